@@ -1,0 +1,26 @@
+// Package weir limits the rate of HTTP traffic in both directions over one
+// shared store.
+//
+// Outbound, a [Transport] around http.Client.Transport keeps every process of
+// a fleet together inside a provider's limits: calls wait their turn in order,
+// or are refused at once. Inbound, package middleware and the gin and echo
+// adapters protect an API per user or API key.
+//
+// Both use a [Limiter], which binds a [Store] to limits. Stores live below
+// store/: redisstore for a fleet, localstore for one process.
+//
+// # Words
+//
+// A limit is a rule: a rate of units per period (or window), and for GCRA a
+// burst that is admitted at once. A call has a key (who is counted) and a cost
+// (how many units it takes). A decision is the outcome: allowed or not,
+// remaining, retry after, reset after. A reservation is a granted future slot,
+// its delay how long to wait for it. Times are always durations.
+//
+// # Waiting
+//
+// A waiting call books its slot in one store call and sleeps exactly until
+// then, first come first served across processes. A wait that would pass the
+// context's deadline fails at once and takes nothing; a cancelled wait gives
+// its slot back.
+package weir

@@ -1,0 +1,117 @@
+package weir
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Never is the RetryAfter of a request that no waiting can ever admit: its
+// cost is over what a limit holds.
+const Never = time.Duration(math.MaxInt64)
+
+// Sentinels for errors.Is. A refusal by a limit, a failure of the store and
+// the end of a context are never confused: exactly one of
+// errors.Is(err, ErrLimited), errors.Is(err, ErrStore) and
+// errors.Is(err, context.Canceled or context.DeadlineExceeded) holds.
+var (
+	// ErrLimited is matched by every refusal; see *[LimitedError].
+	ErrLimited = errors.New("weir: limited")
+	// ErrStore is matched by every failure of a store; see *[StoreError].
+	ErrStore = errors.New("weir: store failed")
+	// ErrConfig is matched by every *[ConfigError].
+	ErrConfig = errors.New("weir: invalid configuration")
+	// ErrNoKey is what a [KeyFunc] returns when a request has no identity.
+	ErrNoKey = errors.New("weir: no key")
+	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
+	ErrEmptyKey = fmt.Errorf("%w: the key is empty", ErrNoKey)
+	// ErrAmbiguousKey is what a [KeyFunc] returns when a request states its
+	// identity more than once.
+	ErrAmbiguousKey = errors.New("weir: ambiguous key")
+	// ErrUnsupported is returned when a store lacks an optional ability.
+	ErrUnsupported = errors.ErrUnsupported
+)
+
+// ConfigError says which field of a configuration or a request is wrong. It
+// matches [ErrConfig].
+type ConfigError struct {
+	Field string // as it is written in Go, for example "Limit.Rate"
+	Want  string // what was expected
+	Got   string // what was found
+}
+
+func (e *ConfigError) Error() string {
+	return "weir: " + e.Field + ": want " + e.Want + ", got " + e.Got
+}
+
+// Is reports whether target is [ErrConfig].
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+
+// LimitedError is a refusal by a limit of ours: nothing was charged. It
+// matches [ErrLimited], never a context's error.
+type LimitedError struct {
+	// Scope and Key say who was counted.
+	Scope, Key string
+	// Limit is the binding limit.
+	Limit Limit
+	// RetryAfter is how long to wait until the same call succeeds if nobody
+	// else takes; [Never] when no waiting helps.
+	RetryAfter time.Duration
+	// Reason says why: Limited, NeverFits, TooManyWaiters, …
+	Reason Reason
+	// Bound says what the wait would have passed, when waiting was tried:
+	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
+	Bound Bound
+}
+
+// Bound is what limits how long a call may wait.
+type Bound uint8
+
+const (
+	BoundNone     Bound = iota // the call does not wait
+	BoundMaxWait               // the configured longest wait
+	BoundDeadline              // the context's deadline
+)
+
+func (e *LimitedError) Error() string {
+	s := fmt.Sprintf("weir: client-side limit %s of key %.64q: ", e.Limit.Policy(), e.Key)
+	switch {
+	case e.Reason == NeverFits:
+		return s + "the cost never fits"
+	case e.Reason == TooManyWaiters:
+		return s + "too many calls are waiting"
+	}
+	s += "retry after " + e.RetryAfter.String()
+	switch e.Bound {
+	case BoundMaxWait:
+		s += ", which is longer than the longest wait"
+	case BoundDeadline:
+		s += ", which is past the context's deadline"
+	}
+	return s
+}
+
+// Is reports whether target is [ErrLimited].
+func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
+
+// StoreError is a failure of the store: no decision was made. It matches
+// [ErrStore] and, unless that would look like the caller's context, its cause.
+type StoreError struct {
+	Op  string // what was tried: "take", "cancel", "reset"
+	Err error  // what the store returned
+}
+
+func (e *StoreError) Error() string { return "weir: store: " + e.Op + ": " + e.Err.Error() }
+
+// Is reports whether target is [ErrStore].
+func (e *StoreError) Is(target error) bool { return target == ErrStore }
+
+// Unwrap returns the store's error, or nil when that is a context's error: a
+// timeout inside the store is not the end of the caller's context.
+func (e *StoreError) Unwrap() error {
+	if isContextError(e.Err) {
+		return nil
+	}
+	return e.Err
+}

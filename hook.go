@@ -1,0 +1,45 @@
+package weir
+
+import (
+	"context"
+	"time"
+)
+
+// Hook is told what happens, for metrics, traces and logs. A nil Hook costs
+// nothing. Observe is called on the goroutine of the call it tells of, so it
+// must be quick, and from many goroutines at once.
+type Hook interface {
+	Observe(ctx context.Context, e Event)
+}
+
+// HookFunc is a function that is a Hook.
+type HookFunc func(ctx context.Context, e Event)
+
+// Observe calls f.
+func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
+
+// EventKind says what an Event tells of. Kinds may be added: ignore what you
+// do not know.
+type EventKind uint8
+
+const (
+	// EventDecision: the store decided; Decision is set.
+	EventDecision EventKind = iota + 1
+	// EventWait: a wait ended; Wait is how long it took and Err is why it
+	// ended early, nil when its slot came.
+	EventWait
+	// EventStoreError: the store failed; Err is a *[StoreError].
+	EventStoreError
+)
+
+// Event is one thing that happened. Key may be personal data: use Scope and
+// Decision.Limit, which are bounded, for labels.
+type Event struct {
+	Kind     EventKind
+	Scope    string // the limiter's name
+	Key      string
+	Cost     int64
+	Decision Decision
+	Wait     time.Duration
+	Err      error
+}

@@ -1,0 +1,161 @@
+package weir
+
+import (
+	"math/bits"
+	"strconv"
+	"time"
+)
+
+// Bounds of a Limit. Within them every store's arithmetic is exact.
+const (
+	// MaxUnits is the largest Rate, Burst and cost.
+	MaxUnits = 1 << 50
+	// MaxPeriod is the longest Period, and the longest time in which a GCRA
+	// limit may fill its burst (Burst·Period/Rate).
+	MaxPeriod = 100 * 365 * 24 * time.Hour
+)
+
+// Limit is a rule: Rate units per Period, counted by Algorithm. It is a plain
+// value; two limits with equal fields are the same limit.
+type Limit struct {
+	// Name is the policy's name in headers, metrics and errors: printable
+	// ASCII, at most 64 bytes. Empty: derived from the rule, as "25-in-5s"
+	// (see [Limit.Policy]).
+	Name string
+	// Rate is the number of units per Period: 1 to MaxUnits.
+	Rate int64
+	// Period is the time for Rate units, or the window's length: whole
+	// microseconds from 1µs to MaxPeriod.
+	Period time.Duration
+	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to
+	// MaxUnits. It must be 0 for the window algorithms.
+	Burst int64
+	// Algorithm says how units are counted. The zero value is GCRA.
+	Algorithm Algorithm
+}
+
+// Per returns the limit of n units per period, counted by GCRA. Nothing is
+// checked here: [Limit.Validate], [New] and every store do.
+func Per(n int64, period time.Duration) Limit { return Limit{Rate: n, Period: period} }
+
+// PerSecond returns the limit of n units per second, counted by GCRA.
+func PerSecond(n int64) Limit { return Per(n, time.Second) }
+
+// PerMinute returns the limit of n units per minute, counted by GCRA.
+func PerMinute(n int64) Limit { return Per(n, time.Minute) }
+
+// PerHour returns the limit of n units per hour, counted by GCRA.
+func PerHour(n int64) Limit { return Per(n, time.Hour) }
+
+// PerDay returns the limit of n units per 24 hours, counted by GCRA.
+func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
+
+// By returns the limit counted by another algorithm.
+func (l Limit) By(a Algorithm) Limit {
+	l.Algorithm = a
+	return l
+}
+
+// WithBurst returns the limit with another burst.
+func (l Limit) WithBurst(n int64) Limit {
+	l.Burst = n
+	return l
+}
+
+// WithName returns the limit with another policy name.
+func (l Limit) WithName(name string) Limit {
+	l.Name = name
+	return l
+}
+
+// Stretch returns the limit with its period longer by margin and its policy
+// name unchanged. An outbound limit needs a margin: weir counts departures, a
+// provider counts arrivals, and calls that leave a full window apart may
+// arrive closer together. Choose the variation of the time in flight, for
+// example the difference between the slowest and the fastest one-way trip.
+func (l Limit) Stretch(margin time.Duration) Limit {
+	l.Name = l.Policy()
+	l.Period += margin
+	return l
+}
+
+// Max returns the most units one call can take at once: the burst of a GCRA
+// limit, the rate of a window. A cost above it never fits.
+func (l Limit) Max() int64 {
+	if l.Algorithm == GCRA && l.Burst > 0 {
+		return l.Burst
+	}
+	return l.Rate
+}
+
+// Policy returns Name, or when that is empty the name derived from the rule:
+// rate, "-in-" and the period, as "25-in-5s", "300-in-1m" or "1-in-365d".
+func (l Limit) Policy() string {
+	if l.Name != "" {
+		return l.Name
+	}
+	return strconv.FormatInt(l.Rate, 10) + "-in-" + shortDuration(l.Period)
+}
+
+// String returns the policy name.
+func (l Limit) String() string { return l.Policy() }
+
+// shortDuration writes whole days, hours, minutes or seconds with one unit,
+// everything else as time.Duration does.
+func shortDuration(d time.Duration) string {
+	for _, u := range []struct {
+		size   time.Duration
+		suffix string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if d >= u.size && d%u.size == 0 {
+			return strconv.FormatInt(int64(d/u.size), 10) + u.suffix
+		}
+	}
+	return d.String()
+}
+
+// Validate reports the first field that is out of bounds, as a *[ConfigError].
+func (l Limit) Validate() error {
+	switch {
+	case l.Algorithm >= algorithms:
+		return l.invalid("Algorithm", "one of the five algorithms", l.Algorithm.String())
+	case l.Rate < 1 || l.Rate > MaxUnits:
+		return l.invalid("Rate", "1 to 2^50", strconv.FormatInt(l.Rate, 10))
+	case l.Period < time.Microsecond || l.Period > MaxPeriod:
+		return l.invalid("Period", "1µs to 100 years", l.Period.String())
+	case l.Period%time.Microsecond != 0:
+		return l.invalid("Period", "whole microseconds", l.Period.String())
+	case l.Algorithm != GCRA && l.Burst != 0:
+		return l.invalid("Burst", "0 for a window algorithm", strconv.FormatInt(l.Burst, 10))
+	case l.Burst < 0 || l.Burst > MaxUnits:
+		return l.invalid("Burst", "0 to 2^50", strconv.FormatInt(l.Burst, 10))
+	case l.Algorithm == GCRA && !l.fills():
+		return l.invalid("Burst", "Burst·Period/Rate of at most 100 years", strconv.FormatInt(l.Burst, 10))
+	case len(l.Name) > 64 || !printable(l.Name):
+		return l.invalid("Name", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(l.Name))
+	}
+	return nil
+}
+
+// fills reports whether a whole burst is refilled within MaxPeriod.
+func (l Limit) fills() bool {
+	hi, lo := bits.Mul64(uint64(l.Max()), uint64(l.Period))
+	if hi >= uint64(l.Rate) {
+		return false
+	}
+	q, _ := bits.Div64(hi, lo, uint64(l.Rate))
+	return q <= uint64(MaxPeriod)
+}
+
+func (l Limit) invalid(field, want, got string) error {
+	return &ConfigError{Field: "Limit." + field, Want: want, Got: got}
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}

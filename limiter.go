@@ -1,0 +1,197 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is what [New] makes a Limiter from.
+type Config struct {
+	// Store decides. Required.
+	Store Store
+	// Limits hold for every key, together: a call is admitted by all of them
+	// or charged on none. Required, at least one.
+	Limits []Limit
+	// Name keeps this limiter's keys apart from those of other limiters on the
+	// same store, and is the Scope in events. At most 64 bytes of printable
+	// ASCII. Empty is a name too: limiters with different limits on one store
+	// need different names.
+	Name string
+	// MaxWait is the longest a waiting call waits for its slot. 0: bounded by
+	// the call's context alone.
+	MaxWait time.Duration
+	// MaxWaiters is the most calls of this Limiter that may wait at once;
+	// further ones are refused. 0: no bound.
+	MaxWaiters int
+	// AllowEmptyKey admits the empty key, which is otherwise refused with
+	// ErrEmptyKey: it usually means that the identity was not found.
+	AllowEmptyKey bool
+	// Hook is told of decisions, waits and store errors. Nil: nobody is.
+	Hook Hook
+}
+
+// Limiter binds a Store to limits. It is safe for concurrent use.
+//
+// Four methods cover four needs: Allow decides now and never waits; Wait
+// blocks until the call's slot; Reserve books a slot and leaves the waiting to
+// the caller; Do runs a function in its slot. AllowN, WaitN and ReserveN take
+// a cost, the others cost 1.
+type Limiter struct {
+	cfg   Config
+	calls sync.Pool
+	waits waits
+}
+
+// New returns a Limiter, or a *[ConfigError] that names the wrong field. It
+// does no I/O.
+func New(cfg Config) (*Limiter, error) {
+	switch {
+	case cfg.Store == nil:
+		return nil, &ConfigError{Field: "Config.Store", Want: "a store", Got: "nil"}
+	case len(cfg.Limits) == 0:
+		return nil, &ConfigError{Field: "Config.Limits", Want: "at least one limit", Got: "none"}
+	case len(cfg.Name) > 64 || !printable(cfg.Name):
+		return nil, &ConfigError{Field: "Config.Name", Want: "at most 64 bytes of printable ASCII", Got: strconv.QuoteToASCII(cfg.Name)}
+	case cfg.MaxWait < 0:
+		return nil, &ConfigError{Field: "Config.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
+	case cfg.MaxWaiters < 0:
+		return nil, &ConfigError{Field: "Config.MaxWaiters", Want: "0 or more", Got: strconv.Itoa(cfg.MaxWaiters)}
+	}
+	if err := checkLimits("Config.Limits", cfg.Limits); err != nil {
+		return nil, err
+	}
+	cfg.Limits = append([]Limit(nil), cfg.Limits...)
+	l := &Limiter{cfg: cfg}
+	l.calls.New = func() any { return new(call) }
+	return l, nil
+}
+
+// checkLimits validates each limit and names the place of a wrong one.
+func checkLimits(field string, limits []Limit) error {
+	for i := range limits {
+		if err := limits[i].Validate(); err != nil {
+			var ce *ConfigError
+			if errors.As(err, &ce) {
+				at := field + "[" + strconv.Itoa(i) + "]"
+				return &ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// Limits returns a copy of the limiter's limits.
+func (l *Limiter) Limits() []Limit { return append([]Limit(nil), l.cfg.Limits...) }
+
+// Name returns the limiter's name.
+func (l *Limiter) Name() string { return l.cfg.Name }
+
+// Allow reports whether one unit of key may be used now, and takes it if so. A
+// refusal is a Decision, not an error; an error is a failure of the store
+// ([ErrStore]), of the key, or the end of ctx.
+func (l *Limiter) Allow(ctx context.Context, key string) (Decision, error) {
+	return l.AllowN(ctx, key, 1)
+}
+
+// AllowN is Allow for a cost. A cost of 0 looks without taking.
+func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (Decision, error) {
+	return l.take(ctx, key, cost, l.cfg.Limits, 0, false)
+}
+
+// AllowLimits is AllowN with other limits than the limiter's, for limits that
+// depend on the call, as a customer's plan does. A key's limits may change
+// from call to call: the share already used carries over.
+func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
+	if len(limits) == 0 {
+		return Decision{}, &ConfigError{Field: "limits", Want: "at least one limit", Got: "none"}
+	}
+	if err := checkLimits("limits", limits); err != nil {
+		return Decision{}, err
+	}
+	return l.take(ctx, key, cost, limits, 0, false)
+}
+
+// Peek returns what Allow would find, and takes nothing: Allowed is always
+// true, Remaining and ResetAfter are the state.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	return l.take(ctx, key, 0, l.cfg.Limits, 0, false)
+}
+
+// Reset forgets what is known of key. It returns ErrUnsupported when the store
+// can't.
+func (l *Limiter) Reset(ctx context.Context, key string) error {
+	r, ok := l.cfg.Store.(Resetter)
+	if !ok {
+		return ErrUnsupported
+	}
+	if err := l.checkKey(key); err != nil {
+		return err
+	}
+	return l.storeError(ctx, "reset", key, 0, r.Reset(ctx, l.cfg.Name, key))
+}
+
+func (l *Limiter) checkKey(key string) error {
+	if key == "" && !l.cfg.AllowEmptyKey {
+		return ErrEmptyKey
+	}
+	return nil
+}
+
+// call is what one decision needs; pooled, so that deciding does not allocate.
+type call struct{ charges []Charge }
+
+// take is what every deciding method comes to. The limits are valid.
+func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, err
+	}
+	if err := l.checkKey(key); err != nil {
+		return Decision{}, err
+	}
+	if err := checkCost(cost); err != nil {
+		return Decision{}, err
+	}
+	c := l.calls.Get().(*call)
+	c.charges = c.charges[:0]
+	for i := range limits {
+		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
+	}
+	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	clear(c.charges)
+	l.calls.Put(c)
+	if err != nil {
+		return Decision{}, l.storeError(ctx, "take", key, cost, err)
+	}
+	if l.cfg.Hook != nil {
+		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: key, Cost: cost, Decision: d})
+	}
+	return d, nil
+}
+
+// storeError turns what a store returned into what the caller sees: the end of
+// its own context, a mistake in its request, or a *StoreError.
+func (l *Limiter) storeError(ctx context.Context, op, key string, cost int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ctx.Err(); ended != nil {
+		return ended
+	}
+	if errors.Is(err, ErrConfig) || errors.Is(err, ErrUnsupported) {
+		return err
+	}
+	err = &StoreError{Op: op, Err: err}
+	if l.cfg.Hook != nil {
+		l.cfg.Hook.Observe(ctx, Event{Kind: EventStoreError, Scope: l.cfg.Name, Key: key, Cost: cost, Err: err})
+	}
+	return err
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,111 @@
+package weir
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// Store decides and remembers. Implementations are safe for concurrent use.
+//
+// Package storetest holds the conformance suite; run it on a store of your
+// own. What is not an error: a refusal. What is: that no decision could be
+// made. A store does not retry a decision that may have been charged.
+type Store interface {
+	// Take decides all charges of one request together: every limit admits
+	// its cost, or nothing changes anywhere. It honours ctx while it waits for
+	// its backend, never waits for a slot itself, and does not keep req.
+	Take(ctx context.Context, req Request) (Decision, error)
+}
+
+// Canceler is a Store that can give back what it granted.
+type Canceler interface {
+	// Cancel undoes the charges of an allowed decision whose request was
+	// Cancelable, given its Receipt. When nobody was charged on the key since,
+	// the state is exactly what it was before. Otherwise what can be given
+	// back without any limit ever being exceeded is. Cancelling after the
+	// state has lapsed is harmless; cancelling twice is a mistake of the
+	// caller's that a Reservation prevents.
+	Cancel(ctx context.Context, receipt any) error
+}
+
+// Resetter is a Store that can forget a key.
+type Resetter interface {
+	// Reset forgets all that is known of the key: its next call finds full
+	// limits. Resetting an unknown key is not an error.
+	Reset(ctx context.Context, scope, key string) error
+}
+
+// Request is what a Store decides. It is valid when Validate returns nil.
+type Request struct {
+	// Charges are decided together, all or nothing. Charges with the same
+	// Scope and Key are booked at the one instant that suits all. A request
+	// whose costs are all 0 is a peek: it is always allowed, changes nothing,
+	// and its decision reports the state.
+	Charges []Charge
+	// MaxWait is the longest delay a granted reservation may have. 0: now or
+	// not at all. Values over MaxPeriod/4 mean that.
+	MaxWait time.Duration
+	// Cancelable asks for a Decision.Receipt.
+	Cancelable bool
+
+	checked bool // made by a Limiter, whose limits were validated
+}
+
+// Charge is a key, a limit and a cost.
+type Charge struct {
+	Scope string // the limiter's name: the same key in two scopes is two keys
+	Key   string // who is counted; any text, any length
+	Limit Limit
+	Cost  int64 // units, 0 to MaxUnits; above Limit.Max it never fits
+}
+
+// Validate reports the first field that is wrong, as a *[ConfigError].
+func (r Request) Validate() error {
+	if r.checked {
+		return nil
+	}
+	if len(r.Charges) == 0 {
+		return &ConfigError{Field: "Request.Charges", Want: "at least one charge", Got: "none"}
+	}
+	if r.MaxWait < 0 {
+		return &ConfigError{Field: "Request.MaxWait", Want: "0 or more", Got: r.MaxWait.String()}
+	}
+	for i := range r.Charges {
+		if err := checkCost(r.Charges[i].Cost); err != nil {
+			return err
+		}
+		if err := r.Charges[i].Limit.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NeverFits returns the index of the first charge whose cost is over what its
+// limit can ever admit, or -1.
+func (r Request) NeverFits() int {
+	for i := range r.Charges {
+		if r.Charges[i].Cost > r.Charges[i].Limit.Max() {
+			return i
+		}
+	}
+	return -1
+}
+
+// Peek reports whether the request only looks: all its costs are 0.
+func (r Request) Peek() bool {
+	for i := range r.Charges {
+		if r.Charges[i].Cost != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func checkCost(cost int64) error {
+	if cost < 0 {
+		return &ConfigError{Field: "cost", Want: "0 or more", Got: strconv.FormatInt(cost, 10)}
+	}
+	return nil
+}
