@@ -1,0 +1,93 @@
+package exact
+
+import (
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Outcome is what a store found for one charge.
+type Outcome struct {
+	State State
+	// Viewed: Remaining and Reset (in µs) are set instead of State.
+	Viewed           bool
+	Remaining, Reset int64
+	// Slot is the earliest instant at which this limit alone admits the cost.
+	Slot int64
+}
+
+// Verdict is what a store decided for a request, all in microseconds of the
+// store's clock.
+type Verdict struct {
+	Allowed bool
+	Now     int64
+	Slot    int64 // the booked instant when allowed, not before Now
+}
+
+// Decide turns a verdict into the decision that callers see. outcomes are in
+// the order of the request's charges.
+func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
+	var d weir.Decision
+	never := req.NeverFits()
+	switch {
+	case never >= 0:
+		d.Reason = weir.NeverFits
+	case v.Allowed || req.Peek():
+		d.Allowed = true
+	default:
+		d.Reason = weir.Limited
+	}
+	if v.Allowed {
+		d.Delay = micros(v.Slot - v.Now)
+	}
+	if len(outcomes) > 1 {
+		d.Charges = make([]weir.ChargeState, len(outcomes))
+	}
+	binding := -1
+	var best weir.ChargeState
+	for i := range outcomes {
+		c := &req.Charges[i]
+		remaining, reset := outcomes[i].Remaining, outcomes[i].Reset
+		if !outcomes[i].Viewed {
+			remaining, reset = View(&c.Limit, outcomes[i].State, v.Now)
+		}
+		st := weir.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
+		switch {
+		case d.Allowed:
+		case c.Cost > c.Limit.Max():
+			st.RetryAfter = weir.Never
+		case never < 0:
+			st.RetryAfter = micros(outcomes[i].Slot - v.Now)
+		}
+		if d.Charges != nil {
+			d.Charges[i] = st
+		}
+		if binding < 0 || tighter(&d, &c.Limit, st, &req.Charges[binding].Limit, best) {
+			binding, best = i, st
+		}
+	}
+	d.Limit = req.Charges[binding].Limit
+	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
+	d.RetryAfter = best.RetryAfter
+	if d.Reason == weir.Limited {
+		d.RetryAfter = micros(v.Slot - v.Now)
+	}
+	return d
+}
+
+// tighter reports whether limit l binds more than limit m: it has the longer
+// RetryAfter of a refusal, else the smaller share remaining.
+func tighter(d *weir.Decision, l *weir.Limit, a weir.ChargeState, m *weir.Limit, b weir.ChargeState) bool {
+	if !d.Allowed {
+		return a.RetryAfter > b.RetryAfter
+	}
+	return ProductLess(a.Remaining, m.Max(), b.Remaining, l.Max())
+}
+
+// MaxWait returns the longest delay of a request in whole microseconds, at
+// most a quarter of weir.MaxPeriod so that instants stay exact.
+func MaxWait(req *weir.Request) int64 {
+	return min(req.MaxWait, weir.MaxPeriod/4).Microseconds()
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,0 +1,165 @@
+package redisstore
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// call is one run of the script: the charges of a request sorted into the keys
+// they belong to.
+type call struct {
+	groups []group
+	order  []int // for each limit in the script's order, its place in the request
+	head   [3]any
+}
+
+// group is what belongs to one key.
+type group struct {
+	state, log string // log is "" without a sliding window
+	signature  string
+	argv       []any // what follows the signature
+}
+
+func (s *Store) newCall(req *weir.Request, mode string) (*call, error) {
+	c := &call{head: [3]any{s.clock(), exact.MaxWait(req), mode}, order: make([]int, 0, len(req.Charges))}
+	done := 0
+	for first := range req.Charges {
+		if earlier(req.Charges, first) {
+			continue
+		}
+		if done++; done > 1 && s.ring {
+			return nil, ErrCrossSlot
+		}
+		c.add(s, req.Charges, first)
+	}
+	return c, nil
+}
+
+func (s *Store) clock() any {
+	if s.now == nil {
+		return ""
+	}
+	return s.now()
+}
+
+// earlier reports whether a charge before the i-th has the same key.
+func earlier(charges []weir.Charge, i int) bool {
+	for j := range i {
+		if charges[j].Key == charges[i].Key && charges[j].Scope == charges[i].Scope {
+			return true
+		}
+	}
+	return false
+}
+
+// add makes a group of all charges with the key of the first-th.
+func (c *call) add(s *Store, charges []weir.Charge, first int) {
+	key := &charges[first]
+	g := group{argv: make([]any, 2, 2+8*(len(charges)-first))}
+	g.state, g.log = s.keys(key.Scope, key.Key)
+	log := false
+	for i := first; i < len(charges); i++ {
+		ch := &charges[i]
+		if ch.Key != key.Key || ch.Scope != key.Scope {
+			continue
+		}
+		c.order = append(c.order, i)
+		if g.signature != "" {
+			g.signature += ","
+		}
+		g.signature += spec(&ch.Limit)
+		p := ch.Limit.Period.Microseconds()
+		g.argv = append(g.argv, ch.Cost, ch.Limit.Max(), p)
+		switch ch.Limit.Algorithm {
+		case weir.GCRA:
+			num, den := exact.Emission(&ch.Limit)
+			cost := exact.Span(min(ch.Cost, ch.Limit.Max()), num, den)
+			full := exact.Span(ch.Limit.Max(), num, den)
+			g.argv = append(g.argv, cost.Whole, cost.Rem, full.Whole, full.Rem, den)
+		case weir.SlidingWindow:
+			log = true
+		}
+	}
+	g.argv[0], g.argv[1] = "1", len(c.order)
+	for i := range c.groups {
+		g.argv[1] = g.argv[1].(int) - c.groups[i].argv[1].(int)
+	}
+	if !log {
+		g.argv[0], g.log = "0", ""
+	}
+	c.groups = append(c.groups, g)
+}
+
+// spec is a limit in a signature: what it counts by, without its name.
+func spec(l *weir.Limit) string {
+	const letters = "gwcfa"
+	b := make([]byte, 0, 32)
+	b = append(b, letters[l.Algorithm])
+	b = strconv.AppendInt(b, l.Rate, 10)
+	b = append(b, '/')
+	b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
+	if l.Algorithm == weir.GCRA {
+		b = append(b, '/')
+		b = strconv.AppendInt(b, l.Max(), 10)
+	}
+	return string(b)
+}
+
+// args returns the command's arguments.
+func (c *call) args(command, what string) []any {
+	keys := 0
+	for i := range c.groups {
+		keys++
+		if c.groups[i].log != "" {
+			keys++
+		}
+	}
+	args := make([]any, 0, 3+keys+len(c.head)+len(c.groups)*12)
+	args = append(args, command, what, keys)
+	for i := range c.groups {
+		args = append(args, c.groups[i].state)
+		if c.groups[i].log != "" {
+			args = append(args, c.groups[i].log)
+		}
+	}
+	args = append(args, c.head[:]...)
+	for i := range c.groups {
+		args = append(args, c.groups[i].signature)
+		args = append(args, c.groups[i].argv...)
+	}
+	return args
+}
+
+// parse reads the script's reply; order says where each limit's outcome goes.
+func parse(head string, order []int) (exact.Verdict, []exact.Outcome, error) {
+	r := reader{text: head}
+	v := exact.Verdict{Allowed: r.next() == 1, Now: r.next(), Slot: r.next()}
+	outcomes := make([]exact.Outcome, len(order))
+	for _, i := range order {
+		outcomes[i] = exact.Outcome{Slot: r.next(), State: exact.State{A: r.next(), B: r.next(), C: r.next()}}
+	}
+	if r.bad || r.text != "" {
+		return v, nil, fmt.Errorf("%w: %.80q", errReply, head)
+	}
+	return v, outcomes, nil
+}
+
+// reader reads whole numbers separated by single spaces.
+type reader struct {
+	text string
+	bad  bool
+}
+
+func (r *reader) next() int64 {
+	i := 0
+	for i < len(r.text) && r.text[i] != ' ' {
+		i++
+	}
+	n, err := strconv.ParseInt(r.text[:i], 10, 64)
+	r.bad = r.bad || err != nil
+	r.text = r.text[min(i+1, len(r.text)):]
+	return n
+}

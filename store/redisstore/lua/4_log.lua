@@ -1,0 +1,143 @@
+-- Sliding windows: an exact log, shared by all sliding windows of a key. It is
+-- a list of 't', 't:units' or, when the windows' costs differ, 't:units,units,…'
+-- in order of t. State of each window: the units (u) of the newest k entries,
+-- which are the live ones.
+local log = { fields = 2 }
+
+-- Time and units (for the j-th window) of an entry.
+local function entry(e, j)
+  if string.find(e, '^%d+$') and #e < 17 then return tonumber(e), 1 end
+  local at, units = string.match(e, '^(%d+):([%d,]*%d)$')
+  if not at or #e > 999 then rubbish('an entry of the log that is not a time and units') end
+  local n
+  for each in string.gmatch(units, '%d+') do
+    n, j = each, j - 1
+    if j == 0 then break end
+  end
+  return tonumber(at), tonumber(n)
+end
+
+-- Leaves out the oldest of k entries with u units until keep(t, u) is true.
+local function trim(key, j, k, u, keep)
+  while k > 0 do
+    local part = redis.call('LRANGE', key, str(-k), str(math.min(31 - k, -1)))
+    for i = 1, #part do
+      local t, n = entry(part[i], j)
+      if keep(t, u) then return k, u end
+      k, u = k - 1, u - n
+    end
+  end
+  return 0, 0
+end
+
+function log.fresh(l) l.k = nil end
+
+function log.load(l, v) l.u, l.k = v[1], v[2] end
+
+function log.adapt(l) l.k = nil end
+
+-- Finds the live entries; without state of its own, counts them all.
+function log.open(l, g, now)
+  if not l.k or l.k > g.len then
+    l.k, l.u = g.len, 0
+    if g.len > 0 then
+      for _, e in ipairs(redis.call('LRANGE', g.log, '0', '-1')) do
+        local _, n = entry(e, l.j)
+        l.u = l.u + n
+      end
+    end
+  end
+  l.k, l.u = trim(g.log, l.j, l.k, l.u, function(t) return t + l.p > now end)
+end
+
+function log.slot(l, b, g)
+  b = math.max(b, g.newest)
+  local most = l.max - l.c
+  if l.u <= most then return b, b end
+  local t
+  if l.u == l.k then
+    t = entry(redis.call('LINDEX', g.log, str(-most - 1)), l.j)
+  else
+    trim(g.log, l.j, l.k, l.u, function(at, u)
+      if u <= most then return true end
+      t = at
+    end)
+  end
+  b = math.max(b, t + l.p)
+  return b, b
+end
+
+function log.book(l) l.u, l.k = l.u + l.c, l.k + 1 end
+
+function log.unbook(l, s, g, now)
+  l.k = nil
+  log.open(l, g, now)
+end
+
+function log.save(l) return str(l.u or 0) .. '.' .. str(l.k or 0) end
+
+function log.lapse(l, g) return g.newest + l.p end
+
+function log.ahead(l, g) return g.newest end
+
+function log.shift() end
+
+function log.view(l, g) return l.u, g.newest, 0 end
+
+-- Writes one entry for all sliding windows of the key and forgets what is
+-- expired for every one of them.
+local function append(g, s)
+  local units, same, most = {}, true, 0
+  for _, l in ipairs(g.limits) do
+    if l.alg == log then
+      units[#units + 1] = str(l.c)
+      same = same and l.c == tonumber(units[1])
+      most = math.max(most, l.k)
+    end
+  end
+  local e = str(s)
+  if not same then
+    e = e .. ':' .. table.concat(units, ',')
+  elseif units[1] ~= '1' then
+    e = e .. ':' .. units[1]
+  end
+  redis.call('RPUSH', g.log, e)
+  if most <= g.len then redis.call('LTRIM', g.log, str(-most), '-1') end
+  g.newest = s
+end
+
+-- Moves all entries by a time: the server's clock stepped back.
+local function rewrite(g, by)
+  local all = redis.call('LRANGE', g.log, '0', '-1')
+  for i, e in ipairs(all) do
+    local t = entry(e, 1)
+    all[i] = str(math.max(t - by, 0)) .. string.match(e, ':?[%d,]*$', #string.match(e, '^%d+') + 1)
+  end
+  redis.call('DEL', g.log)
+  for _, e in ipairs(all) do redis.call('RPUSH', g.log, e) end
+  g.newest = g.newest - by
+end
+
+-- Takes one entry out of the log: the newest at time s with these units.
+local function remove(g, s)
+  for i = g.len - 1, 0, -1 do
+    local e = redis.call('LINDEX', g.log, str(i))
+    local t = entry(e, 1)
+    if t < s then return end
+    if t == s then
+      local match = true
+      for _, l in ipairs(g.limits) do
+        if l.alg == log then
+          local _, n = entry(e, l.j)
+          match = match and n == l.c
+        end
+      end
+      if match then
+        redis.call('LREM', g.log, '-1', e)
+        g.len = g.len - 1
+        if g.len > 0 then g.newest = entry(redis.call('LINDEX', g.log, '-1'), 1) end
+        return
+      end
+    end
+  end
+end

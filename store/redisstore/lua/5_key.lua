@@ -1,0 +1,131 @@
+-- A key's value is 'signature|numbers of each limit|last,at'. The third part is
+-- there only while a booked slot is still to come: the last one and when it was
+-- booked. The signature says which limits the numbers belong to.
+local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
+
+local function numbers(text, least)
+  local v = split(text, '[^.]+')
+  for i = 1, #v do
+    v[i] = tonumber(v[i])
+    if not v[i] or v[i] >= 9007199254740992 then rubbish('a number over 2^53') end
+  end
+  if #v < least then rubbish('a value with too few numbers') end
+  return v
+end
+
+-- The limits of a signature that is not the request's, each with its numbers.
+local function others(signature, text)
+  local list, values = {}, split(text, '[^;]+')
+  for i, spec in ipairs(split(signature, '[^,]+')) do
+    local kind, rate, p, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)/?(%d*)$')
+    local part = values[i]
+    if not kind or not part then rubbish('a signature that is not weir\'s') end
+    local old = {
+      spec = spec, alg = algorithms[kind], part = part,
+      max = tonumber(rate), p = tonumber(p), burst = tonumber(burst) or 1,
+    }
+    if old.max < 1 or math.max(old.p, old.p / old.max * old.burst) > 2e15 then rubbish('a signature out of bounds') end
+    list[#list + 1] = old
+  end
+  return list
+end
+
+local function find(list, field, value)
+  for i, old in ipairs(list) do
+    if old[field] == value then return table.remove(list, i) end
+  end
+end
+
+-- The limits of a key have changed: a limit keeps its state at another place;
+-- a new one takes over the first state left of its algorithm, else is fresh.
+local function inherit(limits, list, now)
+  local new = {}
+  for _, l in ipairs(limits) do
+    local same = find(list, 'spec', l.spec)
+    if same then l.alg.load(l, numbers(same.part, l.alg.fields)) else new[#new + 1] = l end
+  end
+  for _, l in ipairs(new) do
+    local old = find(list, 'alg', l.alg)
+    if old then
+      l.alg.load(l, numbers(old.part, l.alg.fields))
+      l.alg.adapt(l, old, now)
+    else
+      l.alg.fresh(l)
+    end
+  end
+end
+
+-- Reads a key's value and log. State from the future means that the server's
+-- clock stepped back: the state steps back with it, so that nobody waits longer
+-- than a period for it.
+local function open(g, now)
+  g.last, g.at, g.len, g.newest = 0, 0, 0, 0
+  g.value = redis.call('GET', g.key)
+  local pending = false
+  if g.log then
+    g.len = redis.call('LLEN', g.log)
+    if g.len > 0 then g.newest = entry(redis.call('LINDEX', g.log, '-1'), 1) end
+  end
+  if not g.value then
+    for _, l in ipairs(g.limits) do l.alg.fresh(l) end
+  else
+    local signature, text, tail = string.match(g.value, '^([^|]+)|([%d.;]+)|?([%d,]*)$')
+    if not signature then rubbish('a value that is not weir\'s') end
+    if tail ~= '' then
+      local last, at = string.match(tail, '^(%d+),(%d+)$')
+      if not last then rubbish('a value that is not weir\'s') end
+      g.last, g.at = tonumber(last), tonumber(at)
+      pending = g.last > now
+    end
+    if signature == g.signature then
+      local values = split(text, '[^;]+')
+      if #values ~= #g.limits then rubbish('a value of another length than its signature') end
+      for i, l in ipairs(g.limits) do
+        l.alg.load(l, numbers(values[i], l.alg.fields))
+      end
+    else
+      inherit(g.limits, others(signature, text), now)
+      g.last, g.adapted = 0, true
+    end
+  end
+  local back = 0
+  if pending then
+    back = g.at - now
+  else
+    for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - now) end
+  end
+  if back > 0 then
+    for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
+    if g.len > 0 then rewrite(g, back) end
+    g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
+  end
+  for _, l in ipairs(g.limits) do
+    if l.alg.open then l.alg.open(l, g, now) end
+  end
+end
+
+-- Whether a refused call has something to put right: a clock that stepped back,
+-- limits that changed, a key without a TTL.
+local function repairs(g, peek)
+  if g.shifted or peek then return g.shifted end
+  return g.adapted
+    or (g.value and redis.call('PTTL', g.key) == -1)
+    or (g.len > 0 and redis.call('PTTL', g.log) == -1)
+end
+
+-- Writes a key's value; both its keys live until the state has lapsed.
+local function close(g, now, test)
+  local parts, lapse = {}, 0
+  for i, l in ipairs(g.limits) do
+    parts[i] = l.alg.save(l)
+    lapse = math.max(lapse, l.alg.lapse(l, g))
+  end
+  local value = g.signature .. '|' .. table.concat(parts, ';')
+  if g.last > now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
+  -- Rounded up, and one more for servers that expire at the millisecond.
+  local px = math.max(math.ceil((lapse - now) / 1000), 0) + 1
+  if test then px = px + 3600000 end
+  redis.call('SET', g.key, value, 'PX', str(px))
+  if g.log then redis.call('PEXPIRE', g.log, str(px)) end
+  return value
+end

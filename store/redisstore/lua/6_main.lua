@@ -1,0 +1,105 @@
+-- Decides all charges of one request: every limit admits its cost, or nothing
+-- changes. script.go says what is in KEYS and ARGV and what is returned.
+local now, longest, mode = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local test = now ~= nil
+if not test then
+  local t = redis.call('TIME')
+  now = tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+local groups = {}
+do
+  local k, a = 0, 3
+  local function key() k = k + 1 return KEYS[k] end
+  local function text() a = a + 1 return ARGV[a] end
+  local function number() return tonumber(text()) end
+  while KEYS[k + 1] do
+    local g = { key = key(), signature = text(), limits = {} }
+    if text() == '1' then g.log = key() end
+    local windows = 0
+    local specs = split(g.signature, '[^,]+')
+    for i = 1, number() do
+      local l = { spec = specs[i], c = number(), max = number(), p = number() }
+      l.alg = algorithms[string.sub(l.spec, 1, 1)]
+      if l.alg == gcra then
+        l.iw, l.ir, l.cw, l.cr, l.q = number(), number(), number(), number(), number()
+      elseif l.alg == log then
+        windows = windows + 1
+        l.j = windows
+      end
+      g.limits[i] = l
+    end
+    if mode == 'cancel' then g.slot, g.before, g.after = number(), text(), text() end
+    groups[#groups + 1] = g
+  end
+end
+
+if mode == 'cancel' then
+  for _, g in ipairs(groups) do
+    local value = redis.call('GET', g.key)
+    if value then
+      local left = redis.call('PTTL', g.key)
+      open(g, now)
+      if g.log then remove(g, g.slot) end
+      if value == g.after then
+        if g.before == '' then
+          redis.call('DEL', g.key)
+        else
+          redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
+        end
+      elseif string.sub(value, 1, #g.signature + 1) == g.signature .. '|' then
+        for _, l in ipairs(g.limits) do
+          if l.c > 0 then l.alg.unbook(l, g.slot, g, now) end
+        end
+        close(g, now, test)
+      end
+    end
+  end
+  return 'OK'
+end
+
+local b = now
+for _, g in ipairs(groups) do
+  open(g, now)
+  b = math.max(b, g.last)
+end
+
+local floor, slot = b, b
+for _, g in ipairs(groups) do
+  for _, l in ipairs(g.limits) do
+    l.slot = now
+    if l.c > 0 and mode ~= 'peek' then
+      local f, s = l.alg.slot(l, b, g)
+      l.slot = s
+      floor, slot = math.max(floor, f), math.max(slot, s)
+    end
+  end
+end
+
+local allowed = mode ~= 'peek' and slot - now <= longest
+local reply, values = {}, {}
+for _, g in ipairs(groups) do
+  if allowed then
+    local appended = false
+    for _, l in ipairs(g.limits) do
+      if l.c > 0 then
+        l.alg.book(l, slot, now, mode == 'keep')
+        appended = appended or l.alg == log
+      end
+    end
+    if appended then append(g, slot) end
+    if slot > now then g.last, g.at = floor, now elseif g.last > now then g.at = now end
+    local value = close(g, now, test)
+    if mode == 'keep' then values[#values + 1], values[#values + 2] = g.value or '', value end
+  elseif repairs(g, mode == 'peek') then
+    close(g, now, test)
+  end
+  for _, l in ipairs(g.limits) do
+    local x, y, z = l.alg.view(l, g)
+    reply[#reply + 1] = str(l.slot) .. ' ' .. str(x) .. ' ' .. str(y) .. ' ' .. str(z)
+  end
+end
+local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
+if mode ~= 'keep' or not allowed then return head end
+table.insert(values, 1, head)
+return values

@@ -1,0 +1,99 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The script is one: its parts are put together in the order of their names.
+//
+// KEYS are, for each key of the request, its state and, when it has a sliding
+// window, its log. ARGV is
+//
+//	[1] a test's clock in µs, or "" for the server's
+//	[2] the longest delay in µs
+//	[3] "take", "keep" (take, and return what a cancel needs), "peek" or
+//	    "cancel"
+//
+// then for each key: the signature of its limits, "1" if it has a log, the
+// number of limits; for each limit: cost, most units at once, period in µs, and
+// for GCRA cost·T and the capacity (whole µs and remainder each) and the
+// denominator of the remainders; and for "cancel": the slot, the key's value
+// before and after the booking.
+//
+// The reply is "allowed now slot" and for each limit " slot a b c" (see
+// exact.State), as one string; for "keep", when allowed, a list of that string
+// and each key's value before and after.
+//
+//go:embed lua/*.lua
+var parts embed.FS
+
+var script, scriptSHA = func() (string, string) {
+	names, err := parts.ReadDir("lua")
+	if err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	for _, name := range names {
+		part, err := parts.ReadFile("lua/" + name.Name())
+		if err != nil {
+			panic(err)
+		}
+		b.Write(part)
+	}
+	sum := sha1.Sum([]byte(b.String()))
+	return b.String(), hex.EncodeToString(sum[:])
+}()
+
+// once is a command that go-redis must not send a second time: when the answer
+// is lost, nobody knows whether it was carried out.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+func newOnce(ctx context.Context, args ...any) once { return once{redis.NewCmd(ctx, args...)} }
+
+// run sends a call by the script's hash, and by its text to a server that does
+// not know it.
+func (s *Store) run(ctx context.Context, c *call) (any, error) {
+	cmd := newOnce(ctx, c.args("evalsha", scriptSHA)...)
+	err := s.client.Process(ctx, cmd)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		cmd = newOnce(ctx, c.args("eval", script)...)
+		err = s.client.Process(ctx, cmd)
+	}
+	if err != nil {
+		return nil, classify(err)
+	}
+	return cmd.Val(), nil
+}
+
+// split separates the two forms of a reply.
+func split(reply any) (head string, values []string, err error) {
+	switch r := reply.(type) {
+	case string:
+		return r, nil, nil
+	case []any:
+		values = make([]string, len(r))
+		for i := range r {
+			text, ok := r[i].(string)
+			if !ok {
+				return "", nil, fmt.Errorf("redisstore: reply element %d is a %T, want a string", i, r[i])
+			}
+			values[i] = text
+		}
+		if len(values) > 0 {
+			return values[0], values[1:], nil
+		}
+	}
+	return "", nil, errReply
+}
+
+var errReply = errors.New("redisstore: the script's reply is not what it should be")

@@ -1,0 +1,82 @@
+package storetest
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// each returns one small limit of every algorithm.
+func each(rate int64, period time.Duration) []weir.Limit {
+	var all []weir.Limit
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		all = append(all, weir.Per(rate, period).By(a))
+	}
+	return all
+}
+
+// randomLimit returns a limit as people write them and as they don't.
+func randomLimit(rng *rand.Rand) weir.Limit {
+	l := weir.Limit{
+		Rate:      []int64{1, 2, 3, 5, 7, 10, 25, 60, 99, 100}[rng.IntN(10)],
+		Algorithm: weir.Algorithm(rng.IntN(5)),
+	}
+	switch rng.IntN(4) {
+	case 0:
+		l.Period = []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour}[rng.IntN(4)]
+	case 1:
+		l.Period = time.Duration(1+rng.IntN(1000)) * time.Millisecond
+	case 2:
+		l.Period = time.Duration(1+rng.IntN(1_000_000)) * time.Microsecond
+	case 3:
+		l.Period = time.Duration(1+rng.IntN(400)) * 24 * time.Hour
+	}
+	if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
+		l.Burst = 1 + rng.Int64N(2*l.Rate)
+	}
+	return l
+}
+
+// conforms reports whether acts, in order of time, stay within a limit, by what
+// its algorithm promises about any stretch of time. It allows GCRA the two
+// microseconds that rounding may take.
+func conforms(l weir.Limit, acts []act) bool {
+	switch l.Algorithm {
+	case weir.GCRA:
+		unit := float64(l.Period) / float64(l.Rate) / 1000
+		var tat float64
+		for _, a := range acts {
+			tat = max(tat, float64(a.at)) + float64(a.cost)*unit
+			if tat-float64(l.Max())*unit > float64(a.at)+2 {
+				return false
+			}
+		}
+		return true
+	case weir.SlidingWindow:
+		return within(acts, l.Period.Microseconds(), l.Rate)
+	default:
+		return within(acts, l.Period.Microseconds(), 2*l.Rate)
+	}
+}
+
+// act is a call that was made: when, in microseconds, and how many units.
+type act struct{ at, cost int64 }
+
+// within reports whether no half-open interval of a length holds more than most
+// units.
+func within(acts []act, length, most int64) bool {
+	var units int64
+	first := 0
+	for _, a := range acts {
+		units += a.cost
+		for acts[first].at <= a.at-length {
+			units -= acts[first].cost
+			first++
+		}
+		if units > most {
+			return false
+		}
+	}
+	return true
+}
