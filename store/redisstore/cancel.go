@@ -13,10 +13,6 @@ type receipt struct {
 	slot   int64
 }
 
-func newReceipt(c *call, values []string, slot int64) *receipt {
-	return &receipt{call: c, values: values, slot: slot}
-}
-
 // Cancel implements [weir.Canceler]. When nobody was charged on the key since,
 // its value is put back as it was. Otherwise windows take the units out of
 // their counts or log, and GCRA takes them back as far as that admits nothing

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -20,9 +19,10 @@ type Config struct {
 	// ASCII without braces, at most 64 bytes. Empty: "weir:".
 	Prefix string
 	// WithoutScripts decides without Lua, for servers and proxies that can't
-	// run it. It can do less: one limit per request, FixedWindow only, no
-	// waiting, no cancelling; anything else fails with ErrNeedsScripts. A
-	// refused call is counted for the moment until it is taken back.
+	// run it. It can do less: up to 8 limits of one key, FixedWindow only, no
+	// waiting; anything else fails with ErrNeedsScripts. Windows are counted in
+	// milliseconds, rounded up. Where the server has no INCREX, a refused call is
+	// counted for the moment until it is taken back.
 	WithoutScripts bool
 
 	// now is a test's clock, in microseconds since the Unix epoch.
@@ -75,6 +75,19 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
 	}
+	c, v, outcomes, values, err := s.ask(ctx, &req)
+	if err != nil {
+		return weir.Decision{}, err
+	}
+	d := exact.Decide(&req, v, outcomes)
+	if len(values) == 2*len(c.groups) && d.Allowed {
+		d.Receipt = &receipt{call: c, values: values, slot: v.Slot}
+	}
+	return d, nil
+}
+
+// ask has the script decide a valid request.
+func (s *Store) ask(ctx context.Context, req *weir.Request) (c *call, v exact.Verdict, outcomes []exact.Outcome, values []string, err error) {
 	mode := "take"
 	switch {
 	case req.NeverFits() >= 0 || req.Peek():
@@ -82,67 +95,29 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	case req.Cancelable:
 		mode = "keep"
 	}
-	c, err := s.newCall(&req, mode)
-	if err != nil {
-		return weir.Decision{}, err
+	if c, err = s.newCall(req, mode); err != nil {
+		return
 	}
 	reply, err := s.run(ctx, c)
 	if err != nil {
-		return weir.Decision{}, err
+		return
 	}
 	head, values, err := split(reply)
 	if err != nil {
-		return weir.Decision{}, err
+		return
 	}
-	v, outcomes, err := parse(head, c.order)
-	if err != nil {
-		return weir.Decision{}, err
-	}
-	d := exact.Decide(&req, v, outcomes)
-	if len(values) == 2*len(c.groups) && d.Allowed {
-		d.Receipt = newReceipt(c, values, v.Slot)
-	}
-	return d, nil
+	v, outcomes, err = parse(head, c.order)
+	return
 }
 
 // Reset implements [weir.Resetter].
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	state, log := s.keys(scope, key)
-	return classify(s.client.Process(ctx, newOnce(ctx, "del", state, log)))
-}
-
-// ErrCrossSlot is returned when charges of different keys, which have to be
-// decided together, live in different slots of a cluster or shards of a ring.
-// Take them one by one, the narrowest first, and cancel what was granted when a
-// later one is refused.
-var ErrCrossSlot = errors.New("redisstore: charges of different keys live in different slots")
-
-// ErrNeedsScripts is returned with Config.WithoutScripts for what plain
-// commands can't do.
-var ErrNeedsScripts = errors.New("redisstore: needs Lua scripts")
-
-// ErrState is returned when what is stored under a key is not weir's: another
-// type, another program's value, or a damaged one. Reset the key to go on.
-var ErrState = errors.New("redisstore: the key holds something else")
-
-// classify gives the server's answers that mean something to weir an error of
-// their own.
-func classify(err error) error {
-	if err == nil {
-		return nil
+	args := []any{"del", state, log}
+	if s.plain != nil {
+		for i := range plainLimits {
+			args = append(args, s.plainKey(scope, key, i))
+		}
 	}
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "WEIRSTATE"), strings.Contains(text, "WRONGTYPE"):
-		return &stateError{kind: ErrState, err: err}
-	case strings.Contains(text, "CROSSSLOT"):
-		return &stateError{kind: ErrCrossSlot, err: err}
-	}
-	return err
+	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
 }
-
-// stateError matches its kind and the server's error.
-type stateError struct{ kind, err error }
-
-func (e *stateError) Error() string   { return e.kind.Error() + ": " + e.err.Error() }
-func (e *stateError) Unwrap() []error { return []error{e.kind, e.err} }

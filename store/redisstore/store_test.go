@@ -1,7 +1,9 @@
 package redisstore
 
 import (
-	"os"
+	"context"
+	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,15 +12,26 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/storetest"
 )
 
 // startMicros is 2000-01-01T00:00:00Z, where testing/synctest starts too.
 const startMicros = 946684800_000_000
 
-// newOn returns a store on client with a clock that stands still and what moves
-// it.
-func newOn(t testing.TB, client redis.UniversalClient, prefix string) (*Store, func(time.Duration)) {
+// newStore returns a store by the server's clock.
+func newStore(t testing.TB, client redis.UniversalClient) *Store {
+	t.Helper()
+	s, err := New(Config{Client: client})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// newStill returns a store with a clock that stands still, and what moves it.
+func newStill(t testing.TB, client redis.UniversalClient, prefix string) (*Store, func(time.Duration)) {
+	t.Helper()
 	var now atomic.Int64
 	now.Store(startMicros)
 	s, err := New(Config{Client: client, Prefix: prefix, now: now.Load})
@@ -28,21 +41,107 @@ func newOn(t testing.TB, client redis.UniversalClient, prefix string) (*Store, f
 	return s, func(d time.Duration) { now.Add(d.Microseconds()) }
 }
 
-func TestMini(t *testing.T) {
+func miniClient(t testing.TB) (*miniredis.Miniredis, *redis.Client) {
+	m := miniredis.RunT(t)
+	c := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	t.Cleanup(func() { c.Close() })
+	return m, c
+}
+
+// conformance runs the suite with a prefix for each case.
+func conformance(t *testing.T, client func(t testing.TB) redis.UniversalClient) {
+	var cases atomic.Int64
 	storetest.RunWithClock(t, func(t *testing.T) (weir.Store, func(time.Duration)) {
-		m := miniredis.RunT(t)
-		c := redis.NewClient(&redis.Options{Addr: m.Addr()})
-		t.Cleanup(func() { c.Close() })
-		return newOn(t, c, "")
+		return newStill(t, client(t), fmt.Sprintf("case%d:", cases.Add(1)))
 	})
 }
-func TestReal(t *testing.T) {
-	addr := os.Getenv("TR")
-	var n atomic.Int64
-	storetest.RunWithClock(t, func(t *testing.T) (weir.Store, func(time.Duration)) {
-		c := redis.NewClient(&redis.Options{Addr: addr})
-		t.Cleanup(func() { c.Close() })
-		n.Add(1)
-		return newOn(t, c, "t"+string(rune('a'+n.Load()))+":")
+
+func TestConformanceMiniredis(t *testing.T) {
+	t.Parallel()
+	conformance(t, func(t testing.TB) redis.UniversalClient {
+		_, c := miniClient(t)
+		return c
 	})
+}
+
+func TestConformanceRedis(t *testing.T) {
+	server := redistest.Start(t)
+	c := server.Client()
+	conformance(t, func(testing.TB) redis.UniversalClient { return c })
+	everyKeyHasATTL(t, c)
+}
+
+func TestConformanceCluster(t *testing.T) {
+	cluster := redistest.StartCluster(t)
+	c := cluster.Client()
+	conformance(t, func(testing.TB) redis.UniversalClient { return c })
+}
+
+func everyKeyHasATTL(t *testing.T, c redis.UniversalClient) {
+	t.Helper()
+	ctx := context.Background()
+	it := c.Scan(ctx, 0, "*", 1000).Iterator()
+	n := 0
+	for it.Next(ctx) {
+		n++
+		if ttl := c.PTTL(ctx, it.Val()).Val(); ttl <= 0 {
+			t.Errorf("key %.100q has a TTL of %v", it.Val(), ttl)
+		}
+		if len(it.Val()) > 400 {
+			t.Errorf("key of %d bytes: %.100q", len(it.Val()), it.Val())
+		}
+	}
+	if err := it.Err(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d keys have a TTL", n)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	_, c := miniClient(t)
+	for name, test := range map[string]struct {
+		cfg   Config
+		field string
+	}{
+		"no client":         {Config{}, "redisstore.Config.Client"},
+		"brace in prefix":   {Config{Client: c, Prefix: "a{b"}, "redisstore.Config.Prefix"},
+		"long prefix":       {Config{Client: c, Prefix: fmt.Sprintf("%065d", 1)}, "redisstore.Config.Prefix"},
+		"newline in prefix": {Config{Client: c, Prefix: "a\n"}, "redisstore.Config.Prefix"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(test.cfg)
+			var ce *weir.ConfigError
+			if !errors.As(err, &ce) || ce.Field != test.field {
+				t.Errorf("got %v, want a ConfigError of %s", err, test.field)
+			}
+		})
+	}
+}
+
+// charge is a request for cost units of key under limits.
+func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
+	var req weir.Request
+	for _, l := range limits {
+		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+	}
+	return req
+}
+
+func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+	t.Helper()
+	d, err := s.Take(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// every is one limit of each algorithm.
+func every(rate int64, period time.Duration) []weir.Limit {
+	var all []weir.Limit
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		all = append(all, weir.Per(rate, period).By(a))
+	}
+	return all
 }

@@ -1,6 +1,6 @@
 -- A key's value is 'signature|numbers of each limit|last,at'. The third part is
--- there only while a booked slot is still to come: the last one and when it was
--- booked. The signature says which limits the numbers belong to.
+-- there only while a booked slot is still to come: the last one, rounded down,
+-- and when it was booked. The signature says which limits the numbers belong to.
 local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 
 local function numbers(text, least)
@@ -21,7 +21,7 @@ local function others(signature, text)
     local part = values[i]
     if not kind or not part then rubbish('a signature that is not weir\'s') end
     local old = {
-      spec = spec, alg = algorithms[kind], part = part,
+      spec = spec, alg = algorithms[kind], numbers = numbers(part, algorithms[kind].fields),
       max = tonumber(rate), p = tonumber(p), burst = tonumber(burst) or 1,
     }
     if old.max < 1 or math.max(old.p, old.p / old.max * old.burst) > 2e15 then rubbish('a signature out of bounds') end
@@ -42,12 +42,12 @@ local function inherit(limits, list, now)
   local new = {}
   for _, l in ipairs(limits) do
     local same = find(list, 'spec', l.spec)
-    if same then l.alg.load(l, numbers(same.part, l.alg.fields)) else new[#new + 1] = l end
+    if same then l.alg.load(l, same.numbers) else new[#new + 1] = l end
   end
   for _, l in ipairs(new) do
     local old = find(list, 'alg', l.alg)
     if old then
-      l.alg.load(l, numbers(old.part, l.alg.fields))
+      l.alg.load(l, old.numbers)
       l.alg.adapt(l, old, now)
     else
       l.alg.fresh(l)
@@ -75,7 +75,7 @@ local function open(g, now)
       local last, at = string.match(tail, '^(%d+),(%d+)$')
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
-      pending = g.last > now
+      pending = g.last >= now
     end
     if signature == g.signature then
       local values = split(text, '[^;]+')
@@ -121,7 +121,7 @@ local function close(g, now, test)
     lapse = math.max(lapse, l.alg.lapse(l, g))
   end
   local value = g.signature .. '|' .. table.concat(parts, ';')
-  if g.last > now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
+  if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
   -- Rounded up, and one more for servers that expire at the millisecond.
   local px = math.max(math.ceil((lapse - now) / 1000), 0) + 1
   if test then px = px + 3600000 end

@@ -88,7 +88,7 @@ for _, g in ipairs(groups) do
       end
     end
     if appended then append(g, slot) end
-    if slot > now then g.last, g.at = floor, now elseif g.last > now then g.at = now end
+    if slot > now then g.last, g.at = floor, now elseif g.last >= now then g.at = now end
     local value = close(g, now, test)
     if mode == 'keep' then values[#values + 1], values[#values + 2] = g.value or '', value end
   elseif repairs(g, mode == 'peek') then

@@ -1,0 +1,226 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// plain decides fixed windows with plain commands, in one transaction: each
+// window is a counter that expires when it ends. Where the server has INCREX
+// (Redis 8.8, Valkey 9.2), that refuses by itself; elsewhere every call is
+// counted, and a refused one taken back at once.
+type plain struct {
+	client   redis.UniversalClient
+	noIncrEx atomic.Bool
+}
+
+// counter is one fixed window in Redis.
+type counter struct {
+	key    string
+	charge *weir.Charge
+	taken  bool
+	value  int64 // after the call, without what was refused
+	left   int64 // ms until the window ends
+}
+
+// period is the window in milliseconds, rounded up.
+func (c *counter) period() int64 {
+	return int64((c.charge.Limit.Period + time.Millisecond - 1) / time.Millisecond)
+}
+
+func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Decision, error) {
+	first := &req.Charges[0]
+	counters := make([]counter, len(req.Charges))
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		if i == plainLimits || c.Limit.Algorithm != weir.FixedWindow || req.MaxWait > 0 || c.Key != first.Key || c.Scope != first.Scope {
+			return weir.Decision{}, ErrNeedsScripts
+		}
+		counters[i] = counter{key: s.plainKey(c.Scope, c.Key, i), charge: c}
+	}
+	look := req.Peek() || req.NeverFits() >= 0
+	var err error
+	switch {
+	case look:
+		err = p.peek(ctx, counters)
+	case p.noIncrEx.Load():
+		err = p.incrBy(ctx, counters)
+	default:
+		err = p.incrEx(ctx, counters)
+		if err != nil && strings.Contains(err.Error(), "unknown command") {
+			p.noIncrEx.Store(true)
+			err = p.incrBy(ctx, counters)
+		}
+	}
+	if err != nil {
+		return weir.Decision{}, classify(err)
+	}
+	return p.decide(ctx, req, counters, look)
+}
+
+// plainLimits is the most limits of one key without scripts.
+const plainLimits = 8
+
+// plainKey is the counter of the i-th limit of a key.
+func (s *Store) plainKey(scope, key string, i int) string {
+	state, _ := s.keys(scope, key)
+	return state + ":" + strconv.Itoa(i)
+}
+
+// decide takes back what was counted when one of several refused, and reports.
+func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counter, look bool) (weir.Decision, error) {
+	v := exact.Verdict{Allowed: !look}
+	outcomes := make([]exact.Outcome, len(counters))
+	for i := range counters {
+		c := &counters[i]
+		if !look && !c.taken {
+			v.Allowed = false
+			outcomes[i].Slot = c.left * 1000
+			v.Slot = max(v.Slot, outcomes[i].Slot)
+		}
+	}
+	if !look && !v.Allowed {
+		if err := p.giveBack(ctx, counters); err != nil {
+			return weir.Decision{}, classify(err)
+		}
+	}
+	for i := range counters {
+		c, o := &counters[i], &outcomes[i]
+		o.Viewed, o.Remaining = true, max(c.charge.Limit.Rate-c.value, 0)
+		if c.value > 0 {
+			o.Reset = c.left * 1000
+		}
+	}
+	return exact.Decide(req, v, outcomes), nil
+}
+
+// left reads a PTTL. A window that was found without end, or with one later
+// than the limit's, ends after the limit's period.
+func (p *plain) ttl(ctx context.Context, c *counter, pttl int64) error {
+	c.left = pttl
+	if c.value > 0 && (pttl == -1 || pttl > c.period()) {
+		c.left = c.period()
+		return p.client.Process(ctx, newOnce(ctx, "pexpire", c.key, c.period()))
+	}
+	c.left = max(c.left, 1)
+	return nil
+}
+
+func (p *plain) peek(ctx context.Context, counters []counter) error {
+	cmds := make([]*redis.Cmd, 0, 2*len(counters))
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i := range counters {
+			cmds = append(cmds, pipe.Do(ctx, "get", counters[i].key), pipe.Do(ctx, "pttl", counters[i].key))
+		}
+		return nil
+	})
+	if err != nil && err != redis.Nil {
+		return err
+	}
+	for i := range counters {
+		c := &counters[i]
+		if text, err := cmds[2*i].Text(); err == nil {
+			if c.value, err = strconv.ParseInt(text, 10, 64); err != nil {
+				return &stateError{kind: ErrState, err: err}
+			}
+		}
+		pttl, err := cmds[2*i+1].Int64()
+		if err != nil {
+			return err
+		}
+		c.left = max(pttl, 1)
+	}
+	return nil
+}
+
+// incrBy opens each window if it is not open, with its end, and counts.
+func (p *plain) incrBy(ctx context.Context, counters []counter) error {
+	values, err := p.count(ctx, counters, 1)
+	if err != nil {
+		return err
+	}
+	for i := range counters {
+		c := &counters[i]
+		c.value = values[i].value
+		c.taken = c.value <= c.charge.Limit.Rate
+		if err := p.ttl(ctx, c, values[i].pttl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted is a window's answer: its value after, how long it is still open, and
+// whether it was opened.
+type counted struct {
+	value, pttl int64
+	opened      bool
+}
+
+// count adds each charge's cost times sign in one transaction. A window never
+// stands without its end: it is opened with it, where PEXPIRE NX would come
+// after (and needs Redis 7).
+func (p *plain) count(ctx context.Context, counters []counter, sign int64) ([]counted, error) {
+	cmds := make([]once, 0, 3*len(counters))
+	_, err := p.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i := range counters {
+			c := &counters[i]
+			for _, cmd := range []once{
+				newOnce(ctx, "set", c.key, 0, "px", c.period(), "nx"),
+				newOnce(ctx, "incrby", c.key, sign*c.charge.Cost),
+				newOnce(ctx, "pttl", c.key),
+			} {
+				cmds = append(cmds, cmd)
+				if err := pipe.Process(ctx, cmd); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil && err != redis.Nil {
+		return nil, err
+	}
+	list := make([]counted, len(counters))
+	for i := range list {
+		list[i].opened = cmds[3*i].Err() == nil
+		if list[i].value, err = cmds[3*i+1].Int64(); err != nil {
+			return nil, err
+		}
+		if list[i].pttl, err = cmds[3*i+2].Int64(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// giveBack takes a refused request's units out of the windows that counted
+// them, and out of what is reported of those.
+func (p *plain) giveBack(ctx context.Context, counters []counter) error {
+	if !p.noIncrEx.Load() {
+		return p.giveBackEx(ctx, counters)
+	}
+	values, err := p.count(ctx, counters, -1)
+	if err != nil {
+		return err
+	}
+	for i := range counters {
+		c := &counters[i]
+		c.value -= c.charge.Cost
+		// The window ended in between: the new one must not start below 0.
+		if values[i].opened {
+			if err := p.client.Process(ctx, newOnce(ctx, "incrby", c.key, c.charge.Cost)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
