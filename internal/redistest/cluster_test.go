@@ -1,0 +1,84 @@
+package redistest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	c := StartCluster(t)
+	client := c.Client()
+	ctx := t.Context()
+
+	t.Run("serves keys of all slots", func(t *testing.T) {
+		want := make(map[*Server]int)
+		for i := range 100 {
+			key := fmt.Sprintf("key-%d", i)
+			mustSet(t, client, key, key)
+			wantGet(t, client, key, key)
+			want[c.Node(key)]++
+		}
+		for i, node := range c.Nodes {
+			got := node.must("DBSIZE")
+			if got == "0" || got != fmt.Sprint(want[node]) {
+				t.Errorf("node %d has %s keys, want %d", i, got, want[node])
+			}
+		}
+	})
+	t.Run("keys of one hash tag are together", func(t *testing.T) {
+		if err := client.MSet(ctx, "{tag}a", 1, "{tag}b", 2).Err(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("keys of several slots are not", func(t *testing.T) {
+		err := client.Eval(ctx, "return 1", []string{"a", "b"}).Err()
+		if err == nil || !strings.Contains(err.Error(), "slot") {
+			t.Errorf("a script over two slots: %v, want an error", err)
+		}
+	})
+	t.Run("a node redirects", func(t *testing.T) {
+		key := "key-0"
+		for i, node := range c.Nodes {
+			err := node.Client().Get(ctx, key).Err()
+			if moved := err != nil && strings.HasPrefix(err.Error(), "MOVED "); moved == (node == c.Node(key)) {
+				t.Errorf("node %d: %v", i, err)
+			}
+		}
+	})
+	t.Run("options", func(t *testing.T) {
+		one := c.Client(func(o *redis.ClusterOptions) { o.Addrs = c.Addrs[2:] })
+		wantGet(t, one, "key-1", "key-1")
+	})
+}
+
+func TestClusterNodeDies(t *testing.T) {
+	t.Parallel()
+	c := StartCluster(t)
+	const key = "k"
+	client := c.Client()
+	mustSet(t, client, key, "v")
+	victim := c.Node(key)
+	victim.Kill()
+	for _, node := range c.Nodes {
+		if node == victim {
+			continue
+		}
+		await(t, "the cluster goes on without a master", func() error {
+			if _, err := node.do("GET", key); err == nil || !strings.HasPrefix(err.Error(), "CLUSTERDOWN") {
+				return fmt.Errorf("GET: %v", err)
+			}
+			return nil
+		})
+	}
+	victim.Restart()
+	c.Await()
+	await(t, "the key's node does not come back", func() error {
+		err := client.Set(t.Context(), key, "new", 0).Err()
+		return err
+	})
+	wantGet(t, client, key, "new")
+}

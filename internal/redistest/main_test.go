@@ -1,0 +1,33 @@
+package redistest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/redis/go-redis/v9"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// impatient makes a client give up soon, and report the first error it gets.
+func impatient(o *redis.Options) {
+	o.MaxRetries = -1
+	o.DialerRetries = 1
+	o.DialTimeout, o.ReadTimeout = faultTimeout, faultTimeout
+}
+
+func mustSet(t *testing.T, c redis.Cmdable, key, value string) {
+	t.Helper()
+	if err := c.Set(context.Background(), key, value, 0).Err(); err != nil {
+		t.Fatalf("SET %s: %v", key, err)
+	}
+}
+
+func wantGet(t *testing.T, c redis.Cmdable, key, want string) {
+	t.Helper()
+	got, err := c.Get(context.Background(), key).Result()
+	if err != nil || got != want {
+		t.Fatalf("GET %s = %q, %v; want %q", key, got, err, want)
+	}
+}

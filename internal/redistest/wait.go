@@ -1,0 +1,44 @@
+package redistest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+const (
+	// startTimeout bounds how long a server may take until it answers.
+	startTimeout = 10 * time.Second
+	// patience bounds every other wait for servers to do what they must: far
+	// more than that takes, because a busy machine is no reason to fail.
+	patience = 20 * time.Second
+)
+
+// poll calls cond, less and less often, until it returns nil. It gives up when
+// the time is over, or done is closed (nil never is), and returns the last
+// error.
+func poll(timeout time.Duration, done <-chan struct{}, cond func() error) error {
+	deadline := time.Now().Add(timeout)
+	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		err := cond()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not within %v: %w", timeout, err)
+		}
+		select {
+		case <-done:
+			return err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// await fails the test when cond does not come to return nil.
+func await(tb testing.TB, what string, cond func() error) {
+	tb.Helper()
+	if err := poll(patience, nil, cond); err != nil {
+		tb.Fatalf("redistest: %s: %v", what, err)
+	}
+}
