@@ -53,10 +53,12 @@ func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 type LimitedError struct {
 	// Scope and Key say who was counted.
 	Scope, Key string
-	// Limit is the binding limit.
+	// Limit is the binding limit; of TooManyWaiters, which none decided, the
+	// limiter's first.
 	Limit Limit
 	// RetryAfter is how long to wait until the same call succeeds if nobody
-	// else takes; [Never] when no waiting helps.
+	// else takes; [Never] when no waiting helps, 0 for TooManyWaiters, where it
+	// is not known.
 	RetryAfter time.Duration
 	// Reason says why: Limited, NeverFits, TooManyWaiters, …
 	Reason Reason
@@ -96,7 +98,8 @@ func (e *LimitedError) Error() string {
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
 // StoreError is a failure of the store: no decision was made. It matches
-// [ErrStore] and, unless that would look like the caller's context, its cause.
+// [ErrStore] and, unless that would look like the caller's context or like a
+// refusal, its cause.
 type StoreError struct {
 	Op  string // what was tried: "take", "cancel", "reset"
 	Err error  // what the store returned
@@ -107,10 +110,11 @@ func (e *StoreError) Error() string { return "weir: store: " + e.Op + ": " + e.E
 // Is reports whether target is [ErrStore].
 func (e *StoreError) Is(target error) bool { return target == ErrStore }
 
-// Unwrap returns the store's error, or nil when that is a context's error: a
-// timeout inside the store is not the end of the caller's context.
+// Unwrap returns the store's error, or nil when that is a context's error or a
+// limiter's: a timeout inside the store is not the end of the caller's context,
+// and a limit on the store's own calls is not the caller's limit.
 func (e *StoreError) Unwrap() error {
-	if isContextError(e.Err) {
+	if isContextError(e.Err) || errors.Is(e.Err, ErrLimited) {
 		return nil
 	}
 	return e.Err

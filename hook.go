@@ -7,7 +7,8 @@ import (
 
 // Hook is told what happens, for metrics, traces and logs. A nil Hook costs
 // nothing. Observe is called on the goroutine of the call it tells of, so it
-// must be quick, and from many goroutines at once.
+// must be quick, and from many goroutines at once. The failure to give back the
+// slot of a cancelled wait is told of on a goroutine in the background.
 type Hook interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -23,10 +24,12 @@ func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 type EventKind uint8
 
 const (
-	// EventDecision: the store decided; Decision is set.
+	// EventDecision: the store decided, or TooManyWaiters refused in its place;
+	// Decision is set.
 	EventDecision EventKind = iota + 1
-	// EventWait: a wait ended; Wait is how long it took and Err is why it
-	// ended early, nil when its slot came.
+	// EventWait: a wait ended; Decision is what granted its slot, Wait is how
+	// long it took from the call on, and Err is why it ended early, nil when
+	// its slot came. A call that is admitted at once does not wait.
 	EventWait
 	// EventStoreError: the store failed; Err is a *[StoreError].
 	EventStoreError

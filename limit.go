@@ -3,6 +3,7 @@ package weir
 import (
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -12,7 +13,7 @@ const (
 	MaxUnits = 1 << 50
 	// MaxPeriod is the longest Period, and the longest time in which a GCRA
 	// limit may fill its burst (Burst·Period/Rate).
-	MaxPeriod = 100 * 365 * 24 * time.Hour
+	MaxPeriod = 50 * 365 * 24 * time.Hour
 )
 
 // Limit is a rule: Rate units per Period, counted by Algorithm. It is a plain
@@ -101,7 +102,7 @@ func (l Limit) Policy() string {
 func (l Limit) String() string { return l.Policy() }
 
 // shortDuration writes whole days, hours, minutes or seconds with one unit,
-// everything else as time.Duration does.
+// everything else as time.Duration does, in ASCII.
 func shortDuration(d time.Duration) string {
 	for _, u := range []struct {
 		size   time.Duration
@@ -111,7 +112,7 @@ func shortDuration(d time.Duration) string {
 			return strconv.FormatInt(int64(d/u.size), 10) + u.suffix
 		}
 	}
-	return d.String()
+	return strings.ReplaceAll(d.String(), "µ", "u") // headers are ASCII
 }
 
 // Validate reports the first field that is out of bounds, as a *[ConfigError].
@@ -122,7 +123,7 @@ func (l Limit) Validate() error {
 	case l.Rate < 1 || l.Rate > MaxUnits:
 		return l.invalid("Rate", "1 to 2^50", strconv.FormatInt(l.Rate, 10))
 	case l.Period < time.Microsecond || l.Period > MaxPeriod:
-		return l.invalid("Period", "1µs to 100 years", l.Period.String())
+		return l.invalid("Period", "1µs to 50 years", l.Period.String())
 	case l.Period%time.Microsecond != 0:
 		return l.invalid("Period", "whole microseconds", l.Period.String())
 	case l.Algorithm != GCRA && l.Burst != 0:
@@ -130,7 +131,7 @@ func (l Limit) Validate() error {
 	case l.Burst < 0 || l.Burst > MaxUnits:
 		return l.invalid("Burst", "0 to 2^50", strconv.FormatInt(l.Burst, 10))
 	case l.Algorithm == GCRA && !l.fills():
-		return l.invalid("Burst", "Burst·Period/Rate of at most 100 years", strconv.FormatInt(l.Burst, 10))
+		return l.invalid("Burst", "Burst·Period/Rate of at most 50 years", strconv.FormatInt(l.Burst, 10))
 	case len(l.Name) > 64 || !printable(l.Name):
 		return l.invalid("Name", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(l.Name))
 	}

@@ -24,8 +24,10 @@ type Config struct {
 	// MaxWait is the longest a waiting call waits for its slot. 0: bounded by
 	// the call's context alone.
 	MaxWait time.Duration
-	// MaxWaiters is the most calls of this Limiter that may wait at once;
-	// further ones are refused. 0: no bound.
+	// MaxWaiters is the most calls of this Limiter that may wait at once, over
+	// all keys; further ones are refused with TooManyWaiters and without asking
+	// the store. A call counts from its start until it is admitted, so also
+	// while the store is asked. 0: no bound.
 	MaxWaiters int
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
@@ -142,18 +144,23 @@ func (l *Limiter) checkKey(key string) error {
 	return nil
 }
 
+// check reports what keeps a call from being decided at all.
+func (l *Limiter) check(ctx context.Context, key string, cost int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.checkKey(key); err != nil {
+		return err
+	}
+	return checkCost(cost)
+}
+
 // call is what one decision needs; pooled, so that deciding does not allocate.
 type call struct{ charges []Charge }
 
 // take is what every deciding method comes to. The limits are valid.
 func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return Decision{}, err
-	}
-	if err := l.checkKey(key); err != nil {
-		return Decision{}, err
-	}
-	if err := checkCost(cost); err != nil {
+	if err := l.check(ctx, key, cost); err != nil {
 		return Decision{}, err
 	}
 	c := l.calls.Get().(*call)

@@ -1,0 +1,144 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+func TestLimitedErrorText(t *testing.T) {
+	t.Parallel()
+	limit := weir.Per(25, 5*time.Second)
+	tests := []struct {
+		name string
+		err  weir.LimitedError
+		want string
+	}{
+		{
+			"refused",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: 200 * time.Millisecond},
+			`weir: client-side limit 25-in-5s of key "k": retry after 200ms`,
+		},
+		{
+			"max wait",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
+			`weir: client-side limit 25-in-5s of key "k": retry after 1s, which is longer than the longest wait`,
+		},
+		{
+			"deadline",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
+			`weir: client-side limit 25-in-5s of key "k": retry after 1s, which is past the context's deadline`,
+		},
+		{
+			"never fits",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
+			`weir: client-side limit 25-in-5s of key "k": the cost never fits`,
+		},
+		{
+			"too many waiters",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.TooManyWaiters},
+			`weir: client-side limit 25-in-5s of key "k": too many calls are waiting`,
+		},
+		{
+			"key of two lines",
+			weir.LimitedError{Key: "a\nb", Limit: limit, Reason: weir.NeverFits},
+			`weir: client-side limit 25-in-5s of key "a\nb": the cost never fits`,
+		},
+		{
+			"long key",
+			weir.LimitedError{Key: strings.Repeat("k", 1000), Limit: limit, Reason: weir.NeverFits},
+			`weir: client-side limit 25-in-5s of key "` + strings.Repeat("k", 64) + `": the cost never fits`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.err.Error(); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// kinds are what errors are told apart by: exactly one holds.
+var kinds = map[string]error{
+	"limited":  weir.ErrLimited,
+	"store":    weir.ErrStore,
+	"config":   weir.ErrConfig,
+	"key":      weir.ErrNoKey,
+	"canceled": context.Canceled,
+	"deadline": context.DeadlineExceeded,
+}
+
+func wantKind(t *testing.T, err error, want string) {
+	t.Helper()
+	var got []string
+	for kind, sentinel := range kinds {
+		if errors.Is(err, sentinel) {
+			got = append(got, kind)
+		}
+	}
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%v is %v, want %s alone", err, got, want)
+	}
+}
+
+func TestErrorsAreOneKind(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	tests := []struct {
+		name  string
+		err   error
+		want  string
+		cause error // also matched, when not nil
+	}{
+		{"limited", &weir.LimitedError{}, "limited", nil},
+		{"config", &weir.ConfigError{}, "config", nil},
+		{"empty key", weir.ErrEmptyKey, "key", weir.ErrEmptyKey},
+		{"store", &weir.StoreError{Op: "take", Err: broken}, "store", broken},
+		{"store, wrapped", fmt.Errorf("x: %w", &weir.StoreError{Op: "take", Err: broken}), "store", broken},
+		{"store, end of file", &weir.StoreError{Op: "take", Err: io.EOF}, "store", io.EOF},
+		{"store, timeout of its own", &weir.StoreError{Op: "take", Err: context.DeadlineExceeded}, "store", nil},
+		{"store, wrapped timeout", &weir.StoreError{Op: "take", Err: fmt.Errorf("x: %w", context.DeadlineExceeded)}, "store", nil},
+		{"store, canceled by itself", &weir.StoreError{Op: "take", Err: context.Canceled}, "store", nil},
+		{"store, socket timeout", &weir.StoreError{Op: "take", Err: &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}}, "store", os.ErrDeadlineExceeded},
+		{"store, limited itself", &weir.StoreError{Op: "take", Err: &weir.LimitedError{}}, "store", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantKind(t, tt.err, tt.want)
+			if tt.cause != nil && !errors.Is(tt.err, tt.cause) {
+				t.Errorf("%v is not %v", tt.err, tt.cause)
+			}
+		})
+	}
+}
+
+func TestStoreErrorText(t *testing.T) {
+	t.Parallel()
+	err := &weir.StoreError{Op: "take", Err: context.DeadlineExceeded}
+	if got, want := err.Error(), "weir: store: take: context deadline exceeded"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestReasonString(t *testing.T) {
+	t.Parallel()
+	for r, want := range map[weir.Reason]string{
+		weir.Allowed: "allowed", weir.Limited: "limited", weir.NeverFits: "never_fits",
+		weir.TooManyWaiters: "too_many_waiters", weir.Paused: "paused", 99: "unknown",
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package weir
+
+import (
+	"context"
+	"time"
+)
+
+// WaitMax is WaitN with a longest wait of the call's own.
+func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
+	return l.wait(ctx, key, cost, maxWait)
+}
+
+// Timers returns the timers of the limiter's queues.
+func (l *Limiter) Timers() (timers []*time.Timer) {
+	for i := range l.waits.shards {
+		s := &l.waits.shards[i]
+		s.mu.Lock()
+		for _, q := range s.queues {
+			timers = append(timers, q.timer)
+		}
+		s.mu.Unlock()
+	}
+	return timers
+}
+
+// Waiting returns how many queues the limiter has and how many calls it counts
+// against MaxWaiters.
+func (l *Limiter) Waiting() (queues, calls int) {
+	for i := range l.waits.shards {
+		s := &l.waits.shards[i]
+		s.mu.Lock()
+		queues += len(s.queues)
+		s.mu.Unlock()
+	}
+	return queues, int(l.waits.waiting.Load())
+}

@@ -1,0 +1,389 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*weir.Config)
+		field  string
+	}{
+		{"nil store", func(c *weir.Config) { c.Store = nil }, "Config.Store"},
+		{"no limits", func(c *weir.Config) { c.Limits = nil }, "Config.Limits"},
+		{"zero limit", func(c *weir.Config) { c.Limits = make([]weir.Limit, 1) }, "Config.Limits[0].Rate"},
+		{"zero rate", func(c *weir.Config) { c.Limits[0].Rate = 0 }, "Config.Limits[0].Rate"},
+		{"zero period", func(c *weir.Config) { c.Limits[0].Period = 0 }, "Config.Limits[0].Period"},
+		{"negative burst", func(c *weir.Config) { c.Limits[0].Burst = -1 }, "Config.Limits[0].Burst"},
+		{"burst of a window", func(c *weir.Config) {
+			c.Limits[0] = weir.PerSecond(1).WithBurst(1).By(weir.FixedWindow)
+		}, "Config.Limits[0].Burst"},
+		{"second limit", func(c *weir.Config) { c.Limits = append(c.Limits, weir.PerSecond(-1)) }, "Config.Limits[1].Rate"},
+		{"long name", func(c *weir.Config) { c.Name = strings.Repeat("n", 65) }, "Config.Name"},
+		{"name that is not printable", func(c *weir.Config) { c.Name = "a\x00" }, "Config.Name"},
+		{"negative max wait", func(c *weir.Config) { c.MaxWait = -1 }, "Config.MaxWait"},
+		{"negative max waiters", func(c *weir.Config) { c.MaxWaiters = -1 }, "Config.MaxWaiters"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := weir.Config{Store: freeStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}
+			tt.change(&cfg)
+			l, err := weir.New(cfg)
+			var ce *weir.ConfigError
+			if l != nil || !errors.As(err, &ce) || ce.Field != tt.field {
+				t.Fatalf("got %v and %v, want a ConfigError of %s", l, err, tt.field)
+			}
+			wantKind(t, err, "config")
+		})
+	}
+}
+
+func TestLimiterCopiesLimits(t *testing.T) {
+	t.Parallel()
+	limits := []weir.Limit{weir.PerSecond(1), weir.PerDay(9)}
+	l, err := weir.New(weir.Config{Store: freeStore{}, Limits: limits, Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits[0].Rate = 0
+	l.Limits()[1].Rate = 0
+	if got := l.Limits(); len(got) != 2 || got[0] != weir.PerSecond(1) || got[1] != weir.PerDay(9) {
+		t.Errorf("got %v, want the limits it was made with", got)
+	}
+	if l.Name() != "n" {
+		t.Errorf("got %q, want the name it was made with", l.Name())
+	}
+}
+
+// methods are all that decide, with a cost when they take one.
+var methods = map[string]func(l *weir.Limiter, ctx context.Context, key string, cost int64) error{
+	"AllowN": func(l *weir.Limiter, ctx context.Context, key string, cost int64) error {
+		_, err := l.AllowN(ctx, key, cost)
+		return err
+	},
+	"AllowLimits": func(l *weir.Limiter, ctx context.Context, key string, cost int64) error {
+		_, err := l.AllowLimits(ctx, key, cost, []weir.Limit{weir.PerSecond(1)})
+		return err
+	},
+	"WaitN": func(l *weir.Limiter, ctx context.Context, key string, cost int64) error {
+		return l.WaitN(ctx, key, cost)
+	},
+	"ReserveN": func(l *weir.Limiter, ctx context.Context, key string, cost int64) error {
+		_, err := l.ReserveN(ctx, key, cost)
+		return err
+	},
+}
+
+// storeFunc is a Store without further abilities.
+type storeFunc func(ctx context.Context, req weir.Request) (weir.Decision, error)
+
+func (f storeFunc) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	return f(ctx, req)
+}
+
+func TestMethodsTellErrorsApart(t *testing.T) {
+	t.Parallel()
+	failing := func(err error) weir.Store {
+		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, err })
+	}
+	unasked := storeFunc(func(context.Context, weir.Request) (weir.Decision, error) {
+		panic("the store was asked")
+	})
+	over := func(t *testing.T) context.Context {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return ctx
+	}
+	expired := func(t *testing.T) context.Context {
+		ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+		t.Cleanup(cancel)
+		return ctx
+	}
+	alive := func(t *testing.T) context.Context { return t.Context() }
+	tests := []struct {
+		name  string
+		store weir.Store
+		ctx   func(t *testing.T) context.Context
+		key   string
+		cost  int64
+		want  string
+	}{
+		{"empty key", unasked, alive, "", 1, "key"},
+		{"negative cost", unasked, alive, "k", -1, "config"},
+		{"lowest cost", unasked, alive, "k", math.MinInt64, "config"},
+		{"canceled before", unasked, over, "k", 1, "canceled"},
+		{"past its deadline before", unasked, expired, "k", 1, "deadline"},
+		{"store fails", failing(errors.New("broken")), alive, "k", 1, "store"},
+		{"store times out by itself", failing(context.DeadlineExceeded), alive, "k", 1, "store"},
+		{"store wraps its timeout", failing(fmt.Errorf("x: %w", context.DeadlineExceeded)), alive, "k", 1, "store"},
+		{"store cancels itself", failing(context.Canceled), alive, "k", 1, "store"},
+		{"store is limited itself", failing(&weir.LimitedError{}), alive, "k", 1, "store"},
+		{"store refuses the request", failing(&weir.ConfigError{Field: "Request"}), alive, "k", 1, "config"},
+	}
+	for _, tt := range tests {
+		for name, method := range methods {
+			t.Run(tt.name+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				l := newLimiter(t, tt.store)
+				wantKind(t, method(l, tt.ctx(t), tt.key, tt.cost), tt.want)
+				nothingLeft(t, l)
+			})
+		}
+	}
+}
+
+// TestContextEndsInStore has the context end while the store is asked: that is
+// the caller's doing, whatever the store makes of it.
+func TestContextEndsInStore(t *testing.T) {
+	t.Parallel()
+	for name, method := range methods {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := storeFunc(func(ctx context.Context, _ weir.Request) (weir.Decision, error) {
+					<-ctx.Done()
+					return weir.Decision{}, fmt.Errorf("dial: %w", errors.New("i/o timeout"))
+				})
+				l := newLimiter(t, s)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := method(l, ctx, "k", 1); err != context.DeadlineExceeded {
+					t.Errorf("got %v, want context.DeadlineExceeded itself", err)
+				}
+			})
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(gcraStore)
+		l := newLimiter(t, s, func(c *weir.Config) {
+			c.Name = "n"
+			c.MaxWait = ms
+		})
+		if _, err := l.Allow(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		d, err := l.Allow(t.Context(), "k")
+		if err != nil || d.Allowed || d.Reason != weir.Limited || d.RetryAfter != 10*ms {
+			t.Errorf("got %+v, %v, want a refusal that is no error, retry after 10ms", d, err)
+		}
+		for _, tt := range []struct {
+			name string
+			cost int64
+			want weir.LimitedError
+		}{
+			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.Limited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.Limited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.NeverFits, RetryAfter: weir.Never}},
+			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.NeverFits, RetryAfter: weir.Never}},
+		} {
+			err := methods[tt.name](l, t.Context(), "k", tt.cost)
+			wantKind(t, err, "limited")
+			tt.want.Scope, tt.want.Key, tt.want.Limit = "n", "k", l.Limits()[0]
+			var got *weir.LimitedError
+			if !errors.As(err, &got) || *got != tt.want {
+				t.Errorf("%s of %d: got %+v, want %+v", tt.name, tt.cost, got, tt.want)
+			}
+		}
+		s.check(t, l, 6, 1)
+	})
+}
+
+func TestRequestThatTheStoreSees(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var got weir.Request
+		limits := []weir.Limit{weir.PerSecond(1), weir.PerDay(100)}
+		l, err := weir.New(weir.Config{
+			Store: storeFunc(func(_ context.Context, req weir.Request) (weir.Decision, error) {
+				got = req
+				got.Charges = append([]weir.Charge(nil), req.Charges...)
+				return weir.Decision{Allowed: true}, req.Validate()
+			}),
+			Limits: limits, Name: "n", MaxWait: time.Minute, AllowEmptyKey: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		plan := []weir.Limit{weir.PerHour(5)}
+		for _, tt := range []struct {
+			name       string
+			call       func() error
+			limits     []weir.Limit
+			key        string
+			cost       int64
+			maxWait    time.Duration
+			cancelable bool
+		}{
+			{"Allow", func() error { _, err := l.Allow(t.Context(), "k"); return err }, limits, "k", 1, 0, false},
+			{"AllowN", func() error { _, err := l.AllowN(t.Context(), "k", 7); return err }, limits, "k", 7, 0, false},
+			{"empty key", func() error { _, err := l.Allow(t.Context(), ""); return err }, limits, "", 1, 0, false},
+			{"AllowLimits", func() error { _, err := l.AllowLimits(t.Context(), "k", 2, plan); return err }, plan, "k", 2, 0, false},
+			{"Peek", func() error { _, err := l.Peek(t.Context(), "k"); return err }, limits, "k", 0, 0, false},
+			{"Wait", func() error { return l.Wait(t.Context(), "k") }, limits, "k", 1, time.Minute, true},
+			{"Wait with a deadline", func() error { return l.Wait(soon, "k") }, limits, "k", 1, time.Second, true},
+			{"WaitN", func() error { return l.WaitN(t.Context(), "k", 3) }, limits, "k", 3, time.Minute, true},
+			{"Reserve", func() error { _, err := l.Reserve(t.Context(), "k"); return err }, limits, "k", 1, time.Minute, true},
+			{"Reserve with a deadline", func() error { _, err := l.Reserve(soon, "k"); return err }, limits, "k", 1, time.Second, true},
+		} {
+			if err := tt.call(); err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			if got.MaxWait != tt.maxWait || got.Cancelable != tt.cancelable || len(got.Charges) != len(tt.limits) {
+				t.Errorf("%s: got %+v", tt.name, got)
+				continue
+			}
+			for i, c := range got.Charges {
+				if want := (weir.Charge{Scope: "n", Key: tt.key, Limit: tt.limits[i], Cost: tt.cost}); c != want {
+					t.Errorf("%s: charge %d is %+v, want %+v", tt.name, i, c, want)
+				}
+			}
+		}
+	})
+}
+
+func TestAllowLimitsRefuses(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(t, freeStore{})
+	for field, limits := range map[string][]weir.Limit{
+		"limits":         nil,
+		"limits[1].Rate": {weir.PerSecond(1), weir.PerSecond(0)},
+	} {
+		_, err := l.AllowLimits(t.Context(), "k", 1, limits)
+		var ce *weir.ConfigError
+		if !errors.As(err, &ce) || ce.Field != field {
+			t.Errorf("got %v, want a ConfigError of %s", err, field)
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, new(gcraStore))
+		for range 3 {
+			if d, err := l.Allow(t.Context(), "k"); err != nil || !d.Allowed {
+				t.Fatalf("got %+v, %v, want it allowed", d, err)
+			}
+			if err := l.Reset(t.Context(), "k"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Reset(t.Context(), ""); !errors.Is(err, weir.ErrEmptyKey) {
+			t.Errorf("got %v, want ErrEmptyKey", err)
+		}
+	})
+	l := newLimiter(t, freeStore{})
+	if err := l.Reset(t.Context(), "k"); !errors.Is(err, weir.ErrUnsupported) {
+		t.Errorf("got %v, want ErrUnsupported", err)
+	}
+}
+
+func TestStoreErrorEvent(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	var events []weir.Event
+	l := newLimiter(t, storeFunc(func(context.Context, weir.Request) (weir.Decision, error) {
+		return weir.Decision{}, broken
+	}), func(c *weir.Config) {
+		c.Name = "n"
+		c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) { events = append(events, e) })
+	})
+	for _, method := range methods {
+		events = nil
+		err := method(l, t.Context(), "k", 1)
+		if len(events) != 1 {
+			t.Fatalf("%d events, want 1", len(events))
+		}
+		e := events[0]
+		if e.Kind != weir.EventStoreError || e.Err != err || e.Scope != "n" || e.Key != "k" || e.Cost != 1 {
+			t.Errorf("got %+v, want the store's failure", e)
+		}
+	}
+}
+
+func TestRequestValidate(t *testing.T) {
+	t.Parallel()
+	charge := weir.Charge{Key: "k", Limit: weir.PerSecond(1), Cost: 1}
+	for _, tt := range []struct {
+		name  string
+		req   weir.Request
+		field string
+	}{
+		{"valid", weir.Request{Charges: []weir.Charge{charge}}, ""},
+		{"no charge", weir.Request{}, "Request.Charges"},
+		{"negative max wait", weir.Request{Charges: []weir.Charge{charge}, MaxWait: -1}, "Request.MaxWait"},
+		{"negative cost", weir.Request{Charges: []weir.Charge{charge, {Limit: charge.Limit, Cost: -1}}}, "cost"},
+		{"wrong limit", weir.Request{Charges: []weir.Charge{charge, {Cost: 1}}}, "Limit.Rate"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			err := tt.req.Validate()
+			var ce *weir.ConfigError
+			if tt.field == "" && err != nil || tt.field != "" && (!errors.As(err, &ce) || ce.Field != tt.field) {
+				t.Errorf("got %v, want a ConfigError of %q", err, tt.field)
+			}
+		})
+	}
+}
+
+func TestRequestNeverFitsAndPeek(t *testing.T) {
+	t.Parallel()
+	of := func(costs ...int64) (r weir.Request) {
+		for _, c := range costs {
+			r.Charges = append(r.Charges, weir.Charge{Limit: weir.PerSecond(5), Cost: c})
+		}
+		return r
+	}
+	for _, tt := range []struct {
+		name  string
+		req   weir.Request
+		never int
+		peek  bool
+	}{
+		{"fits", of(5), -1, false},
+		{"does not fit", of(6), 0, false},
+		{"second does not fit", of(1, math.MaxInt64), 1, false},
+		{"peek", of(0, 0), -1, true},
+		{"one of two looks", of(0, 1), -1, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.req.NeverFits(); got != tt.never {
+				t.Errorf("NeverFits() = %d, want %d", got, tt.never)
+			}
+			if got := tt.req.Peek(); got != tt.peek {
+				t.Errorf("Peek() = %v, want %v", got, tt.peek)
+			}
+		})
+	}
+}
+
+func TestDecisionCharge(t *testing.T) {
+	t.Parallel()
+	one := weir.Decision{Remaining: 3, ResetAfter: time.Second, RetryAfter: time.Minute}
+	if got, want := one.Charge(0), (weir.ChargeState{Remaining: 3, ResetAfter: time.Second, RetryAfter: time.Minute}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	two := weir.Decision{Remaining: 3, Charges: []weir.ChargeState{{Remaining: 3}, {Remaining: 4}}}
+	if got := two.Charge(1); got.Remaining != 4 {
+		t.Errorf("got %+v, want the second", got)
+	}
+}

@@ -1,0 +1,213 @@
+package weir_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// TestWaitKeepsOrderWhenRepliesOvertake fills the limit for a second, so that
+// all replies are in before the first slot comes.
+func TestWaitKeepsOrderWhenRepliesOvertake(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(seed, 0))
+				s := &gcraStore{before: func(int) time.Duration { return time.Duration(r.Int64N(int64(500 * ms))) }}
+				l := newLimiter(t, s, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(100)} })
+				for range 2 {
+					if _, err := l.ReserveN(t.Context(), "k", 100); err != nil {
+						t.Fatal(err)
+					}
+				}
+				full := s.grants[1].at
+				n := newLine(l)
+				for i := range 200 {
+					n.join(t.Context(), i, "k")
+				}
+				n.wg.Wait()
+				for i := range 200 {
+					n.want(t, i, full.Sub(n.start)+time.Duration(i+1)*10*ms, nil)
+				}
+				s.check(t, l, 202, 202)
+			})
+		})
+	}
+}
+
+// TestWaitSwap has the reply to the second of two calls overtake the first's,
+// so that the first owns the slot at 20ms, the second that at 10ms.
+func TestWaitSwap(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name              string
+		deadline, maxWait time.Duration // of the second
+		first, second     time.Duration // when they go
+	}{
+		{name: "no bound", first: 10 * ms, second: 20 * ms},
+		{name: "deadline after the slot", deadline: 21 * ms, first: 10 * ms, second: 20 * ms},
+		{name: "deadline at the slot", deadline: 20 * ms, first: 10 * ms, second: 20 * ms},
+		{name: "deadline before the slot", deadline: 19 * ms, first: 20 * ms, second: 10 * ms},
+		{name: "max wait after the slot", maxWait: 21 * ms, first: 10 * ms, second: 20 * ms},
+		{name: "max wait at the slot", maxWait: 20 * ms, first: 10 * ms, second: 20 * ms},
+		{name: "max wait before the slot", maxWait: 19 * ms, first: 20 * ms, second: 10 * ms},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &gcraStore{before: func(call int) time.Duration {
+					if call == 1 {
+						return 5 * ms
+					}
+					return 0
+				}}
+				l := newLimiter(t, s)
+				if _, err := l.Allow(t.Context(), "k"); err != nil {
+					t.Fatal(err)
+				}
+				ctx := t.Context()
+				if tt.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+					defer cancel()
+				}
+				start := time.Now()
+				var first, second time.Duration
+				n := newLine(l)
+				n.wg.Go(func() {
+					if err := l.Wait(t.Context(), "k"); err != nil {
+						t.Error(err)
+					}
+					first = time.Since(start)
+				})
+				synctest.Wait()
+				n.wg.Go(func() {
+					if err := l.WaitMax(ctx, "k", 1, tt.maxWait); err != nil {
+						t.Error(err)
+					}
+					second = time.Since(start)
+				})
+				n.wg.Wait()
+				if first != tt.first || second != tt.second {
+					t.Errorf("first went after %v, second after %v, want %v and %v", first, second, tt.first, tt.second)
+				}
+				s.check(t, l, 3, 3)
+			})
+		})
+	}
+}
+
+// TestWaitGrantedNow has a key reset while calls wait: who comes next is
+// granted a slot now, which is the earliest arrival's.
+func TestWaitGrantedNow(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		deadline time.Duration   // of the last
+		want     []time.Duration // when the calls go
+	}{
+		{"moves up the line", 0, []time.Duration{3 * ms, 10 * ms, 20 * ms}},
+		{"waits no longer than it can", 15 * ms, []time.Duration{3 * ms, 20 * ms, 10 * ms}},
+		{"goes when it can't wait", 6 * ms, []time.Duration{10 * ms, 20 * ms, 3 * ms}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := new(gcraStore)
+				l := newLimiter(t, s)
+				if _, err := l.Allow(t.Context(), "k"); err != nil {
+					t.Fatal(err)
+				}
+				n := newLine(l)
+				n.join(t.Context(), 0, "k")
+				n.join(t.Context(), 1, "k")
+				time.Sleep(3 * ms)
+				if err := l.Reset(t.Context(), "k"); err != nil {
+					t.Fatal(err)
+				}
+				ctx := t.Context()
+				if tt.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+					defer cancel()
+				}
+				n.join(ctx, 2, "k")
+				n.wg.Wait()
+				for i, after := range tt.want {
+					n.want(t, i, after, nil)
+				}
+				s.check(t, l, 4, 4)
+			})
+		})
+	}
+}
+
+// TestWaitLateReply has a call's reply still under way when a later call's
+// slot comes: nobody waits for a reply.
+func TestWaitLateReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &gcraStore{before: func(call int) time.Duration {
+			if call == 1 {
+				return 12 * ms
+			}
+			return 0
+		}}
+		l := newLimiter(t, s)
+		if _, err := l.Allow(t.Context(), "k"); err != nil {
+			t.Fatal(err)
+		}
+		n := newLine(l)
+		for i := range 4 {
+			n.join(t.Context(), i, "k")
+		}
+		n.wg.Wait()
+		n.want(t, 1, 10*ms, nil)
+		n.want(t, 0, 20*ms, nil)
+		n.want(t, 2, 30*ms, nil)
+		n.want(t, 3, 40*ms, nil)
+		s.check(t, l, 5, 5)
+	})
+}
+
+// TestWaitKeysAndCostsApart has calls of other keys and costs not share slots.
+func TestWaitKeysAndCostsApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := new(gcraStore)
+		l := newLimiter(t, s, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(100).WithBurst(2)} })
+		for _, key := range []string{"a", "b"} {
+			if _, err := l.AllowN(t.Context(), key, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := newLine(l)
+		n.join(t.Context(), 0, "a")
+		n.wg.Go(func() {
+			if err := l.WaitN(t.Context(), "a", 2); err != nil {
+				t.Error(err)
+			}
+			if after := time.Since(n.start); after != 30*ms {
+				t.Errorf("cost 2 went after %v, want 30ms", after)
+			}
+		})
+		synctest.Wait()
+		n.join(t.Context(), 1, "b")
+		if queues, _ := l.Waiting(); queues != 3 {
+			t.Errorf("%d queues, want 3", queues)
+		}
+		n.wg.Wait()
+		n.want(t, 0, 10*ms, nil)
+		n.want(t, 1, 10*ms, nil)
+		s.check(t, l, 5, 5)
+	})
+}
