@@ -1,0 +1,190 @@
+package weir
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strconv"
+	"strings"
+)
+
+// KeyFunc says who a request counts against. It returns an error that matches
+// [ErrNoKey] when the request has no identity, one that matches
+// [ErrAmbiguousKey] when it states its identity more than once, and any other
+// error when the identity could not be determined. It must not change the
+// request nor read its body, and is called from many goroutines at once.
+//
+// A limit is worth as much as its key is hard to invent: whoever controls the
+// key gets a fresh allowance with each new one. Every function here says who
+// controls its key. Made from something unusable, as a nil function or a
+// header name with a space in it, they return a KeyFunc whose every call fails
+// with a *[ConfigError].
+type KeyFunc func(r *http.Request) (string, error)
+
+// KeyStatic returns a KeyFunc for which all requests share one key. Nobody but
+// the program controls it.
+func KeyStatic(key string) KeyFunc {
+	return func(*http.Request) (string, error) { return key, nil }
+}
+
+// KeyHeader returns a KeyFunc whose key is the value of a header as it stands:
+// ErrNoKey when it is missing or empty, ErrAmbiguousKey when it is on several
+// lines.
+//
+// On a server the client controls a header unless a trusted proxy sets it, and
+// overwrites what the client sent, on every request. Never use it for a
+// secret, which would be stored: that is what [KeyAPIKey] and [KeyBearer] are
+// for.
+func KeyHeader(name string) KeyFunc {
+	h, err := newOneHeader("KeyHeader.name", name)
+	if err != nil {
+		return keyError(err)
+	}
+	return h.value
+}
+
+// KeyContext returns a KeyFunc whose key is what from finds in the request's
+// context, usually the user's ID that an authentication put there: ErrNoKey
+// when it reports false or finds the empty string. It is as trustworthy as
+// that authentication, which has to run first.
+func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
+	if from == nil {
+		return keyError(&ConfigError{Field: "KeyContext.from", Want: "a function", Got: "nil"})
+	}
+	return func(r *http.Request) (string, error) {
+		key, ok := from(r.Context())
+		if !ok || key == "" {
+			return "", errNoContextKey
+		}
+		return key, nil
+	}
+}
+
+// KeyHost returns a KeyFunc whose key is where an outgoing request goes:
+// scheme://host, with :port unless it is the scheme's default, in lower case.
+// It is what a [Transport] uses by default.
+//
+// For a request that a server received it is the Host it was sent to, with the
+// scheme by whether the connection is encrypted. The client controls that: do
+// not limit by it unless unknown hosts have been turned away before.
+func KeyHost() KeyFunc { return hostKey }
+
+func hostKey(r *http.Request) (string, error) {
+	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" {
+		return origin(u.Scheme, u.Host), nil
+	}
+	switch {
+	case r.Host == "":
+		return "", errNoHost
+	case r.TLS != nil:
+		return origin("https", r.Host), nil
+	}
+	return origin("http", r.Host), nil
+}
+
+func origin(scheme, host string) string {
+	scheme, host = strings.ToLower(scheme), strings.ToLower(host)
+	switch scheme {
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	}
+	return scheme + "://" + strings.TrimSuffix(host, ":")
+}
+
+// KeyRoute returns a KeyFunc whose key is the route that a router matched:
+// method, space, and the Pattern of the request, as "GET /items/{id}". It is
+// ErrNoKey when there is no pattern, and never the path, of which a client can
+// make up any number. So it works inside the mux, around the handlers, and not
+// around the mux.
+//
+// The client chooses among the routes. A pattern without a method counts each
+// of HTTP's own methods by itself and all others together, as OTHER, because
+// a client can make those up too.
+func KeyRoute() KeyFunc { return routeKey }
+
+func routeKey(r *http.Request) (string, error) {
+	pattern := strings.TrimLeft(r.Pattern, " \t")
+	if pattern == "" {
+		return "", errNoRoute
+	}
+	// Only a method can be followed by white space before the path begins.
+	if i := strings.IndexAny(pattern, " \t/"); i > 0 && pattern[i] != '/' {
+		return pattern, nil
+	}
+	method := "OTHER"
+	switch r.Method {
+	case "":
+		method = http.MethodGet
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+		method = r.Method
+	}
+	return method + " " + pattern, nil
+}
+
+// Made once, since a request without an identity may come often.
+var (
+	errNoContextKey = fmt.Errorf("%w: the context holds no identity", ErrNoKey)
+	errNoHost       = fmt.Errorf("%w: the request has no host", ErrNoKey)
+	errNoRoute      = fmt.Errorf("%w: no route matched", ErrNoKey)
+)
+
+// keyError returns the KeyFunc that always fails with err.
+func keyError(err error) KeyFunc {
+	return func(*http.Request) (string, error) { return "", err }
+}
+
+// oneHeader reads a header that has to be there exactly once.
+type oneHeader struct {
+	name          string // in canonical form
+	none, several error
+}
+
+func newOneHeader(field, name string) (*oneHeader, error) {
+	name = http.CanonicalHeaderKey(name)
+	if !isToken(name) {
+		return nil, &ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
+	}
+	if name == "Host" {
+		// net/http moves it to Request.Host, so that it would never be found.
+		return nil, &ConfigError{Field: field, Want: "a header other than Host, which is KeyHost's", Got: strconv.Quote(name)}
+	}
+	return &oneHeader{
+		name:    name,
+		none:    fmt.Errorf("%w: the header %s is missing or empty", ErrNoKey, name),
+		several: fmt.Errorf("%w: several %s headers", ErrAmbiguousKey, name),
+	}, nil
+}
+
+func (h *oneHeader) value(r *http.Request) (string, error) {
+	lines := r.Header[h.name]
+	if len(lines) > 1 {
+		return "", h.several
+	}
+	if len(lines) == 1 {
+		if v := textproto.TrimString(lines[0]); v != "" {
+			return v, nil
+		}
+	}
+	return "", h.none
+}
+
+// isToken reports whether s is a token of RFC 9110, section 5.6.2.
+func isToken(s string) bool { return s != "" && tokenLen(s) == len(s) }
+
+// tokenLen returns how many bytes at the start of s may be part of a token.
+func tokenLen(s string) int {
+	for i := range len(s) {
+		if c := s[i]; !isAlphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

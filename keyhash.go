@@ -1,0 +1,146 @@
+package weir
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"hash"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header:
+// ErrNoKey when the header is missing or empty, ErrAmbiguousKey when it is on
+// several lines. The API key itself goes nowhere.
+//
+// The hash is HMAC-SHA256 with the secret, or SHA-256 when the secret is
+// empty, of which 128 bits are kept as 22 characters of base64url. Without a
+// secret, whoever reads the store can confirm a guessed API key, and find weak
+// ones by trying. All processes that share a store need the same secret;
+// changing it gives everyone a fresh allowance once.
+//
+// On a server the client controls the header, and each invented API key is a
+// fresh allowance: mount the limit behind the check that the API key is valid.
+func KeyAPIKey(header string, secret []byte) KeyFunc {
+	h, err := newOneHeader("KeyAPIKey.header", header)
+	if err != nil {
+		return keyError(err)
+	}
+	digest := newCredentialHash("weir api key\x00", secret)
+	return func(r *http.Request) (string, error) {
+		v, err := h.value(r)
+		if err != nil {
+			return "", err
+		}
+		return digest.key(v), nil
+	}
+}
+
+// KeyBearer returns a KeyFunc whose key is a hash of the token in the header
+// Authorization: Bearer (RFC 6750), made as [KeyAPIKey] does; the same text as
+// token and as API key are two keys. It is ErrNoKey when there is no such
+// header, or one with another scheme or no token, ErrAmbiguousKey when there
+// are several, and another error when what follows the scheme is not one
+// token of RFC 6750's characters.
+//
+// On a server the client controls the header, and each invented token is a
+// fresh allowance: mount the limit behind the check that the token is valid.
+// It counts tokens, not users: where a user can get several, as by refreshing
+// a JWT, use [KeyContext] with the user's ID.
+func KeyBearer(secret []byte) KeyFunc {
+	h, err := newOneHeader("KeyBearer", "Authorization")
+	if err != nil {
+		return keyError(err)
+	}
+	digest := newCredentialHash("weir bearer token\x00", secret)
+	return func(r *http.Request) (string, error) {
+		v, err := h.value(r)
+		if err != nil {
+			return "", err
+		}
+		token, err := bearerToken(v, h.none)
+		if err != nil {
+			return "", err
+		}
+		return digest.key(token), nil
+	}
+}
+
+var errMalformedBearer = errors.New("weir: the bearer token in the Authorization header is malformed")
+
+// bearerToken returns the token of trimmed credentials, or none when they have
+// no bearer token. What another parser might still take for one is an error
+// and not none, so that a policy for requests without identity never applies
+// to a request that is authenticated.
+func bearerToken(credentials string, none error) (string, error) {
+	n := tokenLen(credentials)
+	scheme, rest := credentials[:n], credentials[n:]
+	if !strings.EqualFold(scheme, "Bearer") || rest == "" {
+		return "", none
+	}
+	token := strings.TrimLeft(rest, " ")
+	if token == rest || !isToken68(token) {
+		return "", errMalformedBearer
+	}
+	return token, nil
+}
+
+// isToken68 reports whether s is a token68 of RFC 9110, section 11.2, which is
+// what RFC 6750 calls a b64token.
+func isToken68(s string) bool {
+	s = strings.TrimRight(s, "=")
+	for i := range len(s) {
+		if c := s[i]; !isAlphanumeric(c) && strings.IndexByte("-._~+/", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// credentialHash turns credentials into keys. Equal credentials of two domains
+// have different keys. It is safe for concurrent use.
+type credentialHash struct {
+	domain string // ends in NUL, so that no domain is the start of another
+	states sync.Pool
+}
+
+type hashState struct {
+	hash hash.Hash
+	buf  [256]byte
+}
+
+func newCredentialHash(domain string, secret []byte) *credentialHash {
+	secret = bytes.Clone(secret)
+	c := &credentialHash{domain: domain}
+	c.states.New = func() any {
+		if len(secret) == 0 {
+			return &hashState{hash: sha256.New()}
+		}
+		return &hashState{hash: hmac.New(sha256.New, secret)}
+	}
+	return c
+}
+
+func (c *credentialHash) key(credential string) string {
+	s := c.states.Get().(*hashState)
+	s.hash.Reset()
+	s.write(c.domain)
+	s.write(credential)
+	sum := s.hash.Sum(s.buf[:0])
+	var text [22]byte
+	base64.RawURLEncoding.Encode(text[:], sum[:16])
+	c.states.Put(s)
+	return string(text[:])
+}
+
+// write hashes a string through the buffer, without a copy on the heap.
+func (s *hashState) write(text string) {
+	for len(text) > 0 {
+		n := copy(s.buf[:], text)
+		s.hash.Write(s.buf[:n])
+		text = text[n:]
+	}
+}
