@@ -1,0 +1,44 @@
+// Package weirecho mounts the limits of package middleware in echo (v4).
+//
+//	limit, err := weirecho.New(middleware.Config{Limiter: limiter, Key: key})
+//	e.Use(authenticate, limit)
+//
+// Everything is decided there; read its documentation on order and keys first.
+package weirecho
+
+import (
+	"github.com/labstack/echo/v4"
+
+	"github.com/goweir/weir/middleware"
+)
+
+// New returns the middleware, or a *weir.ConfigError that names the wrong
+// field. A refused request is answered here, the next handler does not run, and
+// no error reaches echo's error handler.
+//
+// The route that echo matched becomes the request's Pattern, unless a ServeMux
+// in front of echo has set one, so that weir.KeyRoute works. With Echo.Pre no
+// route has matched yet.
+func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
+	guard, err := middleware.NewGuard(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			r := c.Request()
+			if r.Pattern == "" {
+				// In place, as the ServeMux does and outer handlers expect.
+				r.Pattern = c.Path()
+			}
+			passed, ok := guard.Check(c.Response(), r)
+			if !ok {
+				return nil
+			}
+			c.SetRequest(passed)
+			err := next(c)
+			guard.Done(r, c.Request())
+			return err
+		}
+	}, nil
+}

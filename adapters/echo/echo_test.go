@@ -1,0 +1,142 @@
+package weirecho_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/goweir/weir"
+	weirecho "github.com/goweir/weir/adapters/echo"
+	"github.com/goweir/weir/internal/httpcases"
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/middleware"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+func mount(cfg middleware.Config, h http.Handler) (http.Handler, error) {
+	limit, err := weirecho.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := echo.New()
+	e.Use(limit)
+	e.Any("/*", echo.WrapHandler(h))
+	return e, nil
+}
+
+func TestEcho(t *testing.T) {
+	t.Parallel()
+	httpcases.Run(t, mount)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if m, err := weirecho.New(middleware.Config{}); m != nil || err == nil {
+		t.Errorf("New returned %t, %v", m != nil, err)
+	}
+}
+
+func mustNew(t testing.TB, cfg middleware.Config) echo.MiddlewareFunc {
+	t.Helper()
+	limit, err := weirecho.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit
+}
+
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	r.Header.Set("X-User", "ann")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestNativeHandlers(t *testing.T) {
+	t.Parallel()
+	store := httpcases.NewCounting()
+	cfg := middleware.Config{Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User")}
+	limit := mustNew(t, cfg)
+	ran, status := 0, 0
+	e := echo.New()
+	e.HTTPErrorHandler = func(err error, _ echo.Context) { t.Errorf("error handler: %v", err) }
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			err := next(c)
+			status = c.Response().Status
+			return err
+		}
+	}, limit, limit)
+	e.GET("/things/:id", func(c echo.Context) error {
+		ran++
+		return c.JSON(http.StatusCreated, map[string]string{"id": c.Param("id")})
+	})
+
+	w := get(e, "/things/7")
+	if w.Code != http.StatusCreated || strings.TrimSpace(w.Body.String()) != `{"id":"7"}` || w.Header().Get("RateLimit") == "" {
+		t.Errorf("served: %d %s %v", w.Code, w.Body, w.Header())
+	}
+	if n := store.Takes.Load(); n != 1 {
+		t.Errorf("served: %d decisions", n)
+	}
+	if w := get(e, "/things/8"); w.Code != http.StatusTooManyRequests || status != w.Code || ran != 1 {
+		t.Errorf("refused: %d, logged %d, handler ran %d times: %s", w.Code, status, ran, w.Body)
+	}
+}
+
+// TestHandlerError checks that a handler's error still reaches echo, behind
+// the rate headers.
+func TestHandlerError(t *testing.T) {
+	t.Parallel()
+	e := echo.New()
+	e.Use(mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+	}))
+	var got error
+	e.HTTPErrorHandler = func(err error, c echo.Context) { got = err; _ = c.NoContent(http.StatusTeapot) }
+	want := errors.New("handler failed")
+	e.GET("/", func(echo.Context) error { return want })
+	w := get(e, "/")
+	if !errors.Is(got, want) || w.Code != http.StatusTeapot || w.Header().Get("RateLimit") == "" {
+		t.Errorf("got %v, %d, %v", got, w.Code, w.Header())
+	}
+}
+
+func TestRoute(t *testing.T) {
+	t.Parallel()
+	var seen string
+	limit := mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerHour(1)),
+		Key: func(r *http.Request) (string, error) {
+			key, err := weir.KeyRoute()(r)
+			seen = key
+			return key, err
+		},
+		NoKey: middleware.NoKeyUnlimited,
+	})
+	e := echo.New()
+	e.Use(limit)
+	e.GET("/things/:id", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	mux := http.NewServeMux()
+	mux.Handle("/things/", e)
+	tests := []struct {
+		name, path string
+		handler    http.Handler
+		want       string
+	}{
+		{"echo's route", "/things/7", e, "GET /things/:id"},
+		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+	}
+	for _, tt := range tests {
+		seen = ""
+		if get(tt.handler, tt.path); seen != tt.want {
+			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+// Package weirgin mounts the limits of package middleware in gin.
+//
+//	limit, err := weirgin.New(middleware.Config{Limiter: limiter, Key: key})
+//	engine.Use(authenticate, limit)
+//
+// Everything is decided there; read its documentation on order and keys first.
+package weirgin
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/goweir/weir/middleware"
+)
+
+// New returns the middleware, or a *weir.ConfigError that names the wrong
+// field. A refused request is answered and aborted: handlers after this one do
+// not run, those before it go on after their Next.
+//
+// The route that gin matched becomes the request's Pattern, unless a ServeMux
+// in front of gin has set one, so that weir.KeyRoute works.
+func New(cfg middleware.Config) (gin.HandlerFunc, error) {
+	guard, err := middleware.NewGuard(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(c *gin.Context) {
+		r := c.Request
+		if r.Pattern == "" {
+			// In place, as the ServeMux does and outer handlers expect.
+			r.Pattern = c.FullPath()
+		}
+		passed, ok := guard.Check(c.Writer, r)
+		if !ok {
+			c.Abort()
+			c.Writer.WriteHeaderNow() // gin holds back a status without a body
+			return
+		}
+		c.Request = passed
+		c.Next()
+		guard.Done(r, c.Request)
+	}, nil
+}

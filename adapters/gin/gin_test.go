@@ -1,0 +1,126 @@
+package weirgin_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/goweir/weir"
+	weirgin "github.com/goweir/weir/adapters/gin"
+	"github.com/goweir/weir/internal/httpcases"
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/middleware"
+)
+
+func TestMain(m *testing.M) {
+	gin.SetMode(gin.TestMode)
+	leaktest.Main(m)
+}
+
+func mount(cfg middleware.Config, h http.Handler) (http.Handler, error) {
+	limit, err := weirgin.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := gin.New()
+	e.Use(limit)
+	e.Any("/*path", gin.WrapH(h))
+	return e, nil
+}
+
+func TestGin(t *testing.T) {
+	t.Parallel()
+	httpcases.Run(t, mount)
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	if h, err := weirgin.New(middleware.Config{}); h != nil || err == nil {
+		t.Errorf("New returned %t, %v", h != nil, err)
+	}
+}
+
+func mustNew(t testing.TB, cfg middleware.Config) gin.HandlerFunc {
+	t.Helper()
+	limit, err := weirgin.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit
+}
+
+func get(h http.Handler, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	r.Header.Set("X-User", "ann")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestNativeHandlers(t *testing.T) {
+	t.Parallel()
+	store := httpcases.NewCounting()
+	cfg := middleware.Config{Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User")}
+	limit := mustNew(t, cfg)
+	var ran []string
+	var aborted bool
+	e := gin.New()
+	e.Use(func(c *gin.Context) {
+		ran = append(ran, "before")
+		c.Next()
+		aborted = c.IsAborted()
+		ran = append(ran, http.StatusText(c.Writer.Status()))
+	}, limit, limit, func(*gin.Context) { ran = append(ran, "after") })
+	e.GET("/things/:id", func(c *gin.Context) { c.JSON(http.StatusCreated, gin.H{"id": c.Param("id")}) })
+
+	w := get(e, "/things/7")
+	if w.Code != http.StatusCreated || w.Body.String() != `{"id":"7"}` || w.Header().Get("RateLimit") == "" {
+		t.Errorf("served: %d %s %v", w.Code, w.Body, w.Header())
+	}
+	if n := store.Takes.Load(); n != 1 || aborted || len(ran) != 3 {
+		t.Errorf("served: %d decisions, aborted %t, ran %q", n, aborted, ran)
+	}
+	ran = nil
+	if w := get(e, "/things/8"); w.Code != http.StatusTooManyRequests {
+		t.Errorf("refused: %d %s", w.Code, w.Body)
+	}
+	if !aborted || len(ran) != 2 || ran[1] != http.StatusText(http.StatusTooManyRequests) {
+		t.Errorf("refused: aborted %t, ran %q", aborted, ran)
+	}
+}
+
+func TestRoute(t *testing.T) {
+	t.Parallel()
+	var seen string
+	limit := mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerHour(1)),
+		Key: func(r *http.Request) (string, error) {
+			key, err := weir.KeyRoute()(r)
+			seen = key
+			return key, err
+		},
+		NoKey: middleware.NoKeyUnlimited,
+	})
+	e := gin.New()
+	e.Use(limit)
+	e.GET("/things/:id", func(c *gin.Context) { c.String(http.StatusOK, c.Request.Pattern) })
+	mux := http.NewServeMux()
+	mux.Handle("/things/", e)
+	tests := []struct {
+		name, path string
+		handler    http.Handler
+		want       string
+	}{
+		{"gin's route", "/things/7", e, "GET /things/:id"},
+		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"no route", "/nothing", e, ""},
+	}
+	for _, tt := range tests {
+		seen = ""
+		if get(tt.handler, tt.path); seen != tt.want {
+			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package httpcases
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// Benchmark measures a mount: without the middleware, what the framework costs;
+// with a store that costs nothing; and with the local one.
+func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
+	key := weir.KeyAPIKey("X-API-Key", []byte("secret"))
+	b.Run("without", func(b *testing.B) { benchmark(b, bare) })
+	for _, bb := range []struct {
+		name   string
+		config func(*middleware.Config)
+	}{
+		{"ietf", func(*middleware.Config) {}},
+		{"x", func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersX }},
+		{"none", func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersNone }},
+		{"plan", func(cfg *middleware.Config) {
+			plan := []weir.Limit{weir.PerMinute(600).WithName("pro")}
+			cfg.Limits = func(*http.Request) ([]weir.Limit, error) { return plan, nil }
+		}},
+		{"local", func(cfg *middleware.Config) { cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40)) }},
+		{"two", func(cfg *middleware.Config) {
+			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40), weir.PerDay(1<<48))
+		}},
+		{"refused", func(cfg *middleware.Config) {
+			cfg.Cost = func(*http.Request) (int64, error) { return 2, nil }
+			cfg.Limiter = NewLimiter(b, newStore(), weir.PerDay(1))
+		}},
+		{"skipped", func(cfg *middleware.Config) { cfg.Skip = func(*http.Request) bool { return true } }},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			cfg := middleware.Config{Limiter: NewLimiter(b, Always{}, weir.PerMinute(600)), Key: key}
+			bb.config(&cfg)
+			h, err := mount(cfg, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmark(b, h)
+		})
+	}
+}
+
+// discard is a ResponseWriter whose header map is there already, as the
+// server's is, whoever fills it.
+type discard http.Header
+
+func (d discard) Header() http.Header         { return http.Header(d) }
+func (d discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d discard) WriteHeader(int)             {}
+
+func benchmark(b *testing.B, h http.Handler) {
+	r := httptest.NewRequest(http.MethodGet, "/things/7", http.NoBody)
+	r.Header.Set("X-API-Key", "0123456789abcdef0123456789abcdef")
+	w := discard{}
+	b.ReportAllocs()
+	for b.Loop() {
+		clear(w)
+		h.ServeHTTP(w, r)
+	}
+}

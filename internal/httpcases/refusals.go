@@ -1,0 +1,159 @@
+package httpcases
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+const neverDetail = `,"detail":"The request costs more than a limit admits at once. Repeating it does not help."`
+
+var refusalCases = []testCase{
+	{
+		name: "HEAD has the headers and no body",
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: request{method: http.MethodHead, user: "ann"}, want: answer{third.status, third.header, ""}},
+			{request: request{method: http.MethodHead}, want: answer{unidentified.status, unidentified.header, ""}},
+		},
+	},
+	{
+		name: "a cost that never fits has no Retry-After",
+		config: func(cfg *middleware.Config) {
+			cfg.Cost = func(*http.Request) (int64, error) { return 3, nil }
+		},
+		steps: one(problem(http.StatusTooManyRequests, exceeded(`"2-in-1m"`, neverDetail), twoPerMinute("2", "0"))),
+	},
+	{
+		name: "a paused key",
+		store: deciding(weir.Decision{
+			Reason: weir.Paused, Limit: weir.PerMinute(2), Remaining: 2, RetryAfter: 90 * time.Second,
+		}),
+		steps: one(problem(http.StatusTooManyRequests, blank(429, "Requests are paused."),
+			with(twoPerMinute("2", "0"), "Retry-After", "90"))),
+	},
+	{
+		name: "a handler of one's own",
+		config: func(cfg *middleware.Config) {
+			cfg.OnLimited = func(w http.ResponseWriter, r *http.Request, d weir.Decision) {
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_, _ = fmt.Fprint(w, r.URL.Path, " ", d.Limit.Policy(), " ", d.RetryAfter)
+			}
+		},
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: ann, want: answer{
+				http.StatusServiceUnavailable,
+				with(with(twoPerMinute("0", "60"), "Retry-After", "30"), "Content-Type", "text/html"),
+				"/things/7 2-in-1m 30s",
+			}},
+			{request: nobody, want: unidentified},
+		},
+	},
+	{
+		name: "a handler of one's own without a body",
+		config: func(cfg *middleware.Config) {
+			cfg.OnLimited = func(w http.ResponseWriter, _ *http.Request, _ weir.Decision) {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		},
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: ann, want: answer{http.StatusTooManyRequests, with(twoPerMinute("0", "60"), "Retry-After", "30"), ""}},
+		},
+	},
+	{
+		name: "shadow refuses nothing and shows nothing",
+		config: func(cfg *middleware.Config) {
+			cfg.Shadow, cfg.Challenge = true, "Bearer"
+			cfg.OnLimited = func(w http.ResponseWriter, _ *http.Request, _ weir.Decision) {
+				_, _ = io.WriteString(w, "limited")
+			}
+		},
+		steps: []step{
+			{request: ann, want: unlimited},
+			{request: ann, want: unlimited},
+			{request: ann, want: unlimited},
+			{request: nobody, want: unlimited},
+			{request: annAndBob, want: unlimited},
+		},
+	},
+	{
+		name: "shadow of a broken store",
+		config: func(cfg *middleware.Config) {
+			cfg.Shadow, cfg.OnStoreFailure = true, middleware.FailClosed
+		},
+		store: failing(errSecret),
+		steps: one(unlimited),
+	},
+}
+
+func failClosed(cfg *middleware.Config) { cfg.OnStoreFailure = middleware.FailClosed }
+
+func cancelled(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx, cancel
+}
+
+func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, time.Second)
+}
+
+var failureCases = []testCase{
+	{name: "the store fails open", store: failing(errSecret), steps: one(unlimited)},
+	{name: "the store fails closed", store: failing(errSecret), config: failClosed, steps: one(unavailable)},
+	{
+		name:  "a timeout of the store's own is a failure",
+		store: failing(context.DeadlineExceeded), config: failClosed,
+		steps: one(unavailable),
+	},
+	{
+		name:  "what a store can't do is a mistake, not an outage",
+		store: failing(weir.ErrUnsupported),
+		steps: one(broken),
+	},
+	{
+		name:  "the client left before",
+		steps: []step{{request: request{user: "ann", ctx: cancelled}, want: ended}, {request: ann, want: first}},
+	},
+	{
+		name:  "the client leaves while the store decides",
+		store: silent,
+		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+	},
+	{
+		name:  "the client leaves while the store decides, closed",
+		store: silent, config: failClosed,
+		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+	},
+	{
+		name: "the client leaves while its plan is looked up",
+		config: func(cfg *middleware.Config) {
+			cfg.Limits = func(r *http.Request) ([]weir.Limit, error) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+		},
+		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+	},
+	{
+		name: "the client leaves while its key is looked up",
+		config: func(cfg *middleware.Config) {
+			cfg.Key = func(r *http.Request) (string, error) {
+				<-r.Context().Done()
+				return "", r.Context().Err()
+			}
+		},
+		steps: []step{{request: request{ctx: shortly}, want: ended}},
+	},
+}

@@ -1,0 +1,137 @@
+package httpcases
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+func health(r *http.Request) bool { return r.Header.Get("X-Health") != "" }
+
+func costHeader(cfg *middleware.Config) {
+	cfg.Cost = func(r *http.Request) (int64, error) {
+		return strconv.ParseInt(r.Header.Get("X-Cost"), 10, 64)
+	}
+}
+
+func costing(cost string) request {
+	return request{header: http.Header{"X-User": {"ann"}, "X-Cost": {cost}}}
+}
+
+func options(header ...string) request {
+	h := http.Header{"X-User": {"ann"}}
+	for _, name := range header {
+		h[name] = []string{"https://example.com"}
+	}
+	return request{method: http.MethodOptions, header: h}
+}
+
+var requestCases = []testCase{
+	{
+		name:   "skipped requests cost nothing and need no key",
+		config: func(cfg *middleware.Config) { cfg.Skip = health },
+		steps: []step{
+			{request: request{header: http.Header{"X-Health": {"1"}}}, want: unlimited},
+			{request: request{header: http.Header{"X-Health": {"1"}, "X-User": {"ann"}}}, want: unlimited},
+			{request: request{header: http.Header{"X-Health": {"1"}, "X-User": {"ann", "bob"}}}, want: unlimited},
+			{request: ann, want: first},
+		},
+	},
+	{
+		name: "preflights cost nothing, other OPTIONS do",
+		steps: []step{
+			{request: options("Origin", "Access-Control-Request-Method"), want: unlimited},
+			{request: request{method: http.MethodOptions, header: http.Header{
+				"Origin": {"https://example.com"}, "Access-Control-Request-Method": {"PUT"},
+			}}, want: unlimited},
+			{request: options(), want: first},
+			{request: options("Origin"), want: second},
+			{request: options("Access-Control-Request-Method"), want: third},
+		},
+	},
+	{
+		name:   "requests cost what the cost function says",
+		limits: []weir.Limit{weir.PerMinute(10)},
+		config: costHeader,
+		steps: []step{
+			{request: costing("7"), want: served(tenPerMinute("3", "42"))},
+			{request: costing("4"), want: limited(`"10-in-1m"`, "6", tenPerMinute("3", "42"))},
+			{request: costing("3"), want: served(tenPerMinute("0", "60"))},
+			{request: costing("0"), want: served(tenPerMinute("0", "60"))},
+			{after: time.Minute, request: costing("0"), want: served(tenPerMinute("10", "0"))},
+			{request: costing("11"), want: problem(http.StatusTooManyRequests, exceeded(`"10-in-1m"`, neverDetail), tenPerMinute("10", "0"))},
+		},
+	},
+	{
+		name:   "a cost that is wrong or unknown is not an outage",
+		config: costHeader,
+		steps:  []step{{request: costing("-1"), want: broken}, {request: costing("cheap"), want: broken}, {request: costing("1"), want: first}},
+	},
+}
+
+func tenPerMinute(r, t string) map[string]string {
+	return ietf(`"10-in-1m";q=10;w=60`, `"10-in-1m";r=`+r+`;t=`+t)
+}
+
+var plans = map[string][]weir.Limit{
+	"free":    {weir.PerMinute(1).WithName("free")},
+	"pro":     {weir.PerSecond(10).WithName("pro"), weir.PerDay(1000).WithName("pro-day")},
+	"invalid": {{Rate: 1}},
+	"empty":   {},
+}
+
+func byPlan(cfg *middleware.Config) {
+	cfg.Limits = func(r *http.Request) ([]weir.Limit, error) {
+		plan := r.Header.Get("X-Plan")
+		if plan == "lost" {
+			return nil, errSecret
+		}
+		return plans[plan], nil
+	}
+}
+
+func on(plan, user string) request {
+	return request{header: http.Header{"X-User": {user}, "X-Plan": {plan}}}
+}
+
+var (
+	freePolicy = `"free";q=1;w=60`
+	proPolicy  = `"pro";q=10;w=1, "pro-day";q=1000;w=86400`
+)
+
+var planCases = []testCase{
+	{
+		name:   "every user has the limits of the plan",
+		config: byPlan,
+		steps: []step{
+			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("pro", "bob"), want: served(ietf(proPolicy, `"pro";r=9;t=1, "pro-day";r=999;t=87`))},
+			{request: on("free", "ann"), want: limited(`"free"`, "60", ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("pro", "bob"), want: served(ietf(proPolicy, `"pro";r=8;t=1, "pro-day";r=998;t=173`))},
+		},
+	},
+	{
+		name:   "a plan without limits is a mistake",
+		config: byPlan,
+		steps:  []step{{request: on("empty", "ann"), want: broken}, {request: on("unheard of", "ann"), want: broken}},
+	},
+	{name: "a plan with a wrong limit is a mistake", config: byPlan, steps: []step{{request: on("invalid", "ann"), want: broken}}},
+	{name: "a plan that is not found fails open", config: byPlan, steps: []step{{request: on("lost", "ann"), want: unlimited}}},
+	{
+		name:   "a plan that is not found fails closed",
+		config: func(cfg *middleware.Config) { byPlan(cfg); failClosed(cfg) },
+		steps:  []step{{request: on("lost", "ann"), want: unavailable}},
+	},
+	{
+		name: "the lookup's mistakes are no outage",
+		config: func(cfg *middleware.Config) {
+			cfg.Limits = func(*http.Request) ([]weir.Limit, error) {
+				return nil, (weir.Limit{Rate: -1}).Validate()
+			}
+		},
+		steps: one(broken),
+	},
+}

@@ -1,0 +1,187 @@
+package httpcases
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// testServer checks over a real connection that handlers keep what the server
+// gives them.
+func testServer(t *testing.T, mount Mount) {
+	for name, test := range map[string]func(*testing.T, serve){
+		"flush": testFlush, "hijack": testHijack, "controller": testController,
+		"trailers": testTrailers, "uploads are deleted": testUploads, "refusals keep the connection": testKeepAlive,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, func(h http.HandlerFunc) *httptest.Server {
+				l := NewLimiter(t, newStore(), weir.PerHour(1))
+				srv := httptest.NewServer(mustMount(t, mount, middleware.Config{Limiter: l, Key: weir.KeyHeader("X-User")}, h))
+				t.Cleanup(srv.Close)
+				return srv
+			})
+		})
+	}
+}
+
+// serve starts a server that admits one request.
+type serve func(h http.HandlerFunc) *httptest.Server
+
+func call(t *testing.T, srv *httptest.Server, body io.Reader, contentType string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/things", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-User", "ann")
+	r.Header.Set("Content-Type", contentType)
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func testFlush(t *testing.T, start serve) {
+	seen := make(chan struct{})
+	srv := start(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "one\n")
+		w.(http.Flusher).Flush()
+		select {
+		case <-seen:
+		case <-r.Context().Done():
+		}
+		// A flush may reach the client in the middle of a longer answer too.
+		_, _ = io.Copy(w, strings.NewReader("two\n"))
+	})
+	resp := call(t, srv, nil, "")
+	body := bufio.NewReader(resp.Body)
+	if line, err := body.ReadString('\n'); line != "one\n" {
+		t.Fatalf("read %q, %v before the handler ended", line, err)
+	}
+	close(seen)
+	if rest, err := io.ReadAll(body); string(rest) != "two\n" || err != nil {
+		t.Errorf("read %q, %v", rest, err)
+	}
+	if resp.Header.Get("RateLimit") != `"1-in-1h";r=0;t=3600` {
+		t.Errorf("headers: %v", resp.Header)
+	}
+}
+
+func testHijack(t *testing.T, start serve) {
+	srv := start(func(w http.ResponseWriter, _ *http.Request) {
+		conn, rw, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = conn.Close() }()
+		_, _ = rw.WriteString("HTTP/1.1 202 Mine\r\nContent-Length: 3\r\nConnection: close\r\n\r\nraw")
+		_ = rw.Flush()
+	})
+	resp := call(t, srv, nil, "")
+	if body, err := io.ReadAll(resp.Body); resp.Status != "202 Mine" || string(body) != "raw" || err != nil {
+		t.Errorf("got %s, %q, %v", resp.Status, body, err)
+	}
+}
+
+func testController(t *testing.T, start serve) {
+	srv := start(func(w http.ResponseWriter, _ *http.Request) {
+		c := http.NewResponseController(w)
+		err := errors.Join(
+			c.EnableFullDuplex(),
+			c.SetReadDeadline(time.Now().Add(time.Hour)),
+			c.SetWriteDeadline(time.Now().Add(time.Hour)),
+			c.Flush(),
+		)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if resp := call(t, srv, nil, ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+func testTrailers(t *testing.T, start serve) {
+	srv := start(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Trailer", "X-Sum")
+		_, _ = io.WriteString(w, "body")
+		w.Header().Set("X-Sum", "42")
+		w.Header().Set(http.TrailerPrefix+"X-Late", "43")
+	})
+	resp := call(t, srv, nil, "")
+	if body, err := io.ReadAll(resp.Body); string(body) != "body" || err != nil {
+		t.Errorf("read %q, %v", body, err)
+	}
+	if resp.Trailer.Get("X-Sum") != "42" || resp.Trailer.Get("X-Late") != "43" {
+		t.Errorf("trailers: %v", resp.Trailer)
+	}
+}
+
+// testUploads checks that the server still finds the files of a form which the
+// handler parsed on its copy of the request.
+func testUploads(t *testing.T, start serve) {
+	var path string
+	srv := start(func(_ http.ResponseWriter, r *http.Request) {
+		if err := r.ParseMultipartForm(0); err != nil {
+			t.Error(err)
+			return
+		}
+		f, err := r.MultipartForm.File["file"][0].Open()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = f.Close() }()
+		if file, ok := f.(*os.File); ok {
+			path = file.Name()
+		}
+	})
+	var form strings.Builder
+	mw := multipart.NewWriter(&form)
+	part, err := mw.CreateFormFile("file", "big")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The parser allows itself 10 MiB of memory however little it is given.
+	_, _ = part.Write(make([]byte, 11<<20))
+	_ = mw.Close()
+	_ = call(t, srv, strings.NewReader(form.String()), mw.FormDataContentType()).Body.Close()
+	srv.Close() // waits until the server has tidied up after the request
+	if path == "" {
+		t.Fatal("the upload was not stored in a file")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the upload is still there: %v", err)
+	}
+}
+
+func testKeepAlive(t *testing.T, start serve) {
+	srv := start(handler)
+	var statuses []int
+	for range 3 {
+		resp := call(t, srv, nil, "")
+		_, err := io.Copy(io.Discard, resp.Body)
+		if err != nil || resp.Close {
+			t.Errorf("close %t, %v", resp.Close, err)
+		}
+		statuses = append(statuses, resp.StatusCode)
+	}
+	if statuses[0] != 200 || statuses[1] != 429 || statuses[2] != 429 {
+		t.Errorf("statuses: %v", statuses)
+	}
+}

@@ -1,0 +1,75 @@
+package httpcases
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+func newStore() weir.Store {
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err) // the zero Config is valid
+	}
+	return s
+}
+
+// Always is a store that allows everything: what is left to measure is not the
+// store.
+type Always struct{}
+
+// Take implements weir.Store.
+func (Always) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	l := req.Charges[0].Limit
+	return weir.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
+}
+
+// Counting counts the decisions that a store is asked for.
+type Counting struct {
+	weir.Store
+	Takes atomic.Int64
+}
+
+// NewCounting returns a store that limits and counts.
+func NewCounting() *Counting { return &Counting{Store: newStore()} }
+
+// Take implements weir.Store.
+func (c *Counting) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	c.Takes.Add(1)
+	return c.Store.Take(ctx, req)
+}
+
+// storeFunc is a store that is a function.
+type storeFunc func(context.Context, weir.Request) (weir.Decision, error)
+
+func (f storeFunc) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	return f(ctx, req)
+}
+
+// errSecret is a failure whose text no client may read.
+var errSecret = errors.New("dial tcp 10.0.0.7:6379: connection refused")
+
+func failing(err error) func() weir.Store {
+	return func() weir.Store {
+		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, err })
+	}
+}
+
+// silent is a store that does not answer before the call's context ends.
+func silent() weir.Store {
+	return storeFunc(func(ctx context.Context, _ weir.Request) (weir.Decision, error) {
+		<-ctx.Done()
+		return weir.Decision{}, ctx.Err()
+	})
+}
+
+// deciding is a store that always decides the same.
+func deciding(d weir.Decision) func() weir.Store {
+	return func() weir.Store {
+		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return d, nil })
+	}
+}

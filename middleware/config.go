@@ -1,0 +1,175 @@
+package middleware
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/goweir/weir"
+)
+
+// Config is what [New] and [NewGuard] are made from. Only Limiter and Key are
+// required; every other field's zero value is a working choice. The functions
+// are called from many goroutines at once, must not write to the response, and
+// must not read the body unless they put it back.
+type Config struct {
+	// Limiter decides. Required. Its Hook is told of every decision.
+	Limiter *weir.Limiter
+
+	// Key says who is counted. Required: there is no default identity. An
+	// empty key counts as none, even if the Limiter allows it.
+	Key weir.KeyFunc
+
+	// Limits returns the limits of a request's key, as a customer's plan has
+	// them; a plan that changes holds from the next request on, and what was
+	// used carries over. Nil: the Limiter's own. No limits, or an invalid one,
+	// is a mistake and answered with 500: unlimited is said with Skip. An error
+	// means that the plan could not be looked up, which is an outage and gets
+	// what OnStoreFailure says, so a client that can cause it is not limited
+	// under FailOpen: return a plan for customers that have none.
+	Limits func(*http.Request) ([]weir.Limit, error)
+
+	// Cost returns how many units a request takes. Nil: 1. A cost of 0 takes
+	// nothing and is always allowed. A cost below 0, or an error, is answered
+	// with 500, whatever OnStoreFailure says.
+	Cost func(*http.Request) (int64, error)
+
+	// Skip reports whether a request passes unlimited, at no cost, before its
+	// key is asked for. Nil: none does. CORS preflights (OPTIONS with Origin and
+	// Access-Control-Request-Method) always pass, and anybody can send one: let
+	// them cost the handler nothing.
+	Skip func(*http.Request) bool
+
+	// NoKey says what a request without an identity gets. The zero value,
+	// NoKeyRefuse, answers 401.
+	NoKey NoKey
+
+	// AnonymousKey is the one key that all requests without an identity share
+	// under NoKeyAnonymous: 1 to 64 bytes of printable ASCII that no identity
+	// of yours can be. It must be empty with every other policy.
+	AnonymousKey string
+
+	// Challenge is the WWW-Authenticate header of the 401, which RFC 9110 asks
+	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
+	// response already. It must be empty unless NoKey is NoKeyRefuse.
+	Challenge string
+
+	// OnStoreFailure says what a request gets when no decision could be made.
+	// The zero value, FailOpen, lets it pass: a limiter that is away must not
+	// take down what it protects.
+	OnStoreFailure StoreFailure
+
+	// Headers says which rate headers responses carry, refused or not. The
+	// zero value is HeadersIETF. Retry-After is set on every refusal that ends,
+	// whatever the style.
+	Headers HeaderStyle
+
+	// OnLimited answers a request that a limit refused, instead of the problem
+	// body: rate headers and Retry-After are set already, and the status is
+	// its to write (the server sends 200 for a handler that writes none). Nil:
+	// 429 with a problem body. Other refusals do not come here.
+	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
+
+	// OnError is told of the errors that clients are not shown: those of Key,
+	// Limits and Cost, of the store, and of a wrong configuration. A request
+	// without a key, or whose context ended, is none. Nil: nobody is told,
+	// though the Limiter's Hook still is of the store's.
+	OnError func(r *http.Request, err error)
+
+	// Shadow decides and charges, and the Limiter's Hook and OnError are told,
+	// but no request is ever refused, no header is set and OnLimited is not
+	// called. It is for watching new limits before they hold; with it nothing
+	// is protected. False: refusals are real.
+	Shadow bool
+}
+
+// NoKey is what a request without an identity gets.
+type NoKey uint8
+
+const (
+	// NoKeyRefuse answers 401.
+	NoKeyRefuse NoKey = iota
+	// NoKeyUnlimited lets the request pass without any limit: whoever leaves
+	// the identity out is free. Only where something else refuses them.
+	NoKeyUnlimited
+	// NoKeyAnonymous counts the request under Config.AnonymousKey, one key for
+	// everybody without an identity: one of them can use it up for all.
+	NoKeyAnonymous
+)
+
+// StoreFailure is what a request gets when no decision could be made: the
+// store failed, or the request's limits could not be looked up.
+type StoreFailure uint8
+
+const (
+	// FailOpen lets the request pass, uncounted and without rate headers.
+	FailOpen StoreFailure = iota
+	// FailClosed answers 503, so that an outage of the store is one of the API.
+	FailClosed
+)
+
+// HeaderStyle is a family of rate headers.
+type HeaderStyle uint8
+
+const (
+	// HeadersIETF sets RateLimit-Policy and RateLimit, as in
+	// draft-ietf-httpapi-ratelimit-headers-11: every limit of the key in order,
+	// added to what another limiter on the way has set.
+	//
+	// A policy's q and w read "q units in w seconds", and a client that keeps
+	// to that is never refused. Of a window q is the rate and w the window. Of
+	// a GCRA limit q is the burst and w the time that refills it, which is the
+	// limit's rate said in bursts, and Rate and Period where the burst is the
+	// rate. So r is never above q, nor t above w. w is rounded up to whole
+	// seconds, which is the safe side; below one second that would say
+	// something else entirely, and w, which is optional, is left out. r is what
+	// remains, t the time until the limit is as if never used, rounded up. On a
+	// refusal Retry-After takes precedence over t, as the draft has it.
+	HeadersIETF HeaderStyle = iota
+	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
+	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
+	// alone. Where several limiters are on the way, the one that refuses is
+	// shown, otherwise the one with the least remaining.
+	HeadersX
+	// HeadersNone sets none.
+	HeadersNone
+)
+
+// validate reports the first field that is wrong, as a *weir.ConfigError.
+func (cfg *Config) validate() error {
+	switch {
+	case cfg.Limiter == nil:
+		return invalid("Limiter", "a limiter", "nil")
+	case cfg.Key == nil:
+		return invalid("Key", "a key function", "nil")
+	case cfg.NoKey > NoKeyAnonymous:
+		return invalid("NoKey", "one of the three policies", strconv.Itoa(int(cfg.NoKey)))
+	case cfg.NoKey == NoKeyAnonymous && cfg.AnonymousKey == "":
+		return invalid("AnonymousKey", "a key, for NoKeyAnonymous", "none")
+	case cfg.NoKey != NoKeyAnonymous && cfg.AnonymousKey != "":
+		return invalid("AnonymousKey", "none without NoKeyAnonymous", strconv.QuoteToASCII(cfg.AnonymousKey))
+	case len(cfg.AnonymousKey) > 64 || !printable(cfg.AnonymousKey):
+		return invalid("AnonymousKey", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(cfg.AnonymousKey))
+	case cfg.NoKey != NoKeyRefuse && cfg.Challenge != "":
+		return invalid("Challenge", "none without NoKeyRefuse", strconv.QuoteToASCII(cfg.Challenge))
+	case !printable(cfg.Challenge):
+		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
+	case cfg.OnStoreFailure > FailClosed:
+		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
+	case cfg.Headers > HeadersNone:
+		return invalid("Headers", "one of the three styles", strconv.Itoa(int(cfg.Headers)))
+	}
+	return nil
+}
+
+func invalid(field, want, got string) error {
+	return &weir.ConfigError{Field: "middleware.Config." + field, Want: want, Got: got}
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] > 0x7e {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,72 @@
+// Package middleware limits inbound HTTP traffic per user or per API key, for
+// net/http and whatever speaks its types; package weirgin and package weirecho
+// mount the same [Config] in gin and echo.
+//
+//	limit, err := middleware.New(middleware.Config{
+//		Limiter: limiter,
+//		Key:     weir.KeyAPIKey("X-API-Key", secret),
+//	})
+//	mux.Handle("GET /things/{id}", authenticate(limit(things)))
+//
+// # Order
+//
+// What is mounted around a limiter decides whether it limits. Outermost first:
+// recovery and logging; CORS, because a browser hides a refusal that lacks
+// Access-Control-Allow-Origin (expose RateLimit, RateLimit-Policy and
+// Retry-After there if scripts should read them); authentication; the limiter;
+// the handler. A key that comes from the route (weir.KeyRoute) needs the
+// limiter inside the ServeMux, around single handlers: outside of it no
+// pattern has matched yet.
+//
+// This is wrong:
+//
+//	// Incorrect: the limiter runs before authentication.
+//	limit, _ := middleware.New(middleware.Config{
+//		Limiter: limiter,
+//		Key:     weir.KeyHeader("X-User"),
+//	})
+//	http.ListenAndServe(":80", limit(authenticate(api)))
+//
+// Nobody has checked X-User where the limiter reads it: a client that writes
+// another name into each request is never limited, and one that writes your
+// best customer's name uses up the customer's limit. Verify first and hand the
+// identity on in the context (weir.KeyContext), or count a credential that is
+// checked later by its hash (weir.KeyAPIKey, weir.KeyBearer) and know that an
+// invented one is counted as somebody new.
+//
+// # Keys
+//
+// The key function is required, and a request without an identity gets what
+// [Config.NoKey] says: identity never silently becomes an IP address. Behind a
+// proxy weir.KeyRemoteIP sees the proxy, and everybody is one client. A request
+// that states its identity twice is refused with 400 whatever the
+// configuration, because the next reader may pick the other value.
+//
+// # Answers
+//
+// Refusals are application/problem+json (RFC 9457) and tell a client what it can
+// act on, never the text of an error:
+//
+//	429  a limit refused; Retry-After says when the same request succeeds
+//	401  the request has no identity
+//	400  the request states its identity more than once
+//	500  the key function or the configuration failed
+//	503  no decision could be made and the limiter fails closed, or the
+//	     request's own context ended before there was one
+//
+// Sleeping for exactly Retry-After and asking again succeeds if nobody else
+// used the key meanwhile. A 429 without Retry-After will never succeed: the
+// cost is over what a limit admits at once.
+//
+// Rate headers tell the truth of one instant and one client. A shared cache in
+// front must not store them: mark such responses private or no-store.
+//
+// # What is passed on
+//
+// The ResponseWriter is handed on as it came, never wrapped: flushing,
+// hijacking, trailers and [http.ResponseController] are what they were. The
+// request is a shallow copy whose context remembers which limiter counted it
+// under which key, so that a second mount on the way charges nothing. A
+// request that a handler builds from that context for further work inside the
+// process is part of the same call and is not charged again either.
+package middleware

@@ -1,0 +1,106 @@
+package middleware_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
+)
+
+type userKey struct{}
+
+// authenticate stands for whatever finds out who a request is from.
+func authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, password, ok := r.BasicAuth()
+		if !ok || password != "secret" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, user)))
+	})
+}
+
+func userOf(ctx context.Context) (string, bool) {
+	user, ok := ctx.Value(userKey{}).(string)
+	return user, ok
+}
+
+// The limiter runs inside the authentication, and counts whom that has found.
+func Example() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err)
+	}
+	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(2)}})
+	if err != nil {
+		panic(err)
+	}
+	limit, err := middleware.New(middleware.Config{Limiter: limiter, Key: weir.KeyContext(userOf)})
+	if err != nil {
+		panic(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /things", authenticate(limit(http.HandlerFunc(
+		func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "a thing") }))))
+
+	for range 3 {
+		r := httptest.NewRequest(http.MethodGet, "/things", http.NoBody)
+		r.SetBasicAuth("ann", "secret")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		fmt.Printf("%d %s %q\n", w.Code, w.Header().Get("RateLimit"), w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// 200 "2-in-1h";r=1;t=1800 ""
+	// 200 "2-in-1h";r=0;t=3600 ""
+	// 429 "2-in-1h";r=0;t=3600 "1800"
+}
+
+// Each customer has the limits of a plan, read per request.
+func ExampleConfig_plans() {
+	plans := map[string][]weir.Limit{
+		"free": {weir.PerHour(1).WithName("free")},
+		"pro":  {weir.PerSecond(10).WithName("pro"), weir.PerDay(10_000).WithName("pro-day")},
+	}
+	planOf := map[string]string{"k1": "free", "k2": "pro"}
+
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err)
+	}
+	limiter, err := weir.New(weir.Config{Store: store, Limits: plans["free"]})
+	if err != nil {
+		panic(err)
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter,
+		Key:     weir.KeyAPIKey("X-API-Key", []byte("a secret of the deployment")),
+		Limits: func(r *http.Request) ([]weir.Limit, error) {
+			if plan, ok := plans[planOf[r.Header.Get("X-API-Key")]]; ok {
+				return plan, nil
+			}
+			return plans["free"], nil // never an error that a client can cause
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	h := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+
+	for _, apiKey := range []string{"k1", "k1", "k2"} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header.Set("X-API-Key", apiKey)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Println(apiKey, w.Code, w.Header().Get("RateLimit-Policy"))
+	}
+	// Output:
+	// k1 200 "free";q=1;w=3600
+	// k1 429 "free";q=1;w=3600
+	// k2 200 "pro";q=10;w=1, "pro-day";q=10000;w=86400
+}

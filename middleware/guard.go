@@ -1,0 +1,175 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/goweir/weir"
+)
+
+// Guard is the middleware without a framework's way of calling handlers: what
+// adapters are made of, so that nothing is decided in them. It is safe for
+// concurrent use.
+type Guard struct {
+	cfg      Config
+	own      []weir.Limit // the limiter's, with their names derived once
+	policies string       // the RateLimit-Policy of own
+}
+
+// NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
+// field. It does no I/O.
+func NewGuard(cfg Config) (*Guard, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	own := cfg.Limiter.Limits()
+	for i, l := range own {
+		own[i] = l.WithName(l.Policy())
+	}
+	return &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own))}, nil
+}
+
+// Check decides whether the handler may run. If so it sets the rate headers on
+// w and returns true and the request to serve; call Done after that. Otherwise
+// it has answered and returns false. It never wraps w.
+func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if g.cfg.Skip != nil && g.cfg.Skip(r) || preflight(r) {
+		return r, true
+	}
+	key, err := g.cfg.Key(r)
+	if err == nil && key == "" {
+		err = weir.ErrNoKey
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, weir.ErrAmbiguousKey):
+		return g.refuse(w, r, &ambiguous)
+	case !errors.Is(err, weir.ErrNoKey):
+		return g.fail(w, r, &broken, err)
+	case g.cfg.NoKey == NoKeyUnlimited:
+		return r, true
+	case g.cfg.NoKey == NoKeyAnonymous:
+		key = g.cfg.AnonymousKey
+	default:
+		if g.cfg.Challenge != "" && !g.cfg.Shadow {
+			w.Header().Add("Www-Authenticate", g.cfg.Challenge)
+		}
+		return g.refuse(w, r, &unidentified)
+	}
+	if g.passed(r.Context(), key) {
+		return r, true
+	}
+	return g.decide(w, r, key)
+}
+
+// decide asks the limiter about a request whose key is known.
+func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
+	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
+	d, limits, err := g.take(r, key)
+	switch {
+	case err == nil:
+	case !errors.Is(err, weir.ErrStore):
+		return g.fail(w, r, &broken, err)
+	case g.cfg.OnStoreFailure == FailClosed:
+		return g.fail(w, r, &unavailable, err)
+	default:
+		m.open = true
+		return g.open(w, r, m, err)
+	}
+	switch {
+	case g.cfg.Shadow && !d.Allowed:
+		return r, true // without the mark: a mount further in may refuse it
+	case !g.cfg.Shadow:
+		g.setHeaders(w.Header(), &m.values, limits, &d)
+	}
+	if !d.Allowed {
+		g.limit(w, r, limits, &d)
+		return r, false
+	}
+	return r.WithContext(m), true
+}
+
+// take charges the request and returns the limits it was charged on. That
+// nothing could be decided is a weir.ErrStore.
+func (g *Guard) take(r *http.Request, key string) (d weir.Decision, limits []weir.Limit, err error) {
+	cost := int64(1)
+	if g.cfg.Cost != nil {
+		if cost, err = g.cfg.Cost(r); err != nil {
+			return d, nil, err
+		}
+	}
+	if g.cfg.Limits == nil {
+		d, err = g.cfg.Limiter.AllowN(r.Context(), key, cost)
+		return d, g.own, err
+	}
+	if limits, err = g.cfg.Limits(r); err != nil {
+		return d, nil, undecided(err)
+	}
+	d, err = g.cfg.Limiter.AllowLimits(r.Context(), key, cost, limits)
+	return d, limits, err
+}
+
+// setHeaders sets the rate headers of a decision.
+func (g *Guard) setHeaders(h http.Header, v *values, limits []weir.Limit, d *weir.Decision) {
+	switch g.cfg.Headers {
+	case HeadersIETF:
+		policies := g.policies
+		if g.cfg.Limits != nil {
+			var room [160]byte
+			policies = string(appendPolicies(room[:0], limits))
+		}
+		v.setIETF(h, policies, limits, d)
+	case HeadersX:
+		v.setX(h, d)
+	}
+}
+
+// open lets a request pass of which nothing could be decided, unless nobody
+// waits for the answer any more.
+func (g *Guard) open(w http.ResponseWriter, r *http.Request, m *mark, err error) (*http.Request, bool) {
+	if r.Context().Err() != nil {
+		return g.refuse(w, r, &ended)
+	}
+	g.tell(r, err)
+	return r.WithContext(m), true
+}
+
+// fail answers a request that met an error, without the error's text.
+func (g *Guard) fail(w http.ResponseWriter, r *http.Request, p *problem, err error) (*http.Request, bool) {
+	if r.Context().Err() != nil {
+		return g.refuse(w, r, &ended)
+	}
+	g.tell(r, err)
+	return g.refuse(w, r, p)
+}
+
+// refuse answers with p, or lets the request pass when in shadow.
+func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, p *problem) (*http.Request, bool) {
+	if g.cfg.Shadow {
+		return r, true
+	}
+	p.write(w, r)
+	return r, false
+}
+
+func (g *Guard) tell(r *http.Request, err error) {
+	if g.cfg.OnError != nil {
+		g.cfg.OnError(r, err)
+	}
+}
+
+// undecided makes the failure of a plan lookup one of the store: both mean that
+// nothing is known. A wrong configuration stays one.
+func undecided(err error) error {
+	if errors.Is(err, weir.ErrConfig) {
+		return err
+	}
+	return &weir.StoreError{Op: "limits", Err: err}
+}
+
+// preflight reports whether r is a browser's question about CORS, which it asks
+// before, and on behalf of, the request that is counted.
+func preflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 &&
+		len(r.Header["Access-Control-Request-Method"]) > 0
+}

@@ -1,0 +1,241 @@
+package middleware_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/httpcases"
+	"github.com/goweir/weir/middleware"
+)
+
+func guard(t *testing.T, cfg middleware.Config) *middleware.Guard {
+	t.Helper()
+	if cfg.Limiter == nil {
+		cfg.Limiter = httpcases.NewLimiter(t, httpcases.NewCounting(), weir.PerHour(1))
+	}
+	if cfg.Key == nil {
+		cfg.Key = weir.KeyStatic("all")
+	}
+	g, err := middleware.NewGuard(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func request(ctx context.Context) *http.Request {
+	return httptest.NewRequestWithContext(ctx, http.MethodPost, "/things?a=b", http.NoBody)
+}
+
+// TestWriterAndRequest checks that the ResponseWriter is the server's own and
+// that the caller's request stays as it was.
+func TestWriterAndRequest(t *testing.T) {
+	t.Parallel()
+	type ctxKey struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), ctxKey{}, "value"))
+	defer cancel()
+	r, before := request(ctx), request(ctx)
+	var inner *http.Request
+	var writer http.ResponseWriter
+	limit, err := middleware.New(middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerHour(1)), Key: weir.KeyStatic("all"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { writer, inner = w, r })).ServeHTTP(w, r)
+	if writer != http.ResponseWriter(w) {
+		t.Errorf("the handler got another ResponseWriter: %T", writer)
+	}
+	if !reflect.DeepEqual(r, before) || inner == r {
+		t.Error("the request was changed")
+	}
+	child, stop := context.WithCancel(inner.Context())
+	defer stop()
+	if inner.Context().Value(ctxKey{}) != "value" || child.Err() != nil {
+		t.Error("the context lost its values")
+	}
+	cancel()
+	<-child.Done()
+	if !errors.Is(inner.Context().Err(), context.Canceled) || !errors.Is(child.Err(), context.Canceled) {
+		t.Error("the context did not end with the request's")
+	}
+}
+
+// TestPattern checks that a limiter around a mux does not hide from outer
+// handlers which pattern matched.
+func TestPattern(t *testing.T) {
+	t.Parallel()
+	limit, err := middleware.New(middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerHour(1)), Key: weir.KeyStatic("all"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /things", func(http.ResponseWriter, *http.Request) {})
+	r := request(t.Context())
+	limit(mux).ServeHTTP(httptest.NewRecorder(), r)
+	if r.Pattern != "POST /things" {
+		t.Errorf("pattern %q", r.Pattern)
+	}
+}
+
+// TestNothingForSkipped checks that a request which passes unlimited is handed
+// on as it is, and neither the key function nor the store is asked.
+func TestNothingForSkipped(t *testing.T) {
+	t.Parallel()
+	store := httpcases.NewCounting()
+	g := guard(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)),
+		Key:     func(*http.Request) (string, error) { t.Error("key asked for"); return "", nil },
+		Skip:    func(*http.Request) bool { return true },
+	})
+	r, w := request(t.Context()), httptest.NewRecorder()
+	passed, ok := g.Check(w, r)
+	if passed != r || !ok || store.Takes.Load() != 0 || len(w.Header()) != 0 {
+		t.Errorf("same request %t, passed %t, decisions %d, headers %v", passed == r, ok, store.Takes.Load(), w.Header())
+	}
+}
+
+// TestOnError checks who is told of what.
+func TestOnError(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("lookup failed")
+	key := func(err error) weir.KeyFunc {
+		return func(*http.Request) (string, error) { return "", err }
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		cfg  middleware.Config
+		want []error // what the error matches; nil: not told
+	}{
+		{name: "key", cfg: middleware.Config{Key: key(cause)}, want: []error{cause}},
+		{name: "no key", cfg: middleware.Config{Key: key(weir.ErrNoKey)}},
+		{name: "two keys", cfg: middleware.Config{Key: key(weir.ErrAmbiguousKey)}},
+		{name: "client left", ctx: cancelled},
+		{
+			name: "cost", want: []error{cause},
+			cfg: middleware.Config{Cost: func(*http.Request) (int64, error) { return 0, cause }},
+		},
+		{
+			name: "wrong cost", want: []error{weir.ErrConfig},
+			cfg: middleware.Config{Cost: func(*http.Request) (int64, error) { return -1, nil }},
+		},
+		{
+			name: "limits", want: []error{cause, weir.ErrStore},
+			cfg: middleware.Config{Limits: func(*http.Request) ([]weir.Limit, error) { return nil, cause }},
+		},
+		{
+			name: "no limits", want: []error{weir.ErrConfig},
+			cfg: middleware.Config{Limits: func(*http.Request) ([]weir.Limit, error) { return nil, nil }},
+		},
+		{
+			name: "store, open", want: []error{cause, weir.ErrStore},
+			cfg: middleware.Config{Limiter: httpcases.NewLimiter(t, broken{cause}, weir.PerHour(1))},
+		},
+		{
+			name: "store, closed", want: []error{cause, weir.ErrStore},
+			cfg: middleware.Config{
+				Limiter:        httpcases.NewLimiter(t, broken{cause}, weir.PerHour(1)),
+				OnStoreFailure: middleware.FailClosed,
+			},
+		},
+	}
+	for _, tt := range tests {
+		for _, shadow := range []bool{false, true} {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				var told []error
+				cfg := tt.cfg
+				cfg.Shadow = shadow
+				cfg.OnError = func(_ *http.Request, err error) { told = append(told, err) }
+				ctx := tt.ctx
+				if ctx == nil {
+					ctx = t.Context()
+				}
+				guard(t, cfg).Check(httptest.NewRecorder(), request(ctx))
+				if len(told) != min(1, len(tt.want)) {
+					t.Fatalf("shadow %t: told %v", shadow, told)
+				}
+				for _, want := range tt.want {
+					if !errors.Is(told[0], want) {
+						t.Errorf("shadow %t: told %v, want %v", shadow, told[0], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Take(context.Context, weir.Request) (weir.Decision, error) {
+	return weir.Decision{}, b.err
+}
+
+// TestShadowReports checks that a limiter in shadow charges, and its hook hears
+// of refusals.
+func TestShadowReports(t *testing.T) {
+	t.Parallel()
+	var refused, allowed int
+	l, err := weir.New(weir.Config{
+		Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
+		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			if e.Decision.Allowed {
+				allowed++
+			} else {
+				refused++
+			}
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := guard(t, middleware.Config{Limiter: l, Shadow: true})
+	for range 5 {
+		if _, ok := g.Check(httptest.NewRecorder(), request(t.Context())); !ok {
+			t.Error("refused")
+		}
+	}
+	if allowed != 2 || refused != 3 {
+		t.Errorf("the hook heard of %d allowed and %d refused", allowed, refused)
+	}
+}
+
+// TestPlanChange checks that a plan which changes holds from the next request
+// on, upwards and downwards.
+func TestPlanChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		plan := []weir.Limit{weir.PerHour(1).WithName("free")}
+		g := guard(t, middleware.Config{Limits: func(*http.Request) ([]weir.Limit, error) { return plan, nil }})
+		check := func(want bool, policy string) {
+			t.Helper()
+			w := httptest.NewRecorder()
+			if _, ok := g.Check(w, request(t.Context())); ok != want || w.Header().Get("RateLimit-Policy") != policy {
+				t.Errorf("passed %t, policy %s, want %t, %s", ok, w.Header().Get("RateLimit-Policy"), want, policy)
+			}
+		}
+		const free, pro = `"free";q=1;w=3600`, `"pro";q=1000;w=1`
+		check(true, free)
+		check(false, free)
+		plan = []weir.Limit{weir.PerSecond(1000).WithName("pro")}
+		check(false, pro) // the share that was used carries over
+		time.Sleep(time.Second)
+		check(true, pro)
+		plan = []weir.Limit{weir.PerHour(1).WithName("free")}
+		check(false, free)
+	})
+}

@@ -1,0 +1,167 @@
+package middleware_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/httpcases"
+	"github.com/goweir/weir/middleware"
+)
+
+// full is a store that refuses everything.
+type full struct{}
+
+func (full) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	d := weir.Decision{Reason: weir.Limited, Limit: req.Charges[0].Limit, RetryAfter: time.Minute}
+	for range req.Charges {
+		d.Charges = append(d.Charges, weir.ChargeState{RetryAfter: time.Minute, ResetAfter: time.Hour})
+	}
+	return d, nil
+}
+
+// FuzzHeaders checks that the fields parse as RFC 9651 has them, and the body
+// as JSON, and that all of them give the names back.
+func FuzzHeaders(f *testing.F) {
+	f.Add("plain", `quote"d`, int64(10), int64(time.Second), int64(0))
+	f.Add(`back\slash`, ``, int64(weir.MaxUnits), int64(time.Hour), int64(0))
+	f.Add(`"`, `\`, int64(1), int64(time.Microsecond), int64(5))
+	f.Add("", "", int64(1), int64(10*time.Microsecond), int64(0))
+	f.Add(`a, b;q=1`, ` `, int64(7), int64(50*365*24*time.Hour), int64(7))
+	f.Fuzz(func(t *testing.T, one, two string, rate, period, burst int64) {
+		limits := []weir.Limit{
+			{Name: one, Rate: rate, Period: time.Duration(period), Burst: burst},
+			{Name: two, Rate: rate, Period: time.Duration(period), Algorithm: weir.FixedWindow},
+		}
+		for _, l := range limits {
+			if l.Validate() != nil {
+				t.Skip()
+			}
+		}
+		limit, err := middleware.New(middleware.Config{
+			Limiter: httpcases.NewLimiter(t, full{}, limits...), Key: weir.KeyStatic("all"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := serve(limit(http.NotFoundHandler()))
+		names := []string{limits[0].Policy(), limits[1].Policy()}
+
+		for _, field := range []string{"RateLimit-Policy", "RateLimit"} {
+			items, err := parseList(w.Header().Get(field))
+			if err != nil || len(items) != 2 {
+				t.Fatalf("%s: %q: %d items, %v", field, w.Header().Get(field), len(items), err)
+			}
+			for i, item := range items {
+				if item.name != names[i] {
+					t.Errorf("%s: name %q, want %q", field, item.name, names[i])
+				}
+				checkParams(t, field, item.params, limits[i])
+			}
+		}
+		var body struct {
+			Violated []string `json:"violated-policies"`
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+			t.Fatalf("body: %v: %s", err, w.Body)
+		}
+		if fmt.Sprintf("%q", body.Violated) != fmt.Sprintf("%q", names) {
+			t.Errorf("violated policies %q, want %q", body.Violated, names)
+		}
+	})
+}
+
+// checkParams checks that what a client may read is never more than the limit
+// grants: q units at once, and q each w seconds.
+func checkParams(t *testing.T, field string, params map[string]int64, l weir.Limit) {
+	t.Helper()
+	if field == "RateLimit" {
+		if params["r"] != 0 || params["t"] != 3600 || len(params) != 2 {
+			t.Errorf("%s: %v", field, params)
+		}
+		return
+	}
+	q, w := params["q"], params["w"]
+	if q < 1 || q > l.Max() {
+		t.Errorf("q=%d of %+v", q, l)
+	}
+	granted := float64(l.Rate) / l.Period.Seconds()
+	if w > 0 && float64(q)/float64(w) > granted*(1+1e-9) {
+		t.Errorf("q=%d;w=%d is more than %+v grants", q, w, l)
+	}
+	if w == 0 && float64(q)/granted > 1+1e-9 {
+		t.Errorf("no w, though %+v takes a second or more", l)
+	}
+}
+
+type item struct {
+	name   string
+	params map[string]int64
+}
+
+// parseList is a strict parser of lists of strings with integer parameters
+// (RFC 9651, section 4.2).
+func parseList(s string) ([]item, error) {
+	var items []item
+	for {
+		var it item
+		var err error
+		if it.name, s, err = parseString(s); err != nil {
+			return nil, err
+		}
+		it.params = map[string]int64{}
+		for strings.HasPrefix(s, ";") {
+			key, rest, ok := strings.Cut(s[1:], "=")
+			n := 0
+			for n < len(rest) && rest[n] >= '0' && rest[n] <= '9' {
+				n++
+			}
+			if !ok || len(key) != 1 || key[0] < 'a' || key[0] > 'z' || n < 1 || n > 15 {
+				return nil, fmt.Errorf("parameter at %q", s)
+			}
+			var v int64
+			for _, c := range rest[:n] {
+				v = v*10 + int64(c-'0')
+			}
+			it.params[key], s = v, rest[n:]
+		}
+		items = append(items, it)
+		if s == "" {
+			return items, nil
+		}
+		rest, ok := strings.CutPrefix(s, ", ")
+		if !ok {
+			return nil, fmt.Errorf("separator at %q", s)
+		}
+		s = rest
+	}
+}
+
+func parseString(s string) (string, string, error) {
+	if !strings.HasPrefix(s, `"`) {
+		return "", s, fmt.Errorf("string at %q", s)
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"':
+			return b.String(), s[i+1:], nil
+		case c == '\\':
+			if i++; i == len(s) || s[i] != '"' && s[i] != '\\' {
+				return "", s, fmt.Errorf("escape at %q", s)
+			}
+			b.WriteByte(s[i])
+		case c < 0x20 || c > 0x7e:
+			return "", s, fmt.Errorf("byte %#x", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", s, io.ErrUnexpectedEOF
+}

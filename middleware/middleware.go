@@ -1,0 +1,22 @@
+package middleware
+
+import "net/http"
+
+// New returns the middleware, or a *[weir.ConfigError] that names the wrong
+// field. It does no I/O. See [Guard] for other frameworks.
+func New(cfg Config) (func(http.Handler) http.Handler, error) {
+	g, err := NewGuard(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			passed, ok := g.Check(w, r)
+			if !ok {
+				return
+			}
+			next.ServeHTTP(w, passed)
+			g.Done(r, passed)
+		})
+	}, nil
+}
