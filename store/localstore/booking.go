@@ -131,7 +131,7 @@ func (b *booking) book(g *group, floor, ceil int64, r *receipt) {
 	if ceil > b.now {
 		e.last = floor
 	}
-	e.version++
+	e.change()
 	e.settle()
 	if r != nil {
 		r.keys[len(r.keys)-1].version = e.version

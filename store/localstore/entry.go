@@ -9,7 +9,8 @@ type entry struct {
 	one     [1]state // the room of the common case
 	last    int64    // the last booked slot, rounded down
 	lapse   int64    // when all of it is as if never used
-	version uint64   // changes with every change
+	version uint64   // of the state; a cancel puts it back with the state
+	changes uint64   // versions there have been
 }
 
 // state is one limit's. Its type is that of its limit's algorithm; the unused
@@ -63,7 +64,7 @@ func (e *entry) match(charges []weir.Charge, places places, now int64) {
 	}
 	if len(old) > 0 {
 		e.last = 0
-		e.version++
+		e.change()
 	}
 	e.states = states
 	e.settle()
@@ -108,6 +109,12 @@ func (e *entry) fits(charges []weir.Charge, places places) bool {
 		}
 	}
 	return true
+}
+
+// change gives the state a version it never had.
+func (e *entry) change() {
+	e.changes++
+	e.version = e.changes
 }
 
 // settle works out when the entry lapses.

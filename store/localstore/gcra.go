@@ -62,10 +62,7 @@ func (g *gcra) slot(b, cost int64) (floor, ceil int64) {
 }
 
 func (g *gcra) book(floor, ceil, cost, now int64, keep bool) {
-	// Slots are rounded up; a bucket that is full within the last microsecond
-	// before it is not idle, or rounding would add up. So the booking is made
-	// at the slot rounded down.
-	ahead := g.ahead(floor)
+	ahead := g.ahead(ceil)
 	switch {
 	case !keep && (!g.tracked || ahead == 0):
 		g.tracked = false
@@ -74,17 +71,21 @@ func (g *gcra) book(floor, ceil, cost, now int64, keep bool) {
 	default:
 		g.tracked, g.slack, g.full = true, g.burst*g.unit, ceil
 	}
+	// Slots are rounded up. A bucket that is full within the last microsecond
+	// before one was not idle, or rounding would add up: so the booking is made
+	// at the slot rounded down.
 	g.at = max(g.at, floor)
 	g.bucket.ReserveN(time.UnixMicro(g.at), int(cost))
 }
 
-func (g *gcra) unbook(slot, cost int64) {
-	if !g.tracked || g.full > slot {
-		return
-	}
+func (g *gcra) unbook(slot, cost int64) bool {
 	back := min(float64(cost)*g.unit, g.slack)
+	if !g.tracked || g.full > slot || back <= g.near {
+		return false
+	}
 	g.slack -= back
 	g.set((g.burst-g.tokens(g.at))*g.unit - back)
+	return true
 }
 
 // set makes the bucket full ahead ns after g.at.

@@ -58,10 +58,12 @@ func (g *log) add(at, units int64) {
 	g.newest = at
 }
 
-// remove takes units out of what was taken at an instant.
-func (g *log) remove(at, units int64) {
+// remove takes units out of what was taken at an instant, and reports whether
+// there were any.
+func (g *log) remove(at, units int64) (found bool) {
 	for i := len(g.entries) - 1; i >= g.head && g.entries[i].at >= at; i-- {
 		if e := &g.entries[i]; e.at == at {
+			found = true
 			units = min(units, e.units)
 			e.units -= units
 			g.units -= units
@@ -75,4 +77,5 @@ func (g *log) remove(at, units int64) {
 	if n := len(g.entries); n > g.head {
 		g.newest = g.entries[n-1].at
 	}
+	return found
 }

@@ -12,6 +12,7 @@ type receipt struct {
 type kept struct {
 	id
 	version uint64 // the entry's after the booking
+	was     uint64 // and before it
 	last    int64
 	limits  []weir.Limit
 	costs   []int64
@@ -31,7 +32,7 @@ type before struct {
 }
 
 func newKept(e *entry, charges []weir.Charge, p places) kept {
-	k := kept{id: e.id, last: e.last}
+	k := kept{id: e.id, last: e.last, was: e.version}
 	for j := range e.states {
 		st := &e.states[j]
 		b := before{win: st.win}
@@ -59,15 +60,14 @@ func (k *kept) cancel(s *Store, slot int64) {
 			return
 		}
 	}
-	now := s.now()
-	exact := e.version == k.version
+	exact, changed := e.version == k.version, false
 	for j := range e.states {
 		st := &e.states[j]
 		cost := k.costs[j]
 		switch {
 		case cost == 0:
 		case !exact || st.log != nil:
-			st.unbook(slot, cost, now)
+			changed = st.unbook(slot, cost) || changed
 		case st.gcra != nil:
 			g, b := st.gcra, &k.before[j]
 			g.at = b.at
@@ -78,8 +78,9 @@ func (k *kept) cancel(s *Store, slot int64) {
 		}
 	}
 	if exact {
-		e.last = k.last
+		e.last, e.version = k.last, k.was
+	} else if changed {
+		e.change()
 	}
-	e.version++
 	e.settle()
 }

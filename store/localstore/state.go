@@ -56,16 +56,16 @@ func (s *state) book(floor, ceil, cost, now int64, keep bool) {
 	}
 }
 
-// unbook takes cost units that were booked at slot back, as far as it can.
-func (s *state) unbook(slot, cost, now int64) {
+// unbook takes cost units that were booked at slot back, as far as it can, and
+// reports whether that changed anything.
+func (s *state) unbook(slot, cost int64) bool {
 	switch s.limit.Algorithm {
 	case weir.GCRA:
-		s.gcra.unbook(slot, cost)
+		return s.gcra.unbook(slot, cost)
 	case weir.SlidingWindow:
-		s.log.remove(slot, cost)
-	default:
-		s.win.unbook(&s.limit, slot, cost)
+		return s.log.remove(slot, cost)
 	}
+	return s.win.unbook(&s.limit, slot, cost)
 }
 
 // lapse returns the instant from which the state is as if never used.

@@ -51,7 +51,8 @@ func (w *window) book(l *weir.Limit, slot, cost int64) {
 	w.cur += cost
 }
 
-func (w *window) unbook(l *weir.Limit, slot, cost int64) {
+func (w *window) unbook(l *weir.Limit, slot, cost int64) bool {
+	was := *w
 	p := l.Period.Microseconds()
 	switch {
 	case slot >= w.start+p:
@@ -60,6 +61,7 @@ func (w *window) unbook(l *weir.Limit, slot, cost int64) {
 	case l.Algorithm == weir.SlidingCounter && slot >= w.start-p:
 		w.prev = max(w.prev-cost, 0)
 	}
+	return *w != was
 }
 
 // adapt: units that were taken in the new limit's window count in it.

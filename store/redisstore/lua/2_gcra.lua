@@ -1,12 +1,13 @@
 -- GCRA. State: tat = w + r/q. A booking that may be cancelled also keeps how
--- far the bucket was from full at every later booking (slack) since it last was
--- (full): what a cancel can give back without admitting too much.
+-- far the bucket was from full at every later booking (slack, whole and
+-- remainder) since it last was (full): what a cancel can give back without
+-- admitting too much.
 local gcra = { fields = 1 }
 
 function gcra.fresh(l) l.w, l.r = 0, 0 end
 
 function gcra.load(l, v)
-  l.w, l.r, l.slack, l.full = v[1], v[2] or 0, v[3], v[4]
+  l.w, l.r, l.slack, l.part, l.full = v[1], v[2] or 0, v[3], v[4], v[5]
   if l.slack and not l.full then rubbish('a value with too few numbers') end
 end
 
@@ -30,35 +31,38 @@ function gcra.slot(l, b)
   return w, r > 0 and w + 1 or w
 end
 
-function gcra.book(l, s, now, keep)
-  -- A slot in the future is rounded up: a tat in its last microsecond is not
-  -- behind it, or rounding would add up.
-  local ahead
-  if s > now then ahead = l.w + (l.r > 0 and 1 or 0) >= s else ahead = l.w > s or (l.w == s and l.r > 0) end
-  if not (keep or l.slack) or not (keep or ahead) then
+function gcra.book(l, floor, s, keep)
+  local full = l.w < s or (l.w == s and l.r == 0)
+  if not keep and (full or not l.slack) then
     l.slack = nil
-  elseif l.slack and ahead then
-    l.slack = math.min(l.slack, math.max(l.w - s, 0))
-  else
-    l.slack, l.full = l.cw, s
+  elseif full or not l.slack then
+    l.slack, l.part, l.full = l.cw, l.cr, s
+  elseif l.w - s < l.slack or (l.w - s == l.slack and l.r < l.part) then
+    l.slack, l.part = l.w - s, l.r
   end
-  if not ahead then l.w, l.r = s, 0 end
+  -- Slots are rounded up. A bucket that is full within the last microsecond
+  -- before one was not idle, or rounding would add up: so it counts from the
+  -- slot rounded down.
+  if l.w < floor then l.w, l.r = floor, 0 end
   l.w, l.r = l.w + l.iw, l.r + l.ir
   if l.r >= l.q then l.w, l.r = l.w + 1, l.r - l.q end
 end
 
+-- Takes back what was booked at s, as far as it can; true if that is anything.
 function gcra.unbook(l, s)
-  if not l.slack or l.full > s then return end
-  if l.slack >= l.iw + (l.ir > 0 and 1 or 0) then
-    l.w, l.r, l.slack = l.w - l.iw, l.r - l.ir, l.slack - l.iw - (l.ir > 0 and 1 or 0)
-    if l.r < 0 then l.w, l.r = l.w - 1, l.r + l.q end
-  else
-    l.w, l.slack = l.w - l.slack, 0
-  end
+  if not l.slack or l.full > s or (l.slack == 0 and l.part == 0) then return false end
+  local w, r = l.iw, l.ir
+  if l.slack < w or (l.slack == w and l.part < r) then w, r = l.slack, l.part end
+  l.w, l.r, l.slack, l.part = l.w - w, l.r - r, l.slack - w, l.part - r
+  if l.r < 0 then l.w, l.r = l.w - 1, l.r + l.q end
+  if l.part < 0 then l.slack, l.part = l.slack - 1, l.part + l.q end
+  return true
 end
 
 function gcra.save(l)
-  if l.slack then return str(l.w) .. '.' .. str(l.r) .. '.' .. str(l.slack) .. '.' .. str(l.full) end
+  if l.slack then
+    return table.concat({ str(l.w), str(l.r), str(l.slack), str(l.part), str(l.full) }, '.')
+  end
   if l.r > 0 then return str(l.w) .. '.' .. str(l.r) end
   return str(l.w)
 end

@@ -21,13 +21,15 @@ function fixed.slot(l, b)
   return b, b
 end
 
-function fixed.book(l, s)
+function fixed.book(l, _, s)
   if l.n == 0 or s >= l.start + l.p then l.start, l.n = s, 0 end
   l.n = l.n + l.c
 end
 
 function fixed.unbook(l, s)
-  if s >= l.start and s < l.start + l.p then l.n = math.max(l.n - l.c, 0) end
+  if s < l.start or s >= l.start + l.p then return false end
+  l.n = math.max(l.n - l.c, 0)
+  return true
 end
 
 function fixed.save(l) return str(l.start) .. '.' .. str(l.n) end
@@ -50,7 +52,7 @@ function aligned.adapt(l, old, now)
   l.start = math.min(math.max(start, align(l.start, l.p)), start + l.p)
 end
 
-function aligned.book(l, s)
+function aligned.book(l, _, s)
   if l.n == 0 or s >= l.start + l.p then l.start, l.n = align(s, l.p), 0 end
   l.n = l.n + l.c
 end
@@ -97,19 +99,19 @@ function counter.slot(l, b)
   return b, b
 end
 
-function counter.book(l, s)
+function counter.book(l, _, s)
   l.start, l.cur, l.prev = roll(l.start, l.cur, l.prev, l.p, s)
   l.cur = l.cur + l.c
 end
 
 function counter.unbook(l, s)
-  if s >= l.start + l.p then
-    return
-  elseif s >= l.start then
+  if s >= l.start + l.p or s < l.start - l.p then return false end
+  if s >= l.start then
     l.cur = math.max(l.cur - l.c, 0)
-  elseif s >= l.start - l.p then
+  else
     l.prev = math.max(l.prev - l.c, 0)
   end
+  return true
 end
 
 function counter.save(l) return str(l.start) .. '.' .. str(l.cur) .. '.' .. str(l.prev) end

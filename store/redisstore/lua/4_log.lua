@@ -1,8 +1,9 @@
 -- Sliding windows: an exact log, shared by all sliding windows of a key. It is
 -- a list of 't', 't:units' or, when the windows' costs differ, 't:units,units,…'
 -- in order of t. State of each window: the units (u) of the newest k entries,
--- which are the live ones.
-local log = { fields = 2 }
+-- which are the live ones, the time of the newest, and whether entries without
+-- units of this window are among them (mixed).
+local log = { fields = 3 }
 
 -- Time and units (for the j-th window) of an entry.
 local function entry(e, j)
@@ -32,22 +33,24 @@ end
 
 function log.fresh(l) l.k = nil end
 
-function log.load(l, v) l.u, l.k = v[1], v[2] end
+function log.load(l, v) l.u, l.k, l.newest, l.mixed = v[1], v[2], v[3], v[4] end
 
 function log.adapt(l) l.k = nil end
 
 -- Finds the live entries; without state of its own, counts them all.
 function log.open(l, g, now)
-  if not l.k or l.k > g.len then
-    l.k, l.u = g.len, 0
+  if not l.k or l.k > g.len or l.newest ~= g.newest then
+    l.k, l.u, l.mixed = g.len, 0, nil
     if g.len > 0 then
       for _, e in ipairs(redis.call('LRANGE', g.log, '0', '-1')) do
         local _, n = entry(e, l.j)
         l.u = l.u + n
+        if n == 0 then l.mixed = 1 end
       end
     end
   end
   l.k, l.u = trim(g.log, l.j, l.k, l.u, function(t) return t + l.p > now end)
+  if l.k == 0 then l.mixed = nil end
 end
 
 function log.slot(l, b, g)
@@ -55,7 +58,7 @@ function log.slot(l, b, g)
   local most = l.max - l.c
   if l.u <= most then return b, b end
   local t
-  if l.u == l.k then
+  if l.u == l.k and not l.mixed then
     t = entry(redis.call('LINDEX', g.log, str(-most - 1)), l.j)
   else
     trim(g.log, l.j, l.k, l.u, function(at, u)
@@ -67,14 +70,20 @@ function log.slot(l, b, g)
   return b, b
 end
 
-function log.book(l) l.u, l.k = l.u + l.c, l.k + 1 end
+function log.book(l)
+  l.u, l.k = l.u + l.c, l.k + 1
+  if l.c == 0 then l.mixed = 1 end
+end
 
 function log.unbook(l, s, g, now)
   l.k = nil
   log.open(l, g, now)
+  return true
 end
 
-function log.save(l) return str(l.u or 0) .. '.' .. str(l.k or 0) end
+function log.save(l, g)
+  return str(l.u) .. '.' .. str(l.k) .. '.' .. str(g.newest) .. (l.mixed and '.1' or '')
+end
 
 function log.lapse(l, g) return g.newest + l.p end
 
@@ -82,7 +91,14 @@ function log.ahead(l, g) return g.newest end
 
 function log.shift() end
 
-function log.view(l, g) return l.u, g.newest, 0 end
+-- The newest entry need not have units of every window.
+function log.view(l, g)
+  if l.u <= 0 then return 0, 0, 0 end
+  for i = 1, l.k do
+    local t, n = entry(redis.call('LINDEX', g.log, str(-i)), l.j)
+    if n > 0 then return l.u, t, 0 end
+  end
+end
 
 -- Writes one entry for all sliding windows of the key and forgets what is
 -- expired for every one of them.

@@ -113,15 +113,19 @@ local function repairs(g, peek)
     or (g.len > 0 and redis.call('PTTL', g.log) == -1)
 end
 
--- Writes a key's value; both its keys live until the state has lapsed.
-local function close(g, now, test)
-  local parts, lapse = {}, 0
-  for i, l in ipairs(g.limits) do
-    parts[i] = l.alg.save(l)
-    lapse = math.max(lapse, l.alg.lapse(l, g))
-  end
+local function write(g, now)
+  local parts = {}
+  for i, l in ipairs(g.limits) do parts[i] = l.alg.save(l, g) end
   local value = g.signature .. '|' .. table.concat(parts, ';')
   if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
+  return value
+end
+
+-- Stores a key's value; both its keys live until the state has lapsed.
+local function close(g, now, test)
+  local lapse = 0
+  for _, l in ipairs(g.limits) do lapse = math.max(lapse, l.alg.lapse(l, g)) end
+  local value = write(g, now)
   -- Rounded up, and one more for servers that expire at the millisecond.
   local px = math.max(math.ceil((lapse - now) / 1000), 0) + 1
   if test then px = px + 3600000 end

@@ -48,10 +48,11 @@ if mode == 'cancel' then
           redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
         end
       elseif string.sub(value, 1, #g.signature + 1) == g.signature .. '|' then
+        local changed = false
         for _, l in ipairs(g.limits) do
-          if l.c > 0 then l.alg.unbook(l, g.slot, g, now) end
+          if l.c > 0 or l.alg == log then changed = l.alg.unbook(l, g.slot, g, now) or changed end
         end
-        close(g, now, test)
+        if changed then close(g, now, test) end
       end
     end
   end
@@ -80,14 +81,13 @@ local allowed = mode ~= 'peek' and slot - now <= longest
 local reply, values = {}, {}
 for _, g in ipairs(groups) do
   if allowed then
-    local appended = false
+    if g.adapted or g.shifted then g.value = write(g, now) end
+    local logged = false
+    for _, l in ipairs(g.limits) do logged = logged or (l.alg == log and l.c > 0) end
     for _, l in ipairs(g.limits) do
-      if l.c > 0 then
-        l.alg.book(l, slot, now, mode == 'keep')
-        appended = appended or l.alg == log
-      end
+      if l.c > 0 or (l.alg == log and logged) then l.alg.book(l, floor, slot, mode == 'keep') end
     end
-    if appended then append(g, slot) end
+    if logged then append(g, slot) end
     if slot > now then g.last, g.at = floor, now elseif g.last >= now then g.at = now end
     local value = close(g, now, test)
     if mode == 'keep' then values[#values + 1], values[#values + 2] = g.value or '', value end

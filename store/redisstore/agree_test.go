@@ -1,0 +1,147 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// TestStoresAgree sends the same random calls, waits, cancels and changes of
+// limits to the script and to localstore: every decision must be the same, to
+// the microsecond.
+func TestStoresAgree(t *testing.T) {
+	_, client := miniClient(t)
+	for seed := range uint64(150) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				local, err := localstore.New(localstore.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				remote, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
+				agree(t, rand.New(rand.NewPCG(seed, 1)), local, remote, func(d time.Duration) {
+					time.Sleep(d)
+					sleep(d)
+				})
+			})
+		})
+	}
+}
+
+// pair is a booking as both stores granted it.
+type pair struct{ local, remote any }
+
+func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store, sleep func(time.Duration)) {
+	ctx := context.Background()
+	period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
+	limits := make([]weir.Limit, 1+rng.IntN(3))
+	draw := func() {
+		for i := range limits {
+			limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(weir.Algorithm(rng.IntN(5)))
+			if limits[i].Algorithm == weir.GCRA {
+				limits[i].Burst = 1 + rng.Int64N(12)
+			}
+		}
+	}
+	draw()
+	var granted []pair
+	var story []string
+	changes := rng.IntN(2) == 0
+	for step := range 150 {
+		switch what := rng.IntN(20); {
+		case what < 6:
+			d := time.Duration(rng.Int64N(int64(period)/1000)) * time.Microsecond
+			story = append(story, fmt.Sprint("sleep ", d))
+			sleep(d)
+			continue
+		case what < 9 && len(granted) > 0:
+			i := rng.IntN(len(granted))
+			if what < 8 {
+				i = len(granted) - 1
+			}
+			story = append(story, fmt.Sprint("cancel ", i))
+			if err := local.Cancel(ctx, granted[i].local); err != nil {
+				t.Fatal(err)
+			}
+			if err := remote.Cancel(ctx, granted[i].remote); err != nil {
+				t.Fatal(err)
+			}
+			granted = append(granted[:i], granted[i+1:]...)
+			continue
+		case what == 9 && changes:
+			// What is still to come keeps its slot only while the limits last.
+			sleep(time.Minute)
+			draw()
+			granted = nil
+			sleepless := rng.IntN(2) == 0
+			story = append(story, fmt.Sprint("limits ", limits, sleepless))
+			continue
+		}
+		req := charge("key", rng.Int64N(5), limits...)
+		if rng.IntN(3) > 0 {
+			req.MaxWait = time.Duration(rng.Int64N(int64(3 * period)))
+			req.Cancelable = rng.IntN(4) > 0
+		}
+		for i := range req.Charges {
+			if rng.IntN(6) == 0 {
+				req.Charges[i].Cost = rng.Int64N(4)
+			}
+		}
+		a, err := local.Take(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := remote.Take(ctx, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		story = append(story, fmt.Sprintf("take %v within %v: %v %v, %v", costs(req), req.MaxWait, a.Allowed, a.Delay, a.Receipt != nil))
+		if a.Receipt != nil && b.Receipt != nil {
+			granted = append(granted, pair{a.Receipt, b.Receipt})
+		}
+		if diff := differ(a, b); diff != "" {
+			t.Fatalf("step %d, %v %+v: %s\nlocal  %+v\nremote %+v\n%q", step, algorithms(limits), req, diff, a, b, story[max(0, len(story)-12):])
+		}
+	}
+}
+
+func costs(req weir.Request) (list []int64) {
+	for i := range req.Charges {
+		list = append(list, req.Charges[i].Cost)
+	}
+	return list
+}
+
+// differ says where two decisions are not the same; durations may be a
+// microsecond apart.
+func differ(a, b weir.Decision) string {
+	near := func(x, y time.Duration) bool { return max(x-y, y-x) <= time.Microsecond }
+	switch {
+	case a.Allowed != b.Allowed || a.Reason != b.Reason:
+		return "allowed"
+	case !near(a.Delay, b.Delay) || !near(a.RetryAfter, b.RetryAfter):
+		return "delay or retry after"
+	case len(a.Charges) != len(b.Charges) || (a.Receipt == nil) != (b.Receipt == nil):
+		return "charges or receipt"
+	}
+	for i := range max(len(a.Charges), 1) {
+		x, y := a.Charge(i), b.Charge(i)
+		if x.Remaining != y.Remaining || !near(x.ResetAfter, y.ResetAfter) || !near(x.RetryAfter, y.RetryAfter) {
+			return fmt.Sprint("charge ", i)
+		}
+	}
+	return ""
+}
+
+func algorithms(limits []weir.Limit) (list []string) {
+	for _, l := range limits {
+		list = append(list, fmt.Sprint(l.Algorithm, " ", l, " burst ", l.Burst))
+	}
+	return list
+}
