@@ -74,10 +74,14 @@ type ChargeState struct {
 	RetryAfter time.Duration
 }
 
-// Charge returns the state of the i-th charge's limit.
+// Charge returns the state of the i-th charge's limit; the zero ChargeState
+// where the decision knows none.
 func (d *Decision) Charge(i int) ChargeState {
-	if d.Charges == nil && i == 0 {
+	switch {
+	case d.Charges == nil && i == 0:
 		return ChargeState{d.Remaining, d.ResetAfter, d.RetryAfter}
+	case i < 0 || i >= len(d.Charges):
+		return ChargeState{}
 	}
 	return d.Charges[i]
 }

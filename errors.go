@@ -29,6 +29,9 @@ var (
 	// ErrAmbiguousKey is what a [KeyFunc] returns when a request states its
 	// identity more than once.
 	ErrAmbiguousKey = errors.New("weir: ambiguous key")
+	// ErrMalformedKey is what a [KeyFunc] returns when a request states its
+	// identity in a form that it must not have.
+	ErrMalformedKey = errors.New("weir: malformed key")
 	// ErrUnsupported is returned when a store lacks an optional ability.
 	ErrUnsupported = errors.ErrUnsupported
 )
@@ -49,7 +52,8 @@ func (e *ConfigError) Error() string {
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
 // LimitedError is a refusal by a limit of ours: nothing was charged. It
-// matches [ErrLimited], never a context's error.
+// matches [ErrLimited], never a context's error. Its text leaves Key out, which
+// may be personal data.
 type LimitedError struct {
 	// Scope and Key say who was counted.
 	Scope, Key string
@@ -77,7 +81,11 @@ const (
 )
 
 func (e *LimitedError) Error() string {
-	s := fmt.Sprintf("weir: client-side limit %s of key %.64q: ", e.Limit.Policy(), e.Key)
+	s := "weir: client-side limit " + e.Limit.Policy()
+	if e.Scope != "" {
+		s += " of " + e.Scope
+	}
+	s += ": "
 	switch {
 	case e.Reason == NeverFits:
 		return s + "the cost never fits"

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,37 +24,32 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"refused",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: 200 * time.Millisecond},
-			`weir: client-side limit 25-in-5s of key "k": retry after 200ms`,
+			`weir: client-side limit 25-in-5s: retry after 200ms`,
 		},
 		{
 			"max wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
-			`weir: client-side limit 25-in-5s of key "k": retry after 1s, which is longer than the longest wait`,
+			`weir: client-side limit 25-in-5s: retry after 1s, which is longer than the longest wait`,
 		},
 		{
 			"deadline",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
-			`weir: client-side limit 25-in-5s of key "k": retry after 1s, which is past the context's deadline`,
+			`weir: client-side limit 25-in-5s: retry after 1s, which is past the context's deadline`,
 		},
 		{
 			"never fits",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
-			`weir: client-side limit 25-in-5s of key "k": the cost never fits`,
+			`weir: client-side limit 25-in-5s: the cost never fits`,
 		},
 		{
 			"too many waiters",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.TooManyWaiters},
-			`weir: client-side limit 25-in-5s of key "k": too many calls are waiting`,
+			`weir: client-side limit 25-in-5s: too many calls are waiting`,
 		},
 		{
-			"key of two lines",
-			weir.LimitedError{Key: "a\nb", Limit: limit, Reason: weir.NeverFits},
-			`weir: client-side limit 25-in-5s of key "a\nb": the cost never fits`,
-		},
-		{
-			"long key",
-			weir.LimitedError{Key: strings.Repeat("k", 1000), Limit: limit, Reason: weir.NeverFits},
-			`weir: client-side limit 25-in-5s of key "` + strings.Repeat("k", 64) + `": the cost never fits`,
+			"scope",
+			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
+			`weir: client-side limit 25-in-5s of api: the cost never fits`,
 		},
 	}
 	for _, tt := range tests {

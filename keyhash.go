@@ -5,7 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
+	"fmt"
 	"hash"
 	"net/http"
 	"strings"
@@ -69,7 +69,7 @@ func KeyBearer(secret []byte) KeyFunc {
 	}
 }
 
-var errMalformedBearer = errors.New("weir: the bearer token in the Authorization header is malformed")
+var errMalformedBearer = fmt.Errorf("%w: the bearer token in the Authorization header", ErrMalformedKey)
 
 // bearerToken returns the token of trimmed credentials, or none when they have
 // no bearer token. What another parser might still take for one is an error

@@ -14,7 +14,8 @@ type Config struct {
 	// Store decides. Required.
 	Store Store
 	// Limits hold for every key, together: a call is admitted by all of them
-	// or charged on none. Required, at least one.
+	// or charged on none. Required, at least one, and no two of the same
+	// policy name (see [Limit.Policy]).
 	Limits []Limit
 	// Name keeps this limiter's keys apart from those of other limiters on the
 	// same store, and is the Scope in events. At most 64 bytes of printable
@@ -65,6 +66,13 @@ func New(cfg Config) (*Limiter, error) {
 	}
 	if err := checkLimits("Config.Limits", cfg.Limits); err != nil {
 		return nil, err
+	}
+	for i := range cfg.Limits {
+		for j := range i {
+			if name := cfg.Limits[i].Policy(); name == cfg.Limits[j].Policy() {
+				return nil, &ConfigError{Field: "Config.Limits[" + strconv.Itoa(i) + "].Name", Want: "a name that no other of the limits has", Got: strconv.Quote(name)}
+			}
+		}
 	}
 	cfg.Limits = append([]Limit(nil), cfg.Limits...)
 	l := &Limiter{cfg: cfg}

@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 )
@@ -80,14 +79,6 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	return l.storeError(ctx, "cancel", r.key, r.cost, c.Cancel(ctx, r.decision.Receipt))
 }
 
-// cancelDetached gives a slot back on behalf of a call whose context is over.
-func (l *Limiter) cancelDetached(ctx context.Context, c Canceler, id queueID, receipt any) error {
-	ctx = context.WithoutCancel(ctx)
-	timed, stop := context.WithTimeout(ctx, giveBackTimeout)
-	defer stop()
-	return l.storeError(ctx, "cancel", id.key, id.cost, c.Cancel(timed, receipt))
-}
-
 // longestWait returns the longest delay that a call may be granted, and which
 // bound that is.
 func longestWait(ctx context.Context, now time.Time, maxWait time.Duration) (time.Duration, Bound) {
@@ -108,92 +99,4 @@ func (l *Limiter) limited(key string, d Decision, bound Bound) error {
 		bound = BoundNone
 	}
 	return &LimitedError{Scope: l.cfg.Name, Key: key, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}
-}
-
-const (
-	// giveBackTimeout bounds each call of the store that gives a slot back for
-	// a context that is over. When those that failed have taken as long
-	// together, what else a queue had to give back is abandoned: its slots go
-	// unused, and no limit is exceeded.
-	giveBackTimeout = 5 * time.Second
-	// giveBackGrace is how long a call whose context has ended stays to see its
-	// slot given back. That is time enough for a store that is well, so that a
-	// program that ends with its contexts does not cut the give-back off, and
-	// too short for a store that is not to hold the caller up.
-	giveBackGrace = 20 * time.Millisecond
-)
-
-// surplus is a slot on its way back to the store.
-type surplus struct {
-	ctx     context.Context // of the call that left, for its values
-	receipt any
-	done    chan struct{}
-}
-
-// giveBack has a slot given back, and returns what is closed afterwards; nil
-// when there is nothing to do. The shard is locked.
-//
-// The store is called on a goroutine, one at a time for a queue, so that a
-// thousand cancelled calls neither start a thousand goroutines nor spoil each
-// other's exact give-back by overtaking.
-func (q *queue) giveBack(ctx context.Context, s *slot) <-chan struct{} {
-	c, ok := q.limiter.cfg.Store.(Canceler)
-	if !ok || s.receipt == nil {
-		return nil
-	}
-	done := make(chan struct{})
-	q.surplus = append(q.surplus, surplus{ctx, s.receipt, done})
-	if !q.giving {
-		q.giving = true
-		go q.giveAllBack(c)
-	}
-	return done
-}
-
-func (q *queue) giveAllBack(c Canceler) {
-	var failed time.Duration
-	for {
-		q.shard.mu.Lock()
-		batch := q.surplus
-		q.surplus = nil
-		if len(batch) == 0 {
-			q.giving = false
-			q.advance()
-			q.shard.mu.Unlock()
-			return
-		}
-		q.shard.mu.Unlock()
-		for _, s := range batch {
-			start := time.Now()
-			if failed < giveBackTimeout && !q.giveOneBack(c, s) {
-				failed += time.Since(start)
-			}
-			close(s.done)
-		}
-	}
-}
-
-// giveOneBack reports whether it succeeded. A failure is an event's to tell.
-func (q *queue) giveOneBack(c Canceler, s surplus) (ok bool) {
-	// On the caller's goroutine a panic is the caller's to handle. On this one
-	// it would end the program.
-	defer func() {
-		if r := recover(); r != nil {
-			_ = q.limiter.storeError(context.WithoutCancel(s.ctx), "cancel", q.id.key, q.id.cost, fmt.Errorf("panic: %v", r))
-		}
-	}()
-	return q.limiter.cancelDetached(s.ctx, c, q.id, s.receipt) == nil
-}
-
-// linger waits until a give-back is done, but not for long.
-func linger(back <-chan struct{}) {
-	if back == nil {
-		return
-	}
-	timer := time.NewTimer(giveBackGrace)
-	defer timer.Stop()
-	select {
-	case <-back:
-	case <-timer.C:
-	}
 }

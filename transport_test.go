@@ -12,120 +12,11 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
 )
-
-// transportStore grants every request after delay, or refuses it when that is
-// longer than the request may wait. It records what it granted.
-type transportStore struct {
-	delay time.Duration
-	err   error
-	block bool // Take waits for the end of its context
-
-	mu       sync.Mutex
-	granted  []weir.Charge
-	maxWaits []time.Duration
-	cancels  int
-}
-
-func (s *transportStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if s.block {
-		<-ctx.Done()
-		return weir.Decision{}, ctx.Err()
-	}
-	if s.err != nil {
-		return weir.Decision{}, s.err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.maxWaits = append(s.maxWaits, req.MaxWait)
-	d := weir.Decision{Limit: req.Charges[0].Limit}
-	if s.delay > req.MaxWait {
-		d.Reason, d.RetryAfter = weir.Limited, s.delay
-		return d, nil
-	}
-	s.granted = append(s.granted, req.Charges...)
-	d.Allowed, d.Delay = true, s.delay
-	if req.Cancelable {
-		d.Receipt = s
-	}
-	return d, nil
-}
-
-func (s *transportStore) Cancel(context.Context, any) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancels++
-	return nil
-}
-
-func (s *transportStore) keys() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var keys []string
-	for _, c := range s.granted {
-		keys = append(keys, c.Key)
-	}
-	return keys
-}
-
-func transportLimiter(tb testing.TB, s weir.Store) *weir.Limiter {
-	tb.Helper()
-	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}, Name: "out"})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return l
-}
-
-// transportOver returns a Transport over the store; cfg needs no Limiter.
-func transportOver(tb testing.TB, s weir.Store, cfg weir.TransportConfig) *weir.Transport {
-	tb.Helper()
-	cfg.Limiter = transportLimiter(tb, s)
-	tr, err := weir.NewTransport(cfg)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return tr
-}
-
-// transportFunc is a base that is a function.
-type transportFunc func(*http.Request) (*http.Response, error)
-
-func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// transportOK is a base that keeps the contract and does nothing.
-var transportOK = transportFunc(func(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_ = r.Body.Close()
-	}
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
-})
-
-// transportUnused is a base that must not be reached.
-func transportUnused(tb testing.TB) http.RoundTripper {
-	return transportFunc(func(r *http.Request) (*http.Response, error) {
-		tb.Error("the base was called")
-		return transportOK(r)
-	})
-}
-
-// transportBody counts how often it is closed.
-type transportBody struct {
-	io.Reader
-	closed atomic.Int32
-}
-
-func (b *transportBody) Close() error {
-	b.closed.Add(1)
-	return nil
-}
 
 func transportPost(tb testing.TB, ctx context.Context, rawURL string) (*http.Request, *transportBody) {
 	tb.Helper()
@@ -170,12 +61,13 @@ func TestTransportClosesBodyOnce(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	boom := errors.New("boom")
-	var ce *weir.ConfigError
-	var le *weir.LimitedError
 	is := func(target error) func(error) bool {
 		return func(err error) bool { return errors.Is(err, target) }
 	}
-	limited := func(err error) bool { return errors.Is(err, weir.ErrLimited) && errors.As(err, &le) }
+	limited := func(err error) bool {
+		var le *weir.LimitedError
+		return errors.Is(err, weir.ErrLimited) && errors.As(err, &le)
+	}
 	cost := func(n int64, err error) func(*http.Request) (int64, error) {
 		return func(*http.Request) (int64, error) { return n, err }
 	}
@@ -203,7 +95,10 @@ func TestTransportClosesBodyOnce(t *testing.T) {
 		{name: "empty key", cfg: weir.TransportConfig{Base: unused, Key: weir.KeyStatic("")}, want: is(weir.ErrEmptyKey)},
 		{name: "cost error", cfg: weir.TransportConfig{Base: unused, Cost: cost(0, boom)}, want: is(boom)},
 		{name: "negative cost", cfg: weir.TransportConfig{Base: unused, Cost: cost(-1, nil)},
-			want: func(err error) bool { return errors.As(err, &ce) && ce.Field == "TransportConfig.Cost" }},
+			want: func(err error) bool {
+				var ce *weir.ConfigError
+				return errors.As(err, &ce) && ce.Field == "TransportConfig.Cost"
+			}},
 		{name: "store error", store: &transportStore{err: boom}, cfg: weir.TransportConfig{Base: unused}, want: is(weir.ErrStore)},
 		{name: "store error, refusing", store: &transportStore{err: boom},
 			cfg: weir.TransportConfig{Base: unused, Refuse: true}, want: is(weir.ErrStore)},
@@ -337,159 +232,6 @@ func TestTransportDoesNotModifyRequest(t *testing.T) {
 				t.Errorf("before: %+v\nafter:  %+v", before, after)
 			}
 		})
-	}
-}
-
-func TestTransportWaits(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &transportStore{delay: 3 * time.Second}
-		start := time.Now()
-		var left time.Duration
-		tr := transportOver(t, store, weir.TransportConfig{
-			Base: transportFunc(func(r *http.Request) (*http.Response, error) {
-				left = time.Since(start)
-				return transportOK(r)
-			}),
-			Cost:    func(*http.Request) (int64, error) { return 7, nil },
-			MaxWait: 3 * time.Second,
-		})
-		req, body := transportPost(t, t.Context(), "http://api.example/")
-		if _, err := tr.RoundTrip(req); err != nil {
-			t.Fatal(err)
-		}
-		if left != store.delay || body.closed.Load() != 1 {
-			t.Errorf("left after %v, body closed %d times", left, body.closed.Load())
-		}
-		if g := store.granted; len(g) != 1 || g[0].Key != "http://api.example" || g[0].Cost != 7 || g[0].Scope != "out" {
-			t.Errorf("charged %+v", g)
-		}
-		if store.maxWaits[0] != 3*time.Second {
-			t.Errorf("asked for at most %v", store.maxWaits[0])
-		}
-	})
-}
-
-func TestTransportUsesLimitersMaxWait(t *testing.T) {
-	t.Parallel()
-	store := &transportStore{delay: time.Hour}
-	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}, MaxWait: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ own, want time.Duration }{{0, 2 * time.Second}, {time.Minute, time.Minute}} {
-		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Base: transportUnused(t), MaxWait: c.own})
-		if err != nil {
-			t.Fatal(err)
-		}
-		req, _ := transportPost(t, t.Context(), "http://api.example/")
-		var le *weir.LimitedError
-		if _, err := tr.RoundTrip(req); !errors.As(err, &le) || le.Bound != weir.BoundMaxWait {
-			t.Errorf("error %v", err)
-		}
-		if got := store.maxWaits[len(store.maxWaits)-1]; got != c.want {
-			t.Errorf("MaxWait %v: asked for at most %v", c.own, got)
-		}
-	}
-}
-
-func TestTransportCancelWhileWaiting(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		store := &transportStore{delay: time.Hour}
-		client := &http.Client{Transport: transportOver(t, store, weir.TransportConfig{Base: transportUnused(t)})}
-		ctx, cancel := context.WithCancel(t.Context())
-		req, body := transportPost(t, ctx, "http://api.example/")
-		time.AfterFunc(time.Second, cancel)
-		start := time.Now()
-		_, err := client.Do(req)
-		if !errors.Is(err, context.Canceled) || errors.Is(err, weir.ErrLimited) || errors.Is(err, weir.ErrStore) {
-			t.Errorf("error %v", err)
-		}
-		synctest.Wait()
-		if time.Since(start) != time.Second || body.closed.Load() != 1 || store.cancels != 1 {
-			t.Errorf("after %v, body closed %d times, %d slots given back", time.Since(start), body.closed.Load(), store.cancels)
-		}
-	})
-}
-
-// TestTransportErrorsThroughClient looks at what the caller of an http.Client
-// sees, which wraps errors in *url.Error and has a Timeout of its own.
-func TestTransportErrorsThroughClient(t *testing.T) {
-	t.Parallel()
-	hang := transportFunc(func(r *http.Request) (*http.Response, error) {
-		<-r.Context().Done()
-		_ = r.Body.Close()
-		return nil, r.Context().Err()
-	})
-	for _, c := range []struct {
-		name    string
-		store   *transportStore
-		cfg     weir.TransportConfig
-		timeout time.Duration
-		is      error
-		bound   weir.Bound
-		after   time.Duration
-		taken   int
-	}{
-		{name: "timeout shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Second,
-			is: weir.ErrLimited, bound: weir.BoundDeadline},
-		{name: "MaxWait shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
-			cfg: weir.TransportConfig{MaxWait: time.Second}, is: weir.ErrLimited, bound: weir.BoundMaxWait},
-		{name: "refused at once", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
-			cfg: weir.TransportConfig{Refuse: true}, is: weir.ErrLimited, bound: weir.BoundNone},
-		{name: "timeout in the base, after the wait", store: &transportStore{delay: time.Second}, timeout: 3 * time.Second,
-			cfg: weir.TransportConfig{Base: hang}, is: context.DeadlineExceeded, after: 3 * time.Second, taken: 1},
-		{name: "timeout in the store", store: &transportStore{block: true}, timeout: time.Second,
-			is: context.DeadlineExceeded, after: time.Second},
-		{name: "timeout in the store, refusing", store: &transportStore{block: true}, timeout: time.Second,
-			cfg: weir.TransportConfig{Refuse: true}, is: context.DeadlineExceeded, after: time.Second},
-		{name: "store down", store: &transportStore{err: errors.New("down")}, is: weir.ErrStore},
-		{name: "store's own timeout", store: &transportStore{err: context.DeadlineExceeded}, is: weir.ErrStore},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				if c.cfg.Base == nil {
-					c.cfg.Base = transportUnused(t)
-				}
-				client := &http.Client{Transport: transportOver(t, c.store, c.cfg), Timeout: c.timeout}
-				req, body := transportPost(t, t.Context(), "http://api.example/")
-				start := time.Now()
-				resp, err := client.Do(req)
-				if resp != nil {
-					t.Fatalf("response %v", resp)
-				}
-				for _, target := range []error{weir.ErrLimited, weir.ErrStore, context.Canceled, context.DeadlineExceeded} {
-					if errors.Is(err, target) != (target == c.is) {
-						t.Errorf("errors.Is(%v, %v) is %t", err, target, target != c.is)
-					}
-				}
-				var le *weir.LimitedError
-				if errors.As(err, &le) != (c.is == weir.ErrLimited) {
-					t.Fatalf("error %v", err)
-				}
-				if le != nil && (le.RetryAfter != c.store.delay || le.Bound != c.bound || le.Key != "http://api.example" ||
-					le.Scope != "out" || !strings.Contains(err.Error(), "client-side")) {
-					t.Errorf("error %+v: %v", le, err)
-				}
-				if took := time.Since(start); took != c.after || len(c.store.granted) != c.taken || body.closed.Load() != 1 {
-					t.Errorf("after %v, charged %v, body closed %d times", took, c.store.granted, body.closed.Load())
-				}
-			})
-		})
-	}
-}
-
-func TestTransportKeyErrorText(t *testing.T) {
-	t.Parallel()
-	for name, key := range map[string]weir.KeyFunc{"missing": weir.KeyHeader("X-User"), "empty": weir.KeyStatic("")} {
-		tr := transportOver(t, &transportStore{}, weir.TransportConfig{Base: transportUnused(t), Key: key})
-		req, _ := transportPost(t, t.Context(), "http://api.example/")
-		_, err := (&http.Client{Transport: tr}).Do(req)
-		if !errors.Is(err, weir.ErrNoKey) || !strings.Contains(err.Error(), "weir: transport: key: ") {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 

@@ -42,7 +42,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, weir.ErrAmbiguousKey):
+	case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
 		return g.refuse(w, r, &ambiguous)
 	case !errors.Is(err, weir.ErrNoKey):
 		return g.fail(w, r, &broken, err)

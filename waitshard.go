@@ -1,0 +1,114 @@
+package weir
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// waits holds the calls of one Limiter that wait. Nothing is kept for a key on
+// which nobody does.
+type waits struct {
+	waiting atomic.Int64 // calls between enter and exit; only with MaxWaiters
+	shards  [waitShards]waitShard
+}
+
+const waitShards = 32
+
+// waitShard holds the queues of some of the keys.
+type waitShard struct {
+	arrivals atomic.Uint64 // numbers the calls
+	mu       sync.Mutex
+	queues   map[queueID]*queue
+	_        [40]byte // a cache line for each shard
+}
+
+type queueID struct {
+	key  string
+	cost int64
+}
+
+var waitSeed = maphash.MakeSeed()
+
+func (w *waits) shard(key string) *waitShard {
+	return &w.shards[maphash.String(waitSeed, key)%waitShards]
+}
+
+// enter counts a call that is going to wait, and reports false when there are
+// too many.
+func (l *Limiter) enter() bool {
+	if l.cfg.MaxWaiters == 0 {
+		return true
+	}
+	for {
+		n := l.waits.waiting.Load()
+		if n >= int64(l.cfg.MaxWaiters) {
+			return false
+		}
+		if l.waits.waiting.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// exit undoes enter.
+func (l *Limiter) exit() {
+	if l.cfg.MaxWaiters != 0 {
+		l.waits.waiting.Add(-1)
+	}
+}
+
+// waitsBefore reports whether anybody who arrived before waits.
+func (s *waitShard) waitsBefore(id queueID, arrival uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queues[id]
+	if q == nil {
+		return false
+	}
+	first := q.arrivals.Front()
+	return first != nil && first.Value.(*waiter).arrival < arrival
+}
+
+// queue returns the queue of id, a new one if there is none. The shard is
+// locked.
+func (s *waitShard) queue(l *Limiter, id queueID) *queue {
+	q := s.queues[id]
+	if q == nil {
+		if s.queues == nil {
+			s.queues = make(map[queueID]*queue)
+		}
+		q = &queue{limiter: l, shard: s, id: id}
+		s.queues[id] = q
+	}
+	return q
+}
+
+// join queues a waiter with the slot that was granted to it just now.
+func (l *Limiter) join(id queueID, w *waiter, d Decision, now time.Time) *queue {
+	shard := l.waits.shard(id.key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	q := shard.queue(l, id)
+	q.add(w, &slot{at: now.Add(d.Delay), receipt: d.Receipt})
+	q.advance()
+	return q
+}
+
+// surrender gives up a slot that was granted just now to a call that can't use
+// it, and returns what the give-back closes when it is done. Whoever waits
+// gains by it.
+func (l *Limiter) surrender(ctx context.Context, id queueID, d Decision, now time.Time) <-chan struct{} {
+	shard := l.waits.shard(id.key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	q := shard.queue(l, id)
+	w := &waiter{arrival: math.MaxUint64}
+	q.add(w, &slot{at: now.Add(d.Delay), receipt: d.Receipt})
+	back := q.giveBack(ctx, q.remove(w))
+	q.advance()
+	return back
+}
