@@ -1,5 +1,7 @@
 -- Numbers are whole and below 2^53, where doubles are exact. Times are
 -- microseconds since the Unix epoch.
+local MOST = 1125899906842624 -- units, 2^50
+
 local function str(n) return string.format('%.0f', n) end
 
 -- The start of the window of length p, counted from the epoch, that holds t.

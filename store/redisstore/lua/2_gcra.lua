@@ -11,6 +11,10 @@ function gcra.load(l, v)
   if l.slack and not l.full then rubbish('a value with too few numbers') end
 end
 
+function gcra.check(l)
+  if l.r >= l.q or (l.slack and l.part >= l.q) then rubbish('a remainder not below its denominator') end
+end
+
 -- The share of the old capacity that is used carries over, rounded up.
 function gcra.adapt(l, old, now)
   local cw = muldiv(old.burst, old.p, old.max)

@@ -3,13 +3,13 @@ local fixed = { fields = 2 }
 
 function fixed.fresh(l) l.start, l.n = 0, 0 end
 
--- Counts above what any limit has would make the products below wrong.
-local function count(n)
-  if n > 1125899906842624 then rubbish('a count over 2^50') end
-  return n
+function fixed.load(l, v) l.start, l.n = v[1], v[2] end
+
+local function check_count(l, n)
+  if n > l.max then rubbish('a count over the rate') end
 end
 
-function fixed.load(l, v) l.start, l.n = v[1], count(v[2]) end
+function fixed.check(l) check_count(l, l.n) end
 
 function fixed.adapt(l, old, now)
   l.start, l.n = math.min(l.start, now + l.p), math.min(l.n, l.max)
@@ -71,7 +71,12 @@ end
 
 function counter.fresh(l) l.start, l.cur, l.prev = 0, 0, 0 end
 
-function counter.load(l, v) l.start, l.cur, l.prev = v[1], count(v[2]), count(v[3]) end
+function counter.load(l, v) l.start, l.cur, l.prev = v[1], v[2], v[3] end
+
+function counter.check(l)
+  check_count(l, l.cur)
+  check_count(l, l.prev)
+end
 
 function counter.adapt(l, old, now)
   if l.p == old.p then
@@ -80,7 +85,7 @@ function counter.adapt(l, old, now)
   end
   local began, cur, prev = roll(l.start, l.cur, l.prev, old.p, now)
   local left = math.min(began + old.p - now, old.p)
-  if prev > 0 then cur = cur + muldiv(prev, left, old.p) + 1 end
+  if prev > 0 then cur = cur + muldiv(math.min(prev, old.max), left, old.p) + 1 end
   l.start, l.prev = align(now, l.p), 0
   l.cur = began < l.start and 0 or math.min(cur, l.max)
 end

@@ -7,6 +7,7 @@ local log = { fields = 3 }
 
 -- Time and units (for the j-th window) of an entry.
 local function entry(e, j)
+  if not e then rubbish('a log shorter than its state says') end
   if string.find(e, '^%d+$') and #e < 17 then return tonumber(e), 1 end
   local at, units = string.match(e, '^(%d+):([%d,]*%d)$')
   if not at or #e > 999 then rubbish('an entry of the log that is not a time and units') end
@@ -15,7 +16,9 @@ local function entry(e, j)
     n, j = each, j - 1
     if j == 0 then break end
   end
-  return tonumber(at), tonumber(n)
+  at, n = tonumber(at), tonumber(n)
+  if at >= 9007199254740992 or n > MOST then rubbish('an entry of the log out of bounds') end
+  return at, n
 end
 
 -- Leaves out the oldest of k entries with u units until keep(t, u) is true.
@@ -36,6 +39,8 @@ function log.fresh(l) l.k = nil end
 function log.load(l, v) l.u, l.k, l.newest, l.mixed = v[1], v[2], v[3], v[4] end
 
 function log.adapt(l) l.k = nil end
+
+function log.check() end
 
 -- Finds the live entries; without state of its own, counts them all.
 function log.open(l, g, now)
@@ -66,6 +71,7 @@ function log.slot(l, b, g)
       t = at
     end)
   end
+  if not t then rubbish('a log shorter than its state says') end
   b = math.max(b, t + l.p)
   return b, b
 end

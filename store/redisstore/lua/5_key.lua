@@ -24,7 +24,10 @@ local function others(signature, text)
       spec = spec, alg = algorithms[kind], numbers = numbers(part, algorithms[kind].fields),
       max = tonumber(rate), p = tonumber(p), burst = tonumber(burst) or 1,
     }
-    if old.max < 1 or math.max(old.p, old.p / old.max * old.burst) > 2e15 then rubbish('a signature out of bounds') end
+    if math.min(old.max, old.p, old.burst) < 1 or math.max(old.max, old.burst) > MOST
+      or math.max(old.p, old.p / old.max * old.burst) > 2e15 then
+      rubbish('a signature out of bounds')
+    end
     list[#list + 1] = old
   end
   return list
@@ -75,6 +78,8 @@ local function open(g, now)
       local last, at = string.match(tail, '^(%d+),(%d+)$')
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
+      -- No slot is booked more than 12.5 years ahead.
+      if g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
       pending = g.last >= now
     end
     if signature == g.signature then
@@ -82,6 +87,7 @@ local function open(g, now)
       if #values ~= #g.limits then rubbish('a value of another length than its signature') end
       for i, l in ipairs(g.limits) do
         l.alg.load(l, numbers(values[i], l.alg.fields))
+        l.alg.check(l)
       end
     else
       inherit(g.limits, others(signature, text), now)
@@ -89,10 +95,11 @@ local function open(g, now)
     end
   end
   local back = 0
-  if pending then
+  if pending and g.at > now then
     back = g.at - now
   else
-    for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - now) end
+    local latest = pending and g.last + 1 or now
+    for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - latest) end
   end
   if back > 0 then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end

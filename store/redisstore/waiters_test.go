@@ -1,0 +1,133 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// TestWaiters has a thousand calls wait on a hundred a second: one store call
+// each, admitted in the order in which they came, and none before its slot.
+func TestWaiters(t *testing.T) {
+	server := redistest.Start(t)
+	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
+	l, err := weir.New(weir.Config{Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := l.Wait(ctx, "warm up"); err != nil {
+		t.Fatal(err)
+	}
+	const waiters = 1000
+	type admission struct {
+		waiter int
+		at     time.Time
+	}
+	var mu sync.Mutex
+	var admitted []admission
+	start := time.Now()
+	commands := server.CommandsDuring(func() {
+		var wg sync.WaitGroup
+		for i := range waiters {
+			arrived := make(chan struct{})
+			wg.Go(func() {
+				close(arrived)
+				if err := l.Wait(ctx, "key"); err != nil {
+					t.Error(err)
+					return
+				}
+				at := time.Now()
+				mu.Lock()
+				admitted = append(admitted, admission{i, at})
+				mu.Unlock()
+			})
+			<-arrived
+		}
+		wg.Wait()
+	})
+	if commands["evalsha"] != waiters || commands["eval"] != 0 {
+		t.Errorf("%d waiters took %v", waiters, commands)
+	}
+	overtaken := 0
+	for i, a := range admitted {
+		if early := a.at.Sub(start) - time.Duration(i)*10*time.Millisecond; early < 0 {
+			t.Errorf("admission %d came %v early", i, -early)
+		}
+		// Goroutines that start at the same moment have no order of arrival.
+		if max(a.waiter-i, i-a.waiter) > 20 {
+			overtaken++
+		}
+	}
+	if len(admitted) != waiters || overtaken > 0 {
+		t.Errorf("%d admitted, %d of them more than 20 places from where they came", len(admitted), overtaken)
+	}
+}
+
+// TestCancelledWaiters has 900 of a thousand waiters leave: the others move up,
+// and the slots that are not needed go back to the store.
+func TestCancelledWaiters(t *testing.T) {
+	server := redistest.Start(t)
+	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
+	store := newStore(t, c)
+	var decided, admitted atomic.Int64
+	booked := make(chan struct{})
+	const waiters = 1000
+	limit := weir.PerSecond(100).WithBurst(1)
+	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		if e.Kind == weir.EventDecision && decided.Add(1) == waiters {
+			close(booked)
+		}
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range waiters {
+		mine := ctx
+		if i%10 == 9 {
+			mine = context.Background()
+		}
+		wg.Go(func() {
+			err := l.Wait(mine, "key")
+			switch {
+			case err == nil:
+				admitted.Add(1)
+			case !errors.Is(err, context.Canceled):
+				t.Error(err)
+			}
+		})
+	}
+	<-booked
+	cancel()
+	wg.Wait()
+	// All thousand would take ten seconds, so would a hundred that kept their
+	// places among them.
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("%d admissions took %v", admitted.Load(), took)
+	}
+	// The next slot is right behind the last one that was used.
+	for {
+		d, err := l.Peek(context.Background(), "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.ResetAfter <= 20*time.Millisecond {
+			break
+		}
+		if time.Since(start) > 8*time.Second {
+			t.Fatalf("slots were left behind: %+v", d)
+		}
+	}
+}
