@@ -94,7 +94,7 @@ func TestTTLOutlivesTheState(t *testing.T) {
 						continue
 					}
 					// PTTL was read later than the decision was made.
-					if slack := time.Since(before) + time.Millisecond; ttl <= 0 || ttl < d.ResetAfter-slack {
+					if slack := time.Since(before) + time.Millisecond; ttl < 0 || ttl < d.ResetAfter-slack {
 						t.Errorf("%v %v: TTL of %s is %v, the state lives %v", l.Algorithm, l, k, ttl, d.ResetAfter)
 					}
 				}

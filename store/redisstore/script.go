@@ -13,6 +13,7 @@ import (
 )
 
 // The script is one: its parts are put together in the order of their names.
+// The first decides the common case by itself; the others are the whole.
 //
 // KEYS are, for each key of the request, its state and, when it has a sliding
 // window, its log. ARGV is
