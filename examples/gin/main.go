@@ -1,0 +1,80 @@
+// Command gin is an API on gin, limited per API key and plan.
+//
+//	go run ./examples/gin
+//	curl -i -H 'X-API-Key: free-key' http://127.0.0.1:8080/hello
+package main
+
+import (
+	"flag"
+	"log"
+	"net/http"
+	"os"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/goweir/weir"
+	weirgin "github.com/goweir/weir/adapters/gin"
+	"github.com/goweir/weir/examples/internal/selfcall"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
+)
+
+var (
+	addr = flag.String("addr", "127.0.0.1:8080", "where to listen")
+	demo = flag.Bool("demo", false, "make a few requests to itself, print them, and exit")
+)
+
+// plans has each customer's limits; a database would.
+var plans = map[string][]weir.Limit{
+	"free-key": {weir.PerMinute(2).WithName("free")},
+	"pro-key":  {weir.PerSecond(20).WithName("pro"), weir.PerDay(10_000).WithName("pro-daily")},
+}
+
+func main() {
+	flag.Parse()
+	gin.SetMode(gin.ReleaseMode)
+	api, err := newAPI()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *demo {
+		if err := selfcall.Run(os.Stdout, api, "free-key", "free-key", "free-key", "pro-key", "invented"); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	log.Printf("http://%s/hello", *addr)
+	log.Fatal(api.Run(*addr))
+}
+
+func newAPI() (*gin.Engine, error) {
+	store, err := localstore.New(localstore.Config{}) // with replicas: redisstore
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: plans["free-key"]})
+	if err != nil {
+		return nil, err
+	}
+	limit, err := weirgin.New(middleware.Config{
+		Limiter: limiter,
+		Key:     weir.KeyAPIKey("X-API-Key", []byte(os.Getenv("API_KEY_SECRET"))),
+		Limits:  func(r *http.Request) ([]weir.Limit, error) { return plans[r.Header.Get("X-API-Key")], nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	engine := gin.New()
+	engine.Use(gin.Recovery(), authenticate, limit)
+	engine.GET("/hello", func(c *gin.Context) { c.String(http.StatusOK, "hello\n") })
+	return engine, nil
+}
+
+// authenticate comes before the limit, or an invented key would have one of its
+// own.
+func authenticate(c *gin.Context) {
+	if plans[c.GetHeader("X-API-Key")] == nil {
+		c.String(http.StatusUnauthorized, "unknown API key\n")
+		c.Abort()
+	}
+}

@@ -1,0 +1,81 @@
+// Command nethttp is an API on net/http, limited per API key and plan.
+//
+//	go run ./examples/nethttp
+//	curl -i -H 'X-API-Key: free-key' http://127.0.0.1:8080/hello
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/examples/internal/selfcall"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
+)
+
+var (
+	addr = flag.String("addr", "127.0.0.1:8080", "where to listen")
+	demo = flag.Bool("demo", false, "make a few requests to itself, print them, and exit")
+)
+
+// plans has each customer's limits; a database would.
+var plans = map[string][]weir.Limit{
+	"free-key": {weir.PerMinute(2).WithName("free")},
+	"pro-key":  {weir.PerSecond(20).WithName("pro"), weir.PerDay(10_000).WithName("pro-daily")},
+}
+
+func main() {
+	flag.Parse()
+	api, err := newAPI()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if *demo {
+		if err := selfcall.Run(os.Stdout, api, "free-key", "free-key", "free-key", "pro-key", "invented"); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	log.Printf("http://%s/hello", *addr)
+	server := &http.Server{Addr: *addr, Handler: api, ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(server.ListenAndServe())
+}
+
+func newAPI() (http.Handler, error) {
+	store, err := localstore.New(localstore.Config{}) // with replicas: redisstore
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: plans["free-key"]})
+	if err != nil {
+		return nil, err
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter,
+		Key:     weir.KeyAPIKey("X-API-Key", []byte(os.Getenv("API_KEY_SECRET"))),
+		Limits:  func(r *http.Request) ([]weir.Limit, error) { return plans[r.Header.Get("X-API-Key")], nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") })
+	return authenticate(limit(mux)), nil
+}
+
+// authenticate comes before the limit, or an invented key would have one of its
+// own.
+func authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if plans[r.Header.Get("X-API-Key")] == nil {
+			http.Error(w, "unknown API key", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
