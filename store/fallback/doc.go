@@ -1,0 +1,27 @@
+// Package fallback puts a local store behind a primary one, so that an outage
+// of Redis is boring: calls are decided locally, on this process's share of the
+// limits, within microseconds, and by Redis again soon after it is back.
+//
+// # States
+//
+// Closed: the primary decides, and what it answers keeps the local store warm.
+// After a few failures in a row the breaker opens: the local store decides, and
+// the primary is not asked. Every probe interval it is half-open: one probe, in
+// the background, asks the primary whether it can decide; the callers wait for
+// nothing. When it can, the breaker closes.
+//
+// A failure is an error or no answer within the budget. None is: a refusal, the
+// end of the caller's own context, a mistake in the request, or something
+// foreign under one key.
+//
+// # No second burst
+//
+// The local store starts from the last answers of the primary, not from full.
+// When the primary is back, the first call of each key makes it whole: it is
+// charged what was admitted here meanwhile, and, if it has lost its memory,
+// what it was known to have used. Only what still counts is charged, so an
+// outage longer than a window leaves nothing behind.
+//
+// A call that got no answer in time may have been charged by the primary all
+// the same; it is not sent again, and it is decided locally as well.
+package fallback
