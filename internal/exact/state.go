@@ -1,10 +1,6 @@
 package exact
 
-import (
-	"math/bits"
-
-	"github.com/goweir/weir"
-)
+import "github.com/goweir/weir"
 
 // State is what a store knows of one limit of one key, as the stores hand it
 // over for reporting. What the numbers mean depends on the algorithm:
@@ -17,11 +13,13 @@ import (
 type State struct{ A, B, C int64 }
 
 // View returns what is remaining at now and after how many microseconds the
-// limit is as if never used.
+// limit is as if never used. Numbers of 0 to 2^53, which is all that can be
+// found in a store, never make it panic, whoever wrote them.
 func View(l *weir.Limit, s State, now int64) (remaining, reset int64) {
 	switch l.Algorithm {
 	case weir.GCRA:
-		remaining, reset = viewGCRA(l, s, now)
+		p := PaceOf(l)
+		remaining, reset = p.View(Micros{s.A, min(max(s.B, 0), p.Den-1)}, now)
 	case weir.SlidingWindow:
 		remaining = l.Rate - s.A
 		if s.B > 0 {
@@ -36,28 +34,6 @@ func View(l *weir.Limit, s State, now int64) (remaining, reset int64) {
 		}
 	}
 	return max(remaining, 0), max(reset, 0)
-}
-
-// viewGCRA: remaining is ⌊(now + capacity − base)/T⌋ with base = max(tat, now).
-func viewGCRA(l *weir.Limit, s State, now int64) (remaining, reset int64) {
-	num, den := Emission(l)
-	ahead := Micros{s.A - now, s.B}
-	if ahead.Whole < 0 {
-		ahead = Micros{}
-	}
-	full := Span(l.Max(), num, den)
-	if ahead.Whole > full.Whole || ahead.Whole == full.Whole && ahead.Rem >= full.Rem {
-		return 0, ahead.Up()
-	}
-	// In units of 1/den µs: burst·num − ahead, over num.
-	hi, lo := bits.Mul64(uint64(l.Max()), uint64(num))
-	usedHi, usedLo := bits.Mul64(uint64(ahead.Whole), uint64(den))
-	usedLo, carry := bits.Add64(usedLo, uint64(ahead.Rem), 0)
-	usedHi += carry
-	lo, borrow := bits.Sub64(lo, usedLo, 0)
-	hi, _ = bits.Sub64(hi, usedHi, borrow)
-	q, _ := bits.Div64(hi, lo, uint64(num))
-	return int64(q), ahead.Up()
 }
 
 func viewCounter(l *weir.Limit, s State, now int64) (remaining, reset int64) {

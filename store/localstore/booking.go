@@ -7,133 +7,102 @@ import (
 
 // booking decides one request. The shards of its keys are locked.
 type booking struct {
-	req    *weir.Request
-	now    int64
-	groups int
-	one    group // of the common case, a single key
-	many   []group
+	req      *weir.Request
+	look     bool // nothing is to be taken
+	now      int64
+	groups   []group
+	outcomes []exact.Outcome // of the charges, in the request's order
+	verdict  exact.Verdict
 }
 
-// group is a key and the places of its charges in the request.
-type group struct {
-	entry *entry
-	first int
-}
-
-// places are the indices of the charges of one key.
-type places struct {
-	n    int
-	list []int // nil: 0, 1, 2, …
-}
-
-func (p places) at(i int) int {
-	if p.list == nil {
-		return i
-	}
-	return p.list[i]
-}
-
-func (b *booking) group(i int) *group {
-	if b.many == nil {
-		return &b.one
-	}
-	return &b.many[i]
-}
-
-func (b *booking) places(g *group) places {
-	if b.many == nil {
-		return places{n: len(b.req.Charges)}
-	}
-	p := places{list: []int{}}
-	for i := range b.req.Charges {
-		if c := &b.req.Charges[i]; (id{c.Scope, c.Key}) == g.entry.id {
-			p.list = append(p.list, i)
+// decide sets the verdict and the outcomes. It returns a receipt, or nil when
+// none was asked for.
+func (b *booking) decide(s *Store) (*receipt, error) {
+	start, fresh := b.now, int64(0)
+	for i := range b.groups {
+		g := &b.groups[i]
+		b.open(g)
+		start = max(start, g.entry.line.last)
+		if g.fresh {
+			fresh++
 		}
 	}
-	p.n = len(p.list)
-	return p
-}
-
-func (b *booking) decide(s *Store) weir.Decision {
-	req := b.req
-	look := req.Peek() || req.NeverFits() >= 0
-	start := b.now
-	var room [2]exact.Outcome
-	outcomes := room[:0]
-	if len(req.Charges) > len(room) {
-		outcomes = make([]exact.Outcome, 0, len(req.Charges))
-	}
-	outcomes = outcomes[:len(req.Charges)]
+	floor, slot := start, start
 	for i := range b.groups {
-		g := b.group(i)
-		p := b.places(g)
-		if look && len(g.entry.states) > 0 && !g.entry.fits(req.Charges, p) {
-			g.entry = g.entry.copy()
-		}
-		g.entry.match(req.Charges, p, b.now)
-		start = max(start, g.entry.last)
-	}
-	floor, ceil := start, start
-	for i := range b.groups {
-		g := b.group(i)
-		p := b.places(g)
-		for j := range g.entry.states {
-			at := p.at(j)
-			outcomes[at].Slot = b.now
-			if cost := req.Charges[at].Cost; cost > 0 && !look {
-				f, c := g.entry.states[j].slot(start, cost)
-				outcomes[at].Slot = c
-				floor, ceil = max(floor, f), max(ceil, c)
+		g := &b.groups[i]
+		for j := range g.states {
+			at := g.at(j)
+			b.outcomes[at].Slot = b.now
+			if cost := b.req.Charges[at].Cost; cost > 0 && !b.look {
+				f, c := g.states[j].slot(start, cost)
+				b.outcomes[at].Slot = c
+				floor, slot = max(floor, f), max(slot, c)
 			}
 		}
 	}
-	v := exact.Verdict{Now: b.now, Slot: ceil, Allowed: !look && ceil-b.now <= exact.MaxWait(req)}
+	b.verdict = exact.Verdict{Now: b.now, Slot: slot, Allowed: !b.look && slot-b.now <= exact.MaxWait(b.req)}
 	var r *receipt
-	if v.Allowed {
-		if req.Cancelable {
-			r = &receipt{slot: ceil}
+	if b.verdict.Allowed {
+		if fresh > 0 && !s.makeRoom(fresh, b.now) {
+			return nil, ErrFull
+		}
+		if b.req.Cancelable {
+			r = newReceipt(s, slot, len(b.groups))
 		}
 		for i := range b.groups {
-			b.book(b.group(i), floor, ceil, r)
+			b.book(s, &b.groups[i], floor, r)
 		}
 	}
 	for i := range b.groups {
-		g := b.group(i)
-		p := b.places(g)
-		for j := range g.entry.states {
-			st := &g.entry.states[j]
-			o := &outcomes[p.at(j)]
-			if st.gcra != nil {
-				o.Remaining, o.Reset = st.gcra.view(b.now)
-				o.Viewed = true
-			} else {
-				o.State = st.view(b.now)
-			}
+		g := &b.groups[i]
+		for j := range g.states {
+			o := &b.outcomes[g.at(j)]
+			slot := o.Slot
+			*o = g.states[j].report(b.now)
+			o.Slot = slot
 		}
 	}
-	d := exact.Decide(req, v, outcomes)
-	if r != nil {
-		d.Receipt = r
-	}
-	return d
+	return r, nil
 }
 
-func (b *booking) book(g *group, floor, ceil int64, r *receipt) {
-	e, p := g.entry, b.places(g)
-	if r != nil {
-		r.keys = append(r.keys, newKept(e, b.req.Charges, p))
-	}
-	for j := range e.states {
-		if cost := b.req.Charges[p.at(j)].Cost; cost > 0 {
-			e.states[j].book(floor, ceil, cost, b.now, r != nil)
+// open finds the states of a group's limits. Limits that changed since change
+// the entry, whatever is decided, unless this call only looks.
+func (b *booking) open(g *group) {
+	e := g.entry
+	switch {
+	case e == nil:
+		e = &entry{id: g.id}
+		e.states = match(e.one[:0], nil, b.req.Charges, g.places, b.now)
+		g.entry, g.fresh, g.states = e, true, e.states
+	case e.fits(b.req.Charges, g.places):
+		g.states = e.states
+	default:
+		g.states = match(nil, e.states, b.req.Charges, g.places, b.now)
+		if !b.look {
+			e.states, e.line = g.states, line{}
+			e.settle()
 		}
 	}
-	if ceil > b.now {
-		e.last = floor
+}
+
+// book takes the costs of a group's charges at the verdict's slot, which floor
+// is rounded down.
+func (b *booking) book(s *Store, g *group, floor int64, r *receipt) {
+	if g.fresh {
+		s.shard(g.id).add(g.entry)
 	}
-	e.change()
+	e, slot := g.entry, b.verdict.Slot
+	if r != nil {
+		r.add(e, b.req.Charges, g.places)
+	}
+	for j := range e.states {
+		if cost := b.req.Charges[g.at(j)].Cost; cost > 0 {
+			e.states[j].book(floor, slot, cost, b.now, r != nil)
+		}
+	}
+	e.line = e.line.booked(floor, slot, b.now)
 	e.settle()
 	if r != nil {
-		r.keys[len(r.keys)-1].version = e.version
+		r.done(e)
 	}
 }

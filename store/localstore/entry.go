@@ -1,129 +1,120 @@
 package localstore
 
-import "github.com/goweir/weir"
+import (
+	"slices"
+
+	"github.com/goweir/weir"
+)
+
+// id is a key in a scope.
+type id struct{ scope, key string }
 
 // entry is what is kept of one key.
 type entry struct {
 	id
-	states  []state
-	one     [1]state // the room of the common case
-	last    int64    // the last booked slot, rounded down
-	lapse   int64    // when all of it is as if never used
-	version uint64   // of the state; a cancel puts it back with the state
-	changes uint64   // versions there have been
+	states []state
+	one    [1]state // the room of the common case
+	line   line
+	lapse  int64 // when all of it is as if never used
+	place  int   // in its shard
 }
 
-// state is one limit's. Its type is that of its limit's algorithm; the unused
-// ones stay nil.
+// line is where those who wait stand: the last booked slot, rounded down, and
+// when a booking was made last. Both are 0 when no slot is still to come.
+type line struct{ last, at int64 }
+
+// booked returns the line after a booking made now.
+func (l line) booked(floor, slot, now int64) line {
+	switch {
+	case slot > now:
+		return line{floor, now}
+	case l.last >= now:
+		return line{l.last, now}
+	}
+	return line{}
+}
+
+// state is that of one limit.
 type state struct {
-	limit weir.Limit // without its name
-	gcra  *gcra
-	win   window
-	log   *log
+	limit weir.Limit // without its name, which counting does not depend on
+	counting
 }
 
-// rule is a limit without its name: what counting depends on.
-func rule(l *weir.Limit) weir.Limit {
-	r := *l
-	r.Name = ""
-	return r
+// same reports whether limits count the same.
+func same(a, b *weir.Limit) bool {
+	return a.Rate == b.Rate && a.Period == b.Period && a.Max() == b.Max() && a.Algorithm == b.Algorithm
 }
 
-// match makes the entry's states those of the limits of a group's charges, in
-// their order. A limit keeps its state at another place; a new one takes over
-// the first state left of its algorithm, else is fresh.
-func (e *entry) match(charges []weir.Charge, places places, now int64) {
-	if e.fits(charges, places) {
-		return
-	}
-	old := append([]state(nil), e.states...)
-	var states []state
-	if places.n == 1 {
-		states = e.one[:0]
-	}
-	for i := range places.n {
-		states = append(states, state{limit: rule(&charges[places.at(i)].Limit)})
-	}
-	found := make([]bool, len(states))
-	for i := range states {
-		found[i] = inherit(&states[i], old, func(o *state) bool { return o.limit == states[i].limit })
-	}
-	for i := range states {
-		s := &states[i]
-		if found[i] {
-			continue
-		}
-		was := s.limit
-		if inherit(s, old, func(o *state) bool { return o.limit.Algorithm == was.Algorithm }) {
-			before := s.limit
-			s.limit = was
-			s.adapt(&before, now)
-		} else {
-			s.fresh()
-		}
-	}
-	if len(old) > 0 {
-		e.last = 0
-		e.change()
-	}
-	e.states = states
-	e.settle()
-}
-
-// copy returns a copy to look at under other limits without changing e.
-func (e *entry) copy() *entry {
-	c := &entry{id: e.id, last: e.last, states: append([]state(nil), e.states...)}
-	for i := range c.states {
-		st := &c.states[i]
-		if st.gcra != nil {
-			st.gcra = st.gcra.copy(&st.limit)
-		}
-		if st.log != nil {
-			l := *st.log
-			l.entries = append([]taken(nil), l.entries...)
-			st.log = &l
-		}
-	}
-	return c
-}
-
-// inherit moves the first old state that suits into s.
-func inherit(s *state, old []state, suits func(*state) bool) bool {
-	for i := range old {
-		if old[i].limit.Rate != 0 && suits(&old[i]) {
-			*s, old[i] = old[i], state{}
-			return true
-		}
-	}
-	return false
-}
-
-func (e *entry) fits(charges []weir.Charge, places places) bool {
-	if len(e.states) != places.n {
+// fits reports whether the entry's states are those of a group's charges.
+func (e *entry) fits(charges []weir.Charge, p places) bool {
+	if len(e.states) != p.n {
 		return false
 	}
 	for i := range e.states {
-		a, b := &e.states[i].limit, &charges[places.at(i)].Limit
-		if a.Rate != b.Rate || a.Period != b.Period || a.Burst != b.Burst || a.Algorithm != b.Algorithm {
+		if !same(&e.states[i].limit, &charges[p.at(i)].Limit) {
 			return false
 		}
 	}
 	return true
 }
 
-// change gives the state a version it never had.
-func (e *entry) change() {
-	e.changes++
-	e.version = e.changes
+// match appends the states of the limits of a group's charges, in their order,
+// to states, made of old ones, which it does not change. A limit keeps its state at another
+// place; a new one takes over the first state left of its algorithm, else is
+// fresh. Sliding windows leave theirs to all others: a log is as good for a
+// limit that was added.
+func match(states, old []state, charges []weir.Charge, p places, now int64) []state {
+	left := slices.Clone(old)
+	for i := range p.n {
+		l := charges[p.at(i)].Limit
+		l.Name = ""
+		found := inherit(left, func(o *state) bool { return same(&o.limit, &l) })
+		states = append(states, state{l, found})
+	}
+	for i := range states {
+		s := &states[i]
+		if s.counting != nil {
+			continue
+		}
+		from := inherit(left, func(o *state) bool { return o.limit.Algorithm == s.limit.Algorithm })
+		if s.limit.Algorithm == weir.SlidingWindow {
+			from = longest(old)
+		}
+		if from == nil {
+			s.counting = fresh(&s.limit)
+		} else {
+			s.counting = from.adapted(&s.limit, now)
+		}
+	}
+	return states
+}
+
+// inherit takes the first state that suits out of those left.
+func inherit(left []state, suits func(*state) bool) counting {
+	for i := range left {
+		if c := left[i].counting; c != nil && suits(&left[i]) {
+			left[i].counting = nil
+			return c
+		}
+	}
+	return nil
+}
+
+// longest returns the log that goes back the furthest.
+func longest(states []state) (found counting) {
+	var most int64
+	for i := range states {
+		if g, ok := states[i].counting.(*log); ok && g.period > most {
+			found, most = g, g.period
+		}
+	}
+	return found
 }
 
 // settle works out when the entry lapses.
 func (e *entry) settle() {
-	e.lapse = e.last
+	e.lapse = e.line.last
 	for i := range e.states {
 		e.lapse = max(e.lapse, e.states[i].lapse())
 	}
 }
-
-// period returns the limit's period in microseconds.
-func (s *state) period() int64 { return s.limit.Period.Microseconds() }

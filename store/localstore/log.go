@@ -1,81 +1,169 @@
 package localstore
 
-// log is the state of a sliding window: every booking, in order of time.
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// log is a sliding window: every booking, in order of time.
 type log struct {
-	entries []taken
-	head    int   // entries before it are expired
-	units   int64 // of the entries from head on
-	newest  int64 // the time of the last entry, 0 if there never was one
+	rate, period int64
+	entries      []taken
+	head         int // entries before it are expired
+	// written is what the last change left: units, newest entry, and the sum of
+	// the marks of all bookings but those taken back, expired ones too.
+	written exact.State
 }
 
-type taken struct{ at, units int64 }
+// mostUnits is what a log holds, many thousand bookings of weir.MaxUnits ahead.
+const mostUnits = math.MaxInt64 / 2
+
+// taken is what was taken at an instant. The units are summed up from the start
+// of the log, so that what is live or has to expire can be searched for.
+type taken struct{ at, sum int64 }
+
+// sum returns the units of the first n entries.
+func (g *log) sum(n int) int64 {
+	if n == 0 {
+		return 0
+	}
+	return g.entries[n-1].sum
+}
+
+// after returns the index of the first entry after an instant, and the units of
+// all from there on.
+func (g *log) after(at int64) (first int, units int64) {
+	n := len(g.entries)
+	first = g.head + sort.Search(n-g.head, func(i int) bool { return g.entries[g.head+i].at > at })
+	return first, g.sum(n) - g.sum(first)
+}
+
+// newest returns the time of the last entry, 0 if there is none.
+func (g *log) newest() int64 {
+	if n := len(g.entries); n > g.head {
+		return g.entries[n-1].at
+	}
+	return 0
+}
+
+// slot is never before the newest entry.
+func (g *log) slot(b, cost int64) (floor, slot int64) {
+	b = max(b, g.newest())
+	first, units := g.after(b - g.period)
+	switch {
+	case g.sum(len(g.entries)) > mostUnits:
+		// Longer than anyone may wait: the sums must not overflow.
+		b += weir.MaxPeriod.Microseconds()
+	case units > g.rate-cost:
+		over := g.sum(first) + units - (g.rate - cost)
+		i := first + sort.Search(len(g.entries)-first, func(i int) bool { return g.entries[first+i].sum >= over })
+		b = g.entries[i].at + g.period
+	}
+	return b, b
+}
+
+func (g *log) book(_, slot, cost, now int64, _ bool) {
+	g.expire(now - g.period)
+	if n := len(g.entries); n > g.head && g.entries[n-1].at == slot {
+		g.entries[n-1].sum += cost
+	} else {
+		g.entries = append(g.entries, taken{slot, g.sum(n) + cost})
+	}
+	g.write(mark(slot, cost))
+}
+
+// write notes what a change left, and what it added to the marks.
+func (g *log) write(mark int64) {
+	n := len(g.entries)
+	g.written = exact.State{A: g.sum(n) - g.sum(g.head), B: g.newest(), C: g.written.C + mark}
+}
+
+// mark is a hash of an instant, as many times as there are units. Sums of marks
+// are the same for the same bookings, whatever their order.
+func mark(at, units int64) int64 {
+	h := uint64(at) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93
+	return int64(h^h>>32) * units
+}
 
 // expire forgets what was taken at or before an instant.
-func (g *log) expire(until int64) {
-	for g.head < len(g.entries) && g.entries[g.head].at <= until {
-		g.units -= g.entries[g.head].units
-		g.head++
+func (g *log) expire(at int64) {
+	var units int64
+	g.head, units = g.after(at)
+	live := len(g.entries) - g.head
+	if live > 0 && (g.head <= 16 || g.head < live) && g.sum(len(g.entries)) <= mostUnits/2 {
+		return
 	}
-	if g.head > 16 && g.head*2 >= len(g.entries) {
-		n := copy(g.entries, g.entries[g.head:])
-		g.entries, g.head = g.entries[:n], 0
-	}
+	g.entries, g.head = g.rest(units), 0
 }
 
-// live returns the units that were taken after an instant.
-func (g *log) live(after int64) int64 {
-	units := g.units
-	for i := g.head; i < len(g.entries) && g.entries[i].at <= after; i++ {
-		units -= g.entries[i].units
+// rest returns the entries from the head on, with sums that start anew.
+func (g *log) rest(units int64) []taken {
+	live := g.entries[g.head:]
+	rest := g.entries[:0]
+	if cap(g.entries) > 64 && cap(g.entries) > 4*len(live) {
+		rest = make([]taken, 0, 2*len(live)) // What a crowd needed is given back.
+	}
+	gone := g.sum(len(g.entries)) - units
+	for _, e := range live {
+		rest = append(rest, taken{e.at, e.sum - gone})
+	}
+	return rest
+}
+
+func (g *log) unbook(slot, cost, now int64) bool {
+	g.expire(now - g.period)
+	units := g.remove(slot, cost)
+	g.write(-mark(slot, units))
+	return units > 0
+}
+
+// remove takes units out of what was taken at an instant, and returns how many
+// there were.
+func (g *log) remove(at, units int64) int64 {
+	i, _ := g.after(at - 1)
+	if i == len(g.entries) || g.entries[i].at != at {
+		return 0
+	}
+	units = min(units, g.entries[i].sum-g.sum(i))
+	for j := range g.entries[i:] {
+		g.entries[i+j].sum -= units
+	}
+	if g.entries[i].sum == g.sum(i) {
+		g.entries = slices.Delete(g.entries, i, i+1)
 	}
 	return units
 }
 
-// slot returns the earliest instant from b on, and not before the newest entry,
-// at which cost units more make at most rate within a period.
-func (g *log) slot(b, cost, rate, period int64) int64 {
-	b = max(b, g.newest)
-	units := g.units
-	for i := g.head; i < len(g.entries); i++ {
-		if t := g.entries[i].at + period; t > b {
-			if units+cost <= rate {
-				break
-			}
-			b = t
-		}
-		units -= g.entries[i].units
+func (g *log) adapted(l *weir.Limit, now int64) counting {
+	n := &log{rate: l.Rate, period: l.Period.Microseconds(), entries: slices.Clone(g.entries), head: g.head}
+	if later, units := n.after(now); units > 0 {
+		n.entries[later] = taken{now, n.sum(len(n.entries))}
+		n.entries = n.entries[:later+1]
 	}
-	return b
+	return n
 }
 
-func (g *log) add(at, units int64) {
-	if n := len(g.entries); n > g.head && g.entries[n-1].at == at {
-		g.entries[n-1].units += units
-	} else {
-		g.entries = append(g.entries, taken{at, units})
+func (g *log) lapse() int64 {
+	if at := g.newest(); at > 0 {
+		return at + g.period
 	}
-	g.units += units
-	g.newest = at
+	return 0
 }
 
-// remove takes units out of what was taken at an instant, and reports whether
-// there were any.
-func (g *log) remove(at, units int64) (found bool) {
-	for i := len(g.entries) - 1; i >= g.head && g.entries[i].at >= at; i-- {
-		if e := &g.entries[i]; e.at == at {
-			found = true
-			units = min(units, e.units)
-			e.units -= units
-			g.units -= units
-			if e.units == 0 {
-				g.entries = append(g.entries[:i], g.entries[i+1:]...)
-			}
-			break
-		}
-	}
-	g.newest = 0
-	if n := len(g.entries); n > g.head {
-		g.newest = g.entries[n-1].at
-	}
-	return found
+func (g *log) report(now int64) exact.Outcome {
+	_, units := g.after(now - g.period)
+	return exact.Outcome{State: exact.State{A: units, B: g.newest()}}
+}
+
+func (g *log) save() snapshot { return snapshot{window: g.written} }
+
+// restore takes only its own out: that is all there was since.
+func (g *log) restore(b *snapshot, slot, cost int64) {
+	g.remove(slot, cost)
+	g.written = b.window
 }

@@ -1,86 +1,137 @@
 package localstore
 
-import "github.com/goweir/weir"
+import (
+	"context"
+	"fmt"
+
+	"github.com/goweir/weir"
+)
 
 // receipt is what cancelling a booking takes.
 type receipt struct {
-	slot int64
-	keys []kept
+	store *Store
+	slot  int64
+	keys  []kept
+	one   [1]kept
 }
 
-// kept is one key as it was before a booking.
+// kept is one key as it was before a booking and after it.
 type kept struct {
-	id
-	version uint64 // the entry's after the booking
-	was     uint64 // and before it
-	last    int64
-	limits  []weir.Limit
-	costs   []int64
-	before  []before
+	entry         *entry
+	before, after line
+	limits        []keptLimit
+	one           [1]keptLimit
 }
 
-// before is what a limit's state is put back to.
-type before struct {
-	win   window
-	at    int64   // GCRA
-	ahead float64 // GCRA: full so many ns after at
-	track struct {
-		on    bool
-		slack float64
-		full  int64
+type keptLimit struct {
+	limit         weir.Limit
+	cost          int64
+	before, after snapshot
+}
+
+func newReceipt(s *Store, slot int64, keys int) *receipt {
+	r := &receipt{store: s, slot: slot}
+	if r.keys = r.one[:0]; keys > len(r.one) {
+		r.keys = make([]kept, 0, keys)
 	}
+	return r
 }
 
-func newKept(e *entry, charges []weir.Charge, p places) kept {
-	k := kept{id: e.id, last: e.last, was: e.version}
+// add notes the state of a key that is about to be booked.
+func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
+	r.keys = append(r.keys, kept{entry: e, before: e.line})
+	k := &r.keys[len(r.keys)-1]
+	if k.limits = k.one[:]; len(e.states) > len(k.one) {
+		k.limits = make([]keptLimit, len(e.states))
+	}
 	for j := range e.states {
 		st := &e.states[j]
-		b := before{win: st.win}
-		if g := st.gcra; g != nil {
-			b.at, b.ahead = g.at, (g.burst-g.tokens(g.at))*g.unit
-			b.track.on, b.track.slack, b.track.full = g.tracked, g.slack, g.full
-		}
-		k.limits = append(k.limits, st.limit)
-		k.costs = append(k.costs, charges[p.at(j)].Cost)
-		k.before = append(k.before, b)
+		k.limits[j] = keptLimit{limit: st.limit, cost: charges[p.at(j)].Cost, before: st.save()}
 	}
-	return k
+}
+
+// done notes the state of the key that was just booked.
+func (r *receipt) done(e *entry) {
+	k := &r.keys[len(r.keys)-1]
+	k.after = e.line
+	for j := range e.states {
+		k.limits[j].after = e.states[j].save()
+	}
+}
+
+// Cancel implements [weir.Canceler]. When nobody was charged on the key since,
+// its state is put back as it was. Otherwise windows take the units out of
+// their counts or log, and GCRA takes them back as far as that admits nothing
+// too much: not beyond a moment at which the bucket was full anyway. It waits
+// for nothing, so a context that is over does not stop it.
+func (s *Store) Cancel(_ context.Context, of any) error {
+	r, ok := of.(*receipt)
+	if !ok || r == nil || r.store != s {
+		return fmt.Errorf("localstore: cancel: a receipt of type %T is not of this store", of)
+	}
+	for i := range r.keys {
+		r.keys[i].cancel(s, r.slot)
+	}
+	return nil
 }
 
 func (k *kept) cancel(s *Store, slot int64) {
-	sh := s.shard(k.id)
-	sh.Lock()
-	defer sh.Unlock()
-	e := sh.keys[k.id]
-	if e == nil || len(e.states) != len(k.limits) {
+	e := k.entry
+	sh := s.shard(e.id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	// After a reset, or when it lapsed, the key's entry is another.
+	if sh.keys[e.id] != e || !k.sameLimits() {
 		return
 	}
-	for j := range e.states {
-		if e.states[j].limit != k.limits[j] {
-			return
+	now := s.now()
+	if k.unchanged() {
+		for j := range e.states {
+			if l := &k.limits[j]; l.cost > 0 {
+				e.states[j].restore(&l.before, slot, l.cost)
+			}
+		}
+		e.line = k.before
+	} else if k.unbook(slot, now) && e.line.last < now {
+		e.line = line{}
+	}
+	if e.settle(); e.lapse <= now {
+		s.remove(sh, e)
+	}
+}
+
+// sameLimits reports whether the key's limits are those that were booked.
+func (k *kept) sameLimits() bool {
+	if len(k.entry.states) != len(k.limits) {
+		return false
+	}
+	for j := range k.limits {
+		if k.entry.states[j].limit != k.limits[j].limit {
+			return false
 		}
 	}
-	exact, changed := e.version == k.version, false
-	for j := range e.states {
-		st := &e.states[j]
-		cost := k.costs[j]
-		switch {
-		case cost == 0:
-		case !exact || st.log != nil:
-			changed = st.unbook(slot, cost) || changed
-		case st.gcra != nil:
-			g, b := st.gcra, &k.before[j]
-			g.at = b.at
-			g.set(b.ahead)
-			g.tracked, g.slack, g.full = b.track.on, b.track.slack, b.track.full
-		default:
-			st.win = k.before[j].win
+	return true
+}
+
+// unchanged reports whether the key's state is that after the booking.
+func (k *kept) unchanged() bool {
+	if k.entry.line != k.after {
+		return false
+	}
+	for j := range k.limits {
+		if k.entry.states[j].save() != k.limits[j].after {
+			return false
 		}
 	}
-	if exact {
-		e.last, e.version = k.last, k.was
-	} else if changed {
-		e.change()
+	return true
+}
+
+// unbook takes back what can be, and reports whether anything could.
+func (k *kept) unbook(slot, now int64) (changed bool) {
+	for j := range k.limits {
+		if l := &k.limits[j]; l.cost > 0 && k.entry.states[j].unbook(slot, l.cost, now) {
+			changed = true
+		}
 	}
-	e.settle()
+	return changed
 }

@@ -1,55 +1,65 @@
 package localstore
 
-import "github.com/goweir/weir"
+import (
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
 
 // Seed sets the state of the limits of one key, as another store last answered:
 // what is remaining of each, and after how long it is as if never used. A
 // fallback store keeps this one warm with it. It does nothing for a new key
 // when the store is full.
 func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
-	k := id{charges[0].Scope, charges[0].Key}
+	k, p := idOf(&charges[0]), places{n: len(charges)}
 	sh := s.shard(k)
-	sh.Lock()
-	defer sh.Unlock()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
 	now := s.now()
-	e, err := sh.open(k, now, s.most)
-	if err != nil {
-		return
+	e := sh.keys[k]
+	switch {
+	case e == nil:
+		s.sweep(sh, now, newLooks)
+		if !s.makeRoom(1, now) {
+			return
+		}
+		e = &entry{id: k}
+		e.states = match(e.one[:0], nil, charges, p, now)
+		sh.add(e)
+	case !e.fits(charges, p):
+		e.states = match(nil, e.states, charges, p, now)
 	}
-	e.match(charges, places{n: len(charges)}, now)
 	for i := range e.states {
 		st := &e.states[i]
-		used := max(st.limit.Max()-states[i].Remaining, 0)
-		st.seed(used, states[i].ResetAfter.Microseconds(), now)
+		seed(st.counting, max(st.limit.Max()-states[i].Remaining, 0), states[i].ResetAfter.Microseconds(), now)
 	}
-	e.last = 0
-	e.change()
+	e.line = line{}
 	e.settle()
 }
 
 // seed makes used units count until reset µs from now.
-func (s *state) seed(used, reset, now int64) {
-	p := s.period()
-	switch s.limit.Algorithm {
-	case weir.GCRA:
-		s.gcra.at = now
-		s.gcra.set(float64(reset) * 1000)
-		s.gcra.tracked = false
-	case weir.SlidingWindow:
-		*s.log = log{entries: s.log.entries[:0]}
+func seed(c counting, used, reset, now int64) {
+	switch c := c.(type) {
+	case *gcra:
+		c.setTAT(exact.Micros{Whole: now + reset})
+		c.credit = credit{}
+	case *log:
+		c.entries, c.head = c.entries[:0], 0
 		if used > 0 {
-			s.log.add(now+min(reset-p, 0), used)
-		}
-	case weir.SlidingCounter:
-		s.win = window{start: align(now, p)}
-		if reset > p {
-			s.win.cur = used
+			c.book(0, now+min(reset-c.period, 0), used, now, false)
 		} else {
-			s.win.prev = used
+			c.write(0)
 		}
-	case weir.FixedWindow:
-		s.win = window{start: now + min(reset-p, 0), cur: used}
-	case weir.AlignedWindow:
-		s.win = window{start: align(now, p), cur: used}
+	case *counter:
+		c.start, c.cur, c.prev = align(now, c.period), 0, 0
+		if reset > c.period {
+			c.cur = used
+		} else {
+			c.prev = used
+		}
+	case *fixed:
+		c.start, c.units = now+min(reset-c.period, 0), used
+		if c.aligned {
+			c.start = align(now, c.period)
+		}
 	}
 }

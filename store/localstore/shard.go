@@ -5,16 +5,24 @@ import (
 	"sync"
 )
 
-const shards = 64
-
-// id is a key in a scope.
-type id struct{ scope, key string }
+const (
+	shards = 64 // as many as a uint64 has bits
+	// newLooks is at how many keys the call for a new one looks. More than one, so
+	// that those that lapse are found faster than new ones come.
+	newLooks = 4
+	// fullLooks is the same when the store is full. Few, since who fills it can
+	// have each call look.
+	fullLooks = 32
+)
 
 // shard is a part of the keys behind a lock of its own.
 type shard struct {
-	sync.Mutex
+	mu   sync.Mutex
 	keys map[id]*entry
-	_    [48]byte // a cache line of its own
+	all  []*entry // the same, in no order; each knows its place
+	hand int      // where the search for lapsed ones goes on
+	peak int      // the most there have been since the map was made
+	_    [8]byte  // a cache line of its own
 }
 
 func (s *Store) index(k id) int {
@@ -27,32 +35,74 @@ func (s *Store) index(k id) int {
 
 func (s *Store) shard(k id) *shard { return &s.shards[s.index(k)] }
 
-// open returns the entry of a key, a new one if there is none. Each new key
-// pays for looking at a few others, so that lapsed ones do not pile up.
-func (sh *shard) open(k id, now int64, most int) (*entry, error) {
-	if e := sh.keys[k]; e != nil {
-		return e, nil
+// add keeps a new entry, for which there is room.
+func (sh *shard) add(e *entry) {
+	if sh.keys == nil {
+		sh.keys = make(map[id]*entry)
 	}
-	sh.drop(now, 4)
-	if len(sh.keys) >= most {
-		if sh.drop(now, 64); len(sh.keys) >= most {
-			return nil, ErrFull
-		}
-	}
-	e := &entry{id: k}
-	sh.keys[k] = e
-	return e, nil
+	e.place = len(sh.all)
+	sh.all = append(sh.all, e)
+	sh.keys[e.id] = e
+	sh.peak = max(sh.peak, len(sh.all))
 }
 
-// drop looks at up to n keys, in the random order of maps, and drops those
-// whose state has lapsed.
-func (sh *shard) drop(now int64, n int) {
-	for k, e := range sh.keys {
-		if n--; n < 0 {
-			return
+// remove forgets an entry. Maps never shrink by themselves: what a crowd of
+// keys took is given back when few of them are left.
+func (s *Store) remove(sh *shard, e *entry) {
+	last := len(sh.all) - 1
+	sh.all[e.place] = sh.all[last]
+	sh.all[e.place].place = e.place
+	sh.all[last] = nil
+	sh.all = sh.all[:last]
+	delete(sh.keys, e.id)
+	s.count.Add(-1)
+	if sh.peak > 1024 && last < sh.peak/8 {
+		sh.all = append(make([]*entry, 0, 2*last), sh.all...)
+		sh.keys = make(map[id]*entry, 2*last)
+		for _, e := range sh.all {
+			sh.keys[e.id] = e
 		}
-		if e.lapse <= now {
-			delete(sh.keys, k)
+		sh.peak = last
+	}
+}
+
+// sweep looks at up to n of a shard's keys, each in turn, and forgets those
+// whose state has lapsed. It returns at how many it looked.
+func (s *Store) sweep(sh *shard, now int64, n int) int {
+	n = min(n, len(sh.all))
+	for range n {
+		// Downwards, as the last one takes the place of one that is removed.
+		if sh.hand == 0 || sh.hand > len(sh.all) {
+			sh.hand = len(sh.all)
+		}
+		sh.hand--
+		if e := sh.all[sh.hand]; e.lapse <= now {
+			s.remove(sh, e)
+		}
+	}
+	return n
+}
+
+// makeRoom counts n more keys in and reports whether there is room for them.
+// If there is not, it looks for lapsed ones, but not in shards that are locked:
+// whoever holds one may wait for one of this call's.
+func (s *Store) makeRoom(n, now int64) bool {
+	looks := fullLooks
+	for visits := 0; ; {
+		count := s.count.Load()
+		switch {
+		case count+n <= s.most:
+			if s.count.CompareAndSwap(count, count+n) {
+				return true
+			}
+			continue
+		case visits == shards || looks <= 0:
+			return false
+		}
+		visits++
+		if sh := &s.shards[s.next.Add(1)%shards]; sh.mu.TryLock() {
+			looks -= s.sweep(sh, now, looks)
+			sh.mu.Unlock()
 		}
 	}
 }

@@ -4,23 +4,24 @@
 // happens while Redis is away.
 //
 // It runs nothing in the background. A key takes memory until its state has
-// lapsed; lapsed keys are dropped while new ones come.
+// lapsed, that is, until it is as if never used; lapsed keys are forgotten while
+// new ones come. A key with one GCRA limit takes about 500 bytes. A sliding
+// window adds 16 for each call within its period.
 package localstore
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
-	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
 )
 
 // DefaultMaxKeys is the MaxKeys of a Config that sets none.
-const DefaultMaxKeys = 4 << 20
+const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
 // is never dropped to make room, since it would come back with a fresh burst.
@@ -28,8 +29,20 @@ var ErrFull = errors.New("localstore: as many keys are in use as may be kept")
 
 // Config is what New makes a Store from. Its zero value is ready to use.
 type Config struct {
-	// MaxKeys is the most keys kept at once, lapsed ones not counted; within a
-	// few percent, as keys are spread over shards. 0: DefaultMaxKeys.
+	// MaxKeys is the most keys kept at once. 0: DefaultMaxKeys.
+	//
+	// Who can invent keys can fill the store: by sending an API key or a
+	// header that was not checked before it is counted by, or by calling from
+	// many addresses. Then calls with keys that are not in the store fail with
+	// ErrFull, which to a limiter is a failure of the store like any other
+	// (weir.ErrStore): a middleware that fails open lets them pass uncounted,
+	// one that fails closed turns them away. Keys in the store are counted as
+	// ever, and there is room again as soon as some have lapsed. So count by
+	// what was authenticated, and put a limit on what is known of everybody
+	// else, such as an address or one key for all, in front.
+	//
+	// Lapsed keys make room for new ones, but may be overlooked for a moment by
+	// calls that come when the store is full.
 	MaxKeys int
 }
 
@@ -39,7 +52,9 @@ type Store struct {
 	shards [shards]shard
 	start  time.Time
 	epoch  int64 // start in ns since the Unix epoch
-	most   int   // keys of one shard
+	most   int64
+	count  atomic.Int64  // keys there are
+	next   atomic.Uint32 // where the search for room goes on
 }
 
 var (
@@ -49,7 +64,8 @@ var (
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. Its
-// clock is the process's monotonic one, set by the wall clock now.
+// clock is the process's monotonic one, set by the wall clock now: when that is
+// corrected later, aligned windows stay where they are.
 func New(cfg Config) (*Store, error) {
 	if cfg.MaxKeys < 0 {
 		return nil, &weir.ConfigError{Field: "localstore.Config.MaxKeys", Want: "0 or more", Got: strconv.Itoa(cfg.MaxKeys)}
@@ -58,70 +74,13 @@ func New(cfg Config) (*Store, error) {
 		cfg.MaxKeys = DefaultMaxKeys
 	}
 	now := time.Now()
-	s := &Store{seed: maphash.MakeSeed(), start: now, epoch: now.UnixNano(), most: (cfg.MaxKeys + shards - 1) / shards}
-	for i := range s.shards {
-		s.shards[i].keys = make(map[id]*entry)
-	}
-	return s, nil
+	// A clock that was never set may be before the epoch.
+	return &Store{seed: maphash.MakeSeed(), start: now, epoch: max(now.UnixNano(), 0), most: int64(cfg.MaxKeys)}, nil
 }
 
-// now returns the time in whole microseconds since the Unix epoch.
+// now returns the time in whole microseconds since the Unix epoch. Under the
+// lock of a key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
-
-// Take implements [weir.Store].
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
-	}
-	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
-	}
-	c := &req.Charges[0]
-	for i := 1; i < len(req.Charges); i++ {
-		if req.Charges[i].Key != c.Key || req.Charges[i].Scope != c.Scope {
-			return s.takeMany(&req)
-		}
-	}
-	sh := s.shard(id{c.Scope, c.Key})
-	sh.Lock()
-	defer sh.Unlock()
-	b := booking{req: &req, now: s.now(), groups: 1}
-	e, err := sh.open(id{c.Scope, c.Key}, b.now, s.most)
-	if err != nil {
-		return weir.Decision{}, err
-	}
-	b.one = group{entry: e}
-	return b.decide(s), nil
-}
-
-// takeMany is Take for charges of several keys.
-func (s *Store) takeMany(req *weir.Request) (weir.Decision, error) {
-	var locked []int
-	for i := range req.Charges {
-		locked = append(locked, s.index(id{req.Charges[i].Scope, req.Charges[i].Key}))
-	}
-	// In order, so that two requests can't wait for each other.
-	slices.Sort(locked)
-	locked = slices.Compact(locked)
-	for _, i := range locked {
-		s.shards[i].Lock()
-		defer s.shards[i].Unlock()
-	}
-	b := booking{req: req, now: s.now()}
-	for i := range req.Charges {
-		k := id{req.Charges[i].Scope, req.Charges[i].Key}
-		if slices.ContainsFunc(b.many, func(g group) bool { return g.entry.id == k }) {
-			continue
-		}
-		e, err := s.shard(k).open(k, b.now, s.most)
-		if err != nil {
-			return weir.Decision{}, err
-		}
-		b.many = append(b.many, group{entry: e, first: i})
-	}
-	b.groups = len(b.many)
-	return b.decide(s), nil
-}
 
 // Reset implements [weir.Resetter].
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
@@ -130,35 +89,14 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	}
 	k := id{scope, key}
 	sh := s.shard(k)
-	sh.Lock()
-	defer sh.Unlock()
-	delete(sh.keys, k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if e := sh.keys[k]; e != nil {
+		s.remove(sh, e)
+	}
 	return nil
 }
 
 // Keys returns how many keys are kept, lapsed ones included that nothing has
-// dropped yet.
-func (s *Store) Keys() int {
-	n := 0
-	for i := range s.shards {
-		s.shards[i].Lock()
-		n += len(s.shards[i].keys)
-		s.shards[i].Unlock()
-	}
-	return n
-}
-
-// Cancel implements [weir.Canceler]. When nobody was charged on the key since,
-// its state is put back as it was. Otherwise windows take the units out of
-// their counts or log, and GCRA takes them back as far as that admits nothing
-// too much: not beyond a moment at which the bucket was full anyway.
-func (s *Store) Cancel(ctx context.Context, of any) error {
-	r, ok := of.(*receipt)
-	if !ok || r == nil {
-		return fmt.Errorf("localstore: cancel: a receipt of type %T is not of this store", of)
-	}
-	for i := range r.keys {
-		r.keys[i].cancel(s, r.slot)
-	}
-	return nil
-}
+// forgotten yet.
+func (s *Store) Keys() int { return int(s.count.Load()) }

@@ -1,21 +1,46 @@
 package localstore_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/storetest"
 )
 
-func open(t testing.TB) *localstore.Store {
-	s, err := localstore.New(localstore.Config{})
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) weir.Store { return open(t) })
+}
+
+func open(t testing.TB) *localstore.Store { return openFor(t, 0) }
+
+func openFor(t testing.TB, keys int) *localstore.Store {
+	t.Helper()
+	s, err := localstore.New(localstore.Config{MaxKeys: keys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) weir.Store { return open(t) })
+// charge is a request for cost units of key under limits.
+func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
+	var req weir.Request
+	for _, l := range limits {
+		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+	}
+	return req
+}
+
+func take(t testing.TB, s *localstore.Store, req weir.Request) weir.Decision {
+	d, err := s.Take(context.Background(), req)
+	if err != nil {
+		t.Helper()
+		t.Fatal(err)
+	}
+	return d
 }

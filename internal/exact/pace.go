@@ -1,0 +1,100 @@
+package exact
+
+import (
+	"math/bits"
+
+	"github.com/goweir/weir"
+)
+
+// Micros is a time or a duration in whole microseconds and a fraction of one:
+// Rem over a denominator that the limit gives (see Emission).
+type Micros struct{ Whole, Rem int64 }
+
+// Up returns m rounded up to whole microseconds.
+func (m Micros) Up() int64 {
+	if m.Rem > 0 {
+		return m.Whole + 1
+	}
+	return m.Whole
+}
+
+// Less reports whether m < n. Both have the same denominator.
+func (m Micros) Less(n Micros) bool {
+	return m.Whole < n.Whole || m.Whole == n.Whole && m.Rem < n.Rem
+}
+
+// Plus returns m + n. Both have the denominator den.
+func (m Micros) Plus(n Micros, den int64) Micros {
+	m.Whole += n.Whole
+	if m.Rem += n.Rem; m.Rem >= den {
+		m.Whole, m.Rem = m.Whole+1, m.Rem-den
+	}
+	return m
+}
+
+// Minus returns m − n, which may be less than 0: then Whole is, and Rem is not.
+// Both have the denominator den.
+func (m Micros) Minus(n Micros, den int64) Micros {
+	m.Whole -= n.Whole
+	if m.Rem -= n.Rem; m.Rem < 0 {
+		m.Whole, m.Rem = m.Whole-1, m.Rem+den
+	}
+	return m
+}
+
+// Emission returns the emission interval of a valid limit in microseconds as a
+// reduced fraction num/den.
+func Emission(l *weir.Limit) (num, den int64) {
+	p := l.Period.Microseconds()
+	a, b := p, l.Rate
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return p / a, l.Rate / a
+}
+
+// Span returns the time that n units take at the limit's rate. n is at most
+// l.Max().
+func Span(n, num, den int64) Micros {
+	hi, lo := bits.Mul64(uint64(n), uint64(num))
+	q, r := bits.Div64(hi, lo, uint64(den))
+	return Micros{int64(q), int64(r)}
+}
+
+// Pace is what GCRA needs of a limit, for stores that work it out once.
+type Pace struct {
+	Num, Den int64  // the emission interval, see Emission
+	Full     Micros // the time in which an empty limit fills up
+	most     int64
+}
+
+// PaceOf returns the pace of a valid limit.
+func PaceOf(l *weir.Limit) Pace {
+	num, den := Emission(l)
+	return Pace{num, den, Span(l.Max(), num, den), l.Max()}
+}
+
+// Span returns the time that n units take, at most those of Full.
+func (p *Pace) Span(n int64) Micros { return Span(n, p.Num, p.Den) }
+
+// View returns what is remaining at now and after how many microseconds the
+// limit is as if never used, given its theoretical arrival time. Remaining is
+// ⌊(now + capacity − base)/T⌋ with base = max(tat, now).
+func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
+	ahead := tat
+	if ahead.Whole -= now; ahead.Whole < 0 {
+		return p.most, 0
+	}
+	if !ahead.Less(p.Full) {
+		return 0, ahead.Up()
+	}
+	// In units of 1/Den µs: most·Num − ahead, over Num.
+	hi, lo := bits.Mul64(uint64(p.most), uint64(p.Num))
+	usedHi, usedLo := bits.Mul64(uint64(ahead.Whole), uint64(p.Den))
+	usedLo, carry := bits.Add64(usedLo, uint64(ahead.Rem), 0)
+	usedHi += carry
+	lo, borrow := bits.Sub64(lo, usedLo, 0)
+	hi, _ = bits.Sub64(hi, usedHi, borrow)
+	q, _ := bits.Div64(hi, lo, uint64(p.Num))
+	return int64(q), ahead.Up()
+}

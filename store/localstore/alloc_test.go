@@ -1,0 +1,70 @@
+package localstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// TestOneLimitAllocatesNothing: what a call for a known key with one limit
+// costs is time.
+func TestOneLimitAllocatesNothing(t *testing.T) {
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		// A log allocates until it has room for all that is live at once.
+		many := weir.Per(weir.MaxUnits, time.Millisecond).By(a)
+		for name, test := range map[string]struct {
+			limit   weir.Limit
+			cost    int64
+			maxWait time.Duration
+			allowed bool
+		}{
+			"allowed": {many, 1, 0, true},
+			"refused": {weir.PerDay(1).By(a), 1, 0, false},
+			"too far": {weir.PerDay(1).By(a), 1, time.Minute, false},
+			"never":   {many, weir.MaxUnits + 1, 0, false},
+			"peek":    {many, 0, 0, true},
+		} {
+			t.Run(a.String()+"/"+name, func(t *testing.T) {
+				s := open(t)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+				defer cancel()
+				req := charge("key", test.cost, test.limit)
+				req.MaxWait = test.maxWait
+				take(t, s, charge("key", 1, test.limit))
+				for start := time.Now(); time.Since(start) < 20*time.Millisecond; {
+					take(t, s, req)
+				}
+				allocs := testing.AllocsPerRun(1000, func() {
+					if d, err := s.Take(ctx, req); err != nil || d.Allowed != test.allowed {
+						t.Errorf("%+v, %v", d, err)
+					}
+				})
+				if allocs != 0 {
+					t.Errorf("%v allocations", allocs)
+				}
+			})
+		}
+	}
+}
+
+// TestReservingAllocatesTheReceipt, and nothing else.
+func TestReservingAllocatesTheReceipt(t *testing.T) {
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		s := open(t)
+		req := charge("key", 1, weir.PerHour(1).By(a))
+		req.MaxWait, req.Cancelable = 365*24*time.Hour, true
+		for range 100 {
+			take(t, s, req)
+		}
+		allocs := testing.AllocsPerRun(1000, func() {
+			if err := s.Cancel(context.Background(), take(t, s, req).Receipt); err != nil {
+				t.Error(err)
+			}
+		})
+		if allocs != 1 {
+			t.Errorf("%v: %v allocations for a slot that is given back, want 1", a, allocs)
+		}
+	}
+}

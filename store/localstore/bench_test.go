@@ -1,0 +1,125 @@
+package localstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// BenchmarkTake has calls for one key or for one of many, that are all admitted
+// or all refused, one after another or at the same time.
+func BenchmarkTake(b *testing.B) {
+	for _, keys := range []int{1, 1000, 1_000_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			allowed := requests(keys, weir.PerDay(1<<50))
+			refused := requests(keys, weir.PerDay(1))
+			b.Run("allowed", func(b *testing.B) { serial(b, allowed, true) })
+			b.Run("allowed/parallel", func(b *testing.B) { parallel(b, allowed, true) })
+			b.Run("refused", func(b *testing.B) { serial(b, refused, false) })
+			b.Run("refused/parallel", func(b *testing.B) { parallel(b, refused, false) })
+		})
+	}
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		// A million a second, as a log of everything that is admitted must stay
+		// small enough to be a log of the last moment.
+		allowed := requests(1, weir.Per(1_000_000, 10*time.Millisecond).By(a))
+		refused := requests(1, weir.PerDay(1).By(a))
+		b.Run(a.String()+"/allowed", func(b *testing.B) { serial(b, allowed, true) })
+		b.Run(a.String()+"/refused", func(b *testing.B) { serial(b, refused, false) })
+	}
+}
+
+// BenchmarkReserve books a slot that is far away, and gives it back.
+func BenchmarkReserve(b *testing.B) {
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		b.Run(a.String(), func(b *testing.B) {
+			s := open(b)
+			req := charge("key", 1, weir.PerSecond(100).By(a))
+			req.MaxWait, req.Cancelable = time.Hour, true
+			for range 1000 {
+				take(b, s, req)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Cancel(context.Background(), take(b, s, req).Receipt); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkTakeMany charges a user, an organisation and everybody together.
+func BenchmarkTakeMany(b *testing.B) {
+	s := open(b)
+	l := weir.PerSecond(1 << 40)
+	req := weir.Request{Charges: []weir.Charge{{Key: "user", Limit: l, Cost: 1}, {Key: "org", Limit: l, Cost: 1}, {Limit: l, Cost: 1}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		take(b, s, req)
+	}
+}
+
+// BenchmarkNewKeys has a key of its own for every call, as an attacker may.
+func BenchmarkNewKeys(b *testing.B) {
+	for _, room := range []int{1 << 16, 1 << 30} {
+		b.Run(fmt.Sprintf("room=%d", room), func(b *testing.B) {
+			s := openFor(b, room)
+			req := charge("", 1, weir.PerMinute(1))
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				req.Charges[0].Key = fmt.Sprint(i)
+				s.Take(context.Background(), req)
+			}
+		})
+	}
+}
+
+func requests(keys int, l weir.Limit) []weir.Request {
+	all := make([]weir.Request, keys)
+	for i := range all {
+		all[i] = charge(fmt.Sprint("user:", i), 1, l)
+	}
+	rand.Shuffle(keys, func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// busy is a store in which half of what each key has is taken, and lapses in
+// half a day.
+func busy(b *testing.B, reqs []weir.Request) *localstore.Store {
+	s := openFor(b, 2*len(reqs))
+	for _, req := range reqs {
+		half := charge(req.Charges[0].Key, (req.Charges[0].Limit.Rate+1)/2, req.Charges[0].Limit)
+		take(b, s, half)
+	}
+	return s
+}
+
+func serial(b *testing.B, reqs []weir.Request, allowed bool) {
+	s := busy(b, reqs)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if d := take(b, s, reqs[i%len(reqs)]); d.Allowed != allowed {
+			b.Fatalf("%+v", d)
+		}
+	}
+}
+
+func parallel(b *testing.B, reqs []weir.Request, allowed bool) {
+	s := busy(b, reqs)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := rand.IntN(len(reqs)); pb.Next(); i++ {
+			if d := take(b, s, reqs[i%len(reqs)]); d.Allowed != allowed {
+				b.Errorf("%+v", d)
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package localstore_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+func cancelable(key string, cost int64, maxWait time.Duration, limits ...weir.Limit) weir.Request {
+	req := charge(key, cost, limits...)
+	req.MaxWait, req.Cancelable = maxWait, true
+	return req
+}
+
+func cancel(t testing.TB, s *localstore.Store, d weir.Decision) {
+	t.Helper()
+	if err := s.Cancel(context.Background(), d.Receipt); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestReceiptOfAForgottenKey: a receipt may outlive what it is for. What has
+// come in its place must not change.
+func TestReceiptOfAForgottenKey(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		l := weir.PerMinute(3).By(a)
+		for name, forget := range map[string]func(*testing.T, *localstore.Store){
+			"reset": func(t *testing.T, s *localstore.Store) {
+				if err := s.Reset(context.Background(), "", "key"); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"lapsed and swept": func(t *testing.T, s *localstore.Store) {
+				time.Sleep(time.Hour)
+				for i := range 10_000 {
+					take(t, s, charge(fmt.Sprint(i), 1, weir.PerSecond(1)))
+				}
+			},
+			"lapsed": func(*testing.T, *localstore.Store) { time.Sleep(time.Hour) },
+		} {
+			t.Run(a.String()+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := open(t)
+					var old []weir.Decision
+					for range 5 {
+						old = append(old, take(t, s, cancelable("key", 1, time.Hour, l)))
+					}
+					forget(t, s)
+					for range 3 {
+						take(t, s, cancelable("key", 1, 0, l))
+					}
+					for _, d := range old {
+						cancel(t, s, d)
+					}
+					if d := take(t, s, charge("key", 1, l)); d.Allowed {
+						t.Errorf("a receipt from before freed what was taken after: %+v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestReceiptOfAnotherStore(t *testing.T) {
+	t.Parallel()
+	one, two := open(t), open(t)
+	l := weir.PerHour(1)
+	take(t, one, charge("key", 1, l))
+	d := take(t, two, cancelable("key", 1, 0, l))
+	for name, receipt := range map[string]any{"another store's": d.Receipt, "none": nil, "a number": 7} {
+		if err := one.Cancel(context.Background(), receipt); err == nil {
+			t.Errorf("%s: taken as a receipt", name)
+		}
+	}
+	if take(t, one, charge("key", 1, l)).Allowed {
+		t.Error("another store's receipt gave a unit back")
+	}
+	cancel(t, two, d)
+}
+
+// TestCancelGivesTheStateBack when bookings are taken back in the order in
+// which they were not made, and when in between others came and went.
+func TestCancelGivesTheStateBack(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t)
+				l := weir.Per(5, time.Second).By(a)
+				var granted, states []weir.Decision
+				for i := range 30 {
+					states = append(states, take(t, s, charge("key", 0, l)))
+					granted = append(granted, take(t, s, cancelable("key", 1+int64(i%3), time.Hour, l)))
+				}
+				for i := 29; i >= 0; i-- {
+					other := take(t, s, cancelable("key", 2, time.Hour, l))
+					cancel(t, s, other)
+					cancel(t, s, granted[i])
+					if d := take(t, s, charge("key", 0, l)); fmt.Sprint(d) != fmt.Sprint(states[i]) {
+						t.Fatalf("the last %d taken back: %+v, want %+v", 30-i, d, states[i])
+					}
+				}
+				if s.Keys() != 0 {
+					t.Error("a key of which everything was taken back is still kept")
+				}
+			})
+		})
+	}
+}
+
+// TestLogTellsBookingsApart: after these cancels a sliding window holds as many
+// units, at as many instants, as when the slot that is taken back was booked.
+// But they are others: putting the state back would forget one of them.
+func TestLogTellsBookingsApart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		l := weir.Per(2, time.Second).By(weir.SlidingWindow)
+		reserve := func() weir.Decision { return take(t, s, cancelable("key", 1, time.Hour, l)) }
+		first, _, ahead := reserve(), reserve(), reserve()
+		cancel(t, s, first)
+		if d := reserve(); d.Delay != time.Second {
+			t.Fatalf("the slot after one was taken back: %+v", d)
+		}
+		cancel(t, s, ahead)
+		time.Sleep(time.Second)
+		if a, b := take(t, s, charge("key", 1, l)), take(t, s, charge("key", 1, l)); !a.Allowed || b.Allowed {
+			t.Errorf("with one of two booked: %+v and %+v", a, b)
+		}
+	})
+}

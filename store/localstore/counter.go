@@ -1,0 +1,87 @@
+package localstore
+
+import (
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// counter is a sliding counter: the start of the last window, its units, and
+// those of the one before.
+type counter struct {
+	rate, period     int64
+	start, cur, prev int64
+}
+
+func (w *counter) state() exact.State { return exact.State{A: w.start, B: w.cur, C: w.prev} }
+
+// slot is the earliest instant from b on at which
+// prev·(period − elapsed) + (cur + cost)·period ≤ rate·period.
+func (w *counter) slot(b, cost int64) (floor, slot int64) {
+	start, cur, prev := exact.Roll(w.state(), w.period, b)
+	b = max(b, start)
+	room := w.rate - cur - cost
+	if room < 0 {
+		start, prev, room = start+w.period, cur, w.rate-cost
+		b = start
+	}
+	if prev > room && exact.ProductLess(room, w.period, prev, w.period-(b-start)) {
+		q, _ := exact.MulDiv(room, w.period, prev)
+		b = start + w.period - q
+	}
+	return b, b
+}
+
+func (w *counter) book(_, slot, cost, _ int64, _ bool) {
+	w.start, w.cur, w.prev = exact.Roll(w.state(), w.period, slot)
+	w.cur += cost
+}
+
+func (w *counter) unbook(slot, cost, _ int64) bool {
+	switch {
+	case slot < w.start-w.period || slot >= w.start+w.period:
+		return false
+	case slot < w.start:
+		w.prev = max(w.prev-cost, 0)
+	default:
+		w.cur = max(w.cur-cost, 0)
+	}
+	return true
+}
+
+// adapted: with another period, the units that weigh now count in the new
+// window if they were taken in it.
+func (w *counter) adapted(l *weir.Limit, now int64) counting {
+	n := &counter{rate: l.Rate, period: l.Period.Microseconds()}
+	n.start = align(now, n.period)
+	if n.period == w.period {
+		n.start, n.cur, n.prev = min(w.start, n.start), min(w.cur, n.rate), min(w.prev, n.rate)
+		return n
+	}
+	began, cur, prev := exact.Roll(w.state(), w.period, now)
+	if prev > 0 {
+		weight, _ := exact.MulDiv(prev, min(began+w.period-now, w.period), w.period)
+		cur += weight + 1
+	}
+	if began >= n.start {
+		n.cur = min(cur, n.rate)
+	}
+	return n
+}
+
+func (w *counter) lapse() int64 {
+	switch {
+	case w.cur > 0:
+		return w.start + 2*w.period
+	case w.prev > 0:
+		return w.start + w.period
+	}
+	return 0
+}
+
+func (w *counter) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
+
+func (w *counter) save() snapshot { return snapshot{window: w.state()} }
+
+func (w *counter) restore(b *snapshot, _, _ int64) {
+	w.start, w.cur, w.prev = b.window.A, b.window.B, b.window.C
+}

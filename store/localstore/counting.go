@@ -1,0 +1,54 @@
+package localstore
+
+import (
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// counting is the state of one limit of one key, under its algorithm. Times
+// are in whole microseconds.
+type counting interface {
+	// slot returns the earliest instant from b on at which the limit admits
+	// cost units, rounded down and up.
+	slot(b, cost int64) (floor, slot int64)
+	// book takes cost units at a slot that suits all limits of the request,
+	// which is rounded down and up. keep: the booking may be cancelled.
+	book(floor, slot, cost, now int64, keep bool)
+	// unbook takes back cost units that were booked at slot, as far as that
+	// admits nothing too much, and reports whether the slot still counts.
+	unbook(slot, cost, now int64) bool
+	// adapted returns the state of another limit of the same algorithm, with
+	// what was used carried over. What was booked for later counts as used now,
+	// so that nobody waits longer than the new limit could make them.
+	adapted(l *weir.Limit, now int64) counting
+	// lapse returns the instant from which the state is as if never used.
+	lapse() int64
+	// report returns an outcome that says what the state is.
+	report(now int64) exact.Outcome
+	// save returns what the state is, and restore makes it what it was before a
+	// booking of cost units at slot, when that was the last change.
+	save() snapshot
+	restore(before *snapshot, slot, cost int64)
+}
+
+// snapshot is what makes a state the same as another: a GCRA state has the
+// first two fields, the others the last.
+type snapshot struct {
+	tat    exact.Micros
+	credit credit
+	window exact.State
+}
+
+// fresh returns the state of a limit that was never used.
+func fresh(l *weir.Limit) counting {
+	p := l.Period.Microseconds()
+	switch l.Algorithm {
+	case weir.SlidingWindow:
+		return &log{rate: l.Rate, period: p}
+	case weir.SlidingCounter:
+		return &counter{rate: l.Rate, period: p}
+	case weir.FixedWindow, weir.AlignedWindow:
+		return &fixed{rate: l.Rate, period: p, aligned: l.Algorithm == weir.AlignedWindow}
+	}
+	return newGCRA(exact.PaceOf(l))
+}

@@ -1,0 +1,108 @@
+package localstore_test
+
+import (
+	"math/bits"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// decisions is how many each test here makes. The race detector has nothing to
+// find in them, and would take minutes for a million.
+func decisions() int64 {
+	if raceEnabled {
+		return 50_000
+	}
+	return 1_000_000
+}
+
+var rates = []weir.Limit{
+	weir.PerSecond(3), weir.Per(7, 3*time.Second), weir.PerDay(1_000_000), weir.PerSecond(100_000_000), weir.Per(1, 365*24*time.Hour),
+}
+
+// TestNoDriftWhenPolling: who asks again after exactly RetryAfter has at any
+// time got what was refilled since the burst, not a unit more and not one less.
+func TestNoDriftWhenPolling(t *testing.T) {
+	t.Parallel()
+	for _, l := range rates {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t)
+				take(t, s, charge("key", l.Rate, l))
+				longest := weir.MaxPeriod
+				if l.Period > 24*time.Hour {
+					longest = l.Period / time.Duration(decisions()/100) // There are no million years.
+				}
+				req := charge("key", 1, l)
+				var got, total int64
+				var passed time.Duration
+				for range decisions() {
+					d := take(t, s, req)
+					if d.Allowed {
+						got++
+					} else {
+						wait := min(d.RetryAfter, longest.Round(time.Microsecond))
+						s.Advance(wait)
+						passed += wait
+						if total = refilled(l, passed); wait == d.RetryAfter && total == got {
+							t.Fatalf("after %v and %d units: RetryAfter has passed, nothing is refilled", passed, got)
+						}
+						continue
+					}
+					if d.Remaining != total-got {
+						t.Fatalf("after %v and %d of %d units: %d remaining", passed, got, total, d.Remaining)
+					}
+				}
+				if got < decisions()/3 && longest == weir.MaxPeriod || got == 0 {
+					t.Errorf("%d of %d calls were admitted", got, decisions())
+				}
+			})
+		})
+	}
+}
+
+// TestNoDriftWhenReserving: the n-th slot comes when n units are refilled.
+func TestNoDriftWhenReserving(t *testing.T) {
+	t.Parallel()
+	for _, l := range rates {
+		t.Run(l.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t)
+				take(t, s, charge("key", l.Rate, l))
+				req := charge("key", 1, l)
+				req.MaxWait = weir.MaxPeriod / 4
+				for n := int64(1); n <= decisions(); n++ {
+					want := ticks(l, n)
+					d := take(t, s, req)
+					if want > req.MaxWait {
+						if d.Allowed || d.RetryAfter != want {
+							t.Fatalf("slot %d, too far away: %+v, want one after %v", n, d, want)
+						}
+						break
+					}
+					if !d.Allowed || d.Delay != want {
+						t.Fatalf("slot %d: %+v, want one after %v", n, d, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// ticks returns in what time a limit refills n units, rounded up.
+func ticks(l weir.Limit, n int64) time.Duration {
+	hi, lo := bits.Mul64(uint64(n), uint64(l.Period.Microseconds()))
+	q, r := bits.Div64(hi, lo, uint64(l.Rate))
+	return time.Duration(q+min(r, 1)) * time.Microsecond
+}
+
+// refilled returns how many units a limit refills in a time.
+func refilled(l weir.Limit, d time.Duration) int64 {
+	hi, lo := bits.Mul64(uint64(d.Microseconds()), uint64(l.Rate))
+	q, _ := bits.Div64(hi, lo, uint64(l.Period.Microseconds()))
+	return int64(q)
+}

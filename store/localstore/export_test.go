@@ -1,0 +1,26 @@
+package localstore
+
+import "time"
+
+// Advance moves the store's clock, far faster than sleeping in a bubble of
+// testing/synctest would, where time otherwise stands still.
+func (s *Store) Advance(d time.Duration) { s.epoch += int64(d) }
+
+// Room returns how many keys the maps and lists were made for.
+func (s *Store) Room() (n int) {
+	for i := range s.shards {
+		n += max(s.shards[i].peak, cap(s.shards[i].all))
+	}
+	return n
+}
+
+// LogEntries returns how many entries a key's log has, and room for how many.
+func (s *Store) LogEntries(scope, key string) (n, room int) {
+	k := id{scope, key}
+	e := s.shard(k).keys[k]
+	if e == nil {
+		return 0, 0
+	}
+	g := e.states[0].counting.(*log)
+	return len(g.entries), cap(g.entries)
+}

@@ -1,0 +1,71 @@
+package localstore
+
+import (
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// fixed is a fixed or an aligned window: the last one that was opened, and its
+// units.
+type fixed struct {
+	rate, period int64
+	aligned      bool
+	start, units int64
+}
+
+func (w *fixed) slot(b, cost int64) (floor, slot int64) {
+	b = max(b, w.start)
+	if w.units+cost > w.rate && b < w.start+w.period {
+		b = w.start + w.period
+	}
+	return b, b
+}
+
+func (w *fixed) book(_, slot, cost, _ int64, _ bool) {
+	if w.units == 0 || slot >= w.start+w.period {
+		w.start, w.units = slot, 0
+		if w.aligned {
+			w.start = align(slot, w.period)
+		}
+	}
+	w.units += cost
+}
+
+func (w *fixed) unbook(slot, cost, _ int64) bool {
+	if slot < w.start || slot >= w.start+w.period {
+		return false
+	}
+	w.units = max(w.units-cost, 0)
+	return true
+}
+
+// adapted: units count in an aligned window if they were taken in it.
+func (w *fixed) adapted(l *weir.Limit, now int64) counting {
+	n := &fixed{rate: l.Rate, period: l.Period.Microseconds(), aligned: w.aligned}
+	n.start, n.units = min(w.start, now), min(w.units, l.Rate)
+	if n.aligned {
+		if n.start = align(now, n.period); w.start < n.start {
+			n.units = 0
+		}
+	}
+	return n
+}
+
+func (w *fixed) lapse() int64 {
+	if w.units == 0 {
+		return 0
+	}
+	return w.start + w.period
+}
+
+func (w *fixed) state() exact.State { return exact.State{A: w.start, B: w.units} }
+
+func (w *fixed) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
+
+func (w *fixed) save() snapshot { return snapshot{window: w.state()} }
+
+func (w *fixed) restore(b *snapshot, _, _ int64) { w.start, w.units = b.window.A, b.window.B }
+
+// align returns the start of the window of length p, counted from the Unix
+// epoch, that holds t.
+func align(t, p int64) int64 { return t - t%p }

@@ -1,0 +1,155 @@
+package localstore_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// TestExtremeLimits: at the documented bounds nothing overflows: all of it can
+// be taken once, nothing more, and all again when that is over.
+func TestExtremeLimits(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for _, l := range []weir.Limit{
+			{Rate: 1, Period: time.Microsecond},
+			{Rate: 1, Period: weir.MaxPeriod},
+			{Rate: weir.MaxUnits, Period: time.Microsecond},
+			{Rate: weir.MaxUnits, Period: weir.MaxPeriod},
+			{Rate: weir.MaxUnits - 1, Period: weir.MaxPeriod - time.Microsecond},
+			{Rate: weir.MaxPeriod.Microseconds() - 1, Period: weir.MaxPeriod},
+			{Rate: weir.MaxUnits, Period: time.Microsecond, Burst: 1},
+			{Rate: 1, Period: time.Microsecond, Burst: weir.MaxUnits},
+			{Rate: 1, Period: weir.MaxPeriod, Burst: 1},
+		} {
+			l.Algorithm = a
+			if l.Validate() != nil {
+				continue // A burst is for GCRA alone, and there is a rate above the bound.
+			}
+			t.Run(fmt.Sprint(a, " ", l, " burst ", l.Burst), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { extreme(t, l) })
+			})
+		}
+	}
+}
+
+func extreme(t *testing.T, l weir.Limit) {
+	s := open(t)
+	time.Sleep(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)))
+	most := l.Max()
+	for round := range 3 {
+		if d := take(t, s, charge("key", 0, l)); d.Remaining != most || d.ResetAfter != 0 {
+			t.Fatalf("round %d, before: %+v", round, d)
+		}
+		if d := take(t, s, charge("key", most, l)); !d.Allowed || d.Remaining != 0 || d.ResetAfter <= 0 || d.ResetAfter > 2*weir.MaxPeriod {
+			t.Fatalf("round %d, all of it: %+v", round, d)
+		}
+		for _, cost := range []int64{most, most + 1, weir.MaxUnits, weir.MaxUnits + 1, math.MaxInt64} {
+			d := take(t, s, charge("key", cost, l))
+			if never := cost > most; d.Allowed || never != (d.Reason == weir.NeverFits) || never != (d.RetryAfter == weir.Never) {
+				t.Fatalf("round %d, %d more: %+v", round, cost, d)
+			}
+		}
+		d := take(t, s, charge("key", most, l))
+		s.Advance(d.RetryAfter)
+		if d = take(t, s, charge("key", most, l)); !d.Allowed {
+			t.Fatalf("round %d, after RetryAfter: %+v", round, d)
+		}
+		s.Advance(d.ResetAfter)
+		if l.Period > weir.MaxPeriod/10 {
+			return // There is no time left for another round.
+		}
+	}
+}
+
+// TestLongestWait: no slot is granted further away than a quarter of
+// weir.MaxPeriod, however much is asked for, and the sums of what is booked
+// ahead don't overflow.
+func TestLongestWait(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for _, period := range []time.Duration{time.Second, weir.MaxPeriod / 100} {
+			t.Run(fmt.Sprint(a, " ", period), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := open(t)
+					l := weir.Per(weir.MaxUnits, period).By(a)
+					req := charge("key", weir.MaxUnits, l)
+					req.MaxWait = math.MaxInt64
+					var last time.Duration
+					for i := range 20_000 {
+						d := take(t, s, req)
+						if !d.Allowed {
+							if i < 4000 && period == time.Second || d.RetryAfter <= weir.MaxPeriod/4 && a != weir.SlidingWindow {
+								t.Fatalf("booking %d: %+v", i, d)
+							}
+							return
+						}
+						if i > 1 && d.Delay < last+period || d.Delay > weir.MaxPeriod/4 || d.Remaining != 0 {
+							t.Fatalf("booking %d, the one before has a delay of %v: %+v", i, last, d)
+						}
+						last = d.Delay
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestChangedLimitsWithSlotsBookedAhead: whatever was booked under another
+// limit, nobody waits longer than the new one could make them, and what was
+// booked is not forgotten either.
+func TestChangedLimitsWithSlotsBookedAhead(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for name, fast := range map[string]weir.Limit{
+			"another period": weir.Per(10, time.Second).By(a), "another rate": weir.Per(10, time.Hour).By(a),
+		} {
+			t.Run(a.String()+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := open(t)
+					time.Sleep(time.Minute)
+					slow := charge("key", 1, weir.PerHour(5).By(a))
+					slow.MaxWait = 365 * 24 * time.Hour
+					for range 100 {
+						take(t, s, slow)
+					}
+					longest := fast.Period
+					if a == weir.SlidingCounter {
+						longest *= 2
+					}
+					if d := take(t, s, charge("key", 10, fast)); d.Allowed || d.RetryAfter > longest {
+						t.Errorf("%v: all at once, a hundred are booked: %+v", fast, d)
+					}
+					s.Advance(longest)
+					if d := take(t, s, charge("key", 10, fast)); !d.Allowed {
+						t.Errorf("%v: all at once, after %v: %+v", fast, longest, d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestBurstThatIsTheRate is no other limit than none.
+func TestBurstThatIsTheRate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		l := weir.PerSecond(3)
+		req := charge("key", 1, l)
+		req.MaxWait = time.Hour
+		for range 10 {
+			take(t, s, req)
+		}
+		if a, b := take(t, s, charge("key", 0, l)), take(t, s, charge("key", 0, l.WithBurst(3))); a.ResetAfter != b.ResetAfter {
+			t.Errorf("%v until the key is as new, %v under the same limit", a.ResetAfter, b.ResetAfter)
+		}
+	})
+}

@@ -1,0 +1,128 @@
+package localstore_test
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// model is GCRA of one key in rational numbers, all in microseconds.
+type model struct {
+	limit    weir.Limit
+	interval *big.Rat // T
+	capacity *big.Rat // C
+	tat      *big.Rat
+	last     int64 // the last booked slot, rounded down
+}
+
+func newModel(l weir.Limit) *model {
+	t := big.NewRat(l.Period.Microseconds(), l.Rate)
+	return &model{l, t, times(t, l.Max()), new(big.Rat), 0}
+}
+
+func times(t *big.Rat, n int64) *big.Rat { return new(big.Rat).Mul(t, new(big.Rat).SetInt64(n)) }
+
+func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
+
+func floor(r *big.Rat) int64 { return new(big.Int).Div(r.Num(), r.Denom()).Int64() }
+
+func ceil(r *big.Rat) int64 { return -floor(new(big.Rat).Neg(r)) }
+
+// take returns when cost units may be used, and takes them if that is within
+// maxWait.
+func (m *model) take(now, cost, maxWait int64) (slot int64, allowed bool) {
+	start := max(now, m.last)
+	at := new(big.Rat).Add(m.tat, times(m.interval, cost))
+	at.Sub(at, m.capacity)
+	down, up := start, start
+	if floor(at) >= start {
+		down, up = floor(at), ceil(at)
+	}
+	if up-now > maxWait {
+		return up, false
+	}
+	if up > now {
+		m.last = down
+	}
+	if m.tat.Cmp(whole(down)) < 0 {
+		m.tat = whole(down)
+	}
+	m.tat = new(big.Rat).Add(m.tat, times(m.interval, cost))
+	return up, true
+}
+
+func (m *model) view(now int64) (remaining, reset int64) {
+	ahead := new(big.Rat).Sub(m.tat, whole(now))
+	if ahead.Sign() < 0 {
+		ahead = new(big.Rat)
+	}
+	left := new(big.Rat).Sub(m.capacity, ahead)
+	return max(floor(left.Quo(left, m.interval)), 0), ceil(ahead)
+}
+
+// TestGCRAIsExactAtAnyLimit compares every decision under limits from all over
+// the documented bounds with rational numbers, to the microsecond and the unit.
+func TestGCRAIsExactAtAnyLimit(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(11, 12))
+	limits := []weir.Limit{
+		{Rate: weir.MaxUnits, Period: weir.MaxPeriod}, {Rate: weir.MaxUnits, Period: time.Microsecond},
+		{Rate: weir.MaxUnits, Period: weir.MaxPeriod, Burst: 1}, {Rate: weir.MaxUnits - 1, Period: weir.MaxPeriod - time.Microsecond},
+		{Rate: weir.MaxUnits - 1, Period: time.Microsecond, Burst: weir.MaxUnits}, {Rate: 1, Period: weir.MaxPeriod},
+		{Rate: 1, Period: time.Microsecond}, {Rate: 1, Period: time.Microsecond, Burst: weir.MaxUnits},
+		{Rate: 1, Period: time.Microsecond, Burst: weir.MaxPeriod.Microseconds()},
+	}
+	for len(limits) < 300 {
+		l := weir.Limit{Rate: spread(rng, weir.MaxUnits), Period: time.Duration(spread(rng, weir.MaxPeriod.Microseconds())) * time.Microsecond}
+		if rng.IntN(2) == 0 {
+			l.Burst = spread(rng, weir.MaxUnits)
+		}
+		limits = append(limits, l)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for i, l := range limits {
+			if l.Validate() != nil {
+				continue
+			}
+			m, key := newModel(l), fmt.Sprint("key ", i)
+			s := open(t)
+			start, now := time.Now().UnixMicro(), time.Now().UnixMicro()
+			step := max(ceil(m.capacity)/20, 1)
+			for range 100 {
+				d := rng.Int64N(2 * step)
+				if now-start+d > 100*365*24*3600*1e6 {
+					break
+				}
+				s.Advance(time.Duration(d) * time.Microsecond)
+				now += d
+				req := charge(key, spread(rng, l.Max()), l)
+				req.MaxWait = time.Duration(rng.IntN(2)) * time.Duration(step) * time.Microsecond
+				req.MaxWait = min(req.MaxWait, weir.MaxPeriod/4)
+				got := take(t, s, req)
+				slot, allowed := m.take(now, req.Charges[0].Cost, req.MaxWait.Microseconds())
+				want := weir.Decision{Allowed: allowed, Limit: l}
+				if wait := time.Duration(slot-now) * time.Microsecond; allowed {
+					want.Delay = wait
+				} else {
+					want.Reason, want.RetryAfter = weir.Limited, wait
+				}
+				remaining, reset := m.view(now)
+				want.Remaining, want.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
+				if fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("%+v, cost %d within %v:\ngot  %+v\nwant %+v", l, req.Charges[0].Cost, req.MaxWait, got, want)
+				}
+			}
+		}
+	})
+}
+
+// spread is a number from 1 to most, of any magnitude.
+func spread(rng *rand.Rand, most int64) int64 {
+	n := int64(1) << rng.IntN(51)
+	return 1 + rng.Int64N(min(n, most))
+}

@@ -1,0 +1,84 @@
+package localstore
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// Take implements [weir.Store].
+func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return weir.Decision{}, err
+	}
+	if err := req.Validate(); err != nil {
+		return weir.Decision{}, err
+	}
+	// The room of the common case, so that it need not be allocated.
+	var one [1]group
+	var two [2]exact.Outcome
+	b := booking{req: &req, look: req.Peek() || req.NeverFits() >= 0, groups: one[:], outcomes: two[:]}
+	if n := len(req.Charges); n <= len(two) {
+		b.outcomes = two[:n]
+	} else {
+		b.outcomes = make([]exact.Outcome, n)
+	}
+	var r *receipt
+	var err error
+	if oneKey(req.Charges) {
+		one[0] = group{id: idOf(&req.Charges[0]), places: places{n: len(req.Charges)}}
+		r, err = s.takeOne(&b)
+	} else {
+		b.groups = groupsOf(req.Charges)
+		r, err = s.takeMany(&b)
+	}
+	if err != nil {
+		return weir.Decision{}, err
+	}
+	d := exact.Decide(&req, b.verdict, b.outcomes)
+	if r != nil {
+		d.Receipt = r
+	}
+	return d, nil
+}
+
+// takeOne is Take for charges of one key.
+func (s *Store) takeOne(b *booking) (*receipt, error) {
+	g := &b.groups[0]
+	sh := s.shard(g.id)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	b.now = s.now()
+	if g.entry = sh.keys[g.id]; g.entry == nil {
+		s.sweep(sh, b.now, newLooks)
+	}
+	return b.decide(s)
+}
+
+// takeMany is Take for charges of several keys.
+func (s *Store) takeMany(b *booking) (*receipt, error) {
+	var locks uint64 // one bit for each of the shards
+	for i := range b.groups {
+		locks |= 1 << s.index(b.groups[i].id)
+	}
+	// In order, so that two requests can't wait for each other.
+	for left := locks; left != 0; left &= left - 1 {
+		sh := &s.shards[bits.TrailingZeros64(left)]
+		sh.mu.Lock()
+		defer sh.mu.Unlock()
+	}
+	b.now = s.now()
+	for i := range b.groups {
+		if sh := s.shard(b.groups[i].id); sh.keys[b.groups[i].id] == nil {
+			s.sweep(sh, b.now, newLooks)
+		}
+	}
+	// Not before all is swept: it may have been one of these.
+	for i := range b.groups {
+		g := &b.groups[i]
+		g.entry = s.shard(g.id).keys[g.id]
+	}
+	return b.decide(s)
+}
