@@ -13,7 +13,7 @@ import (
 func keys(r *run) {
 	l := weir.PerHour(1)
 	texts := []string{
-		"", " ", "\n", "\x00", "a", "A", "a:b", "a:b:c", "{", "}", "{}", "{a}", "}{", "%", "%7B", "#", "a b", "a\nb",
+		"", " ", "\n", "\x00", "a", "A", "b", "c", "b:c", "a:b", "a:b:c", "{", "}", "{}", "{a}", "}{", "%", "%7B", "#", "a b", "a\nb",
 		"ключ", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20-1) + "y", strings.Repeat("{", 500),
 		strings.Repeat("x", 119), strings.Repeat("x", 120), strings.Repeat("x", 121), strings.Repeat("}", 121),
 	}
