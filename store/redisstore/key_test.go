@@ -42,8 +42,9 @@ func FuzzKeys(f *testing.F) {
 		if (one == two) != (scope1 == scope2 && key1 == key2) {
 			t.Errorf("%q %q is %q, %q %q is %q", scope1, key1, one, scope2, key2, two)
 		}
-		inner, ok := strings.CutPrefix(one, "weir:{")
-		if inner, ok = strings.CutSuffix(inner, "}"); !ok || inner == "" || strings.ContainsAny(inner, "{} \r\n") || len(one) > 260 || log == two {
+		inner, opened := strings.CutPrefix(one, "weir:{")
+		inner, closed := strings.CutSuffix(inner, "}")
+		if !opened || !closed || inner == "" || strings.ContainsAny(inner, "{} \r\n") || len(one) > 260 || log == two {
 			t.Errorf("%q %q is %q", scope1, key1, one)
 		}
 	})
