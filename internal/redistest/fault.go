@@ -18,6 +18,8 @@ const (
 	blackhole
 	delay
 	cut
+	throttle
+	corrupt
 )
 
 var (
@@ -43,6 +45,15 @@ func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 // connection closes in place of a reply.
 func CutMidReply(n int) Fault { return Fault{kind: cut, bytes: n} }
 
+// Throttle lets bytesPerSecond through each connection in each direction: a
+// chunk arrives when all of it would have.
+func Throttle(bytesPerSecond int) Fault { return Fault{kind: throttle, bytes: bytesPerSecond} }
+
+// Corrupt makes every byte of replies a question mark from the n-th on, counted
+// since the fault was set for each connection alone: with n = 0 a reply is none
+// by its first byte, later what it holds is damaged.
+func Corrupt(n int) Fault { return Fault{kind: corrupt, bytes: n} }
+
 // swallows reports whether what l carries now is lost, and if so marks l.
 func (p *Proxy) swallows(l *link) bool {
 	p.mu.Lock()
@@ -51,9 +62,10 @@ func (p *Proxy) swallows(l *link) bool {
 	return p.fault.kind == blackhole
 }
 
-// judge decides what becomes of a chunk of n bytes: how many of them are
-// forwarded, after what wait, and whether that is the end of the link.
-func (p *Proxy) judge(l *link, n int, replies bool) (keep int, wait time.Duration, end bool) {
+// judge decides what becomes of a chunk: how many bytes of it are forwarded,
+// after what wait, and whether that is the end of the link.
+func (p *Proxy) judge(l *link, chunk []byte, replies bool) (keep int, wait time.Duration, end bool) {
+	n := len(chunk)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch f := p.fault; f.kind {
@@ -69,6 +81,15 @@ func (p *Proxy) judge(l *link, n int, replies bool) (keep int, wait time.Duratio
 		keep = min(n, f.bytes-l.replied)
 		l.replied += keep
 		return keep, 0, l.replied >= f.bytes
+	case throttle:
+		return n, time.Duration(n) * time.Second / time.Duration(f.bytes), false
+	case corrupt:
+		if replies {
+			for i := max(f.bytes-l.replied, 0); i < n; i++ {
+				chunk[i] = '?'
+			}
+			l.replied += n
+		}
 	}
 	return n, 0, false
 }

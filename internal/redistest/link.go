@@ -71,7 +71,7 @@ func (l *link) pump(p *Proxy, from, to net.Conn) {
 			}
 			return
 		}
-		keep, wait, end := p.judge(l, n, to == l.client)
+		keep, wait, end := p.judge(l, buf[:n], to == l.client)
 		if wait > 0 {
 			select {
 			case <-time.After(wait):

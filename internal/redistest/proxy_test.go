@@ -213,7 +213,7 @@ func TestProxyUnderAClient(t *testing.T) {
 	p := NewProxy(t, s.Addr)
 	mustSet(t, s.Client(), "k", "v")
 	c := s.Client(impatient, func(o *redis.Options) { o.Addr = p.Addr })
-	for _, f := range []Fault{Refuse, Blackhole, Delay(time.Second), CutMidReply(2)} {
+	for _, f := range []Fault{Refuse, Blackhole, Delay(time.Second), CutMidReply(2), Throttle(10), Corrupt(0)} {
 		await(t, "the client does not come through", func() error { return c.Get(t.Context(), "k").Err() })
 		p.Set(f)
 		if err := c.Get(t.Context(), "k").Err(); err == nil {
