@@ -1,7 +1,6 @@
 package fallback
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -33,29 +32,32 @@ type Change struct {
 	After time.Duration
 }
 
-// errCaller is counted neither as a success nor as a failure.
-var errCaller = errors.New("the caller's context ended")
-
 // breaker is a gobreaker that probes in the background and tells of changes
 // between there and away, not of each probe.
 type breaker struct {
-	cfg   *Config
-	cb    *gobreaker.TwoStepCircuitBreaker[struct{}]
-	epoch atomic.Uint64 // counts the times the primary came back
+	cfg     *Config
+	cb      *gobreaker.TwoStepCircuitBreaker[struct{}]
+	probing atomic.Bool   // the gobreaker is half-open
+	epoch   atomic.Uint64 // counts the times the primary may have lost its memory
 
-	mu    sync.Mutex
-	gone  bool
-	since time.Time
-	err   error
+	mu      sync.Mutex
+	gone    bool
+	since   time.Time
+	err     error
+	untold  []Change
+	telling bool
 }
 
 func newBreaker(cfg *Config) *breaker {
 	b := &breaker{cfg: cfg, since: time.Now()}
+	b.epoch.Store(1) // so that there is one before it
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
 		Timeout:     cfg.Probe,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errCaller) },
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.probing.Store(to == gobreaker.StateHalfOpen)
+		},
 	})
 	return b
 }
@@ -67,9 +69,13 @@ func (b *breaker) allow(probe func() error) (done func(error), ok bool) {
 	if err != nil {
 		return nil, false
 	}
-	if b.cb.State() == gobreaker.StateHalfOpen {
+	if b.probing.Load() {
 		go func() {
 			err := probe()
+			if err == nil {
+				// Before the first call that goes to the primary again.
+				b.epoch.Add(1)
+			}
 			finish(err)
 			b.note(err)
 		}()
@@ -77,31 +83,56 @@ func (b *breaker) allow(probe func() error) (done func(error), ok bool) {
 	}
 	return func(err error) {
 		finish(err)
-		if err != nil && !errors.Is(err, errCaller) {
-			b.note(err)
+		if err == nil {
+			return
 		}
+		if !errors.Is(err, errBudget) {
+			// The primary may be another than before, even if it is back before
+			// the breaker opens.
+			b.epoch.Add(1)
+		}
+		b.note(err)
 	}, true
 }
 
 // note tells of a change, if the outcome made one.
 func (b *breaker) note(err error) {
-	gone := b.cb.State() != gobreaker.StateClosed
 	b.mu.Lock()
-	if gone {
+	defer b.mu.Unlock()
+	gone := b.cb.State() != gobreaker.StateClosed
+	if gone && err != nil {
 		b.err = err
 	}
 	if gone == b.gone {
-		b.mu.Unlock()
 		return
 	}
 	now := time.Now()
-	c := Change{Away: gone, Err: b.err, After: now.Sub(b.since)}
+	c := Change{Away: gone, After: now.Sub(b.since)}
 	b.gone, b.since = gone, now
-	if !gone {
-		c.Err, b.err = nil, nil
-		b.epoch.Add(1)
+	if gone {
+		c.Err = b.err
+	} else {
+		b.err = nil
 	}
+	b.untold = append(b.untold, c)
+	if b.telling {
+		return
+	}
+	// Changes are told of in their order, one at a time, and without the lock:
+	// whoever is told may well ask for the state.
+	b.telling = true
+	defer func() { b.telling = false }()
+	for len(b.untold) > 0 {
+		c := b.untold[0]
+		b.untold = b.untold[1:]
+		b.tell(c)
+	}
+}
+
+// tell tells of a change. The lock is held, and let go meanwhile.
+func (b *breaker) tell(c Change) {
 	b.mu.Unlock()
+	defer b.mu.Lock()
 	if c.Away {
 		b.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
 	} else {
@@ -129,13 +160,4 @@ func (b *breaker) away() (time.Duration, error) {
 		return 0, nil
 	}
 	return time.Since(b.since), b.err
-}
-
-// probe asks the primary to decide something that nobody else is counted on,
-// and that it has to write down.
-func (s *Store) probe() error {
-	return s.within(context.Background(), func(ctx context.Context) error {
-		_, err := s.cfg.Primary.Take(ctx, probeRequest)
-		return err
-	})
 }

@@ -32,8 +32,10 @@ type Config struct {
 	// of your own is kept warm only if it is a [Seeder].
 	Local weir.Store
 
-	// Budget is the longest a call waits for the primary, whatever the client's
-	// own timeouts are. 0: 50 ms.
+	// Budget is the longest a call is held up, whatever the client's own timeouts
+	// are. It waits for the primary for nine tenths of it, and a call that has to
+	// settle first, or to book in several steps, does all that in the one budget:
+	// choose at least five round trips. 0: 50 ms.
 	Budget time.Duration
 	// Failures is how many calls in a row must fail for the breaker to open.
 	// 0: 3.
@@ -47,8 +49,8 @@ type Config struct {
 	// be combined with ReplicasFunc.
 	Replicas int
 	// ReplicasFunc returns the number of processes, where that changes. It is
-	// called for every call that is decided locally, from many goroutines;
-	// below 1 counts as 1. Nil: Replicas.
+	// called for every call, from many goroutines, so it must be quick and must
+	// not panic; below 1 counts as 1. Nil: Replicas.
 	ReplicasFunc func() int
 
 	// Policy says who decides while the primary is away. The zero value is
@@ -62,7 +64,8 @@ type Config struct {
 	Grace time.Duration
 
 	// OnChange is told when the primary goes away and when it is back, once
-	// each, on a goroutine of a call: it must be quick. Nil: nobody is.
+	// each and in order, on the goroutine of a call or a probe: it must be
+	// quick. It may use the store. Nil: nobody is.
 	OnChange func(Change)
 	// Logger is told the same. Nil: slog.Default().
 	Logger *slog.Logger

@@ -9,27 +9,29 @@ import (
 	"github.com/goweir/weir"
 )
 
-// probeRequest is what a probe asks: a unit of a key of its own.
-var probeRequest = weir.Request{Charges: []weir.Charge{{
-	Scope: "weir-probe", Key: "probe", Limit: weir.PerSecond(1000), Cost: 1,
-}}}
-
-// decide decides without the primary.
-func (s *Store) decide(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+// decide decides without the primary, which failed with cause if this call
+// asked it.
+func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (weir.Decision, error) {
 	policy, ok := s.cfg.Policies[req.Charges[0].Scope]
 	if !ok {
 		policy = s.cfg.Policy
 	}
 	switch policy {
 	case Open:
-		return weir.Decision{Allowed: true, Degraded: true}, nil
+		return open(req), nil
 	case LocalThenClosed:
-		if away, _ := s.breaker.away(); away > s.cfg.Grace {
-			return weir.Decision{}, s.closed()
+		if away, err := s.breaker.away(); away > s.cfg.Grace {
+			return weir.Decision{}, closed(cause, err)
 		}
 	case Closed:
-		return weir.Decision{}, s.closed()
+		_, err := s.breaker.away()
+		return weir.Decision{}, closed(cause, err)
 	}
+	return s.local(ctx, req)
+}
+
+// local decides on this process's share.
+func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	shared := *req
 	shared.Charges = share(req.Charges, s.cfg.ReplicasFunc())
 	d, err := s.cfg.Local.Take(ctx, shared)
@@ -44,24 +46,44 @@ func (s *Store) decide(ctx context.Context, req *weir.Request) (weir.Decision, e
 		}
 	}
 	if d.Allowed && !req.Peek() {
-		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), d.Charge)
+		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d)
 	}
 	if d.Receipt != nil {
-		d.Receipt = receipt{of: d.Receipt}
+		d.Receipt = receipt{of: d.Receipt, charges: append([]weir.Charge(nil), req.Charges...)}
 	}
 	return d, nil
 }
 
-func (s *Store) closed() error {
-	if _, err := s.breaker.away(); err != nil {
-		return fmt.Errorf("%w: %w", ErrAway, err)
+// open allows a request, on limits that look untouched.
+func open(req *weir.Request) weir.Decision {
+	d := weir.Decision{Allowed: true, Degraded: true, Limit: req.Charges[0].Limit, Remaining: req.Charges[0].Limit.Max()}
+	if len(req.Charges) > 1 {
+		for i := range req.Charges {
+			d.Charges = append(d.Charges, weir.ChargeState{Remaining: req.Charges[i].Limit.Max()})
+		}
 	}
-	return ErrAway
+	return d
 }
 
-// share returns the charges with this process's share of their limits.
+// closed returns the error of a call that nobody decides on: the failure of the
+// call itself, or else what the breaker opened for.
+func closed(cause, away error) error {
+	if cause == nil {
+		cause = away
+	}
+	if cause == nil {
+		return ErrAway
+	}
+	return fmt.Errorf("%w: %w", ErrAway, cause)
+}
+
+// share returns the charges with this process's share of their limits; the same
+// charges where that is the whole.
 func share(charges []weir.Charge, replicas int) []weir.Charge {
 	n := int64(max(replicas, 1))
+	if n == 1 {
+		return charges
+	}
 	shared := append([]weir.Charge(nil), charges...)
 	for i := range shared {
 		shared[i].Limit = shareOf(shared[i].Limit, shared[i].Cost, n)
@@ -75,14 +97,12 @@ func share(charges []weir.Charge, replicas int) []weir.Charge {
 // admits that much in a longer window. So whatever fits the whole limit fits
 // the share, and the shares together keep the rate.
 func shareOf(l weir.Limit, cost, n int64) weir.Limit {
-	if n == 1 {
-		return l
-	}
 	l.Name = l.Policy()
 	most := max(l.Max()/n, min(cost, l.Max()), 1)
 	if l.Algorithm == weir.GCRA {
 		l.Burst = most
-		l.Period = times(l.Period, n, 1)
+		// A bucket that takes longer than that to fill is not valid.
+		l.Period = max(min(times(l.Period, n, 1), times(weir.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
 		return l
 	}
 	if most*n > l.Rate {
@@ -110,23 +130,30 @@ func times(d time.Duration, a, b int64) time.Duration {
 }
 
 // learn tells the local store what the primary answered.
-func (s *Store) learn(req *weir.Request, d *weir.Decision, epoch uint64) {
+func (s *Store) learn(a *attempt) {
 	seeder, ok := s.cfg.Local.(Seeder)
-	if !ok || d.Reason == weir.NeverFits {
+	if !ok || a.d.Reason == weir.NeverFits {
 		return
 	}
-	n := s.cfg.ReplicasFunc()
-	charges := share(req.Charges, n)
-	states := make([]weir.ChargeState, len(charges))
-	for i := range states {
-		states[i] = d.Charge(i)
-		states[i].Remaining = scale(states[i].Remaining, charges[i].Limit.Max(), req.Charges[i].Limit.Max())
+	charges := share(a.req.Charges, s.cfg.ReplicasFunc())
+	states := a.state[:0]
+	for i := range charges {
+		state := a.d.Charge(i)
+		state.Remaining = scale(state.Remaining, charges[i].Limit.Max(), a.req.Charges[i].Limit.Max())
+		states = append(states, state)
+	}
+	if oneKey(charges) {
+		if s.ledger.seen(id{charges[0].Scope, charges[0].Key}, a.epoch, states) {
+			seeder.Seed(charges, states)
+		}
+		return
 	}
 	for first := range charges {
 		if g := group(charges, first); g != nil {
 			mine, known := pick(charges, states, g)
-			seeder.Seed(mine, known)
-			s.ledger.seen(id{charges[first].Scope, charges[first].Key}, epoch, known)
+			if s.ledger.seen(id{charges[first].Scope, charges[first].Key}, a.epoch, known) {
+				seeder.Seed(mine, known)
+			}
 		}
 	}
 }
@@ -152,10 +179,17 @@ func group(charges []weir.Charge, first int) (places []int) {
 	return places
 }
 
-func pick(charges []weir.Charge, states []weir.ChargeState, places []int) (c []weir.Charge, st []weir.ChargeState) {
-	if len(places) == len(charges) {
-		return charges, states
+// oneKey reports whether all charges are of the same key.
+func oneKey(charges []weir.Charge) bool {
+	for i := range charges[1:] {
+		if charges[i+1].Key != charges[0].Key || charges[i+1].Scope != charges[0].Scope {
+			return false
+		}
 	}
+	return true
+}
+
+func pick(charges []weir.Charge, states []weir.ChargeState, places []int) (c []weir.Charge, st []weir.ChargeState) {
 	for _, i := range places {
 		c, st = append(c, charges[i]), append(st, states[i])
 	}

@@ -12,16 +12,25 @@
 //
 // A failure is an error or no answer within the budget. None is: a refusal, the
 // end of the caller's own context, a mistake in the request, or something
-// foreign under one key.
+// foreign under one key (see [KeyError]). A call whose caller has left goes on
+// for the rest of the budget, and only what the primary does by then counts.
 //
 // # No second burst
 //
 // The local store starts from the last answers of the primary, not from full.
-// When the primary is back, the first call of each key makes it whole: it is
-// charged what was admitted here meanwhile, and, if it has lost its memory,
-// what it was known to have used. Only what still counts is charged, so an
-// outage longer than a window leaves nothing behind.
+// When the primary is back, the first call of each key makes it whole, and the
+// others wait for that: it is charged what was admitted here meanwhile, and, if
+// it has lost its memory, what it was known to have used. Only what still
+// counts is charged, so an outage longer than a window leaves nothing behind.
 //
 // A call that got no answer in time may have been charged by the primary all
-// the same; it is not sent again, and it is decided locally as well.
+// the same; it is not sent again, and it is decided locally as well. If it
+// turns out to have been granted and can be given back, it is.
+//
+// # Goroutines
+//
+// A client may heed neither its context nor any budget, so each call of the
+// primary has a goroutine, which ends with the client's call. In an outage
+// those of the calls that failed first hang, and one for each probe, for as long
+// as the client's own timeouts.
 package fallback

@@ -1,12 +1,12 @@
 package fallback
 
 import (
-	"context"
 	"hash/maphash"
 	"sync"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
 )
 
 // id is a key in a scope.
@@ -21,11 +21,20 @@ type ledgerShard struct {
 	accounts map[id]*account
 }
 
+const (
+	// mostAccounts is the most accounts of a shard, as many keys as a local
+	// store keeps by default. What is beyond is not remembered.
+	mostAccounts = localstore.DefaultMaxKeys / 64
+	// mostLimits is the most limits that are remembered of a key.
+	mostLimits = 16
+)
+
 // account is what the ledger knows of a key.
 type account struct {
-	epoch uint64    // in which the primary last answered
-	until time.Time // afterwards nothing of it counts any more
-	spent []weir.Charge
+	epoch    uint64    // in which the primary last answered
+	until    time.Time // afterwards nothing of it counts any more
+	spent    []weir.Charge
+	settling *settlement // nil when nobody is at it
 }
 
 var seed = maphash.MakeSeed()
@@ -34,8 +43,9 @@ func (l *ledger) shard(k id) *ledgerShard {
 	return &l.shards[(maphash.String(seed, k.key)^3*maphash.String(seed, k.scope))%64]
 }
 
-// account returns the account of a key, a new one if there is none. Each new
-// one pays for looking at a few others. The shard is locked.
+// account returns the account of a key, a new one if there is none, nil when
+// there are too many. Each new one pays for looking at a few others. The shard
+// is locked.
 func (sh *ledgerShard) account(k id, epoch uint64) *account {
 	a := sh.accounts[k]
 	if a == nil {
@@ -47,9 +57,12 @@ func (sh *ledgerShard) account(k id, epoch uint64) *account {
 			if n--; n < 0 {
 				break
 			}
-			if now.After(b.until) {
+			if b.settling == nil && now.After(b.until) {
 				delete(sh.accounts, other)
 			}
+		}
+		if len(sh.accounts) >= mostAccounts {
+			return nil
 		}
 		a = &account{epoch: epoch}
 		sh.accounts[k] = a
@@ -57,8 +70,10 @@ func (sh *ledgerShard) account(k id, epoch uint64) *account {
 	return a
 }
 
-// seen notes that the primary answered, and what.
-func (l *ledger) seen(k id, epoch uint64, states []weir.ChargeState) {
+// seen notes that the primary answered, and what. It reports false when more
+// is known here than the primary could know when it did: what was admitted
+// without it.
+func (l *ledger) seen(k id, epoch uint64, states []weir.ChargeState) bool {
 	var longest time.Duration
 	for i := range states {
 		longest = max(longest, states[i].ResetAfter)
@@ -67,16 +82,22 @@ func (l *ledger) seen(k id, epoch uint64, states []weir.ChargeState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	a := sh.account(k, epoch)
-	if epoch > a.epoch {
-		a.epoch = epoch
+	if a == nil {
+		return true
 	}
-	if until := time.Now().Add(longest); until.After(a.until) {
+	a.keep(longest)
+	return len(a.spent) == 0 && a.settling == nil
+}
+
+// keep has an account count for at least so long from now on.
+func (a *account) keep(d time.Duration) {
+	if until := time.Now().Add(d); until.After(a.until) {
 		a.until = until
 	}
 }
 
 // spend notes what was admitted without the primary.
-func (l *ledger) spend(charges []weir.Charge, epoch uint64, states func(i int) weir.ChargeState) {
+func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision) {
 	for first := range charges {
 		places := group(charges, first)
 		if places == nil {
@@ -85,71 +106,51 @@ func (l *ledger) spend(charges []weir.Charge, epoch uint64, states func(i int) w
 		k := id{charges[first].Scope, charges[first].Key}
 		sh := l.shard(k)
 		sh.mu.Lock()
-		a := sh.account(k, epoch)
-		for _, i := range places {
-			a.add(charges[i])
-			if until := time.Now().Add(states(i).ResetAfter); until.After(a.until) {
-				a.until = until
+		if a := sh.account(k, epoch); a != nil {
+			for _, i := range places {
+				a.add(charges[i])
+				a.keep(d.Charge(i).ResetAfter)
 			}
 		}
 		sh.mu.Unlock()
 	}
 }
 
-// add adds a charge to what was spent on its limit.
-func (a *account) add(c weir.Charge) {
-	for i := range a.spent {
-		if a.spent[i].Limit == c.Limit {
-			a.spent[i].Cost += c.Cost
-			return
+// unspend takes back what spend noted.
+func (l *ledger) unspend(charges []weir.Charge) {
+	for _, c := range charges {
+		k := id{c.Scope, c.Key}
+		sh := l.shard(k)
+		sh.mu.Lock()
+		if a := sh.accounts[k]; a != nil {
+			if i := place(a.spent, c.Limit); i >= 0 {
+				a.spent[i].Cost = max(a.spent[i].Cost-c.Cost, 0)
+			}
 		}
+		sh.mu.Unlock()
+	}
+}
+
+// add adds a charge to what was spent on its limit. Of a key whose limits change
+// all the time, the oldest is forgotten.
+func (a *account) add(c weir.Charge) {
+	if i := place(a.spent, c.Limit); i >= 0 {
+		a.spent[i].Cost += c.Cost
+		return
+	}
+	if len(a.spent) == mostLimits {
+		a.spent = append(a.spent[:0], a.spent[1:]...)
 	}
 	a.spent = append(a.spent, c)
 }
 
-// spentOn returns the units that were spent on a limit.
-func spentOn(spent []weir.Charge, l weir.Limit) int64 {
+func place(spent []weir.Charge, l weir.Limit) int {
 	for i := range spent {
 		if spent[i].Limit == l {
-			return spent[i].Cost
+			return i
 		}
 	}
-	return 0
-}
-
-// due takes what has to be made good before the primary decides on a key again.
-func (l *ledger) due(k id, epoch uint64) (spent []weir.Charge, returned, ok bool) {
-	sh := l.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	a := sh.accounts[k]
-	if a == nil || a.epoch >= epoch && len(a.spent) == 0 {
-		return nil, false, false
-	}
-	if time.Now().After(a.until) {
-		delete(sh.accounts, k)
-		return nil, false, false
-	}
-	spent, returned = a.spent, a.epoch < epoch
-	a.spent, a.epoch = nil, epoch
-	return spent, returned, true
-}
-
-// undo puts back what due took.
-func (l *ledger) undo(k id, epoch uint64, spent []weir.Charge, returned bool) {
-	sh := l.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	a := sh.account(k, epoch)
-	for _, c := range spent {
-		a.add(c)
-	}
-	if returned {
-		a.epoch = epoch - 1
-	}
-	if a.until.IsZero() {
-		a.until = time.Now().Add(time.Minute)
-	}
+	return -1
 }
 
 func (l *ledger) forget(k id) {
@@ -157,73 +158,4 @@ func (l *ledger) forget(k id) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	delete(sh.accounts, k)
-}
-
-// settle makes the primary whole on the keys of a request: it is charged what
-// was admitted without it and, when it was away, what it was known to have used
-// but has forgotten. Only what still counts locally is charged.
-func (s *Store) settle(ctx context.Context, charges []weir.Charge, epoch uint64) error {
-	for first := range charges {
-		k := id{charges[first].Scope, charges[first].Key}
-		spent, returned, ok := s.ledger.due(k, epoch)
-		if !ok {
-			continue
-		}
-		mine := make([]weir.Charge, 0, len(charges))
-		for _, i := range group(charges, first) {
-			mine = append(mine, charges[i])
-		}
-		if err := s.within(ctx, func(ctx context.Context) error { return s.makeGood(ctx, mine, spent, returned) }); err != nil {
-			s.ledger.undo(k, epoch, spent, returned)
-			return err
-		}
-	}
-	return nil
-}
-
-// lost returns the units that the primary has forgotten of those in use, which
-// are counted in parts of its limit. What both know is rounded alike; where
-// that can be off by one, one is not taken for lost.
-func lost(parts, part, most int64, primary weir.ChargeState) int64 {
-	parts -= part - scale(primary.Remaining, part, most)
-	if part != most && primary.ResetAfter > 0 {
-		parts--
-	}
-	return scale(max(parts, 0), most, part)
-}
-
-// makeGood charges the primary for one key.
-func (s *Store) makeGood(ctx context.Context, charges, spent []weir.Charge, returned bool) error {
-	for i := range charges {
-		charges[i].Cost = 0
-	}
-	shared := share(charges, s.cfg.ReplicasFunc())
-	local, err := s.cfg.Local.Take(ctx, weir.Request{Charges: shared})
-	if err != nil {
-		return nil // Nothing is known, so nothing is owed.
-	}
-	var primary weir.Decision
-	if returned {
-		if primary, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: charges}); err != nil {
-			return err
-		}
-	}
-	owed := false
-	for i := range charges {
-		most, part := charges[i].Limit.Max(), shared[i].Limit.Max()
-		used := part - local.Charge(i).Remaining
-		own := min(spentOn(spent, charges[i].Limit), used)
-		charges[i].Cost = own
-		if returned {
-			charges[i].Cost += lost(used-own, part, most, primary.Charge(i))
-		}
-		charges[i].Cost = min(charges[i].Cost, most)
-		owed = owed || charges[i].Cost > 0
-	}
-	if !owed {
-		return nil
-	}
-	// What does not fit now is booked ahead, and later calls wait for it.
-	_, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: charges, MaxWait: weir.MaxPeriod})
-	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -17,8 +18,18 @@ var ErrAway = errors.New("fallback: the primary store is away")
 // Seeder is a local store that can be told what is known of a key.
 type Seeder interface {
 	// Seed sets the state of the charges' limits: what is remaining of each and
-	// after how long it is as if never used. The charges are of one key.
+	// after how long it is as if never used. The charges are of one key. It
+	// keeps neither slice.
 	Seed(charges []weir.Charge, states []weir.ChargeState)
+}
+
+// KeyError is an error of a primary store that may concern one key alone, as
+// something foreign that is stored under it. The primary has answered, so that
+// is no outage: only calls for that key are decided by the policy.
+type KeyError interface {
+	error
+	// OfOneKey reports whether calls for other keys have nothing to fear.
+	OfOneKey() bool
 }
 
 // Store is a primary store with a local one behind it. It is safe for
@@ -27,6 +38,7 @@ type Store struct {
 	cfg     Config
 	breaker *breaker
 	ledger  ledger
+	failed  atomic.Pointer[weir.Request] // looks at what the call that failed last asked for
 }
 
 var (
@@ -64,90 +76,26 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	done, ok := s.breaker.allow(s.probe)
 	if !ok {
-		return s.decide(ctx, &req)
+		return s.decide(ctx, &req, nil)
 	}
-	// The call may outlast its caller, who then uses the charges for another.
-	req.Charges = append([]weir.Charge(nil), req.Charges...)
-	epoch := s.breaker.epoch.Load()
-	if err := s.settle(ctx, req.Charges, epoch); err != nil {
-		return s.failed(ctx, &req, err, done)
-	}
-	d, err := s.ask(ctx, req)
-	if err != nil {
-		return s.failed(ctx, &req, err, done)
-	}
-	done(nil)
-	s.learn(&req, &d, epoch)
-	if d.Receipt != nil {
-		d.Receipt = receipt{primary: true, of: d.Receipt}
-	}
-	return d, nil
-}
-
-// failed decides what the primary did not: locally, unless the failure is the
-// caller's or its request's own.
-func (s *Store) failed(ctx context.Context, req *weir.Request, err error, done func(error)) (weir.Decision, error) {
+	a := s.attempt(&req, done)
+	d, err := a.decision(ctx)
 	switch {
+	case err == nil:
+		return d, nil
+	case refused(err):
+		return weir.Decision{}, err
 	case ctx.Err() != nil:
-		done(errCaller)
 		return weir.Decision{}, ctx.Err()
-	case errors.Is(err, weir.ErrConfig), errors.Is(err, weir.ErrUnsupported):
-		done(nil)
-		return weir.Decision{}, err
 	}
-	done(err)
-	return s.decide(ctx, req)
+	return s.decide(ctx, &a.req, err)
 }
 
-// ask asks the primary within the budget.
-func (s *Store) ask(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	var d weir.Decision
-	err := s.within(ctx, func(ctx context.Context) (err error) {
-		d, err = s.cfg.Primary.Take(ctx, req)
-		return err
-	})
-	if err != nil {
-		return weir.Decision{}, err
-	}
-	return d, nil
-}
-
-// errBudget is what a call that took too long fails with.
-var errBudget = errors.New("fallback: no answer within the budget")
-
-// within runs f for as long as the budget lasts. f goes on by itself when it is
-// not done by then, so it must not touch anything of the caller's; its context
-// is over.
-func (s *Store) within(ctx context.Context, f func(context.Context) error) error {
-	timed, cancel := context.WithTimeout(ctx, s.cfg.Budget)
-	defer cancel()
-	end := make(chan error, 1)
-	go func() {
-		defer func() {
-			if r := recover(); r != nil {
-				end <- fmt.Errorf("fallback: the primary store panicked: %v", r)
-			}
-		}()
-		end <- f(timed)
-	}()
-	select {
-	case err := <-end:
-		if err != nil && timed.Err() != nil && ctx.Err() == nil {
-			return errBudget
-		}
-		return err
-	case <-timed.Done():
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return errBudget
-	}
-}
-
-// receipt says which store granted.
+// receipt says which store granted, and what.
 type receipt struct {
 	primary bool
 	of      any
+	charges []weir.Charge // of the local store
 }
 
 // Cancel implements [weir.Canceler]. What the primary granted goes back to it
@@ -166,7 +114,11 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	case !ok:
 		return weir.ErrUnsupported
 	case !r.primary:
-		return c.Cancel(ctx, r.of)
+		err := c.Cancel(ctx, r.of)
+		if err == nil {
+			s.ledger.unspend(r.charges)
+		}
+		return err
 	case s.State() != StateClosed:
 		return nil
 	}

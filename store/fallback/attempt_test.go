@@ -1,0 +1,161 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// Callers whose deadlines are shorter than the budget must not keep a silent
+// primary from being noticed.
+func TestImpatientCallersLetTheBreakerOpen(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		p.set(nil, 5*time.Second)
+		s := open(t, fallback.Config{Primary: p})
+		for range 3 {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+			start := time.Now()
+			if _, err := s.Take(ctx, charge("k", 1, weir.PerSecond(10))); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			if took := time.Since(start); took != 20*time.Millisecond {
+				t.Errorf("left after %v", took)
+			}
+			cancel()
+		}
+		time.Sleep(50 * time.Millisecond)
+		if s.State() != fallback.StateOpen {
+			t.Errorf("the breaker is %v", s.State())
+		}
+		time.Sleep(5 * time.Second)
+	})
+}
+
+// What the primary grants after its caller has gone on is given back.
+func TestLateGrantsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	for name, patience := range map[string]time.Duration{"the caller left": 10 * time.Millisecond, "the budget is over": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				p.set(nil, 200*time.Millisecond)
+				s := open(t, fallback.Config{Primary: p})
+				req := charge("k", 1, weir.PerHour(10))
+				req.Cancelable, req.MaxWait = true, time.Hour
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				d, err := s.Take(ctx, req)
+				if patience == time.Hour && (err != nil || !d.Degraded) {
+					t.Errorf("%+v, %v", d, err)
+				}
+				time.Sleep(time.Second)
+				synctest.Wait()
+				if left := take(t, p.store, charge("k", 0, weir.PerHour(10))).Remaining; left != 10 {
+					t.Errorf("%d remaining of 10", left)
+				}
+			})
+		})
+	}
+}
+
+// A primary that panics fails a call, not the program.
+func TestPanickingPrimary(t *testing.T) {
+	t.Parallel()
+	s := open(t, fallback.Config{Primary: storeFunc(func(weir.Request) (weir.Decision, error) { panic("boom") })})
+	for range 10 {
+		if d := take(t, s, charge("k", 1, weir.PerHour(100))); !d.Allowed || !d.Degraded {
+			t.Errorf("%+v", d)
+		}
+	}
+	if s.State() != fallback.StateOpen {
+		t.Errorf("the breaker is %v", s.State())
+	}
+}
+
+type storeFunc func(req weir.Request) (weir.Decision, error)
+
+func (f storeFunc) Take(_ context.Context, req weir.Request) (weir.Decision, error) { return f(req) }
+
+type foreign struct{}
+
+func (foreign) Error() string  { return "the key holds something else" }
+func (foreign) OfOneKey() bool { return true }
+
+// Something foreign under one key is that key's trouble alone.
+func TestForeignKey(t *testing.T) {
+	t.Parallel()
+	p := newPrimary(t)
+	s := open(t, fallback.Config{
+		Policies: map[string]fallback.Policy{"closed": fallback.Closed},
+		Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+			if req.Charges[0].Key == "foreign" {
+				return weir.Decision{}, foreign{}
+			}
+			return p.Take(context.Background(), req)
+		}),
+	})
+	admitted := 0
+	for range 20 {
+		d := take(t, s, charge("foreign", 1, weir.PerHour(5)))
+		if d.Allowed {
+			admitted++
+		}
+		if !d.Degraded {
+			t.Errorf("decided by the primary: %+v", d)
+		}
+		if d := take(t, s, charge("other", 1, weir.PerHour(100))); d.Degraded {
+			t.Errorf("another key: %+v", d)
+		}
+	}
+	req := charge("foreign", 1, weir.PerHour(5))
+	req.Charges[0].Scope = "closed"
+	if _, err := s.Take(context.Background(), req); !errors.Is(err, foreign{}) {
+		t.Errorf("under closed: %v", err)
+	}
+	if admitted != 5 || s.State() != fallback.StateClosed {
+		t.Errorf("%d admitted of 5, the breaker is %v", admitted, s.State())
+	}
+}
+
+// A breaker must not close while the keys that made it open still have nobody
+// who decides on them, as those of a cluster's dead master.
+func TestProbeLooksAtWhatFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		dead := true
+		changes := 0
+		s := open(t, fallback.Config{
+			OnChange: func(fallback.Change) { changes++ },
+			Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+				if dead && req.Charges[0].Key == "dead" {
+					return weir.Decision{}, errAway
+				}
+				return p.Take(context.Background(), req)
+			}),
+		})
+		for range 100 {
+			take(t, s, charge("dead", 1, weir.PerSecond(10)))
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		if changes != 1 || s.State() == fallback.StateClosed {
+			t.Errorf("%d changes, the breaker is %v", changes, s.State())
+		}
+		dead = false
+		time.Sleep(time.Second)
+		take(t, s, charge("dead", 1, weir.PerSecond(10)))
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Errorf("afterwards the breaker is %v", s.State())
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package fallback_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// BenchmarkTake measures what the fallback adds: over a primary that answers at
+// once, and while that is away. The primary alone is what to compare with.
+func BenchmarkTake(b *testing.B) {
+	limit := weir.PerSecond(1 << 40)
+	for _, bench := range []struct {
+		name  string
+		store func() weir.Store
+	}{
+		{"primary alone", func() weir.Store { return newPrimary(b).store }},
+		{"closed", func() weir.Store { return open(b, fallback.Config{Primary: newPrimary(b).store}) }},
+		{"open", func() weir.Store { return away(b, fallback.Config{}) }},
+		{"open, 4 replicas", func() weir.Store { return away(b, fallback.Config{Replicas: 4}) }},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := bench.store()
+			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{limit}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Allow(context.Background(), "k"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// away returns a store whose breaker is open and stays so.
+func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
+	p := newPrimary(tb)
+	p.set(errAway, 0)
+	cfg.Primary, cfg.Probe = p, time.Hour
+	s := open(tb, cfg)
+	for range 3 {
+		take(tb, s, charge("k", 1, weir.PerSecond(1000)))
+	}
+	return s
+}

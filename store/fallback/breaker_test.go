@@ -1,0 +1,127 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+func TestBreaker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		var changes []fallback.Change
+		s := open(t, fallback.Config{Primary: p, OnChange: func(c fallback.Change) { changes = append(changes, c) }})
+		req := charge("k", 1, weir.PerSecond(1000))
+
+		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
+			t.Fatalf("with the primary there: %+v, %v", d, s.State())
+		}
+		p.set(errAway, 0)
+		for i := range 3 {
+			if d := take(t, s, req); !d.Degraded || !d.Allowed {
+				t.Fatalf("failure %d: %+v", i, d)
+			}
+		}
+		before := p.calls.Load()
+		for range 100 {
+			take(t, s, req)
+		}
+		if s.State() != fallback.StateOpen || p.calls.Load() != before {
+			t.Errorf("after three failures: %v, %d further calls", s.State(), p.calls.Load()-before)
+		}
+		if away, err := s.Away(); away < 0 || !errors.Is(err, errAway) {
+			t.Errorf("away for %v: %v", away, err)
+		}
+		// Probes, one each second, whatever the traffic.
+		for range 100 {
+			time.Sleep(100 * time.Millisecond)
+			take(t, s, req)
+		}
+		synctest.Wait()
+		if probes := p.calls.Load() - before; probes < 8 || probes > 10 {
+			t.Errorf("%d probes in 10 s", probes)
+		}
+		p.set(nil, 0)
+		time.Sleep(time.Second + time.Millisecond)
+		take(t, s, req)
+		synctest.Wait()
+		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
+			t.Errorf("after a probe: %+v, %v", d, s.State())
+		}
+		if len(changes) != 2 || !changes[0].Away || changes[1].Away || !errors.Is(changes[0].Err, errAway) || changes[1].After < 10*time.Second {
+			t.Errorf("changes: %+v", changes)
+		}
+	})
+}
+
+// A silent primary costs a call the budget, less the tenth that is kept for
+// deciding locally, and the others nothing.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p})
+		p.set(nil, 5*time.Second)
+		req := charge("k", 1, weir.PerSecond(1000))
+		for i := range 50 {
+			start := time.Now()
+			d := take(t, s, req)
+			took := time.Since(start)
+			if want := 45 * time.Millisecond; !d.Degraded || i < 3 && took != want || i >= 3 && took != 0 {
+				t.Fatalf("call %d took %v: %+v", i, took, d)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(10 * time.Second) // The last calls end by themselves.
+	})
+}
+
+// What is no outage never opens the breaker.
+func TestNoOutage(t *testing.T) {
+	t.Parallel()
+	one := weir.PerHour(1)
+	for name, call := range map[string]func(t *testing.T, s *fallback.Store, p *primary){
+		"refusals": func(t *testing.T, s *fallback.Store, p *primary) { take(t, s, charge("k", 1, one)) },
+		"wrong requests": func(t *testing.T, s *fallback.Store, p *primary) {
+			if _, err := s.Take(context.Background(), charge("k", -1, one)); !errors.Is(err, weir.ErrConfig) {
+				t.Error(err)
+			}
+		},
+		"what the store can't": func(t *testing.T, s *fallback.Store, p *primary) {
+			p.set(fmt.Errorf("cross slot: %w", weir.ErrUnsupported), 0)
+			if _, err := s.Take(context.Background(), charge("k", 1, one)); !errors.Is(err, weir.ErrUnsupported) {
+				t.Error(err)
+			}
+		},
+		"contexts that end": func(t *testing.T, s *fallback.Store, p *primary) {
+			p.set(nil, 20*time.Millisecond)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			defer cancel()
+			if _, err := s.Take(ctx, charge("k", 1, one)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+			time.Sleep(time.Second)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p, Failures: 1})
+				for range 20 {
+					call(t, s, p)
+				}
+				if s.State() != fallback.StateClosed {
+					t.Errorf("the breaker is %v", s.State())
+				}
+			})
+		})
+	}
+}

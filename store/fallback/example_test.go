@@ -1,0 +1,45 @@
+package fallback_test
+
+import (
+	"log"
+	"net/http"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// A limiter over Redis that four replicas share, and that none of them needs
+// Redis for.
+func Example() {
+	options := &redis.Options{Addr: "redis:6379"}
+	redisstore.Configure(options)
+	client := redis.NewClient(options)
+	defer client.Close()
+	primary, err := redisstore.New(redisstore.Config{Client: client})
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := fallback.New(fallback.Config{
+		Primary:  primary,
+		Replicas: 4,
+		Grace:    time.Minute,
+		Policies: map[string]fallback.Policy{"login": fallback.LocalThenClosed},
+		OnChange: func(c fallback.Change) { log.Printf("redis away: %v, after %v: %v", c.Away, c.After, c.Err) },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{Store: store, Name: "api", Limits: []weir.Limit{weir.PerSecond(100)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = limiter
+	http.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		// Redis away is worth knowing, and no reason to be taken out of service.
+		_, _ = w.Write([]byte("limits are decided by: " + store.State().String() + "\n"))
+	})
+}

@@ -1,0 +1,75 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// jittery is a primary whose answers come after a while, in any order, and
+// sometimes not at all.
+type jittery struct{ *primary }
+
+func (p jittery) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
+	d, err := p.primary.Take(ctx, req)
+	time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
+	if err == nil && rand.IntN(200) == 0 {
+		return weir.Decision{}, errAway
+	}
+	return d, err
+}
+
+// Many calls at once over a primary that comes and goes: what is admitted too
+// much is at most what was under way at once, and not that for each outage.
+func TestFlappingUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	const callers = 16
+	for _, l := range every(200, 100*24*time.Hour) {
+		for _, memory := range []bool{true, false} {
+			t.Run(fmt.Sprint(l.Algorithm, " memory ", memory), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: jittery{p}, Probe: 100 * time.Millisecond})
+					time.Sleep(24 * time.Hour) // No aligned window ends meanwhile.
+					var admitted atomic.Int64
+					var wg sync.WaitGroup
+					end := time.Now().Add(10 * time.Second)
+					for range callers {
+						wg.Go(func() {
+							for time.Now().Before(end) {
+								if take(t, s, charge("k", 1, l)).Allowed {
+									admitted.Add(1)
+								}
+								time.Sleep(time.Duration(rand.IntN(int(400 * time.Millisecond))))
+							}
+						})
+					}
+					for time.Now().Before(end) {
+						time.Sleep(300 * time.Millisecond)
+						p.set(errAway, 0)
+						time.Sleep(300 * time.Millisecond)
+						if !memory {
+							p.forget(t)
+						}
+						p.set(nil, 0)
+					}
+					wg.Wait()
+					t.Logf("%d admitted of 200", admitted.Load())
+					if n := admitted.Load(); n > 200+callers || n < 150 {
+						t.Errorf("%d admitted of 200", n)
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// primary is a local store that can be away in several ways.
+type primary struct {
+	mu    sync.Mutex
+	store *localstore.Store
+	err   error         // what calls fail with
+	after time.Duration // how long calls take
+	calls atomic.Int64
+}
+
+func newPrimary(t testing.TB) *primary {
+	t.Helper()
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &primary{store: s}
+}
+
+func (p *primary) set(err error, after time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err, p.after = err, after
+}
+
+// forget makes it come back without its memory.
+func (p *primary) forget(t testing.TB) {
+	s := newPrimary(t).store
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.store = s
+}
+
+func (p *primary) now() (*localstore.Store, error, time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.store, p.err, p.after
+}
+
+// Take ignores its context, as a client with its own timeouts does.
+func (p *primary) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	p.calls.Add(1)
+	s, err, after := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return weir.Decision{}, err
+	}
+	return s.Take(context.Background(), req)
+}
+
+func (p *primary) Cancel(_ context.Context, receipt any) error {
+	s, err, after := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return err
+	}
+	return s.Cancel(context.Background(), receipt)
+}
+
+func (p *primary) Reset(_ context.Context, scope, key string) error {
+	s, _, _ := p.now()
+	return s.Reset(context.Background(), scope, key)
+}
+
+func open(t testing.TB, cfg fallback.Config) *fallback.Store {
+	t.Helper()
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s, err := fallback.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
+	var req weir.Request
+	for _, l := range limits {
+		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+	}
+	return req
+}
+
+func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+	t.Helper()
+	d, err := s.Take(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func every(rate int64, period time.Duration) []weir.Limit {
+	var all []weir.Limit
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		all = append(all, weir.Per(rate, period).By(a))
+	}
+	return all
+}
+
+var errAway = errors.New("connection refused")

@@ -1,0 +1,190 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/fallback"
+)
+
+const loadRate = 200 // requests per second
+
+// service is an HTTP server behind the middleware, under constant load, that
+// notes what the limiter made of each request.
+type service struct {
+	store   *fallback.Store
+	server  *httptest.Server
+	client  *http.Client
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	samples  []sample
+	statuses map[int]int
+	lost     []error
+	changes  []time.Time
+	causes   []string    // of the changes
+	last     atomic.Bool // whether the last decision was degraded
+	degraded atomic.Int64
+	most     int // goroutines
+}
+
+// sample is what the limiter added to one request.
+type sample struct {
+	at   time.Time
+	took time.Duration
+}
+
+// serve starts a service over a primary store, and its load.
+func serve(t testing.TB, cfg fallback.Config) *service {
+	v := &service{statuses: make(map[int]int)}
+	cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.OnChange = func(c fallback.Change) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.changes, v.causes = append(v.changes, time.Now()), append(v.causes, fmt.Sprint(c.Err))
+	}
+	v.store = open(t, cfg)
+	limiter, err := weir.New(weir.Config{
+		Store: v.store, Limits: []weir.Limit{weir.PerSecond(1000)},
+		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			v.last.Store(e.Decision.Degraded)
+			if e.Decision.Degraded {
+				v.degraded.Add(1)
+			}
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter, OnStoreFailure: middleware.FailClosed,
+		Key: func(r *http.Request) (string, error) { return r.URL.Query().Get("key"), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	v.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		limited.ServeHTTP(w, r)
+		v.note(sample{start, time.Since(start)})
+	}))
+	v.client = v.server.Client()
+	v.client.Timeout = 30 * time.Second
+	v.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 100
+	ctx, cancel := context.WithCancel(context.Background())
+	v.cancel = cancel
+	v.running.Go(func() { v.load(ctx) })
+	t.Cleanup(v.stop)
+	return v
+}
+
+func (v *service) stop() {
+	v.cancel()
+	v.running.Wait()
+	v.client.CloseIdleConnections()
+	v.server.Close()
+}
+
+func (v *service) note(s sample) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.samples = append(v.samples, s)
+}
+
+// load sends requests at an even pace, whatever becomes of those before.
+func (v *service) load(ctx context.Context) {
+	ticks := time.NewTicker(time.Second / loadRate)
+	defer ticks.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+		}
+		v.running.Go(func() { v.request(i) })
+		if i%20 == 0 {
+			v.mu.Lock()
+			v.most = max(v.most, runtime.NumGoroutine())
+			v.mu.Unlock()
+		}
+	}
+}
+
+func (v *service) request(i int) {
+	resp, err := v.client.Get(fmt.Sprintf("%s/?key=%d", v.server.URL, i%20))
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err != nil {
+		v.lost = append(v.lost, err)
+		return
+	}
+	v.statuses[resp.StatusCode]++
+}
+
+// well reports whether Redis decides.
+func (v *service) well() bool { return v.store.State() == fallback.StateClosed && !v.last.Load() }
+
+// goroutines returns the most that were seen since the last reset.
+func (v *service) goroutines() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.most
+}
+
+// reset forgets what was noted so far.
+func (v *service) reset() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.samples, v.statuses, v.lost, v.changes, v.causes, v.most = nil, make(map[int]int), nil, nil, nil, 0
+	v.degraded.Store(0)
+}
+
+// between returns the 50th and 99th percentile, and the most, of what was added
+// to the requests that came in a stretch of time.
+func (v *service) between(from, to time.Time) (p50, p99, most time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var took []time.Duration
+	for _, s := range v.samples {
+		if !s.at.Before(from) && s.at.Before(to) {
+			took = append(took, s.took)
+		}
+	}
+	if len(took) == 0 {
+		return 0, 0, 0
+	}
+	slices.Sort(took)
+	n := len(took)
+	return took[n/2], took[n*99/100], took[n-1]
+}
+
+// eventually fails the test when cond does not come true.
+func eventually(t testing.TB, what string, cond func() bool) time.Duration {
+	t.Helper()
+	start := time.Now()
+	for !cond() {
+		if time.Since(start) > 20*time.Second {
+			t.Fatalf("%s: not within 20 s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return time.Since(start)
+}

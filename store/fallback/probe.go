@@ -1,0 +1,69 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// probeRequest is what a probe asks: a unit of a key of its own, that the
+// primary has to write down and that any store can count. Its limit is one that
+// no number of processes reaches, as a refusal would be written nowhere.
+var probeRequest = weir.Request{Charges: []weir.Charge{{
+	Scope: "weir-probe", Key: "probe", Limit: weir.Per(weir.MaxUnits, time.Second).By(weir.FixedWindow), Cost: 1,
+}}}
+
+// probe asks the primary whether it can decide. The key of the call that failed
+// last is looked at as well: in a cluster it may live elsewhere than the probe's
+// own, and a breaker that closes while a part of the keys has nobody to decide
+// on them would open again at once, and so on.
+func (s *Store) probe() error {
+	if err := s.try(&probeRequest); err != nil {
+		return err
+	}
+	failed := s.failed.Load()
+	if failed == nil {
+		return nil
+	}
+	if err := s.try(failed); err != nil {
+		return err
+	}
+	s.failed.CompareAndSwap(failed, nil)
+	return nil
+}
+
+// try asks the primary for a decision that nobody waits for.
+func (s *Store) try(req *weir.Request) error {
+	err := s.within(context.Background(), func(ctx context.Context) error {
+		_, err := s.cfg.Primary.Take(ctx, *req)
+		return err
+	})
+	if outage(err) {
+		return err
+	}
+	return nil
+}
+
+// outage reports whether an error means that the primary can't decide.
+func outage(err error) bool { return err != nil && !refused(err) && !ofOneKey(err) }
+
+// refused reports whether an error is a mistake in the request.
+func refused(err error) bool {
+	return errors.Is(err, weir.ErrConfig) || errors.Is(err, weir.ErrUnsupported)
+}
+
+func ofOneKey(err error) bool {
+	var ke KeyError
+	return errors.As(err, &ke) && ke.OfOneKey()
+}
+
+// look returns a request that only looks at what another takes of.
+func look(req *weir.Request) *weir.Request {
+	peek := weir.Request{Charges: append([]weir.Charge(nil), req.Charges...)}
+	for i := range peek.Charges {
+		peek.Charges[i].Cost = 0
+	}
+	return &peek
+}

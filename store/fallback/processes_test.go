@@ -1,0 +1,145 @@
+package fallback_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/fallback"
+)
+
+const (
+	processAddr = "WEIR_TEST_FALLBACK_ADDR"
+	processTime = "WEIR_TEST_FALLBACK_TIME"
+	processes   = 4
+)
+
+// processLimits are what the processes ask for, each for a key of its own, more
+// often than it is granted. The sliding counter is left out, which grants less
+// than its rate to whoever asks all the time.
+var processLimits = []weir.Limit{
+	weir.PerSecond(100),
+	weir.PerSecond(100).By(weir.SlidingWindow),
+	weir.PerSecond(100).By(weir.FixedWindow),
+	weir.PerSecond(100).By(weir.AlignedWindow),
+}
+
+// TestProcess is one process of TestProcessesInAnOutage. It reports when it was
+// admitted, in ns since the Unix epoch.
+func TestProcess(t *testing.T) {
+	addr := os.Getenv(processAddr)
+	if addr == "" {
+		return // Not a test of its own.
+	}
+	d, err := time.ParseDuration(os.Getenv(processTime))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(&redis.Options{Addr: addr})
+	defer c.Close()
+	s := behind(t, c, fallback.Config{Replicas: processes})
+	admitted := make([][]int64, len(processLimits))
+	var wg sync.WaitGroup
+	for i, l := range processLimits {
+		wg.Go(func() {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(3 * time.Millisecond) {
+				got, err := s.Take(context.Background(), charge(l.Algorithm.String(), 1, l))
+				if err != nil {
+					t.Error(err)
+				}
+				if got.Allowed {
+					admitted[i] = append(admitted[i], time.Now().UnixNano())
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := json.NewEncoder(os.Stdout).Encode(admitted); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestProcessesInAnOutage: four processes, each with its share, keep to the
+// limits together while Redis is away, and use at least 90 % of them.
+func TestProcessesInAnOutage(t *testing.T) {
+	outage := 6 * time.Second
+	if os.Getenv("WEIR_MEASURE") == "1" {
+		outage = 30 * time.Second
+	}
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := make([][]int64, len(processLimits))
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range processes {
+		wg.Go(func() {
+			cmd := exec.Command(exe, "-test.run=^TestProcess$")
+			cmd.Env = append(os.Environ(), processAddr+"="+proxy.Addr, processTime+"="+(outage+4*time.Second).String())
+			cmd.Stderr = os.Stderr
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := cmd.Start(); err != nil {
+				t.Error(err)
+				return
+			}
+			var admitted [][]int64
+			decoded := json.NewDecoder(out).Decode(&admitted)
+			if err := cmd.Wait(); err != nil || decoded != nil {
+				t.Errorf("a process: %v, %v", err, decoded)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range admitted {
+				all[i] = append(all[i], admitted[i]...)
+			}
+		})
+	}
+	time.Sleep(2 * time.Second)
+	start := time.Now()
+	proxy.Set(redistest.Refuse)
+	time.Sleep(outage)
+	end := time.Now()
+	proxy.Set(redistest.Pass)
+	wg.Wait()
+
+	for i, l := range processLimits {
+		check := func(what string, start, end time.Time, more int64) {
+			n := int64(0)
+			for _, at := range all[i] {
+				if at >= start.UnixNano() && at < end.UnixNano() {
+					n++
+				}
+			}
+			limit := int64(float64(l.Rate) * end.Sub(start).Seconds())
+			most := limit + processes*(l.Max()/processes) + more
+			if l.Algorithm != weir.GCRA {
+				// A stretch of time touches one window more than fit into it.
+				most += l.Rate
+			}
+			t.Logf("%v, %s: %d admitted in %v, the limit grants %d, at most %d are right", l.Algorithm, what, n, end.Sub(start), limit, most)
+			if n > most || n < limit*9/10 {
+				t.Errorf("%v, %s: %d admitted in %v, want %d to %d", l.Algorithm, what, n, end.Sub(start), limit*9/10, most)
+			}
+		}
+		check("in the outage", start, end, 0)
+		first, last := slices.Min(all[i]), slices.Max(all[i])
+		check("from beginning to end", time.Unix(0, first), time.Unix(0, last), l.Max())
+	}
+}

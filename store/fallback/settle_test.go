@@ -1,0 +1,147 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// cycle takes the primary away and back, with calls meanwhile.
+func cycle(t *testing.T, p *primary, s *fallback.Store, while func()) {
+	p.set(errAway, 0)
+	for range 3 {
+		take(t, s, charge("another", 1, weir.PerSecond(1000)))
+	}
+	while()
+	p.set(nil, 0)
+	time.Sleep(time.Second + time.Millisecond)
+	take(t, s, charge("another", 1, weir.PerSecond(1000)))
+	synctest.Wait()
+	if s.State() != fallback.StateClosed {
+		t.Fatalf("the breaker is %v", s.State())
+	}
+}
+
+// Right after the primary is back, many calls of one key come at once: none may
+// be admitted on a state that lacks what is still to be charged.
+func TestCallsWaitForTheSettlement(t *testing.T) {
+	t.Parallel()
+	for _, memory := range []bool{true, false} {
+		t.Run(fmt.Sprint("memory ", memory), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p})
+				l := weir.PerHour(50)
+				var admitted atomic.Int64
+				call := func() {
+					if take(t, s, charge("k", 1, l)).Allowed {
+						admitted.Add(1)
+					}
+				}
+				for range 10 {
+					call()
+				}
+				cycle(t, p, s, func() {
+					for range 20 {
+						call()
+					}
+					if !memory {
+						p.forget(t)
+					}
+				})
+				p.set(nil, 5*time.Millisecond)
+				var wg sync.WaitGroup
+				for range 200 {
+					wg.Go(call)
+				}
+				wg.Wait()
+				if n := admitted.Load(); n != 50 {
+					t.Errorf("%d admitted of 50", n)
+				}
+				if s.State() != fallback.StateClosed {
+					t.Errorf("the breaker is %v", s.State())
+				}
+			})
+		})
+	}
+}
+
+// slowCharges is a primary that commits what books ahead, as settlements do,
+// and answers too late.
+type slowCharges struct {
+	*primary
+	slow atomic.Bool
+}
+
+func (p *slowCharges) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	d, err := p.primary.Take(ctx, req)
+	if p.slow.Load() && req.MaxWait > 0 {
+		time.Sleep(80 * time.Millisecond)
+	}
+	return d, err
+}
+
+// A settlement whose answer is lost is not made again: what is owed is charged
+// once, however often its answer comes too late.
+func TestSettlementIsNotReplayed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &slowCharges{primary: newPrimary(t)}
+		s := open(t, fallback.Config{Primary: p, Failures: 100})
+		l := weir.PerHour(100)
+		p.set(errAway, 0)
+		for range 20 {
+			take(t, s, charge("k", 1, l))
+		}
+		p.set(nil, 0)
+		p.slow.Store(true)
+		for range 10 {
+			take(t, s, charge("k", 1, l))
+			time.Sleep(200 * time.Millisecond)
+		}
+		p.slow.Store(false)
+		take(t, s, charge("k", 1, l))
+		if left := take(t, p.store, charge("k", 0, l)).Remaining; left < 100-31 || left > 100-30 {
+			t.Errorf("%d remaining, want 69: 31 calls were admitted", left)
+		}
+	})
+}
+
+// A settlement that never arrived is made up for by the next one, also before
+// there ever was an outage.
+func TestLostSettlementIsMadeUpFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		var slow, lost atomic.Bool
+		slow.Store(true)
+		s := open(t, fallback.Config{Failures: 100, Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+			if slow.Load() || lost.Load() && req.MaxWait > 0 {
+				time.Sleep(time.Second)
+				return weir.Decision{}, errAway
+			}
+			return p.Take(context.Background(), req)
+		})})
+		l := weir.PerHour(100)
+		for range 20 {
+			take(t, s, charge("k", 1, l))
+		}
+		slow.Store(false)
+		lost.Store(true)
+		take(t, s, charge("k", 1, l))
+		lost.Store(false)
+		take(t, s, charge("k", 1, l))
+		if left := take(t, p.store, charge("k", 0, l)).Remaining; left != 78 {
+			t.Errorf("%d remaining, want 78: 22 calls were admitted", left)
+		}
+		time.Sleep(2 * time.Second)
+	})
+}

@@ -1,0 +1,126 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// Waiting calls that an outage catches go on locally or end by their deadline,
+// with an error that says which; nothing hangs, and calls of one process keep
+// their order.
+func TestWaitersInAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]redistest.Fault{"refused": redistest.Refuse, "black hole": redistest.Blackhole} {
+		for _, policy := range []fallback.Policy{fallback.Local, fallback.Closed} {
+			t.Run(fmt.Sprint(name, " policy ", policy), func(t *testing.T) {
+				t.Parallel()
+				server := redistest.Start(t)
+				proxy := redistest.NewProxy(t, server.Addr)
+				s := behind(t, server.Client(configure(proxy.Addr, false)), fallback.Config{Policy: policy})
+				limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(20).WithBurst(1)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+				defer cancel()
+				var mu sync.Mutex
+				var order []int
+				failures := make(map[error]int)
+				var wg sync.WaitGroup
+				for i := range 40 {
+					if i == 20 {
+						proxy.Set(fault)
+					}
+					wg.Go(func() {
+						err := limiter.Wait(ctx, "k")
+						mu.Lock()
+						defer mu.Unlock()
+						switch {
+						case err == nil:
+							order = append(order, i)
+						case errors.Is(err, weir.ErrLimited):
+							failures[weir.ErrLimited]++
+						case errors.Is(err, weir.ErrStore) && errors.Is(err, fallback.ErrAway):
+							failures[fallback.ErrAway]++
+						case errors.Is(err, context.DeadlineExceeded):
+							failures[context.DeadlineExceeded]++
+						default:
+							t.Errorf("waiter %d: %v", i, err)
+						}
+					})
+					time.Sleep(10 * time.Millisecond)
+				}
+				start := time.Now()
+				wg.Wait()
+				if took := time.Since(start); took > 8*time.Second {
+					t.Errorf("the last waiter ended after %v", took)
+				}
+				for i := 1; i < len(order); i++ {
+					if order[i] < order[i-1] {
+						t.Errorf("waiter %d came after %d", order[i], order[i-1])
+					}
+				}
+				switch {
+				case policy == fallback.Local && len(order) != 40:
+					t.Errorf("%d of 40 went on, the others: %v", len(order), failures)
+				case policy == fallback.Closed && (len(order) != 20 || failures[fallback.ErrAway] != 20):
+					t.Errorf("%d of 40 went on, the others: %v", len(order), failures)
+				}
+			})
+		}
+	}
+}
+
+// A Transport is a waiting call too. Without time to wait it says that a limit
+// of ours is why.
+func TestTransportInAnOutage(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	proxy := redistest.NewProxy(t, server.Addr)
+	s := behind(t, server.Client(configure(proxy.Addr, false)), fallback.Config{})
+	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer upstream.Close()
+	get := func(timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(context.Background(), timeout)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, "GET", upstream.URL, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for i := range 15 {
+		if i == 5 {
+			proxy.Set(redistest.Blackhole)
+		}
+		if err := get(5 * time.Second); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	if err := get(10 * time.Millisecond); !errors.Is(err, weir.ErrLimited) || errors.Is(err, weir.ErrStore) {
+		t.Errorf("without time to wait: %v", err)
+	}
+}
