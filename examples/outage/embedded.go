@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/alicebob/miniredis/v2"
+)
+
+// embedded is a Redis inside this process.
+type embedded struct {
+	memory *miniredis.Miniredis
+	at     string
+	hung   bool
+}
+
+func startEmbedded() (*embedded, error) {
+	at, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	e := &embedded{at: at}
+	return e, e.restart(false)
+}
+
+func (e *embedded) describe() string {
+	return "embedded in this process, at " + e.at + " (-real takes a real redis-server)"
+}
+
+func (e *embedded) addr() string { return e.at }
+
+func (e *embedded) kill() error {
+	e.memory.Close()
+	return nil
+}
+
+// hang takes the lock that every command needs. Those that arrive meanwhile are
+// carried out after wake, as those are that a stopped process finds in its
+// sockets.
+func (e *embedded) hang() error {
+	e.memory.Lock()
+	e.hung = true
+	return nil
+}
+
+func (e *embedded) wake() error {
+	e.hung = false
+	e.memory.Unlock()
+	return nil
+}
+
+func (e *embedded) restart(keep bool) error {
+	if !keep {
+		e.memory = miniredis.NewMiniRedis()
+		e.memory.ClockTTL(true) // keys expire as time goes by, as in a real Redis
+	}
+	if err := e.memory.StartAddr(e.at); err != nil {
+		return fmt.Errorf("the embedded redis: %w", err)
+	}
+	return nil
+}
+
+func (e *embedded) close() {
+	if e.hung {
+		_ = e.wake()
+	}
+	e.memory.Close()
+}

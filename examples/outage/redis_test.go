@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	s, err := startEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	exercise(t, s)
+}
+
+// exercise does everything to a Redis that the plan does, and closes it.
+func exercise(t *testing.T, s redisServer) {
+	t.Helper()
+	defer s.close()
+	client := newClient(s.addr())
+	defer func() { _ = client.Close() }()
+	do := func(what string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	// holds expects a value, "" for none.
+	holds := func(what, want string) {
+		t.Helper()
+		got, err := client.Get(t.Context(), "key").Result()
+		if errors.Is(err, redis.Nil) {
+			err = nil
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %q, %v, want %q", what, got, err, want)
+		}
+	}
+	away := func(what string, hung bool) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		err := client.Get(ctx, "key").Err()
+		if took := time.Since(start); err == nil || errors.Is(err, redis.Nil) || (took >= 200*time.Millisecond) != hung {
+			t.Errorf("%s: %v after %v", what, err, took)
+		}
+	}
+	set := func() { t.Helper(); do("set", client.Set(t.Context(), "key", "value", time.Minute).Err()) }
+
+	set()
+	do("kill", s.kill())
+	away("killed", false)
+	do("restart", s.restart(false))
+	holds("back, empty", "")
+	set()
+	do("hang", s.hang())
+	away("hung", true)
+	do("wake", s.wake())
+	holds("back", "value")
+	do("kill", s.kill())
+	do("restart", s.restart(true))
+	holds("back, full", "value")
+	do("hang", s.hang()) // close must end that as well
+}
+
+func TestFreeAddr(t *testing.T) {
+	t.Parallel()
+	addr, err := freeAddr()
+	if err != nil || len(addr) != len("127.0.0.1:20000") {
+		t.Errorf("%q, %v", addr, err)
+	}
+}
