@@ -1,0 +1,260 @@
+package weir_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// documents are the pages whose links and Go code are checked.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := make(map[string]string)
+	for _, name := range append(names, "README.md", "CHANGELOG.md", "benchmarks/README.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[name] = string(text)
+	}
+	return pages
+}
+
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	if n := strings.Count(documents(t)["README.md"], "\n"); n > 250 {
+		t.Errorf("%d lines, want at most 250", n)
+	}
+}
+
+// goBlock is Go code in a page, and the comment before it that says which file
+// it is from.
+var goBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```go\n(.*?)^```$")
+
+// tested are the files that code may be from: programs that CI runs, examples
+// that tests run.
+var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?example_test\.go)$`)
+
+// TestCodeIsFromTestedFiles checks that all Go code in the README, and what says
+// where it is from in the other documents, is to the letter part of a file that
+// is tested.
+func TestCodeIsFromTestedFiles(t *testing.T) {
+	t.Parallel()
+	for name, text := range documents(t) {
+		blocks := goBlock.FindAllStringSubmatch(text, -1)
+		if all := strings.Count(text, "```go\n"); all != len(blocks) {
+			t.Errorf("%s: %d Go blocks, of which %d were read", name, all, len(blocks))
+		}
+		for _, block := range blocks {
+			from, code := block[1], block[2]
+			first, _, _ := strings.Cut(code, "\n")
+			if from == "" && name != "README.md" {
+				continue
+			}
+			if !tested.MatchString(from) {
+				t.Errorf("%s: the code that begins %q is from %q, which is no tested file", name, first, from)
+				continue
+			}
+			file, err := os.ReadFile(from)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if !bytes.Contains(file, []byte(code)) {
+				t.Errorf("%s: the code that begins %q is not in %s", name, first, from)
+			}
+		}
+	}
+}
+
+// TestReadmeProgramIsWhole checks that the program is all of its file but the
+// comment at its top.
+func TestReadmeProgramIsWhole(t *testing.T) {
+	t.Parallel()
+	file, err := os.ReadFile("docs/hello/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := file[bytes.Index(file, []byte("package main")):]
+	if !strings.Contains(documents(t)["README.md"], "```go\n"+string(program)+"```\n") {
+		t.Error("the README does not show all of docs/hello/main.go")
+	}
+	if n := bytes.Count(program, []byte("\n")); n > 40 {
+		t.Errorf("%d lines, want at most 40", n)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	code    = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]*`")
+)
+
+// TestLinks checks that what the documents link to in this repository is there.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for name, text := range documents(t) {
+		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			target, anchor, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := name
+			if target != "" {
+				path = filepath.Join(filepath.Dir(name), target)
+			}
+			page, err := os.ReadFile(path)
+			if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
+				err = nil
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			found := anchor == ""
+			for _, h := range heading.FindAllStringSubmatch(string(page), -1) {
+				found = found || slug(h[1]) == anchor
+			}
+			if !found {
+				t.Errorf("%s links to %s, where no heading is #%s", name, path, anchor)
+			}
+		}
+	}
+}
+
+// slug is what a heading is linked by.
+func slug(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r == ' ':
+			b.WriteByte('-')
+		case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// TestMostInAnyPeriod checks what the README says of the most units that any
+// half-open stretch of one period may hold: schedules made for the worst case
+// come close, and none goes beyond.
+func TestMostInAnyPeriod(t *testing.T) {
+	t.Parallel()
+	const rate, burst = 5, 3
+	for a, c := range map[weir.Algorithm]struct {
+		says        string
+		most, comes int // what is promised; what the worst schedule comes to
+	}{
+		weir.GCRA:           {"| `GCRA` (default) | `Burst + Rate` |", burst + rate, burst + rate - 1},
+		weir.SlidingWindow:  {"| `SlidingWindow` | `Rate` |", rate, rate},
+		weir.SlidingCounter: {"| `SlidingCounter` | `2·Rate` |", 2 * rate, 2*rate - 1},
+		weir.FixedWindow:    {"| `FixedWindow` | `2·Rate` |", 2 * rate, 2*rate - 1},
+		weir.AlignedWindow:  {"| `AlignedWindow` | `2·Rate` |", 2 * rate, 2 * rate},
+	} {
+		limit := weir.PerSecond(rate).By(a)
+		if a == weir.GCRA {
+			limit = limit.WithBurst(burst)
+		}
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			for _, name := range []string{"README.md", "docs/algorithms.md"} {
+				if !strings.Contains(documents(t)[name], c.says) {
+					t.Errorf("%s does not say %q", name, c.says)
+				}
+			}
+			worst := 0
+			for early := range rate + 1 {
+				for idle := range 41 {
+					synctest.Test(t, func(t *testing.T) { worst = max(worst, greedy(t, limit, early, idle)) })
+				}
+			}
+			if worst > c.most || worst != c.comes {
+				t.Errorf("at worst %d units in one period, want %d of %d", worst, c.comes, c.most)
+			}
+		})
+	}
+}
+
+// greedy takes a few units at the start of an aligned window, waits for some
+// fortieths of a period, and then takes all it can get for two periods. It
+// returns the most units in any half-open stretch of one period.
+func greedy(t *testing.T, limit weir.Limit, early, idle int) int {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken []time.Time
+	take := func() bool {
+		d, err := l.Allow(context.Background(), "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Allowed {
+			taken = append(taken, time.Now())
+		}
+		return d.Allowed
+	}
+	step := limit.Period / 40
+	for range early {
+		take()
+	}
+	time.Sleep(time.Duration(idle) * step)
+	for range 2 * 40 {
+		for take() {
+		}
+		time.Sleep(step)
+	}
+	most, first := 0, 0
+	for i := range taken {
+		for !taken[first].After(taken[i].Add(-limit.Period)) {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// TestDocumentsSayWhatIsExported checks that no document names something of
+// package weir that is gone.
+func TestDocumentsSayWhatIsExported(t *testing.T) {
+	t.Parallel()
+	source := ""
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			source += string(text)
+		}
+	}
+	for name, text := range documents(t) {
+		for _, match := range regexp.MustCompile(`\bweir\.([A-Z]\w+)`).FindAllStringSubmatch(text, -1) {
+			declared := regexp.MustCompile(fmt.Sprintf(`(?m)^(func|type|const|var|\t) ?%s\b`, match[1]))
+			if !declared.MatchString(source) {
+				t.Errorf("%s names weir.%s, which is not declared", name, match[1])
+			}
+		}
+	}
+}
