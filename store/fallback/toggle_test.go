@@ -63,6 +63,8 @@ func TestToggledRedis(t *testing.T) {
 				}
 				wg.Wait()
 				took := time.Since(start)
+				mu.Lock()
+				defer mu.Unlock()
 				// One unit of an hour's 200 comes back every 18 s.
 				t.Logf("%d outages in %v: %d of 200 an hour, %d of 100 a second and 20 at once, %d changes", outages, took, ofHourly, ofFast, changes)
 				if most := 200 + int64(took/(18*time.Second)); ofHourly > most {
@@ -71,8 +73,6 @@ func TestToggledRedis(t *testing.T) {
 				if most := int64(took.Seconds()*100) + 20 + outages*20; ofFast > most {
 					t.Errorf("%d admitted of 100 a second, at most %d are right", ofFast, most)
 				}
-				mu.Lock()
-				defer mu.Unlock()
 				if most := 2 * (int(took/probe) + 1); changes > most {
 					t.Errorf("%d changes in %v, at most %d are right", changes, took, most)
 				}

@@ -73,7 +73,3 @@ func unlessSet[T comparable](field *T, value T) {
 		*field = value
 	}
 }
-
-// OfOneKey implements the KeyError of package fallback: what is stored under a
-// key is no reason to give up a server that answers for all others.
-func (e *stateError) OfOneKey() bool { return e.kind == ErrState }

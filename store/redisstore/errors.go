@@ -43,3 +43,7 @@ type stateError struct{ kind, err error }
 
 func (e *stateError) Error() string   { return e.kind.Error() + ": " + e.err.Error() }
 func (e *stateError) Unwrap() []error { return []error{e.kind, e.err} }
+
+// OfOneKey implements the KeyError of package fallback: what is stored under a
+// key is no reason to give up a server that answers for all others.
+func (e *stateError) OfOneKey() bool { return e.kind == ErrState }
