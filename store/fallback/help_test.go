@@ -46,16 +46,16 @@ func (p *primary) forget(t testing.TB) {
 	p.store = s
 }
 
-func (p *primary) now() (*localstore.Store, error, time.Duration) {
+func (p *primary) now() (*localstore.Store, time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.store, p.err, p.after
+	return p.store, p.after, p.err
 }
 
 // Take ignores its context, as a client with its own timeouts does.
 func (p *primary) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
 	p.calls.Add(1)
-	s, err, after := p.now()
+	s, after, err := p.now()
 	time.Sleep(after)
 	if err != nil {
 		return weir.Decision{}, err
@@ -64,7 +64,7 @@ func (p *primary) Take(_ context.Context, req weir.Request) (weir.Decision, erro
 }
 
 func (p *primary) Cancel(_ context.Context, receipt any) error {
-	s, err, after := p.now()
+	s, after, err := p.now()
 	time.Sleep(after)
 	if err != nil {
 		return err

@@ -50,16 +50,16 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			r = newReceipt(s, slot, len(b.groups))
 		}
 		for i := range b.groups {
-			b.book(s, &b.groups[i], floor, r)
+			b.book(&b.groups[i], floor, r)
 		}
 	}
 	for i := range b.groups {
 		g := &b.groups[i]
 		for j := range g.states {
-			o := &b.outcomes[g.at(j)]
-			slot := o.Slot
-			*o = g.states[j].report(b.now)
-			o.Slot = slot
+			at := g.at(j)
+			o := g.states[j].report(b.now)
+			o.Slot = b.outcomes[at].Slot
+			b.outcomes[at] = o
 		}
 	}
 	return r, nil
@@ -69,27 +69,34 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 // the entry, whatever is decided, unless this call only looks.
 func (b *booking) open(g *group) {
 	e := g.entry
-	switch {
-	case e == nil:
+	if e == nil {
 		e = &entry{id: g.id}
-		e.states = match(e.one[:0], nil, b.req.Charges, g.places, b.now)
-		g.entry, g.fresh, g.states = e, true, e.states
-	case e.fits(b.req.Charges, g.places):
-		g.states = e.states
-	default:
-		g.states = match(nil, e.states, b.req.Charges, g.places, b.now)
-		if !b.look {
-			e.states, e.line = g.states, line{}
-			e.settle()
+		e.states, _ = match(e.one[:0], nil, b.req.Charges, g.places, b.now)
+		g.entry, g.fresh = e, true
+	}
+	if g.states = e.states; e.fits(b.req.Charges, g.places) {
+		return
+	}
+	states, gone := match(nil, e.states, b.req.Charges, g.places, b.now)
+	if g.states = states; b.look {
+		return
+	}
+	// What was booked ahead may have had to wait for a limit that is gone. It
+	// must not make anybody wait longer than those there are now could.
+	for i := range states {
+		if gone {
+			states[i].clamp(b.now)
 		}
 	}
+	e.states, e.line = states, line{}
+	e.settle()
 }
 
 // book takes the costs of a group's charges at the verdict's slot, which floor
 // is rounded down.
-func (b *booking) book(s *Store, g *group, floor int64, r *receipt) {
+func (b *booking) book(g *group, floor int64, r *receipt) {
 	if g.fresh {
-		s.shard(g.id).add(g.entry)
+		g.shard.add(g.entry)
 	}
 	e, slot := g.entry, b.verdict.Slot
 	if r != nil {

@@ -52,11 +52,11 @@ func (w *counter) unbook(slot, cost, _ int64) bool {
 // window if they were taken in it.
 func (w *counter) adapted(l *weir.Limit, now int64) counting {
 	n := &counter{rate: l.Rate, period: l.Period.Microseconds()}
-	n.start = align(now, n.period)
 	if n.period == w.period {
-		n.start, n.cur, n.prev = min(w.start, n.start), min(w.cur, n.rate), min(w.prev, n.rate)
+		n.start, n.cur, n.prev = w.start, min(w.cur, n.rate), min(w.prev, n.rate)
 		return n
 	}
+	n.start = align(now, n.period)
 	began, cur, prev := exact.Roll(w.state(), w.period, now)
 	if prev > 0 {
 		weight, _ := exact.MulDiv(prev, min(began+w.period-now, w.period), w.period)
@@ -67,6 +67,8 @@ func (w *counter) adapted(l *weir.Limit, now int64) counting {
 	}
 	return n
 }
+
+func (w *counter) clamp(now int64) { w.start = min(w.start, align(now, w.period)) }
 
 func (w *counter) lapse() int64 {
 	switch {

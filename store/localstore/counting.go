@@ -18,9 +18,10 @@ type counting interface {
 	// admits nothing too much, and reports whether the slot still counts.
 	unbook(slot, cost, now int64) bool
 	// adapted returns the state of another limit of the same algorithm, with
-	// what was used carried over. What was booked for later counts as used now,
-	// so that nobody waits longer than the new limit could make them.
+	// what was used carried over.
 	adapted(l *weir.Limit, now int64) counting
+	// clamp counts what was booked for later as used now.
+	clamp(now int64)
 	// lapse returns the instant from which the state is as if never used.
 	lapse() int64
 	// report returns an outcome that says what the state is.

@@ -59,11 +59,11 @@ func (e *entry) fits(charges []weir.Charge, p places) bool {
 }
 
 // match appends the states of the limits of a group's charges, in their order,
-// to states, made of old ones, which it does not change. A limit keeps its state at another
-// place; a new one takes over the first state left of its algorithm, else is
-// fresh. Sliding windows leave theirs to all others: a log is as good for a
-// limit that was added.
-func match(states, old []state, charges []weir.Charge, p places, now int64) []state {
+// to states, made of old ones, which it does not change, and reports whether
+// some limit is gone. A limit keeps its state at another place; a new one takes
+// over the first state left of its algorithm, else is fresh. Sliding windows
+// leave theirs to all others: a log is as good for a limit that was added.
+func match(states, old []state, charges []weir.Charge, p places, now int64) (_ []state, gone bool) {
 	left := slices.Clone(old)
 	for i := range p.n {
 		l := charges[p.at(i)].Limit
@@ -71,6 +71,7 @@ func match(states, old []state, charges []weir.Charge, p places, now int64) []st
 		found := inherit(left, func(o *state) bool { return same(&o.limit, &l) })
 		states = append(states, state{l, found})
 	}
+	gone = slices.ContainsFunc(left, func(o state) bool { return o.counting != nil })
 	for i := range states {
 		s := &states[i]
 		if s.counting != nil {
@@ -86,7 +87,7 @@ func match(states, old []state, charges []weir.Charge, p places, now int64) []st
 			s.counting = from.adapted(&s.limit, now)
 		}
 	}
-	return states
+	return states, gone
 }
 
 // inherit takes the first state that suits out of those left.

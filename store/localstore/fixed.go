@@ -42,13 +42,21 @@ func (w *fixed) unbook(slot, cost, _ int64) bool {
 // adapted: units count in an aligned window if they were taken in it.
 func (w *fixed) adapted(l *weir.Limit, now int64) counting {
 	n := &fixed{rate: l.Rate, period: l.Period.Microseconds(), aligned: w.aligned}
-	n.start, n.units = min(w.start, now), min(w.units, l.Rate)
+	n.start, n.units = w.start, min(w.units, l.Rate)
 	if n.aligned {
-		if n.start = align(now, n.period); w.start < n.start {
-			n.units = 0
+		n.start = align(w.start, n.period)
+		if first := align(now, n.period); w.start < first {
+			n.start, n.units = first, 0
 		}
 	}
 	return n
+}
+
+func (w *fixed) clamp(now int64) {
+	if w.aligned {
+		now = align(now, w.period)
+	}
+	w.start = min(w.start, now)
 }
 
 func (w *fixed) lapse() int64 {

@@ -99,6 +99,13 @@ func (g *gcra) adapted(l *weir.Limit, now int64) counting {
 	return n
 }
 
+func (g *gcra) clamp(now int64) {
+	if full := (exact.Micros{Whole: now}).Plus(g.Full, g.Den); full.Less(g.tat()) {
+		g.setTAT(full)
+		g.credit = credit{}
+	}
+}
+
 func (g *gcra) lapse() int64 { return g.tat().Up() }
 
 func (g *gcra) report(now int64) exact.Outcome {

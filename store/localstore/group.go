@@ -10,6 +10,7 @@ import (
 type group struct {
 	id
 	places
+	shard  *shard
 	entry  *entry
 	fresh  bool // the entry is new, and not kept yet
 	states []state

@@ -101,39 +101,46 @@ func TestLongestWait(t *testing.T) {
 	}
 }
 
-// TestChangedLimitsWithSlotsBookedAhead: whatever was booked under another
-// limit, nobody waits longer than the new one could make them, and what was
-// booked is not forgotten either.
+// TestChangedLimitsWithSlotsBookedAhead: whatever was booked under limits that
+// are gone, nobody waits longer than those there are could make them, and what
+// was booked counts.
 func TestChangedLimitsWithSlotsBookedAhead(t *testing.T) {
 	t.Parallel()
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for name, fast := range map[string]weir.Limit{
-			"another period": weir.Per(10, time.Second).By(a), "another rate": weir.Per(10, time.Hour).By(a),
-		} {
-			t.Run(a.String()+"/"+name, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					s := open(t)
-					time.Sleep(time.Minute)
-					slow := charge("key", 1, weir.PerHour(5).By(a))
-					slow.MaxWait = 365 * 24 * time.Hour
-					for range 100 {
-						take(t, s, slow)
-					}
-					longest := fast.Period
-					if a == weir.SlidingCounter {
-						longest *= 2
-					}
-					if d := take(t, s, charge("key", 10, fast)); d.Allowed || d.RetryAfter > longest {
-						t.Errorf("%v: all at once, a hundred are booked: %+v", fast, d)
-					}
-					s.Advance(longest)
-					if d := take(t, s, charge("key", 10, fast)); !d.Allowed {
-						t.Errorf("%v: all at once, after %v: %+v", fast, longest, d)
-					}
+		slow := weir.PerHour(5).By(a)
+		for _, fast := range []weir.Limit{weir.PerSecond(10).By(a), weir.PerHour(10).By(a), weir.PerMinute(10).By(a)} {
+			for name, limits := range map[string][]weir.Limit{"changed": {slow}, "removed": {slow, fast}} {
+				t.Run(fmt.Sprint(a, "/", name, "/", fast), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { changedAhead(t, limits, fast) })
 				})
-			})
+			}
 		}
+	}
+}
+
+func changedAhead(t *testing.T, limits []weir.Limit, fast weir.Limit) {
+	s := open(t)
+	time.Sleep(time.Minute)
+	req := charge("key", 1, limits...)
+	req.MaxWait = 365 * 24 * time.Hour
+	for range 100 {
+		take(t, s, req)
+	}
+	longest := fast.Period
+	if fast.Algorithm == weir.SlidingCounter {
+		longest *= 2
+	}
+	take(t, s, charge("key", 0, fast))
+	if d := take(t, s, charge("key", 1, limits...)); d.Allowed {
+		t.Errorf("one more, after a look under %v: %+v", fast, d)
+	}
+	if d := take(t, s, charge("key", 10, fast)); d.Allowed || d.RetryAfter > longest {
+		t.Errorf("all of %v at once: %+v", fast, d)
+	}
+	time.Sleep(longest)
+	if d := take(t, s, charge("key", 10, fast)); !d.Allowed {
+		t.Errorf("all of %v after %v: %+v", fast, longest, d)
 	}
 }
 

@@ -19,7 +19,8 @@ type log struct {
 	written exact.State
 }
 
-// mostUnits is what a log holds, many thousand bookings of weir.MaxUnits ahead.
+// mostUnits is the most that a log holds: thousands of times weir.MaxUnits,
+// booked ahead.
 const mostUnits = math.MaxInt64 / 2
 
 // taken is what was taken at an instant. The units are summed up from the start
@@ -56,7 +57,7 @@ func (g *log) slot(b, cost int64) (floor, slot int64) {
 	first, units := g.after(b - g.period)
 	switch {
 	case g.sum(len(g.entries)) > mostUnits:
-		// Longer than anyone may wait: the sums must not overflow.
+		// Further away than anyone may wait, or the sums would overflow.
 		b += weir.MaxPeriod.Microseconds()
 	case units > g.rate-cost:
 		over := g.sum(first) + units - (g.rate - cost)
@@ -139,13 +140,16 @@ func (g *log) remove(at, units int64) int64 {
 	return units
 }
 
-func (g *log) adapted(l *weir.Limit, now int64) counting {
-	n := &log{rate: l.Rate, period: l.Period.Microseconds(), entries: slices.Clone(g.entries), head: g.head}
-	if later, units := n.after(now); units > 0 {
-		n.entries[later] = taken{now, n.sum(len(n.entries))}
-		n.entries = n.entries[:later+1]
+func (g *log) adapted(l *weir.Limit, _ int64) counting {
+	return &log{rate: l.Rate, period: l.Period.Microseconds(), entries: slices.Clone(g.entries), head: g.head}
+}
+
+func (g *log) clamp(now int64) {
+	if later, units := g.after(now); units > 0 {
+		g.entries[later] = taken{now, g.sum(len(g.entries))}
+		g.entries = g.entries[:later+1]
+		g.write(0)
 	}
-	return n
 }
 
 func (g *log) lapse() int64 {

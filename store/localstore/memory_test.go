@@ -23,7 +23,7 @@ func TestLapsedKeysAreForgotten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
 				l := weir.PerSecond(1).By(a)
-				const perTick, ticks = 50, 2000
+				const perTick, ticks = 20, 1000
 				lives := time.Second
 				if a == weir.SlidingCounter {
 					lives *= 2

@@ -23,10 +23,10 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 			return
 		}
 		e = &entry{id: k}
-		e.states = match(e.one[:0], nil, charges, p, now)
+		e.states, _ = match(e.one[:0], nil, charges, p, now)
 		sh.add(e)
 	case !e.fits(charges, p):
-		e.states = match(nil, e.states, charges, p, now)
+		e.states, _ = match(nil, e.states, charges, p, now)
 	}
 	for i := range e.states {
 		st := &e.states[i]

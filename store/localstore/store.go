@@ -5,8 +5,8 @@
 //
 // It runs nothing in the background. A key takes memory until its state has
 // lapsed, that is, until it is as if never used; lapsed keys are forgotten while
-// new ones come. A key with one GCRA limit takes about 500 bytes. A sliding
-// window adds 16 for each call within its period.
+// new ones come. A key with one limit takes about 450 bytes and its text. A
+// sliding window adds up to 40 for each call within its period.
 package localstore
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// DefaultMaxKeys is the MaxKeys of a Config that sets none.
+// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte.
 const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
@@ -31,18 +31,17 @@ var ErrFull = errors.New("localstore: as many keys are in use as may be kept")
 type Config struct {
 	// MaxKeys is the most keys kept at once. 0: DefaultMaxKeys.
 	//
-	// Who can invent keys can fill the store: by sending an API key or a
-	// header that was not checked before it is counted by, or by calling from
+	// Whoever can invent keys can fill the store: by sending API keys or other
+	// headers that nobody checks before they are counted by, or by calling from
 	// many addresses. Then calls with keys that are not in the store fail with
-	// ErrFull, which to a limiter is a failure of the store like any other
-	// (weir.ErrStore): a middleware that fails open lets them pass uncounted,
-	// one that fails closed turns them away. Keys in the store are counted as
-	// ever, and there is room again as soon as some have lapsed. So count by
-	// what was authenticated, and put a limit on what is known of everybody
-	// else, such as an address or one key for all, in front.
+	// ErrFull. To a limiter that is a failure of the store like any other
+	// (weir.ErrStore): a middleware that fails open lets such calls pass,
+	// uncounted, one that fails closed turns them away. Keys in the store are
+	// counted as ever, and there is room again when some have lapsed. So count
+	// by what is authenticated, and by one key for everybody else.
 	//
-	// Lapsed keys make room for new ones, but may be overlooked for a moment by
-	// calls that come when the store is full.
+	// Lapsed keys make room for new ones, but when the store is full a call may
+	// fail before they are found.
 	MaxKeys int
 }
 

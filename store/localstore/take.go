@@ -47,12 +47,12 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 // takeOne is Take for charges of one key.
 func (s *Store) takeOne(b *booking) (*receipt, error) {
 	g := &b.groups[0]
-	sh := s.shard(g.id)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	g.shard = s.shard(g.id)
+	g.shard.mu.Lock()
+	defer g.shard.mu.Unlock()
 	b.now = s.now()
-	if g.entry = sh.keys[g.id]; g.entry == nil {
-		s.sweep(sh, b.now, newLooks)
+	if g.entry = g.shard.keys[g.id]; g.entry == nil {
+		s.sweep(g.shard, b.now, newLooks)
 	}
 	return b.decide(s)
 }
@@ -61,7 +61,9 @@ func (s *Store) takeOne(b *booking) (*receipt, error) {
 func (s *Store) takeMany(b *booking) (*receipt, error) {
 	var locks uint64 // one bit for each of the shards
 	for i := range b.groups {
-		locks |= 1 << s.index(b.groups[i].id)
+		at := s.index(b.groups[i].id)
+		b.groups[i].shard = &s.shards[at]
+		locks |= 1 << at
 	}
 	// In order, so that two requests can't wait for each other.
 	for left := locks; left != 0; left &= left - 1 {
@@ -71,14 +73,14 @@ func (s *Store) takeMany(b *booking) (*receipt, error) {
 	}
 	b.now = s.now()
 	for i := range b.groups {
-		if sh := s.shard(b.groups[i].id); sh.keys[b.groups[i].id] == nil {
-			s.sweep(sh, b.now, newLooks)
+		if g := &b.groups[i]; g.shard.keys[g.id] == nil {
+			s.sweep(g.shard, b.now, newLooks)
 		}
 	}
-	// Not before all is swept: it may have been one of these.
+	// Not before all is swept, as it may have been one of these.
 	for i := range b.groups {
 		g := &b.groups[i]
-		g.entry = s.shard(g.id).keys[g.id]
+		g.entry = g.shard.keys[g.id]
 	}
 	return b.decide(s)
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -16,18 +13,14 @@ import (
 // concurrency: as many as fit are admitted, whoever comes at the same instant.
 func concurrency(r *run) {
 	for _, l := range each(100, time.Hour) {
-		var admitted atomic.Int64
-		var wg sync.WaitGroup
-		for range 500 {
-			wg.Go(func() {
-				if d := r.take(charge(l.Algorithm.String(), 1, l)); d.Allowed {
-					admitted.Add(1)
-				}
-			})
+		admitted := 0
+		for _, d := range r.together(500, func(int) weir.Request { return charge(l.Algorithm.String(), 1, l) }) {
+			if d.Allowed {
+				admitted++
+			}
 		}
-		wg.Wait()
-		if n := admitted.Load(); n != 100 {
-			r.Errorf("%v: 500 calls at one instant on 100: %d admitted", l.Algorithm, n)
+		if admitted != 100 {
+			r.Errorf("%v: 500 calls at one instant on 100: %d admitted", l.Algorithm, admitted)
 		}
 	}
 }
@@ -52,7 +45,10 @@ func refusals(r *run) {
 	// Polling at twice the rate admits every second call for ever.
 	for _, l := range each(1, 10*time.Second) {
 		key := "poll " + l.Algorithm.String()
-		for !r.take(charge(key, 1, l)).Allowed {
+		for i := 0; !r.take(charge(key, 1, l)).Allowed; i++ {
+			if i > 30 {
+				r.Fatalf("%v: the first call is never admitted", l.Algorithm)
+			}
 			r.sleep(time.Second)
 		}
 		admitted := 0
@@ -69,108 +65,101 @@ func refusals(r *run) {
 	}
 }
 
-// retryAfter: waiting exactly RetryAfter succeeds, a microsecond less does not.
-func retryAfter(r *run) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 400 {
-		l := randomLimit(rng)
-		key := fmt.Sprint("retry ", i)
-		refused := 0
-		for range 3*l.Max() + 10 {
-			cost := 1 + rng.Int64N(l.Max())
-			if rng.IntN(2) == 0 {
-				cost = 1
+// looks: a request whose costs are all 0 sees what is there, of any key and
+// under any limit, and changes nothing.
+func looks(r *run) {
+	for _, l := range each(5, time.Minute) {
+		look := func(key string, limits ...weir.Limit) weir.Decision {
+			req := charge(key, 0, limits...)
+			first := r.take(req)
+			req.MaxWait, req.Cancelable = time.Hour, true
+			if again := r.take(req); again.Remaining != first.Remaining || again.ResetAfter != first.ResetAfter {
+				r.Errorf("%v: a look changed %+v into %+v", l.Algorithm, first, again)
 			}
-			d := r.take(charge(key, cost, l))
-			if d.Allowed {
-				continue
-			}
-			if d.RetryAfter < time.Microsecond || d.RetryAfter > 2*l.Period+time.Duration(float64(l.Max())/float64(l.Rate)*float64(l.Period))+time.Microsecond {
-				r.Fatalf("%v %v burst %d: retry after %v", l.Algorithm, l, l.Burst, d.RetryAfter)
-			}
-			r.sleep(d.RetryAfter - time.Microsecond)
-			if d := r.take(charge(key, cost, l)); d.Allowed {
-				// Rounding up may have added the last microsecond.
-				if l.Algorithm != weir.GCRA {
-					r.Errorf("%v %v: admitted 1µs before RetryAfter", l.Algorithm, l)
-				}
-				continue
-			}
-			r.sleep(time.Microsecond)
-			if d := r.take(charge(key, cost, l)); !d.Allowed {
-				r.Errorf("%v %v burst %d, cost %d: refused after exactly RetryAfter: %+v", l.Algorithm, l, l.Burst, cost, d)
-			}
-			if refused++; refused == 3 {
-				break
-			}
+			return first
+		}
+		other := weir.Per(7, time.Hour).By(l.Algorithm)
+		used, unknown := "used "+l.Algorithm.String(), "unknown "+l.Algorithm.String()
+		if d := look(unknown, l); d.Remaining != 5 || d.ResetAfter != 0 {
+			r.Errorf("%v: a look at an unknown key: %+v", l.Algorithm, d)
+		}
+		r.reserve(used, 5, time.Hour, l)
+		before := look(used, l)
+		if before.Remaining != 0 || before.ResetAfter <= 0 {
+			r.Errorf("%v: a look at a key that is used up: %+v", l.Algorithm, before)
+		}
+		look(used, other)
+		look(used, l, other)
+		look(used, other, l)
+		if after := look(used, l); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
+			r.Errorf("%v: looks under other limits changed %+v into %+v", l.Algorithm, before, after)
 		}
 	}
 }
 
-// remaining: Remaining is what the next calls can take, no less and no more.
-func remaining(r *run) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 200 {
-		l := randomLimit(rng)
-		key := fmt.Sprint("remaining ", i)
-		r.sleep(time.Duration(rng.Int64N(int64(l.Period)/1000+1)) * time.Microsecond)
-		d := r.take(charge(key, 1+rng.Int64N(l.Max()), l))
-		r.sleep(time.Duration(rng.Int64N(int64(l.Period)/1000+1)) * time.Microsecond)
-		d = r.take(charge(key, 0, l))
-		for left := d.Remaining; left > 0; left-- {
-			if d = r.take(charge(key, 1, l)); !d.Allowed || d.Remaining != left-1 {
-				r.Fatalf("%v %v: with %d remaining: %+v", l.Algorithm, l, left, d)
-			}
-		}
-		if d = r.take(charge(key, 1, l)); d.Allowed {
-			r.Errorf("%v %v: admitted with none remaining", l.Algorithm, l)
-		}
-		r.sleep(d.ResetAfter)
-		if d = r.take(charge(key, 0, l)); d.Remaining != l.Max() || d.ResetAfter != 0 {
-			r.Errorf("%v %v: after ResetAfter: remaining %d of %d, reset after %v", l.Algorithm, l, d.Remaining, l.Max(), d.ResetAfter)
-		}
-	}
-}
-
-// first: after the first of n, n-1 remain, at any rate and date.
-func first(r *run) {
-	dates := []time.Duration{0, 26*365*24*time.Hour + 123457*time.Microsecond, 74*365*24*time.Hour + 7*time.Microsecond}
-	for _, wait := range dates {
-		r.sleep(wait)
-		for _, period := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
-			for n := int64(1); n <= 1000; n += 1 + n/17 {
-				l := weir.Per(n, period)
-				if d := r.take(charge(fmt.Sprint(wait, l), 1, l)); !d.Allowed || d.Remaining != n-1 {
-					r.Fatalf("%v: first call: %+v", l, d)
-				}
-			}
-		}
-	}
-}
-
-// drift: at odd rates nothing is lost or gained over many decisions.
-func drift(r *run) {
-	for _, l := range []weir.Limit{
-		weir.Per(3, time.Second), weir.Per(7, 3*time.Second), weir.Per(1_000_000, 24*time.Hour),
-		weir.Per(100_000_000, time.Second), weir.Per(1, 365*24*time.Hour), weir.Per(3, time.Second).WithBurst(1),
+// binding: what a decision says of several limits, and which it names. That it
+// is the tightest one is looked at everywhere, see sound.
+func binding(r *run) {
+	wide, middle, narrow := weir.PerDay(1000), weir.PerHour(20).By(weir.SlidingWindow), weir.PerMinute(3).By(weir.FixedWindow)
+	for name, limits := range map[string][]weir.Limit{
+		"narrowest last":  {wide.WithName("a"), middle.WithName("b"), narrow.WithName("c")},
+		"narrowest first": {narrow.WithName("c"), middle.WithName("b"), wide.WithName("a")},
+		"in the middle":   {wide.WithName("a"), narrow.WithName("c"), middle.WithName("b")},
 	} {
-		key := fmt.Sprint("drift ", l, l.Burst)
-		n := int64(300)
-		if l.Period > 24*time.Hour {
-			n = 10
-		}
-		// The whole burst, then n calls that each wait for the one before.
-		r.take(charge(key, l.Max(), l))
-		cost := max(l.Rate/1_000_000, 1) // at 10⁸ per second 100 units a microsecond
-		for i := int64(1); i <= n; i++ {
-			d := r.reserve(key, cost, weir.MaxPeriod, l)
-			// i·cost·Period/Rate, rounded up, in two steps that can't overflow.
-			units := i * cost
-			want := time.Duration(units/l.Rate) * l.Period
-			want += time.Duration(math.Ceil(float64(units%l.Rate)*float64(l.Period/time.Microsecond)/float64(l.Rate))) * time.Microsecond
-			if d.Delay != want {
-				r.Fatalf("%v: after %d units a delay of %v, want %v", l, units, d.Delay, want)
+		for taken := int64(1); taken <= 4; taken++ {
+			d := r.take(charge(name, 1, limits...))
+			took := min(taken, 3)
+			if d.Allowed != (taken < 4) || d.Limit.Name != "c" || d.Remaining != 3-took {
+				r.Errorf("%s, call %d: %+v", name, taken, d)
 			}
+			for i, l := range limits {
+				if c := d.Charge(i); c.Remaining != l.Max()-took {
+					r.Errorf("%s, call %d: %d of %v remaining, want %d", name, taken, c.Remaining, l, l.Max()-took)
+				}
+			}
+		}
+		// A minute later the hour binds, of which four fifths remain.
+		r.sleep(time.Minute)
+		if d := r.take(charge(name, 0, limits...)); d.Limit.Name != "b" || d.Remaining != 17 {
+			r.Errorf("%s, a minute later: %+v, want 17 of b remaining", name, d)
+		}
+	}
+	// Each limit may have a cost of its own; one of 0 is looked at.
+	req := charge("costs", 2, wide, narrow)
+	req.Charges[1].Cost = 0
+	r.take(req)
+	if d := r.take(req); !d.Allowed || d.Charge(0).Remaining != 996 || d.Charge(1).Remaining != 3 {
+		r.Errorf("two units of one limit and none of another, twice: %+v", d)
+	}
+	// The name of a limit is not what it counts by.
+	r.take(charge("name", 2, narrow.WithName("before")))
+	if d := r.take(charge("name", 2, narrow.WithName("after"))); d.Allowed || d.Remaining != 1 || d.Limit.Name != "after" {
+		r.Errorf("a limit that was renamed: %+v", d)
+	}
+}
+
+// soundness: limits, costs and waits at random, for what every decision must
+// fulfil whatever was decided before.
+func soundness(r *run) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for i := range 100 {
+		key := fmt.Sprint("sound ", i)
+		limits := make([]weir.Limit, 1+rng.IntN(4))
+		for j := range limits {
+			limits[j] = randomLimit(rng)
+		}
+		for range 25 {
+			req := charge(key, rng.Int64N(4), limits...)
+			for j := range req.Charges {
+				if rng.IntN(8) == 0 {
+					req.Charges[j].Cost = rng.Int64N(limits[j].Max() + 2)
+				}
+			}
+			if rng.IntN(2) == 0 {
+				req.MaxWait, req.Cancelable = time.Duration(rng.Int64N(int64(limits[0].Period))), rng.IntN(2) == 0
+			}
+			r.take(req)
+			r.sleep(time.Duration(rng.Int64N(int64(limits[0].Period)/1000+1)) / 5 * time.Microsecond)
 		}
 	}
 }
@@ -191,11 +180,12 @@ func never(r *run) {
 func mistakes(r *run) {
 	ok := weir.PerSecond(5)
 	for name, req := range map[string]weir.Request{
-		"no charges":     {},
-		"a rate of zero": charge("k", 1, weir.Limit{Period: time.Second}),
-		"negative cost":  charge("k", -1, ok),
-		"negative wait":  {Charges: charge("k", 1, ok).Charges, MaxWait: -1},
-		"one of two":     charge("k", 1, ok, weir.Limit{Rate: 1}),
+		"no charges":       {},
+		"a rate of zero":   charge("k", 1, weir.Limit{Period: time.Second}),
+		"a window's burst": charge("k", 1, ok.By(weir.FixedWindow).WithBurst(5)),
+		"negative cost":    charge("k", -1, ok),
+		"negative wait":    {Charges: charge("k", 1, ok).Charges, MaxWait: -1},
+		"one of two":       charge("k", 1, ok, weir.Limit{Rate: 1}),
 	} {
 		if d, err := r.store.Take(context.Background(), req); !errors.Is(err, weir.ErrConfig) {
 			r.Errorf("%s: %+v, %v", name, d, err)

@@ -31,7 +31,7 @@ func keys(r *run) {
 	}
 }
 
-// several: charges of one key, or of several, are made all or none.
+// several: charges of one key are made all or none.
 func several(r *run) {
 	wide, narrow := weir.PerHour(10), weir.PerHour(3)
 	for range 3 {
@@ -45,93 +45,117 @@ func several(r *run) {
 			r.Fatalf("refused by one of two: %+v", d)
 		}
 	}
+}
+
+// charges is a request for one unit of each key under a limit of its own.
+func charges(list ...weir.Charge) weir.Request {
+	for i := range list {
+		list[i].Cost = 1
+	}
+	return weir.Request{Charges: list}
+}
+
+// takesKeys reports whether the store takes charges of several keys at once. Some
+// can't, or not of all keys.
+func (r *run) takesKeys(keys ...string) bool {
+	r.Helper()
+	var req weir.Request
+	for _, key := range keys {
+		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: weir.PerHour(1)})
+	}
+	_, err := r.store.Take(context.Background(), req)
+	if err != nil {
+		r.Logf("charges of several keys are not tried: %v", err)
+	}
+	return err == nil
+}
+
+// severalKeys: charges of several keys are made all or none, at one instant.
+func severalKeys(r *run) {
 	org, user := weir.PerHour(4), weir.PerHour(3).By(weir.FixedWindow)
 	both := func(name string) weir.Request {
-		return weir.Request{Charges: []weir.Charge{
-			{Key: "user " + name, Limit: user, Cost: 1}, {Key: "org", Limit: org, Cost: 1},
-		}}
+		return charges(weir.Charge{Key: "user " + name, Limit: user}, weir.Charge{Key: "org", Limit: org})
 	}
-	if _, err := r.store.Take(context.Background(), both("a")); err != nil {
-		r.Logf("charges of several keys are not tried: %v", err)
+	if !r.takesKeys("user a", "user b", "org") {
 		return
 	}
-	r.take(both("a"))
-	r.take(both("a"))
-	if d := r.take(both("a")); d.Allowed || d.Limit != user || d.Charge(1).Remaining != 1 {
+	for range 3 {
+		r.take(both("a"))
+	}
+	if d := r.take(both("a")); d.Allowed || d.Limit != user || d.Charge(1).Remaining != 1 || d.Charge(1).RetryAfter != 0 {
 		r.Errorf("refused by the user's limit: %+v", d)
 	}
 	r.take(both("b"))
-	if d := r.take(both("b")); d.Allowed || d.Limit != org || d.Charge(0).Remaining != 2 {
+	if d := r.take(both("b")); d.Allowed || d.Limit != org || d.Charge(0).Remaining != 2 || d.Charge(0).RetryAfter != 0 {
 		r.Errorf("refused by the organisation's limit: %+v", d)
 	}
-}
-
-// changed: other limits apply at once to keys that exist, and what was used
-// carries over.
-func changed(r *run) {
-	day := 24 * time.Hour
-	for _, a := range []weir.Algorithm{weir.GCRA, weir.SlidingWindow, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow} {
-		key := "raise " + a.String()
-		r.take(charge(key, 1, weir.Per(1, day).By(a)))
-		// What a limit gives within its period must come back within it.
-		fast := weir.PerSecond(100).By(a)
-		d := r.take(charge(key, 1, fast))
-		if !d.Allowed {
-			if d.RetryAfter > 10*time.Millisecond {
-				r.Errorf("%v: exhausted under 1 per day, then 100 per second: %+v", a, d)
-			}
-			r.sleep(d.RetryAfter)
-			if d = r.take(charge(key, 1, fast)); !d.Allowed {
-				r.Errorf("%v: refused after RetryAfter under the new limit: %+v", a, d)
-			}
-		}
-		key = "lower " + a.String()
-		r.take(charge(key, 100, weir.Per(100, time.Minute).By(a)))
-		slow := weir.Per(10, time.Minute).By(a)
-		if d := r.take(charge(key, 1, slow)); d.Allowed || d.RetryAfter > 2*time.Minute {
-			r.Errorf("%v: exhausted 100 per minute, then 10 per minute: %+v", a, d)
-		}
-		key = "more " + a.String()
-		one, two := weir.Per(5, time.Second).By(a), weir.Per(20, time.Minute).By(a)
-		r.take(charge(key, 5, one))
-		if d := r.take(charge(key, 1, two, one)); d.Allowed || d.Limit != one {
-			r.Errorf("%v: a limit added in front hides the one that was exhausted: %+v", a, d)
-		}
-		if d := r.take(charge(key, 1, two)); !d.Allowed {
-			r.Errorf("%v: the exhausted limit was removed: %+v", a, d)
-		}
+	// Booked ahead, each key knows of the slot; taken back, none does.
+	before := []weir.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
+	req := both("b")
+	req.MaxWait, req.Cancelable = time.Hour, true
+	granted := r.take(req)
+	if !granted.Allowed || granted.Delay != 15*time.Minute {
+		r.Fatalf("the slot that suits both: %+v, want a delay of 15m", granted)
 	}
-	half := weir.Per(10, time.Hour)
-	r.take(charge("half", 5, half))
-	if d := r.take(charge("half", 0, weir.Per(100, time.Hour))); d.Remaining < 49 || d.Remaining > 50 {
-		r.Errorf("half used of 10, then 100: %d remaining, want 49 or 50", d.Remaining)
+	if d := r.take(charge("user b", 1, user)); d.Allowed || d.RetryAfter != granted.Delay {
+		r.Errorf("before the slot of the user: %+v", d)
 	}
-	if d := r.take(charge("half", 0, half)); d.Remaining != 5 {
-		r.Errorf("a peek under other limits changed the state: %+v", d)
+	if canceler, ok := r.store.(weir.Canceler); ok {
+		if err := canceler.Cancel(context.Background(), granted.Receipt); err != nil {
+			r.Fatal(err)
+		}
+		after := []weir.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
+		if fmt.Sprint(after) != fmt.Sprint(before) {
+			r.Errorf("taken back: %+v, before %+v", after, before)
+		}
 	}
 }
 
-// reset: a forgotten key finds full limits, others stay.
-func reset(r *run) {
-	resetter, ok := r.store.(weir.Resetter)
-	if !ok {
-		r.Log("the store is no weir.Resetter: not tried")
+// transfers: requests for two keys each, at the same time and in any order, take
+// as much from the one as from the other.
+func transfers(r *run) {
+	a, b := weir.PerHour(60), weir.PerHour(40).By(weir.SlidingWindow)
+	if !r.takesKeys("a", "b") {
 		return
 	}
-	for _, l := range each(2, time.Hour) {
-		for _, key := range []string{"a", "b"} {
-			r.take(charge(fmt.Sprint(key, l.Algorithm), 2, l))
+	admitted := 0
+	for _, d := range r.together(100, func(i int) weir.Request {
+		req := charges(weir.Charge{Key: "a", Limit: a}, weir.Charge{Key: "b", Limit: b})
+		if i%2 == 0 {
+			req.Charges[0], req.Charges[1] = req.Charges[1], req.Charges[0]
 		}
-		for _, key := range []string{"a", "unknown"} {
-			if err := resetter.Reset(context.Background(), "", fmt.Sprint(key, l.Algorithm)); err != nil {
-				r.Fatal(err)
-			}
+		return req
+	}) {
+		if d.Allowed {
+			admitted++
 		}
-		if d := r.take(charge(fmt.Sprint("a", l.Algorithm), 2, l)); !d.Allowed {
-			r.Errorf("%v: after a reset: %+v", l.Algorithm, d)
+	}
+	left := r.take(charge("a", 0, a)).Remaining
+	if right := r.take(charge("b", 0, b)).Remaining; admitted != 40 || left != 20 || right != 0 {
+		r.Errorf("%d admitted, %d and %d remain, want 40, 20 and 0", admitted, left, right)
+	}
+}
+
+// notKept: a store is done with the request when it returns. Whoever made it may
+// use its memory for the next one.
+func notKept(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if !ok {
+		r.Log("the store is no weir.Canceler: not tried")
+		return
+	}
+	for _, l := range each(5, time.Hour) {
+		key := "kept " + l.Algorithm.String()
+		req := charge(key, 5, l, weir.PerDay(10))
+		req.Cancelable = true
+		d := r.take(req)
+		req.Charges[0] = weir.Charge{Key: "another", Limit: weir.PerSecond(1), Cost: 1}
+		req.Charges[1] = req.Charges[0]
+		if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
+			r.Fatal(err)
 		}
-		if d := r.take(charge(fmt.Sprint("b", l.Algorithm), 1, l)); d.Allowed {
-			r.Errorf("%v: another key was reset", l.Algorithm)
+		if d := r.take(charge(key, 5, l, weir.PerDay(10))); !d.Allowed {
+			r.Errorf("%v: taken back after its request was used for another: %+v", l.Algorithm, d)
 		}
 	}
 }

@@ -44,11 +44,12 @@ func randomLimit(rng *rand.Rand) weir.Limit {
 func conforms(l weir.Limit, acts []act) bool {
 	switch l.Algorithm {
 	case weir.GCRA:
-		unit := float64(l.Period) / float64(l.Rate) / 1000
-		var tat float64
+		// In units of 1/Rate of a microsecond.
+		period := l.Period.Microseconds()
+		var tat int64
 		for _, a := range acts {
-			tat = max(tat, float64(a.at)) + float64(a.cost)*unit
-			if tat-float64(l.Max())*unit > float64(a.at)+2 {
+			tat = max(tat, a.at*l.Rate) + a.cost*period
+			if tat-l.Max()*period > (a.at+2)*l.Rate {
 				return false
 			}
 		}

@@ -5,12 +5,23 @@
 //		storetest.Run(t, func(t *testing.T) weir.Store { return mystore.New() })
 //	}
 //
-// Abilities that a store does not have (weir.Canceler, weir.Resetter) are
-// skipped with a line that says so.
+// It looks at a store from outside: sequences of calls with the answers of an
+// exact model, limits from one unit per microsecond to 2^50 in fifty years,
+// refusals, looks, waits, cancels, several limits and keys at once, limits that
+// change, and callers that come at the same instant. Whatever a store answers
+// is also held against what weir.Decision promises. All of it is some thirty
+// thousand calls. Nothing is left to chance: each run makes the same ones.
+//
+// Abilities that a store does not have (weir.Canceler, weir.Resetter, charges
+// of several keys) are skipped with a line that says so. Speed, faults of a
+// backend, and what a store keeps in memory or on a server are for its own
+// tests.
 package storetest
 
 import (
 	"context"
+	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +31,8 @@ import (
 
 // Run runs the suite on an in-process store that tells time by package time.
 // Every case runs in a testing/synctest bubble of its own, in which open is
-// called for a new, empty store.
+// called for a new, empty store. What the store starts must have ended when the
+// case has: open can have that done with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) weir.Store) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -33,8 +45,11 @@ func Run(t *testing.T, open func(t *testing.T) weir.Store) {
 }
 
 // RunWithClock runs the suite on a store that tells time by a clock of its own,
-// which must stand still at 2000-01-01T00:00:00Z until sleep moves it. open is
-// called for a new, empty store and its sleep in every case.
+// which must stand still at 2000-01-01T00:00:00Z until sleep moves it, by whole
+// microseconds and not past the year 2262. It is for stores with a network in
+// between, on which time in a testing/synctest bubble would not move. In every
+// case, and cases run in parallel, open is called for a new, empty store and its
+// sleep; on a shared server that is a prefix or a database for each.
 func RunWithClock(t *testing.T, open func(t *testing.T) (store weir.Store, sleep func(time.Duration))) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,17 +67,25 @@ var cases = []struct {
 	{"vectors", vectors},
 	{"concurrent calls", concurrency},
 	{"refusals change nothing", refusals},
+	{"looks change nothing", looks},
+	{"the binding limit", binding},
+	{"every decision is sound", soundness},
 	{"waiting exactly RetryAfter succeeds", retryAfter},
 	{"Remaining is what can be taken", remaining},
 	{"the first of n leaves n-1", first},
 	{"no drift", drift},
+	{"extreme limits", extremes},
 	{"a cost that never fits", never},
 	{"mistakes", mistakes},
 	{"keys", keys},
-	{"several limits and keys", several},
+	{"several limits", several},
+	{"several keys", severalKeys},
+	{"several keys at the same time", transfers},
+	{"the request is not kept", notKept},
 	{"changed limits", changed},
 	{"reset", reset},
 	{"slots in order", queue},
+	{"slots at the same time", slots},
 	{"cancel", cancel},
 	{"cancel never exceeds a limit", credit},
 }
@@ -74,14 +97,45 @@ type run struct {
 	sleep func(time.Duration)
 }
 
-// take takes the costs of limits of one key.
+// take takes the costs of limits of one key. Without a decision the case can't
+// go on.
 func (r *run) take(req weir.Request) weir.Decision {
 	r.Helper()
 	d, err := r.store.Take(context.Background(), req)
 	if err != nil {
 		r.Fatalf("Take: %v", err)
 	}
+	r.check(req, d)
 	return d
+}
+
+// check fails the case when a decision can't be right.
+func (r *run) check(req weir.Request, d weir.Decision) {
+	r.Helper()
+	if err := sound(req, d); err != nil {
+		r.Errorf("%v: %.1000s", err, fmt.Sprintf("%+v for %+v", d, req)) // Keys may be long.
+	}
+}
+
+// together has n goroutines make a request each, and returns the decisions.
+func (r *run) together(n int, req func(i int) weir.Request) []weir.Decision {
+	r.Helper()
+	all := make([]weir.Decision, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			req := req(i)
+			d, err := r.store.Take(context.Background(), req)
+			if err != nil {
+				r.Errorf("Take: %v", err)
+				return
+			}
+			r.check(req, d)
+			all[i] = d
+		})
+	}
+	wg.Wait()
+	return all
 }
 
 // charge is a request for cost units of key under limits.

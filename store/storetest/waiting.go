@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -43,6 +44,37 @@ func queue(r *run) {
 		}
 		if e := r.reserve(key, 2, d.RetryAfter, l); !e.Allowed || e.Delay != d.RetryAfter {
 			r.Errorf("%v: a slot exactly MaxWait away: %+v", l.Algorithm, e)
+		}
+	}
+}
+
+// slots: whoever books at the same instant gets a slot of its own, those that
+// would be given to callers one after another.
+func slots(r *run) {
+	for _, l := range each(3, time.Minute) {
+		const n = 60
+		var want, got []time.Duration
+		var acts []act
+		for range n {
+			d := r.reserve("one "+l.Algorithm.String(), 1, time.Hour, l)
+			want = append(want, d.Delay)
+			acts = append(acts, act{d.Delay.Microseconds(), 1})
+		}
+		if !conforms(l, acts) {
+			r.Errorf("%v: slots that exceed the limit: %v", l.Algorithm, want)
+		}
+		for _, d := range r.together(n, func(int) weir.Request {
+			req := charge("all "+l.Algorithm.String(), 1, l)
+			req.MaxWait, req.Cancelable = time.Hour, true
+			return req
+		}) {
+			if !d.Allowed {
+				r.Errorf("%v: a slot within an hour: %+v", l.Algorithm, d)
+			}
+			got = append(got, d.Delay)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			r.Errorf("%v: slots booked at the same time are %v, one after another %v", l.Algorithm, got, want)
 		}
 	}
 }
@@ -149,7 +181,7 @@ func credit(r *run) {
 		for _, s := range slots {
 			acts = append(acts, s.act)
 		}
-		if !slices.IsSortedFunc(acts, func(a, b act) int { return int(a.at - b.at) }) {
+		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) }) {
 			r.Errorf("%v: slots are not in the order in which they were granted", limits)
 		}
 		for _, l := range limits {

@@ -1,0 +1,161 @@
+package exact
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// viewed is what a store found of a limit: units, and in us when it is as if
+// never used and when it admits the cost.
+func viewed(remaining, reset, slot int64) Outcome {
+	return Outcome{Viewed: true, Remaining: remaining, Reset: reset, Slot: now + slot}
+}
+
+func request(costs []int64, limits ...weir.Limit) *weir.Request {
+	var req weir.Request
+	for i, l := range limits {
+		req.Charges = append(req.Charges, weir.Charge{Key: "key", Limit: l, Cost: costs[i]})
+	}
+	return &req
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	ten, five, hundred := weir.PerSecond(10), weir.PerMinute(5), weir.PerHour(100).By(weir.FixedWindow)
+	us := time.Microsecond
+	for name, test := range map[string]struct {
+		req      *weir.Request
+		verdict  Verdict
+		outcomes []Outcome
+		want     weir.Decision
+	}{
+		"allowed now": {
+			request([]int64{1}, ten), Verdict{true, now, now}, []Outcome{viewed(9, 100_000, 0)},
+			weir.Decision{Allowed: true, Limit: ten, Remaining: 9, ResetAfter: 100 * time.Millisecond},
+		},
+		"allowed later": {
+			request([]int64{1}, ten), Verdict{true, now, now + 70}, []Outcome{viewed(0, 1_000_070, 70)},
+			weir.Decision{Allowed: true, Delay: 70 * us, Limit: ten, ResetAfter: time.Second + 70*us},
+		},
+		"refused": {
+			request([]int64{3}, ten), Verdict{false, now, now + 70}, []Outcome{viewed(2, 500, 70)},
+			weir.Decision{Reason: weir.Limited, RetryAfter: 70 * us, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
+		},
+		"never": {
+			request([]int64{11}, ten), Verdict{false, now, now}, []Outcome{viewed(2, 500, 0)},
+			weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
+		},
+		"a look": {
+			request([]int64{0}, ten), Verdict{false, now, now}, []Outcome{viewed(2, 500, 0)},
+			weir.Decision{Allowed: true, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
+		},
+		"a look past slots that are still to come": {
+			request([]int64{0}, ten), Verdict{false, now, now + 900}, []Outcome{viewed(0, 500, 0)},
+			weir.Decision{Allowed: true, Limit: ten, ResetAfter: 500 * us},
+		},
+		"a state instead of what it means": {
+			request([]int64{1}, hundred), Verdict{true, now, now}, []Outcome{{State: State{A: now, B: 30}, Slot: now}},
+			weir.Decision{Allowed: true, Limit: hundred, Remaining: 70, ResetAfter: time.Hour},
+		},
+		"the smallest share binds": {
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{true, now, now},
+			[]Outcome{viewed(4, 1, 0), viewed(2, 2, 0), viewed(39, 3, 0)},
+			weir.Decision{Allowed: true, Limit: hundred, Remaining: 39, ResetAfter: 3 * us, Charges: []weir.ChargeState{
+				{Remaining: 4, ResetAfter: 1 * us}, {Remaining: 2, ResetAfter: 2 * us}, {Remaining: 39, ResetAfter: 3 * us},
+			}},
+		},
+		"the first of equal shares binds": {
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{true, now, now},
+			[]Outcome{viewed(4, 1, 0), viewed(2, 2, 0), viewed(40, 3, 0)},
+			weir.Decision{Allowed: true, Limit: ten, Remaining: 4, ResetAfter: 1 * us, Charges: []weir.ChargeState{
+				{Remaining: 4, ResetAfter: 1 * us}, {Remaining: 2, ResetAfter: 2 * us}, {Remaining: 40, ResetAfter: 3 * us},
+			}},
+		},
+		"the longest wait binds, not the smallest share": {
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{false, now, now + 80},
+			[]Outcome{viewed(0, 100, 70), viewed(1, 2, 80), viewed(90, 3, 0)},
+			weir.Decision{Reason: weir.Limited, RetryAfter: 80 * us, Limit: five, Remaining: 1, ResetAfter: 2 * us, Charges: []weir.ChargeState{
+				{ResetAfter: 100 * us, RetryAfter: 70 * us}, {Remaining: 1, ResetAfter: 2 * us, RetryAfter: 80 * us}, {Remaining: 90, ResetAfter: 3 * us},
+			}},
+		},
+		"one of two never fits": {
+			request([]int64{7, 7}, ten, five), Verdict{false, now, now},
+			[]Outcome{viewed(0, 100, 70), viewed(5, 0, 0)},
+			weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never, Limit: five, Remaining: 5, Charges: []weir.ChargeState{
+				{ResetAfter: 100 * us}, {Remaining: 5, RetryAfter: weir.Never},
+			}},
+		},
+		"one of two is only looked at": {
+			request([]int64{1, 0}, ten, five), Verdict{true, now, now},
+			[]Outcome{viewed(9, 1, 0), viewed(0, 70, 0)},
+			weir.Decision{Allowed: true, Limit: five, ResetAfter: 70 * us, Charges: []weir.ChargeState{
+				{Remaining: 9, ResetAfter: 1 * us}, {ResetAfter: 70 * us},
+			}},
+		},
+		"shares that products of 64 bits can't tell apart": {
+			request([]int64{1, 1}, weir.PerSecond(weir.MaxUnits), weir.PerSecond(weir.MaxUnits-1)), Verdict{true, now, now},
+			[]Outcome{viewed(weir.MaxUnits-1, 1, 0), viewed(weir.MaxUnits-2, 1, 0)},
+			weir.Decision{Allowed: true, Limit: weir.PerSecond(weir.MaxUnits - 1), Remaining: weir.MaxUnits - 2, ResetAfter: 1 * us, Charges: []weir.ChargeState{
+				{Remaining: weir.MaxUnits - 1, ResetAfter: 1 * us}, {Remaining: weir.MaxUnits - 2, ResetAfter: 1 * us},
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Decide(test.req, test.verdict, test.outcomes); fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+// TestDecideBinds at random: of an allowed request the smallest share, of a
+// refused one the longest wait.
+func TestDecideBinds(t *testing.T) {
+	t.Parallel()
+	rng := newRand(9)
+	for range 5000 {
+		n := 1 + rng.IntN(5)
+		req := &weir.Request{}
+		outcomes := make([]Outcome, n)
+		slot := int64(0)
+		for i := range outcomes {
+			l := randomLimit(rng, weir.Algorithm(rng.IntN(5)))
+			req.Charges = append(req.Charges, weir.Charge{Limit: l, Cost: 1})
+			outcomes[i] = viewed(rng.Int64N(l.Max()+1), rng.Int64N(1000), rng.Int64N(1000))
+			slot = max(slot, outcomes[i].Slot)
+		}
+		for _, allowed := range []bool{true, false} {
+			d := Decide(req, Verdict{allowed, now, slot}, outcomes)
+			for i := range outcomes {
+				c := d.Charge(i)
+				share, least := rat(c.Remaining, req.Charges[i].Limit.Max()), rat(d.Remaining, d.Limit.Max())
+				if allowed && (c.RetryAfter != 0 || share.Cmp(least) < 0) || !allowed && c.RetryAfter > d.RetryAfter {
+					t.Fatalf("limit %d of %+v\nbinds more than %v: %+v", i, req, d.Limit, d)
+				}
+			}
+			if wait := time.Duration(slot-now) * time.Microsecond; allowed && d.Delay != wait || !allowed && d.RetryAfter != wait {
+				t.Fatalf("a slot after %v: %+v", wait, d)
+			}
+		}
+	}
+}
+
+func TestMaxWait(t *testing.T) {
+	t.Parallel()
+	for wait, want := range map[time.Duration]int64{
+		0:                      0,
+		999 * time.Nanosecond:  0,
+		1999 * time.Nanosecond: 1,
+		time.Hour:              3_600_000_000,
+		weir.MaxPeriod / 4:     weir.MaxPeriod.Microseconds() / 4,
+		math.MaxInt64:          weir.MaxPeriod.Microseconds() / 4,
+	} {
+		if got := MaxWait(&weir.Request{MaxWait: wait}); got != want {
+			t.Errorf("%v: %d, want %d", wait, got, want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package exact
+
+import (
+	"math/big"
+	"testing"
+
+	"github.com/goweir/weir"
+)
+
+func TestMulDiv(t *testing.T) {
+	t.Parallel()
+	const most = weir.MaxUnits
+	for name, test := range map[string]struct {
+		a, b, c, want int64
+		rest          bool
+	}{
+		"nothing":                  {0, 5, 7, 0, false},
+		"even":                     {6, 7, 21, 2, false},
+		"rounded down":             {6, 7, 20, 2, true},
+		"just under":               {7, 1, 8, 0, true},
+		"product over 64 bits":     {most, most, most, most, false},
+		"product over 64, rest":    {most - 1, most - 1, most, most - 2, true},
+		"a double would round up":  {most - 1, most, most - 1, most, false},
+		"a double would lose this": {1<<53 + 1, 3, 3, 1<<53 + 1, false},
+	} {
+		if q, rest := MulDiv(test.a, test.b, test.c); q != test.want || rest != test.rest {
+			t.Errorf("%s: %d, %v, want %d, %v", name, q, rest, test.want, test.rest)
+		}
+	}
+	rng := newRand(1)
+	for range 20_000 {
+		a, b := spread(rng, 1<<53)-1, spread(rng, 1<<53)-1
+		c := spread(rng, 1<<53)
+		product := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
+		want, mod := new(big.Int).QuoRem(product, big.NewInt(c), new(big.Int))
+		if !want.IsInt64() {
+			continue
+		}
+		if q, rest := MulDiv(a, b, c); q != want.Int64() || rest != (mod.Sign() > 0) {
+			t.Fatalf("%d·%d/%d = %d, %v, want %v rest %v", a, b, c, q, rest, want, mod)
+		}
+	}
+}
+
+func TestProductLess(t *testing.T) {
+	t.Parallel()
+	const most = weir.MaxUnits
+	for name, test := range map[string]struct {
+		a, b, c, d int64
+		want       bool
+	}{
+		"less":                       {2, 3, 1, 7, true},
+		"equal":                      {2, 6, 3, 4, false},
+		"more":                       {2, 7, 3, 4, false},
+		"nothing and nothing":        {0, most, most, 0, false},
+		"over 64 bits, by one":       {most - 1, most + 1, most, most, true},
+		"over 64 bits, equal":        {most, most, most, most, false},
+		"over 64 bits, low bits say": {most, most, most - 1, most + 1, false},
+	} {
+		if got := ProductLess(test.a, test.b, test.c, test.d); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	rng := newRand(2)
+	for range 20_000 {
+		a, b, c, d := spread(rng, 1<<62)-1, spread(rng, 1<<62)-1, spread(rng, 1<<62)-1, spread(rng, 1<<62)-1
+		want := times(whole(a), whole(b)).Cmp(times(whole(c), whole(d))) < 0
+		if got := ProductLess(a, b, c, d); got != want {
+			t.Fatalf("%d·%d < %d·%d: %v", a, b, c, d, got)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package localstore_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// TestSeed: another store that is told what a store knows of a key goes on from
+// there, at least as strictly.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for name, limits := range map[string][]weir.Limit{
+			"one limit": {weir.PerMinute(7).By(a)}, "two": {weir.PerMinute(7).By(a), weir.PerHour(20)},
+		} {
+			t.Run(fmt.Sprint(a, "/", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					for used := range int64(8) {
+						from, to := open(t), open(t)
+						time.Sleep(13 * time.Second)
+						take(t, from, charge("key", used, limits...))
+						time.Sleep(5 * time.Second)
+						look := charge("key", 0, limits...)
+						was := take(t, from, look)
+						states := make([]weir.ChargeState, len(limits))
+						for i := range states {
+							states[i] = was.Charge(i)
+						}
+						take(t, to, charge("key", 3, weir.PerDay(5).By(a)))
+						to.Seed(look.Charges, states)
+						for left := was.Remaining; left > 0; left-- {
+							if d := take(t, to, charge("key", 1, limits...)); !d.Allowed {
+								t.Fatalf("%d used, %d left: %+v", used, left, d)
+							}
+						}
+						if d := take(t, to, charge("key", 1, limits...)); d.Allowed {
+							t.Errorf("%d used, none left: %+v", used, d)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestSeedOfAFullStore does nothing, unless the key is there.
+func TestSeedOfAFullStore(t *testing.T) {
+	t.Parallel()
+	s := openFor(t, 1)
+	l := weir.PerHour(5)
+	take(t, s, charge("kept", 1, l))
+	for _, key := range []string{"kept", "new"} {
+		s.Seed(charge(key, 0, l).Charges, []weir.ChargeState{{Remaining: 0, ResetAfter: time.Hour}})
+	}
+	if _, err := s.Take(t.Context(), charge("new", 1, l)); err != localstore.ErrFull {
+		t.Errorf("a key that there is no room for: %v", err)
+	}
+	if d := take(t, s, charge("kept", 1, l)); d.Allowed || s.Keys() != 1 {
+		t.Errorf("a key that was known as used up: %+v, %d keys", d, s.Keys())
+	}
+}

@@ -1,0 +1,79 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// changed: other limits apply at once to keys that exist, and what was used
+// carries over.
+func changed(r *run) {
+	day := 24 * time.Hour
+	for _, a := range []weir.Algorithm{weir.GCRA, weir.SlidingWindow, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow} {
+		key := "raise " + a.String()
+		r.take(charge(key, 1, weir.Per(1, day).By(a)))
+		// What a limit gives within its period must come back within it.
+		fast := weir.PerSecond(100).By(a)
+		d := r.take(charge(key, 1, fast))
+		if !d.Allowed {
+			if d.RetryAfter > 10*time.Millisecond {
+				r.Errorf("%v: exhausted under 1 per day, then 100 per second: %+v", a, d)
+			}
+			r.sleep(d.RetryAfter)
+			if d = r.take(charge(key, 1, fast)); !d.Allowed {
+				r.Errorf("%v: refused after RetryAfter under the new limit: %+v", a, d)
+			}
+		}
+		key = "lower " + a.String()
+		r.take(charge(key, 100, weir.Per(100, time.Minute).By(a)))
+		slow := weir.Per(10, time.Minute).By(a)
+		if d := r.take(charge(key, 1, slow)); d.Allowed || d.RetryAfter > 2*time.Minute {
+			r.Errorf("%v: exhausted 100 per minute, then 10 per minute: %+v", a, d)
+		}
+		key = "more " + a.String()
+		one, two := weir.Per(5, time.Second).By(a), weir.Per(20, time.Minute).By(a)
+		r.take(charge(key, 5, one))
+		if d := r.take(charge(key, 1, two, one)); d.Allowed || d.Limit != one {
+			r.Errorf("%v: a limit added in front hides the one that was exhausted: %+v", a, d)
+		}
+		if d := r.take(charge(key, 1, two)); !d.Allowed {
+			r.Errorf("%v: the exhausted limit was removed: %+v", a, d)
+		}
+	}
+	half := weir.Per(10, time.Hour)
+	r.take(charge("half", 5, half))
+	if d := r.take(charge("half", 0, weir.Per(100, time.Hour))); d.Remaining < 49 || d.Remaining > 50 {
+		r.Errorf("half used of 10, then 100: %d remaining, want 49 or 50", d.Remaining)
+	}
+	if d := r.take(charge("half", 0, half)); d.Remaining != 5 {
+		r.Errorf("a peek under other limits changed the state: %+v", d)
+	}
+}
+
+// reset: a forgotten key finds full limits, others stay.
+func reset(r *run) {
+	resetter, ok := r.store.(weir.Resetter)
+	if !ok {
+		r.Log("the store is no weir.Resetter: not tried")
+		return
+	}
+	for _, l := range each(2, time.Hour) {
+		for _, key := range []string{"a", "b"} {
+			r.take(charge(fmt.Sprint(key, l.Algorithm), 2, l))
+		}
+		for _, key := range []string{"a", "unknown"} {
+			if err := resetter.Reset(context.Background(), "", fmt.Sprint(key, l.Algorithm)); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if d := r.take(charge(fmt.Sprint("a", l.Algorithm), 2, l)); !d.Allowed {
+			r.Errorf("%v: after a reset: %+v", l.Algorithm, d)
+		}
+		if d := r.take(charge(fmt.Sprint("b", l.Algorithm), 1, l)); d.Allowed {
+			r.Errorf("%v: another key was reset", l.Algorithm)
+		}
+	}
+}

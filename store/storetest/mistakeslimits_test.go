@@ -1,0 +1,91 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// limitMistakes are about several limits, keys, and limits that change.
+var limitMistakes = []mistake{
+	{"only the first limit counts", "several limits", before(func(req *weir.Request) { req.Charges = req.Charges[:1] })},
+	{"limits are charged one by one", "several limits", instead(oneByOne)},
+	{"keys are charged one by one", "several keys", instead(oneByOne)},
+	{"keys at the same time are charged one by one", "several keys at the same time", taking(func(s *localstore.Store) take {
+		return func(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
+			return oneByOne(req, func(req weir.Request) (d weir.Decision) {
+				d, err = s.Take(ctx, req)
+				return d
+			}), err
+		}
+	})},
+	{"the first limit is the binding one", "the binding limit", after(func(req weir.Request, d *weir.Decision) {
+		c := d.Charge(0)
+		d.Limit, d.Remaining, d.ResetAfter = req.Charges[0].Limit, c.Remaining, c.ResetAfter
+	})},
+	{"the fewest units bind, not the smallest share", "every decision is sound", after(func(req weir.Request, d *weir.Decision) {
+		for i := range d.Charges {
+			if c := d.Charges[i]; d.Allowed && c.Remaining < d.Remaining {
+				d.Limit, d.Remaining, d.ResetAfter = req.Charges[i].Limit, c.Remaining, c.ResetAfter
+			}
+		}
+	})},
+	{"limits are told in another order", "the binding limit", after(func(_ weir.Request, d *weir.Decision) { slices.Reverse(d.Charges) })},
+	{"a renamed limit is another", "the binding limit", before(func(req *weir.Request) {
+		for i := range req.Charges {
+			req.Charges[i].Key += "/" + req.Charges[i].Limit.Name
+		}
+	})},
+	{"other limits are another key", "changed limits", before(func(req *weir.Request) {
+		for i := range req.Charges {
+			req.Charges[i].Key += req.Charges[i].Limit.Policy()
+		}
+	})},
+	{"changed limits are ignored", "changed limits", func(s *localstore.Store) weir.Store {
+		known := map[string][]weir.Charge{}
+		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+			was, ok := known[req.Charges[0].Key]
+			if !ok || len(was) != len(req.Charges) {
+				known[req.Charges[0].Key] = slices.Clone(req.Charges)
+				return next(req)
+			}
+			req.Charges = slices.Clone(req.Charges)
+			for i := range req.Charges {
+				req.Charges[i].Limit = was[i].Limit
+			}
+			return next(req)
+		})(s)
+	}},
+	{"a reset does nothing", "reset", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, reset: func(context.Context, string, string) error { return nil }}
+	}},
+	{"an unknown key can't be reset", "reset", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, reset: func(ctx context.Context, scope, key string) error {
+			if key[0] == 'u' {
+				return errors.New("unknown key")
+			}
+			return s.Reset(ctx, scope, key)
+		}}
+	}},
+}
+
+// oneByOne takes charges one after another until one is refused.
+func oneByOne(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	var all []weir.ChargeState
+	var last weir.Decision
+	for i := range req.Charges {
+		single := req
+		single.Charges = req.Charges[i : i+1]
+		if i == 0 || last.Allowed {
+			last = next(single)
+		}
+		all = append(all, weir.ChargeState{Remaining: last.Remaining, ResetAfter: last.ResetAfter, RetryAfter: last.RetryAfter})
+	}
+	if len(all) > 1 {
+		last.Charges = all
+	}
+	return last
+}

@@ -1,0 +1,75 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// waitingMistakes are about slots and cancels.
+var waitingMistakes = []mistake{
+	{"MaxWait is ignored", "slots in order", before(func(req *weir.Request) {
+		if req.MaxWait > 0 {
+			req.MaxWait = weir.MaxPeriod
+		}
+	})},
+	{"nobody may wait", "slots in order", before(func(req *weir.Request) { req.MaxWait = 0 })},
+	{"a slot for two", "slots at the same time", func(s *localstore.Store) weir.Store {
+		var last weir.Decision
+		again := every(2)
+		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+			if !again() || last.Limit != req.Charges[0].Limit {
+				last = next(req)
+			}
+			return last
+		})(s)
+	}},
+	{"a cancel gives nothing back", "cancel", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, cancel: func(context.Context, any) error { return nil }}
+	}},
+	{"anything is a receipt", "cancel", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
+			_ = s.Cancel(ctx, receipt)
+			return nil
+		}}
+	}},
+	{"there is no receipt", "cancel", after(func(_ weir.Request, d *weir.Decision) { d.Receipt = nil })},
+	{"a receipt unasked for", "every decision is sound", after(func(_ weir.Request, d *weir.Decision) { d.Receipt = 1 })},
+	{"a cancel gives back twice", "cancel never exceeds a limit", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
+			return errors.Join(s.Cancel(ctx, receipt), s.Cancel(ctx, receipt))
+		}}
+	}},
+	{"a cancel gives everything back", "cancel never exceeds a limit", func(s *localstore.Store) weir.Store {
+		var mu sync.Mutex
+		of := map[any]weir.Charge{}
+		return &spoiled{Store: s, take: func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+			d, err := s.Take(ctx, req)
+			if d.Receipt != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				of[d.Receipt] = req.Charges[0]
+			}
+			return d, err
+		}, cancel: func(ctx context.Context, receipt any) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return s.Reset(ctx, of[receipt].Scope, of[receipt].Key)
+		}}
+	}},
+	{"a receipt keeps the request", "the request is not kept", func(s *localstore.Store) weir.Store {
+		return &spoiled{Store: s, take: func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+			d, err := s.Take(ctx, req)
+			if d.Receipt != nil {
+				d.Receipt = req
+			}
+			return d, err
+		}, cancel: func(ctx context.Context, receipt any) error {
+			c := receipt.(weir.Request).Charges[0]
+			return s.Reset(ctx, c.Scope, c.Key)
+		}}
+	}},
+}

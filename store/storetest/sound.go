@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// sound says what can't be true of a decision whatever was decided before, or
+// nothing. Every decision in the suite is looked at.
+func sound(req weir.Request, d weir.Decision) error {
+	switch never := req.NeverFits() >= 0; {
+	case d.Allowed != (d.Reason == weir.Allowed):
+		return fmt.Errorf("Allowed is %v, Reason %v", d.Allowed, d.Reason)
+	case never != (d.Reason == weir.NeverFits) || never != (d.RetryAfter == weir.Never):
+		return fmt.Errorf("Reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
+	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
+		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
+	case d.Reason == weir.Limited && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):
+		return fmt.Errorf("refused with RetryAfter %v within MaxWait %v", d.RetryAfter, req.MaxWait)
+	case !d.Allowed && d.Delay != 0:
+		return fmt.Errorf("refused with a Delay of %v", d.Delay)
+	case req.Peek() && (!d.Allowed || d.Delay != 0):
+		return fmt.Errorf("a look is refused, or told to wait %v", d.Delay)
+	case d.Receipt != nil && !(req.Cancelable && d.Allowed):
+		return fmt.Errorf("a Receipt, without being asked for one or allowed")
+	case len(req.Charges) == 1 && d.Charges != nil, len(req.Charges) > 1 && len(d.Charges) != len(req.Charges):
+		return fmt.Errorf("%d Charges for a request of %d", len(d.Charges), len(req.Charges))
+	}
+	for _, v := range []time.Duration{d.Delay, d.RetryAfter, d.ResetAfter} {
+		if !whole(v) {
+			return fmt.Errorf("a duration of %v, want whole microseconds", v)
+		}
+	}
+	return soundCharges(req, d)
+}
+
+// soundCharges is sound for what is said of each charge, and whether that makes
+// the binding limit the binding one.
+func soundCharges(req weir.Request, d weir.Decision) error {
+	bound, longest := false, time.Duration(0)
+	for i := range req.Charges {
+		l, c := req.Charges[i].Limit, d.Charge(i)
+		switch {
+		case c.Remaining < 0 || c.Remaining > l.Max():
+			return fmt.Errorf("limit %d: %d of %d remaining", i, c.Remaining, l.Max())
+		case !whole(c.ResetAfter) || !whole(c.RetryAfter):
+			return fmt.Errorf("limit %d: durations of %v and %v, want whole microseconds", i, c.ResetAfter, c.RetryAfter)
+		case d.Allowed && c.RetryAfter != 0:
+			return fmt.Errorf("limit %d: allowed with RetryAfter %v", i, c.RetryAfter)
+		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == weir.Never):
+			return fmt.Errorf("limit %d: RetryAfter %v for %d of %d", i, c.RetryAfter, req.Charges[i].Cost, l.Max())
+		case d.Allowed && less(c.Remaining, d.Limit.Max(), d.Remaining, l.Max()):
+			return fmt.Errorf("limit %d has %d of %d remaining, a smaller share than the binding limit's %d of %d", i, c.Remaining, l.Max(), d.Remaining, d.Limit.Max())
+		}
+		longest = max(longest, c.RetryAfter)
+		bound = bound || l == d.Limit && c.Remaining == d.Remaining && c.ResetAfter == d.ResetAfter
+	}
+	switch {
+	case !bound:
+		return fmt.Errorf("the binding limit %v with %d remaining, reset after %v, is none of the request's", d.Limit, d.Remaining, d.ResetAfter)
+	case !d.Allowed && longest != d.RetryAfter:
+		return fmt.Errorf("RetryAfter is %v, the limits' longest %v", d.RetryAfter, longest)
+	}
+	return nil
+}
+
+func whole(d time.Duration) bool { return d == weir.Never || d >= 0 && d%time.Microsecond == 0 }
+
+// less reports whether a·b < c·d.
+func less(a, b, c, d int64) bool {
+	h1, l1 := bits.Mul64(uint64(a), uint64(b))
+	h2, l2 := bits.Mul64(uint64(c), uint64(d))
+	return h1 < h2 || h1 == h2 && l1 < l2
+}

@@ -1,0 +1,105 @@
+package storetest_test
+
+import (
+	"context"
+	"sync"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+type (
+	take   = func(ctx context.Context, req weir.Request) (weir.Decision, error)
+	cancel = func(ctx context.Context, receipt any) error
+	reset  = func(ctx context.Context, scope, key string) error
+)
+
+// spoiled is a local store some of whose methods are others.
+type spoiled struct {
+	*localstore.Store
+	take   take
+	cancel cancel
+	reset  reset
+}
+
+func (s *spoiled) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if s.take == nil {
+		return s.Store.Take(ctx, req)
+	}
+	return s.take(ctx, req)
+}
+
+func (s *spoiled) Cancel(ctx context.Context, receipt any) error {
+	if s.cancel == nil {
+		return s.Store.Cancel(ctx, receipt)
+	}
+	return s.cancel(ctx, receipt)
+}
+
+func (s *spoiled) Reset(ctx context.Context, scope, key string) error {
+	if s.reset == nil {
+		return s.Store.Reset(ctx, scope, key)
+	}
+	return s.reset(ctx, scope, key)
+}
+
+// taking spoils Take, with what is built for each store.
+func taking(spoil func(s *localstore.Store) take) func(*localstore.Store) weir.Store {
+	return func(s *localstore.Store) weir.Store { return &spoiled{Store: s, take: spoil(s)} }
+}
+
+// after changes each decision.
+func after(change func(req weir.Request, d *weir.Decision)) func(*localstore.Store) weir.Store {
+	return taking(func(s *localstore.Store) take {
+		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+			d, err := s.Take(ctx, req)
+			if err == nil {
+				change(req, &d)
+			}
+			return d, err
+		}
+	})
+}
+
+// before changes each request, on a copy, when it is valid.
+func before(change func(req *weir.Request)) func(*localstore.Store) weir.Store {
+	return taking(func(s *localstore.Store) take {
+		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+			if req.Validate() == nil {
+				req.Charges = append([]weir.Charge(nil), req.Charges...)
+				change(&req)
+			}
+			return s.Take(ctx, req)
+		}
+	})
+}
+
+// instead decides in place of the store, one call at a time. It may call next
+// any number of times.
+func instead(decide func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision) func(*localstore.Store) weir.Store {
+	return taking(func(s *localstore.Store) take {
+		var mu sync.Mutex
+		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if err := req.Validate(); err != nil || ctx.Err() != nil {
+				return s.Take(ctx, req)
+			}
+			var failed error
+			d := decide(req, func(req weir.Request) weir.Decision {
+				d, err := s.Take(ctx, req)
+				if err != nil {
+					failed = err
+				}
+				return d
+			})
+			return d, failed
+		}
+	})
+}
+
+// every reports true at each n-th call.
+func every(n int) func() bool {
+	calls := 0
+	return func() bool { calls++; return calls%n == 0 }
+}
