@@ -82,7 +82,7 @@ func first(r *run) {
 	for _, wait := range dates {
 		r.sleep(wait)
 		for _, period := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
-			for n := int64(1); n <= 1000; n += 1 + n/17 {
+			for n := int64(1); n <= 1000; n++ {
 				l := weir.Per(n, period)
 				if d := r.take(charge(fmt.Sprint(wait, l), 1, l)); !d.Allowed || d.Remaining != n-1 {
 					r.Fatalf("%v: first call: %+v", l, d)

@@ -13,9 +13,9 @@ import (
 func sound(req weir.Request, d weir.Decision) error {
 	switch never := req.NeverFits() >= 0; {
 	case d.Allowed != (d.Reason == weir.Allowed):
-		return fmt.Errorf("Allowed is %v, Reason %v", d.Allowed, d.Reason)
+		return fmt.Errorf("allowed is %v, Reason %v", d.Allowed, d.Reason)
 	case never != (d.Reason == weir.NeverFits) || never != (d.RetryAfter == weir.Never):
-		return fmt.Errorf("Reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
+		return fmt.Errorf("reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
 	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
 		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
 	case d.Reason == weir.Limited && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):

@@ -9,7 +9,7 @@
 // exact model, limits from one unit per microsecond to 2^50 in fifty years,
 // refusals, looks, waits, cancels, several limits and keys at once, limits that
 // change, and callers that come at the same instant. Whatever a store answers
-// is also held against what weir.Decision promises. All of it is some thirty
+// is also held against what weir.Decision promises. All of it is some forty
 // thousand calls. Nothing is left to chance: each run makes the same ones.
 //
 // Abilities that a store does not have (weir.Canceler, weir.Resetter, charges
