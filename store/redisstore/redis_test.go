@@ -215,7 +215,11 @@ func TestServerForgetsScriptsOrRestarts(t *testing.T) {
 func TestNoAPIKeyIsFoundByScan(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
-	limiter, err := weir.New(weir.Config{Store: newStore(t, c), Limits: every(5, time.Hour), Name: "api"})
+	limits := every(5, time.Hour)
+	for i := range limits {
+		limits[i].Name = limits[i].Algorithm.String()
+	}
+	limiter, err := weir.New(weir.Config{Store: newStore(t, c), Limits: limits, Name: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}

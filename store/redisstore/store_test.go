@@ -67,8 +67,8 @@ func TestConformanceMiniredis(t *testing.T) {
 func TestConformanceRedis(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
+	t.Cleanup(func() { everyKeyHasATTL(t, c) }) // After the parallel cases.
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })
-	everyKeyHasATTL(t, c)
 }
 
 func TestConformanceCluster(t *testing.T) {
@@ -93,6 +93,9 @@ func everyKeyHasATTL(t *testing.T, c redis.UniversalClient) {
 	}
 	if err := it.Err(); err != nil {
 		t.Fatal(err)
+	}
+	if n == 0 {
+		t.Error("there are no keys")
 	}
 	t.Logf("%d keys have a TTL", n)
 }

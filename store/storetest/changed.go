@@ -53,6 +53,39 @@ func changed(r *run) {
 	}
 }
 
+// changedAhead: whatever was booked under limits that are gone, nobody waits
+// longer than those there are could make them, and what was booked counts.
+func changedAhead(r *run) {
+	r.sleep(time.Minute)
+	for _, slow := range each(5, time.Hour) {
+		for _, fast := range []weir.Limit{weir.PerSecond(10), weir.PerHour(10), weir.PerMinute(10)} {
+			fast = fast.By(slow.Algorithm)
+			for name, limits := range map[string][]weir.Limit{"changed": {slow}, "removed": {slow, fast}} {
+				key := fmt.Sprint(name, " ", fast.Algorithm, " ", fast)
+				for range 40 {
+					r.reserve(key, 1, 24*time.Hour, limits...)
+				}
+				longest := fast.Period
+				if fast.Algorithm == weir.SlidingCounter {
+					longest *= 2
+				}
+				// To look at it means nothing yet.
+				r.take(charge(key, 0, fast))
+				if d := r.take(charge(key, 1, limits...)); d.Allowed {
+					r.Errorf("%v: 40 are booked under 5 per hour, one more after a look under %v: %+v", fast.Algorithm, fast, d)
+				}
+				if d := r.take(charge(key, 10, fast)); d.Allowed || d.RetryAfter > longest {
+					r.Errorf("%v: 40 are booked under 5 per hour, now all of %v at once: %+v", fast.Algorithm, fast, d)
+				}
+				r.sleep(longest)
+				if d := r.take(charge(key, 10, fast)); !d.Allowed {
+					r.Errorf("%v: 40 were booked under 5 per hour, all of %v after %v: %+v", fast.Algorithm, fast, longest, d)
+				}
+			}
+		}
+	}
+}
+
 // reset: a forgotten key finds full limits, others stay.
 func reset(r *run) {
 	resetter, ok := r.store.(weir.Resetter)

@@ -84,6 +84,7 @@ func looks(r *run) {
 			r.Errorf("%v: a look at an unknown key: %+v", l.Algorithm, d)
 		}
 		r.reserve(used, 5, time.Hour, l)
+		r.reserve(used, 5, time.Hour, l) // A slot that is still to come.
 		before := look(used, l)
 		if before.Remaining != 0 || before.ResetAfter <= 0 {
 			r.Errorf("%v: a look at a key that is used up: %+v", l.Algorithm, before)

@@ -59,6 +59,17 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
+	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *localstore.Store) weir.Store {
+		last := map[string]weir.Limit{}
+		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+			c := req.Charges[0]
+			if l, ok := last[c.Key]; ok && l != c.Limit && !req.Peek() {
+				_ = s.Reset(context.Background(), c.Scope, c.Key)
+			}
+			last[c.Key] = c.Limit
+			return next(req)
+		})(s)
+	}},
 	{"a reset does nothing", "reset", func(s *localstore.Store) weir.Store {
 		return &spoiled{Store: s, reset: func(context.Context, string, string) error { return nil }}
 	}},

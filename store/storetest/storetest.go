@@ -83,6 +83,7 @@ var cases = []struct {
 	{"several keys at the same time", transfers},
 	{"the request is not kept", notKept},
 	{"changed limits", changed},
+	{"changed limits with slots booked ahead", changedAhead},
 	{"reset", reset},
 	{"slots in order", queue},
 	{"slots at the same time", slots},

@@ -80,4 +80,10 @@ function gcra.shift(l, by)
   if l.full then l.full = l.full - by end
 end
 
+-- Counts what was booked for later as used now.
+function gcra.clamp(l, now)
+  local w = now + l.cw
+  if l.w > w or (l.w == w and l.r > l.cr) then l.w, l.r, l.slack, l.full = w, l.cr, nil, nil end
+end
+
 function gcra.view(l) return l.w, l.r, 0 end

@@ -12,7 +12,7 @@ end
 function fixed.check(l) check_count(l, l.n) end
 
 function fixed.adapt(l, old, now)
-  l.start, l.n = math.min(l.start, now + l.p), math.min(l.n, l.max)
+  l.n = math.min(l.n, l.max)
 end
 
 function fixed.slot(l, b)
@@ -40,6 +40,8 @@ function fixed.ahead(l) return l.start end
 
 function fixed.shift(l, by) l.start = l.start - by end
 
+function fixed.clamp(l, now) l.start = math.min(l.start, now) end
+
 function fixed.view(l) return l.start, l.n, 0 end
 
 -- Aligned windows: the same, but for where a window starts.
@@ -49,7 +51,7 @@ local aligned = setmetatable({}, { __index = fixed })
 function aligned.adapt(l, old, now)
   local start = align(now, l.p)
   l.n = l.start < start and 0 or math.min(l.n, l.max)
-  l.start = math.min(math.max(start, align(l.start, l.p)), start + l.p)
+  l.start = math.max(start, align(l.start, l.p))
 end
 
 function aligned.book(l, _, s)
@@ -58,6 +60,8 @@ function aligned.book(l, _, s)
 end
 
 function aligned.shift(l, by) l.start = align(l.start - by, l.p) end
+
+function aligned.clamp(l, now) l.start = math.min(l.start, align(now, l.p)) end
 
 -- Sliding counters. State: the start of the last window, its count and the
 -- count of the one before.

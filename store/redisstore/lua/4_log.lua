@@ -1,9 +1,10 @@
 -- Sliding windows: an exact log, shared by all sliding windows of a key. It is
 -- a list of 't', 't:units' or, when the windows' costs differ, 't:units,units,…'
 -- in order of t. State of each window: the units (u) of the newest k entries,
--- which are the live ones, the time of the newest, and whether entries without
--- units of this window are among them (mixed).
-local log = { fields = 3 }
+-- which are the live ones, the time of the newest, whether entries without
+-- units of this window are among them (mixed), and when it was written, which
+-- tells states apart that a cancel must not take for each other.
+local log = { fields = 5 }
 
 -- Time and units (for the j-th window) of an entry.
 local function entry(e, j)
@@ -36,7 +37,9 @@ end
 
 function log.fresh(l) l.k = nil end
 
-function log.load(l, v) l.u, l.k, l.newest, l.mixed = v[1], v[2], v[3], v[4] end
+function log.load(l, v)
+  l.u, l.k, l.newest, l.mixed = v[1], v[2], v[3], v[4] > 0 and 1 or nil
+end
 
 function log.adapt(l) l.k = nil end
 
@@ -84,11 +87,11 @@ end
 function log.unbook(l, s, g, now)
   l.k = nil
   log.open(l, g, now)
-  return true
+  return g.removed
 end
 
-function log.save(l, g)
-  return str(l.u) .. '.' .. str(l.k) .. '.' .. str(g.newest) .. (l.mixed and '.1' or '')
+function log.save(l, g, now)
+  return table.concat({ str(l.u), str(l.k), str(g.newest), l.mixed and '1' or '0', str(now) }, '.')
 end
 
 function log.lapse(l, g) return g.newest + l.p end
@@ -96,6 +99,8 @@ function log.lapse(l, g) return g.newest + l.p end
 function log.ahead(l, g) return g.newest end
 
 function log.shift() end
+
+function log.clamp() end
 
 -- The newest entry need not have units of every window.
 function log.view(l, g)
@@ -128,16 +133,17 @@ local function append(g, s)
   g.newest = s
 end
 
--- Moves all entries by a time: the server's clock stepped back.
-local function rewrite(g, by)
+-- Moves entries to other times: all by the same, as the server's clock stepped
+-- back, or those of later slots to now, as limits that were waited for are gone.
+local function rewrite(g, move)
   local all = redis.call('LRANGE', g.log, '0', '-1')
   for i, e in ipairs(all) do
     local t = entry(e, 1)
-    all[i] = str(math.max(t - by, 0)) .. string.match(e, ':?[%d,]*$', #string.match(e, '^%d+') + 1)
+    all[i] = str(math.max(move(t), 0)) .. string.match(e, ':?[%d,]*$', #string.match(e, '^%d+') + 1)
   end
   redis.call('DEL', g.log)
   for _, e in ipairs(all) do redis.call('RPUSH', g.log, e) end
-  g.newest = g.newest - by
+  g.newest = move(g.newest)
 end
 
 -- Takes one entry out of the log: the newest at time s with these units.
@@ -158,6 +164,7 @@ local function remove(g, s)
         redis.call('LREM', g.log, '-1', e)
         g.len = g.len - 1
         if g.len > 0 then g.newest = entry(redis.call('LINDEX', g.log, '-1'), 1) end
+        g.removed = true
         return
       end
     end

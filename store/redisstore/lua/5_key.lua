@@ -41,12 +41,13 @@ end
 
 -- The limits of a key have changed: a limit keeps its state at another place;
 -- a new one takes over the first state left of its algorithm, else is fresh.
-local function inherit(limits, list, now)
+local function inherit(limits, list, now, peek)
   local new = {}
   for _, l in ipairs(limits) do
     local same = find(list, 'spec', l.spec)
     if same then l.alg.load(l, same.numbers) else new[#new + 1] = l end
   end
+  local gone = #list > 0
   for _, l in ipairs(new) do
     local old = find(list, 'alg', l.alg)
     if old then
@@ -56,12 +57,17 @@ local function inherit(limits, list, now)
       l.alg.fresh(l)
     end
   end
+  gone = gone and not peek
+  for _, l in ipairs(limits) do
+    if gone then l.alg.clamp(l, now) end
+  end
+  return gone
 end
 
 -- Reads a key's value and log. State from the future means that the server's
 -- clock stepped back: the state steps back with it, so that nobody waits longer
 -- than a period for it.
-local function open(g, now)
+local function open(g, now, peek)
   g.last, g.at, g.len, g.newest = 0, 0, 0, 0
   g.value = redis.call('GET', g.key)
   local pending = false
@@ -90,8 +96,10 @@ local function open(g, now)
         l.alg.check(l)
       end
     else
-      inherit(g.limits, others(signature, text), now)
-      g.last, g.adapted = 0, true
+      local gone = inherit(g.limits, others(signature, text), now, peek)
+      if gone and g.newest > now then rewrite(g, function(t) return math.min(t, now) end) end
+      if gone then g.last, pending = 0, false end
+      g.adapted = true
     end
   end
   local back = 0
@@ -101,9 +109,9 @@ local function open(g, now)
     local latest = pending and g.last + 1 or now
     for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - latest) end
   end
-  if back > 0 then
+  if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
-    if g.len > 0 then rewrite(g, back) end
+    if g.len > 0 then rewrite(g, function(t) return t - back end) end
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
   end
   for _, l in ipairs(g.limits) do
@@ -122,7 +130,7 @@ end
 
 local function write(g, now)
   local parts = {}
-  for i, l in ipairs(g.limits) do parts[i] = l.alg.save(l, g) end
+  for i, l in ipairs(g.limits) do parts[i] = l.alg.save(l, g, now) end
   local value = g.signature .. '|' .. table.concat(parts, ';')
   if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
   return value

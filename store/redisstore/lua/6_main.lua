@@ -39,7 +39,7 @@ if mode == 'cancel' then
     local value = redis.call('GET', g.key)
     if value then
       local left = redis.call('PTTL', g.key)
-      open(g, now)
+      open(g, now, true)
       if g.log then remove(g, g.slot) end
       if value == g.after then
         if g.before == '' then
@@ -61,7 +61,7 @@ end
 
 local b = now
 for _, g in ipairs(groups) do
-  open(g, now)
+  open(g, now, mode == 'peek')
   b = math.max(b, g.last)
 end
 
