@@ -12,7 +12,7 @@ import (
 // decisions is how many each test here makes. The race detector has nothing to
 // find in them, and would take minutes for a million.
 func decisions() int64 {
-	if raceEnabled {
+	if raceDetector {
 		return 50_000
 	}
 	return 1_000_000

@@ -2,4 +2,4 @@
 
 package localstore_test
 
-const raceEnabled = false
+const raceDetector = false

@@ -2,4 +2,4 @@
 
 package localstore_test
 
-const raceEnabled = true
+const raceDetector = true

@@ -135,7 +135,11 @@ func TestFleetStaysWithinItsLimits(t *testing.T) {
 		}
 		used := float64(len(at)) / float64(most)
 		t.Logf("%v %v: %d admitted in %v, %.2f %% of %d", l.Algorithm, l, len(at), took, 100*used, most)
-		if used > 1 || used < 0.99 {
+		least := 0.99
+		if raceDetector {
+			least = 0.8 // The workers are too slow to use every slot.
+		}
+		if used > 1 || used < least {
 			t.Errorf("%v: %d admitted in %v, which is %.2f %% of %d", l, len(at), took, 100*used, most)
 		}
 	}

@@ -114,7 +114,7 @@ func TestCancelledWaiters(t *testing.T) {
 	wg.Wait()
 	// All thousand would take ten seconds, so would a hundred that kept their
 	// places among them.
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 8*time.Second && !raceDetector {
 		t.Errorf("%d admissions took %v", admitted.Load(), took)
 	}
 	// The next slot is right behind the last one that was used.
@@ -126,7 +126,8 @@ func TestCancelledWaiters(t *testing.T) {
 		if d.ResetAfter <= 20*time.Millisecond {
 			break
 		}
-		if time.Since(start) > 8*time.Second {
+		// Ten seconds after the start it would be so whatever was given back.
+		if time.Since(start) > 9*time.Second && !raceDetector {
 			t.Fatalf("slots were left behind: %+v", d)
 		}
 	}
