@@ -22,7 +22,7 @@ local function others(signature, text)
     if not kind or not part then rubbish('a signature that is not weir\'s') end
     local old = {
       spec = spec, alg = algorithms[kind], numbers = numbers(part, algorithms[kind].fields),
-      max = tonumber(rate), p = tonumber(p), burst = tonumber(burst) or 1,
+      max = tonumber(rate) or 0, p = tonumber(p) or 0, burst = tonumber(burst) or 1,
     }
     if math.min(old.max, old.p, old.burst) < 1 or math.max(old.max, old.burst) > MOST
       or math.max(old.p, old.p / old.max * old.burst) > 2e15 then
@@ -85,7 +85,7 @@ local function open(g, now, peek)
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
       -- No slot is booked more than 12.5 years ahead.
-      if g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
+      if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
       pending = g.last >= now
     end
     if signature == g.signature then
