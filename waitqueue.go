@@ -23,6 +23,8 @@ type queue struct {
 	timer    *time.Timer
 	alarm    time.Time // what timer is set to; zero: stopped
 
+	checked time.Time // the store was asked then, and knew of no brake
+
 	surplus []surplus // slots to give back to the store, latest first
 	giving  bool      // a goroutine is at it
 }
@@ -32,13 +34,15 @@ type waiter struct {
 	arrival uint64
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *slot         // nil once admitted
-	ready   chan struct{} // closed when admitted
+	ready   chan struct{} // closed when admitted, or its slot is void
+	again   bool          // its slot is void
 	place   *list.Element // in queue.arrivals
 }
 
 // slot is an instant that the store granted.
 type slot struct {
 	at      time.Time
+	granted Instant
 	receipt any
 	owner   *waiter
 }
