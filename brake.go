@@ -102,11 +102,16 @@ func (l *Limiter) brake(ctx context.Context, key string, b Brake) error {
 	b.Pause = min(b.Pause, l.cfg.MaxPause)
 	b.GapFor = min(b.GapFor, l.cfg.MaxPause)
 	b.Gap = min(b.Gap, l.cfg.MaxPause)
+	return l.storeError(ctx, "brake", key, 0, store.Brake(ctx, l.charges(key), b))
+}
+
+// charges returns charges of the limiter's limits that cost nothing.
+func (l *Limiter) charges(key string) []Charge {
 	charges := make([]Charge, len(l.cfg.Limits))
 	for i := range charges {
 		charges[i] = Charge{Scope: l.cfg.Name, Key: key, Limit: l.cfg.Limits[i]}
 	}
-	return l.storeError(ctx, "brake", key, 0, store.Brake(ctx, charges, b))
+	return charges
 }
 
 // Validate reports the first field that is wrong, as a *[ConfigError].

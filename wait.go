@@ -115,7 +115,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		*c.inQueue = false
 		return true, nil
 	}
-	if !l.stillGranted(ctx, q, now, d.At) {
+	if !l.stillGranted(ctx, q, w.used) {
 		*c.inQueue = !l.enter()
 		return true, nil
 	}

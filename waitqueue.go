@@ -34,6 +34,7 @@ type waiter struct {
 	arrival uint64
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *slot         // nil once admitted
+	used    *slot         // in which it was admitted
 	ready   chan struct{} // closed when admitted, or its slot is void
 	again   bool          // its slot is void
 	place   *list.Element // in queue.arrivals
@@ -42,7 +43,8 @@ type waiter struct {
 // slot is an instant that the store granted.
 type slot struct {
 	at      time.Time
-	granted Instant
+	booked  time.Time
+	granted Instant // the same by the store's clock
 	receipt any
 	owner   *waiter
 }
@@ -86,6 +88,7 @@ func (q *queue) advance() {
 	now := time.Now()
 	for len(q.slots) > 0 && !q.slots[0].at.After(now) {
 		w := q.next(q.slots[0].owner)
+		w.used = q.slots[0]
 		q.slots[0] = nil
 		q.slots = q.slots[1:]
 		q.arrivals.Remove(w.place)

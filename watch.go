@@ -111,25 +111,25 @@ func (q *queue) void(at Instant) {
 // stillGranted reports whether a slot that has come may be used: whether no
 // brake was set since it was granted. Where one may have been missed, it asks.
 // One answer is good for all of the line who were granted theirs before.
-func (l *Limiter) stillGranted(ctx context.Context, q *queue, granted time.Time, at Instant) bool {
-	if _, ok := l.cfg.Store.(Braker); !ok || at == 0 {
+func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
+	if _, ok := l.cfg.Store.(Braker); !ok || s.granted == 0 {
 		return true
 	}
 	now := time.Now()
-	if now.Sub(granted) < unwatched || l.watcher.covers(granted) {
+	if now.Sub(s.booked) < unwatched || l.watcher.covers(s.booked) {
 		return true
 	}
 	q.shard.mu.Lock()
 	checked := q.checked
 	q.shard.mu.Unlock()
-	if checked.After(granted) && l.watcher.covers(checked) {
+	if checked.After(s.booked) && l.watcher.covers(checked) {
 		return true
 	}
-	d, err := l.take(ctx, q.id.key, 0, l.cfg.Limits, 0, false)
+	d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
 	switch {
 	case err != nil:
 		return true // The store is away: what it granted holds.
-	case d.BrakedAt >= at:
+	case d.BrakedAt >= s.granted:
 		return false
 	}
 	q.shard.mu.Lock()

@@ -16,6 +16,10 @@ type Brake struct {
 	// Share (of Recovery) the part of that rate which was left at Cut. It grows
 	// by one each microsecond, and is the whole after Recovery.
 	Unit, Recovery, Share, Cut int64
+
+	// Voided is until when it matters that slots were made void: to those who
+	// ask, when their slot comes, whether it is still theirs.
+	Voided int64
 }
 
 const (
@@ -27,6 +31,9 @@ const (
 	// VoidFrom is how far ahead a slot must lie to be free again when a brake is
 	// set. Whoever has a nearer one may be gone before hearing of it.
 	VoidFrom = int64(100_000)
+	// VoidFor is how long a void slot is remembered after it would have come, for
+	// those who are late to ask.
+	VoidFor = int64(5_000_000)
 )
 
 // Apply sets the brake as a request of now asks, and reports what changed:
@@ -106,15 +113,17 @@ func (k *Brake) Book(slot, cost int64) {
 
 // Lapse returns the instant from which the brake holds nothing back.
 func (k *Brake) Lapse() int64 {
-	lapse := max(k.Until, k.Next, k.Ends)
+	lapse := max(k.Until, k.Next, k.Ends, k.Voided)
 	if k.Unit > 0 {
 		lapse = max(lapse, k.Cut+k.Recovery-k.Share)
 	}
 	return lapse
 }
 
-// Void drops what slots that are void now have set.
-func (k *Brake) Void(now int64) { k.Next = min(k.Next, now+VoidFrom) }
+// Void drops what slots that are void now, up to the last one, have set.
+func (k *Brake) Void(last, now int64) {
+	k.Next, k.Voided = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor)
+}
 
 // shift moves a brake that was set in the future, as the clock stepped back.
 func (k *Brake) shift(now int64) {
@@ -122,7 +131,7 @@ func (k *Brake) shift(now int64) {
 	if back <= 0 {
 		return
 	}
-	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut} {
+	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided} {
 		*t = max(*t-back, 0)
 	}
 }

@@ -56,7 +56,7 @@ func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, vo
 	if _, void = e.brake.Apply(b, now); void && e.fits(charges, p) {
 		e.void(now)
 	}
-	if b.Lift || e.brake.Lapse() <= now {
+	if e.brake.Lapse() <= now {
 		e.brake = nil
 	}
 	e.settle()
@@ -69,7 +69,7 @@ func (e *entry) void(now int64) {
 	if e.line.last <= now {
 		return
 	}
-	e.brake.Void(now)
+	e.brake.Void(e.line.last, now)
 	now += exact.VoidFrom
 	for i := range e.states {
 		if g, ok := e.states[i].counting.(*log); ok {

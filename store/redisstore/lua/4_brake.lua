@@ -1,20 +1,21 @@
 -- A brake: what holds a key back beside its limits (see exact.Brake, which
 -- works alike). It is the end of the key's value, '!' and numbers.
 local brake = {}
-local MOST_GAP, LEAST_SHARE, VOID_FROM = 1e12, 64, 100000
-local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut' }
+local MOST_GAP, LEAST_SHARE, VOID_FROM, VOID_FOR = 1e12, 64, 100000, 5000000
+local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void' }
 
 -- Splits a value into what is before the brake, and the brake; nil without one.
 function brake.load(value)
   local rest, text = string.match(value, '^([^!]*)!([%d.]+)$')
   if not rest then return value, nil end
   local k, v = {}, split(text, '[^.]+')
+  if #v ~= #fields then rubbish('a brake of another length') end
   for i, field in ipairs(fields) do
     k[field] = tonumber(v[i])
     if not k[field] or k[field] >= 9007199254740992 then rubbish('a brake out of bounds') end
   end
   if math.max(k.gap, k.unit) > MOST_GAP or k.recovery > 4e14 or (k.unit > 0 and math.min(k.share, k.recovery) < 1)
-    or math.max(k.pause, k.next, k.ends) > k.at + 1e15 then
+    or math.max(k.pause, k.next, k.ends, k.void) > k.at + 1e15 then
     rubbish('a brake out of bounds')
   end
   return rest, k
@@ -54,7 +55,7 @@ function brake.book(k, slot, cost)
 end
 
 function brake.lapse(k)
-  local lapse = math.max(k.pause, k.next, k.ends)
+  local lapse = math.max(k.pause, k.next, k.ends, k.void)
   if k.unit > 0 then lapse = math.max(lapse, k.cut + k.recovery - k.share) end
   return lapse
 end
@@ -65,7 +66,7 @@ function brake.since(k, now)
   if not k then return end
   local back = k.at - now
   if back > 0 then
-    for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut' }) do
+    for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void' }) do
       k[field] = math.max(k[field] - back, 0)
     end
   end
@@ -98,4 +99,11 @@ function brake.apply(k, o, now)
   end
   if changed then k.at = now end
   return changed, void
+end
+
+-- Drops what void slots, up to the last one, have set. They are remembered for
+-- a while after they would have come, for those who ask then whether they are
+-- still theirs.
+function brake.drop(k, last, now)
+  k.next, k.void = math.min(k.next, now + VOID_FROM), math.max(k.void, last + VOID_FOR)
 end

@@ -158,9 +158,10 @@ end
 -- since whoever has one may be gone before hearing of it.
 local function void(g, now)
   if g.last <= now then return end
+  g.brake = g.brake or brake.none(now)
+  brake.drop(g.brake, g.last, now)
   local at = now
   now = now + VOID_FROM
-  if g.brake then g.brake.next = math.min(g.brake.next, now) end
   if g.log then
     local k = g.len
     while g.len > 0 and g.newest > now do
