@@ -28,6 +28,9 @@ func TestReadAPIs(t *testing.T) {
 		"Kong: two families and a limit by minute": {200, []string{
 			"X-RateLimit-Limit-Minute", "5", "X-RateLimit-Remaining-Minute", "4",
 			"RateLimit-Limit", "5", "RateLimit-Remaining", "4", "RateLimit-Reset", "23"}, said(false, 0, 5, 4, 23*s)},
+		"Zendesk: of two that are alike the one that says when": {200, []string{
+			"RateLimit-Limit", "700", "RateLimit-Remaining", "699",
+			"X-Rate-Limit", "700", "X-Rate-Limit-Remaining", "699", "X-Rate-Limit-Reset", "41"}, said(false, 0, 700, 699, 41*s)},
 		"HubSpot: a daily limit by its own name": {200, []string{
 			"X-HubSpot-RateLimit-Daily", "250000", "X-HubSpot-RateLimit-Daily-Remaining", "1000",
 			"X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "9",
@@ -138,6 +141,7 @@ func TestNameAndWindow(t *testing.T) {
 	}{
 		"none":                          {[]string{"X-RateLimit-Limit", "5"}, "", 0},
 		"by the header's name":          {[]string{"X-RateLimit-Limit-Tokens", "5"}, "tokens", 0},
+		"a unit is one of times only":   {[]string{"X-RateLimit-Limit-Sec", "5"}, "sec", 0},
 		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},
 		"the second item up to draft 2": {[]string{"RateLimit-Limit", "50, 10;w=1, 50;w=60", "RateLimit-Remaining", "3"}, "", time.Minute},
 		"quoted comments of draft 2":    {[]string{"RateLimit-Limit", `10, 10;w=1;comment="a, b", 50;w=60`, "RateLimit-Remaining", "3"}, "", time.Second},

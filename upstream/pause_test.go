@@ -41,6 +41,9 @@ func TestPause(t *testing.T) {
 		"an X- name":                            {429, []string{"X-Retry-After", "3"}, true, 3 * sec},
 		"the standard before an X- name":        {429, []string{"X-Retry-After", "3", "Retry-After", "2"}, true, 2 * sec},
 		"sent twice: the longer":                {429, []string{"Retry-After", "3", "Retry-After", "20"}, true, 20 * sec},
+		"sent twice: the longer, if first":      {429, []string{"Retry-After", "20", "Retry-After", "3"}, true, 20 * sec},
+		"rounded up to the nanosecond":          {429, []string{"Retry-After-Ms", "0.0000015"}, true, 2},
+		"more than 64 bits of nanoseconds":      {429, []string{"Retry-After", "18446744074"}, true, cap15},
 		"date, IMF fixdate":                     {429, []string{"Retry-After", "Mon, 13 Jun 2022 11:49:23 GMT"}, true, 30 * sec},
 		"date, RFC 850":                         {429, []string{"Retry-After", "Monday, 13-Jun-22 11:49:23 GMT"}, true, 30 * sec},
 		"date, asctime":                         {429, []string{"Retry-After", "Mon Jun 13 11:49:23 2022"}, true, 30 * sec},
@@ -72,6 +75,10 @@ func TestPause(t *testing.T) {
 		"refused, Retry-After before the reset": {429, with(none, "Retry-After", "3"), true, 3 * sec},
 		"refused, the latest of two used up": {429, []string{
 			"X-RateLimit-Remaining-A", "0", "X-RateLimit-Reset-A", "3", "X-RateLimit-Remaining-B", "0", "X-RateLimit-Reset-B", "9"}, true, 9 * sec},
+		"refused, a reset of its own before the family's": {429, []string{
+			"X-RateLimit-Remaining-A", "0", "X-RateLimit-Reset-A", "3", "X-RateLimit-Reset", "100"}, true, 3 * sec},
+		"refused, a reset that needs no clock before one that does": {429, []string{
+			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "3", "X-RateLimit-Reset-Time", "1655120999"}, true, 3 * sec},
 		"success, the latest of two used up": {200, []string{
 			"X-RateLimit-Remaining-A", "0", "X-RateLimit-Reset-A", "3", "X-RateLimit-Remaining-B", "0", "X-RateLimit-Reset-B", "9"}, false, 9 * sec},
 		"success with units left":              {200, left, false, 0},

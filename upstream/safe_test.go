@@ -118,6 +118,9 @@ func TestHugeHeadersAreBounded(t *testing.T) {
 		resp.Header.Set(fmt.Sprintf("X-RateLimit-Remaining-%d", i), "0")
 		resp.Header.Set(fmt.Sprintf("X-RateLimit-Reset-%d", i), "5")
 	}
+	if allocs := testing.AllocsPerRun(3, func() { new(upstream.Reader).Read(resp, date) }); allocs > 2000 {
+		t.Errorf("many names: %v allocations", allocs)
+	}
 	possible(t, new(upstream.Reader), resp)
 }
 

@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,8 +79,9 @@ func TestCounts(t *testing.T) {
 		"a limit of nothing":         {[]string{"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0"}, unsaid, 0},
 		"words":                      {[]string{"X-RateLimit-Limit", "unlimited", "X-RateLimit-Remaining", "many"}, unsaid, unsaid},
 		"a share too close for floats": {[]string{
-			"X-RateLimit-Limit-A", "9007199254740993", "X-RateLimit-Remaining-A", "9007199254740992",
-			"X-RateLimit-Limit-B", "9007199254740992", "X-RateLimit-Remaining-B", "9007199254740991"}, 9007199254740992, 9007199254740991},
+			"X-RateLimit-Limit-A", "9007199254740994", "X-RateLimit-Remaining-A", "9007199254740993",
+			"X-RateLimit-Limit-B", "9007199254740993", "X-RateLimit-Remaining-B", "9007199254740992"}, 9007199254740993, 9007199254740992},
+		"more items than are read": {[]string{"X-RateLimit-Remaining", strings.Repeat("5, ", 32) + "1"}, unsaid, 5},
 		"the greatest integers": {[]string{
 			"X-RateLimit-Limit-A", "9223372036854775807", "X-RateLimit-Remaining-A", "9223372036854775806",
 			"X-RateLimit-Limit-B", "9223372036854775807", "X-RateLimit-Remaining-B", "9223372036854775807"}, 9223372036854775807, 9223372036854775806},
