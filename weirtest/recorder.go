@@ -58,22 +58,22 @@ func (w *recorder) response(req *http.Request) *http.Response {
 	if len(body) > 0 && len(h["Content-Type"]) == 0 && h.Get("Content-Encoding") == "" {
 		h.Set("Content-Type", http.DetectContentType(body))
 	}
-	if hasBody(w.status) {
+	head := req.Method == http.MethodHead
+	switch trailer := w.trailer(); {
+	case trailer != nil:
+		res.ContentLength = -1 // a trailer needs a chunked body
+		if !head {
+			res.Trailer = trailer
+			h.Del("Trailer")
+		}
+	case head && len(body) == 0:
+		res.ContentLength = -1 // the handler may not have cared
+	case hasBody(w.status):
 		res.ContentLength = int64(len(body))
 		h.Set("Content-Length", decimal(res.ContentLength))
-		if req.Method == http.MethodHead && len(body) == 0 {
-			res.ContentLength = -1 // the handler may not have cared
-			h.Del("Content-Length")
-		}
 	}
-	if req.Method != http.MethodHead && len(body) > 0 {
+	if !head && len(body) > 0 {
 		res.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	res.Trailer = w.trailer()
-	if res.Trailer != nil {
-		res.ContentLength = -1 // a trailer needs a chunked body
-		h.Del("Content-Length")
-		h.Del("Trailer")
 	}
 	return res
 }

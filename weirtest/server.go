@@ -67,6 +67,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	defer s.running.Done()
 	s.ServeHTTP(w, r)
+	if r.Context().Err() != nil {
+		// Nobody is served whose request was cut short: without this the client
+		// might get an empty 200 from a server that closes.
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // Client returns a client with connections of its own, which Close closes.
