@@ -372,7 +372,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			Key:         byKey,
 			MaxArrivals: 100,
 		})
-		const n = 20_000
+		const n = 5_000
 		most := 0
 		for i := range n {
 			get(t, p.Transport(), strconv.Itoa(i))
