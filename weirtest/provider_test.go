@@ -226,7 +226,7 @@ func TestRefuseOnCommand(t *testing.T) {
 		}
 		time.Sleep(6*time.Second - 1)
 		answers(403)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		answers(403, 200) // the one of Refuse
 		p.RefuseFor(time.Hour)
 		answers(403)
@@ -340,7 +340,10 @@ func TestHookIsLast(t *testing.T) {
 
 func TestBodiesAreKept(t *testing.T) {
 	t.Parallel()
-	p := provider(t, weirtest.ProviderConfig{Limits: []weir.Limit{weir.PerHour(1)}, KeepBodies: 4})
+	p := provider(t, weirtest.ProviderConfig{
+		Limits: []weir.Limit{weir.PerHour(1)}, KeepBodies: 4,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }),
+	})
 	for _, tc := range []struct {
 		body   string
 		status int
@@ -349,8 +352,12 @@ func TestBodiesAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res, _ := do(t, p.Transport(), req); res.StatusCode != tc.status {
+		res, echo := do(t, p.Transport(), req)
+		if res.StatusCode != tc.status {
 			t.Errorf("%q: %d, want %d", tc.body, res.StatusCode, tc.status)
+		}
+		if res.StatusCode == http.StatusOK && echo != tc.body {
+			t.Errorf("the handler read %q, want %q", echo, tc.body)
 		}
 	}
 	var bodies []string
@@ -372,7 +379,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			Key:         byKey,
 			MaxArrivals: 100,
 		})
-		const n = 5_000
+		const n = 5_050
 		most := 0
 		for i := range n {
 			get(t, p.Transport(), strconv.Itoa(i))
@@ -406,6 +413,28 @@ func TestKeysInUseAreKept(t *testing.T) {
 			t.Fatalf("key %d got a fresh limit", i)
 		}
 	}
+}
+
+// Nor is one whose requests are being served, even if nothing else is known.
+func TestKeysInFlightAreKept(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := provider(t, weirtest.ProviderConfig{
+			Key: byKey, MaxInFlight: 1,
+			Latency: func(*http.Request) time.Duration { return time.Second },
+		})
+		var all sync.WaitGroup
+		for i := range 300 {
+			all.Go(func() { get(t, p.Transport(), strconv.Itoa(i)) })
+		}
+		synctest.Wait()
+		for i := range 300 {
+			if got := get(t, p.Transport(), strconv.Itoa(i)).StatusCode; got != http.StatusTooManyRequests {
+				t.Errorf("key %d: %d, want 429 while one is being served", i, got)
+			}
+		}
+		all.Wait()
+	})
 }
 
 func TestConcurrentRequests(t *testing.T) {
