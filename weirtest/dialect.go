@@ -82,7 +82,8 @@ func GitHub(h http.Header, a Answer) {
 // OpenAI is x-ratelimit-limit-, x-ratelimit-remaining- and x-ratelimit-reset-
 // followed by the limit's name, the last as a Go duration in whole
 // milliseconds. A limit without a name is "requests" when it is the first and
-// "tokens" when it is the second. OpenAI itself says RetryAfterMillis.
+// "tokens" when it is the second; one whose name no header can have is left out.
+// OpenAI itself says RetryAfterMillis.
 func OpenAI(h http.Header, a Answer) {
 	for i, s := range a.Limits {
 		name := s.Limit.Policy()

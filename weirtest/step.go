@@ -12,7 +12,7 @@ import (
 // functions below are the usual ones; any other function will do.
 type Step func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error)
 
-// errLost is the error of a Lose without one.
+// errLost is the error of a Fail or a Lose without one.
 var errLost = errors.New("weirtest: the store was told to fail")
 
 // Pass lets the wrapped store decide.
