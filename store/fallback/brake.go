@@ -40,6 +40,9 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	if err := b.Validate(); err != nil {
 		return err
 	}
+	if !oneKey(charges) {
+		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
+	}
 	charges = append([]weir.Charge(nil), charges...)
 	if s.State() == StateClosed {
 		err := s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
@@ -67,7 +70,6 @@ func (s *Store) brakeLocal(ctx context.Context, charges []weir.Charge, b weir.Br
 	b.Gap = times(b.Gap, int64(max(n, 1)), 1)
 	b.Cut.Unit = times(b.Cut.Unit, int64(max(n, 1)), 1)
 	b.Gap, b.Cut.Unit = min(b.Gap, weir.MaxPeriod/4), min(b.Cut.Unit, weir.MaxPeriod/4)
-	b.Cut.Since = 0 // The primary's clock is another.
 	_ = local.Brake(ctx, share(charges, n), b)
 }
 
@@ -87,7 +89,6 @@ func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
 	if k.pending == nil {
 		k.pending = make(map[id]pendingBrake)
 	}
-	b.Cut.Since = 0
 	k.pending[key] = pendingBrake{charges, b, now}
 }
 
