@@ -53,13 +53,10 @@ func (r *retrial) fits(pause time.Duration) bool {
 // closed resp then; nil when the outcome there is has to do. An error is that
 // of the request's context, and nothing is open then.
 func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.Request, ended error) {
-	body, ok := bodyAgain(r.req)
-	if !ok {
-		return nil, nil
-	}
+	var body io.ReadCloser
 	keep := false
-	// Deferred, so that a panic in Key, Cost, a store or a body leaves nothing
-	// open.
+	// Deferred, so that a panic in GetBody, Key, Cost, a store or a body leaves
+	// nothing open.
 	defer func() {
 		if next == nil && body != nil {
 			_ = body.Close()
@@ -68,6 +65,11 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 			closeBody(resp)
 		}
 	}()
+	var ok bool
+	if body, ok = bodyAgain(r.req); !ok {
+		keep = true
+		return nil, nil
+	}
 	ctx, start := r.req.Context(), time.Now()
 	readAhead(resp)
 	if err := sleep(ctx, pause-time.Since(start)); err != nil {
