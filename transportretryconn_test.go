@@ -2,6 +2,7 @@ package weir_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -13,24 +14,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
 )
 
-// retryServer counts its connections. Close it after the client's.
-func retryServer(tb testing.TB, h http.HandlerFunc) (url string, conns *atomic.Int32) {
+func retryServer(tb testing.TB, h http.HandlerFunc) (url string) {
 	tb.Helper()
-	conns = new(atomic.Int32)
-	srv := httptest.NewUnstartedServer(h)
-	srv.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			conns.Add(1)
-		}
-	}
-	srv.Start()
+	srv := httptest.NewServer(h)
 	tb.Cleanup(srv.Close)
-	return srv.URL, conns
+	return srv.URL
 }
 
 // retryClient returns a client that retries at once and its network.
@@ -40,6 +34,54 @@ func retryClient(tb testing.TB, retry weir.Retry) *http.Client {
 	tb.Cleanup(network.CloseIdleConnections)
 	retry.Backoff, retry.MaxBackoff = 1, 1 // no wait between attempts
 	return &http.Client{Transport: transportOver(tb, transportFree{}, weir.TransportConfig{Base: network, Retry: retry})}
+}
+
+// retryPipes is a network in memory, for tests that count connections: in real
+// time net/http gives a connection up when the machine is too busy to tell it
+// within 50 ms that a request was written.
+type retryPipes struct {
+	conns  chan net.Conn
+	dials  atomic.Int32
+	closed chan struct{}
+}
+
+func (p *retryPipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *retryPipes) Close() error {
+	close(p.closed)
+	return nil
+}
+
+func (p *retryPipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *retryPipes) dial(context.Context, string, string) (net.Conn, error) {
+	p.dials.Add(1)
+	client, server := net.Pipe()
+	p.conns <- server
+	return client, nil
+}
+
+// retryNetwork runs f inside synctest with a client that retries, of the
+// handler.
+func retryNetwork(t *testing.T, h http.HandlerFunc, retry weir.Retry, f func(*http.Client, *retryPipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		pipes := &retryPipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		srv := &http.Server{Handler: h}
+		go func() { _ = srv.Serve(pipes) }()
+		network := &http.Transport{DialContext: pipes.dial}
+		f(&http.Client{Transport: transportOver(t, transportFree{}, weir.TransportConfig{Base: network, Retry: retry})}, pipes)
+		network.CloseIdleConnections()
+		_ = srv.Close()
+		synctest.Wait()
+	})
 }
 
 // TestRetriesUseOneConnection, a hundred of them, whatever the responses that
@@ -55,7 +97,7 @@ func TestRetriesUseOneConnection(t *testing.T) {
 			w.Header().Set("Trailer", "X-Sum")
 			w.WriteHeader(http.StatusTooManyRequests)
 			for range 60 {
-				_, _ = io.WriteString(w, retryText(1<<10))
+				_, _ = io.WriteString(w, sent[:1<<10])
 				_ = http.NewResponseController(w).Flush()
 			}
 			w.Header().Set("X-Sum", "1")
@@ -63,14 +105,16 @@ func TestRetriesUseOneConnection(t *testing.T) {
 		"64 KiB of known length": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "65536")
 			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = io.WriteString(w, retryText(64<<10))
+			for range 64 {
+				_, _ = io.WriteString(w, sent[:1<<10])
+			}
 		},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
 			t.Run(name+"/"+method, func(t *testing.T) {
 				t.Parallel()
 				var attempts, wrong atomic.Int32
-				url, conns := retryServer(t, func(w http.ResponseWriter, r *http.Request) {
+				answer := func(w http.ResponseWriter, r *http.Request) {
 					body, _ := io.ReadAll(r.Body)
 					if method == http.MethodPost && (string(body) != sent || r.ContentLength != int64(len(sent))) {
 						wrong.Add(1)
@@ -80,27 +124,29 @@ func TestRetriesUseOneConnection(t *testing.T) {
 						return
 					}
 					_, _ = io.WriteString(w, "fine")
+				}
+				retryNetwork(t, answer, weir.Retry{Times: times}, func(client *http.Client, pipes *retryPipes) {
+					var body io.Reader
+					if method == http.MethodPost {
+						body = strings.NewReader(sent)
+					}
+					req, err := http.NewRequest(method, "http://api.example/", body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := client.Do(req)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := io.ReadAll(resp.Body)
+					_ = resp.Body.Close()
+					if resp.StatusCode != 200 || string(got) != "fine" && method != http.MethodHead || err != nil {
+						t.Errorf("status %d, body %q, %v", resp.StatusCode, got, err)
+					}
+					if attempts.Load() != times+1 || pipes.dials.Load() != 1 || wrong.Load() != 0 {
+						t.Errorf("%d attempts over %d connections, %d bodies were wrong", attempts.Load(), pipes.dials.Load(), wrong.Load())
+					}
 				})
-				var body io.Reader
-				if method == http.MethodPost {
-					body = strings.NewReader(sent)
-				}
-				req, err := http.NewRequestWithContext(t.Context(), method, url, body)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp, err := retryClient(t, weir.Retry{Times: times}).Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := io.ReadAll(resp.Body)
-				_ = resp.Body.Close()
-				if resp.StatusCode != 200 || string(got) != "fine" && method != http.MethodHead || err != nil {
-					t.Errorf("status %d, body %q, %v", resp.StatusCode, got, err)
-				}
-				if attempts.Load() != times+1 || conns.Load() != 1 || wrong.Load() != 0 {
-					t.Errorf("%d attempts over %d connections, %d bodies were wrong", attempts.Load(), conns.Load(), wrong.Load())
-				}
 			})
 		}
 	}
@@ -110,32 +156,57 @@ func TestRetriesUseOneConnection(t *testing.T) {
 // compression.
 func TestRetryLastRealResponse(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{0, 1 << 10, 200 << 10} {
-		text := retryText(size)
-		url, conns := retryServer(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Trailer", "X-Sum")
-			w.WriteHeader(http.StatusTooManyRequests)
-			_, _ = io.WriteString(w, text)
-			_ = http.NewResponseController(w).Flush()
-			w.Header().Set("X-Sum", fmt.Sprint(size))
+	for _, c := range []struct {
+		name         string
+		size         int
+		length, gzip bool
+		conns        int32
+	}{
+		{"empty", 0, false, false, 1},
+		{"short", 1 << 10, false, false, 1},
+		{"short, compressed", 1 << 10, false, true, 1},
+		{"long", 200 << 10, false, false, 3}, // what is too long to be read is cut off
+		{"long, of known length", 200 << 10, true, false, 3},
+		{"long, compressed", 200 << 10, false, true, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			text := retryText(c.size)
+			answer := func(w http.ResponseWriter, _ *http.Request) {
+				if c.length {
+					w.Header().Set("Content-Length", fmt.Sprint(c.size))
+				} else {
+					w.Header().Set("Trailer", "X-Sum")
+				}
+				var to io.Writer = w
+				if c.gzip {
+					w.Header().Set("Content-Encoding", "gzip")
+					z := gzip.NewWriter(w)
+					defer z.Close()
+					to = z
+				}
+				w.WriteHeader(http.StatusTooManyRequests)
+				_, _ = io.WriteString(to, text)
+				w.Header().Set("X-Sum", "1")
+			}
+			retryNetwork(t, answer, weir.Retry{Times: 2}, func(client *http.Client, pipes *retryPipes) {
+				resp, err := client.Get("http://api.example/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(resp.Body)
+				if err != nil || string(got) != text || resp.Uncompressed != c.gzip {
+					t.Errorf("%d bytes of %d, %v; uncompressed %t", len(got), c.size, err, resp.Uncompressed)
+				}
+				if c.length != (resp.ContentLength == int64(c.size)) || c.length != (resp.Trailer.Get("X-Sum") == "") {
+					t.Errorf("length %d, trailer %v", resp.ContentLength, resp.Trailer)
+				}
+				_ = resp.Body.Close()
+				if n := pipes.dials.Load(); n != c.conns {
+					t.Errorf("%d connections, want %d", n, c.conns)
+				}
+			})
 		})
-		client := retryClient(t, weir.Retry{Times: 2})
-		resp, err := client.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(resp.Body)
-		if err != nil || string(got) != text || resp.ContentLength != -1 || resp.Trailer.Get("X-Sum") != fmt.Sprint(size) {
-			t.Errorf("%d bytes of %d, %v; length %d, trailer %v", len(got), size, err, resp.ContentLength, resp.Trailer)
-		}
-		_ = resp.Body.Close()
-		want := int32(1)
-		if size > 64<<10 {
-			want = 3 // what is too long to be read is cut off
-		}
-		if conns.Load() != want {
-			t.Errorf("%d bytes: %d connections, want %d", size, conns.Load(), want)
-		}
 	}
 }
 
@@ -149,7 +220,7 @@ func TestRetryRealErrors(t *testing.T) {
 		attempts int32
 	}{{http.MethodPut, 3, 4}, {http.MethodPost, 3, 1}} {
 		var attempts atomic.Int32
-		url, _ := retryServer(t, func(w http.ResponseWriter, r *http.Request) {
+		url := retryServer(t, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			if attempts.Add(1) <= c.times {
 				panic(http.ErrAbortHandler)
@@ -179,7 +250,7 @@ func TestRetryConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const callers, each = 16, 30
 	var n atomic.Int32
-	url, _ := retryServer(t, func(w http.ResponseWriter, r *http.Request) {
+	url := retryServer(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if n.Add(1)%3 != 0 {
 			w.WriteHeader(http.StatusTooManyRequests)
