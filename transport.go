@@ -33,7 +33,9 @@ type TransportConfig struct {
 	// limiters in Within each for its own slot. It can't be combined with
 	// Refuse.
 	MaxWait time.Duration
-	// Refuse makes a request that can't leave now fail now. False: it waits.
+	// Refuse makes a request that can't leave now fail now. With Retry a
+	// further attempt still waits for what the upstream asked for, and is not
+	// made when it can't leave then. False: it waits.
 	Refuse bool
 	// Retry says when a request is sent again. The zero value: never.
 	Retry Retry

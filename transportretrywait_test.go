@@ -218,3 +218,52 @@ func TestRetryContextEnds(t *testing.T) {
 		}
 	}
 }
+
+// slowReader takes a second for each byte.
+type slowReader struct{ left int }
+
+func (r *slowReader) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(time.Second)
+	r.left--
+	p[0] = 'x'
+	return 1, nil
+}
+
+// TestRetryPauseCountsFromTheResponse, not from when its body was read.
+func TestRetryPauseCountsFromTheResponse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		reading int
+		length  int64
+		waited  time.Duration
+	}{
+		{"shorter than the pause", 4, -1, 10 * time.Second},
+		{"longer than the pause", 12, -1, 12 * time.Second},
+		{"too long to be read", 100 << 10, 100 << 10, 10 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var at []time.Time
+				tr, _ := retrying(t, transportFunc(func(*http.Request) (*http.Response, error) {
+					at = append(at, time.Now())
+					return &http.Response{
+						StatusCode: 429, Header: http.Header{"Retry-After": {"10"}},
+						ContentLength: c.length, Body: io.NopCloser(&slowReader{c.reading}),
+					}, nil
+				}), weir.TransportConfig{Retry: weir.Retry{Times: 1}})
+				req, _ := retryRequest(t, "GET", "")
+				if _, err := tr.RoundTrip(req); err != nil || len(at) != 2 {
+					t.Fatalf("%v after %d attempts", err, len(at))
+				}
+				if waited := at[1].Sub(at[0]); waited != c.waited {
+					t.Errorf("waited %v, want %v", waited, c.waited)
+				}
+			})
+		})
+	}
+}

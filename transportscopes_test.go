@@ -110,8 +110,11 @@ func TestScopesNarrowFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScoped(t, weir.PerMinute(1), weir.PerMinute(10).WithBurst(1))
 		start := time.Now()
+		var mu sync.Mutex
 		left := map[string][]time.Duration{}
 		s.base.hold = func(_ int, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
 			left[r.Header.Get("X-Token")] = append(left[r.Header.Get("X-Token")], time.Since(start))
 		}
 		var wg sync.WaitGroup
@@ -125,14 +128,16 @@ func TestScopesNarrowFirst(t *testing.T) {
 		synctest.Wait()
 		// The host's slots are 6 s apart. A has had the first, and its others
 		// come a minute apart.
-		for range 5 {
-			token := fmt.Sprint("B", time.Since(start))
+		for i := 1; i <= 5; i++ {
+			token := fmt.Sprint("B", i)
 			if err := s.do(t, t.Context(), token); err != nil {
 				t.Fatal(err)
 			}
-			if want := time.Duration(len(s.base.sent)-1) * 6 * time.Second; left[token][0] != want {
+			mu.Lock()
+			if want := time.Duration(i) * 6 * time.Second; left[token][0] != want {
 				t.Errorf("%s left after %v, want %v", token, left[token][0], want)
 			}
+			mu.Unlock()
 		}
 		wg.Wait()
 		if want := []time.Duration{0, time.Minute, 2 * time.Minute, 3 * time.Minute, 4 * time.Minute}; !slices.Equal(left["A"], want) {
@@ -157,7 +162,7 @@ func TestScopesGiveBack(t *testing.T) {
 	}{
 		{name: "MaxWait", change: func(c *weir.TransportConfig) { c.MaxWait = 9 * time.Second },
 			want: limitedBy("host", weir.BoundMaxWait)},
-		{name: "MaxWait counts the narrow limit's wait", change: func(c *weir.TransportConfig) { c.MaxWait = 11 * time.Second },
+		{name: "MaxWait counts the narrow limit's wait", change: func(c *weir.TransportConfig) { c.MaxWait = 15 * time.Second },
 			token: weir.PerMinute(10).WithBurst(1), waiting: 1, want: limitedBy("host", weir.BoundMaxWait), after: 6 * time.Second},
 		{name: "Refuse", change: func(c *weir.TransportConfig) { c.Refuse = true }, want: limitedBy("host", weir.BoundNone)},
 		{name: "deadline", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -329,6 +334,7 @@ func TestScopesGiveBackOfASlowStore(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		if slow.cancels != 1 || len(slow.misused) > 0 {
 			t.Errorf("%d given back, %v", slow.cancels, slow.misused)
 		}
