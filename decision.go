@@ -60,6 +60,14 @@ type Decision struct {
 	// Charges holds the state of each charge's limit, in the request's order.
 	// It is nil when the request had one charge; [Decision.Charge] covers both.
 	Charges []ChargeState
+	// At is the instant of the decision by the store's clock; 0 when the store
+	// does not say.
+	At Instant
+	// BrakedAt is when what slows the key down beyond its limits was set last,
+	// and Gap the least time that it puts between the slots of two units. Both
+	// are 0 when nothing does.
+	BrakedAt Instant
+	Gap      time.Duration
 	// Receipt is what [Canceler].Cancel takes; opaque. Nil unless the request
 	// was Cancelable and allowed.
 	Receipt any

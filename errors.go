@@ -92,6 +92,9 @@ func (e *LimitedError) Error() string {
 	case e.Reason == TooManyWaiters:
 		return s + "too many calls are waiting"
 	}
+	if e.Reason == Paused {
+		s += "paused, "
+	}
 	s += "retry after " + e.RetryAfter.String()
 	switch e.Bound {
 	case BoundMaxWait:
@@ -109,7 +112,7 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "reset"
+	Op  string // what was tried: "take", "cancel", "reset", "brake", …
 	Err error  // what the store returned
 }
 

@@ -30,6 +30,10 @@ type Config struct {
 	// the store. A call counts from its start until it is admitted, so also
 	// while the store is asked. 0: no bound.
 	MaxWaiters int
+	// MaxPause is the longest that a key can be paused for, and slowed down by
+	// what an upstream says, counted from when it was set last. 0:
+	// DefaultMaxPause.
+	MaxPause time.Duration
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
 	AllowEmptyKey bool
@@ -44,9 +48,10 @@ type Config struct {
 // the caller; Do runs a function in its slot. AllowN, WaitN and ReserveN take
 // a cost, the others cost 1.
 type Limiter struct {
-	cfg   Config
-	calls sync.Pool
-	waits waits
+	cfg     Config
+	calls   sync.Pool
+	waits   waits
+	watcher watcher
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
@@ -63,6 +68,12 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, &ConfigError{Field: "Config.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
 	case cfg.MaxWaiters < 0:
 		return nil, &ConfigError{Field: "Config.MaxWaiters", Want: "0 or more", Got: strconv.Itoa(cfg.MaxWaiters)}
+	}
+	if cfg.MaxPause < 0 || cfg.MaxPause > MaxPeriod/4 {
+		return nil, &ConfigError{Field: "Config.MaxPause", Want: "0 to 12.5 years", Got: cfg.MaxPause.String()}
+	}
+	if cfg.MaxPause == 0 {
+		cfg.MaxPause = DefaultMaxPause
 	}
 	if err := checkLimits("Config.Limits", cfg.Limits); err != nil {
 		return nil, err

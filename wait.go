@@ -56,44 +56,90 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 
 	// The place in the line is taken before the store is asked, so that it
 	// holds whatever the network does to the order of the replies.
-	start := time.Now()
-	shard := l.waits.shard(key)
-	arrival := shard.arrivals.Add(1)
-	longest, bound := longestWait(ctx, start, maxWait)
-	d, err := l.take(ctx, key, cost, l.cfg.Limits, longest, true)
+	c := waitingCall{
+		limiter: l, id: queueID{key, cost}, start: time.Now(), maxWait: maxWait,
+		shard: l.waits.shard(key), inQueue: &inQueue,
+	}
+	c.arrival = c.shard.arrivals.Add(1)
+	for ; ; c.again = true {
+		if again, err := c.book(ctx); !again {
+			return c.receipt, err
+		}
+	}
+}
+
+// waitingCall is a call of Wait.
+type waitingCall struct {
+	limiter *Limiter
+	id      queueID
+	start   time.Time
+	maxWait time.Duration
+	shard   *waitShard
+	arrival uint64
+	inQueue *bool // the queue counts it out
+	again   bool  // it has booked before
+	receipt any   // of the slot that has come
+}
+
+// book books a slot and waits for it. It reports true when the slot became void
+// meanwhile, because the key was slowed down.
+func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
+	l, key := c.limiter, c.id.key
+	longest, bound := longestWait(ctx, time.Now(), c.left())
+	d, err := l.take(ctx, key, c.id.cost, l.cfg.Limits, longest, true)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	if !d.Allowed {
-		return nil, l.limited(key, d, bound)
+		return false, l.limited(key, d, bound)
 	}
-	id := queueID{key, cost}
-	if d.Delay <= 0 && ctx.Err() == nil && !shard.waitsBefore(id, arrival) {
-		return d.Receipt, nil
+	if d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival) {
+		c.receipt = d.Receipt
+		return false, nil
 	}
 
 	now := time.Now()
 	if err := l.tooLate(ctx, key, d, now); err != nil {
-		back := l.surrender(ctx, id, d, now)
-		l.observeWait(ctx, id, d, start, err)
+		back := l.surrender(ctx, c.id, d, now)
+		l.observeWait(ctx, c.id, d, c.start, err)
 		linger(back)
-		return nil, err
+		return false, err
 	}
-	w := &waiter{arrival: arrival, bound: latest(ctx, start, maxWait), ready: make(chan struct{})}
-	inQueue = true
-	q := l.join(id, w, d, now)
+	l.watchBrakes()
+	defer l.unwatch()
+	w := &waiter{arrival: c.arrival, bound: latest(ctx, c.start, c.maxWait), ready: make(chan struct{})}
+	*c.inQueue = true
+	q := l.join(c.id, w, d, now)
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
 		if back, left := q.leave(ctx, w); left {
 			err = ctx.Err()
-			l.observeWait(ctx, id, d, start, err)
+			l.observeWait(ctx, c.id, d, c.start, err)
 			linger(back)
-			return nil, err
+			return false, err
 		}
 	}
-	l.observeWait(ctx, id, d, start, nil)
-	return w.receipt, nil
+	if w.again {
+		*c.inQueue = false
+		return true, nil
+	}
+	if !l.stillGranted(ctx, q, w.used) {
+		*c.inQueue = !l.enter()
+		return true, nil
+	}
+	l.observeWait(ctx, c.id, d, c.start, nil)
+	c.receipt = w.used.receipt
+	return false, nil
+}
+
+// left returns how much of the longest wait is left, at least a little: what
+// the slots that became void were good for.
+func (c *waitingCall) left() time.Duration {
+	if !c.again || c.maxWait <= 0 {
+		return c.maxWait
+	}
+	return max(c.maxWait-time.Since(c.start), 1)
 }
 
 // latest returns the instant after which a call would rather not be admitted;

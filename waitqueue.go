@@ -23,6 +23,8 @@ type queue struct {
 	timer    *time.Timer
 	alarm    time.Time // what timer is set to; zero: stopped
 
+	checked time.Time // the store was asked then, and knew of no brake
+
 	surplus []surplus // slots to give back to the store, latest first
 	giving  bool      // a goroutine is at it
 }
@@ -32,14 +34,17 @@ type waiter struct {
 	arrival uint64
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *slot         // nil once admitted
-	receipt any           // of the slot it was admitted in
-	ready   chan struct{} // closed when admitted
+	used    *slot         // in which it was admitted
+	ready   chan struct{} // closed when admitted, or its slot is void
+	again   bool          // its slot is void
 	place   *list.Element // in queue.arrivals
 }
 
 // slot is an instant that the store granted.
 type slot struct {
 	at      time.Time
+	booked  time.Time
+	granted Instant // the same by the store's clock
 	receipt any
 	owner   *waiter
 }
@@ -83,7 +88,7 @@ func (q *queue) advance() {
 	now := time.Now()
 	for len(q.slots) > 0 && !q.slots[0].at.After(now) {
 		w := q.next(q.slots[0].owner)
-		w.receipt = q.slots[0].receipt
+		w.used = q.slots[0]
 		q.slots[0] = nil
 		q.slots = q.slots[1:]
 		q.arrivals.Remove(w.place)

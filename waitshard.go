@@ -93,7 +93,7 @@ func (l *Limiter) join(id queueID, w *waiter, d Decision, now time.Time) *queue 
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.queue(l, id)
-	q.add(w, &slot{at: now.Add(d.Delay), receipt: d.Receipt})
+	q.add(w, &slot{at: now.Add(d.Delay), booked: now, granted: d.At, receipt: d.Receipt})
 	q.advance()
 	return q
 }
@@ -107,7 +107,7 @@ func (l *Limiter) surrender(ctx context.Context, id queueID, d Decision, now tim
 	defer shard.mu.Unlock()
 	q := shard.queue(l, id)
 	w := &waiter{arrival: math.MaxUint64}
-	q.add(w, &slot{at: now.Add(d.Delay), receipt: d.Receipt})
+	q.add(w, &slot{at: now.Add(d.Delay), booked: now, granted: d.At, receipt: d.Receipt})
 	back := q.giveBack(ctx, q.remove(w))
 	q.advance()
 	return back

@@ -22,6 +22,10 @@ type Verdict struct {
 	Allowed bool
 	Now     int64
 	Slot    int64 // the booked instant when allowed, not before Now
+	// Braked: a brake is set on the key: when, until when it is paused, from when
+	// on it admits, and how far apart units are.
+	Braked                      bool
+	BrakedAt, Paused, From, Gap int64
 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
@@ -51,6 +55,9 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 		if !outcomes[i].Viewed {
 			remaining, reset = View(&c.Limit, outcomes[i].State, v.Now)
 		}
+		if v.Braked {
+			remaining, reset = v.braked(remaining, reset)
+		}
 		st := weir.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
 		switch {
 		case d.Allowed:
@@ -71,8 +78,27 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	d.RetryAfter = best.RetryAfter
 	if d.Reason == weir.Limited {
 		d.RetryAfter = micros(v.Slot - v.Now)
+		if v.Braked && v.Paused > v.Now {
+			d.Reason = weir.Paused
+		}
+	}
+	d.At = weir.Instant(v.Now)
+	if v.Braked {
+		d.BrakedAt, d.Gap = weir.Instant(v.BrakedAt), micros(v.Gap)
 	}
 	return d
+}
+
+// braked returns what is remaining of a limit under the brake, and after how
+// long both are as if never used.
+func (v *Verdict) braked(remaining, reset int64) (int64, int64) {
+	switch {
+	case v.From > v.Now:
+		return 0, max(reset, v.From-v.Now)
+	case v.Gap > 0:
+		return min(remaining, 1), reset
+	}
+	return remaining, reset
 }
 
 // tighter reports whether limit l binds more than limit m: it has the longer

@@ -153,6 +153,7 @@ func (a *attempt) report() {
 	case a.err == nil:
 		a.done(nil)
 		a.store.learn(a)
+		a.store.heed(a)
 	case !outage(a.err):
 		a.done(nil)
 	default:

@@ -23,6 +23,7 @@ func (s *Store) probe() error {
 	if err := s.try(&probeRequest); err != nil {
 		return err
 	}
+	s.deliver()
 	failed := s.failed.Load()
 	if failed == nil {
 		return nil

@@ -38,6 +38,7 @@ type Store struct {
 	cfg     Config
 	breaker *breaker
 	ledger  ledger
+	brakes  brakes
 	failed  atomic.Pointer[weir.Request] // looks at what the call that failed last asked for
 }
 
@@ -45,6 +46,7 @@ var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
+	_ weir.Braker   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. It

@@ -27,6 +27,11 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			fresh++
 		}
 	}
+	b.verdict = exact.Verdict{Now: b.now, From: b.now}
+	for i := range b.groups {
+		b.groups[i].entry.hold(&b.verdict)
+	}
+	start = max(start, b.verdict.From)
 	floor, slot := start, start
 	for i := range b.groups {
 		g := &b.groups[i]
@@ -40,7 +45,8 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			}
 		}
 	}
-	b.verdict = exact.Verdict{Now: b.now, Slot: slot, Allowed: !b.look && slot-b.now <= exact.MaxWait(b.req)}
+	b.verdict.Slot = slot
+	b.verdict.Allowed = !b.look && slot-b.now <= exact.MaxWait(b.req)
 	var r *receipt
 	if b.verdict.Allowed {
 		if fresh > 0 && !s.makeRoom(fresh, b.now) {
@@ -55,6 +61,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	}
 	for i := range b.groups {
 		g := &b.groups[i]
+		g.entry.space(&b.verdict)
 		for j := range g.states {
 			at := g.at(j)
 			o := g.states[j].report(b.now)
@@ -102,10 +109,17 @@ func (b *booking) book(g *group, floor int64, r *receipt) {
 	if r != nil {
 		r.add(e, b.req.Charges, g.places)
 	}
+	most := int64(0)
 	for j := range e.states {
 		if cost := b.req.Charges[g.at(j)].Cost; cost > 0 {
 			e.states[j].book(floor, slot, cost, b.now, r != nil)
+			most = max(most, cost)
 		}
+	}
+	if e.held(b.now) {
+		e.brake.Book(slot, most)
+	} else {
+		e.brake = nil
 	}
 	e.line = e.line.booked(floor, slot, b.now)
 	e.settle()

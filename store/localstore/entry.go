@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
 )
 
 // id is a key in a scope.
@@ -15,8 +16,9 @@ type entry struct {
 	states []state
 	one    [1]state // the room of the common case
 	line   line
-	lapse  int64 // when all of it is as if never used
-	place  int   // in its shard
+	brake  *exact.Brake // nil: none
+	lapse  int64        // when all of it is as if never used
+	place  int          // in its shard
 }
 
 // line is where those who wait stand: the last booked slot, rounded down, and
@@ -117,5 +119,8 @@ func (e *entry) settle() {
 	e.lapse = e.line.last
 	for i := range e.states {
 		e.lapse = max(e.lapse, e.states[i].lapse())
+	}
+	if e.brake != nil {
+		e.lapse = max(e.lapse, e.brake.Lapse())
 	}
 }

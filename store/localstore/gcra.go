@@ -100,10 +100,13 @@ func (g *gcra) adapted(l *weir.Limit, now int64) counting {
 }
 
 func (g *gcra) clamp(now int64) {
-	if full := (exact.Micros{Whole: now}).Plus(g.Full, g.Den); full.Less(g.tat()) {
-		g.setTAT(full)
-		g.credit = credit{}
+	full := (exact.Micros{Whole: now}).Plus(g.Full, g.Den)
+	if !full.Less(g.tat()) {
+		g.setTAT(g.tat()) // The bucket may have been used later than it will be next.
+		return
 	}
+	g.setTAT(full)
+	g.credit = credit{}
 }
 
 func (g *gcra) lapse() int64 { return g.tat().Up() }

@@ -152,6 +152,14 @@ func (g *log) clamp(now int64) {
 	}
 }
 
+// drop forgets what was booked for after an instant.
+func (g *log) drop(at int64) {
+	if first, units := g.after(at); units > 0 {
+		g.entries = g.entries[:first]
+		g.write(0)
+	}
+}
+
 func (g *log) lapse() int64 {
 	if at := g.newest(); at > 0 {
 		return at + g.period

@@ -105,7 +105,7 @@ func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 				req.MaxWait = min(req.MaxWait, weir.MaxPeriod/4)
 				got := take(t, s, req)
 				slot, allowed := m.take(now, req.Charges[0].Cost, req.MaxWait.Microseconds())
-				want := weir.Decision{Allowed: allowed, Limit: l}
+				want := weir.Decision{Allowed: allowed, Limit: l, At: weir.Instant(now)}
 				if wait := time.Duration(slot-now) * time.Microsecond; allowed {
 					want.Delay = wait
 				} else {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
 )
 
 // receipt is what cancelling a booking takes.
@@ -19,6 +20,7 @@ type receipt struct {
 type kept struct {
 	entry         *entry
 	before, after line
+	braked        [2]*exact.Brake // before and after; nil without one
 	limits        []keptLimit
 	one           [1]keptLimit
 }
@@ -44,6 +46,7 @@ func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
 	if k.limits = k.one[:]; len(e.states) > len(k.one) {
 		k.limits = make([]keptLimit, len(e.states))
 	}
+	k.braked[0] = copyOf(e.brake)
 	for j := range e.states {
 		st := &e.states[j]
 		k.limits[j] = keptLimit{limit: st.limit, cost: charges[p.at(j)].Cost, before: st.save()}
@@ -54,6 +57,7 @@ func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
 func (r *receipt) done(e *entry) {
 	k := &r.keys[len(r.keys)-1]
 	k.after = e.line
+	k.braked[1] = copyOf(e.brake)
 	for j := range e.states {
 		k.limits[j].after = e.states[j].save()
 	}
@@ -92,6 +96,7 @@ func (k *kept) cancel(s *Store, slot int64) {
 			}
 		}
 		e.line = k.before
+		e.brake = k.braked[0]
 	} else if k.unbook(slot, now) && e.line.last < now {
 		e.line = line{}
 	}
@@ -115,7 +120,8 @@ func (k *kept) sameLimits() bool {
 
 // unchanged reports whether the key's state is that after the booking.
 func (k *kept) unchanged() bool {
-	if k.entry.line != k.after {
+	brake, after := k.entry.brake, k.braked[1]
+	if k.entry.line != k.after || (brake == nil) != (after == nil) || brake != nil && *brake != *after {
 		return false
 	}
 	for j := range k.limits {
@@ -134,4 +140,12 @@ func (k *kept) unbook(slot, now int64) (changed bool) {
 		}
 	}
 	return changed
+}
+
+func copyOf(k *exact.Brake) *exact.Brake {
+	if k == nil {
+		return nil
+	}
+	c := *k
+	return &c
 }

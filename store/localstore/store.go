@@ -54,12 +54,15 @@ type Store struct {
 	most   int64
 	count  atomic.Int64  // keys there are
 	next   atomic.Uint32 // where the search for room goes on
+
+	watches watches
 }
 
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
+	_ weir.Braker   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. Its

@@ -52,7 +52,8 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 	draw()
 	var granted []pair
 	var story []string
-	changes := rng.IntN(2) == 0
+	changes, brakes := rng.IntN(2) == 0, rng.IntN(2) == 0
+	var last weir.Instant
 	for step := range 150 {
 		switch what := rng.IntN(20); {
 		case what < 6:
@@ -73,6 +74,19 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 				t.Fatal(err)
 			}
 			granted = append(granted[:i], granted[i+1:]...)
+			continue
+		case what == 10 && brakes:
+			b := drawBrake(rng, period, last)
+			story = append(story, fmt.Sprintf("brake %+v", b))
+			charges := charge("key", 0, limits...).Charges
+			if err := local.Brake(ctx, charges, b); err != nil {
+				t.Fatal(err)
+			}
+			if err := remote.Brake(ctx, charges, b); err != nil {
+				t.Fatal(err)
+			}
+			// What was granted may be void. Giving it back is tried elsewhere.
+			granted = nil
 			continue
 		case what == 9 && changes:
 			// What is still to come keeps its slot only while the limits last.
@@ -102,6 +116,7 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 			t.Fatal(err)
 		}
 		story = append(story, fmt.Sprintf("take %v within %v: %v %v, %v", costs(req), req.MaxWait, a.Allowed, a.Delay, a.Receipt != nil))
+		last = a.At
 		if a.Receipt != nil && b.Receipt != nil {
 			granted = append(granted, pair{a.Receipt, b.Receipt})
 		}
@@ -109,6 +124,21 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 			t.Fatalf("step %d, %v %+v: %s\nlocal  %+v\nremote %+v\n%q", step, algorithms(limits), req, diff, a, b, story[max(0, len(story)-12):])
 		}
 	}
+}
+
+func drawBrake(rng *rand.Rand, period time.Duration, last weir.Instant) (b weir.Brake) {
+	some := func() time.Duration { return time.Duration(rng.Int64N(int64(2*period))/1000) * time.Microsecond }
+	switch rng.IntN(5) {
+	case 0:
+		b.Lift = true
+	case 1, 2:
+		b.Pause = some()
+	case 3:
+		b.Cut = weir.Cut{Unit: some(), Recovery: 3 * some(), Since: max(last-weir.Instant(rng.IntN(1000)), 0)}
+	case 4:
+		b.Tell, b.Gap, b.GapFor = true, some()/4, some()
+	}
+	return b
 }
 
 func costs(req weir.Request) (list []int64) {
@@ -123,6 +153,8 @@ func costs(req weir.Request) (list []int64) {
 func differ(a, b weir.Decision) string {
 	near := func(x, y time.Duration) bool { return max(x-y, y-x) <= time.Microsecond }
 	switch {
+	case a.At != b.At || a.BrakedAt != b.BrakedAt || a.Gap != b.Gap:
+		return "at, braked at or gap"
 	case a.Allowed != b.Allowed || a.Reason != b.Reason:
 		return "allowed"
 	case !near(a.Delay, b.Delay) || !near(a.RetryAfter, b.RetryAfter):

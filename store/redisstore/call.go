@@ -3,6 +3,7 @@ package redisstore
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
@@ -140,6 +141,10 @@ func parse(head string, order []int) (exact.Verdict, []exact.Outcome, error) {
 	outcomes := make([]exact.Outcome, len(order))
 	for _, i := range order {
 		outcomes[i] = exact.Outcome{Slot: r.next(), State: exact.State{A: r.next(), B: r.next(), C: r.next()}}
+	}
+	if strings.HasPrefix(r.text, "! ") {
+		r.text = r.text[2:]
+		r.brake(&v)
 	}
 	if r.bad || r.text != "" {
 		return v, nil, fmt.Errorf("%w: %.80q", errReply, head)

@@ -20,17 +20,20 @@ import (
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs
-//	[3] "take", "keep" (take, and return what a cancel needs), "peek" or
-//	    "cancel"
+//	[3] "take", "keep" (take, and return what a cancel needs), "peek", "cancel"
+//	    or "brake"
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
 // for GCRA cost·T and the capacity (whole µs and remainder each) and the
 // denominator of the remainders; and for "cancel": the slot, the key's value
-// before and after the booking.
+// before and after the booking. For "brake" follow: 1 to lift, the pause, a
+// cut's unit, recovery and instant, 1 to tell a gap, the gap, how long it lasts,
+// the channel to publish on and the name that is published.
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
-// exact.State), as one string; for "keep", when allowed, a list of that string
+// exact.State), and where a brake is set " ! set paused from gap" (see
+// exact.Verdict), as one string; for "keep", when allowed, a list of that string
 // and each key's value before and after.
 //
 //go:embed lua/*.lua

@@ -37,12 +37,15 @@ type Store struct {
 	now    func() int64
 	plain  *plain
 	ring   bool
+
+	watches watches
 }
 
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
+	_ weir.Braker   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. It

@@ -18,7 +18,8 @@ local function entry(e, j)
     if j == 0 then break end
   end
   at, n = tonumber(at), tonumber(n)
-  if at >= 9007199254740992 or n > MOST then rubbish('an entry of the log out of bounds') end
+  -- Some servers' tonumber is nil for what is too long.
+  if not at or not n or at >= 9007199254740992 or n > MOST then rubbish('an entry of the log out of bounds') end
   return at, n
 end
 

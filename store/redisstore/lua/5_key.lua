@@ -1,6 +1,7 @@
 -- A key's value is 'signature|numbers of each limit|last,at'. The third part is
 -- there only while a booked slot is still to come: the last one, rounded down,
 -- and when it was booked. The signature says which limits the numbers belong to.
+-- A brake that is set follows.
 local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 
 local function numbers(text, least)
@@ -22,7 +23,7 @@ local function others(signature, text)
     if not kind or not part then rubbish('a signature that is not weir\'s') end
     local old = {
       spec = spec, alg = algorithms[kind], numbers = numbers(part, algorithms[kind].fields),
-      max = tonumber(rate), p = tonumber(p), burst = tonumber(burst) or 1,
+      max = tonumber(rate) or 0, p = tonumber(p) or 0, burst = tonumber(burst) or 1,
     }
     if math.min(old.max, old.p, old.burst) < 1 or math.max(old.max, old.burst) > MOST
       or math.max(old.p, old.p / old.max * old.burst) > 2e15 then
@@ -78,14 +79,16 @@ local function open(g, now, peek)
   if not g.value then
     for _, l in ipairs(g.limits) do l.alg.fresh(l) end
   else
-    local signature, text, tail = string.match(g.value, '^([^|]+)|([%d.;]+)|?([%d,]*)$')
+    local state
+    state, g.brake = brake.load(g.value)
+    local signature, text, tail = string.match(state, '^([^|]+)|([%d.;]+)|?([%d,]*)$')
     if not signature then rubbish('a value that is not weir\'s') end
     if tail ~= '' then
       local last, at = string.match(tail, '^(%d+),(%d+)$')
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
       -- No slot is booked more than 12.5 years ahead.
-      if g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
+      if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
       pending = g.last >= now
     end
     if signature == g.signature then
@@ -102,6 +105,7 @@ local function open(g, now, peek)
       g.adapted = true
     end
   end
+  g.brake = brake.since(g.brake, now)
   local back = 0
   if pending and g.at > now then
     back = g.at - now
@@ -133,12 +137,13 @@ local function write(g, now)
   for i, l in ipairs(g.limits) do parts[i] = l.alg.save(l, g, now) end
   local value = g.signature .. '|' .. table.concat(parts, ';')
   if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
+  if g.brake then value = value .. brake.save(g.brake) end
   return value
 end
 
 -- Stores a key's value; both its keys live until the state has lapsed.
 local function close(g, now, test)
-  local lapse = 0
+  local lapse = math.max(g.last, g.brake and brake.lapse(g.brake) or 0)
   for _, l in ipairs(g.limits) do lapse = math.max(lapse, l.alg.lapse(l, g)) end
   local value = write(g, now)
   -- Rounded up, and one more for servers that expire at the millisecond.
@@ -147,4 +152,68 @@ local function close(g, now, test)
   redis.call('SET', g.key, value, 'PX', str(px))
   if g.log then redis.call('PEXPIRE', g.log, str(px)) end
   return value
+end
+
+-- Frees the slots booked ahead on a key. Those that come at once count as used,
+-- since whoever has one may be gone before hearing of it.
+local function void(g, now)
+  if g.last <= now then return end
+  g.brake = g.brake or brake.none(now)
+  brake.drop(g.brake, g.last, now)
+  local at = now
+  now = now + VOID_FROM
+  if g.log then
+    local k = g.len
+    while g.len > 0 and g.newest > now do
+      redis.call('RPOP', g.log)
+      g.len = g.len - 1
+      g.newest = g.len > 0 and entry(redis.call('LINDEX', g.log, '-1'), 1) or 0
+    end
+    if g.len < k then
+      for _, l in ipairs(g.limits) do
+        if l.alg == log then
+          l.k = nil
+          log.open(l, g, at)
+        end
+      end
+    end
+  end
+  for _, l in ipairs(g.limits) do l.alg.clamp(l, now) end
+  g.last = math.min(g.last, now)
+end
+
+-- Sets or lifts a key's brake. Of limits that are not the stored ones nothing is
+-- changed.
+local function slow(g, o, now, test)
+  local value = redis.call('GET', g.key)
+  local own = not value or string.sub(value, 1, #g.signature + 1) == g.signature .. '|'
+  local state, left
+  if own then
+    open(g, now, true)
+  else
+    left = redis.call('PTTL', g.key)
+    state, g.brake = brake.load(value)
+    g.brake = brake.since(g.brake, now)
+  end
+  local changed, voided
+  if o.lift then
+    changed, voided, g.brake = g.brake ~= nil, g.brake ~= nil, nil
+  else
+    g.brake = g.brake or brake.none(now)
+    changed, voided = brake.apply(g.brake, o, now)
+  end
+  if not changed then return end
+  if own then
+    if voided then void(g, now) end
+    close(g, now, test)
+  else
+    local px = left
+    if g.brake then
+      state = state .. brake.save(g.brake)
+      px = math.max(px, math.ceil((brake.lapse(g.brake) - now) / 1000) + 1)
+    end
+    redis.call('SET', g.key, state, 'PX', str(math.max(px, 1)))
+  end
+  -- Whoever waits learns of it; not where publishing is not allowed.
+  if voided then redis.pcall('PUBLISH', o.channel, str(now) .. ' ' .. o.name) end
 end

@@ -7,7 +7,7 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
-local groups = {}
+local groups, order = {}, {}
 do
   local k, a = 0, 3
   local function key() k = k + 1 return KEYS[k] end
@@ -32,6 +32,15 @@ do
     if mode == 'cancel' then g.slot, g.before, g.after = number(), text(), text() end
     groups[#groups + 1] = g
   end
+  if mode == 'brake' then
+    for _, field in ipairs({ 'lift', 'pause', 'unit', 'recovery', 'since', 'tell', 'gap', 'lasts' }) do order[field] = number() end
+    order.lift, order.tell, order.channel, order.name = order.lift > 0, order.tell > 0, text(), text()
+  end
+end
+
+if mode == 'brake' then
+  slow(groups[1], order, now, test)
+  return 'OK'
 end
 
 if mode == 'cancel' then
@@ -59,11 +68,15 @@ if mode == 'cancel' then
   return 'OK'
 end
 
-local b = now
+local b, from, paused, braked = now, now, 0, 0
 for _, g in ipairs(groups) do
   open(g, now, mode == 'peek')
   b = math.max(b, g.last)
+  if g.brake then
+    from, paused, braked = brake.from(g.brake, from), math.max(paused, g.brake.pause), math.max(braked, g.brake.at)
+  end
 end
+b = math.max(b, from)
 
 local floor, slot = b, b
 for _, g in ipairs(groups) do
@@ -82,7 +95,9 @@ local reply, values = {}, {}
 for _, g in ipairs(groups) do
   if allowed then
     if g.adapted or g.shifted then g.value = write(g, now) end
-    local logged = false
+    local logged, cost = false, 0
+    for _, l in ipairs(g.limits) do cost = math.max(cost, l.c) end
+    if g.brake then brake.book(g.brake, slot, cost) end
     for _, l in ipairs(g.limits) do logged = logged or (l.alg == log and l.c > 0) end
     for _, l in ipairs(g.limits) do
       if l.c > 0 or (l.alg == log and logged) then l.alg.book(l, floor, slot, mode == 'keep') end
@@ -98,6 +113,13 @@ for _, g in ipairs(groups) do
     local x, y, z = l.alg.view(l, g)
     reply[#reply + 1] = str(l.slot) .. ' ' .. str(x) .. ' ' .. str(y) .. ' ' .. str(z)
   end
+end
+if braked > 0 then
+  local gap = 0
+  for _, g in ipairs(groups) do
+    if g.brake then gap = math.max(gap, brake.spacing(g.brake, slot)) end
+  end
+  reply[#reply + 1] = '! ' .. str(braked) .. ' ' .. str(paused) .. ' ' .. str(from) .. ' ' .. str(gap)
 end
 local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
 if mode ~= 'keep' or not allowed then return head end

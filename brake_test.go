@@ -1,0 +1,260 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// onLocal returns a limiter on a localstore.
+func onLocal(t *testing.T, cfg weir.Config) *weir.Limiter {
+	t.Helper()
+	if cfg.Store == nil {
+		store, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Store = store
+	}
+	l, err := weir.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestPauseRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10)}, MaxPause: time.Minute})
+		refused := func(after time.Duration) {
+			t.Helper()
+			d, err := l.Allow(ctx, "key")
+			if err != nil || d.Allowed || d.Reason != weir.Paused || d.RetryAfter != after || d.Remaining != 0 {
+				t.Errorf("%+v, %v; want a refusal for %v", d, err, after)
+			}
+		}
+		for _, d := range []time.Duration{3 * time.Second, time.Second, 2 * time.Second} {
+			if err := l.Pause(ctx, "key", d); err != nil {
+				t.Fatal(err)
+			}
+			refused(3 * time.Second) // The longest counts.
+		}
+		time.Sleep(time.Second)
+		refused(2 * time.Second)
+		if d, err := l.Allow(ctx, "another"); err != nil || !d.Allowed {
+			t.Errorf("another key: %+v, %v", d, err)
+		}
+		time.Sleep(2*time.Second - time.Microsecond)
+		refused(time.Microsecond)
+		time.Sleep(time.Microsecond)
+		if d, err := l.Allow(ctx, "key"); err != nil || !d.Allowed || d.BrakedAt != 0 {
+			t.Errorf("after the pause: %+v, %v", d, err)
+		}
+
+		if err := l.Pause(ctx, "key", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		refused(time.Minute) // As long as MaxPause.
+		if err := l.Resume(ctx, "key"); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := l.Allow(ctx, "key"); err != nil || !d.Allowed {
+			t.Errorf("after Resume: %+v, %v", d, err)
+		}
+	})
+}
+
+func TestPauseMistakes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10)}})
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	for name, test := range map[string]struct{ got, want error }{
+		"no time":              {l.Pause(ctx, "key", 0), weir.ErrConfig},
+		"less than no time":    {l.Pause(ctx, "key", -time.Second), weir.ErrConfig},
+		"no key":               {l.Pause(ctx, "", time.Second), weir.ErrEmptyKey},
+		"a context that ended": {l.Pause(ended, "key", time.Second), context.Canceled},
+		"a store that can't":   {onLocal(t, weir.Config{Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}).Pause(ctx, "key", time.Second), weir.ErrUnsupported},
+	} {
+		if !errors.Is(test.got, test.want) {
+			t.Errorf("%s: %v, want %v", name, test.got, test.want)
+		}
+	}
+	_, err := weir.New(weir.Config{Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}, MaxPause: -1})
+	if !errors.Is(err, weir.ErrConfig) {
+		t.Errorf("a negative MaxPause: %v", err)
+	}
+}
+
+// plainStore allows everything and can do nothing else.
+type plainStore struct{}
+
+func (plainStore) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	return weir.Decision{Allowed: true, Limit: req.Charges[0].Limit}, nil
+}
+
+// TestPauseHoldsThoseWhoWait: who waits when a pause comes waits on, and goes
+// afterwards at the limit's pace, in the order of arrival.
+func TestPauseHoldsThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]weir.Limit{
+		"gcra":           weir.PerSecond(10).WithBurst(1),
+		"sliding window": weir.Per(1, 100*ms).By(weir.SlidingWindow),
+		"fixed window":   weir.Per(1, 100*ms).By(weir.FixedWindow),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{limit}})
+				n := newLine(l)
+				for i := range 10 {
+					n.join(t.Context(), i, "key")
+				}
+				time.Sleep(250 * ms) // Three are gone: at 0, 100 and 200 ms.
+				if err := l.Pause(t.Context(), "key", 3*time.Second); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				n.wg.Wait()
+				for i := range 10 {
+					want := time.Duration(i) * 100 * ms
+					if i >= 3 {
+						want += 3250*ms - 300*ms
+					}
+					n.want(t, i, want, nil)
+				}
+			})
+		})
+	}
+}
+
+// TestResumeFreesThoseWhoWait early, in order, and as if the slots of the next
+// 100 ms were used.
+func TestResumeFreesThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+		if err := l.Pause(t.Context(), "key", time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		n := newLine(l)
+		for i := range 5 {
+			n.join(t.Context(), i, "key")
+		}
+		time.Sleep(time.Second)
+		if err := l.Resume(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		n.wg.Wait()
+		for i := range 5 {
+			n.want(t, i, time.Second+time.Duration(i+2)*100*ms, nil)
+		}
+	})
+}
+
+// TestPauseBeyondTheLongestWait ends those who wait at once, and says why.
+func TestPauseBeyondTheLongestWait(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		maxWait, timeout time.Duration
+		bound            weir.Bound
+	}{
+		"MaxWait":  {2 * time.Second, time.Hour, weir.BoundMaxWait},
+		"deadline": {0, 2 * time.Second, weir.BoundDeadline},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}, MaxWait: test.maxWait, MaxWaiters: 5})
+				ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+				defer cancel()
+				n := newLine(l)
+				for i := range 3 {
+					n.join(ctx, i, "key")
+				}
+				time.Sleep(500 * ms)
+				if err := l.Pause(ctx, "key", 5*time.Second); err != nil {
+					t.Fatal(err)
+				}
+				n.wg.Wait()
+				for i := 1; i < 3; i++ {
+					var limited *weir.LimitedError
+					o, _ := n.get(i)
+					if !errors.As(o.err, &limited) || o.after != 500*ms || limited.Reason != weir.Paused || limited.Bound != test.bound || limited.RetryAfter != 5*time.Second {
+						t.Errorf("call %d: %v after %v (%+v)", i, o.err, o.after, limited)
+					}
+				}
+				// Nothing of theirs is left.
+				time.Sleep(5 * time.Second)
+				if d, err := l.Allow(t.Context(), "key"); err != nil || !d.Allowed {
+					t.Errorf("after the pause: %+v, %v", d, err)
+				}
+				if queues, calls := l.Waiting(); queues != 0 || calls != 0 {
+					t.Errorf("%d queues, %d calls are counted as waiting", queues, calls)
+				}
+			})
+		})
+	}
+}
+
+// deaf is a store whose watches miss everything.
+type deaf struct {
+	*localstore.Store
+	mu    sync.Mutex
+	looks int
+}
+
+type deafWatch struct{}
+
+func (deafWatch) Covers(time.Time) bool { return false }
+func (deafWatch) Stop()                 {}
+
+func (*deaf) WatchBrakes(func(string, string, weir.Instant)) weir.Watch { return deafWatch{} }
+
+func (d *deaf) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if req.Peek() {
+		d.mu.Lock()
+		d.looks++
+		d.mu.Unlock()
+	}
+	return d.Store.Take(ctx, req)
+}
+
+// TestPauseUnheardOf: whoever can't hear of a pause asks before going.
+func TestPauseUnheardOf(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := &deaf{Store: local}
+		l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+		n := newLine(l)
+		for i := range 4 {
+			n.join(t.Context(), i, "key")
+		}
+		time.Sleep(150 * ms) // Two are gone.
+		if err := l.Pause(t.Context(), "key", time.Second); err != nil {
+			t.Fatal(err)
+		}
+		n.wg.Wait()
+		for i, want := range []time.Duration{0, 100 * ms, 1150 * ms, 1250 * ms} {
+			n.want(t, i, want, nil)
+		}
+		// Two went before the pause, of which the second had waited; two heard of
+		// the pause only by asking, and one of them waited again long enough.
+		if store.looks != 5 {
+			t.Errorf("the store was asked %d times more, want 5", store.looks)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package fallback
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// mostBrakes is how many keys' brakes are kept for the primary while it is away.
+// What is beyond stays local.
+const mostBrakes = 4096
+
+// brakes are those that the primary has not been told of, and who watches.
+type brakes struct {
+	mu      sync.Mutex
+	pending map[id]pendingBrake
+	all     map[*watch]func(scope, key string, at weir.Instant)
+}
+
+type pendingBrake struct {
+	charges []weir.Charge
+	brake   weir.Brake
+	at      time.Time
+}
+
+// Brake implements [weir.Braker]. While the primary is away the key is slowed
+// down in this process, and for all others when it is back, as far as that is
+// not over by then.
+func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	primary, ok := s.cfg.Primary.(weir.Braker)
+	if !ok {
+		return weir.ErrUnsupported
+	}
+	if err := (weir.Request{Charges: charges}).Validate(); err != nil {
+		return err
+	}
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	charges = append([]weir.Charge(nil), charges...)
+	if s.State() == StateClosed {
+		err := s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
+		if !outage(err) || ctx.Err() != nil {
+			if err == nil {
+				s.brakeLocal(ctx, charges, b)
+			}
+			return err
+		}
+	}
+	s.brakeLocal(ctx, charges, b)
+	s.brakes.keep(charges, b)
+	s.brakes.tell(charges[0].Scope, charges[0].Key)
+	return nil
+}
+
+// brakeLocal has the local store, which knows this process's share of the
+// limits, slow a key down in its share of the rate.
+func (s *Store) brakeLocal(ctx context.Context, charges []weir.Charge, b weir.Brake) {
+	local, ok := s.cfg.Local.(weir.Braker)
+	if !ok {
+		return
+	}
+	n := s.cfg.ReplicasFunc()
+	b.Gap = times(b.Gap, int64(max(n, 1)), 1)
+	b.Cut.Unit = times(b.Cut.Unit, int64(max(n, 1)), 1)
+	b.Gap, b.Cut.Unit = min(b.Gap, weir.MaxPeriod/4), min(b.Cut.Unit, weir.MaxPeriod/4)
+	b.Cut.Since = 0 // The primary's clock is another.
+	_ = local.Brake(ctx, share(charges, n), b)
+}
+
+// keep remembers a brake for the primary. Of several of a key the pause that
+// ends last counts, and the latest of everything else.
+func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
+	key, now := id{charges[0].Scope, charges[0].Key}, time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	old, ok := k.pending[key]
+	if ok && !b.Lift {
+		b.Pause = max(b.Pause, old.brake.Pause-now.Sub(old.at))
+	}
+	if !ok && len(k.pending) >= mostBrakes {
+		return
+	}
+	if k.pending == nil {
+		k.pending = make(map[id]pendingBrake)
+	}
+	b.Cut.Since = 0
+	k.pending[key] = pendingBrake{charges, b, now}
+}
+
+// deliver tells the primary, which is back, of what was set while it was away.
+// What it can't be told now is lost.
+func (s *Store) deliver() {
+	primary, ok := s.cfg.Primary.(weir.Braker)
+	if !ok {
+		return
+	}
+	s.brakes.mu.Lock()
+	pending := s.brakes.pending
+	s.brakes.pending = nil
+	s.brakes.mu.Unlock()
+	for _, p := range pending {
+		since := time.Since(p.at)
+		p.brake.Pause = max(p.brake.Pause-since, 0)
+		p.brake.GapFor = max(p.brake.GapFor-since, 0)
+		if err := s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, p.charges, p.brake) }); outage(err) {
+			return
+		}
+	}
+}
+
+// heed has the local store know of a pause that the primary has told of.
+func (s *Store) heed(a *attempt) {
+	if a.d.Reason == weir.Paused && a.d.RetryAfter > 0 {
+		s.brakeLocal(context.Background(), a.req.Charges[:1], weir.Brake{Pause: min(a.d.RetryAfter, weir.MaxPeriod/4)})
+	}
+}
+
+// tell has everybody who waits for a key book again: what the primary granted,
+// too, as this process alone knows of the brake.
+func (k *brakes) tell(scope, key string) {
+	k.mu.Lock()
+	all := make([]func(string, string, weir.Instant), 0, len(k.all))
+	for _, f := range k.all {
+		all = append(all, f)
+	}
+	k.mu.Unlock()
+	for _, f := range all {
+		f(scope, key, math.MaxInt64)
+	}
+}
+
+type watch struct {
+	store   *Store
+	primary weir.Watch // nil when the primary has none
+}
+
+// WatchBrakes implements [weir.Braker].
+func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+	w := &watch{store: s}
+	s.brakes.mu.Lock()
+	if s.brakes.all == nil {
+		s.brakes.all = make(map[*watch]func(string, string, weir.Instant))
+	}
+	s.brakes.all[w] = f
+	s.brakes.mu.Unlock()
+	if primary, ok := s.cfg.Primary.(weir.Braker); ok {
+		w.primary = primary.WatchBrakes(f)
+	}
+	return w
+}
+
+// Covers implements [weir.Watch].
+func (w *watch) Covers(since time.Time) bool { return w.primary == nil || w.primary.Covers(since) }
+
+// Stop implements [weir.Watch].
+func (w *watch) Stop() {
+	w.store.brakes.mu.Lock()
+	delete(w.store.brakes.all, w)
+	w.store.brakes.mu.Unlock()
+	if w.primary != nil {
+		w.primary.Stop()
+	}
+}

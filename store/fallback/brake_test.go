@@ -1,0 +1,143 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// shaky is a primary store that fails while it is told to.
+type shaky struct {
+	*localstore.Store
+	down bool
+}
+
+var errShaky = errors.New("down")
+
+func (s *shaky) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if s.down {
+		return weir.Decision{}, errShaky
+	}
+	return s.Store.Take(ctx, req)
+}
+
+func (s *shaky) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	if s.down {
+		return errShaky
+	}
+	return s.Store.Brake(ctx, charges, b)
+}
+
+// TestPausesAndOutages: a pause holds whoever decides: one set before an outage,
+// in it, and after it.
+func TestPausesAndOutages(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		primary := &shaky{Store: local}
+		s, err := fallback.New(fallback.Config{Primary: primary, Failures: 1, Probe: time.Second, Replicas: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(10)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := t.Context()
+		pause := func(key string, d time.Duration) {
+			t.Helper()
+			if err := l.Pause(ctx, key, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		paused := func(key string, want, degraded bool) {
+			t.Helper()
+			d, err := l.Allow(ctx, key)
+			if err != nil || d.Allowed == want || want != (d.Reason == weir.Paused) || d.Degraded != degraded {
+				t.Errorf("%s: %+v, %v; want paused %v, degraded %v", key, d, err, want, degraded)
+			}
+		}
+		pause("before", 10*time.Second)
+		paused("before", true, false)
+		paused("never", false, false)
+		// A pause of another process, which this one has met.
+		if err := primary.Store.Brake(ctx, []weir.Charge{{Key: "others", Limit: weir.PerSecond(10)}}, weir.Brake{Pause: 10 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		paused("others", true, false)
+
+		primary.down = true
+		_, _ = l.Allow(ctx, "breaker")
+		paused("before", true, true)
+		paused("others", true, true)
+		paused("never", false, true)
+		pause("meanwhile", 10*time.Second)
+		paused("meanwhile", true, true)
+
+		primary.down = false
+		time.Sleep(time.Second + time.Millisecond)
+		_, _ = l.Allow(ctx, "breaker") // It has the probe made.
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Fatal("not back")
+		}
+		paused("meanwhile", true, false)
+		d, err := primary.Store.Take(ctx, weir.Request{Charges: []weir.Charge{{Key: "meanwhile", Limit: weir.PerSecond(10), Cost: 1}}})
+		if err != nil || d.Reason != weir.Paused {
+			t.Errorf("the primary was not told: %+v, %v", d, err)
+		}
+		if err := l.Resume(ctx, "meanwhile"); err != nil {
+			t.Fatal(err)
+		}
+		paused("meanwhile", false, false)
+	})
+}
+
+// TestPauseInAnOutageHoldsThoseWhoWait on what the primary had granted.
+func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		primary := &shaky{Store: local}
+		s, err := fallback.New(fallback.Config{Primary: primary, Failures: 1, Probe: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := l.Wait(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		went := make(chan time.Duration)
+		go func() {
+			err := l.Wait(t.Context(), "key")
+			if err != nil {
+				t.Error(err)
+			}
+			went <- time.Since(start)
+		}()
+		synctest.Wait()
+		primary.down = true
+		if err := l.Pause(t.Context(), "key", 5*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if after := <-went; after < 5*time.Second || after > 7*time.Second {
+			t.Errorf("a call that waited went after %v", after)
+		}
+	})
+}

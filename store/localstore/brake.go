@@ -1,0 +1,145 @@
+package localstore
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// Brake implements [weir.Braker].
+func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := (weir.Request{Charges: charges}).Validate(); err != nil {
+		return err
+	}
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	if !oneKey(charges) {
+		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(groupsOf(charges))) + " keys"}
+	}
+	at, void, err := s.brake(charges, &b)
+	if void {
+		s.watches.tell(charges[0].Scope, charges[0].Key, at)
+	}
+	return err
+}
+
+func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, void bool, err error) {
+	k, p := idOf(&charges[0]), places{n: len(charges)}
+	sh := s.shard(k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	now := s.now()
+	e := sh.keys[k]
+	if e == nil {
+		if b.Lift {
+			return 0, false, nil
+		}
+		s.sweep(sh, now, newLooks)
+		if !s.makeRoom(1, now) {
+			return 0, false, ErrFull
+		}
+		e = &entry{id: k}
+		e.states, _ = match(e.one[:0], nil, charges, p, now)
+		sh.add(e)
+	}
+	if !e.held(now) {
+		e.brake = new(exact.Brake)
+	}
+	if _, void = e.brake.Apply(b, now); void && e.fits(charges, p) {
+		e.void(now)
+	}
+	if e.brake.Lapse() <= now {
+		e.brake = nil
+	}
+	e.settle()
+	return weir.Instant(now), void, nil
+}
+
+// void frees the slots booked ahead. Those that come at once count as used,
+// since whoever has one may be gone before hearing of it.
+func (e *entry) void(now int64) {
+	if e.line.last <= now {
+		return
+	}
+	e.brake.Void(e.line.last, now)
+	now += exact.VoidFrom
+	for i := range e.states {
+		if g, ok := e.states[i].counting.(*log); ok {
+			g.drop(now)
+			continue
+		}
+		e.states[i].clamp(now)
+	}
+	e.line.last = min(e.line.last, now)
+}
+
+// held reports whether a brake is set.
+func (e *entry) held(now int64) bool { return e.brake != nil && e.brake.Lapse() > now }
+
+// hold notes what an entry's brake asks of a decision.
+func (e *entry) hold(v *exact.Verdict) {
+	if !e.held(v.Now) {
+		return
+	}
+	v.Braked = true
+	v.BrakedAt = max(v.BrakedAt, e.brake.At)
+	v.Paused = max(v.Paused, e.brake.Until)
+	v.From = e.brake.From(v.From)
+}
+
+// space notes how far apart units are from the decision's slot on.
+func (e *entry) space(v *exact.Verdict) {
+	if e.held(v.Now) {
+		v.Gap = max(v.Gap, e.brake.Spacing(v.Slot))
+	}
+}
+
+// watches are those who are told of brakes.
+type watches struct {
+	mu  sync.Mutex
+	all map[*watch]func(scope, key string, at weir.Instant)
+}
+
+type watch struct{ store *Store }
+
+// WatchBrakes implements [weir.Braker].
+func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+	w := &watch{s}
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	if s.watches.all == nil {
+		s.watches.all = make(map[*watch]func(string, string, weir.Instant))
+	}
+	s.watches.all[w] = f
+	return w
+}
+
+// Covers implements [weir.Watch].
+func (w *watch) Covers(time.Time) bool { return true }
+
+// Stop implements [weir.Watch].
+func (w *watch) Stop() {
+	w.store.watches.mu.Lock()
+	defer w.store.watches.mu.Unlock()
+	delete(w.store.watches.all, w)
+}
+
+func (w *watches) tell(scope, key string, at weir.Instant) {
+	w.mu.Lock()
+	all := make([]func(string, string, weir.Instant), 0, len(w.all))
+	for _, f := range w.all {
+		all = append(all, f)
+	}
+	w.mu.Unlock()
+	for _, f := range all {
+		f(scope, key, at)
+	}
+}

@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// Brake implements [weir.Braker]: one EVALSHA, which also publishes the change
+// on the channel "<prefix>brakes" of Redis when slots booked ahead became void.
+// Where the script may not publish, those who wait learn of it when their slot
+// comes.
+func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	req := weir.Request{Charges: charges}
+	if err := req.Validate(); err != nil {
+		return err
+	}
+	if err := b.Validate(); err != nil {
+		return err
+	}
+	if s.plain != nil {
+		return ErrNeedsScripts
+	}
+	c, err := s.newCall(&req, "brake")
+	if err != nil {
+		return err
+	}
+	if len(c.groups) > 1 {
+		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(c.groups)) + " keys"}
+	}
+	c.groups[0].argv = append(c.groups[0].argv, flag(b.Lift), b.Pause.Microseconds(),
+		b.Cut.Unit.Microseconds(), b.Cut.Recovery.Microseconds(), int64(b.Cut.Since),
+		flag(b.Tell), b.Gap.Microseconds(), b.GapFor.Microseconds(),
+		s.channel(), name(charges[0].Scope, charges[0].Key))
+	_, err = s.run(ctx, c)
+	return err
+}
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// brake reads what the script says of a brake.
+func (r *reader) brake(v *exact.Verdict) {
+	v.Braked, v.BrakedAt, v.Paused, v.From, v.Gap = true, r.next(), r.next(), r.next(), r.next()
+}
+
+func (s *Store) channel() string { return s.prefix + "brakes" }
+
+// name is a key of a scope as it is published.
+func name(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
+
+// parseBrake reads what is published: the instant and the name.
+func parseBrake(text string) (scope, key string, at weir.Instant, ok bool) {
+	r := reader{text: text}
+	at = weir.Instant(r.next())
+	for i := range len(r.text) {
+		if r.text[i] != ':' {
+			continue
+		}
+		n, err := strconv.Atoi(r.text[:i])
+		rest := r.text[i+1:]
+		if r.bad || err != nil || n < 0 || n > len(rest) {
+			return "", "", 0, false
+		}
+		return rest[:n], rest[n:], at, true
+	}
+	return "", "", 0, false
+}

@@ -1,0 +1,160 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+)
+
+const (
+	// watchPing is how long a subscription may be silent before it is asked
+	// whether it is still there, and how long it may take to answer.
+	watchPing = 2 * time.Second
+	// watchRetry is how long to wait before subscribing again after a failure,
+	// and watchForbidden after one that will not go away by itself.
+	watchRetry     = 500 * time.Millisecond
+	watchForbidden = time.Minute
+)
+
+// watches is the one subscription to brakes that a store has, while anybody
+// watches.
+type watches struct {
+	live atomic.Pointer[time.Time] // since when nothing is missed; nil: it may be
+
+	mu     sync.Mutex
+	all    map[*watch]func(scope, key string, at weir.Instant)
+	cancel context.CancelFunc // nil: nobody subscribes
+}
+
+type watch struct{ store *Store }
+
+// WatchBrakes implements [weir.Braker]. While anybody watches, the
+// store has one connection of the client's subscribed to
+// "<prefix>brakes". It connects by itself, in the background, and again when it
+// was cut off; with a [redis.Ring], whose shards each have channels of their
+// own, it never does.
+func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+	w := &watch{store: s}
+	b := &s.watches
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all == nil {
+		b.all = make(map[*watch]func(string, string, weir.Instant))
+	}
+	b.all[w] = f
+	if b.cancel == nil && !s.ring && s.plain == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		b.cancel = cancel
+		go s.subscribe(ctx)
+	}
+	return w
+}
+
+// Covers implements [weir.Watch].
+func (w *watch) Covers(since time.Time) bool {
+	live := w.store.watches.live.Load()
+	return live != nil && live.Before(since)
+}
+
+// Stop implements [weir.Watch].
+func (w *watch) Stop() {
+	b := &w.store.watches
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.all, w)
+	if len(b.all) == 0 && b.cancel != nil {
+		b.cancel()
+		b.cancel = nil
+		b.live.Store(nil)
+	}
+}
+
+// set notes whether a subscription, the one of ctx, is there.
+func (b *watches) set(ctx context.Context, there bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if ctx.Err() != nil {
+		return // Another may have taken its place.
+	}
+	var since *time.Time
+	if there {
+		now := time.Now()
+		since = &now
+	}
+	b.live.Store(since)
+}
+
+// subscribe keeps a subscription until ctx ends.
+func (s *Store) subscribe(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := s.listen(ctx)
+		s.watches.set(ctx, false)
+		wait := watchRetry
+		if err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "unknown command")) {
+			wait = watchForbidden
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// listen subscribes once and passes on what is published, until that fails.
+func (s *Store) listen(ctx context.Context) error {
+	sub := s.client.Subscribe(ctx)
+	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
+	defer func() {
+		if stop() {
+			_ = sub.Close()
+		}
+	}()
+	if err := sub.Subscribe(ctx, s.channel()); err != nil {
+		return err
+	}
+	for asked := false; ; {
+		msg, err := sub.ReceiveTimeout(ctx, watchPing)
+		var timeout net.Error
+		switch {
+		case errors.As(err, &timeout) && timeout.Timeout() && !asked && ctx.Err() == nil:
+			if err := sub.Ping(ctx); err != nil {
+				return err
+			}
+			asked = true
+			continue
+		case err != nil:
+			return err
+		}
+		asked = false
+		switch msg := msg.(type) {
+		case *redis.Subscription:
+			s.watches.set(ctx, true)
+		case *redis.Message:
+			if scope, key, at, ok := parseBrake(msg.Payload); ok {
+				s.watches.tell(scope, key, at)
+			}
+		}
+	}
+}
+
+func (b *watches) tell(scope, key string, at weir.Instant) {
+	b.mu.Lock()
+	all := make([]func(string, string, weir.Instant), 0, len(b.all))
+	for _, f := range b.all {
+		all = append(all, f)
+	}
+	b.mu.Unlock()
+	for _, f := range all {
+		f(scope, key, at)
+	}
+}

@@ -1,0 +1,162 @@
+package upstream_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/upstream"
+)
+
+const unsaid = -1
+
+// said makes the expected signal; reset and the rest as Budget says.
+func said(refused bool, pause time.Duration, limit, remaining int64, reset time.Duration) upstream.Signal {
+	return upstream.Signal{Refused: refused, Pause: pause, Budget: upstream.Budget{Limit: limit, Remaining: remaining, Reset: reset}}
+}
+
+func nothing(refused bool) upstream.Signal { return said(refused, 0, unsaid, unsaid, unsaid) }
+
+// TestReadAPIs holds what public APIs send, beyond the vectors.
+func TestReadAPIs(t *testing.T) {
+	t.Parallel()
+	const s = time.Second
+	for name, c := range map[string]struct {
+		status  int
+		headers []string
+		want    upstream.Signal
+	}{
+		"Kong: two families and a limit by minute": {200, []string{
+			"X-RateLimit-Limit-Minute", "5", "X-RateLimit-Remaining-Minute", "4",
+			"RateLimit-Limit", "5", "RateLimit-Remaining", "4", "RateLimit-Reset", "23"}, said(false, 0, 5, 4, 23*s)},
+		"Zendesk: of two that are alike the one that says when": {200, []string{
+			"RateLimit-Limit", "700", "RateLimit-Remaining", "699",
+			"X-Rate-Limit", "700", "X-Rate-Limit-Remaining", "699", "X-Rate-Limit-Reset", "41"}, said(false, 0, 700, 699, 41*s)},
+		"HubSpot: a daily limit by its own name": {200, []string{
+			"X-HubSpot-RateLimit-Daily", "250000", "X-HubSpot-RateLimit-Daily-Remaining", "1000",
+			"X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "9",
+			"X-HubSpot-RateLimit-Max", "100", "X-HubSpot-RateLimit-Remaining", "99",
+			"X-HubSpot-RateLimit-Interval-Milliseconds", "10000"}, said(false, 0, 250000, 1000, unsaid)},
+		"Contentful: one reset for all": {429, []string{
+			"X-Contentful-RateLimit-Hour-Limit", "36000", "X-Contentful-RateLimit-Hour-Remaining", "35883",
+			"X-Contentful-RateLimit-Second-Limit", "10", "X-Contentful-RateLimit-Second-Remaining", "0",
+			"X-Contentful-RateLimit-Reset", "1"}, said(true, s, 10, 0, s)},
+		"LaunchDarkly: epoch ms, remaining only": {429, []string{
+			"X-RateLimit-Global-Remaining", "0", "X-RateLimit-Route-Remaining", "3",
+			"X-RateLimit-Reset", "1655120938500"}, said(true, 5500*time.Millisecond, unsaid, 0, 5500*time.Millisecond)},
+		"Linear: two budgets, epoch ms": {200, []string{
+			"X-RateLimit-Requests-Limit", "1500", "X-RateLimit-Requests-Remaining", "1499", "X-RateLimit-Requests-Reset", "1655124533000",
+			"X-RateLimit-Complexity-Limit", "250000", "X-RateLimit-Complexity-Remaining", "1", "X-RateLimit-Complexity-Reset", "1655124533000",
+			"X-Complexity", "12"}, said(false, 0, 250000, 1, time.Hour)},
+		"Reddit: fractions, no limit": {200, []string{
+			"x-ratelimit-used", "1", "x-ratelimit-remaining", "599.0", "x-ratelimit-reset", "120"}, said(false, 0, unsaid, 599, 120*s)},
+		"Heroku: remaining alone": {200, []string{"RateLimit-Remaining", "2400"}, said(false, 0, unsaid, 2400, unsaid)},
+		"Mailgun: epoch ms": {200, []string{
+			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120935000"}, said(false, 2*s, 500, 0, 2*s)},
+		"Vimeo: ISO time with an offset": {429, []string{
+			"X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "2022-06-13T13:49:53+02:00"}, said(true, 60*s, 1000, 0, 60*s)},
+		"Yelp: the limit is daily, the rest is not named so": {200, []string{
+			"RateLimit-DailyLimit", "5000", "RateLimit-Remaining", "4999", "RateLimit-ResetTime", "2022-06-14T00:00:00+00:00"},
+			said(false, 0, 5000, 4999, 12*time.Hour+11*time.Minute+7*s)},
+		"GitLab: the same reset twice": {429, []string{
+			"RateLimit-Limit", "60", "RateLimit-Observed", "67", "RateLimit-Remaining", "0", "RateLimit-Name", "throttle_unauthenticated_web",
+			"RateLimit-Reset", "1655120970", "RateLimit-ResetTime", "Mon, 13 Jun 2022 11:49:30 GMT", "Retry-After", "37"}, said(true, 37*s, 60, 0, 37*s)},
+		"GitLab: only what is used": {200, []string{"RateLimit-Limit", "60", "RateLimit-Observed", "67"}, said(false, 0, 60, 0, unsaid)},
+		"lemlist: a date as JavaScript writes it": {429, []string{
+			"X-RateLimit-Limit", "20", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "Mon Jun 13 2022 12:48:55 GMT+0100 (Central European Standard Time)"},
+			said(true, 2*s, 20, 0, 2*s)},
+		"MailerLite: a Retry-After of the family": {429, []string{
+			"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Retry-After", "59", "X-RateLimit-Reset", "2022-06-13 11:49:52"},
+			said(true, 59*s, 60, 0, 59*s)},
+		"X: an app's day is over while the window is not": {429, []string{
+			"x-rate-limit-limit", "100", "x-rate-limit-remaining", "99", "x-rate-limit-reset", "1655121833",
+			"x-app-limit-24hour-limit", "17", "x-app-limit-24hour-remaining", "0", "x-app-limit-24hour-reset", "1655121233"}, said(true, 300*s, 17, 0, 300*s)},
+		"Pocket": {200, []string{
+			"X-Limit-User-Limit", "320", "X-Limit-User-Remaining", "100", "X-Limit-User-Reset", "60",
+			"X-Limit-Key-Limit", "10000", "X-Limit-Key-Remaining", "9999", "X-Limit-Key-Reset", "1800"}, said(false, 0, 320, 100, 60*s)},
+		"Imgur: joined words": {200, []string{
+			"X-RateLimit-UserLimit", "500", "X-RateLimit-UserRemaining", "17", "X-RateLimit-UserReset", "1655121233",
+			"X-RateLimit-ClientLimit", "12500", "X-RateLimit-ClientRemaining", "12000"}, said(false, 0, 500, 17, 300*s)},
+		"Strava: lists of the same length": {200, []string{
+			"X-RateLimit-Limit", "100,1000", "X-RateLimit-Usage", "25,900"}, said(false, 0, 1000, 100, unsaid)},
+		"Salesforce":               {200, []string{"Sforce-Limit-Info", "api-usage=18/5000"}, said(false, 0, 5000, 4982, unsaid)},
+		"Recharge: over the limit": {429, []string{"X-Recharge-Limit", "41/40", "Retry-After", "2"}, said(true, 2*s, 40, 0, unsaid)},
+		"BigCommerce": {429, []string{
+			"X-Rate-Limit-Time-Window-Ms", "30000", "X-Rate-Limit-Time-Reset-Ms", "15500",
+			"X-Rate-Limit-Requests-Quota", "150", "X-Rate-Limit-Requests-Left", "0"}, said(true, 15500*time.Millisecond, 150, 0, 15500*time.Millisecond)},
+		"Trello": {200, []string{
+			"x-rate-limit-api-key-interval-ms", "10000", "x-rate-limit-api-key-max", "300", "x-rate-limit-api-key-remaining", "299",
+			"x-rate-limit-api-token-interval-ms", "10000", "x-rate-limit-api-token-max", "100", "x-rate-limit-api-token-remaining", "98"},
+			said(false, 0, 100, 98, unsaid)},
+		"Klaviyo: the list of draft 02": {200, []string{
+			"RateLimit-Limit", "10, 10;w=1, 150;w=60", "RateLimit-Remaining", "9", "RateLimit-Reset", "1"}, said(false, 0, 10, 9, s)},
+		"Azure Resource Manager": {200, []string{"x-ms-ratelimit-remaining-subscription-reads", "11999"}, said(false, 0, unsaid, 11999, unsaid)},
+		"Azure Compute: a list of names": {429, []string{
+			"x-ms-ratelimit-remaining-resource", "Microsoft.Compute/PutVM3Min;0,Microsoft.Compute/PutVM30Min;1197", "Retry-After", "75"}, said(true, 75*s, unsaid, 0, unsaid)},
+		"Cosmos DB":                          {429, []string{"x-ms-retry-after-ms", "9.5"}, said(true, 9500*time.Microsecond, unsaid, unsaid, unsaid)},
+		"Amazon: a rate is no count":         {200, []string{"x-amzn-RateLimit-Limit", "0.0167"}, nothing(false)},
+		"Binance: banned":                    {418, []string{"Retry-After", "121", "X-MBX-USED-WEIGHT-1M", "6001"}, said(true, 121*s, unsaid, unsaid, unsaid)},
+		"Telegram: the pause is in the body": {429, nil, nothing(true)},
+		"Figma":                              {429, []string{"Retry-After", "45", "X-Figma-Plan-Tier", "pro", "X-Figma-Rate-Limit-Type", "low"}, said(true, 45*s, unsaid, unsaid, unsaid)},
+		"Jira Cloud: near the limit": {200, []string{
+			"X-RateLimit-Limit", "350", "X-RateLimit-Remaining", "42", "X-RateLimit-NearLimit", "true", "RateLimit-Reason", "jira-burst-based"}, said(false, 0, 350, 42, unsaid)},
+		"Jira Cloud: structured fields with a prefix": {200, []string{
+			"Beta-RateLimit-Policy", `"points";q=65000;w=3600`, "Beta-RateLimit", `"points";r=650;t=1200`}, said(false, 0, 65000, 650, 1200*s)},
+		"Jira Data Center: nothing left on a success": {200, []string{
+			"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Interval-Seconds", "1", "X-RateLimit-FillRate", "2", "Retry-After", "3"},
+			said(false, 3*s, 10, 0, unsaid)},
+		"Groq: minutes and fractions of a second": {200, []string{
+			"x-ratelimit-limit-requests", "14400", "x-ratelimit-remaining-requests", "14370", "x-ratelimit-reset-requests", "2m59.56s",
+			"x-ratelimit-limit-tokens", "18000", "x-ratelimit-remaining-tokens", "17997", "x-ratelimit-reset-tokens", "7.66s"},
+			said(false, 0, 14400, 14370, 179560*time.Millisecond)},
+		"OpenAI: a budget with underscores": {200, []string{
+			"x-ratelimit-limit-tokens_usage_based", "40000", "x-ratelimit-remaining-tokens_usage_based", "20000", "x-ratelimit-reset-tokens_usage_based", "1d2h"},
+			said(false, 0, 40000, 20000, 26*time.Hour)},
+		"Mistral: a prefix joined to the word": {200, []string{
+			"ratelimitbysize-limit", "500000", "ratelimitbysize-remaining", "499000", "ratelimitbysize-reset", "41"}, said(false, 0, 500000, 499000, 41*s)},
+		"Anthropic: overloaded": {529, []string{"retry-after", "8"}, said(true, 8*s, unsaid, unsaid, unsaid)},
+		"Discord: the reset that needs no clock": {200, []string{
+			"X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655129999.5", "X-RateLimit-Reset-After", "0.25"},
+			said(false, 250*time.Millisecond, 5, 0, 250*time.Millisecond)},
+		"Bitbucket: the resource is a name": {429, []string{"X-RateLimit-Limit", "1000", "X-RateLimit-Resource", "api", "X-RateLimit-NearLimit", "true"}, said(true, 0, 1000, unsaid, unsaid)},
+		"Docker Hub: nothing left, and no reset": {429, []string{
+			"ratelimit-limit", "100;w=21600", "ratelimit-remaining", "0;w=21600"}, said(true, 0, 100, 0, unsaid)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := new(upstream.Reader).Read(response(c.status, c.headers...), date.Add(time.Hour))
+			got.Name, got.Window = "", 0 // see TestNameAndWindow
+			if got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNameAndWindow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		headers    []string
+		wantName   string
+		wantWindow time.Duration
+	}{
+		"none":                          {[]string{"X-RateLimit-Limit", "5"}, "", 0},
+		"by the header's name":          {[]string{"X-RateLimit-Limit-Tokens", "5"}, "tokens", 0},
+		"a unit is one of times only":   {[]string{"X-RateLimit-Limit-Sec", "5"}, "sec", 0},
+		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},
+		"the second item up to draft 2": {[]string{"RateLimit-Limit", "50, 10;w=1, 50;w=60", "RateLimit-Remaining", "3"}, "", time.Minute},
+		"quoted comments of draft 2":    {[]string{"RateLimit-Limit", `10, 10;w=1;comment="a, b", 50;w=60`, "RateLimit-Remaining", "3"}, "", time.Second},
+		"the policy of the same limit":  {[]string{"RateLimit-Limit", "100", "RateLimit-Policy", "1000;w=3600, 100;w=60"}, "", time.Minute},
+		"the policy of the same name":   {[]string{"RateLimit", `"b";r=5`, "RateLimit-Policy", `"a";q=9;w=1, "b";q=9;w=2`}, "b", 2 * time.Second},
+		"a token for a name":            {[]string{"RateLimit", `b;r=5;t=1`, "RateLimit-Policy", `b;q=9;w=2`}, "b", 2 * time.Second},
+		"a policy alone":                {[]string{"RateLimit-Policy", `"a";q=9;w=7`}, "a", 7 * time.Second},
+		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := new(upstream.Reader).Read(response(200, c.headers...), date)
+			if got.Name != c.wantName || got.Window != c.wantWindow {
+				t.Errorf("got %q and %v, want %q and %v", got.Name, got.Window, c.wantName, c.wantWindow)
+			}
+		})
+	}
+}

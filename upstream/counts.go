@@ -1,0 +1,84 @@
+package upstream
+
+import (
+	"strings"
+	"time"
+)
+
+// count is an item of a header that counts units: 100 or 100;w=60.
+type count struct {
+	n      int64
+	name   string        // of an item that names what it counts: name;100
+	window time.Duration // its w parameter; 0: none
+}
+
+// parseCounts reads a header's items up to the first that is no count. A count
+// with a fraction is rounded down.
+func parseCounts(values []string) []count {
+	var counts []count
+	for _, line := range values[:min(len(values), mostLines)] {
+		if len(line) > longestLine {
+			return counts
+		}
+		for item := range strings.SplitSeq(line, ",") {
+			c, ok := parseCount(item)
+			if !ok || len(counts) == mostItems {
+				return counts
+			}
+			counts = append(counts, c)
+		}
+	}
+	return counts
+}
+
+func parseCount(item string) (count, bool) {
+	value, params, _ := strings.Cut(item, ";")
+	var c count
+	d, ok := parseDecimal(strings.TrimSpace(value))
+	if !ok {
+		// Azure: "Microsoft.Compute/PutVM3Min;237"
+		c.name = strings.TrimSpace(value)
+		value, params, _ = strings.Cut(params, ";")
+		if d, ok = parseDecimal(strings.TrimSpace(value)); !ok || c.name == "" {
+			return count{}, false
+		}
+	}
+	if c.n, ok = d.count(); !ok {
+		return count{}, false
+	}
+	for param := range strings.SplitSeq(params, ";") {
+		if w, ok := strings.CutPrefix(strings.TrimSpace(param), "w="); ok {
+			if d, ok := parseDecimal(w); ok {
+				c.window = d.times(time.Second)
+			}
+		}
+	}
+	return c, true
+}
+
+// parseUsage reads headers that say how much is used of how much: 32/40, or
+// api-usage=18/5000.
+func parseUsage(values []string) []Budget {
+	var budgets []Budget
+	for _, line := range values[:min(len(values), mostLines)] {
+		if len(line) > longestLine {
+			continue
+		}
+		for item := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ';' }) {
+			name, usage, ok := strings.Cut(item, "=")
+			if !ok {
+				name, usage = "", item
+			}
+			usage, _, _ = strings.Cut(usage, "(") // Salesforce: 17/250(appName=x)
+			used, limit, _ := strings.Cut(usage, "/")
+			u, ok1 := parseCount(used)
+			l, ok2 := parseCount(limit)
+			if ok1 && ok2 && l.n > 0 && len(budgets) < mostItems {
+				b := unsaid(strings.TrimSpace(name))
+				b.Limit, b.Remaining = l.n, max(l.n-u.n, 0)
+				budgets = append(budgets, b)
+			}
+		}
+	}
+	return budgets
+}

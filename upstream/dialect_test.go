@@ -1,0 +1,156 @@
+package upstream_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/upstream"
+)
+
+// fixed is a dialect that says the same of every response.
+type fixed []upstream.Budget
+
+func (f fixed) Budgets(http.Header, time.Time) []upstream.Budget { return f }
+
+func TestDialectOfHost(t *testing.T) {
+	t.Parallel()
+	limit := func(n int64) upstream.Dialect { return fixed{{Limit: n, Remaining: 1, Reset: -1}} }
+	r := &upstream.Reader{Dialects: map[string]upstream.Dialect{
+		"api.example.com":      limit(1),
+		"api.example.com:8443": limit(2),
+		"*.example.com":        limit(3),
+		"*.eu.example.com":     limit(4),
+		"[2001:db8::1]:80":     limit(5),
+	}}
+	if err := r.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int64{
+		"https://api.example.com/":         1,
+		"https://API.Example.com/":         1,
+		"https://api.example.com./":        1,
+		"https://api.example.com:443/":     1,
+		"https://api.example.com:8443/":    2,
+		"https://www.example.com/":         3,
+		"https://a.b.example.com/":         3,
+		"https://a.eu.example.com/":        4,
+		"https://eu.example.com/":          3,
+		"http://[2001:db8::1]:80/":         5,
+		"https://example.com/":             99,
+		"https://notexample.com/":          99,
+		"https://example.com.evil.test/":   99,
+		"https://api.example.com.evil.io/": 99,
+	} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			u, err := url.Parse(host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp := response(200, "X-RateLimit-Limit", "99")
+			resp.Request = &http.Request{URL: u}
+			if got := r.Read(resp, date).Limit; got != want {
+				t.Errorf("got the dialect of limit %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+func TestDialectThatLies(t *testing.T) {
+	t.Parallel()
+	lies := fixed{
+		{Limit: -9, Remaining: -9, Reset: -9, Window: -9},
+		{Limit: 10, Remaining: 0, Reset: 1<<63 - 1, Window: 1<<63 - 1},
+	}
+	r := &upstream.Reader{MaxPause: time.Minute, Dialects: map[string]upstream.Dialect{"a.test": lies}}
+	resp := response(200)
+	resp.Request = &http.Request{URL: &url.URL{Host: "a.test"}}
+	got := r.Read(resp, date)
+	if want := said(false, time.Minute, 10, 0, year); got.Pause != want.Pause || got.Reset != year || got.Window != year {
+		t.Errorf("got %+v", got)
+	}
+	if lies[0].Limit != -9 {
+		t.Error("what the dialect returned was changed")
+	}
+}
+
+func TestFields(t *testing.T) {
+	t.Parallel()
+	inMS := upstream.Fields{
+		Name: "ip", Limit: "gw-ratelimit-limit", Remaining: "gw-ratelimit-remaining", Reset: "gw-ratelimit-reset",
+		Window: "gw-window", Unit: time.Millisecond,
+	}
+	for name, c := range map[string]struct {
+		dialect upstream.Dialect
+		headers []string
+		want    []upstream.Budget
+	}{
+		"milliseconds": {inMS, []string{"gw-ratelimit-limit", "4000", "gw-ratelimit-remaining", "0", "gw-ratelimit-reset", "27990", "gw-window", "30000"},
+			[]upstream.Budget{{Name: "ip", Limit: 4000, Remaining: 0, Reset: 27990 * ms, Window: 30 * sec}}},
+		"a moment in milliseconds": {inMS, []string{"gw-ratelimit-reset", "1655120934000"},
+			[]upstream.Budget{{Name: "ip", Limit: -1, Remaining: -1, Reset: sec}}},
+		"not there": {inMS, []string{"X-RateLimit-Limit", "4000"}, nil},
+		"used": {upstream.Fields{Limit: "L", Used: "U"}, []string{"L", "10", "U", "3"},
+			[]upstream.Budget{{Limit: 10, Remaining: 7, Reset: -1}}},
+		"no names":         {upstream.Fields{}, []string{"X-RateLimit-Limit", "4000"}, nil},
+		"a unit of a year": {upstream.Fields{Reset: "R", Unit: 1<<63 - 1}, []string{"R", "2.5"}, []upstream.Budget{{Limit: -1, Remaining: -1, Reset: year}}},
+		"a negative unit":  {upstream.Fields{Reset: "R", Unit: -1}, []string{"R", "2.5"}, []upstream.Budget{{Limit: -1, Remaining: -1, Reset: 2500 * ms}}},
+		"a unit of ten milliseconds": {upstream.Fields{Reset: "R", Unit: 10 * ms}, []string{"R", "99999999999999999999"},
+			[]upstream.Budget{{Limit: -1, Remaining: -1, Reset: year}}},
+		"common, negative": {upstream.Common{}, []string{"RateLimit", "limit=10, remaining=-5, reset=-5"}, []upstream.Budget{{Limit: 10, Remaining: -1, Reset: -1}}},
+		"all": {upstream.All{upstream.Common{}, upstream.Fields{Limit: "L", Remaining: "R"}}, []string{"RateLimit-Remaining", "5", "L", "9", "R", "8"},
+			[]upstream.Budget{{Limit: -1, Remaining: 5, Reset: -1}, {Limit: 9, Remaining: 8, Reset: -1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := c.dialect.Budgets(response(200, c.headers...).Header, date)
+			if len(got) != len(c.want) {
+				t.Fatalf("got %+v, want %+v", got, c.want)
+			}
+			for i := range got {
+				if got[i] != c.want[i] {
+					t.Errorf("got %+v, want %+v", got[i], c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reader upstream.Reader
+		want   string // in the error; empty: no error
+	}{
+		"zero":           {upstream.Reader{}, ""},
+		"negative pause": {upstream.Reader{MaxPause: -1}, "Reader.MaxPause"},
+		"upper case":     {upstream.Reader{Dialects: map[string]upstream.Dialect{"API.test": upstream.Common{}}}, "API.test"},
+		"empty host":     {upstream.Reader{Dialects: map[string]upstream.Dialect{"": upstream.Common{}}}, "Reader.Dialects"},
+		"star inside":    {upstream.Reader{Dialects: map[string]upstream.Dialect{"a.*.test": upstream.Common{}}}, "a.*.test"},
+		"a URL":          {upstream.Reader{Dialects: map[string]upstream.Dialect{"https://a.test": upstream.Common{}}}, "https://a.test"},
+		"nil dialect":    {upstream.Reader{Dialects: map[string]upstream.Dialect{"a.test": nil}}, "a.test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := c.reader.Check()
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestReadOfNothing(t *testing.T) {
+	t.Parallel()
+	var none *upstream.Reader
+	for name, resp := range map[string]*http.Response{
+		"no response": nil, "no headers": {StatusCode: 200}, "no URL": {StatusCode: 200, Request: &http.Request{}},
+	} {
+		if got := none.Read(resp, time.Time{}); got != nothing(false) {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+}

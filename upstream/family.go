@@ -1,0 +1,156 @@
+package upstream
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// family is the headers whose names begin alike: RateLimit-Limit,
+// RateLimit-Remaining, RateLimit-Reset and RateLimit-Policy.
+type family struct {
+	name     string
+	groups   []*group
+	policies []policyItem
+	// structured are the budgets of RateLimit itself, since draft 07.
+	structured []Budget
+}
+
+// families reads all headers that say something of limits.
+func families(h http.Header, date time.Time) ([]*family, []Budget) {
+	names := limitNames(h)
+	var all []*family
+	var usage []Budget
+	for _, name := range names {
+		lower := strings.ToLower(name)
+		n, ok := parseName(lower)
+		if !ok {
+			if strings.HasSuffix(lower, "-limit") || strings.HasSuffix(lower, "-limit-info") {
+				usage = append(usage, parseUsage(h[name])...)
+			}
+			continue
+		}
+		i := slices.IndexFunc(all, func(f *family) bool { return f.name == n.family })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &family{name: n.family})
+		}
+		all[i].add(n, h[name], date)
+	}
+	return all, usage
+}
+
+// limitNames returns the names that speak of a limit, in an order that is the
+// same each time.
+func limitNames(h http.Header) []string {
+	var names []string
+	for name := range h {
+		if containsFold(name, "limit") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names[:min(len(names), mostNames)]
+}
+
+func (f *family) add(n headerName, values []string, date time.Time) {
+	switch n.role {
+	case ignored:
+		return
+	case policy:
+		f.policies = append(f.policies, parsePolicies(values)...)
+		return
+	}
+	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.name == n.budget })
+	if i < 0 {
+		i = len(f.groups)
+		f.groups = append(f.groups, &group{name: n.budget, reset: -1})
+	}
+	g := f.groups[i]
+	switch n.role {
+	case bare:
+		if g.bare = parseCounts(values); len(g.bare) == 0 && n.budget == "" {
+			f.structured = append(f.structured, parseStructured(values)...)
+		}
+	case limit:
+		g.limit = append(g.limit, parseCounts(values)...)
+	case remaining:
+		g.remaining = append(g.remaining, parseCounts(values)...)
+	case used:
+		g.used = append(g.used, parseCounts(values)...)
+	case reset:
+		g.addReset(n, values, date)
+	case window:
+		if d, ok := within(first(values), n.unit, date); ok {
+			g.window = d
+		}
+	}
+}
+
+// join gives what a family says only once to the budgets that it is of.
+func (f *family) join() {
+	var nameless *group
+	var onlyLimit, noLimit []*group
+	for _, g := range f.groups {
+		if g.counted() && len(g.limit) == 0 {
+			g.limit = g.bare // X-Rate-Limit: 700
+		}
+		switch {
+		case g.name == "" && !g.counted():
+			nameless = g
+		case g.counted() && len(g.limit) == 0:
+			noLimit = append(noLimit, g)
+		}
+		if len(g.limit) > 0 && !g.counted() {
+			onlyLimit = append(onlyLimit, g)
+		}
+	}
+	// One limit and one count, and a name in only one of them: Yelp has
+	// RateLimit-DailyLimit and RateLimit-Remaining.
+	if len(onlyLimit) == 1 && len(noLimit) == 1 && (onlyLimit[0].name == "" || noLimit[0].name == "") {
+		noLimit[0].limit, onlyLimit[0].limit = onlyLimit[0].limit, nil
+	}
+	if nameless == nil {
+		return
+	}
+	// One reset for budgets that have none of their own: Contentful,
+	// LaunchDarkly.
+	shared := false
+	for _, g := range f.groups {
+		if g == nameless || !g.counted() {
+			continue
+		}
+		shared = true
+		if g.reset < 0 {
+			g.reset = nameless.reset
+		}
+		if g.window == 0 {
+			g.window = nameless.window
+		}
+	}
+	if shared {
+		nameless.reset, nameless.window = -1, 0
+	}
+}
+
+// budgets returns what the headers of the family say together.
+func (f *family) budgets() []Budget {
+	f.join()
+	var all []Budget
+	for _, g := range f.groups {
+		all = append(all, g.budgets()...)
+	}
+	all = append(all, f.structured...)
+	for i := range all {
+		all[i] = applyPolicy(all[i], f.policies)
+	}
+	if len(all) == 0 {
+		for _, p := range f.policies {
+			b := unsaid(p.name)
+			b.Limit, b.Window = p.quota, p.window
+			all = append(all, b)
+		}
+	}
+	return all
+}

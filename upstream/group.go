@@ -1,0 +1,108 @@
+package upstream
+
+import (
+	"strings"
+	"time"
+)
+
+// group is the headers of a family that are of one budget.
+type group struct {
+	name                         string
+	bare, limit, remaining, used []count
+	reset                        time.Duration // -1: not said
+	relative                     bool          // reset is of a header that needs no clock
+	window                       time.Duration
+}
+
+// counted reports whether a group says how much is left.
+func (g *group) counted() bool { return len(g.remaining) > 0 || len(g.used) > 0 }
+
+// addReset takes a reset that needs no clock rather than one that does, and of
+// several lines the longest.
+func (g *group) addReset(n headerName, values []string, date time.Time) {
+	if g.reset >= 0 && (g.relative || !n.relative) {
+		return
+	}
+	read, found := until, time.Duration(-1)
+	if n.relative {
+		read = within
+	}
+	for _, v := range values[:min(len(values), mostLines)] {
+		v = strings.TrimSpace(v)
+		d, ok := read(v, n.unit, date)
+		if !ok {
+			// 50;w=60, or the same line twice: what a list begins with.
+			v, _, _ = strings.Cut(v, ",")
+			v, _, _ = strings.Cut(v, ";")
+			d, ok = read(strings.TrimSpace(v), n.unit, date)
+		}
+		if ok {
+			found = max(found, d)
+		}
+	}
+	if found >= 0 {
+		g.reset, g.relative = found, n.relative
+	}
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return strings.TrimSpace(values[0])
+}
+
+// budgets returns the budget of a group, or several when its headers are lists
+// of the same length, as Strava's are: "100,1000" and "25,300".
+func (g *group) budgets() []Budget {
+	left := g.remaining
+	if len(left) == 0 {
+		left = g.used
+	}
+	var all []Budget
+	for i := range max(len(left), 1) {
+		b := unsaid(g.name)
+		b.Reset, b.Window = g.reset, g.window
+		j := 0
+		if len(left) == len(g.limit) {
+			j = i
+		}
+		if j < len(g.limit) && g.limit[j].n > 0 {
+			l := g.limit[j]
+			b.Limit, b.Window = l.n, max(b.Window, l.window, g.windowOf(l.n))
+		}
+		if i < len(left) {
+			b = g.countDown(b, left[i])
+		}
+		if b.Limit >= 0 || b.Remaining >= 0 || b.Reset >= 0 {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// windowOf returns the window that up to draft 02 followed the limit itself:
+// "10, 10;w=1, 50;w=60".
+func (g *group) windowOf(n int64) time.Duration {
+	for _, l := range g.limit[1:] {
+		if l.n == n {
+			return l.window
+		}
+	}
+	return 0
+}
+
+// countDown gives b the units of c: of those left, or of those used.
+func (g *group) countDown(b Budget, c count) Budget {
+	switch {
+	case len(g.remaining) > 0:
+		b.Remaining = c.n
+	case b.Limit >= 0:
+		b.Remaining = max(b.Limit-c.n, 0)
+	}
+	if c.name != "" {
+		b.Name = c.name
+	}
+	b.Window = max(b.Window, c.window)
+	return b
+}

@@ -1,0 +1,101 @@
+package upstream
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// role is what a header says of a budget.
+type role int
+
+const (
+	bare role = iota // nothing by its name: X-Rate-Limit, X-HubSpot-RateLimit-Daily
+	limit
+	window
+	used
+	remaining
+	reset
+	policy // RateLimit-Policy
+	ignored
+)
+
+// words are those that give a header's name its role. Of several the one with
+// the highest role wins: X-RateLimit-Limit-Reset says when.
+var words = map[string]role{
+	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit,
+	"window": window, "interval": window, "period": window,
+	"used": used, "usage": used, "observed": used, "consumed": used,
+	"remaining": remaining, "left": remaining, "available": remaining,
+	"reset": reset, "resets": reset, "resettime": reset,
+	"policy":  policy,
+	"percent": ignored, "percentage": ignored, "retry": ignored,
+}
+
+// fillers say how a time is written, not what it is of.
+var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date", "utc", "unix"}
+
+// units are the last words of names that say what their times are counted in.
+var units = map[string]time.Duration{
+	"ms": time.Millisecond, "msec": time.Millisecond, "millis": time.Millisecond, "milliseconds": time.Millisecond,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second,
+}
+
+// headerName is what the name of a header says.
+type headerName struct {
+	family   string        // what it shares with the headers that belong to it
+	budget   string        // which budget of these it is of; often empty
+	role     role          // what it says
+	unit     time.Duration // of its times
+	relative bool          // a number of it is a duration, never a moment
+}
+
+// parseName reads a name, in lower case, that has the word ratelimit in it, or
+// the word limit and a role at its end: x-app-limit-24hour-remaining.
+func parseName(name string) (headerName, bool) {
+	if len(name) > longestTime {
+		return headerName{}, false
+	}
+	for _, word := range [...]string{"ratelimit", "rate-limit"} {
+		if before, after, ok := strings.Cut(name, word); ok {
+			return parseAfter(before+word, after), true
+		}
+	}
+	before, after, ok := strings.Cut(name, "-limit-")
+	for _, end := range [...]string{"limit", "remaining", "reset"} {
+		if ok && (after == end || strings.HasSuffix(after, "-"+end)) {
+			return parseAfter(before+"-limit", "-"+after), true
+		}
+	}
+	return headerName{}, false
+}
+
+func parseAfter(family, after string) headerName {
+	n := headerName{family: family, unit: time.Second}
+	tokens := strings.FieldsFunc(after, func(r rune) bool { return r == '-' })
+	for _, token := range tokens {
+		n.role = max(n.role, words[token])
+	}
+	if last := len(tokens) - 1; n.role == bare && last >= 0 {
+		// Joined words: X-RateLimit-UserRemaining.
+		for _, word := range [...]string{"limit", "remaining", "reset", "resettime"} {
+			if cut, ok := strings.CutSuffix(tokens[last], word); ok {
+				tokens[last], n.role = cut, words[word]
+				break
+			}
+		}
+	}
+	isTime := n.role == reset || n.role == window
+	if last := len(tokens) - 1; isTime && last >= 0 && units[tokens[last]] > 0 {
+		n.unit, tokens = units[tokens[last]], tokens[:last]
+	}
+	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
+	var rest []string
+	for _, token := range tokens {
+		if words[token] == bare && !(isTime && slices.Contains(fillers, token)) {
+			rest = append(rest, token)
+		}
+	}
+	n.budget = strings.Join(rest, "-")
+	return n
+}

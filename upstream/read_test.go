@@ -1,0 +1,76 @@
+package upstream_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/upstream"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// date is the Date of the responses in tests.
+var date = time.Date(2022, 6, 13, 11, 48, 53, 0, time.UTC)
+
+// response makes one of pairs of names and values, with a Date.
+func response(status int, pairs ...string) *http.Response {
+	h := http.Header{"Date": {date.Format(http.TimeFormat)}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		h.Add(pairs[i], pairs[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h}
+}
+
+func TestReadVectors(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/upstream_headers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		API     string
+		Status  int
+		Headers map[string]string
+		Want    struct {
+			PauseMS          int64 `json:"pause_ms"`
+			Limit, Remaining *int64
+			ResetMS          *int64 `json:"reset_ms"`
+		}
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 30 {
+		t.Fatalf("only %d cases", len(cases))
+	}
+	orUnsaid := func(p *int64) int64 {
+		if p == nil {
+			return -1
+		}
+		return *p
+	}
+	for _, c := range cases {
+		t.Run(c.API, func(t *testing.T) {
+			t.Parallel()
+			resp := &http.Response{StatusCode: c.Status, Header: http.Header{}}
+			for name, value := range c.Headers {
+				resp.Header.Set(name, value)
+			}
+			got := new(upstream.Reader).Read(resp, time.Now())
+			want := upstream.Signal{Pause: time.Duration(c.Want.PauseMS) * time.Millisecond}
+			want.Limit, want.Remaining = orUnsaid(c.Want.Limit), orUnsaid(c.Want.Remaining)
+			want.Reset = -1
+			if c.Want.ResetMS != nil {
+				want.Reset = time.Duration(*c.Want.ResetMS) * time.Millisecond
+			}
+			want.Name, want.Window, want.Refused = got.Name, got.Window, got.Refused // which the vectors don't say
+			if got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The bounds on how much of a header is read.
+const (
+	mostLines   = 8    // of one name
+	mostNames   = 64   // that speak of limits
+	mostItems   = 32   // of a list
+	longestLine = 4096 // bytes; longer ones are ignored
+)
+
+// precision orders the headers that say when to try again.
+type precision int
+
+const (
+	milliseconds precision = iota // Retry-After-Ms, X-Ms-Retry-After-Ms, …
+	standard                      // Retry-After
+	other                         // X-Retry-After, X-RateLimit-Retry-After, …
+	precisions
+)
+
+// retryAfter returns what the most precise Retry-After header says, 0 when
+// none says anything. Of a header that is there more than once the longest
+// counts, so that the order of proxies does not matter.
+func retryAfter(h http.Header, date time.Time) time.Duration {
+	var found [precisions]time.Duration
+	for name, values := range h {
+		if !containsFold(name, "retry-after") {
+			continue
+		}
+		p, unit, ok := retryAfterName(name)
+		if !ok {
+			continue
+		}
+		for _, v := range values[:min(len(values), mostLines)] {
+			if d, ok := parseRetryAfter(strings.TrimSpace(v), unit, date); ok {
+				found[p] = max(found[p], d)
+			}
+		}
+	}
+	for _, d := range found {
+		if d > 0 {
+			return d
+		}
+	}
+	return 0
+}
+
+func retryAfterName(name string) (precision, time.Duration, bool) {
+	if name == "Retry-After" {
+		return standard, time.Second, true
+	}
+	name = strings.ToLower(name)
+	unit := time.Second
+	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
+		name, unit = name[:i], units[name[i+1:]]
+	}
+	if !strings.HasSuffix(name, "retry-after") {
+		return 0, 0, false
+	}
+	switch {
+	case unit == time.Millisecond, name == "x-amz-retry-after": // which is in ms
+		return milliseconds, time.Millisecond, true
+	case name == "retry-after":
+		return standard, time.Second, true
+	}
+	return other, time.Second, true
+}
+
+// parseRetryAfter reads a duration or a date. A number is a moment only when
+// that lies within a day of date: as a duration it would be 15 years.
+func parseRetryAfter(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
+	if d, ok := parseDecimal(s); ok && len(s) <= longestTime {
+		if t, ok := d.epoch(unit); ok && t.Sub(date).Abs() <= 24*time.Hour {
+			return span(date, t), true
+		}
+	}
+	return within(s, unit, date)
+}
+
+// containsFold reports whether s contains sub, which is lower case and ASCII,
+// in upper or lower case. It does not allocate.
+func containsFold(s, sub string) bool {
+	for i := 0; i+len(sub) <= len(s); i++ {
+		if s[i]|0x20 == sub[0]|0x20 && strings.EqualFold(s[i:i+len(sub)], sub) {
+			return true
+		}
+	}
+	return false
+}

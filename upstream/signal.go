@@ -1,0 +1,160 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxPause is the longest pause when a [Reader] sets none.
+const MaxPause = 15 * time.Minute
+
+// Signal is what a response says of the upstream's limits.
+type Signal struct {
+	// Refused says that the upstream refused the request because of its
+	// limits: a 429, or one of 403, 418, 420, 503 and 529 together with a
+	// Retry-After or a budget of which nothing is left.
+	Refused bool
+	// Pause is how long nothing must be sent under the same key. 0: not at
+	// all, or nobody said how long. Never negative, at most Reader.MaxPause.
+	Pause time.Duration
+	// Budget is the one with the smallest share left, of those the response
+	// speaks of. Of its fields those not said are as [Budget] says.
+	Budget
+}
+
+// Reader reads responses. The zero value is ready to use. Its fields must not
+// be changed while it is in use; it is then safe for concurrent use.
+type Reader struct {
+	// MaxPause is the longest pause that an upstream is believed. 0: 15
+	// minutes.
+	MaxPause time.Duration
+	// Dialects names the dialect that is read in place of [Common] when a host
+	// answers: "api.example.com" or "api.example.com:8443" for one host,
+	// "*.example.com" for all below it. In lower case; the longest that
+	// matches wins. Retry-After is read whatever the dialect. Nil: Common for
+	// every host.
+	Dialects map[string]Dialect
+}
+
+// Check returns an error that names the field that is wrong, or nil.
+func (r *Reader) Check() error {
+	if r.MaxPause < 0 {
+		return fmt.Errorf("upstream: Reader.MaxPause: want 0 or more, got %v", r.MaxPause)
+	}
+	for host, d := range r.Dialects {
+		name := strings.TrimPrefix(host, "*.")
+		if name == "" || name != strings.ToLower(name) || strings.ContainsAny(name, "*/ ") {
+			return fmt.Errorf("upstream: Reader.Dialects: want a host in lower case such as api.example.com or *.example.com, got %q", host)
+		}
+		if d == nil {
+			return errors.New("upstream: Reader.Dialects: want a dialect for " + host + ", got nil")
+		}
+	}
+	return nil
+}
+
+// Read returns what resp says of the upstream's limits, seen from the Date of
+// the response, or from now when it has none that can be true. It reads the
+// status and the headers only, and changes nothing.
+//
+// What is malformed or can't be true is ignored, and no time is negative or
+// beyond a year. A response from a cache (its Age is not 0, or it has
+// X-From-Cache) tells of the past: it says nothing, and is no refusal.
+func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
+	s := Signal{Budget: unsaid("")}
+	if resp == nil || cached(resp.Header) {
+		return s
+	}
+	s.Refused = resp.StatusCode == http.StatusTooManyRequests
+	dialect := r.dialect(resp)
+	if dialect == (Common{}) && !speaks(resp.Header) {
+		return s
+	}
+	date := dateOf(resp.Header, now)
+	budgets := slices.Clone(dialect.Budgets(resp.Header, date))
+	for i := range budgets {
+		budgets[i] = budgets[i].sane()
+	}
+	if len(budgets) > 0 {
+		s.Budget = slices.MinFunc(budgets, compare)
+	}
+	after := retryAfter(resp.Header, date)
+	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
+	if ambiguous(resp.StatusCode) {
+		s.Refused = after > 0 || exhausted
+	}
+	if s.Refused || exhausted {
+		s.Pause = pause(s.Refused, resp.StatusCode, after, budgets)
+	}
+	s.Pause = min(s.Pause, r.maxPause())
+	return s
+}
+
+// pause returns how long to wait after a refusal, or with nothing left.
+//
+// Retry-After comes before what the budgets say, as the drafts demand. On a
+// success it is read only when nothing is left, for some send it with each
+// answer; with a 202 and a redirect it is about something else, when to ask for
+// the outcome.
+func pause(refused bool, status int, after time.Duration, budgets []Budget) time.Duration {
+	about := refused || status != http.StatusAccepted && status/100 != 3
+	if after > 0 && about {
+		return after
+	}
+	var renewed, unknown time.Duration
+	for _, b := range budgets {
+		switch b.Remaining {
+		case 0:
+			renewed = max(renewed, b.Reset)
+		case -1:
+			unknown = max(unknown, b.Reset)
+		}
+	}
+	if renewed == 0 && refused {
+		// A refusal that says only when the next units come.
+		return unknown
+	}
+	return renewed
+}
+
+// ambiguous reports whether a status is a refusal by a limit only if something
+// else says so too. 420 and 529 are nobody's standard: "Enhance Your Calm" and
+// "overloaded".
+func ambiguous(status int) bool {
+	switch status {
+	case http.StatusForbidden, http.StatusTeapot, http.StatusServiceUnavailable, 420, 529:
+		return true
+	}
+	return false
+}
+
+// cached reports whether a response was stored before it came here.
+func cached(h http.Header) bool {
+	if h.Get("X-From-Cache") != "" {
+		return true
+	}
+	age, ok := parseDecimal(strings.TrimSpace(h.Get("Age")))
+	return ok && age.whole > 0
+}
+
+// speaks reports whether any header may be about limits. Most responses have
+// none, and cost no allocation.
+func speaks(h http.Header) bool {
+	for name := range h {
+		if containsFold(name, "limit") || containsFold(name, "retry-after") {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Reader) maxPause() time.Duration {
+	if r == nil || r.MaxPause <= 0 {
+		return MaxPause
+	}
+	return r.MaxPause
+}

@@ -1,0 +1,173 @@
+package upstream
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// longestTime is the length of the longest text that may be a time.
+const longestTime = 128
+
+// A number of seconds from here on is a moment since the Unix epoch, as it
+// would be more than 15 years as a duration. A thousand times that, and more,
+// is a moment in milliseconds, and so on: 1985 in one unit is the year 17800 in
+// the next larger one, so nothing that is meant seriously is misread.
+const firstEpoch = 500_000_000
+
+// until reads how long it is from date to when s says: a number of units, a
+// moment since the Unix epoch in any unit, a duration as Go writes it, an ISO
+// 8601 time or an HTTP date. A time in the past is 0, and what is beyond belief
+// is cut off at longest.
+func until(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
+	if s == "" || len(s) > longestTime {
+		return 0, false
+	}
+	if d, ok := parseDecimal(s); ok {
+		if t, ok := d.epoch(unit); ok {
+			return span(date, t), true
+		}
+		return d.times(unit), true
+	}
+	return untilText(s, date)
+}
+
+// within is until for a number that is always a duration, never a moment.
+func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
+	if s == "" || len(s) > longestTime {
+		return 0, false
+	}
+	if d, ok := parseDecimal(s); ok {
+		return d.times(unit), true
+	}
+	return untilText(s, date)
+}
+
+func untilText(s string, date time.Time) (time.Duration, bool) {
+	if d, ok := parseDuration(s); ok {
+		return d, true
+	}
+	if t, ok := parseTime(s, date); ok {
+		return span(date, t), true
+	}
+	return 0, false
+}
+
+// span returns the time from one moment to another, between 0 and longest.
+func span(from, to time.Time) time.Duration {
+	return min(max(to.Sub(from), 0), longest)
+}
+
+// epoch reads d as a moment since the Unix epoch, if it is large enough for
+// one. No moment is counted in a larger unit than the one given.
+func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
+	perSecond := uint64(1)
+	if unit > 0 && unit < time.Second {
+		perSecond = uint64(time.Second / unit)
+	}
+	if d.whole/perSecond < firstEpoch {
+		return time.Time{}, false
+	}
+	for d.whole/perSecond >= 1000*firstEpoch && perSecond < uint64(time.Second) {
+		perSecond *= 1000
+	}
+	seconds, rest := d.whole/perSecond, d.whole%perSecond
+	nanos := rest*(uint64(time.Second)/perSecond) + uint64(d.nanos)/perSecond
+	return time.Unix(int64(seconds), int64(nanos)), true
+}
+
+// parseDuration reads what time.ParseDuration does, without a sign, and days.
+func parseDuration(s string) (time.Duration, bool) {
+	if !isDigit(s[0]) {
+		return 0, false
+	}
+	var days time.Duration
+	if n, rest, ok := strings.Cut(s, "d"); ok {
+		d, ok := parseDecimal(n)
+		if !ok {
+			return 0, false
+		}
+		if days, s = d.times(24*time.Hour), rest; s == "" {
+			return days, true
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, false
+	}
+	return min(days+min(d, longest), longest), true
+}
+
+// parseTime reads an ISO 8601 time or an HTTP date. Without a zone it is UTC.
+func parseTime(s string, date time.Time) (time.Time, bool) {
+	if isDigit(s[0]) {
+		return parseISO(s)
+	}
+	if t, err := http.ParseTime(s); err == nil {
+		if date.Sub(t) > 50*365*24*time.Hour {
+			// Of the three forms one has a year of two digits. RFC 9110,
+			// section 5.6.7, reads it as the one that is nearest.
+			t = t.AddDate(100, 0, 0)
+		}
+		return t, true
+	}
+	// Not HTTP dates, but sent as such: UTC for GMT, a zone's offset, and what
+	// JavaScript makes of a Date, "Mon Jun 13 2022 11:48:53 GMT+0000 (UTC)".
+	s, _, _ = strings.Cut(s, " (")
+	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 UTC", time.RFC1123Z, "Mon Jan 02 2006 15:04:05 GMT-0700"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// parseISO reads a date and a time, to the minute or finer, with a T or a
+// space between them, with a zone or without one.
+func parseISO(s string) (time.Time, bool) {
+	if len(s) < len("2006-01-02T15:04") || s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
+		return time.Time{}, false
+	}
+	zone := s[11:]
+	// Also what Go's Time.String writes: 2022-06-13 11:50:00 +0000 UTC.
+	for _, utc := range [...]string{" UTC", " GMT", "z"} {
+		if cut, ok := strings.CutSuffix(zone, utc); ok {
+			if zone = cut; !strings.ContainsAny(cut, "+-") {
+				zone += "Z"
+			}
+			break
+		}
+	}
+	s = s[:10] + "T" + strings.ReplaceAll(zone, " ", "")
+	for _, layout := range [...]string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
+		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04Z0700",
+	} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// The Date of a response is believed between these. Both zero and the start
+// of a clock that was never set lie before; testing/synctest starts on the
+// first.
+var (
+	firstDate = time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC)
+	lastDate  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+// dateOf returns the response's own Date, which its other times are measured
+// against, or now when it has none that can be true.
+func dateOf(h http.Header, now time.Time) time.Time {
+	s := h.Get("Date")
+	if s == "" || len(s) > longestTime {
+		return now
+	}
+	t, err := http.ParseTime(s)
+	if err != nil || t.Before(firstDate) || t.After(lastDate) {
+		return now
+	}
+	return t
+}

@@ -1,0 +1,139 @@
+package weir
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// watchLinger is how long a limiter watches for brakes after the last call
+	// that waited, so that calls which wait now and then do not start anew.
+	watchLinger = time.Second
+	// unwatched is the longest wait after which a slot is used without being
+	// sure that no brake was set meanwhile.
+	unwatched = 50 * time.Millisecond
+)
+
+// watcher watches for brakes while calls of a limiter wait.
+type watcher struct {
+	mu     sync.Mutex
+	users  int
+	watch  Watch // nil: nobody does
+	since  time.Time
+	linger *time.Timer
+}
+
+// watchBrakes has the limiter watch for brakes until as many calls of unwatch.
+func (l *Limiter) watchBrakes() {
+	store, ok := l.cfg.Store.(Braker)
+	if !ok {
+		return
+	}
+	w := &l.watcher
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users++; w.watch == nil {
+		w.watch = store.WatchBrakes(l.braked)
+		w.since = time.Now()
+	}
+}
+
+func (l *Limiter) unwatch() {
+	if _, ok := l.cfg.Store.(Braker); !ok {
+		return
+	}
+	w := &l.watcher
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users--; w.users > 0 {
+		return
+	}
+	if w.linger == nil {
+		w.linger = time.AfterFunc(watchLinger, w.end)
+	} else {
+		w.linger.Reset(watchLinger)
+	}
+}
+
+// end stops watching, if nobody waits.
+func (w *watcher) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.users == 0 && w.watch != nil {
+		w.watch.Stop()
+		w.watch = nil
+	}
+}
+
+// covers reports whether no brake set since a time can have been missed.
+func (w *watcher) covers(since time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watch != nil && w.since.Before(since) && w.watch.Covers(since)
+}
+
+// braked is told that the slots of a key which were granted until an instant
+// are void, and has those who wait for them book again.
+func (l *Limiter) braked(scope, key string, at Instant) {
+	if scope != l.cfg.Name {
+		return
+	}
+	shard := l.waits.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	for id, q := range shard.queues {
+		if id.key == key {
+			q.void(at)
+		}
+	}
+}
+
+// void takes all waiters whose slots were granted until an instant out of the
+// line. They keep their place in it for when they have booked again.
+func (q *queue) void(at Instant) {
+	left := q.slots[:0]
+	for _, s := range q.slots {
+		if s.granted > at {
+			left = append(left, s)
+			continue
+		}
+		w := s.owner
+		q.arrivals.Remove(w.place)
+		w.slot, w.again = nil, true
+		close(w.ready)
+	}
+	clear(q.slots[len(left):])
+	q.slots = left
+	q.advance()
+}
+
+// stillGranted reports whether a slot that has come may be used: whether no
+// brake was set since it was granted. Where one may have been missed, it asks.
+// One answer is good for all of the line who were granted theirs before.
+func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
+	if _, ok := l.cfg.Store.(Braker); !ok || s.granted == 0 {
+		return true
+	}
+	now := time.Now()
+	if now.Sub(s.booked) < unwatched || l.watcher.covers(s.booked) {
+		return true
+	}
+	q.shard.mu.Lock()
+	checked := q.checked
+	q.shard.mu.Unlock()
+	if checked.After(s.booked) && l.watcher.covers(checked) {
+		return true
+	}
+	d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
+	switch {
+	case err != nil:
+		return true // The store is away: what it granted holds.
+	case d.BrakedAt >= s.granted:
+		return false
+	}
+	q.shard.mu.Lock()
+	q.checked = now
+	q.shard.mu.Unlock()
+	return true
+}

@@ -1,0 +1,52 @@
+package weirtest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// RetryAfterForm is how a refusal says when to come back. Whatever the form,
+// times are rounded up: who waits for as long as is said is not too early.
+type RetryAfterForm uint8
+
+const (
+	// RetryAfterSeconds is Retry-After in whole seconds, at least 1.
+	RetryAfterSeconds RetryAfterForm = iota
+	// RetryAfterNone is silence.
+	RetryAfterNone
+	// RetryAfterFraction is Retry-After in seconds with three decimals: "1.480".
+	RetryAfterFraction
+	// RetryAfterMillis is retry-after-ms in milliseconds, with Retry-After in
+	// whole seconds.
+	RetryAfterMillis
+	// RetryAfterDate is Retry-After as an HTTP date.
+	RetryAfterDate
+
+	retryAfterForms
+)
+
+// set says when to come back, if that is known.
+func (f RetryAfterForm) set(h http.Header, a Answer) {
+	d := a.RetryAfter
+	if d <= 0 || d == weir.Never {
+		return
+	}
+	switch f {
+	case RetryAfterSeconds:
+		h.Set("Retry-After", decimal(divUp(d, time.Second)))
+	case RetryAfterFraction:
+		ms := divUp(d, time.Millisecond)
+		h.Set("Retry-After", fmt.Sprintf("%d.%03d", ms/1000, ms%1000))
+	case RetryAfterMillis:
+		h.Set("Retry-After-Ms", decimal(divUp(d, time.Millisecond)))
+		h.Set("Retry-After", decimal(divUp(d, time.Second)))
+	case RetryAfterDate:
+		h.Set("Retry-After", time.Unix(a.epochAfter(d), 0).UTC().Format(http.TimeFormat))
+	}
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,184 @@
+package weirtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// ServeHTTP implements http.Handler.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p.cfg.Travel != nil && !sleep(r.Context(), p.cfg.Travel(r)) {
+		return // the client has gone
+	}
+	if p.cfg.KeepBodies > 0 {
+		r = r.WithContext(r.Context()) // its body is replaced
+	}
+	body, err := p.readBody(w, r)
+	if err != nil {
+		var tooLong *http.MaxBytesError
+		if errors.As(err, &tooLong) {
+			http.Error(w, "weirtest: the body is longer than KeepBodies", http.StatusRequestEntityTooLarge)
+			return
+		}
+		http.Error(w, "weirtest: the body could not be read", http.StatusBadRequest)
+		return
+	}
+	costs, err := p.costs(r, body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+
+	key := p.key(r)
+	answer := p.decide(key, costs, body)
+	if answer.Refused == NotRefused {
+		defer p.leave(key)
+	}
+	h := w.Header()
+	h.Set("Date", answer.Now.UTC().Format(http.TimeFormat))
+	if answer.Refused != NotRefused {
+		p.cfg.RetryAfter.set(h, answer)
+	}
+	if p.cfg.Dialect != nil {
+		p.cfg.Dialect(h, answer)
+	}
+	if p.cfg.Hook != nil {
+		p.cfg.Hook(h, r, answer)
+	}
+
+	switch {
+	case answer.Refused == ByInFlight:
+		http.Error(w, "too many requests at once", p.cfg.InFlightStatus)
+	case answer.Refused != NotRefused:
+		http.Error(w, "too many requests", p.cfg.Status)
+	case p.cfg.Latency != nil && !sleep(r.Context(), p.cfg.Latency(r)):
+		// The client has gone.
+	case p.cfg.Handler != nil:
+		p.cfg.Handler.ServeHTTP(w, r)
+	default:
+		_, _ = io.WriteString(w, "ok\n")
+	}
+}
+
+// readBody returns the body if bodies are kept, and lets it be read again.
+func (p *Provider) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if p.cfg.KeepBodies == 0 || r.Body == nil {
+		return nil, nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, p.cfg.KeepBodies))
+	if err != nil {
+		return nil, err
+	}
+	rewind(r, body)
+	return body, nil
+}
+
+func rewind(r *http.Request, body []byte) {
+	if body != nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+}
+
+// costs returns what the request takes of each limit.
+func (p *Provider) costs(r *http.Request, body []byte) ([]int64, error) {
+	limits := p.Limits()
+	costs := make([]int64, len(limits))
+	for i, l := range limits {
+		costs[i] = 1
+		if p.cfg.Cost == nil {
+			continue
+		}
+		costs[i] = p.cfg.Cost(r, l)
+		rewind(r, body)
+		if costs[i] < 0 {
+			return nil, fmt.Errorf("weirtest: the cost of %s is %d, want 0 or more", l.Policy(), costs[i])
+		}
+	}
+	return costs, nil
+}
+
+// decide counts one request, and charges it when it is admitted.
+func (p *Provider) decide(key string, costs []int64, body []byte) Answer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	// Taken under the lock, so that instants never go back.
+	now := time.Now()
+	at := p.instant(now)
+	a := p.account(at, key)
+	answer := Answer{Now: now, Key: key}
+	answer.Refused, answer.RetryAfter = p.refuse(a, now, at, costs)
+	if answer.Refused == NotRefused {
+		for i, m := range a.meters {
+			if costs[i] > 0 {
+				m.take(at, costs[i])
+			}
+		}
+		a.inFlight++
+		p.counts.InFlight++
+		p.counts.MostInFlight = max(p.counts.MostInFlight, p.counts.InFlight)
+	}
+	for i, m := range a.meters {
+		answer.Limits = append(answer.Limits, LimitState{Limit: p.limits[i], Remaining: m.remaining(at), ResetAfter: m.reset(at)})
+	}
+	p.counts.note(answer.Refused)
+	p.arrivals.add(Arrival{At: now, Key: key, Refused: answer.Refused, Body: body})
+	return answer
+}
+
+// refuse returns what refuses a request, and for how long as far as is known.
+// The provider is locked.
+func (p *Provider) refuse(a *account, now time.Time, at int64, costs []int64) (Refusal, time.Duration) {
+	switch {
+	case now.Before(p.command.until):
+		return ByCommand, p.command.until.Sub(now)
+	case p.command.requests > 0:
+		p.command.requests--
+		return ByCommand, p.command.retryAfter
+	case p.cfg.MaxInFlight > 0 && a.inFlight >= p.cfg.MaxInFlight:
+		return ByInFlight, 0
+	}
+	var longest time.Duration
+	for i, m := range a.meters {
+		switch {
+		case costs[i] > p.limits[i].Max():
+			longest = weir.Never
+		case costs[i] > 0:
+			longest = max(longest, m.wait(at, costs[i]))
+		}
+	}
+	if longest > 0 {
+		return ByLimit, longest
+	}
+	return NotRefused, 0
+}
+
+// leave ends what an admitted request holds.
+func (p *Provider) leave(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.counts.InFlight--
+	// A key with a request being served is never forgotten.
+	p.accounts[key].inFlight--
+}
+
+// sleep waits for d and reports whether it did: false when ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,104 @@
+package weirtest
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// closeTimeout is how long Server.Close waits for handlers to end.
+const closeTimeout = 5 * time.Second
+
+// Server is a Provider behind a socket of the loopback interface, for what is
+// not tested in one process.
+type Server struct {
+	*Provider
+	// URL is where it listens, as "http://127.0.0.1:12345".
+	URL string
+
+	server  *http.Server
+	client  *http.Client
+	running sync.WaitGroup // the server's loop and the requests being served
+	once    sync.Once
+	err     error
+
+	mu     sync.Mutex
+	closed bool // nothing may join running any more
+}
+
+// NewServer starts a Server on a free port. The error is a *weir.ConfigError
+// that names the wrong field, or says why no port could be had. Close it.
+func NewServer(cfg ProviderConfig) (*Server, error) {
+	p, err := NewProvider(cfg)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		if l, err = net.Listen("tcp6", "[::1]:0"); err != nil {
+			return nil, err
+		}
+	}
+	ctx, end := context.WithCancel(context.Background())
+	s := &Server{Provider: p, URL: "http://" + l.Addr().String()}
+	s.client = &http.Client{Transport: &http.Transport{}}
+	s.server = &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:           http.HandlerFunc(s.serve),
+	}
+	s.running.Go(func() {
+		defer end()
+		_ = s.server.Serve(l)
+	})
+	return s, nil
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		panic(http.ErrAbortHandler)
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	defer s.running.Done()
+	s.ServeHTTP(w, r)
+	if r.Context().Err() != nil {
+		// Nobody is served whose request was cut short: without this the client
+		// might get an empty 200 from a server that closes.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// Client returns a client with connections of its own, which Close closes.
+func (s *Server) Client() *http.Client { return s.client }
+
+// Close stops listening, closes all connections, ends the contexts of requests
+// that are being served, and waits until their handlers have ended. The error
+// says that one had not after 5 s. Further calls do nothing and return the same.
+func (s *Server) Close() error {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		_ = s.server.Close()
+		s.client.CloseIdleConnections()
+		done := make(chan struct{})
+		go func() {
+			s.running.Wait()
+			close(done)
+		}()
+		timer := time.NewTimer(closeTimeout)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			s.err = errors.New("weirtest: a handler had not ended 5 s after its context")
+		}
+	})
+	return s.err
+}

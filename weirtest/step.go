@@ -1,0 +1,159 @@
+package weirtest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Step is what one call of a Store's Take does; base is the wrapped store. The
+// functions below are the usual ones; any other function will do.
+type Step func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error)
+
+// errLost is the error of a Fail or a Lose without one.
+var errLost = errors.New("weirtest: the store was told to fail")
+
+// Pass lets the wrapped store decide.
+func Pass() Step {
+	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+		return base.Take(ctx, req)
+	}
+}
+
+// Refuse refuses, with the reason weir.Limited, even a request that would wait
+// for that long. A retryAfter of weir.Never makes the reason weir.NeverFits. The
+// wrapped store is not asked.
+func Refuse(retryAfter time.Duration) Step {
+	reason := weir.Limited
+	if retryAfter == weir.Never {
+		reason = weir.NeverFits
+	}
+	return RefuseAs(reason, retryAfter)
+}
+
+// RefuseAs is Refuse with another reason, as weir.Paused.
+func RefuseAs(reason weir.Reason, retryAfter time.Duration) Step {
+	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
+		return refusal(req, reason, max(0, retryAfter)), nil
+	}
+}
+
+// Grant allows a request after a delay, if it would wait for that long;
+// otherwise it refuses, with the delay as retry after. The wrapped store is not
+// asked.
+func Grant(delay time.Duration) Step {
+	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
+		if delay > req.MaxWait {
+			return refusal(req, weir.Limited, delay), nil
+		}
+		d := grant(req)
+		d.Delay = max(0, delay)
+		return d, nil
+	}
+}
+
+// Decide returns d, whatever is asked. The wrapped store is not asked.
+func Decide(d weir.Decision) Step {
+	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) { return d, nil }
+}
+
+// Fail returns err, which must not be nil; a nil one becomes an error that says
+// that the store was told to fail. The wrapped store is not asked.
+func Fail(err error) Step {
+	if err == nil {
+		err = errLost
+	}
+	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) {
+		return weir.Decision{}, err
+	}
+}
+
+// Lose lets the wrapped store decide and charge, and then returns err as Fail
+// does: the answer got lost on the way.
+func Lose(err error) Step {
+	fail := Fail(err)
+	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+		if _, err := base.Take(ctx, req); err != nil {
+			return weir.Decision{}, err
+		}
+		return fail(ctx, req, base)
+	}
+}
+
+// After waits for d and then does what step does; nil: Pass. When the context
+// ends first it returns the context's error.
+func After(d time.Duration, step Step) Step {
+	if step == nil {
+		step = Pass()
+	}
+	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+		if !sleep(ctx, d) {
+			return weir.Decision{}, ctx.Err()
+		}
+		return step(ctx, req, base)
+	}
+}
+
+// Block waits for the end of the context and returns its error, as a store does
+// that never answers. Without a deadline or somebody who cancels that is for
+// ever.
+func Block() Step {
+	return func(ctx context.Context, _ weir.Request, _ weir.Store) (weir.Decision, error) {
+		<-ctx.Done()
+		return weir.Decision{}, ctx.Err()
+	}
+}
+
+// Panic panics with v, for code that must survive a broken store.
+func Panic(v any) Step {
+	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) { panic(v) }
+}
+
+// refusal is a decision that nothing remains.
+func refusal(req weir.Request, reason weir.Reason, retryAfter time.Duration) weir.Decision {
+	d := weir.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit}
+	if retryAfter != weir.Never {
+		d.ResetAfter = retryAfter
+	}
+	if len(req.Charges) > 1 {
+		d.Charges = make([]weir.ChargeState, len(req.Charges))
+		for i := range d.Charges {
+			d.Charges[i] = weir.ChargeState{ResetAfter: d.ResetAfter, RetryAfter: retryAfter}
+		}
+	}
+	return d
+}
+
+// grant is a decision that nothing is used up.
+func grant(req weir.Request) weir.Decision {
+	limit := req.Charges[0].Limit
+	d := weir.Decision{Allowed: true, Limit: limit, Remaining: limit.Max()}
+	if len(req.Charges) > 1 {
+		d.Charges = make([]weir.ChargeState, len(req.Charges))
+		for i := range d.Charges {
+			d.Charges[i].Remaining = req.Charges[i].Limit.Max()
+		}
+	}
+	if req.Cancelable {
+		d.Receipt = receipt{}
+	}
+	return d
+}
+
+// receipt is that of what was never charged.
+type receipt struct{}
+
+// allowAll is a store that allows everything and counts nothing.
+type allowAll struct{}
+
+func (allowAll) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return weir.Decision{}, err
+	}
+	return grant(req), nil
+}
+
+func (allowAll) Cancel(context.Context, any) error           { return nil }
+func (allowAll) Reset(context.Context, string, string) error { return nil }

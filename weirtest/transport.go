@@ -1,0 +1,161 @@
+package weirtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+)
+
+// Transport returns an http.RoundTripper that serves requests in process, so
+// that it works in a bubble of testing/synctest, where sockets do not. Whatever
+// the host, the request goes to this provider, and the handler sees what it
+// would see behind a socket.
+//
+// As with http.Transport the request is not changed, its body is read to its
+// end and closed once, and a body that is not as long as ContentLength says is
+// an error. Unlike there, body and response are held in memory: the handler runs
+// when the body is there as a whole, and the response comes when the handler has
+// ended.
+func (p *Provider) Transport() http.RoundTripper { return inProcess{p} }
+
+// inProcess is a RoundTripper in front of a Provider.
+type inProcess struct{ provider *Provider }
+
+func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	body, err := takeBody(req)
+	if err == nil {
+		err = sendable(req)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rec := &recorder{header: make(http.Header)}
+	if err := serve(t.provider, rec, arriving(req, body)); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx) // who has gone gets no response
+	}
+	res := rec.response(req)
+	if res.Body != http.NoBody {
+		t.provider.open.Add(1)
+		res.Body = &responseBody{Reader: res.Body, ctx: ctx, open: &t.provider.open}
+	}
+	return res, nil
+}
+
+// takeBody reads the body to its end and closes it, at the latest when the
+// request's context ends.
+func takeBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	closeBody := sync.OnceFunc(func() { _ = req.Body.Close() })
+	defer closeBody()
+	ctx := req.Context()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	defer context.AfterFunc(ctx, closeBody)()
+	body, err := io.ReadAll(req.Body)
+	// As for http.Transport, a length of 0 with a body is one not known.
+	if n := req.ContentLength; err == nil && n > 0 && int64(len(body)) != n {
+		err = fmt.Errorf("weirtest: ContentLength=%d with Body length %d", n, len(body))
+	}
+	return body, err
+}
+
+// sendable reports what http.Transport would not send.
+func sendable(req *http.Request) error {
+	switch {
+	case req.URL == nil:
+		return fmt.Errorf("weirtest: the request has no URL")
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return fmt.Errorf("weirtest: unsupported protocol scheme %q", req.URL.Scheme)
+	case req.URL.Host == "":
+		return fmt.Errorf("weirtest: the request's URL has no host")
+	}
+	return nil
+}
+
+// arriving returns the request as a server sees it.
+func arriving(req *http.Request, body []byte) *http.Request {
+	in := req.Clone(req.Context())
+	in.URL = &url.URL{Path: req.URL.Path, RawPath: req.URL.RawPath, RawQuery: req.URL.RawQuery, ForceQuery: req.URL.ForceQuery}
+	if in.URL.Path == "" {
+		in.URL.Path = "/"
+	}
+	in.RequestURI = in.URL.RequestURI()
+	if in.Method == "" {
+		in.Method = http.MethodGet
+	}
+	if in.Host == "" {
+		in.Host = req.URL.Host
+	}
+	if in.Header == nil {
+		in.Header = make(http.Header)
+	}
+	if _, set := in.Header["User-Agent"]; !set {
+		in.Header.Set("User-Agent", "Go-http-client/1.1")
+	}
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	in.RemoteAddr = "192.0.2.1:1234" // an address for documentation
+	in.Body, in.GetBody = http.NoBody, nil
+	in.ContentLength = int64(len(body))
+	if len(body) > 0 {
+		in.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	in.Response = nil
+	return in
+}
+
+// serve runs the handler, whose panic cuts the connection as it does behind a
+// socket.
+func serve(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		switch cut := recover(); cut {
+		case nil:
+		case http.ErrAbortHandler:
+			err = fmt.Errorf("weirtest: the handler cut the connection: %w", io.EOF)
+		default:
+			err = fmt.Errorf("weirtest: the handler panicked: %v: %w", cut, io.EOF)
+		}
+	}()
+	h.ServeHTTP(w, r)
+	return nil
+}
+
+// responseBody is a body in memory that, like one from a socket, ends with its
+// request's context and can't be read once it is closed.
+type responseBody struct {
+	io.Reader
+	ctx    context.Context
+	open   *atomic.Int64
+	closed atomic.Bool
+}
+
+func (b *responseBody) Read(into []byte) (int, error) {
+	switch {
+	case b.closed.Load():
+		return 0, http.ErrBodyReadAfterClose
+	case b.ctx.Err() != nil:
+		return 0, context.Cause(b.ctx)
+	}
+	return b.Reader.Read(into)
+}
+
+func (b *responseBody) Close() error {
+	if !b.closed.Swap(true) {
+		b.open.Add(-1)
+	}
+	return nil
+}
