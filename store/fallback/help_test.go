@@ -77,6 +77,20 @@ func (p *primary) Reset(_ context.Context, scope, key string) error {
 	return s.Reset(context.Background(), scope, key)
 }
 
+func (p *primary) Brake(_ context.Context, charges []weir.Charge, b weir.Brake) error {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return err
+	}
+	return s.Brake(context.Background(), charges, b)
+}
+
+func (p *primary) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+	s, _, _ := p.now()
+	return s.WatchBrakes(f)
+}
+
 func open(t testing.TB, cfg fallback.Config) *fallback.Store {
 	t.Helper()
 	if cfg.Logger == nil {

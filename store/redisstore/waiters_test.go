@@ -54,7 +54,7 @@ func TestWaiters(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	if commands["evalsha"] != waiters || commands["eval"] != 0 {
+	if commands["evalsha"] < waiters || commands["evalsha"] > waiters+1 || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
 	overtaken := 0

@@ -3,11 +3,44 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
 )
+
+// braked is a store that gets brakes wrong.
+type braked struct {
+	*localstore.Store
+	spoil func(b *weir.Brake)
+}
+
+func (s braked) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	s.spoil(&b)
+	return s.Store.Brake(ctx, charges, b)
+}
+
+func braking(spoil func(b *weir.Brake)) func(s *localstore.Store) weir.Store {
+	return func(s *localstore.Store) weir.Store { return braked{s, spoil} }
+}
+
+// brakeMistakes are about pauses and paces.
+var brakeMistakes = []mistake{
+	{"a pause does nothing", "pauses", braking(func(b *weir.Brake) { b.Pause = 0 })},
+	{"the shortest pause counts", "pauses", braking(func(b *weir.Brake) { b.Pause = min(b.Pause, time.Second) })},
+	{"a pause can't be lifted", "pauses", braking(func(b *weir.Brake) { b.Lift = false })},
+	{"slots are granted in a pause", "slots and pauses", braking(func(b *weir.Brake) { b.Pause /= 2 })},
+	{"a gap is forgotten", "paces", braking(func(b *weir.Brake) { b.GapFor = 0 })},
+	{"every refusal cuts the rate", "paces", braking(func(b *weir.Brake) {
+		if b.Cut.Unit > 0 {
+			b.Cut.Since = math.MaxInt64
+		}
+	})},
+	{"the rate never recovers", "paces", braking(func(b *weir.Brake) { b.Cut.Recovery *= 100 })},
+	{"any brake will do", "mistakes in braking", braking(func(b *weir.Brake) { *b = weir.Brake{} })},
+}
 
 // waitingMistakes are about slots and cancels.
 var waitingMistakes = []mistake{

@@ -18,7 +18,7 @@ func sound(req weir.Request, d weir.Decision) error {
 		return fmt.Errorf("reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
 	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
 		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
-	case d.Reason == weir.Limited && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):
+	case (d.Reason == weir.Limited || d.Reason == weir.Paused) && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):
 		return fmt.Errorf("refused with RetryAfter %v within MaxWait %v", d.RetryAfter, req.MaxWait)
 	case !d.Allowed && d.Delay != 0:
 		return fmt.Errorf("refused with a Delay of %v", d.Delay)

@@ -12,7 +12,7 @@
 // is also held against what weir.Decision promises. All of it is some forty
 // thousand calls. Nothing is left to chance: each run makes the same ones.
 //
-// Abilities that a store does not have (weir.Canceler, weir.Resetter, charges
+// Abilities that a store does not have (weir.Canceler, weir.Resetter, weir.Braker, charges
 // of several keys) are skipped with a line that says so. Speed, faults of a
 // backend, and what a store keeps in memory or on a server are for its own
 // tests.
@@ -89,6 +89,10 @@ var cases = []struct {
 	{"slots at the same time", slots},
 	{"cancel", cancel},
 	{"cancel never exceeds a limit", credit},
+	{"pauses", pauses},
+	{"slots and pauses", pausedSlots},
+	{"paces", paces},
+	{"mistakes in braking", brakeMistakes},
 }
 
 // run is one case on one store.
