@@ -47,19 +47,17 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	if !l.enter() {
 		return nil, l.tooManyWaiters(ctx, key, cost)
 	}
-	inQueue := false
-	defer func() {
-		if !inQueue {
-			l.exit()
-		}
-	}()
-
 	// The place in the line is taken before the store is asked, so that it
 	// holds whatever the network does to the order of the replies.
 	c := waitingCall{
 		limiter: l, id: queueID{key, cost}, start: time.Now(), maxWait: maxWait,
-		shard: l.waits.shard(key), inQueue: &inQueue,
+		shard: l.waits.shard(key),
 	}
+	defer func() {
+		if !c.inQueue {
+			l.exit()
+		}
+	}()
 	c.arrival = c.shard.arrivals.Add(1)
 	for ; ; c.again = true {
 		if again, err := c.book(ctx); !again {
@@ -76,9 +74,9 @@ type waitingCall struct {
 	maxWait time.Duration
 	shard   *waitShard
 	arrival uint64
-	inQueue *bool // the queue counts it out
-	again   bool  // it has booked before
-	receipt any   // of the slot that has come
+	inQueue bool // the queue counts it out
+	again   bool // it has booked before
+	receipt any  // of the slot that has come
 }
 
 // book books a slot and waits for it. It reports true when the slot became void
@@ -108,7 +106,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	l.watchBrakes()
 	defer l.unwatch()
 	w := &waiter{arrival: c.arrival, bound: latest(ctx, c.start, c.maxWait), ready: make(chan struct{})}
-	*c.inQueue = true
+	c.inQueue = true
 	q := l.join(c.id, w, d, now)
 	select {
 	case <-w.ready:
@@ -121,11 +119,11 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		}
 	}
 	if w.again {
-		*c.inQueue = false
+		c.inQueue = false
 		return true, nil
 	}
 	if !l.stillGranted(ctx, q, w.used) {
-		*c.inQueue = !l.enter()
+		c.inQueue = !l.enter()
 		return true, nil
 	}
 	l.observeWait(ctx, c.id, d, c.start, nil)
