@@ -81,17 +81,34 @@ func (q *queue) giveOneBack(c Canceler, s surplus) (ok bool) {
 	return q.limiter.cancelDetached(s.ctx, c, q.id, s.receipt) == nil
 }
 
-// linger waits until a give-back is done, but not for long.
-func linger(back <-chan struct{}) {
-	if back == nil {
-		return
-	}
+// linger waits until give-backs are done, nil ones aside, but not for long.
+func linger(backs ...<-chan struct{}) {
 	timer := time.NewTimer(giveBackGrace)
 	defer timer.Stop()
-	select {
-	case <-back:
-	case <-timer.C:
+	for _, back := range backs {
+		if back == nil {
+			continue
+		}
+		select {
+		case <-back:
+		case <-timer.C:
+			return
+		}
 	}
+}
+
+// handBack gives back to the store a slot that has come, for a call that is
+// not made after all, and returns what is closed afterwards; nil when there is
+// nothing to do. Whoever waits is not offered it, unlike what surrender does:
+// the slot may have come long ago, and used only now it would be one too many.
+func (l *Limiter) handBack(ctx context.Context, id queueID, receipt any) <-chan struct{} {
+	shard := l.waits.shard(id.key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	q := shard.queue(l, id)
+	back := q.giveBack(ctx, &slot{receipt: receipt})
+	q.advance()
+	return back
 }
 
 // cancelDetached gives a slot back on behalf of a call whose context is over.

@@ -33,6 +33,11 @@ const (
 	EventWait
 	// EventStoreError: the store failed; Err is a *[StoreError].
 	EventStoreError
+	// EventRetry: a [Transport] is about to send a request again. Attempt is
+	// which attempt that is, from 2 on, Wait how long it waited since the last
+	// one, and Err why that one got no response, nil if it got one. Scope is
+	// the Transport's first limiter; Key and Cost are not set.
+	EventRetry
 )
 
 // Event is one thing that happened. Key may be personal data: use Scope and
@@ -44,5 +49,6 @@ type Event struct {
 	Cost     int64
 	Decision Decision
 	Wait     time.Duration
+	Attempt  int // of EventRetry only
 	Err      error
 }

@@ -1,10 +1,9 @@
 package weir
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
@@ -21,11 +20,25 @@ type TransportConfig struct {
 	// taking any. It must not change the request nor read its body, and is
 	// called from many goroutines at once. Nil: every request takes 1.
 	Cost func(*http.Request) (int64, error)
-	// MaxWait is the longest a request waits for its slot, in place of the
-	// limiter's MaxWait. 0: the limiter's. It can't be combined with Refuse.
+	// SkipNoKey leaves a request uncounted for which Key finds no identity
+	// ([ErrNoKey]). False: it fails with that error.
+	SkipNoKey bool
+	// Within are further limits that hold for the same requests, from narrow to
+	// wide: with a token's limit above, the organisation's and then the host's.
+	// Nil: none.
+	Within []TransportLimit
+	// MaxWait is the longest a request waits, in place of its limiters'
+	// MaxWait: for its slots of all limits, and with Retry for all its attempts
+	// and before them, together. 0: the MaxWait of Limiter, and those of the
+	// limiters in Within each for its own slot. It can't be combined with
+	// Refuse.
 	MaxWait time.Duration
-	// Refuse makes a request that can't leave now fail now. False: it waits.
+	// Refuse makes a request that can't leave now fail now. With Retry a
+	// further attempt still waits for what the upstream asked for, and is not
+	// made when it can't leave then. False: it waits.
 	Refuse bool
+	// Retry says when a request is sent again. The zero value: never.
+	Retry Retry
 }
 
 // Transport is an [http.RoundTripper] that sends each request when a [Limiter]
@@ -43,19 +56,35 @@ type TransportConfig struct {
 //   - a *[StoreError] ([ErrStore]) when the store fails;
 //   - what Key or Cost returned, or a *[ConfigError] when the cost is negative.
 //
+// With several limiters the Scope of a LimitedError says which one refused.
+//
 // The Timeout of an http.Client is such a deadline, so it covers the wait. The
 // deprecated Cancel field of a request does not end a wait.
 //
 // # Every attempt counts
 //
-// Each call of RoundTrip is charged, a redirect with the key of where it leads.
-// So a Transport belongs inside whatever retries, as the Transport of the
-// client that the retrying code calls: around it, a request that is tried four
-// times would be charged once. What net/http sends again by itself, because a
-// connection turned out to be dead, happens further inside and is not charged.
+// Each call of RoundTrip is charged, a redirect with the key of where it leads,
+// and so is each attempt of a Transport's own [Retry]. Code that retries by
+// other means belongs around a Transport, with it as the Transport of the
+// client that it calls: inside it, a request that is tried four times would be
+// charged once. What net/http sends again by itself, because a connection
+// turned out to be dead, happens further inside and is not charged.
 //
-// One Transport may be the Base of another, to hold to several limiters. The
-// outer one's units are spent even if the inner one then refuses.
+// # Several limits
+//
+// With Within a request needs a slot of every limit. It waits for that of
+// Limiter first and for the others in their order, so that while it waits for
+// a narrow limit nothing is booked on the wider ones: a token that has used up
+// its own limit does not hold up the host's other tokens. When a later limit
+// refuses, its store fails or the request's context ends, what was booked on the
+// earlier ones is given back. All keys and costs are determined before anything
+// is booked. With Refuse all limits must admit the request now.
+//
+// A limit counts a request at its own slot. One that then waits for a wider
+// limit leaves later than that, so when the wait for the wide limit gets
+// shorter, requests of one narrow key may leave closer together than the narrow
+// limit has it, though never faster than the wide one does. Where the narrow
+// limit is the one that must not be exceeded, give the wide one room.
 //
 // # Margin
 //
@@ -68,37 +97,38 @@ type TransportConfig struct {
 // as http.Transport's MaxConnsPerHost does. And count as the provider does: see
 // [Algorithm] for the most that each can put into one period.
 type Transport struct {
-	limiter *Limiter
-	base    http.RoundTripper
-	key     KeyFunc
-	cost    func(*http.Request) (int64, error)
-	maxWait time.Duration
-	refuse  bool
+	scopes   []scope // narrowest first; none in a zero Transport
+	base     http.RoundTripper
+	maxWait  time.Duration // of all waits of a request together; 0: no bound
+	override bool          // maxWait takes the place of every limiter's
+	refuse   bool
+	retry    retryPolicy
 }
 
 // NewTransport returns a Transport, or a *[ConfigError] that names the wrong
 // field. It does no I/O.
 func NewTransport(cfg TransportConfig) (*Transport, error) {
+	scopes, err := cfg.scopes()
+	if err != nil {
+		return nil, err
+	}
 	switch {
-	case cfg.Limiter == nil:
-		return nil, &ConfigError{Field: "TransportConfig.Limiter", Want: "a limiter", Got: "nil"}
-	case cfg.Limiter.cfg.Store == nil:
-		return nil, &ConfigError{Field: "TransportConfig.Limiter", Want: "a limiter made by New", Got: "a zero one"}
 	case cfg.MaxWait < 0:
 		return nil, &ConfigError{Field: "TransportConfig.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
 	case cfg.MaxWait > 0 && cfg.Refuse:
 		return nil, &ConfigError{Field: "TransportConfig.MaxWait", Want: "0 with Refuse, which never waits", Got: cfg.MaxWait.String()}
 	}
-	t := &Transport{
-		limiter: cfg.Limiter,
-		base:    cfg.Base,
-		key:     cfg.Key,
-		cost:    cfg.Cost,
-		maxWait: cfg.MaxWait,
-		refuse:  cfg.Refuse,
+	retry, err := cfg.Retry.policy()
+	if err != nil {
+		return nil, err
 	}
-	if t.key == nil {
-		t.key = KeyHost()
+	t := &Transport{
+		scopes:   scopes,
+		base:     cfg.Base,
+		maxWait:  cfg.MaxWait,
+		override: cfg.MaxWait > 0,
+		refuse:   cfg.Refuse,
+		retry:    retry,
 	}
 	if t.maxWait == 0 {
 		t.maxWait = cfg.Limiter.cfg.MaxWait
@@ -106,8 +136,9 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	return t, nil
 }
 
-// RoundTrip sends the request when the limiter allows it. As http.RoundTripper
-// demands, it never changes the request and its body is closed in every case.
+// RoundTrip sends the request when its limits allow it, and again as Retry
+// says. As http.RoundTripper demands, it never changes the request and its body
+// is closed in every case.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	sent := false
 	// Deferred, so that a panic in Key or Cost does not leave the body open.
@@ -120,11 +151,22 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.admit(req); err != nil {
+	if t.retry.times == 0 {
+		if err := t.admit(req, t.maxWait); err != nil {
+			return nil, err
+		}
+		sent = true // from here on the body is the base's to close
+		return send(base, req)
+	}
+	start := time.Now()
+	if err := t.admit(req, t.maxWait); err != nil {
 		return nil, err
 	}
-	sent = true // from here on the body is the base's to close
-	return send(base, req)
+	waited := time.Since(start)
+	sent = true
+	resp, err := send(base, req)
+	again := &retrial{t: t, base: base, req: req, waited: waited}
+	return again.run(resp, err)
 }
 
 // CloseIdleConnections closes the base's idle connections, if it knows how to.
@@ -140,7 +182,7 @@ func (t *Transport) CloseIdleConnections() {
 
 // resolveBase returns what sends the request that is being made.
 func (t *Transport) resolveBase() (http.RoundTripper, error) {
-	if t.limiter == nil {
+	if len(t.scopes) == 0 {
 		return nil, &ConfigError{Field: "Transport", Want: "one made by NewTransport", Got: "a zero one"}
 	}
 	if t.base != nil {
@@ -154,41 +196,6 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 	return base, nil
 }
 
-// admit returns nil when the request may leave.
-func (t *Transport) admit(req *http.Request) error {
-	key, err := t.key(req)
-	if err == nil {
-		err = t.limiter.checkKey(key)
-	}
-	if err != nil {
-		return fmt.Errorf("weir: transport: key: %w", err)
-	}
-	cost := int64(1)
-	if t.cost != nil {
-		if cost, err = t.cost(req); err != nil {
-			return fmt.Errorf("weir: transport: cost: %w", err)
-		}
-		if cost < 0 {
-			return &ConfigError{Field: "TransportConfig.Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(cost, 10)}
-		}
-	}
-	if t.refuse {
-		return t.allow(req.Context(), key, cost)
-	}
-	return t.limiter.wait(req.Context(), key, cost, t.maxWait)
-}
-
-func (t *Transport) allow(ctx context.Context, key string, cost int64) error {
-	d, err := t.limiter.AllowN(ctx, key, cost)
-	if err != nil {
-		return err
-	}
-	if !d.Allowed {
-		return t.limiter.limited(key, d, BoundNone)
-	}
-	return nil
-}
-
 // send makes a base that returns both a response and an error, or neither,
 // keep to http.RoundTripper's contract all the same.
 func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
@@ -200,7 +207,9 @@ func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	case resp == nil && err == nil:
-		return nil, fmt.Errorf("weir: transport: the base %T returned neither a response nor an error", base)
+		return nil, fmt.Errorf("weir: transport: the base %T %w", base, errNoOutcome)
 	}
 	return resp, err
 }
+
+var errNoOutcome = errors.New("returned neither a response nor an error")

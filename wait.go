@@ -34,29 +34,34 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
+	_, err := l.waitSlot(ctx, key, cost, maxWait)
+	return err
+}
+
+// waitSlot is wait, and returns the receipt of the slot that has come, which
+// handBack takes.
+func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (receipt any, err error) {
 	if err := l.check(ctx, key, cost); err != nil {
-		return err
+		return nil, err
 	}
 	if !l.enter() {
-		return l.tooManyWaiters(ctx, key, cost)
+		return nil, l.tooManyWaiters(ctx, key, cost)
 	}
-	inQueue := false
-	defer func() {
-		if !inQueue {
-			l.exit()
-		}
-	}()
-
 	// The place in the line is taken before the store is asked, so that it
 	// holds whatever the network does to the order of the replies.
 	c := waitingCall{
 		limiter: l, id: queueID{key, cost}, start: time.Now(), maxWait: maxWait,
-		shard: l.waits.shard(key), inQueue: &inQueue,
+		shard: l.waits.shard(key),
 	}
+	defer func() {
+		if !c.inQueue {
+			l.exit()
+		}
+	}()
 	c.arrival = c.shard.arrivals.Add(1)
 	for ; ; c.again = true {
 		if again, err := c.book(ctx); !again {
-			return err
+			return c.receipt, err
 		}
 	}
 }
@@ -69,8 +74,9 @@ type waitingCall struct {
 	maxWait time.Duration
 	shard   *waitShard
 	arrival uint64
-	inQueue *bool // the queue counts it out
-	again   bool  // it has booked before
+	inQueue bool // the queue counts it out
+	again   bool // it has booked before
+	receipt any  // of the slot that has come
 }
 
 // book books a slot and waits for it. It reports true when the slot became void
@@ -86,6 +92,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		return false, l.limited(key, d, bound)
 	}
 	if d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival) {
+		c.receipt = d.Receipt
 		return false, nil
 	}
 
@@ -99,7 +106,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	l.watchBrakes()
 	defer l.unwatch()
 	w := &waiter{arrival: c.arrival, bound: latest(ctx, c.start, c.maxWait), ready: make(chan struct{})}
-	*c.inQueue = true
+	c.inQueue = true
 	q := l.join(c.id, w, d, now)
 	select {
 	case <-w.ready:
@@ -112,14 +119,15 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		}
 	}
 	if w.again {
-		*c.inQueue = false
+		c.inQueue = false
 		return true, nil
 	}
 	if !l.stillGranted(ctx, q, w.used) {
-		*c.inQueue = !l.enter()
+		c.inQueue = !l.enter()
 		return true, nil
 	}
 	l.observeWait(ctx, c.id, d, c.start, nil)
+	c.receipt = w.used.receipt
 	return false, nil
 }
 

@@ -1,0 +1,72 @@
+package weir
+
+import (
+	"io"
+	"net/http"
+	"sync/atomic"
+)
+
+// maxReadAhead is how much of a response is read that a further attempt is
+// going to replace.
+const maxReadAhead = 64 << 10
+
+// readAhead reads the body of a response, so that its connection is free for a
+// further attempt, and keeps it, in case that attempt is not made. Of a body
+// that is longer than maxReadAhead the rest is left where it is; where that is
+// known before, all of it, as the connection is not going to be free.
+func readAhead(resp *http.Response) {
+	if resp == nil || resp.Body == nil || resp.Body == http.NoBody || resp.ContentLength > maxReadAhead {
+		return
+	}
+	b := &bufferedBody{rest: resp.Body}
+	buf := make([]byte, 0, 512)
+	// A Reader may return nothing now and then, but not for ever.
+	for idle := 0; b.err == nil && len(buf) < maxReadAhead && idle < 100; idle++ {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := b.rest.Read(buf[len(buf):min(cap(buf), maxReadAhead)])
+		if n > 0 {
+			buf, idle = buf[:len(buf)+n], 0
+		}
+		b.err = err
+	}
+	b.read = buf
+	resp.Body = b
+}
+
+// bufferedBody is a body of which the beginning was read already. Like the
+// bodies of net/http it may be closed while it is read.
+type bufferedBody struct {
+	read   []byte // what was read and not returned yet
+	err    error  // what ended the reading; nil: rest has more
+	rest   io.ReadCloser
+	closed atomic.Bool
+}
+
+func (b *bufferedBody) Read(p []byte) (int, error) {
+	switch {
+	case b.closed.Load():
+		return 0, http.ErrBodyReadAfterClose
+	case len(p) == 0:
+		return 0, nil
+	case len(b.read) > 0:
+		n := copy(p, b.read)
+		b.read = b.read[n:]
+		return n, nil
+	case b.err != nil:
+		return 0, b.err
+	}
+	return b.rest.Read(p)
+}
+
+func (b *bufferedBody) Close() error {
+	b.closed.Store(true)
+	return b.rest.Close()
+}
+
+func closeBody(resp *http.Response) {
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+}

@@ -1,0 +1,114 @@
+package weir
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// retrial is a request on its way through its further attempts. The Transport
+// has a Retry.
+type retrial struct {
+	t      *Transport
+	base   http.RoundTripper
+	req    *http.Request // the caller's, never changed; its body is closed or the base's to close
+	waited time.Duration // for slots and between attempts, so far
+}
+
+// run makes further attempts while the outcome is one to make them for, and
+// returns the last.
+func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
+	ctx := r.req.Context()
+	for n := 1; n <= r.t.retry.times && ctx.Err() == nil && r.t.retry.covers(r.req, resp, err); n++ {
+		pause := r.t.pause(n, resp)
+		if !r.fits(pause) {
+			break
+		}
+		start := time.Now()
+		next, ended := r.prepare(resp, pause)
+		if ended != nil {
+			return nil, ended
+		}
+		if next == nil {
+			break
+		}
+		wait := time.Since(start)
+		r.waited += wait
+		r.observe(n, wait, err)
+		resp, err = send(r.base, next)
+	}
+	return resp, err
+}
+
+// fits reports whether a pause ends before the request has to be on its way.
+func (r *retrial) fits(pause time.Duration) bool {
+	if r.t.maxWait > 0 && pause > r.t.maxWait-r.waited {
+		return false
+	}
+	deadline, ok := r.req.Context().Deadline()
+	return !ok || pause < time.Until(deadline)
+}
+
+// prepare returns the request of the next attempt when that may leave, and has
+// closed resp then; nil when the outcome there is has to do. An error is that
+// of the request's context, and nothing is open then.
+func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.Request, ended error) {
+	var body io.ReadCloser
+	keep := false
+	// Deferred, so that a panic in GetBody, Key, Cost, a store or a body leaves
+	// nothing open.
+	defer func() {
+		if next == nil && body != nil {
+			_ = body.Close()
+		}
+		if !keep {
+			closeBody(resp)
+		}
+	}()
+	var ok bool
+	if body, ok = bodyAgain(r.req); !ok {
+		keep = true
+		return nil, nil
+	}
+	ctx, start := r.req.Context(), time.Now()
+	readAhead(resp)
+	if err := sleep(ctx, pause-time.Since(start)); err != nil {
+		return nil, err
+	}
+	longest := r.t.maxWait
+	if longest > 0 {
+		longest = left(longest, r.waited+time.Since(start))
+	}
+	if err := r.t.admit(r.req, longest); err != nil {
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		keep = true
+		return nil, nil
+	}
+	again := r.req.Clone(ctx)
+	again.Body = body
+	return again, nil
+}
+
+// observe tells of an attempt that is about to be made.
+func (r *retrial) observe(n int, wait time.Duration, err error) {
+	l := r.t.scopes[0].Limiter
+	if l.cfg.Hook != nil {
+		l.cfg.Hook.Observe(r.req.Context(), Event{Kind: EventRetry, Scope: l.cfg.Name, Attempt: n + 1, Wait: wait, Err: err})
+	}
+}
+
+// replayable reports whether the body of a request can be sent again.
+func replayable(req *http.Request) bool {
+	return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+}
+
+// bodyAgain returns the body for a further attempt, or false when there is none.
+func bodyAgain(req *http.Request) (body io.ReadCloser, ok bool) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req.Body, true
+	}
+	body, err := req.GetBody()
+	return body, err == nil && body != nil
+}

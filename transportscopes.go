@@ -1,0 +1,187 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// TransportLimit is one of the limits of a [Transport]. Its fields mean what
+// those of the same names in [TransportConfig] do.
+type TransportLimit struct {
+	// Limiter decides. Required. Its Name is the Scope in errors and events, so
+	// give each of a Transport's limiters one.
+	Limiter *Limiter
+	// Key says what a request counts against. Nil: [KeyHost].
+	Key KeyFunc
+	// Cost says how many units a request takes. Nil: 1.
+	Cost func(*http.Request) (int64, error)
+	// SkipNoKey leaves a request uncounted by this limit for which Key finds no
+	// identity ([ErrNoKey]). False: it fails with that error.
+	SkipNoKey bool
+}
+
+// scope is a limit of a Transport and where its configuration says so: "" or
+// "Within[0].".
+type scope struct {
+	TransportLimit
+	place string
+}
+
+// scopes returns the configuration's limits, narrowest first.
+func (cfg *TransportConfig) scopes() ([]scope, error) {
+	scopes := make([]scope, 0, 1+len(cfg.Within))
+	scopes = append(scopes, scope{TransportLimit{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey}, ""})
+	for i, l := range cfg.Within {
+		scopes = append(scopes, scope{l, "Within[" + strconv.Itoa(i) + "]."})
+	}
+	for i := range scopes {
+		s := &scopes[i]
+		switch {
+		case s.Limiter == nil:
+			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter", Got: "nil"}
+		case s.Limiter.cfg.Store == nil:
+			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter made by New", Got: "a zero one"}
+		}
+		if s.Key == nil {
+			s.Key = hostKey
+		}
+	}
+	return scopes, nil
+}
+
+// admit returns nil when the request may leave. maxWait bounds all that it
+// waits for; 0: no bound but the context's.
+func (t *Transport) admit(req *http.Request, maxWait time.Duration) error {
+	if len(t.scopes) > 1 {
+		return t.admitAll(req, maxWait)
+	}
+	b, counted, err := t.scopes[0].read(req)
+	switch {
+	case err != nil:
+		return err
+	case !counted:
+		return req.Context().Err()
+	}
+	return t.book(req.Context(), &b, maxWait, false)
+}
+
+// admitAll books the request on one limit after the other, and gives back what
+// it has booked when a later one fails.
+func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) error {
+	all := make([]booking, 0, len(t.scopes))
+	for i := range t.scopes {
+		b, counted, err := t.scopes[i].read(req)
+		if err != nil {
+			return err
+		}
+		if counted {
+			// The first limiter's own MaxWait is in maxWait.
+			if i > 0 && !t.override {
+				b.maxWait = b.limiter.cfg.MaxWait
+			}
+			all = append(all, b)
+		}
+	}
+	ctx, start, booked := req.Context(), time.Now(), 0
+	// Deferred, so that a panic in a store or a hook gives back too.
+	defer func() {
+		if booked < len(all) {
+			giveBackAll(ctx, all[:booked])
+		}
+	}()
+	for i := range all {
+		b := &all[i]
+		longest := b.maxWait
+		if maxWait > 0 {
+			longest = shorter(longest, left(maxWait, time.Since(start)))
+		}
+		if err := t.book(ctx, b, longest, true); err != nil {
+			return err
+		}
+		booked++
+	}
+	if len(all) == 0 {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// booking is what an attempt takes of one limit.
+type booking struct {
+	limiter *Limiter
+	key     string
+	cost    int64
+	maxWait time.Duration // the limiter's own longest wait; 0: none that counts
+	receipt any           // of what was taken
+}
+
+// read returns what a request takes, or false when it is not counted.
+func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
+	key, err := s.Key(req)
+	if err == nil {
+		err = s.Limiter.checkKey(key)
+	}
+	if err != nil {
+		if s.SkipNoKey && errors.Is(err, ErrNoKey) {
+			return booking{}, false, nil
+		}
+		return booking{}, false, fmt.Errorf("weir: transport: %skey: %w", s.place, err)
+	}
+	cost := int64(1)
+	if s.Cost != nil {
+		if cost, err = s.Cost(req); err != nil {
+			return booking{}, false, fmt.Errorf("weir: transport: %scost: %w", s.place, err)
+		}
+		if cost < 0 {
+			return booking{}, false, &ConfigError{Field: "TransportConfig." + s.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(cost, 10)}
+		}
+	}
+	return booking{limiter: s.Limiter, key: key, cost: cost}, true, nil
+}
+
+// book takes what b says, when its slot has come or not at all. The receipt is
+// for giving it back.
+func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
+	l := b.limiter
+	if !t.refuse {
+		b.receipt, err = l.waitSlot(ctx, b.key, b.cost, maxWait)
+		return err
+	}
+	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable)
+	if err != nil {
+		return err
+	}
+	if !d.Allowed {
+		return l.limited(b.key, d, BoundNone)
+	}
+	b.receipt = d.Receipt
+	return nil
+}
+
+// giveBackAll gives back what was booked, the latest first.
+func giveBackAll(ctx context.Context, booked []booking) {
+	backs := make([]<-chan struct{}, 0, len(booked))
+	for i := len(booked) - 1; i >= 0; i-- {
+		b := &booked[i]
+		backs = append(backs, b.limiter.handBack(ctx, queueID{b.key, b.cost}, b.receipt))
+	}
+	linger(backs...)
+}
+
+// left returns how much of a longest wait is left. It is never 0, which would
+// mean no bound.
+func left(maxWait, waited time.Duration) time.Duration {
+	return max(1, maxWait-waited)
+}
+
+// shorter returns the shorter of two longest waits, of which 0 is no bound.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
