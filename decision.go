@@ -63,11 +63,11 @@ type Decision struct {
 	// At is the instant of the decision by the store's clock; 0 when the store
 	// does not say.
 	At Instant
-	// BrakedAt is when what slows the key down beyond its limits was set last,
-	// and Gap the least time that it puts between the slots of two units. Both
-	// are 0 when nothing does.
-	BrakedAt Instant
-	Gap      time.Duration
+	// BrakedAt is when what slows the key down beyond its limits was set last
+	// (see [Brake]), Gap the least time that it puts between the slots of two
+	// units, and Told what of that was told. All are 0 when nothing does.
+	BrakedAt  Instant
+	Gap, Told time.Duration
 	// Receipt is what [Canceler].Cancel takes; opaque. Nil unless the request
 	// was Cancelable and allowed.
 	Receipt any

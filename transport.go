@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/upstream"
 )
 
 // TransportConfig is what [NewTransport] makes a Transport from.
@@ -39,6 +42,13 @@ type TransportConfig struct {
 	Refuse bool
 	// Retry says when a request is sent again. The zero value: never.
 	Retry Retry
+	// Upstream reads what responses say of the upstream's limits, which slows
+	// down everybody who shares the store: see Transport. Nil: a zero Reader,
+	// which understands what is common.
+	Upstream *upstream.Reader
+	// IgnoreUpstream sends requests at the limits' pace whatever the responses
+	// say. False: they are heeded.
+	IgnoreUpstream bool
 }
 
 // Transport is an [http.RoundTripper] that sends each request when a [Limiter]
@@ -69,6 +79,20 @@ type TransportConfig struct {
 // client that it calls: inside it, a request that is tried four times would be
 // charged once. What net/http sends again by itself, because a connection
 // turned out to be dead, happens further inside and is not charged.
+//
+// # What the upstream says
+//
+// Every response is read for what it says of the upstream's own limits, by
+// package upstream, and the request's key slowed down accordingly, for everybody
+// who shares the store; with Within it is the first key that counted the
+// request. A refusal that says for how long, and a response that says that
+// nothing is left until some time, pause the key (see [Limiter.Pause]), at most
+// for the limiter's MaxPause. A refusal that does not say for how long halves the
+// rate (see [Cut]). A limit that is lower than ours, or less left than we know
+// of, spaces the units that are left evenly, until the upstream says otherwise.
+// The key is never used faster than its limits allow. As long as the upstream
+// agrees with the limits none of this makes a call of the store; a store that is
+// no [Braker] does none of it.
 //
 // # Several limits
 //
@@ -103,6 +127,9 @@ type Transport struct {
 	override bool          // maxWait takes the place of every limiter's
 	refuse   bool
 	retry    retryPolicy
+	upstream *upstream.Reader
+	ignore   bool // what the upstream says
+	underWay atomic.Int64
 }
 
 // NewTransport returns a Transport, or a *[ConfigError] that names the wrong
@@ -118,6 +145,12 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	case cfg.MaxWait > 0 && cfg.Refuse:
 		return nil, &ConfigError{Field: "TransportConfig.MaxWait", Want: "0 with Refuse, which never waits", Got: cfg.MaxWait.String()}
 	}
+	if cfg.Upstream == nil {
+		cfg.Upstream = new(upstream.Reader)
+	}
+	if err := cfg.Upstream.Check(); err != nil {
+		return nil, &ConfigError{Field: "TransportConfig.Upstream", Want: "a valid reader", Got: err.Error()}
+	}
 	retry, err := cfg.Retry.policy()
 	if err != nil {
 		return nil, err
@@ -129,6 +162,8 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		override: cfg.MaxWait > 0,
 		refuse:   cfg.Refuse,
 		retry:    retry,
+		upstream: cfg.Upstream,
+		ignore:   cfg.IgnoreUpstream,
 	}
 	if t.maxWait == 0 {
 		t.maxWait = cfg.Limiter.cfg.MaxWait
@@ -151,21 +186,19 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.retry.times == 0 {
-		if err := t.admit(req, t.maxWait); err != nil {
-			return nil, err
-		}
-		sent = true // from here on the body is the base's to close
-		return send(base, req)
-	}
 	start := time.Now()
-	if err := t.admit(req, t.maxWait); err != nil {
+	b, err := t.admit(req, t.maxWait)
+	if err != nil {
 		return nil, err
 	}
 	waited := time.Since(start)
-	sent = true
-	resp, err := send(base, req)
-	again := &retrial{t: t, base: base, req: req, waited: waited}
+	sent = true // from here on the body is the base's to close
+	resp, err := t.send(base, req)
+	pause, seenTo := t.heed(req, &b, resp)
+	if t.retry.times == 0 {
+		return resp, err
+	}
+	again := &retrial{t: t, base: base, req: req, waited: waited, pause: pause, seenTo: seenTo}
 	return again.run(resp, err)
 }
 
@@ -198,7 +231,9 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 
 // send makes a base that returns both a response and an error, or neither,
 // keep to http.RoundTripper's contract all the same.
-func send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+func (t *Transport) send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
+	t.underWay.Add(1)
+	defer t.underWay.Add(-1)
 	resp, err := base.RoundTrip(req)
 	switch {
 	case resp != nil && err != nil:

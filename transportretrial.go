@@ -13,6 +13,9 @@ type retrial struct {
 	base   http.RoundTripper
 	req    *http.Request // the caller's, never changed; its body is closed or the base's to close
 	waited time.Duration // for slots and between attempts, so far
+	pause  time.Duration // that the last response asked for; 0: none
+	booked booking
+	seenTo bool // the limiter has calls wait for it
 }
 
 // run makes further attempts while the outcome is one to make them for, and
@@ -20,7 +23,10 @@ type retrial struct {
 func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
 	ctx := r.req.Context()
 	for n := 1; n <= r.t.retry.times && ctx.Err() == nil && r.t.retry.covers(r.req, resp, err); n++ {
-		pause := r.t.pause(n, resp)
+		pause := r.pause
+		if pause == 0 {
+			pause = r.t.backoff(n)
+		}
 		if !r.fits(pause) {
 			break
 		}
@@ -35,7 +41,8 @@ func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
 		wait := time.Since(start)
 		r.waited += wait
 		r.observe(n, wait, err)
-		resp, err = send(r.base, next)
+		resp, err = r.t.send(r.base, next)
+		r.pause, r.seenTo = r.t.heed(r.req, &r.booked, resp)
 	}
 	return resp, err
 }
@@ -72,14 +79,18 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 	}
 	ctx, start := r.req.Context(), time.Now()
 	readAhead(resp)
-	if err := sleep(ctx, pause-time.Since(start)); err != nil {
-		return nil, err
+	// Whoever waits for a slot in the meantime has a place in the line.
+	if !r.seenTo || r.t.refuse {
+		if err := sleep(ctx, pause-time.Since(start)); err != nil {
+			return nil, err
+		}
 	}
 	longest := r.t.maxWait
 	if longest > 0 {
 		longest = left(longest, r.waited+time.Since(start))
 	}
-	if err := r.t.admit(r.req, longest); err != nil {
+	var err error
+	if r.booked, err = r.t.admit(r.req, longest); err != nil {
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended
 		}

@@ -52,9 +52,6 @@ type Retry struct {
 	MaxBackoff time.Duration
 }
 
-// maxPause is the longest wait that an upstream can ask for.
-const maxPause = 15 * time.Minute
-
 // retryPolicy is a Retry that was checked.
 type retryPolicy struct {
 	times      int
@@ -142,13 +139,9 @@ func lasting(err error) bool {
 	return errors.As(err, &untrusted)
 }
 
-// pause returns how long to wait before the n-th further attempt.
-func (t *Transport) pause(n int, resp *http.Response) time.Duration {
-	if resp != nil {
-		if said := t.pauseOf(resp); said > 0 {
-			return said
-		}
-	}
+// backoff returns how long to wait before the n-th further attempt when the
+// upstream did not say.
+func (t *Transport) backoff(n int) time.Duration {
 	longest := t.retry.backoff
 	for range n - 1 {
 		if longest > t.retry.maxBackoff/2 {
@@ -158,24 +151,6 @@ func (t *Transport) pause(n int, resp *http.Response) time.Duration {
 		longest *= 2
 	}
 	return rand.N(longest) + 1
-}
-
-// pauseOf returns how long a response asks to wait: what Retry-After says, in
-// seconds or as a date, up to maxPause; 0 when nothing does.
-func (t *Transport) pauseOf(resp *http.Response) time.Duration {
-	value := resp.Header.Get("Retry-After")
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(maxPause/time.Second))) * time.Second
-	}
-	at, err := http.ParseTime(value)
-	if err != nil {
-		return 0
-	}
-	now, err := http.ParseTime(resp.Header.Get("Date"))
-	if err != nil {
-		now = time.Now()
-	}
-	return min(max(0, at.Sub(now)), maxPause)
 }
 
 // sleep waits for d, or returns the error of a context that ends before.

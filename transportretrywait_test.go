@@ -24,7 +24,7 @@ func TestRetryWaits(t *testing.T) {
 		atMost  time.Duration // by chance
 	}{
 		{name: "seconds", step: retryStep{after: "7"}, exactly: 7 * time.Second},
-		{name: "seconds, of the first of two", step: retryStep{header: http.Header{"Retry-After": {"7", "8"}}}, exactly: 7 * time.Second},
+		{name: "seconds, the longer of two", step: retryStep{header: http.Header{"Retry-After": {"7", "8"}}}, exactly: 8 * time.Second},
 		{name: "a date against the response's", step: retryStep{after: "Fri, 31 Dec 1999 12:00:09 GMT", header: dated(date)}, exactly: 9 * time.Second},
 		{name: "a date without one", step: retryStep{after: "Sat, 01 Jan 2000 00:00:05 GMT"}, exactly: 5 * time.Second},
 		{name: "a date in the form of RFC 850", step: retryStep{after: "Friday, 31-Dec-99 12:00:09 GMT", header: dated(date)}, exactly: 9 * time.Second},

@@ -53,30 +53,31 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 	return scopes, nil
 }
 
-// admit returns nil when the request may leave. maxWait bounds all that it
-// waits for; 0: no bound but the context's.
-func (t *Transport) admit(req *http.Request, maxWait time.Duration) error {
+// admit returns no error when the request may leave, and what it was booked on
+// first; nothing, when no limit counts it. maxWait bounds all that it waits for;
+// 0: no bound but the context's.
+func (t *Transport) admit(req *http.Request, maxWait time.Duration) (booking, error) {
 	if len(t.scopes) > 1 {
 		return t.admitAll(req, maxWait)
 	}
 	b, counted, err := t.scopes[0].read(req)
 	switch {
 	case err != nil:
-		return err
+		return booking{}, err
 	case !counted:
-		return req.Context().Err()
+		return booking{}, req.Context().Err()
 	}
-	return t.book(req.Context(), &b, maxWait, false)
+	return b, t.book(req.Context(), &b, maxWait, false)
 }
 
 // admitAll books the request on one limit after the other, and gives back what
 // it has booked when a later one fails.
-func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) error {
+func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (booking, error) {
 	all := make([]booking, 0, len(t.scopes))
 	for i := range t.scopes {
 		b, counted, err := t.scopes[i].read(req)
 		if err != nil {
-			return err
+			return booking{}, err
 		}
 		if counted {
 			// The first limiter's own MaxWait is in maxWait.
@@ -100,14 +101,14 @@ func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) error {
 			longest = shorter(longest, left(maxWait, time.Since(start)))
 		}
 		if err := t.book(ctx, b, longest, true); err != nil {
-			return err
+			return booking{}, err
 		}
 		booked++
 	}
 	if len(all) == 0 {
-		return ctx.Err()
+		return booking{}, ctx.Err()
 	}
-	return nil
+	return all[0], nil
 }
 
 // booking is what an attempt takes of one limit.
@@ -116,7 +117,7 @@ type booking struct {
 	key     string
 	cost    int64
 	maxWait time.Duration // the limiter's own longest wait; 0: none that counts
-	receipt any           // of what was taken
+	grant   grant         // what was taken
 }
 
 // read returns what a request takes, or false when it is not counted.
@@ -148,7 +149,7 @@ func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
 	if !t.refuse {
-		b.receipt, err = l.waitSlot(ctx, b.key, b.cost, maxWait)
+		b.grant, err = l.waitSlot(ctx, b.key, b.cost, maxWait)
 		return err
 	}
 	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable)
@@ -158,7 +159,7 @@ func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration,
 	if !d.Allowed {
 		return l.limited(b.key, d, BoundNone)
 	}
-	b.receipt = d.Receipt
+	b.grant = grantOf(&d)
 	return nil
 }
 
@@ -167,7 +168,7 @@ func giveBackAll(ctx context.Context, booked []booking) {
 	backs := make([]<-chan struct{}, 0, len(booked))
 	for i := len(booked) - 1; i >= 0; i-- {
 		b := &booked[i]
-		backs = append(backs, b.limiter.handBack(ctx, queueID{b.key, b.cost}, b.receipt))
+		backs = append(backs, b.limiter.handBack(ctx, queueID{b.key, b.cost}, b.grant.receipt))
 	}
 	linger(backs...)
 }

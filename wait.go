@@ -38,14 +38,23 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 	return err
 }
 
-// waitSlot is wait, and returns the receipt of the slot that has come, which
-// handBack takes.
-func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (receipt any, err error) {
+// grant is what is known of a slot that has come.
+type grant struct {
+	receipt   any // which handBack takes
+	at        Instant
+	told      time.Duration
+	remaining int64
+}
+
+func grantOf(d *Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
+
+// waitSlot is wait, and returns the slot that has come.
+func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (grant, error) {
 	if err := l.check(ctx, key, cost); err != nil {
-		return nil, err
+		return grant{}, err
 	}
 	if !l.enter() {
-		return nil, l.tooManyWaiters(ctx, key, cost)
+		return grant{}, l.tooManyWaiters(ctx, key, cost)
 	}
 	// The place in the line is taken before the store is asked, so that it
 	// holds whatever the network does to the order of the replies.
@@ -61,7 +70,7 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	c.arrival = c.shard.arrivals.Add(1)
 	for ; ; c.again = true {
 		if again, err := c.book(ctx); !again {
-			return c.receipt, err
+			return c.granted, err
 		}
 	}
 }
@@ -76,7 +85,7 @@ type waitingCall struct {
 	arrival uint64
 	inQueue bool // the queue counts it out
 	again   bool // it has booked before
-	receipt any  // of the slot that has come
+	granted grant
 }
 
 // book books a slot and waits for it. It reports true when the slot became void
@@ -92,7 +101,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		return false, l.limited(key, d, bound)
 	}
 	if d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival) {
-		c.receipt = d.Receipt
+		c.granted = grantOf(&d)
 		return false, nil
 	}
 
@@ -127,7 +136,8 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	l.observeWait(ctx, c.id, d, c.start, nil)
-	c.receipt = w.used.receipt
+	c.granted = grantOf(&d)
+	c.granted.receipt, c.granted.at = w.used.receipt, w.used.granted
 	return false, nil
 }
 

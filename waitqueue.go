@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 )
 
@@ -23,7 +24,8 @@ type queue struct {
 	timer    *time.Timer
 	alarm    time.Time // what timer is set to; zero: stopped
 
-	checked time.Time // the store was asked then, and knew of no brake
+	asking  sync.Mutex
+	checked time.Time // the store was asked then, and knew of no brake; under asking
 
 	surplus []surplus // slots to give back to the store, latest first
 	giving  bool      // a goroutine is at it

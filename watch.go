@@ -119,10 +119,9 @@ func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
 	if now.Sub(s.booked) < unwatched || l.watcher.covers(s.booked) {
 		return true
 	}
-	q.shard.mu.Lock()
-	checked := q.checked
-	q.shard.mu.Unlock()
-	if checked.After(s.booked) && l.watcher.covers(checked) {
+	q.asking.Lock()
+	defer q.asking.Unlock()
+	if q.checked.After(s.booked) && l.watcher.covers(q.checked) {
 		return true
 	}
 	d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
@@ -132,8 +131,6 @@ func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
 	case d.BrakedAt >= s.granted:
 		return false
 	}
-	q.shard.mu.Lock()
 	q.checked = now
-	q.shard.mu.Unlock()
 	return true
 }

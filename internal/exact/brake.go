@@ -54,7 +54,7 @@ func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 	}
 	if b.Tell {
 		gap := min(b.Gap.Microseconds(), mostGap)
-		void = void || gap > k.told(now)
+		void = void || gap > k.ToldGap(now)
 		k.Gap, k.Ends, changed = gap, now+b.GapFor.Microseconds(), true
 	}
 	if changed {
@@ -82,7 +82,8 @@ func (k *Brake) cut(c *weir.Cut, unit, now int64) bool {
 
 func (k *Brake) share(at int64) int64 { return k.Share + max(at-k.Cut, 0) }
 
-func (k *Brake) told(at int64) int64 {
+// ToldGap returns what was told of the least time between two units.
+func (k *Brake) ToldGap(at int64) int64 {
 	if at < k.Ends {
 		return k.Gap
 	}
@@ -91,7 +92,7 @@ func (k *Brake) told(at int64) int64 {
 
 // Spacing returns the least time between two units at an instant; 0: none.
 func (k *Brake) Spacing(at int64) int64 {
-	gap := k.told(at)
+	gap := k.ToldGap(at)
 	if k.Unit > 0 {
 		if share := k.share(at); share < k.Recovery {
 			own, _ := MulDiv(k.Unit, k.Recovery, share)

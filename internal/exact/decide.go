@@ -23,9 +23,9 @@ type Verdict struct {
 	Now     int64
 	Slot    int64 // the booked instant when allowed, not before Now
 	// Braked: a brake is set on the key: when, until when it is paused, from when
-	// on it admits, and how far apart units are.
-	Braked                      bool
-	BrakedAt, Paused, From, Gap int64
+	// on it admits, how far apart units are, and what of that was told.
+	Braked                            bool
+	BrakedAt, Paused, From, Gap, Told int64
 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
@@ -84,7 +84,7 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	}
 	d.At = weir.Instant(v.Now)
 	if v.Braked {
-		d.BrakedAt, d.Gap = weir.Instant(v.BrakedAt), micros(v.Gap)
+		d.BrakedAt, d.Gap, d.Told = weir.Instant(v.BrakedAt), micros(v.Gap), micros(v.Told)
 	}
 	return d
 }

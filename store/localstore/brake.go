@@ -99,6 +99,7 @@ func (e *entry) hold(v *exact.Verdict) {
 func (e *entry) space(v *exact.Verdict) {
 	if e.held(v.Now) {
 		v.Gap = max(v.Gap, e.brake.Spacing(v.Slot))
+		v.Told = max(v.Told, e.brake.ToldGap(v.Slot))
 	}
 }
 

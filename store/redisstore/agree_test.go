@@ -153,7 +153,7 @@ func costs(req weir.Request) (list []int64) {
 func differ(a, b weir.Decision) string {
 	near := func(x, y time.Duration) bool { return max(x-y, y-x) <= time.Microsecond }
 	switch {
-	case a.At != b.At || a.BrakedAt != b.BrakedAt || a.Gap != b.Gap:
+	case a.At != b.At || a.BrakedAt != b.BrakedAt || a.Gap != b.Gap || a.Told != b.Told:
 		return "at, braked at or gap"
 	case a.Allowed != b.Allowed || a.Reason != b.Reason:
 		return "allowed"

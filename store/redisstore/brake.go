@@ -47,7 +47,7 @@ func flag(on bool) int {
 
 // brake reads what the script says of a brake.
 func (r *reader) brake(v *exact.Verdict) {
-	v.Braked, v.BrakedAt, v.Paused, v.From, v.Gap = true, r.next(), r.next(), r.next(), r.next()
+	v.Braked, v.BrakedAt, v.Paused, v.From, v.Gap, v.Told = true, r.next(), r.next(), r.next(), r.next(), r.next()
 }
 
 func (s *Store) channel() string { return s.prefix + "brakes" }

@@ -32,7 +32,7 @@ import (
 // the channel to publish on and the name that is published.
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
-// exact.State), and where a brake is set " ! set paused from gap" (see
+// exact.State), and where a brake is set " ! set paused from gap told" (see
 // exact.Verdict), as one string; for "keep", when allowed, a list of that string
 // and each key's value before and after.
 //

@@ -36,10 +36,10 @@ end
 
 local function share_at(k, at) return k.share + math.max(at - k.cut, 0) end
 
-local function told(k, at) return at < k.ends and k.gap or 0 end
+function brake.told(k, at) return at < k.ends and k.gap or 0 end
 
 function brake.spacing(k, at)
-  local gap = told(k, at)
+  local gap = brake.told(k, at)
   if k.unit > 0 then
     local share = share_at(k, at)
     if share < k.recovery then gap = math.max(gap, muldiv(k.unit, k.recovery, share) + 1) end
@@ -94,7 +94,7 @@ function brake.apply(k, o, now)
   if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
   if o.tell then
     local gap = math.min(o.gap, MOST_GAP)
-    void = void or gap > told(k, now)
+    void = void or gap > brake.told(k, now)
     k.gap, k.ends, changed = gap, now + o.lasts, true
   end
   if changed then k.at = now end

@@ -115,11 +115,13 @@ for _, g in ipairs(groups) do
   end
 end
 if braked > 0 then
-  local gap = 0
+  local gap, told = 0, 0
   for _, g in ipairs(groups) do
-    if g.brake then gap = math.max(gap, brake.spacing(g.brake, slot)) end
+    if g.brake then
+      gap, told = math.max(gap, brake.spacing(g.brake, slot)), math.max(told, brake.told(g.brake, slot))
+    end
   end
-  reply[#reply + 1] = '! ' .. str(braked) .. ' ' .. str(paused) .. ' ' .. str(from) .. ' ' .. str(gap)
+  reply[#reply + 1] = '! ' .. str(braked) .. ' ' .. str(paused) .. ' ' .. str(from) .. ' ' .. str(gap) .. ' ' .. str(told)
 end
 local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
 if mode ~= 'keep' or not allowed then return head end

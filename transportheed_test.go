@@ -1,0 +1,275 @@
+package weir_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/weirtest"
+)
+
+// counted is a store that counts its calls.
+type counted struct {
+	*localstore.Store
+	mu            sync.Mutex
+	takes, brakes int
+}
+
+func (c *counted) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	c.mu.Lock()
+	c.takes++
+	c.mu.Unlock()
+	return c.Store.Take(ctx, req)
+}
+
+func (c *counted) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	c.mu.Lock()
+	c.brakes++
+	c.mu.Unlock()
+	return c.Store.Brake(ctx, charges, b)
+}
+
+// fleet is some processes, each with a Transport of its own, that share a store
+// and a provider.
+type fleet struct {
+	provider *weirtest.Provider
+	store    *counted
+	members  []*http.Client
+}
+
+func newFleet(t *testing.T, members int, cfg weirtest.ProviderConfig, limits ...weir.Limit) *fleet {
+	t.Helper()
+	provider, err := weirtest.NewProvider(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{provider: provider, store: &counted{Store: local}}
+	for range members {
+		transport, err := weir.NewTransport(weir.TransportConfig{
+			Limiter: onLocal(t, weir.Config{Store: f.store, Limits: limits, Name: "api"}),
+			Base:    provider.Transport(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.members = append(f.members, &http.Client{Transport: transport})
+	}
+	return f
+}
+
+func (f *fleet) get(t *testing.T, member int) int {
+	t.Helper()
+	resp, err := f.members[member].Get("https://api.example.com/")
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// send has every member send with so many goroutines for some time.
+func (f *fleet) send(t *testing.T, goroutines int, lasts time.Duration) {
+	var wg sync.WaitGroup
+	until := time.Now().Add(lasts)
+	for m := range f.members {
+		for range goroutines {
+			wg.Go(func() {
+				for time.Now().Before(until) {
+					f.get(t, m)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func TestRefusalPausesTheFleet(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string]weirtest.RetryAfterForm{
+		"seconds": weirtest.RetryAfterSeconds, "a fraction": weirtest.RetryAfterFraction,
+		"milliseconds": weirtest.RetryAfterMillis, "a date": weirtest.RetryAfterDate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 2, weirtest.ProviderConfig{RetryAfter: form}, weir.PerSecond(10).WithBurst(1))
+				go f.send(t, 5, 9*time.Second)
+				time.Sleep(2*time.Second + 50*time.Millisecond)
+				f.provider.Refuse(1, 3*time.Second)
+				time.Sleep(10 * time.Second)
+				all := f.provider.Arrivals()
+				refused := all.Refused()
+				if len(refused) != 1 {
+					t.Fatalf("%d requests were refused, want 1", len(refused))
+				}
+				at := refused[0].At
+				if n := len(all.Between(at.Add(time.Millisecond), at.Add(3*time.Second))); n != 0 {
+					t.Errorf("%d requests came in the pause", n)
+				}
+				resumed := at.Add(3 * time.Second)
+				if form == weirtest.RetryAfterDate {
+					resumed = resumed.Truncate(time.Second).Add(time.Second) // It has whole seconds.
+				}
+				if n := len(all.Between(resumed, resumed.Add(2*time.Second))); n < 15 || n > 21 {
+					t.Errorf("%d requests came in the two seconds after the pause, want 20 or a few less", n)
+				}
+				if n := all.Between(at, at.Add(time.Hour)).Most(100 * time.Millisecond); n > 2 {
+					t.Errorf("%d requests came within 100 ms", n)
+				}
+			})
+		})
+	}
+}
+
+// TestLoweredLimitIsHeeded: an upstream that lowers its limit, and says so,
+// refuses nothing after the first response that said so; what it gives back is
+// used.
+func TestLoweredLimitIsHeeded(t *testing.T) {
+	t.Parallel()
+	full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
+	for name, dialect := range map[string]weirtest.Dialect{
+		"draft 11": weirtest.Draft11, "draft 7": weirtest.Draft07, "draft 6": weirtest.Draft06,
+		"x-ratelimit, epoch": weirtest.XRateLimitEpoch, "x-ratelimit, delta": weirtest.XRateLimitDelta, "github": weirtest.GitHub,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{full}, Dialect: dialect, Latency: func(*http.Request) time.Duration { return 5 * time.Millisecond }}, full)
+				go f.send(t, 5, 100*time.Second)
+				time.Sleep(25 * time.Second)
+				if n := f.provider.Counts().Refused(); n != 0 {
+					t.Fatalf("%d refused before anything changed", n)
+				}
+				low := full
+				low.Rate = 20
+				if err := f.provider.SetLimits(low); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(15 * time.Second)
+				before := f.provider.Counts()
+				time.Sleep(30 * time.Second)
+				after := f.provider.Counts()
+				if n := after.Refused() - before.Refused(); n != 0 {
+					t.Errorf("%d refused at 20 in 10 s, after it was said", n)
+				}
+				if n := after.Admitted - before.Admitted; n < 40 || n > 60 {
+					t.Errorf("%d admitted in 30 s at 20 in 10 s", n)
+				}
+				if n := before.Refused(); n > 10 { // As many as can be under way at once.
+					t.Errorf("%d refused when the limit was lowered", n)
+				}
+				if err := f.provider.SetLimits(full); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				before = f.provider.Counts()
+				time.Sleep(20 * time.Second)
+				after = f.provider.Counts()
+				if n := after.Admitted - before.Admitted; n < 180 || after.Refused() != before.Refused() {
+					t.Errorf("%d admitted in 20 s at 100 in 10 s, %d refused", n, after.Refused()-before.Refused())
+				}
+				time.Sleep(20 * time.Second)
+			})
+		})
+	}
+}
+
+// TestNothingLeftPauses: who is told that nothing is left does not ask again
+// before there is.
+func TestNothingLeftPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		theirs := weir.Per(10, 10*time.Second).By(weir.FixedWindow)
+		f := newFleet(t, 3, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Dialect: weirtest.XRateLimitDelta}, weir.PerSecond(1000))
+		for i := range 30 {
+			if status := f.get(t, i%3); status != http.StatusOK {
+				t.Errorf("request %d: %d", i, status)
+			}
+		}
+		if n := f.provider.Counts(); n.Refused() != 0 || n.Admitted != 30 {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
+// TestRefusalWithoutATimeSlowsTheFleet down, and it comes back to its rate.
+func TestRefusalWithoutATimeSlowsTheFleet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t, 2, weirtest.ProviderConfig{RetryAfter: weirtest.RetryAfterNone}, weir.PerSecond(10).WithBurst(1))
+		go f.send(t, 5, time.Minute)
+		time.Sleep(5*time.Second + 50*time.Millisecond)
+		f.provider.Refuse(1, 0)
+		time.Sleep(500 * time.Millisecond)
+		from := time.Now()
+		time.Sleep(30 * time.Second)
+		all := f.provider.Arrivals()
+		if n := len(all.Between(from, from.Add(2*time.Second))); n < 9 || n > 12 {
+			t.Errorf("%d requests in the two seconds after the refusal, want about 10: half of the rate", n)
+		}
+		if n := len(all.Between(from.Add(18*time.Second), from.Add(20*time.Second))); n < 19 || n > 21 {
+			t.Errorf("%d requests in two seconds later on, want 20", n)
+		}
+		time.Sleep(30 * time.Second)
+	})
+}
+
+// TestLiesStopNobodyForLong: whatever an upstream says, nobody waits longer than
+// MaxPause for it.
+func TestLiesStopNobodyForLong(t *testing.T) {
+	t.Parallel()
+	for name, lie := range map[string]weirtest.Dialect{
+		"far future": weirtest.LieFarFuture, "negative": weirtest.LieNegative, "overflow": weirtest.LieOverflow, "rubbish": weirtest.LieRubbish,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, weirtest.ProviderConfig{Dialect: lie, Limits: []weir.Limit{weir.PerSecond(100)}, RetryAfter: weirtest.RetryAfterNone}, weir.PerSecond(10))
+				start := time.Now()
+				for range 3 {
+					f.get(t, 0)
+				}
+				if took := time.Since(start); took > 2*weir.DefaultMaxPause {
+					t.Errorf("three requests took %v", took)
+				}
+			})
+		})
+	}
+}
+
+// TestAgreeingUpstreamCostsNoCall of the store beyond one for each request.
+func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
+	t.Parallel()
+	limit := weir.Per(50, 10*time.Second).By(weir.SlidingWindow)
+	for name, dialect := range map[string]weirtest.Dialect{
+		"nothing said": nil, "draft 11": weirtest.Draft11, "draft 6": weirtest.Draft06, "x-ratelimit": weirtest.XRateLimitEpoch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 4, weirtest.ProviderConfig{
+					Limits: []weir.Limit{limit}, Dialect: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
+				}, limit)
+				f.send(t, 5, 60*time.Second)
+				sent := int(f.provider.Counts().Arrived())
+				// One more each, when the first of its calls had to wait.
+				if f.store.brakes != 0 || f.store.takes < sent || f.store.takes > sent+4 {
+					t.Errorf("%d requests took %d decisions and %d brakes", sent, f.store.takes, f.store.brakes)
+				}
+				if f.provider.Counts().Refused() != 0 || sent < 6*50 {
+					t.Errorf("%+v in a minute at 50 in 10 s", f.provider.Counts())
+				}
+			})
+		})
+	}
+}
