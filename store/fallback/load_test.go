@@ -40,7 +40,7 @@ type service struct {
 	last     atomic.Bool // whether the last decision was degraded
 	degraded atomic.Int64
 	late     []time.Duration // by how much the load's ticks were
-	most     int // goroutines, without those of net/http
+	most     int             // goroutines, without those of net/http
 }
 
 // asking and conns are the requests of all loads and their connections.
