@@ -53,7 +53,7 @@ func newBreaker(cfg *Config) *breaker {
 	b.epoch.Store(1) // so that there is one before it
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
-		Timeout:     cfg.Probe,
+		Timeout:     cfg.open(),
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			b.probing.Store(to == gobreaker.StateHalfOpen)

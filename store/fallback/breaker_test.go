@@ -39,13 +39,13 @@ func TestBreaker(t *testing.T) {
 		if away, err := s.Away(); away < 0 || !errors.Is(err, errAway) {
 			t.Errorf("away for %v: %v", away, err)
 		}
-		// Probes, one each second, whatever the traffic.
-		for range 100 {
-			time.Sleep(100 * time.Millisecond)
+		// Probes, one each 800 ms, whatever the traffic.
+		for range 1000 {
+			time.Sleep(10 * time.Millisecond)
 			take(t, s, req)
 		}
 		synctest.Wait()
-		if probes := p.calls.Load() - before; probes < 8 || probes > 10 {
+		if probes := p.calls.Load() - before; probes != 12 {
 			t.Errorf("%d probes in 10 s", probes)
 		}
 		p.set(nil, 0)
@@ -59,6 +59,44 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("changes: %+v", changes)
 		}
 	})
+}
+
+// Whenever the primary comes back, and whatever it did before, it is used again
+// within one probe interval.
+func TestBackWithinOneProbe(t *testing.T) {
+	t.Parallel()
+	const gap = 5 * time.Millisecond
+	for name, away := range map[string]struct {
+		err   error
+		after time.Duration
+	}{"refusing": {errAway, 0}, "silent": {errAway, 5 * time.Second}, "slow to fail": {errAway, 40 * time.Millisecond}} {
+		for _, slow := range []time.Duration{0, 40 * time.Millisecond} {
+			t.Run(fmt.Sprint(name, ", then answering in ", slow), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: p})
+					req := charge("k", 1, weir.PerSecond(1000))
+					// The outages end at different times after the last probe.
+					for outage := 3 * time.Second; outage < 5*time.Second; outage += 17 * time.Millisecond {
+						p.set(away.err, away.after)
+						for end := time.Now().Add(outage); time.Now().Before(end); time.Sleep(gap) {
+							take(t, s, req)
+						}
+						p.set(nil, slow)
+						back := time.Now()
+						for take(t, s, req).Degraded {
+							time.Sleep(gap)
+						}
+						if took := time.Since(back); took > time.Second {
+							t.Errorf("after an outage of %v it took %v", outage, took)
+						}
+					}
+					time.Sleep(10 * time.Second) // The last calls end by themselves.
+				})
+			})
+		}
+	}
 }
 
 // A silent primary costs a call the budget, less the tenth that is kept for

@@ -40,8 +40,12 @@ type Config struct {
 	// Failures is how many calls in a row must fail for the breaker to open.
 	// 0: 3.
 	Failures int
-	// Probe is how long the breaker stays open before it tries the primary
-	// again. 0: 1 s.
+	// Probe is within what time of its return the primary is used again, if there
+	// are calls: one of them sets off a probe each time the breaker has been open
+	// for four fifths of it. That is also the least time from one outage that
+	// OnChange is told of to the next. It should be at least twenty times Budget,
+	// so that the rest holds a probe that came too early and one that finds the
+	// primary. 0: 1 s.
 	Probe time.Duration
 
 	// Replicas is the number of processes that share the limits: the local
@@ -103,6 +107,11 @@ func (c *Config) check() error {
 	}
 	return nil
 }
+
+// open is how long the breaker stays open before a probe. The rest of the probe
+// interval is for the probe that was under way when the primary came back, and
+// for the next one.
+func (c *Config) open() time.Duration { return max(c.Probe/5*4, 1) }
 
 // defaults fills in what was left zero.
 func (c *Config) defaults() {

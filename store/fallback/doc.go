@@ -6,9 +6,10 @@
 //
 // Closed: the primary decides, and what it answers keeps the local store warm.
 // After a few failures in a row the breaker opens: the local store decides, and
-// the primary is not asked. Every probe interval it is half-open: one probe, in
-// the background, asks the primary whether it can decide; the callers wait for
-// nothing. When it can, the breaker closes.
+// the primary is not asked. Somewhat more often than once in a probe interval it
+// is half-open: one probe, in the background, asks the primary whether it can
+// decide; the callers wait for nothing. When it can, the breaker closes. So the
+// primary is used again within one probe interval of its return.
 //
 // A failure is an error or no answer within the budget. None is: a refusal, the
 // end of the caller's own context, a mistake in the request, or something

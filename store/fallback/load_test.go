@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -38,8 +39,12 @@ type service struct {
 	causes   []string    // of the changes
 	last     atomic.Bool // whether the last decision was degraded
 	degraded atomic.Int64
-	most     int // goroutines
+	late     []time.Duration // by how much the load's ticks were
+	most     int             // goroutines, without those of net/http
 }
+
+// asking and conns are the requests of all loads and their connections.
+var asking, conns atomic.Int64
 
 // sample is what the limiter added to one request.
 type sample struct {
@@ -84,7 +89,16 @@ func serve(t testing.TB, cfg fallback.Config) *service {
 	}))
 	v.client = v.server.Client()
 	v.client.Timeout = 30 * time.Second
-	v.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 100
+	transport := v.client.Transport.(*http.Transport)
+	transport.MaxIdleConnsPerHost = 100
+	transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		conns.Add(1)
+		return &counted{conn, sync.OnceFunc(func() { conns.Add(-1) })}, nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	v.cancel = cancel
 	v.running.Go(func() { v.load(ctx) })
@@ -113,18 +127,42 @@ func (v *service) load(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks.C:
+		case due := <-ticks.C:
+			v.mu.Lock()
+			v.late = append(v.late, time.Since(due))
+			v.mu.Unlock()
 		}
 		v.running.Go(func() { v.request(i) })
 		if i%20 == 0 {
 			v.mu.Lock()
-			v.most = max(v.most, runtime.NumGoroutine())
+			v.most = max(v.most, own())
 			v.mu.Unlock()
 		}
 	}
 }
 
+// counted is a connection of the load.
+type counted struct {
+	net.Conn
+	closed func()
+}
+
+func (c *counted) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// own counts the goroutines that are not there for the load: of that a request
+// has one and another that waits for the client to leave, and a connection one
+// of the server's and two of the client's. How many of them there are at once
+// depends on how busy the machine is.
+func own() int {
+	return runtime.NumGoroutine() - 2*int(asking.Load()) - 3*int(conns.Load())
+}
+
 func (v *service) request(i int) {
+	asking.Add(1)
+	defer asking.Add(-1)
 	resp, err := v.client.Get(fmt.Sprintf("%s/?key=%d", v.server.URL, i%20))
 	if err == nil {
 		_, err = io.Copy(io.Discard, resp.Body)
@@ -153,8 +191,17 @@ func (v *service) goroutines() int {
 func (v *service) reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.samples, v.statuses, v.lost, v.changes, v.causes, v.most = nil, make(map[int]int), nil, nil, nil, 0
+	v.samples, v.statuses, v.lost, v.changes, v.causes, v.most, v.late = nil, make(map[int]int), nil, nil, nil, 0, nil
 	v.degraded.Store(0)
+}
+
+// lag returns the 99th percentile of how late this process was to do something
+// that was due.
+func (v *service) lag() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	slices.Sort(v.late)
+	return v.late[len(v.late)*99/100]
 }
 
 // between returns the 50th and 99th percentile, and the most, of what was added

@@ -14,13 +14,14 @@ import (
 // outcome is what a fault did to a service.
 type outcome struct {
 	firstP50, firstP99   time.Duration // added to requests of the first second
-	openP99, openMax     time.Duration // and from 100 ms after the breaker opened on
+	openP50              time.Duration // and from 100 ms after the breaker opened on
+	openP99, openMax     time.Duration
 	degraded             int64
 	total, lost, errors5 int
 	changes              int
 	causes               []string
 	before, most         int // goroutines
-	recovery             time.Duration
+	recovery, lag        time.Duration
 }
 
 // suffer runs a fault on a service for each kind of client for a time, and waits
@@ -80,7 +81,8 @@ func (v *service) during(o *outcome, start, end time.Time) {
 	o.causes = slices.Clone(v.causes)
 	v.mu.Unlock()
 	o.firstP50, o.firstP99, _ = v.between(start, start.Add(time.Second))
-	_, o.openP99, o.openMax = v.between(opened.Add(100*time.Millisecond), closed)
+	o.openP50, o.openP99, o.openMax = v.between(opened.Add(100*time.Millisecond), closed)
+	o.lag = v.lag()
 }
 
 // answers notes what clients got.
@@ -113,11 +115,13 @@ func TestOutages(t *testing.T) {
 				}
 				// Each probe may leave one call behind that hangs, and each such
 				// call has a few goroutines in go-redis and in the proxy.
-				if o.most > o.before+150 && !raceDetector {
+				if o.most > o.before+100 {
 					t.Errorf("%s: %d goroutines, %d before", client, o.most, o.before)
 				}
-				if o.openP99 > 200*time.Millisecond && !raceDetector {
-					t.Errorf("%s: after the breaker opened, %v were added to the slowest percent", client, o.openP99)
+				// Deciding locally takes microseconds and waits for nothing, so that
+				// what takes longer is the machine.
+				if o.openP50 > 10*time.Millisecond+o.lag || o.openP99 > 40*time.Millisecond+20*o.lag {
+					t.Errorf("%s: after the breaker opened, %v were added to half and %v to the slowest percent, with a lag of %v", client, o.openP50, o.openP99, o.lag)
 				}
 			}
 		})

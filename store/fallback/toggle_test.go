@@ -73,7 +73,7 @@ func TestToggledRedis(t *testing.T) {
 				if most := int64(took.Seconds()*100) + 20 + outages*20; ofFast > most {
 					t.Errorf("%d admitted of 100 a second, at most %d are right", ofFast, most)
 				}
-				if most := 2 * (int(took/probe) + 1); changes > most {
+				if most := 2 * (int(took/(probe*4/5)) + 1); changes > most {
 					t.Errorf("%d changes in %v, at most %d are right", changes, took, most)
 				}
 			})

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,34 +58,45 @@ func TestWaiters(t *testing.T) {
 	if commands["evalsha"] < waiters || commands["evalsha"] > waiters+1 || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
-	overtaken := 0
+	if len(admitted) != waiters {
+		t.Errorf("%d of %d were admitted", len(admitted), waiters)
+	}
+	// Nobody gets the place of one who came before. That one may be late all the
+	// same, when the machine is busy, and goroutines that start at the same
+	// moment have no order of arrival.
+	overtaking := 0
+	for _, a := range admitted {
+		if a.at.Sub(start) < time.Duration(a.waiter-20)*10*time.Millisecond {
+			overtaking++
+		}
+	}
+	if overtaking > waiters/50 {
+		t.Errorf("%d were admitted more than 20 places before theirs", overtaking)
+	}
+	slices.SortFunc(admitted, func(a, b admission) int { return a.at.Compare(b.at) })
 	for i, a := range admitted {
 		if early := a.at.Sub(start) - time.Duration(i)*10*time.Millisecond; early < 0 {
 			t.Errorf("admission %d came %v early", i, -early)
 		}
-		// Goroutines that start at the same moment have no order of arrival.
-		if max(a.waiter-i, i-a.waiter) > 20 {
-			overtaken++
-		}
-	}
-	if len(admitted) != waiters || overtaken > waiters/50 {
-		t.Errorf("%d admitted, %d of them more than 20 places from where they came", len(admitted), overtaken)
 	}
 }
 
-// TestCancelledWaiters has 900 of a thousand waiters leave: the others move up,
+// TestCancelledWaiters has 990 of a thousand waiters leave: the others move up,
 // and the slots that are not needed go back to the store.
 func TestCancelledWaiters(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
 	store := newStore(t, c)
-	var decided, admitted atomic.Int64
-	booked := make(chan struct{})
+	var admitted atomic.Int64
+	booked := make(chan struct{}, 1)
 	const waiters = 1000
-	limit := weir.PerSecond(100).WithBurst(1)
+	limit := weir.PerSecond(10).WithBurst(1)
 	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
-		if e.Kind == weir.EventDecision && decided.Add(1) == waiters {
-			close(booked)
+		if e.Kind == weir.EventDecision {
+			select {
+			case booked <- struct{}{}:
+			default: // a Peek
+			}
 		}
 	})})
 	if err != nil {
@@ -96,7 +108,7 @@ func TestCancelledWaiters(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range waiters {
 		mine := ctx
-		if i%10 == 9 {
+		if i%100 == 99 {
 			mine = context.Background()
 		}
 		wg.Go(func() {
@@ -106,15 +118,19 @@ func TestCancelledWaiters(t *testing.T) {
 				admitted.Add(1)
 			case !errors.Is(err, context.Canceled):
 				t.Error(err)
+				booked <- struct{}{} // in place of a decision
 			}
 		})
+		// One by one: what is given back out of order may stay used.
+		<-booked
 	}
-	<-booked
+	// The last decision has been made, but whose it is may not be in line yet.
+	time.Sleep(time.Second)
 	cancel()
 	wg.Wait()
-	// All thousand would take ten seconds, so would a hundred that kept their
+	// All thousand would take a hundred seconds, so would ten that kept their
 	// places among them.
-	if took := time.Since(start); took > 8*time.Second && !raceDetector {
+	if took := time.Since(start); took > 50*time.Second {
 		t.Errorf("%d admissions took %v", admitted.Load(), took)
 	}
 	// The next slot is right behind the last one that was used.
@@ -123,12 +139,13 @@ func TestCancelledWaiters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.ResetAfter <= 20*time.Millisecond {
+		if d.ResetAfter <= 200*time.Millisecond {
 			break
 		}
-		// Ten seconds after the start it would be so whatever was given back.
-		if time.Since(start) > 9*time.Second && !raceDetector {
+		// A hundred seconds after the start it would be so whatever was given back.
+		if time.Since(start) > 60*time.Second {
 			t.Fatalf("slots were left behind: %+v", d)
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
