@@ -9,6 +9,7 @@ import (
 type booking struct {
 	req      *weir.Request
 	look     bool // nothing is to be taken
+	free     bool // no units are
 	now      int64
 	groups   []group
 	outcomes []exact.Outcome // of the charges, in the request's order
@@ -22,7 +23,9 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	for i := range b.groups {
 		g := &b.groups[i]
 		b.open(g)
-		start = max(start, g.entry.line.last)
+		if !b.free {
+			start = max(start, g.entry.line.last)
+		}
 		if g.fresh {
 			fresh++
 		}
@@ -41,6 +44,11 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 		}
 	}
 	b.verdict = exact.Verdict{Now: b.now, Slot: slot, Allowed: !b.look && slot-b.now <= exact.MaxWait(b.req)}
+	holds := b.verdict.Allowed && b.req.Hold.Asked()
+	if holds {
+		b.verdict.Full = b.groups[0].entry.leases.full(b.req.Hold.Max, b.now)
+		b.verdict.Allowed = b.verdict.Full == 0
+	}
 	var r *receipt
 	if b.verdict.Allowed {
 		if fresh > 0 && !s.makeRoom(fresh, b.now) {
@@ -51,6 +59,9 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 		}
 		for i := range b.groups {
 			b.book(&b.groups[i], floor, r)
+		}
+		if holds {
+			b.hold()
 		}
 	}
 	for i := range b.groups {

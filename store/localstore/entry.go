@@ -15,8 +15,9 @@ type entry struct {
 	states []state
 	one    [1]state // the room of the common case
 	line   line
-	lapse  int64 // when all of it is as if never used
-	place  int   // in its shard
+	leases *leases // nil: none
+	lapse  int64   // when all of it is as if never used
+	place  int     // in its shard
 }
 
 // line is where those who wait stand: the last booked slot, rounded down, and
@@ -114,7 +115,7 @@ func longest(states []state) (found counting) {
 
 // settle works out when the entry lapses.
 func (e *entry) settle() {
-	e.lapse = e.line.last
+	e.lapse = max(e.line.last, e.leases.lapse())
 	for i := range e.states {
 		e.lapse = max(e.lapse, e.states[i].lapse())
 	}

@@ -60,6 +60,7 @@ var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. Its
@@ -81,7 +82,7 @@ func New(cfg Config) (*Store, error) {
 // lock of a key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
-// Reset implements [weir.Resetter].
+// Reset implements [weir.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

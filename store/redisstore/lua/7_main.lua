@@ -7,13 +7,15 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
-local groups = {}
+if mode == 'renew' then return renew(now, test) end
+
+local groups, held = {}, nil
 do
   local k, a = 0, 3
   local function key() k = k + 1 return KEYS[k] end
   local function text() a = a + 1 return ARGV[a] end
   local function number() return tonumber(text()) end
-  while KEYS[k + 1] do
+  while KEYS[k + 1] and ARGV[a + 1] ~= 'hold' do
     local g = { key = key(), signature = text(), limits = {} }
     if text() == '1' then g.log = key() end
     local windows = 0
@@ -32,6 +34,7 @@ do
     if mode == 'cancel' then g.slot, g.before, g.after = number(), text(), text() end
     groups[#groups + 1] = g
   end
+  if text() then held = { key = key(), max = number(), id = text(), lease = number() } end
 end
 
 if mode == 'cancel' then
@@ -78,6 +81,11 @@ for _, g in ipairs(groups) do
 end
 
 local allowed = mode ~= 'peek' and slot - now <= longest
+local room
+if held and (allowed or mode == 'peek') then
+  room = full(held, now)
+  allowed = allowed and not room
+end
 local reply, values = {}, {}
 for _, g in ipairs(groups) do
   if allowed then
@@ -98,6 +106,10 @@ for _, g in ipairs(groups) do
     local x, y, z = l.alg.view(l, g)
     reply[#reply + 1] = str(l.slot) .. ' ' .. str(x) .. ' ' .. str(y) .. ' ' .. str(z)
   end
+end
+if held then
+  reply[#reply + 1] = str(room or 0)
+  if not room and (allowed or mode == 'peek') then hold(held, now, test) end
 end
 local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
 if mode ~= 'keep' or not allowed then return head end
