@@ -62,9 +62,10 @@ type LimitedError struct {
 	Limit Limit
 	// RetryAfter is how long to wait until the same call succeeds if nobody
 	// else takes; [Never] when no waiting helps, 0 for TooManyWaiters, where it
-	// is not known.
+	// is not known. For InFlight it is a bound: most leases are released before
+	// they end.
 	RetryAfter time.Duration
-	// Reason says why: Limited, NeverFits, TooManyWaiters, …
+	// Reason says why: Limited, NeverFits, TooManyWaiters, InFlight, …
 	Reason Reason
 	// Bound says what the wait would have passed, when waiting was tried:
 	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
@@ -92,7 +93,16 @@ func (e *LimitedError) Error() string {
 	case e.Reason == TooManyWaiters:
 		return s + "too many calls are waiting"
 	}
+	if e.Reason == InFlight {
+		s += "too many calls are in flight, "
+	}
 	s += "retry after " + e.RetryAfter.String()
+	switch {
+	case e.Reason == InFlight && e.Bound == BoundMaxWait:
+		return s + "; the longest wait is over"
+	case e.Reason == InFlight:
+		return s
+	}
 	switch e.Bound {
 	case BoundMaxWait:
 		s += ", which is longer than the longest wait"
@@ -109,7 +119,7 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "reset"
+	Op  string // what was tried: "take", "cancel", "reset", "release", "renew"
 	Err error  // what the store returned
 }
 

@@ -34,3 +34,11 @@ func (l *Limiter) Waiting() (queues, calls int) {
 	}
 	return queues, int(l.waits.waiting.Load())
 }
+
+// Flights returns of how many keys the limiter keeps calls in flight, and whether
+// the heartbeat runs.
+func (l *Limiter) Flights() (keys int, beats bool) {
+	l.flights.mu.Lock()
+	defer l.flights.mu.Unlock()
+	return len(l.flights.keys), l.flights.beats
+}

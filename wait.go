@@ -24,16 +24,24 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 }
 
 // Do waits for one unit of key and then runs f, for work that is not HTTP: a
-// job, a task, a query. It returns f's error, or why f was not run.
+// job, a task, a query. It returns f's error, or why f was not run. With
+// Config.InFlight the call is in flight until f returns or panics.
 func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context) error) error {
-	if err := l.Wait(ctx, key); err != nil {
+	lease, err := l.Acquire(ctx, key)
+	if err != nil {
 		return err
 	}
+	defer lease.Release()
 	return f(ctx)
 }
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
+	return l.waitFor(ctx, key, cost, maxWait, nil)
+}
+
+// waitFor is wait for a call that has to have a lease, too, unless c is nil.
+func (l *Limiter) waitFor(ctx context.Context, key string, cost int64, maxWait time.Duration, c *claim) error {
 	if err := l.check(ctx, key, cost); err != nil {
 		return err
 	}
@@ -52,17 +60,26 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 	start := time.Now()
 	shard := l.waits.shard(key)
 	arrival := shard.arrivals.Add(1)
-	longest, bound := longestWait(ctx, start, maxWait)
-	d, err := l.take(ctx, key, cost, l.cfg.Limits, longest, true)
-	if err != nil {
-		return err
-	}
-	if !d.Allowed {
-		return l.limited(key, d, bound)
-	}
 	id := queueID{key, cost}
-	if d.Delay <= 0 && ctx.Err() == nil && !shard.waitsBefore(id, arrival) {
-		return nil
+	var d Decision
+	var bound Bound
+	var err error
+	if c == nil {
+		var longest time.Duration
+		longest, bound = longestWait(ctx, start, maxWait)
+		d, err = l.take(ctx, key, cost, l.cfg.Limits, longest, true)
+	} else {
+		c.arrival = arrival
+		d, bound, err = c.ask(ctx, l, id, start, maxWait)
+	}
+	if err == nil && !d.Allowed {
+		err = l.limited(key, d, bound)
+	}
+	if now := d.Delay <= 0 && ctx.Err() == nil && !shard.waitsBefore(id, arrival); err != nil || now {
+		if c != nil && c.waited {
+			l.observeWait(ctx, id, d, start, err)
+		}
+		return err
 	}
 
 	now := time.Now()
