@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,11 +48,14 @@ func (fs *flights) renewAll() {
 	fs.mu.Unlock()
 
 	next := make(chan *flight)
+	var failed atomic.Bool
 	var wg sync.WaitGroup
 	for range min(renewals, len(todo)) {
 		wg.Go(func() {
 			for f := range next {
-				f.renew()
+				if f.renew() != nil {
+					failed.Store(true)
+				}
 			}
 		})
 	}
@@ -63,11 +67,14 @@ func (fs *flights) renewAll() {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.renewing = false
+	if fs.beats && failed.Load() {
+		fs.heart.Reset(fs.lease / 12)
+	}
 }
 
 // renew renews the leases of one key, and forgets those that are lost. A failure
-// is an event's to tell; there is time for another try or two.
-func (f *flight) renew() {
+// is an event's to tell; it is tried again soon.
+func (f *flight) renew() error {
 	fs := f.of
 	fs.mu.Lock()
 	ids := make([]string, 0, len(f.held))
@@ -76,10 +83,10 @@ func (f *flight) renew() {
 	}
 	fs.mu.Unlock()
 	if len(ids) == 0 {
-		return
+		return nil
 	}
 	var lost []string
-	_ = f.call("renew", func(ctx context.Context) (err error) {
+	err := f.call("renew", func(ctx context.Context) (err error) {
 		lost, err = fs.holder.Renew(ctx, fs.limiter.cfg.Name, f.key, fs.lease, ids...)
 		return err
 	})
@@ -88,6 +95,7 @@ func (f *flight) renew() {
 			h.Observe(context.Background(), Event{Kind: EventLeaseLost, Scope: fs.limiter.cfg.Name, Key: f.key})
 		}
 	}
+	return err
 }
 
 // forget forgets leases that have ended, and returns how many were still held.
