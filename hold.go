@@ -15,7 +15,9 @@ const MaxLease = time.Hour
 // asked first: a request that one of them refuses is told of that, and holds
 // nothing; one that the hold refuses is charged nothing.
 //
-// The lease begins with the decision, not with a slot that is still to come.
+// A request whose costs are all 0 takes a lease and nothing else: no limit is
+// waited for or changed. The lease begins with the decision, not with a slot that
+// is still to come.
 // Cancelling the charges does not release it.
 type Hold struct {
 	// Max is the most leases of the key at once, 1 to MaxUnits. Each request

@@ -77,6 +77,24 @@ func (p *primary) Reset(_ context.Context, scope, key string) error {
 	return s.Reset(context.Background(), scope, key)
 }
 
+func (p *primary) Release(_ context.Context, scope, key string, ids ...string) error {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return err
+	}
+	return s.Release(context.Background(), scope, key, ids...)
+}
+
+func (p *primary) Renew(_ context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return nil, err
+	}
+	return s.Renew(context.Background(), scope, key, lease, ids...)
+}
+
 func open(t testing.TB, cfg fallback.Config) *fallback.Store {
 	t.Helper()
 	if cfg.Logger == nil {

@@ -9,7 +9,7 @@ import (
 type booking struct {
 	req      *weir.Request
 	look     bool // nothing is to be taken
-	free     bool // no units are
+	free     bool // no units are, but perhaps a lease
 	now      int64
 	groups   []group
 	outcomes []exact.Outcome // of the charges, in the request's order
@@ -23,9 +23,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	for i := range b.groups {
 		g := &b.groups[i]
 		b.open(g)
-		if !b.free {
-			start = max(start, g.entry.line.last)
-		}
+		start = max(start, g.entry.line.last)
 		if g.fresh {
 			fresh++
 		}
@@ -44,10 +42,11 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 		}
 	}
 	b.verdict = exact.Verdict{Now: b.now, Slot: slot, Allowed: !b.look && slot-b.now <= exact.MaxWait(b.req)}
-	holds := b.verdict.Allowed && b.req.Hold.Asked()
+	holds := b.req.Hold.Asked() && (b.verdict.Allowed || b.free)
 	if holds {
 		b.verdict.Full = b.groups[0].entry.leases.full(b.req.Hold.Max, b.now)
-		b.verdict.Allowed = b.verdict.Full == 0
+		holds = b.verdict.Full == 0
+		b.verdict.Allowed = b.verdict.Allowed && holds
 	}
 	var r *receipt
 	if b.verdict.Allowed {
@@ -60,9 +59,18 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 		for i := range b.groups {
 			b.book(&b.groups[i], floor, r)
 		}
-		if holds {
-			b.hold()
+	}
+	if g := &b.groups[0]; holds {
+		if b.free {
+			if g.fresh && !s.makeRoom(1, b.now) {
+				return nil, ErrFull
+			}
+			if g.fresh {
+				g.shard.add(g.entry)
+			}
+			b.verdict.Allowed, b.verdict.Slot = true, b.now
 		}
+		g.entry.hold(b.req.Hold.ID, b.now+b.req.Hold.Lease.Microseconds())
 	}
 	for i := range b.groups {
 		g := &b.groups[i]

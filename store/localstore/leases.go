@@ -74,13 +74,12 @@ func (l *leases) lapse() int64 {
 	return l.order.Back().Value.(lease).end
 }
 
-// hold takes the lease that the request asks for.
-func (b *booking) hold() {
-	e := b.groups[0].entry
+// hold makes a lease of the key end at an instant.
+func (e *entry) hold(id string, end int64) {
 	if e.leases == nil {
 		e.leases = new(leases)
 	}
-	e.leases.hold(b.req.Hold.ID, b.now+b.req.Hold.Lease.Microseconds())
+	e.leases.hold(id, end)
 	e.settle()
 }
 
@@ -111,6 +110,27 @@ func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids
 		}
 	})
 	return lost, nil
+}
+
+// Keep holds a lease, however many there are: one that another store granted. A
+// fallback store tells this one of them. It does nothing for a new key when the
+// store is full.
+func (s *Store) Keep(scope, key, lease string, d time.Duration) {
+	k := id{scope, key}
+	sh := s.shard(k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	now := s.now()
+	e := sh.keys[k]
+	if e == nil {
+		s.sweep(sh, now, newLooks)
+		if !s.makeRoom(1, now) {
+			return
+		}
+		e = &entry{id: k}
+		sh.add(e)
+	}
+	e.hold(lease, now+d.Microseconds())
 }
 
 // held changes the leases of a key that are alive, and forgets the key when

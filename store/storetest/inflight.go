@@ -237,6 +237,13 @@ func inFlightChanges(r *run) {
 	// The same ID twice is one lease.
 	r.take(hold("k", "5", 10, 1, wide))
 	r.wantHeld("one ID twice", "k", 5)
+	// A lease without units leaves the limits alone, even under others.
+	l := weir.PerHour(4).By(weir.FixedWindow)
+	r.take(charge("alone", 3, l))
+	r.take(hold("alone", "a", 1, 0, wide))
+	if d := r.take(charge("alone", 2, l)); d.Allowed || d.Remaining != 1 {
+		r.Errorf("a lease without units, under another limit, changed it: %+v", d)
+	}
 	// Other limits are no reason to lose a lease.
 	r.take(charge("k", 1, weir.PerMinute(10).By(weir.SlidingWindow), weir.PerHour(5)))
 	r.wantHeld("under other limits", "k", 5)
