@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -42,3 +43,6 @@ func (l *Limiter) Flights() (keys int, beats bool) {
 	defer l.flights.mu.Unlock()
 	return len(l.flights.keys), l.flights.beats
 }
+
+// KeepInFlight has a response's body release a lease.
+func KeepInFlight(resp *http.Response, lease *Lease) { keepInFlight(resp, lease) }
