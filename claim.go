@@ -79,7 +79,6 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 			f.add(lease)
 			c.lease = lease
 			f.rest = firstRest
-			f.wake()
 			if f.width < f.of.most {
 				f.width *= 2
 			}

@@ -350,9 +350,12 @@ func TestWaitingForRoomEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newHeldStore(t)
 				var told []weir.Event
+				var mu sync.Mutex
 				l := newFlightLimiter(t, s, 1, func(c *weir.Config) {
 					c.MaxWait, c.MaxWaiters = 2*time.Second, 3
 					c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+						mu.Lock()
+						defer mu.Unlock()
 						if e.Kind == weir.EventWait {
 							told = append(told, e)
 						}
@@ -477,5 +480,120 @@ func TestTryAcquire(t *testing.T) {
 		two.Release()
 		noFlights(t, l)
 		noFlights(t, other)
+	})
+}
+
+// enter starts n calls that wait for room, and returns when the last was let in
+// after the one returned is called.
+func enter(t *testing.T, l *weir.Limiter, n int) (letIn func() time.Duration, leases []*weir.Lease) {
+	t.Helper()
+	leases = make([]*weir.Lease, n)
+	var wg sync.WaitGroup
+	for i := range leases {
+		wg.Go(func() {
+			lease, err := l.Acquire(context.Background(), "k")
+			if err != nil {
+				t.Error(err)
+			}
+			leases[i] = lease
+		})
+	}
+	time.Sleep(time.Second)
+	return func() time.Duration {
+		start := time.Now()
+		wg.Wait()
+		return time.Since(start)
+	}, leases
+}
+
+// TestLineMovesAtOnce: how long those in line take to be let in when there is
+// room, in trips to the store.
+func TestLineMovesAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		theirs    int // leases of another process
+		ours      int
+		line      int
+		letGo     func(theirs, ours []*weir.Lease)
+		longest   int // trips
+		afterRest bool
+	}{
+		// One trip to release it and one to take it.
+		{name: "one of ours is released", theirs: 7, ours: 1, line: 1, longest: 2, letGo: func(_, ours []*weir.Lease) { ours[0].Release() }},
+		// The first release may go alone.
+		{name: "all of ours are released", theirs: 4, ours: 4, line: 4, longest: 3, letGo: func(_, ours []*weir.Lease) {
+			for _, l := range ours {
+				l.Release()
+			}
+		}},
+		// One, two and four more after a rest.
+		{name: "all of theirs are released", theirs: 8, line: 7, longest: 3 + 1, afterRest: true, letGo: func(theirs, _ []*weir.Lease) {
+			for _, l := range theirs {
+				l.Release()
+			}
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newHeldStore(t)
+				s.trip = 100 * ms
+				other, l := newFlightLimiter(t, s, 8), newFlightLimiter(t, s, 8)
+				var theirs, ours []*weir.Lease
+				for range tt.theirs {
+					theirs = append(theirs, acquire(t, other, "k"))
+				}
+				for range tt.ours {
+					ours = append(ours, acquire(t, l, "k"))
+				}
+				letIn, leases := enter(t, l, tt.line)
+				tt.letGo(theirs, ours)
+				longest := time.Duration(tt.longest) * s.trip
+				if tt.afterRest {
+					longest += 250*ms + s.trip // A look may have been on its way.
+				}
+				if took := letIn(); took > longest {
+					t.Errorf("the last was let in after %v, want at most %v", took, longest)
+				}
+				for _, lease := range slices.Concat(theirs, ours, leases) {
+					lease.Release()
+				}
+				time.Sleep(time.Second)
+				noFlights(t, l)
+				noFlights(t, other)
+			})
+		})
+	}
+}
+
+// TestLeavingAtOnesTurn: a call whose context ends at the instant at which it is
+// its turn either goes on or leaves, and holds up nobody.
+func TestLeavingAtOnesTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHeldStore(t)
+		l := newFlightLimiter(t, s, 1)
+		for range 300 {
+			first := acquire(t, l, "k")
+			// The turn comes when the release has been made.
+			ctx, cancel := context.WithTimeout(context.Background(), s.trip)
+			done := make(chan error)
+			go func() {
+				lease, err := l.Acquire(ctx, "k")
+				lease.Release()
+				done <- err
+			}()
+			synctest.Wait()
+			first.Release()
+			<-done
+			cancel()
+			acquire(t, l, "k").Release()
+			noFlights(t, l)
+			s.wantHeld(t, "k", 0)
+			if t.Failed() {
+				break
+			}
+		}
 	})
 }

@@ -166,7 +166,7 @@ func TestReleaseFails(t *testing.T) {
 func TestNothingStaysInFlight(t *testing.T) {
 	t.Parallel()
 	calls := 100_000
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		calls = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -245,6 +245,8 @@ func TestNothingStaysInFlight(t *testing.T) {
 				all[k] += n
 			}
 		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		t.Logf("%d calls, %d ran, at most %d at once, ended as %v; the store was called %v times", calls, ran.Load(), peak.Load(), all, s.calls)
 		if peak.Load() > most || peak.Load() < most/2 || len(all) < 6 {
 			t.Errorf("%d in flight at once, want up to %d; %v", peak.Load(), most, all)

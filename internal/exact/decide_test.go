@@ -34,70 +34,76 @@ func TestDecide(t *testing.T) {
 		want     weir.Decision
 	}{
 		"allowed now": {
-			request([]int64{1}, ten), Verdict{true, now, now}, []Outcome{viewed(9, 100_000, 0)},
+			request([]int64{1}, ten), Verdict{Allowed: true, Now: now, Slot: now}, []Outcome{viewed(9, 100_000, 0)},
 			weir.Decision{Allowed: true, Limit: ten, Remaining: 9, ResetAfter: 100 * time.Millisecond},
 		},
 		"allowed later": {
-			request([]int64{1}, ten), Verdict{true, now, now + 70}, []Outcome{viewed(0, 1_000_070, 70)},
+			request([]int64{1}, ten), Verdict{Allowed: true, Now: now, Slot: now + 70}, []Outcome{viewed(0, 1_000_070, 70)},
 			weir.Decision{Allowed: true, Delay: 70 * us, Limit: ten, ResetAfter: time.Second + 70*us},
 		},
 		"refused": {
-			request([]int64{3}, ten), Verdict{false, now, now + 70}, []Outcome{viewed(2, 500, 70)},
+			request([]int64{3}, ten), Verdict{Allowed: false, Now: now, Slot: now + 70}, []Outcome{viewed(2, 500, 70)},
 			weir.Decision{Reason: weir.Limited, RetryAfter: 70 * us, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
+		"a hold refuses what the limits admit": {
+			request([]int64{3, 1}, ten, five), Verdict{Now: now, Slot: now + 70, Full: now + 900}, []Outcome{viewed(2, 500, 70), viewed(0, 600, 0)},
+			weir.Decision{Reason: weir.InFlight, RetryAfter: 900 * us, Limit: five, ResetAfter: 600 * us, Charges: []weir.ChargeState{
+				{Remaining: 2, ResetAfter: 500 * us}, {ResetAfter: 600 * us},
+			}},
+		},
 		"never": {
-			request([]int64{11}, ten), Verdict{false, now, now}, []Outcome{viewed(2, 500, 0)},
+			request([]int64{11}, ten), Verdict{Allowed: false, Now: now, Slot: now}, []Outcome{viewed(2, 500, 0)},
 			weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
 		"a look": {
-			request([]int64{0}, ten), Verdict{false, now, now}, []Outcome{viewed(2, 500, 0)},
+			request([]int64{0}, ten), Verdict{Allowed: false, Now: now, Slot: now}, []Outcome{viewed(2, 500, 0)},
 			weir.Decision{Allowed: true, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
 		"a look past slots that are still to come": {
-			request([]int64{0}, ten), Verdict{false, now, now + 900}, []Outcome{viewed(0, 500, 0)},
+			request([]int64{0}, ten), Verdict{Allowed: false, Now: now, Slot: now + 900}, []Outcome{viewed(0, 500, 0)},
 			weir.Decision{Allowed: true, Limit: ten, ResetAfter: 500 * us},
 		},
 		"a state instead of what it means": {
-			request([]int64{1}, hundred), Verdict{true, now, now}, []Outcome{{State: State{A: now, B: 30}, Slot: now}},
+			request([]int64{1}, hundred), Verdict{Allowed: true, Now: now, Slot: now}, []Outcome{{State: State{A: now, B: 30}, Slot: now}},
 			weir.Decision{Allowed: true, Limit: hundred, Remaining: 70, ResetAfter: time.Hour},
 		},
 		"the smallest share binds": {
-			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{true, now, now},
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{Allowed: true, Now: now, Slot: now},
 			[]Outcome{viewed(4, 1, 0), viewed(2, 2, 0), viewed(39, 3, 0)},
 			weir.Decision{Allowed: true, Limit: hundred, Remaining: 39, ResetAfter: 3 * us, Charges: []weir.ChargeState{
 				{Remaining: 4, ResetAfter: 1 * us}, {Remaining: 2, ResetAfter: 2 * us}, {Remaining: 39, ResetAfter: 3 * us},
 			}},
 		},
 		"the first of equal shares binds": {
-			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{true, now, now},
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{Allowed: true, Now: now, Slot: now},
 			[]Outcome{viewed(4, 1, 0), viewed(2, 2, 0), viewed(40, 3, 0)},
 			weir.Decision{Allowed: true, Limit: ten, Remaining: 4, ResetAfter: 1 * us, Charges: []weir.ChargeState{
 				{Remaining: 4, ResetAfter: 1 * us}, {Remaining: 2, ResetAfter: 2 * us}, {Remaining: 40, ResetAfter: 3 * us},
 			}},
 		},
 		"the longest wait binds, not the smallest share": {
-			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{false, now, now + 80},
+			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{Allowed: false, Now: now, Slot: now + 80},
 			[]Outcome{viewed(0, 100, 70), viewed(1, 2, 80), viewed(90, 3, 0)},
 			weir.Decision{Reason: weir.Limited, RetryAfter: 80 * us, Limit: five, Remaining: 1, ResetAfter: 2 * us, Charges: []weir.ChargeState{
 				{ResetAfter: 100 * us, RetryAfter: 70 * us}, {Remaining: 1, ResetAfter: 2 * us, RetryAfter: 80 * us}, {Remaining: 90, ResetAfter: 3 * us},
 			}},
 		},
 		"one of two never fits": {
-			request([]int64{7, 7}, ten, five), Verdict{false, now, now},
+			request([]int64{7, 7}, ten, five), Verdict{Allowed: false, Now: now, Slot: now},
 			[]Outcome{viewed(0, 100, 70), viewed(5, 0, 0)},
 			weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never, Limit: five, Remaining: 5, Charges: []weir.ChargeState{
 				{ResetAfter: 100 * us}, {Remaining: 5, RetryAfter: weir.Never},
 			}},
 		},
 		"one of two is only looked at": {
-			request([]int64{1, 0}, ten, five), Verdict{true, now, now},
+			request([]int64{1, 0}, ten, five), Verdict{Allowed: true, Now: now, Slot: now},
 			[]Outcome{viewed(9, 1, 0), viewed(0, 70, 0)},
 			weir.Decision{Allowed: true, Limit: five, ResetAfter: 70 * us, Charges: []weir.ChargeState{
 				{Remaining: 9, ResetAfter: 1 * us}, {ResetAfter: 70 * us},
 			}},
 		},
 		"shares that products of 64 bits can't tell apart": {
-			request([]int64{1, 1}, weir.PerSecond(weir.MaxUnits), weir.PerSecond(weir.MaxUnits-1)), Verdict{true, now, now},
+			request([]int64{1, 1}, weir.PerSecond(weir.MaxUnits), weir.PerSecond(weir.MaxUnits-1)), Verdict{Allowed: true, Now: now, Slot: now},
 			[]Outcome{viewed(weir.MaxUnits-1, 1, 0), viewed(weir.MaxUnits-2, 1, 0)},
 			weir.Decision{Allowed: true, Limit: weir.PerSecond(weir.MaxUnits - 1), Remaining: weir.MaxUnits - 2, ResetAfter: 1 * us, Charges: []weir.ChargeState{
 				{Remaining: weir.MaxUnits - 1, ResetAfter: 1 * us}, {Remaining: weir.MaxUnits - 2, ResetAfter: 1 * us},
@@ -129,7 +135,7 @@ func TestDecideBinds(t *testing.T) {
 			slot = max(slot, outcomes[i].Slot)
 		}
 		for _, allowed := range []bool{true, false} {
-			d := Decide(req, Verdict{allowed, now, slot}, outcomes)
+			d := Decide(req, Verdict{Allowed: allowed, Now: now, Slot: slot}, outcomes)
 			for i := range outcomes {
 				c := d.Charge(i)
 				share, least := rat(c.Remaining, req.Charges[i].Limit.Max()), rat(d.Remaining, d.Limit.Max())
