@@ -57,8 +57,8 @@ func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 type LimitedError struct {
 	// Scope and Key say who was counted.
 	Scope, Key string
-	// Limit is the binding limit; of TooManyWaiters, which none decided, the
-	// limiter's first.
+	// Limit is the binding limit; of TooManyWaiters and InFlight, which none
+	// decided, one of the limiter's.
 	Limit Limit
 	// RetryAfter is how long to wait until the same call succeeds if nobody
 	// else takes; [Never] when no waiting helps, 0 for TooManyWaiters, where it
@@ -94,15 +94,13 @@ func (e *LimitedError) Error() string {
 		return s + "too many calls are waiting"
 	}
 	if e.Reason == InFlight {
-		s += "too many calls are in flight, "
+		s += "too many calls are in flight"
+		if e.Bound == BoundMaxWait {
+			s += " for longer than the longest wait"
+		}
+		return s + ", retry after at most " + e.RetryAfter.String()
 	}
 	s += "retry after " + e.RetryAfter.String()
-	switch {
-	case e.Reason == InFlight && e.Bound == BoundMaxWait:
-		return s + "; the longest wait is over"
-	case e.Reason == InFlight:
-		return s
-	}
 	switch e.Bound {
 	case BoundMaxWait:
 		s += ", which is longer than the longest wait"

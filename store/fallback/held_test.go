@@ -152,6 +152,34 @@ func TestLateLease(t *testing.T) {
 	})
 }
 
+// A lease that is released while it is taken again of the primary stays released.
+func TestReleasedWhileRestored(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{5, 15, 25, 35} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPrimary(t)
+			s := open(t, fallback.Config{Primary: p})
+			ctx := context.Background()
+			take(t, s, hold("k", "a", 5))
+			p.forget(t)
+			p.set(nil, 10*time.Millisecond)
+			done := make(chan error)
+			go func() {
+				_, err := s.Renew(ctx, "", "k", 10*time.Second, "a")
+				done <- err
+			}()
+			time.Sleep(after * time.Millisecond)
+			if err := errors.Join(s.Release(ctx, "", "k", "a"), <-done); err != nil {
+				t.Error(err)
+			}
+			main, _, _ := p.now()
+			if n := leases(t, main, "k"); n != 0 {
+				t.Errorf("released %v ms into a renewal, %d leases are left", int64(after), n)
+			}
+		})
+	}
+}
+
 // Stores that can't hold say so, whether or not the primary is there.
 func TestStoresThatCannotHold(t *testing.T) {
 	t.Parallel()

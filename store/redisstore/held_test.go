@@ -118,6 +118,19 @@ func TestTTLOfLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("renewed for less", 10*time.Second)
+	for i := range 100 {
+		req := holding("k", fmt.Sprint(i), 200, 1, l)
+		req.Hold.Lease = 20*time.Second + time.Duration(i*37)*time.Microsecond
+		take(t, s, req)
+		last, err := c.ZRangeWithScores(ctx, key, -1, -1).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Both by the server's clock, in ms and in µs.
+		if ends := c.PExpireTime(ctx, key).Val().Microseconds(); ends < int64(last[0].Score) {
+			t.Fatalf("the key ends %d µs before a lease", int64(last[0].Score)-ends)
+		}
+	}
 }
 
 // A server whose clock steps back must not hold a key for longer than a lease
@@ -130,8 +143,8 @@ func TestClockStepsBackUnderLeases(t *testing.T) {
 		sleep(30 * 365 * 24 * time.Hour)
 		take(t, s, holding("k", "a", 1, 1, weir.PerSecond(1000)))
 		sleep(-back)
-		d := take(t, s, holding("k", "b", 1, 1, weir.PerSecond(1000)))
-		if d.Allowed || d.RetryAfter > weir.MaxLease {
+		d := take(t, s, holding("k", "b", 1, 0, weir.PerSecond(1000)))
+		if d.Reason != weir.InFlight || d.RetryAfter > weir.MaxLease {
 			t.Errorf("%v back: %+v", back, d)
 		}
 		if lost, err := s.Renew(context.Background(), "", "k", 10*time.Second, "a"); len(lost) > 0 || err != nil {
