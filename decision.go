@@ -18,11 +18,13 @@ const (
 	TooManyWaiters
 	// Paused: the key may not be used before a set instant.
 	Paused
+	// InFlight: as many calls of the key are in flight as may be, see [Hold].
+	InFlight
 
 	reasons
 )
 
-var reasonNames = [reasons]string{"allowed", "limited", "never_fits", "too_many_waiters", "paused"}
+var reasonNames = [reasons]string{"allowed", "limited", "never_fits", "too_many_waiters", "paused", "in_flight"}
 
 // String returns the reason in lower case with underscores, fit for a metric's
 // label.
@@ -46,7 +48,9 @@ type Decision struct {
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter, when refused: the same request succeeds after exactly this
-	// long if nobody else takes. [Never] when it can't.
+	// long if nobody else takes. [Never] when it can't. Of InFlight it is a
+	// bound: when leases enough have ended by themselves, unless they are
+	// renewed; it is earlier when they are released.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
 	// RetryAfter, otherwise the one with the smallest share remaining.
@@ -78,7 +82,8 @@ type ChargeState struct {
 	Remaining  int64
 	ResetAfter time.Duration
 	// RetryAfter is how long this limit alone would have the request wait; 0
-	// when it would admit it now, [Never] when the cost never fits.
+	// when it would admit it now, [Never] when the cost never fits. 0 for each
+	// of a request that was refused as InFlight, where no limit refused.
 	RetryAfter time.Duration
 }
 
@@ -86,6 +91,8 @@ type ChargeState struct {
 // where the decision knows none.
 func (d *Decision) Charge(i int) ChargeState {
 	switch {
+	case d.Charges == nil && i == 0 && d.Reason == InFlight:
+		return ChargeState{Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 	case d.Charges == nil && i == 0:
 		return ChargeState{d.Remaining, d.ResetAfter, d.RetryAfter}
 	case i < 0 || i >= len(d.Charges):

@@ -17,6 +17,10 @@
 // remaining, retry after, reset after. A reservation is a granted future slot,
 // its delay how long to wait for it. Times are always durations.
 //
+// A call is in flight from its start to its end. How many are may be limited
+// too, in all processes together (Config.InFlight): each then has a lease, which
+// ends by itself when its process dies.
+//
 // # Waiting
 //
 // A waiting call books its slot in one store call and sleeps exactly until

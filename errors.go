@@ -57,14 +57,15 @@ func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 type LimitedError struct {
 	// Scope and Key say who was counted.
 	Scope, Key string
-	// Limit is the binding limit; of TooManyWaiters, which none decided, the
-	// limiter's first.
+	// Limit is the binding limit; of TooManyWaiters and InFlight, which none
+	// decided, one of the limiter's.
 	Limit Limit
 	// RetryAfter is how long to wait until the same call succeeds if nobody
 	// else takes; [Never] when no waiting helps, 0 for TooManyWaiters, where it
-	// is not known.
+	// is not known. For InFlight it is a bound: most leases are released before
+	// they end.
 	RetryAfter time.Duration
-	// Reason says why: Limited, NeverFits, TooManyWaiters, …
+	// Reason says why: Limited, NeverFits, TooManyWaiters, InFlight, …
 	Reason Reason
 	// Bound says what the wait would have passed, when waiting was tried:
 	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
@@ -92,6 +93,13 @@ func (e *LimitedError) Error() string {
 	case e.Reason == TooManyWaiters:
 		return s + "too many calls are waiting"
 	}
+	if e.Reason == InFlight {
+		s += "too many calls are in flight"
+		if e.Bound == BoundMaxWait {
+			s += " for longer than the longest wait"
+		}
+		return s + ", retry after at most " + e.RetryAfter.String()
+	}
 	if e.Reason == Paused {
 		s += "paused, "
 	}
@@ -112,7 +120,7 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "reset", "brake", …
+	Op  string // what was tried: "take", "cancel", "reset", "brake", "release", "renew"
 	Err error  // what the store returned
 }
 

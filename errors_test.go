@@ -47,6 +47,16 @@ func TestLimitedErrorText(t *testing.T) {
 			`weir: client-side limit 25-in-5s: too many calls are waiting`,
 		},
 		{
+			"in flight",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.InFlight, RetryAfter: time.Second},
+			`weir: client-side limit 25-in-5s: too many calls are in flight, retry after at most 1s`,
+		},
+		{
+			"in flight, max wait",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.InFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
+			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait, retry after at most 1s`,
+		},
+		{
 			"scope",
 			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
 			`weir: client-side limit 25-in-5s of api: the cost never fits`,
@@ -129,7 +139,7 @@ func TestReasonString(t *testing.T) {
 	t.Parallel()
 	for r, want := range map[weir.Reason]string{
 		weir.Allowed: "allowed", weir.Limited: "limited", weir.NeverFits: "never_fits",
-		weir.TooManyWaiters: "too_many_waiters", weir.Paused: "paused", 99: "unknown",
+		weir.TooManyWaiters: "too_many_waiters", weir.Paused: "paused", weir.InFlight: "in_flight", 99: "unknown",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"net/http"
 	"time"
 )
 
@@ -34,3 +35,14 @@ func (l *Limiter) Waiting() (queues, calls int) {
 	}
 	return queues, int(l.waits.waiting.Load())
 }
+
+// Flights returns of how many keys the limiter keeps calls in flight, and whether
+// the heartbeat runs.
+func (l *Limiter) Flights() (keys int, beats bool) {
+	l.flights.mu.Lock()
+	defer l.flights.mu.Unlock()
+	return len(l.flights.keys), l.flights.beats
+}
+
+// KeepInFlight has a response's body release a lease.
+func KeepInFlight(resp *http.Response, lease *Lease) { keepInFlight(resp, lease) }

@@ -8,7 +8,8 @@ import (
 // Hook is told what happens, for metrics, traces and logs. A nil Hook costs
 // nothing. Observe is called on the goroutine of the call it tells of, so it
 // must be quick, and from many goroutines at once. The failure to give back the
-// slot of a cancelled wait is told of on a goroutine in the background.
+// slot of a cancelled wait, or to release or renew a lease, is told of on a
+// goroutine in the background.
 type Hook interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -38,6 +39,9 @@ const (
 	// one, and Err why that one got no response, nil if it got one. Scope is
 	// the Transport's first limiter; Key and Cost are not set.
 	EventRetry
+	// EventLeaseLost: a call in flight is not counted any more, as its lease could
+	// not be renewed in time or the key was reset. Told of in the background.
+	EventLeaseLost
 )
 
 // Event is one thing that happened. Key may be personal data: use Scope and

@@ -37,6 +37,15 @@ type Config struct {
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
 	AllowEmptyKey bool
+	// InFlight is the most calls of a key that may be in flight at once, in all
+	// processes together: they are made with Acquire, TryAcquire or Do, and with
+	// no other method. It needs a Store that is a [Holder]. 0: no bound.
+	InFlight int64
+	// Lease is how long a call counts as in flight after its process died. While
+	// the process lives, calls may take as long as they like: their leases are
+	// renewed three times in that time. 1 s to MaxLease, in whole microseconds;
+	// 0: DefaultLease. It must be 0 without InFlight.
+	Lease time.Duration
 	// Hook is told of decisions, waits and store errors. Nil: nobody is.
 	Hook Hook
 }
@@ -46,12 +55,15 @@ type Config struct {
 // Four methods cover four needs: Allow decides now and never waits; Wait
 // blocks until the call's slot; Reserve books a slot and leaves the waiting to
 // the caller; Do runs a function in its slot. AllowN, WaitN and ReserveN take
-// a cost, the others cost 1.
+// a cost, the others cost 1. With Config.InFlight calls have an end too, so they
+// are made with Acquire, TryAcquire or Do.
 type Limiter struct {
 	cfg     Config
 	calls   sync.Pool
 	waits   waits
 	watcher watcher
+	// flights is nil without Config.InFlight.
+	flights *flights
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
@@ -78,6 +90,9 @@ func New(cfg Config) (*Limiter, error) {
 	if err := checkLimits("Config.Limits", cfg.Limits); err != nil {
 		return nil, err
 	}
+	if err := cfg.checkInFlight(); err != nil {
+		return nil, err
+	}
 	for i := range cfg.Limits {
 		for j := range i {
 			if name := cfg.Limits[i].Policy(); name == cfg.Limits[j].Policy() {
@@ -88,6 +103,9 @@ func New(cfg Config) (*Limiter, error) {
 	cfg.Limits = append([]Limit(nil), cfg.Limits...)
 	l := &Limiter{cfg: cfg}
 	l.calls.New = func() any { return new(call) }
+	if cfg.InFlight > 0 {
+		l.flights = newFlights(l)
+	}
 	return l, nil
 }
 
@@ -182,21 +200,37 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 	if err := l.check(ctx, key, cost); err != nil {
 		return Decision{}, err
 	}
+	if l.flights != nil && cost > 0 {
+		return Decision{}, errNoLease
+	}
+	d, err := l.decide(ctx, key, cost, limits, Request{MaxWait: maxWait, Cancelable: cancelable})
+	if err == nil {
+		l.observeDecision(ctx, queueID{key, cost}, d)
+	}
+	return d, err
+}
+
+// decide has the store decide on a request for cost units of key.
+func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, req Request) (Decision, error) {
 	c := l.calls.Get().(*call)
 	c.charges = c.charges[:0]
 	for i := range limits {
 		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
 	}
-	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	req.Charges, req.checked = c.charges, true
+	d, err := l.cfg.Store.Take(ctx, req)
 	clear(c.charges)
 	l.calls.Put(c)
 	if err != nil {
 		return Decision{}, l.storeError(ctx, "take", key, cost, err)
 	}
-	if l.cfg.Hook != nil {
-		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: key, Cost: cost, Decision: d})
-	}
 	return d, nil
+}
+
+func (l *Limiter) observeDecision(ctx context.Context, id queueID, d Decision) {
+	if l.cfg.Hook != nil {
+		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: id.key, Cost: id.cost, Decision: d})
+	}
 }
 
 // storeError turns what a store returned into what the caller sees: the end of

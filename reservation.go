@@ -95,7 +95,7 @@ func longestWait(ctx context.Context, now time.Time, maxWait time.Duration) (tim
 }
 
 func (l *Limiter) limited(key string, d Decision, bound Bound) error {
-	if d.Reason != Limited && d.Reason != Paused {
+	if d.Reason != Limited && d.Reason != Paused && d.Reason != InFlight {
 		bound = BoundNone
 	}
 	return &LimitedError{Scope: l.cfg.Name, Key: key, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}

@@ -40,14 +40,17 @@ type Resetter interface {
 type Request struct {
 	// Charges are decided together, all or nothing. Charges with the same
 	// Scope and Key are booked at the one instant that suits all. A request
-	// whose costs are all 0 is a peek: it is always allowed, changes nothing,
-	// and its decision reports the state.
+	// whose costs are all 0 and that holds nothing is a peek: it is always
+	// allowed, changes nothing, and its decision reports the state.
 	Charges []Charge
 	// MaxWait is the longest delay a granted reservation may have. 0: now or
 	// not at all. Values over MaxPeriod/4 mean that.
 	MaxWait time.Duration
 	// Cancelable asks for a Decision.Receipt.
 	Cancelable bool
+	// Hold asks for a lease of the first charge's key, all or nothing with the
+	// charges. The zero value asks for none. The store must be a [Holder].
+	Hold Hold
 
 	checked bool // made by a Limiter, whose limits were validated
 }
@@ -71,6 +74,9 @@ func (r Request) Validate() error {
 	if r.MaxWait < 0 {
 		return &ConfigError{Field: "Request.MaxWait", Want: "0 or more", Got: r.MaxWait.String()}
 	}
+	if err := r.Hold.Validate(); err != nil {
+		return err
+	}
 	for i := range r.Charges {
 		if err := checkCost(r.Charges[i].Cost); err != nil {
 			return err
@@ -93,8 +99,12 @@ func (r Request) NeverFits() int {
 	return -1
 }
 
-// Peek reports whether the request only looks: all its costs are 0.
-func (r Request) Peek() bool {
+// Peek reports whether the request only looks: all its costs are 0, and it
+// holds nothing.
+func (r Request) Peek() bool { return r.Free() && !r.Hold.Asked() }
+
+// Free reports whether all costs are 0.
+func (r Request) Free() bool {
 	for i := range r.Charges {
 		if r.Charges[i].Cost != 0 {
 			return false

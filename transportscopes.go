@@ -149,7 +149,7 @@ func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
 	if !t.refuse {
-		b.grant, err = l.waitSlot(ctx, b.key, b.cost, maxWait)
+		b.grant, err = l.waitSlot(ctx, b.key, b.cost, maxWait, nil)
 		return err
 	}
 	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable)

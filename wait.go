@@ -24,17 +24,20 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 }
 
 // Do waits for one unit of key and then runs f, for work that is not HTTP: a
-// job, a task, a query. It returns f's error, or why f was not run.
+// job, a task, a query. It returns f's error, or why f was not run. With
+// Config.InFlight the call is in flight until f returns or panics.
 func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context) error) error {
-	if err := l.Wait(ctx, key); err != nil {
+	lease, err := l.Acquire(ctx, key)
+	if err != nil {
 		return err
 	}
+	defer lease.Release()
 	return f(ctx)
 }
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	_, err := l.waitSlot(ctx, key, cost, maxWait)
+	_, err := l.waitSlot(ctx, key, cost, maxWait, nil)
 	return err
 }
 
@@ -48,8 +51,9 @@ type grant struct {
 
 func grantOf(d *Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
 
-// waitSlot is wait, and returns the slot that has come.
-func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (grant, error) {
+// waitSlot is wait, and returns the slot that has come. The call has to have a
+// lease, too, unless claim is nil.
+func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration, claim *claim) (grant, error) {
 	if err := l.check(ctx, key, cost); err != nil {
 		return grant{}, err
 	}
@@ -60,7 +64,7 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	// holds whatever the network does to the order of the replies.
 	c := waitingCall{
 		limiter: l, id: queueID{key, cost}, start: time.Now(), maxWait: maxWait,
-		shard: l.waits.shard(key),
+		shard: l.waits.shard(key), claim: claim,
 	}
 	defer func() {
 		if !c.inQueue {
@@ -86,23 +90,43 @@ type waitingCall struct {
 	inQueue bool // the queue counts it out
 	again   bool // it has booked before
 	granted grant
+	claim   *claim // nil: it needs no lease
+}
+
+// ask has the store decide. A call that has a lease already, and books again,
+// needs no other.
+func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err error) {
+	if c.claim != nil && c.claim.lease == nil {
+		c.claim.arrival = c.arrival
+		return c.claim.ask(ctx, c.limiter, c.id, c.start, c.maxWait)
+	}
+	l := c.limiter
+	longest, bound := longestWait(ctx, time.Now(), c.left())
+	if c.claim == nil {
+		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
+		return d, bound, err
+	}
+	d, err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, Request{MaxWait: longest, Cancelable: true})
+	if err == nil {
+		l.observeDecision(ctx, c.id, d)
+	}
+	return d, bound, err
 }
 
 // book books a slot and waits for it. It reports true when the slot became void
 // meanwhile, because the key was slowed down.
 func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	l, key := c.limiter, c.id.key
-	longest, bound := longestWait(ctx, time.Now(), c.left())
-	d, err := l.take(ctx, key, c.id.cost, l.cfg.Limits, longest, true)
-	if err != nil {
-		return false, err
+	d, bound, err := c.ask(ctx)
+	if err == nil && !d.Allowed {
+		err = l.limited(key, d, bound)
 	}
-	if !d.Allowed {
-		return false, l.limited(key, d, bound)
-	}
-	if d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival) {
+	if now := d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival); err != nil || now {
+		if c.claim != nil && c.claim.waited {
+			l.observeWait(ctx, c.id, d, c.start, err)
+		}
 		c.granted = grantOf(&d)
-		return false, nil
+		return false, err
 	}
 
 	now := time.Now()

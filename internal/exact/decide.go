@@ -26,6 +26,9 @@ type Verdict struct {
 	// on it admits, how far apart units are, and what of that was told.
 	Braked                            bool
 	BrakedAt, Paused, From, Gap, Told int64
+	// Full is not 0 when the limits admit but the hold refuses: the instant from
+	// which it would not, unless leases are renewed.
+	Full int64
 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
@@ -36,6 +39,8 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	switch {
 	case never >= 0:
 		d.Reason = weir.NeverFits
+	case v.Full > 0:
+		d.Reason = weir.InFlight
 	case v.Allowed || req.Peek():
 		d.Allowed = true
 	default:
@@ -60,7 +65,7 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 		}
 		st := weir.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
 		switch {
-		case d.Allowed:
+		case d.Allowed, d.Reason == weir.InFlight:
 		case c.Cost > c.Limit.Max():
 			st.RetryAfter = weir.Never
 		case never < 0:
@@ -76,11 +81,14 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	d.Limit = req.Charges[binding].Limit
 	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
 	d.RetryAfter = best.RetryAfter
-	if d.Reason == weir.Limited {
+	switch d.Reason {
+	case weir.Limited:
 		d.RetryAfter = micros(v.Slot - v.Now)
 		if v.Braked && v.Paused > v.Now {
 			d.Reason = weir.Paused
 		}
+	case weir.InFlight:
+		d.RetryAfter = micros(v.Full - v.Now)
 	}
 	d.At = weir.Instant(v.Now)
 	if v.Braked {
@@ -104,7 +112,7 @@ func (v *Verdict) braked(remaining, reset int64) (int64, int64) {
 // tighter reports whether limit l binds more than limit m: it has the longer
 // RetryAfter of a refusal, else the smaller share remaining.
 func tighter(d *weir.Decision, l *weir.Limit, a weir.ChargeState, m *weir.Limit, b weir.ChargeState) bool {
-	if !d.Allowed {
+	if !d.Allowed && d.Reason != weir.InFlight {
 		return a.RetryAfter > b.RetryAfter
 	}
 	return ProductLess(a.Remaining, m.Max(), b.Remaining, l.Max())

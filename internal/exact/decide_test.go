@@ -45,6 +45,12 @@ func TestDecide(t *testing.T) {
 			request([]int64{3}, ten), Verdict{Allowed: false, Now: now, Slot: now + 70}, []Outcome{viewed(2, 500, 70)},
 			weir.Decision{Reason: weir.Limited, RetryAfter: 70 * us, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
+		"a hold refuses what the limits admit": {
+			request([]int64{3, 1}, ten, five), Verdict{Now: now, Slot: now + 70, Full: now + 900}, []Outcome{viewed(2, 500, 70), viewed(0, 600, 0)},
+			weir.Decision{Reason: weir.InFlight, RetryAfter: 900 * us, Limit: five, ResetAfter: 600 * us, Charges: []weir.ChargeState{
+				{Remaining: 2, ResetAfter: 500 * us}, {ResetAfter: 600 * us},
+			}},
+		},
 		"never": {
 			request([]int64{11}, ten), Verdict{Allowed: false, Now: now, Slot: now}, []Outcome{viewed(2, 500, 0)},
 			weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never, Limit: ten, Remaining: 2, ResetAfter: 500 * us},

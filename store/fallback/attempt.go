@@ -89,6 +89,7 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 	if a.err != nil {
 		return weir.Decision{}, a.err
 	}
+	a.store.keep(a)
 	if a.d.Receipt != nil {
 		a.d.Receipt = receipt{primary: true, of: a.d.Receipt}
 	}
@@ -129,6 +130,7 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 		a.report()
 	}
 	cancel()
+	a.store.forfeit(ctx, a)
 	if c, ok := a.store.cfg.Primary.(weir.Canceler); ok && a.err == nil && a.d.Receipt != nil {
 		receipt := a.d.Receipt
 		_ = a.store.within(context.WithoutCancel(ctx), func(ctx context.Context) error { return c.Cancel(ctx, receipt) })

@@ -34,6 +34,7 @@ func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (wei
 func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	shared := *req
 	shared.Charges = share(req.Charges, s.cfg.ReplicasFunc())
+	shared.Hold = shareOfHold(req.Hold, s.cfg.ReplicasFunc())
 	d, err := s.cfg.Local.Take(ctx, shared)
 	if err != nil {
 		return weir.Decision{}, err

@@ -91,6 +91,24 @@ func (p *primary) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.W
 	return s.WatchBrakes(f)
 }
 
+func (p *primary) Release(_ context.Context, scope, key string, ids ...string) error {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return err
+	}
+	return s.Release(context.Background(), scope, key, ids...)
+}
+
+func (p *primary) Renew(_ context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return nil, err
+	}
+	return s.Renew(context.Background(), scope, key, lease, ids...)
+}
+
 func open(t testing.TB, cfg fallback.Config) *fallback.Store {
 	t.Helper()
 	if cfg.Logger == nil {

@@ -47,6 +47,7 @@ var (
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. It
@@ -75,6 +76,11 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	if err := req.Validate(); err != nil {
 		return weir.Decision{}, err
+	}
+	if req.Hold.Asked() {
+		if _, _, err := s.holders(); err != nil {
+			return weir.Decision{}, err
+		}
 	}
 	done, ok := s.breaker.allow(s.probe)
 	if !ok {

@@ -9,6 +9,7 @@ import (
 type booking struct {
 	req      *weir.Request
 	look     bool // nothing is to be taken
+	free     bool // no units are, but perhaps a lease
 	now      int64
 	groups   []group
 	outcomes []exact.Outcome // of the charges, in the request's order
@@ -29,7 +30,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	}
 	b.verdict = exact.Verdict{Now: b.now, From: b.now}
 	for i := range b.groups {
-		b.groups[i].entry.hold(&b.verdict)
+		b.groups[i].entry.keepBack(&b.verdict)
 	}
 	start = max(start, b.verdict.From)
 	floor, slot := start, start
@@ -47,6 +48,12 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	}
 	b.verdict.Slot = slot
 	b.verdict.Allowed = !b.look && slot-b.now <= exact.MaxWait(b.req)
+	holds := b.req.Hold.Asked() && (b.verdict.Allowed || b.free)
+	if holds {
+		b.verdict.Full = b.groups[0].entry.leases.full(b.req.Hold.Max, b.now)
+		holds = b.verdict.Full == 0
+		b.verdict.Allowed = b.verdict.Allowed && holds
+	}
 	var r *receipt
 	if b.verdict.Allowed {
 		if fresh > 0 && !s.makeRoom(fresh, b.now) {
@@ -58,6 +65,18 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 		for i := range b.groups {
 			b.book(&b.groups[i], floor, r)
 		}
+	}
+	if g := &b.groups[0]; holds {
+		if b.free {
+			if g.fresh && !s.makeRoom(1, b.now) {
+				return nil, ErrFull
+			}
+			if g.fresh {
+				g.shard.add(g.entry)
+			}
+			b.verdict.Allowed, b.verdict.Slot = true, b.now
+		}
+		g.entry.hold(b.req.Hold.ID, b.now+b.req.Hold.Lease.Microseconds())
 	}
 	for i := range b.groups {
 		g := &b.groups[i]

@@ -84,8 +84,8 @@ func (e *entry) void(now int64) {
 // held reports whether a brake is set.
 func (e *entry) held(now int64) bool { return e.brake != nil && e.brake.Lapse() > now }
 
-// hold notes what an entry's brake asks of a decision.
-func (e *entry) hold(v *exact.Verdict) {
+// keepBack notes what an entry's brake asks of a decision.
+func (e *entry) keepBack(v *exact.Verdict) {
 	if !e.held(v.Now) {
 		return
 	}

@@ -17,6 +17,7 @@ type entry struct {
 	one    [1]state // the room of the common case
 	line   line
 	brake  *exact.Brake // nil: none
+	leases *leases      // nil: none
 	lapse  int64        // when all of it is as if never used
 	place  int          // in its shard
 }
@@ -116,7 +117,7 @@ func longest(states []state) (found counting) {
 
 // settle works out when the entry lapses.
 func (e *entry) settle() {
-	e.lapse = e.line.last
+	e.lapse = max(e.line.last, e.leases.lapse())
 	for i := range e.states {
 		e.lapse = max(e.lapse, e.states[i].lapse())
 	}

@@ -63,6 +63,7 @@ var (
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. Its
@@ -84,7 +85,7 @@ func New(cfg Config) (*Store, error) {
 // lock of a key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
-// Reset implements [weir.Resetter].
+// Reset implements [weir.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
-	b := booking{req: &req, look: req.Peek() || req.NeverFits() >= 0, groups: one[:], outcomes: two[:]}
+	b := booking{req: &req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
 	if n := len(req.Charges); n <= len(two) {
 		b.outcomes = two[:n]
 	} else {

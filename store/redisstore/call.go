@@ -15,6 +15,9 @@ type call struct {
 	groups []group
 	order  []int // for each limit in the script's order, its place in the request
 	head   [3]any
+	held   string // the key of the leases; "" when none is asked for
+	hold   weir.Hold
+	renew  []string // leases to renew, in place of a decision
 }
 
 // group is what belongs to one key.
@@ -35,6 +38,9 @@ func (s *Store) newCall(req *weir.Request, mode string) (*call, error) {
 			return nil, ErrCrossSlot
 		}
 		c.add(s, req.Charges, first)
+	}
+	if req.Hold.Asked() && req.NeverFits() < 0 {
+		c.held, c.hold = s.heldKey(req.Charges[0].Scope, req.Charges[0].Key), req.Hold
 	}
 	return c, nil
 }
@@ -118,7 +124,10 @@ func (c *call) args(command, what string) []any {
 			keys++
 		}
 	}
-	args := make([]any, 0, 3+keys+len(c.head)+len(c.groups)*12)
+	if c.held != "" {
+		keys++
+	}
+	args := make([]any, 0, 3+keys+len(c.head)+len(c.groups)*12+4)
 	args = append(args, command, what, keys)
 	for i := range c.groups {
 		args = append(args, c.groups[i].state)
@@ -126,21 +135,34 @@ func (c *call) args(command, what string) []any {
 			args = append(args, c.groups[i].log)
 		}
 	}
+	if c.held != "" {
+		args = append(args, c.held)
+	}
 	args = append(args, c.head[:]...)
 	for i := range c.groups {
 		args = append(args, c.groups[i].signature)
 		args = append(args, c.groups[i].argv...)
 	}
+	for _, id := range c.renew {
+		args = append(args, id)
+	}
+	if c.hold.Asked() {
+		args = append(args, "hold", c.hold.Max, c.hold.ID, c.hold.Lease.Microseconds())
+	}
 	return args
 }
 
-// parse reads the script's reply; order says where each limit's outcome goes.
-func parse(head string, order []int) (exact.Verdict, []exact.Outcome, error) {
+// parse reads the script's reply; order says where each limit's outcome goes,
+// held whether a lease was asked for.
+func parse(head string, order []int, held bool) (exact.Verdict, []exact.Outcome, error) {
 	r := reader{text: head}
 	v := exact.Verdict{Allowed: r.next() == 1, Now: r.next(), Slot: r.next()}
 	outcomes := make([]exact.Outcome, len(order))
 	for _, i := range order {
 		outcomes[i] = exact.Outcome{Slot: r.next(), State: exact.State{A: r.next(), B: r.next(), C: r.next()}}
+	}
+	if held {
+		v.Full = r.next()
 	}
 	if strings.HasPrefix(r.text, "! ") {
 		r.text = r.text[2:]

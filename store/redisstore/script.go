@@ -16,25 +16,32 @@ import (
 // The first decides the common case by itself; the others are the whole.
 //
 // KEYS are, for each key of the request, its state and, when it has a sliding
-// window, its log. ARGV is
+// window, its log; then, when a lease is asked for, the leases of the first.
+// ARGV is
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs
-//	[3] "take", "keep" (take, and return what a cancel needs), "peek", "cancel"
-//	    or "brake"
+//	[3] "take", "keep" (take, and return what a cancel needs), "peek", "cancel",
+//	    "renew" or "brake"
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
 // for GCRA cost·T and the capacity (whole µs and remainder each) and the
 // denominator of the remainders; and for "cancel": the slot, the key's value
-// before and after the booking. For "brake" follow: 1 to lift, the pause, a
-// cut's unit, recovery and instant, 1 to tell a gap, the gap, how long it lasts,
-// the channel to publish on and the name that is published.
+// before and after the booking; and at the end, when a lease is asked for,
+// "hold", the most leases, the lease's ID, and how long it lives in µs. A "peek"
+// with that is a request that takes a lease and no units. For "brake" follow: 1
+// to lift, the pause, a cut's unit, recovery and instant, 1 to tell a gap, the
+// gap, how long it lasts, the channel to publish on and the name that is
+// published.
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
-// exact.State), and where a brake is set " ! set paused from gap told" (see
-// exact.Verdict), as one string; for "keep", when allowed, a list of that string
-// and each key's value before and after.
+// exact.State), when a lease was asked for " full", 0 or the instant from which
+// there is room for it, and where a brake is set " ! set paused from gap told"
+// (see exact.Verdict), as one string; for "keep", when allowed, a list of that
+// string and each key's value before and after. A "renew" has the leases of
+// KEYS[1] that ARGV[4] and so on name end ARGV[2] µs from now, and returns those
+// that are not there.
 //
 //go:embed lua/*.lua
 var parts embed.FS

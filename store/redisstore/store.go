@@ -46,6 +46,7 @@ var (
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. It
@@ -93,7 +94,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 func (s *Store) ask(ctx context.Context, req *weir.Request) (c *call, v exact.Verdict, outcomes []exact.Outcome, values []string, err error) {
 	mode := "take"
 	switch {
-	case req.NeverFits() >= 0 || req.Peek():
+	case req.NeverFits() >= 0 || req.Free():
 		mode = "peek"
 	case req.Cancelable:
 		mode = "keep"
@@ -109,14 +110,17 @@ func (s *Store) ask(ctx context.Context, req *weir.Request) (c *call, v exact.Ve
 	if err != nil {
 		return
 	}
-	v, outcomes, err = parse(head, c.order)
+	v, outcomes, err = parse(head, c.order, c.held != "")
+	if c.held != "" && mode == "peek" {
+		v.Allowed, v.Slot = v.Full == 0, v.Now // Nothing is charged, so nothing is waited for.
+	}
 	return
 }
 
-// Reset implements [weir.Resetter].
+// Reset implements [weir.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	state, log := s.keys(scope, key)
-	args := []any{"del", state, log}
+	args := []any{"del", state, log, s.heldKey(scope, key)}
 	if s.plain != nil {
 		for i := range plainLimits {
 			args = append(args, s.plainKey(scope, key, i))

@@ -37,6 +37,9 @@ func (c *counter) period() int64 {
 }
 
 func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Decision, error) {
+	if req.Hold.Asked() {
+		return weir.Decision{}, ErrNeedsScripts
+	}
 	first := &req.Charges[0]
 	counters := make([]counter, len(req.Charges))
 	for i := range req.Charges {

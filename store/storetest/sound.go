@@ -18,6 +18,8 @@ func sound(req weir.Request, d weir.Decision) error {
 		return fmt.Errorf("reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
 	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
 		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
+	case d.Reason == weir.InFlight && (!req.Hold.Asked() || d.RetryAfter <= 0):
+		return fmt.Errorf("refused as %v with RetryAfter %v by a hold of %+v", d.Reason, d.RetryAfter, req.Hold)
 	case (d.Reason == weir.Limited || d.Reason == weir.Paused) && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):
 		return fmt.Errorf("refused with RetryAfter %v within MaxWait %v", d.RetryAfter, req.MaxWait)
 	case !d.Allowed && d.Delay != 0:
@@ -48,8 +50,8 @@ func soundCharges(req weir.Request, d weir.Decision) error {
 			return fmt.Errorf("limit %d: %d of %d remaining", i, c.Remaining, l.Max())
 		case !whole(c.ResetAfter) || !whole(c.RetryAfter):
 			return fmt.Errorf("limit %d: durations of %v and %v, want whole microseconds", i, c.ResetAfter, c.RetryAfter)
-		case d.Allowed && c.RetryAfter != 0:
-			return fmt.Errorf("limit %d: allowed with RetryAfter %v", i, c.RetryAfter)
+		case (d.Allowed || d.Reason == weir.InFlight) && c.RetryAfter != 0:
+			return fmt.Errorf("limit %d: admits with RetryAfter %v", i, c.RetryAfter)
 		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == weir.Never):
 			return fmt.Errorf("limit %d: RetryAfter %v for %d of %d", i, c.RetryAfter, req.Charges[i].Cost, l.Max())
 		case d.Allowed && less(c.Remaining, d.Limit.Max(), d.Remaining, l.Max()):
@@ -61,7 +63,7 @@ func soundCharges(req weir.Request, d weir.Decision) error {
 	switch {
 	case !bound:
 		return fmt.Errorf("the binding limit %v with %d remaining, reset after %v, is none of the request's", d.Limit, d.Remaining, d.ResetAfter)
-	case !d.Allowed && longest != d.RetryAfter:
+	case !d.Allowed && d.Reason != weir.InFlight && longest != d.RetryAfter:
 		return fmt.Errorf("RetryAfter is %v, the limits' longest %v", d.RetryAfter, longest)
 	}
 	return nil

@@ -12,8 +12,8 @@
 // is also held against what weir.Decision promises. All of it is some forty
 // thousand calls. Nothing is left to chance: each run makes the same ones.
 //
-// Abilities that a store does not have (weir.Canceler, weir.Resetter, weir.Braker, charges
-// of several keys) are skipped with a line that says so. Speed, faults of a
+// Abilities that a store does not have (weir.Canceler, weir.Resetter,
+// weir.Braker, weir.Holder, charges of several keys) are skipped with a line that says so. Speed, faults of a
 // backend, and what a store keeps in memory or on a server are for its own
 // tests.
 package storetest
@@ -93,6 +93,11 @@ var cases = []struct {
 	{"slots and pauses", pausedSlots},
 	{"paces", paces},
 	{"mistakes in braking", brakeMistakes},
+	{"calls in flight", inFlight},
+	{"calls in flight and limits, all or nothing", inFlightOrNothing},
+	{"leases end and are renewed", inFlightEnds},
+	{"leases and changes", inFlightChanges},
+	{"leases at random", inFlightModel},
 }
 
 // run is one case on one store.

@@ -7,13 +7,15 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
-local groups, order = {}, {}
+if mode == 'renew' then return renew(now, test) end
+
+local groups, held, order = {}, nil, {}
 do
   local k, a = 0, 3
   local function key() k = k + 1 return KEYS[k] end
   local function text() a = a + 1 return ARGV[a] end
   local function number() return tonumber(text()) end
-  while KEYS[k + 1] do
+  while KEYS[k + 1] and ARGV[a + 1] ~= 'hold' do
     local g = { key = key(), signature = text(), limits = {} }
     if text() == '1' then g.log = key() end
     local windows = 0
@@ -35,6 +37,8 @@ do
   if mode == 'brake' then
     for _, field in ipairs({ 'lift', 'pause', 'unit', 'recovery', 'since', 'tell', 'gap', 'lasts' }) do order[field] = number() end
     order.lift, order.tell, order.channel, order.name = order.lift > 0, order.tell > 0, text(), text()
+  elseif text() then
+    held = { key = key(), max = number(), id = text(), lease = number() }
   end
 end
 
@@ -91,6 +95,11 @@ for _, g in ipairs(groups) do
 end
 
 local allowed = mode ~= 'peek' and slot - now <= longest
+local room
+if held and (allowed or mode == 'peek') then
+  room = full(held, now)
+  allowed = allowed and not room
+end
 local reply, values = {}, {}
 for _, g in ipairs(groups) do
   if allowed then
@@ -113,6 +122,10 @@ for _, g in ipairs(groups) do
     local x, y, z = l.alg.view(l, g)
     reply[#reply + 1] = str(l.slot) .. ' ' .. str(x) .. ' ' .. str(y) .. ' ' .. str(z)
   end
+end
+if held then
+  reply[#reply + 1] = str(room or 0)
+  if not room and (allowed or mode == 'peek') then hold(held, now, test) end
 end
 if braked > 0 then
   local gap, told = 0, 0

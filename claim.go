@@ -1,0 +1,111 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ask has the store decide on units and a lease together, and waits until it has
+// a lease. What it returns is the decision, and what a refusal would have passed.
+// start is when the call began, and maxWait what it may wait from then on.
+func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time, maxWait time.Duration) (Decision, Bound, error) {
+	fs := l.flights
+	var late <-chan time.Time // when maxWait is over
+	fs.mu.Lock()
+	f := fs.flight(id.key)
+	ok := f.join(c)
+	retryAfter := f.retryAfter()
+	fs.mu.Unlock()
+	if !ok {
+		return l.full(ctx, id, retryAfter), BoundNone, nil
+	}
+	for {
+		if c.turn != nil {
+			if late == nil && maxWait > 0 {
+				timer := time.NewTimer(time.Until(start.Add(maxWait)))
+				defer timer.Stop()
+				late = timer.C
+			}
+			select {
+			case <-c.turn:
+			case <-ctx.Done():
+				fs.leave(f, c)
+				return Decision{}, BoundNone, ctx.Err()
+			case <-late:
+				return l.full(ctx, id, fs.leave(f, c)), BoundMaxWait, nil
+			}
+		}
+		d, bound, err := c.try(ctx, f, id, start, maxWait)
+		if err != nil || d.Reason != InFlight || c.refuse {
+			if err == nil {
+				l.observeDecision(ctx, id, d)
+			}
+			return d, bound, err
+		}
+	}
+}
+
+// leave takes a call out of the line. It returns how long to wait for room.
+func (fs *flights) leave(f *flight, c *claim) time.Duration {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if c.place == nil {
+		f.asking-- // It was its turn just now.
+	} else {
+		f.line.Remove(c.place)
+	}
+	retryAfter := f.retryAfter()
+	f.advance()
+	return retryAfter
+}
+
+// try asks the store once.
+func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time, maxWait time.Duration) (d Decision, bound Bound, err error) {
+	l, fs := f.of.limiter, f.of
+	lease := &Lease{flight: f, id: newLeaseID()}
+	// A panic of the store's leaves no more behind than an error does.
+	err = errPanicked
+	defer func() {
+		fs.mu.Lock()
+		defer fs.mu.Unlock()
+		f.asking--
+		switch {
+		case err != nil && !errors.Is(err, ErrConfig) && !errors.Is(err, ErrUnsupported):
+			// It may have been granted all the same.
+			f.add(lease)
+			f.release(lease)
+		case d.Allowed:
+			f.add(lease)
+			c.lease = lease
+			f.rest = firstRest
+			if f.width < f.of.most {
+				f.width *= 2
+			}
+		case d.Reason == InFlight:
+			f.refused(c, d.RetryAfter)
+		}
+		f.advance()
+	}()
+	longest := time.Duration(0)
+	if !c.refuse {
+		now := time.Now()
+		if maxWait > 0 {
+			maxWait = max(maxWait-now.Sub(start), 1)
+		}
+		longest, bound = longestWait(ctx, now, maxWait)
+	}
+	d, err = l.decide(ctx, id.key, id.cost, l.cfg.Limits, Request{
+		MaxWait: longest, Cancelable: !c.refuse, Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
+	})
+	return d, bound, err
+}
+
+var errPanicked = errors.New("weir: the store panicked")
+
+// full is the decision on a call that is refused without asking the store.
+func (l *Limiter) full(ctx context.Context, id queueID, retryAfter time.Duration) Decision {
+	d := Decision{Reason: InFlight, Limit: l.cfg.Limits[0], RetryAfter: retryAfter}
+	l.observeDecision(ctx, id, d)
+	return d
+}

@@ -1,0 +1,120 @@
+package fallback
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Keeper is a local store that can be told of a lease that the primary has
+// granted to this process.
+type Keeper interface {
+	// Keep holds a lease, however many there are.
+	Keep(scope, key, id string, lease time.Duration)
+}
+
+// holders returns both stores as those that decide requests with a Hold.
+func (s *Store) holders() (primary, local weir.Holder, err error) {
+	primary, ok := s.cfg.Primary.(weir.Holder)
+	local, too := s.cfg.Local.(weir.Holder)
+	if !ok || !too {
+		return nil, nil, weir.ErrUnsupported
+	}
+	return primary, local, nil
+}
+
+// Release implements [weir.Holder]. While the primary is away, what it granted
+// ends by itself.
+func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
+	primary, local, err := s.holders()
+	if err != nil {
+		return err
+	}
+	if err := local.Release(ctx, scope, key, ids...); err != nil || s.State() != StateClosed {
+		return err
+	}
+	ids = slices.Clone(ids)
+	return s.within(ctx, func(ctx context.Context) error { return primary.Release(ctx, scope, key, ids...) })
+}
+
+// Renew implements [weir.Holder]. Leases that the primary does not know but the
+// local store does, since they were granted by it or the primary has lost its
+// memory, are taken again there. Lost is what neither knows; while the primary
+// is away, what the local store does not, or nothing if that is no Keeper.
+func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
+	primary, local, err := s.holders()
+	if err != nil {
+		return nil, err
+	}
+	unknown, err := local.Renew(ctx, scope, key, lease, ids...)
+	if err != nil {
+		return nil, err
+	}
+	if s.State() != StateClosed {
+		if _, ok := s.cfg.Local.(Keeper); !ok {
+			unknown = nil
+		}
+		return unknown, nil
+	}
+	ids = slices.Clone(ids)
+	answer := make(chan []string, 1)
+	if err := s.within(ctx, func(ctx context.Context) error {
+		gone, err := primary.Renew(ctx, scope, key, lease, ids...)
+		answer <- gone
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for _, id := range <-answer {
+		if slices.Contains(unknown, id) {
+			lost = append(lost, id)
+		} else if err := s.restore(ctx, scope, key, weir.Hold{Max: weir.MaxUnits, ID: id, Lease: lease}); err != nil {
+			return lost, err
+		}
+	}
+	return lost, nil
+}
+
+// restore takes a lease of the primary again for a call that is in flight,
+// however many there are by now.
+func (s *Store) restore(ctx context.Context, scope, key string, h weir.Hold) error {
+	req := weir.Request{Charges: []weir.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
+	err := s.within(ctx, func(ctx context.Context) error {
+		_, err := s.cfg.Primary.Take(ctx, req)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// Released meanwhile, it must not come back.
+	if gone, err := s.cfg.Local.(weir.Holder).Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
+		return s.Release(ctx, scope, key, h.ID)
+	}
+	return nil
+}
+
+// keep tells the local store of a lease that the primary has granted, so that
+// this process has no second share of them when the primary goes away.
+func (s *Store) keep(a *attempt) {
+	if k, ok := s.cfg.Local.(Keeper); ok && a.d.Allowed && a.req.Hold.Asked() {
+		k.Keep(a.req.Charges[0].Scope, a.req.Charges[0].Key, a.req.Hold.ID, a.req.Hold.Lease)
+	}
+}
+
+// forfeit releases the lease of an answer that nobody waits for any more.
+func (s *Store) forfeit(ctx context.Context, a *attempt) {
+	if h, ok := s.cfg.Primary.(weir.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
+		c, id := a.req.Charges[0], a.req.Hold.ID
+		_ = s.within(context.WithoutCancel(ctx), func(ctx context.Context) error { return h.Release(ctx, c.Scope, c.Key, id) })
+	}
+}
+
+// shareOfHold is this process's share of the calls in flight, at least one.
+func shareOfHold(h weir.Hold, replicas int) weir.Hold {
+	if h.Asked() {
+		h.Max = max(h.Max/int64(max(replicas, 1)), 1)
+	}
+	return h
+}

@@ -1,0 +1,200 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/localstore"
+)
+
+func hold(key, id string, most int64) weir.Request {
+	req := charge(key, 1, weir.PerSecond(1_000_000))
+	req.Hold = weir.Hold{Max: most, ID: id, Lease: 10 * time.Second}
+	return req
+}
+
+// leases counts the leases of a key that a store knows, up to 20.
+func leases(t testing.TB, s *localstore.Store, key string) (n int64) {
+	t.Helper()
+	for n = 0; n < 20; n++ {
+		req := hold(key, "probe", n+1)
+		req.Charges[0].Cost = 0
+		if take(t, s, req).Allowed {
+			break
+		}
+	}
+	if err := s.Release(context.Background(), "", key, "probe"); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// outage opens the breaker.
+func outage(t testing.TB, s *fallback.Store, p *primary) {
+	t.Helper()
+	p.set(errAway, 0)
+	for range 3 {
+		take(t, s, charge("other", 1, weir.PerSecond(1000)))
+	}
+	if s.State() != fallback.StateOpen {
+		t.Fatal("the breaker is not open")
+	}
+}
+
+// back closes the breaker.
+func back(t testing.TB, s *fallback.Store, p *primary) {
+	t.Helper()
+	p.set(nil, 0)
+	time.Sleep(2 * time.Second)
+	take(t, s, charge("other", 1, weir.PerSecond(1000)))
+	time.Sleep(time.Millisecond)
+	take(t, s, charge("other", 1, weir.PerSecond(1000)))
+	if s.State() != fallback.StateClosed {
+		t.Fatal("the breaker is not closed")
+	}
+}
+
+// While the primary is away, each process has its share of the calls in flight,
+// which those count in that it has from before; afterwards all count again.
+func TestCallsInFlightInAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, forgets := range []bool{false, true} {
+		t.Run(fmt.Sprint("the primary forgets ", forgets), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p, Replicas: 4})
+				ctx := context.Background()
+				for _, id := range []string{"a", "b"} {
+					if d := take(t, s, hold("k", id, 12)); !d.Allowed {
+						t.Fatalf("%+v", d)
+					}
+				}
+				outage(t, s, p)
+				d := take(t, s, hold("k", "c", 12))
+				if !d.Allowed || !d.Degraded {
+					t.Errorf("the third of a share of three: %+v", d)
+				}
+				if d := take(t, s, hold("k", "d", 12)); d.Allowed || d.Reason != weir.InFlight || !d.Degraded {
+					t.Errorf("the fourth of a share of three: %+v", d)
+				}
+				if d := take(t, s, hold("at least one", "a", 2)); !d.Allowed {
+					t.Errorf("a share of half a call: %+v", d)
+				}
+				if err := s.Release(ctx, "", "k", "a"); err != nil {
+					t.Errorf("released in an outage: %v", err)
+				}
+				for range 5 {
+					time.Sleep(4 * time.Second)
+					if lost, err := s.Renew(ctx, "", "k", 10*time.Second, "b", "c", "x"); fmt.Sprint(lost) != "[x]" || err != nil {
+						t.Errorf("renewed in an outage: lost %v, %v, want x", lost, err)
+					}
+				}
+				if d := take(t, s, hold("k", "d", 12)); !d.Allowed {
+					t.Errorf("a call has ended: %+v", d)
+				}
+				if forgets {
+					p.forget(t)
+				}
+				back(t, s, p)
+				if lost, err := s.Renew(ctx, "", "k", 10*time.Second, "b", "c", "d", "x"); fmt.Sprint(lost) != "[x]" || err != nil {
+					t.Errorf("renewed afterwards: lost %v, %v, want x", lost, err)
+				}
+				main, _, _ := p.now()
+				if n := leases(t, main, "k"); n != 3 {
+					t.Errorf("the primary knows %d leases, want 3", n)
+				}
+				if err := s.Release(ctx, "", "k", "b", "c", "d"); err != nil {
+					t.Error(err)
+				}
+				if n := leases(t, main, "k"); n != 0 {
+					t.Errorf("the primary knows %d leases, want none", n)
+				}
+			})
+		})
+	}
+}
+
+// A lease that is granted too late for its call is released.
+func TestLateLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p})
+		p.set(nil, 70*time.Millisecond)
+		if d := take(t, s, hold("k", "a", 5)); !d.Degraded {
+			t.Errorf("answered too late: %+v", d)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		if _, err := s.Take(ctx, hold("k", "b", 5)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("its caller has left: %v", err)
+		}
+		p.set(nil, 0)
+		time.Sleep(time.Second)
+		main, _, _ := p.now()
+		if n := leases(t, main, "k"); n != 0 {
+			t.Errorf("%d leases for calls that nobody makes", n)
+		}
+		// The one that was decided locally counts in the share.
+		if lost, err := s.Renew(context.Background(), "", "k", 10*time.Second, "a", "b"); fmt.Sprint(lost) != "[b]" || err != nil {
+			t.Errorf("lost %v, %v, want b", lost, err)
+		}
+		if n := leases(t, main, "k"); n != 1 {
+			t.Errorf("%d leases, want that of the call that was decided locally", n)
+		}
+	})
+}
+
+// A lease that is released while it is taken again of the primary stays released.
+func TestReleasedWhileRestored(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{5, 15, 25, 35} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPrimary(t)
+			s := open(t, fallback.Config{Primary: p})
+			ctx := context.Background()
+			take(t, s, hold("k", "a", 5))
+			p.forget(t)
+			p.set(nil, 10*time.Millisecond)
+			done := make(chan error)
+			go func() {
+				_, err := s.Renew(ctx, "", "k", 10*time.Second, "a")
+				done <- err
+			}()
+			time.Sleep(after * time.Millisecond)
+			if err := errors.Join(s.Release(ctx, "", "k", "a"), <-done); err != nil {
+				t.Error(err)
+			}
+			main, _, _ := p.now()
+			if n := leases(t, main, "k"); n != 0 {
+				t.Errorf("released %v ms into a renewal, %d leases are left", int64(after), n)
+			}
+		})
+	}
+}
+
+// Stores that can't hold say so, whether or not the primary is there.
+func TestStoresThatCannotHold(t *testing.T) {
+	t.Parallel()
+	for name, cfg := range map[string]fallback.Config{
+		"the primary": {Primary: struct{ weir.Store }{newPrimary(t)}},
+		"the local":   {Primary: newPrimary(t), Local: struct{ weir.Store }{newPrimary(t)}},
+	} {
+		s := open(t, cfg)
+		ctx := context.Background()
+		_, take := s.Take(ctx, hold("k", "a", 1))
+		_, renew := s.Renew(ctx, "", "k", time.Second, "a")
+		for op, err := range map[string]error{"take": take, "renew": renew, "release": s.Release(ctx, "", "k", "a")} {
+			if !errors.Is(err, weir.ErrUnsupported) {
+				t.Errorf("%s, %s: %v, want ErrUnsupported", name, op, err)
+			}
+		}
+	}
+}

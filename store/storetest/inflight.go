@@ -1,0 +1,353 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// wide is a limit that refuses nobody here.
+var wide = weir.PerSecond(1_000_000)
+
+// holder returns the store as a weir.Holder, nil when it is none.
+func (r *run) holder() weir.Holder {
+	h, ok := r.store.(weir.Holder)
+	if !ok {
+		r.Log("the store is no weir.Holder: not tried")
+		return nil
+	}
+	return h
+}
+
+// hold is a request for cost units and a lease of ten seconds.
+func hold(key, id string, most, cost int64, limits ...weir.Limit) weir.Request {
+	req := charge(key, cost, limits...)
+	req.Hold = weir.Hold{Max: most, ID: id, Lease: 10 * time.Second}
+	return req
+}
+
+// wantHeld fails the case unless exactly n leases of a key are alive.
+func (r *run) wantHeld(when, key string, n int64) {
+	r.Helper()
+	h := r.store.(weir.Holder)
+	if n > 0 {
+		if d := r.take(hold(key, "probe", n, 0, wide)); d.Reason != weir.InFlight {
+			r.Errorf("%s: fewer than %d leases are alive: %+v", when, n, d)
+		}
+	}
+	if d := r.take(hold(key, "probe", n+1, 0, wide)); !d.Allowed {
+		r.Errorf("%s: more than %d leases are alive: %+v", when, n, d)
+	}
+	if err := h.Release(context.Background(), "", key, "probe"); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// inFlight: never more leases than asked for, whoever comes at the same instant,
+// and each that is released makes room for one.
+func inFlight(r *run) {
+	h := r.holder()
+	if h == nil {
+		return
+	}
+	id := func(i int) string { return fmt.Sprint("id ", i) }
+	for i, l := range each(1000, time.Hour) {
+		key := l.Algorithm.String()
+		var ids []string
+		for j, d := range r.together(60, func(j int) weir.Request { return hold(key, id(j), 7, 1, l) }) {
+			switch {
+			case d.Allowed:
+				ids = append(ids, id(j))
+			case d.Reason != weir.InFlight || d.RetryAfter != 10*time.Second:
+				r.Errorf("%v: refused: %+v, want InFlight and RetryAfter 10s", l.Algorithm, d)
+			}
+		}
+		if len(ids) != 7 {
+			r.Fatalf("%v: 60 calls at one instant for 7 leases: %d admitted", l.Algorithm, len(ids))
+		}
+		if d := r.take(charge(key, 0, l)); d.Remaining != 993 {
+			r.Errorf("%v: 7 units are taken, %d remain of 1000", l.Algorithm, d.Remaining)
+		}
+		n := 1 + i
+		if err := h.Release(context.Background(), "", key, ids[:n]...); err != nil {
+			r.Fatal(err)
+		}
+		again := 0
+		for _, d := range r.together(60, func(j int) weir.Request { return hold(key, id(100+j), 7, 1, l) }) {
+			if d.Allowed {
+				again++
+			}
+		}
+		if again != n {
+			r.Errorf("%v: %d of 7 leases were released, %d admitted", l.Algorithm, n, again)
+		}
+		// Others are not concerned: another key, another scope, no lease asked for.
+		other := hold(key, "id", 1, 1, l)
+		other.Charges[0].Scope = "other"
+		for name, req := range map[string]weir.Request{"key": hold("other "+key, "id", 1, 1, l), "scope": other, "no lease": charge(key, 1, l)} {
+			if d := r.take(req); !d.Allowed {
+				r.Errorf("%v: another %s: %+v", l.Algorithm, name, d)
+			}
+		}
+	}
+}
+
+// inFlightOrNothing: what refuses for the one reason takes nothing of the
+// other.
+func inFlightOrNothing(r *run) {
+	if r.holder() == nil {
+		return
+	}
+	for _, l := range each(2, time.Hour) {
+		key := l.Algorithm.String()
+		r.take(hold(key, "a", 1, 1, l))
+		before := r.take(charge(key, 0, l))
+		for range 3 {
+			req := hold(key, "b", 1, 1, l)
+			req.MaxWait, req.Cancelable = 10*time.Hour, true
+			if d := r.take(req); d.Allowed || d.Reason != weir.InFlight || d.Receipt != nil {
+				r.Fatalf("%v: a second lease of one: %+v", l.Algorithm, d)
+			}
+		}
+		if after := r.take(charge(key, 0, l)); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
+			r.Errorf("%v: refused as InFlight, it changed %+v into %+v", l.Algorithm, before, after)
+		}
+		// The limit is told of first, and then nothing is held.
+		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != weir.Limited {
+			r.Errorf("%v: both refuse: %+v, want Limited", l.Algorithm, d)
+		}
+		if d := r.take(hold(key, "c", 5, 2, l)); d.Reason != weir.Limited {
+			r.Errorf("%v: the limit refuses: %+v", l.Algorithm, d)
+		}
+		if d := r.take(hold(key, "d", 5, 3, l)); d.Reason != weir.NeverFits {
+			r.Errorf("%v: it never fits: %+v", l.Algorithm, d)
+		}
+		r.wantHeld(l.Algorithm.String(), key, 1)
+		// A lease without units, while a slot is still to come.
+		r.reserve(key, 2, 10*time.Hour, l)
+		if d := r.take(hold(key, "e", 2, 0, l)); !d.Allowed || d.Delay != 0 {
+			r.Errorf("%v: a lease without units: %+v", l.Algorithm, d)
+		}
+		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != weir.InFlight {
+			r.Errorf("%v: one lease without units too many: %+v", l.Algorithm, d)
+		}
+		// Taken together with a slot that is still to come.
+		req := hold(key, "g", 3, 1, l)
+		req.MaxWait, req.Cancelable = 10*time.Hour, true
+		d := r.take(req)
+		if !d.Allowed || d.Delay == 0 {
+			r.Errorf("%v: a lease and a later slot: %+v", l.Algorithm, d)
+		}
+		r.wantHeld(l.Algorithm.String()+", with a slot to come", key, 3)
+		if c, ok := r.store.(weir.Canceler); ok {
+			if err := c.Cancel(context.Background(), d.Receipt); err != nil {
+				r.Fatal(err)
+			}
+			r.wantHeld(l.Algorithm.String()+", with that slot given back", key, 3)
+		}
+	}
+}
+
+// inFlightEnds: a lease ends after exactly its time unless it is renewed, and
+// one that has ended is not taken again.
+func inFlightEnds(r *run) {
+	h := r.holder()
+	if h == nil {
+		return
+	}
+	renew := func(key string, lease time.Duration, want []string, ids ...string) {
+		r.Helper()
+		lost, err := h.Renew(context.Background(), "", key, lease, ids...)
+		if slices.Sort(lost); err != nil || !slices.Equal(lost, want) {
+			r.Errorf("renewing %v lost %v, %v, want %v", ids, lost, err, want)
+		}
+	}
+	r.take(hold("ends", "a", 1, 1, wide))
+	r.sleep(3 * time.Second)
+	if d := r.take(hold("ends", "b", 1, 1, wide)); d.RetryAfter != 7*time.Second {
+		r.Errorf("3 s into a lease of 10 s: %+v", d)
+	}
+	r.sleep(7*time.Second - time.Microsecond)
+	if d := r.take(hold("ends", "b", 1, 1, wide)); d.Allowed || d.RetryAfter != time.Microsecond {
+		r.Errorf("a microsecond before a lease ends: %+v", d)
+	}
+	r.sleep(time.Microsecond)
+	if d := r.take(hold("ends", "b", 1, 1, wide)); !d.Allowed {
+		r.Errorf("when the lease has ended: %+v", d)
+	}
+	renew("ends", 10*time.Second, []string{"a"}, "a", "b")
+	r.wantHeld("the lost one is not taken again", "ends", 1)
+
+	r.take(hold("renewed", "a", 2, 1, wide))
+	r.take(hold("renewed", "b", 2, 1, wide))
+	for range 5 {
+		r.sleep(9 * time.Second)
+		renew("renewed", 10*time.Second, nil, "a", "b")
+	}
+	renew("renewed", 20*time.Second, nil, "b")
+	if d := r.take(hold("renewed", "c", 2, 1, wide)); d.Allowed || d.RetryAfter != 10*time.Second {
+		r.Errorf("one ends in 10 s, the other in 20 s: %+v", d)
+	}
+	if d := r.take(hold("renewed", "c", 1, 1, wide)); d.Allowed || d.RetryAfter != 20*time.Second {
+		r.Errorf("both have to end: %+v", d)
+	}
+	r.sleep(10 * time.Second)
+	renew("renewed", time.Second, []string{"a", "never was"}, "a", "b", "never was")
+	r.sleep(time.Second)
+	renew("renewed", time.Second, []string{"b"}, "b")
+	renew("unknown", time.Second, []string{"x"}, "x")
+	renew("unknown", time.Second, nil)
+	r.wantHeld("all have ended", "renewed", 0)
+	r.wantHeld("nothing was ever held", "unknown", 0)
+}
+
+// inFlightChanges: what can come in between.
+func inFlightChanges(r *run) {
+	h := r.holder()
+	if h == nil {
+		return
+	}
+	ctx := context.Background()
+	for i := range 6 {
+		r.take(hold("k", fmt.Sprint(i), 6, 1, wide))
+		r.sleep(time.Second)
+	}
+	// Six leases, which end after 4, 5, … 9 s.
+	if d := r.take(hold("k", "x", 3, 1, wide)); d.Allowed || d.RetryAfter != 7*time.Second {
+		r.Errorf("six held, three may be: %+v, want room after 7s", d)
+	}
+	if d := r.take(hold("k", "x", 7, 1, wide)); !d.Allowed {
+		r.Errorf("six held, seven may be: %+v", d)
+	}
+	// Released twice, or never taken: harmless.
+	for range 2 {
+		if err := h.Release(ctx, "", "k", "x", "y", "0"); err != nil {
+			r.Error(err)
+		}
+	}
+	if err := errors.Join(h.Release(ctx, "", "unknown", "x"), h.Release(ctx, "", "k")); err != nil {
+		r.Error(err)
+	}
+	r.wantHeld("two released", "k", 5)
+	// The same ID twice is one lease.
+	r.take(hold("k", "5", 10, 1, wide))
+	r.wantHeld("one ID twice", "k", 5)
+	// A lease without units leaves the limits alone, even under others.
+	l := weir.PerHour(4).By(weir.FixedWindow)
+	r.take(charge("alone", 3, l))
+	r.take(hold("alone", "a", 1, 0, wide))
+	if d := r.take(charge("alone", 2, l)); d.Allowed || d.Remaining != 1 {
+		r.Errorf("a lease without units, under another limit, changed it: %+v", d)
+	}
+	// Other limits are no reason to lose a lease.
+	r.take(charge("k", 1, weir.PerMinute(10).By(weir.SlidingWindow), weir.PerHour(5)))
+	r.wantHeld("under other limits", "k", 5)
+	if reset, ok := r.store.(weir.Resetter); ok {
+		if err := reset.Reset(ctx, "", "k"); err != nil {
+			r.Fatal(err)
+		}
+		r.wantHeld("after a reset", "k", 0)
+	}
+	for name, bad := range map[string]weir.Hold{
+		"no most":          {ID: "a", Lease: time.Second},
+		"negative":         {Max: -1, ID: "a", Lease: time.Second},
+		"too many":         {Max: weir.MaxUnits + 1, ID: "a", Lease: time.Second},
+		"no ID":            {Max: 1, Lease: time.Second},
+		"a long ID":        {Max: 1, ID: fmt.Sprintf("%065d", 1), Lease: time.Second},
+		"no lease":         {Max: 1, ID: "a"},
+		"a long lease":     {Max: 1, ID: "a", Lease: weir.MaxLease + time.Microsecond},
+		"half microsecond": {Max: 1, ID: "a", Lease: time.Second + 500},
+	} {
+		req := charge("bad", 1, wide)
+		req.Hold = bad
+		if d, err := r.store.Take(ctx, req); !errors.Is(err, weir.ErrConfig) {
+			r.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+	if _, err := h.Renew(ctx, "", "bad", 0, "a"); !errors.Is(err, weir.ErrConfig) {
+		r.Errorf("renewed for no time: %v", err)
+	}
+}
+
+// inFlightModel: leases at random, against a model.
+func inFlightModel(r *run) {
+	h := r.holder()
+	if h == nil {
+		return
+	}
+	rng := rand.New(rand.NewPCG(9, 10))
+	ends := map[string]time.Duration{}
+	var now time.Duration
+	for i := range 3000 {
+		some := func() (ids []string) {
+			for id := range 40 {
+				if id := fmt.Sprint(id); rng.IntN(10) == 0 {
+					ids = append(ids, id)
+				}
+			}
+			return ids
+		}
+		lease := time.Duration(1+rng.IntN(10_000_000)) * time.Microsecond
+		lease = max(lease, time.Millisecond)
+		switch rng.IntN(6) {
+		case 0, 1, 2:
+			id, most := fmt.Sprint(rng.IntN(40)), 1+rng.Int64N(12)
+			req := hold("k", id, most, rng.Int64N(2), wide)
+			req.Hold.Lease = lease
+			alive := make([]time.Duration, 0, len(ends))
+			for _, end := range ends {
+				alive = append(alive, end)
+			}
+			slices.Sort(alive)
+			d := r.take(req)
+			over := len(alive) - int(most)
+			if d.Allowed != (over < 0) || over >= 0 && d.RetryAfter != alive[over]-now {
+				r.Fatalf("step %d: %d held, %d may be: %+v, leases end at %v, now %v", i, len(alive), most, d, alive, now)
+			}
+			if d.Allowed {
+				ends[id] = now + lease
+			}
+		case 3:
+			ids := some()
+			if err := h.Release(context.Background(), "", "k", ids...); err != nil {
+				r.Fatal(err)
+			}
+			for _, id := range ids {
+				delete(ends, id)
+			}
+		case 4:
+			ids := some()
+			var want []string
+			for _, id := range ids {
+				if _, ok := ends[id]; ok {
+					ends[id] = now + lease
+				} else {
+					want = append(want, id)
+				}
+			}
+			lost, err := h.Renew(context.Background(), "", "k", lease, ids...)
+			if slices.Sort(lost); err != nil || !slices.Equal(lost, sorted(want)) {
+				r.Fatalf("step %d: renewing %v lost %v, %v, want %v", i, ids, lost, err, want)
+			}
+		case 5:
+			step := time.Duration(rng.IntN(2_000_000)) * time.Microsecond
+			r.sleep(step)
+			now += step
+			for id, end := range ends {
+				if end <= now {
+					delete(ends, id)
+				}
+			}
+		}
+	}
+}
+
+func sorted(ids []string) []string {
+	slices.Sort(ids)
+	return ids
+}
