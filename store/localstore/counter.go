@@ -36,14 +36,14 @@ func (w *counter) book(_, slot, cost, _ int64, _ bool) {
 	w.cur += cost
 }
 
-func (w *counter) unbook(slot, cost, _ int64) bool {
+func (w *counter) correct(c correction, _ *snapshot) bool {
 	switch {
-	case slot < w.start-w.period || slot >= w.start+w.period:
+	case c.slot < w.start-w.period || c.slot >= w.start+w.period || c.now >= align(c.slot, w.period)+2*w.period:
 		return false
-	case slot < w.start:
-		w.prev = max(w.prev-cost, 0)
+	case c.slot < w.start:
+		w.prev = c.units(w.prev)
 	default:
-		w.cur = max(w.cur-cost, 0)
+		w.cur = c.units(w.cur)
 	}
 	return true
 }
@@ -59,7 +59,7 @@ func (w *counter) adapted(l *weir.Limit, now int64) counting {
 	n.start = align(now, n.period)
 	began, cur, prev := exact.Roll(w.state(), w.period, now)
 	if prev > 0 {
-		weight, _ := exact.MulDiv(prev, min(began+w.period-now, w.period), w.period)
+		weight, _ := exact.MulDiv(min(prev, w.rate), min(began+w.period-now, w.period), w.period)
 		cur += weight + 1
 	}
 	if began >= n.start {

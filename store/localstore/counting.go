@@ -14,9 +14,11 @@ type counting interface {
 	// book takes cost units at a slot that suits all limits of the request,
 	// which is rounded down and up. keep: the booking may be cancelled.
 	book(floor, slot, cost, now int64, keep bool)
-	// unbook takes back cost units that were booked at slot, as far as that
-	// admits nothing too much, and reports whether the slot still counts.
-	unbook(slot, cost, now int64) bool
+	// correct gives back what a booking took too much, as far as that admits
+	// nothing too much, or charges what it took too little, if its slot still
+	// counts. after is the state after the booking. It reports whether anything
+	// changed.
+	correct(c correction, after *snapshot) bool
 	// adapted returns the state of another limit of the same algorithm, with
 	// what was used carried over.
 	adapted(l *weir.Limit, now int64) counting
@@ -30,6 +32,18 @@ type counting interface {
 	// booking of cost units at slot, when that was the last change.
 	save() snapshot
 	restore(before *snapshot, slot, cost int64)
+}
+
+// correction is that of a booking at slot, from one cost to another. alone: it
+// was the last change.
+type correction struct {
+	slot, from, to, now int64
+	alone               bool
+}
+
+// units returns what a correction leaves of a window's.
+func (c correction) units(n int64) int64 {
+	return min(max(n+c.to-c.from, 0), max(n, exact.MostUnits))
 }
 
 // snapshot is what makes a state the same as another: a GCRA state has the

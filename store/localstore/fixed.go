@@ -31,11 +31,11 @@ func (w *fixed) book(_, slot, cost, _ int64, _ bool) {
 	w.units += cost
 }
 
-func (w *fixed) unbook(slot, cost, _ int64) bool {
-	if slot < w.start || slot >= w.start+w.period {
+func (w *fixed) correct(c correction, _ *snapshot) bool {
+	if end := w.start + w.period; c.slot < w.start || c.slot >= end || c.now >= end {
 		return false
 	}
-	w.units = max(w.units-cost, 0)
+	w.units = c.units(w.units)
 	return true
 }
 

@@ -59,6 +59,7 @@ type Store struct {
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 )
 
