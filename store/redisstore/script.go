@@ -20,14 +20,15 @@ import (
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs
-//	[3] "take", "keep" (take, and return what a cancel needs), "peek" or
-//	    "cancel"
+//	[3] "take", "keep" (take, and return what settling needs), "peek" or
+//	    "settle" (to a cost of 0: cancel)
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
 // for GCRA cost·T and the capacity (whole µs and remainder each) and the
-// denominator of the remainders; and for "cancel": the slot, the key's value
-// before and after the booking.
+// denominator of the remainders; and for "settle": the slot, the key's value
+// before and after the booking, and for each limit its real cost and for GCRA
+// the time of the units that this differs by (whole µs and remainder).
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
 // exact.State), as one string; for "keep", when allowed, a list of that string
