@@ -169,15 +169,17 @@ end
 -- when nothing is left of it. Units that are more than was booked expire with
 -- the others, so a log may hold more than the rate.
 local function settle_log(g, s, now)
-  local i, left, changed = locate(g, s), 0, false
-  if not i then return false end
+  local left, live = 0, false
   for _, l in ipairs(g.limits) do
     if l.alg == log then
+      live = live or s + l.p > now
       l.left = l.a
       if l.a > l.c then l.left = math.min(l.a, l.c + math.max(UNITS - l.u, 0)) end
       left = left + l.left
     end
   end
+  local i = live and locate(g, s)
+  if not i then return false end
   if left > 0 then
     redis.call('LSET', g.log, str(i), text(g, s, 'left'))
   else
@@ -188,10 +190,9 @@ local function settle_log(g, s, now)
   end
   for _, l in ipairs(g.limits) do
     if l.alg == log and s + l.p > now then
-      changed = changed or l.left ~= l.c or left == 0
       l.u = l.u + l.left - l.c
       if left == 0 then l.k = l.k - 1 elseif l.left == 0 then l.mixed = 1 end
     end
   end
-  return changed
+  return true
 end
