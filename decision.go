@@ -60,7 +60,7 @@ type Decision struct {
 	// Charges holds the state of each charge's limit, in the request's order.
 	// It is nil when the request had one charge; [Decision.Charge] covers both.
 	Charges []ChargeState
-	// Receipt is what [Canceler].Cancel takes; opaque. Nil unless the request
+	// Receipt is what [Canceler] and [Settler] take; opaque. Nil unless the request
 	// was Cancelable and allowed.
 	Receipt any
 }

@@ -109,7 +109,7 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "reset"
+	Op  string // what was tried: "take", "cancel", "settle", "reset"
 	Err error  // what the store returned
 }
 

@@ -42,7 +42,7 @@ type Config struct {
 // Four methods cover four needs: Allow decides now and never waits; Wait
 // blocks until the call's slot; Reserve books a slot and leaves the waiting to
 // the caller; Do runs a function in its slot. AllowN, WaitN and ReserveN take
-// a cost, the others cost 1.
+// a cost, DoN an estimate of one, the others cost 1.
 type Limiter struct {
 	cfg   Config
 	calls sync.Pool

@@ -34,11 +34,17 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
+	_, err := l.waitSlot(ctx, key, cost, maxWait)
+	return err
+}
+
+// waitSlot is wait, and returns the receipt of the slot that the call goes in.
+func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (receipt any, err error) {
 	if err := l.check(ctx, key, cost); err != nil {
-		return err
+		return nil, err
 	}
 	if !l.enter() {
-		return l.tooManyWaiters(ctx, key, cost)
+		return nil, l.tooManyWaiters(ctx, key, cost)
 	}
 	inQueue := false
 	defer func() {
@@ -55,14 +61,14 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 	longest, bound := longestWait(ctx, start, maxWait)
 	d, err := l.take(ctx, key, cost, l.cfg.Limits, longest, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !d.Allowed {
-		return l.limited(key, d, bound)
+		return nil, l.limited(key, d, bound)
 	}
 	id := queueID{key, cost}
 	if d.Delay <= 0 && ctx.Err() == nil && !shard.waitsBefore(id, arrival) {
-		return nil
+		return d.Receipt, nil
 	}
 
 	now := time.Now()
@@ -70,7 +76,7 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 		back := l.surrender(ctx, id, d, now)
 		l.observeWait(ctx, id, d, start, err)
 		linger(back)
-		return err
+		return nil, err
 	}
 	w := &waiter{arrival: arrival, bound: latest(ctx, start, maxWait), ready: make(chan struct{})}
 	inQueue = true
@@ -82,11 +88,11 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 			err = ctx.Err()
 			l.observeWait(ctx, id, d, start, err)
 			linger(back)
-			return err
+			return nil, err
 		}
 	}
 	l.observeWait(ctx, id, d, start, nil)
-	return nil
+	return w.receipt, nil
 }
 
 // latest returns the instant after which a call would rather not be admitted;

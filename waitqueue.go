@@ -32,6 +32,7 @@ type waiter struct {
 	arrival uint64
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *slot         // nil once admitted
+	receipt any           // of the slot it was admitted in; set before ready is closed
 	ready   chan struct{} // closed when admitted
 	place   *list.Element // in queue.arrivals
 }
@@ -82,6 +83,7 @@ func (q *queue) advance() {
 	now := time.Now()
 	for len(q.slots) > 0 && !q.slots[0].at.After(now) {
 		w := q.next(q.slots[0].owner)
+		w.receipt = q.slots[0].receipt
 		q.slots[0] = nil
 		q.slots = q.slots[1:]
 		q.arrivals.Remove(w.place)
