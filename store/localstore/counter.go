@@ -10,6 +10,7 @@ import (
 type counter struct {
 	rate, period     int64
 	start, cur, prev int64
+	lost             int64 // see lose
 }
 
 func (w *counter) state() exact.State { return exact.State{A: w.start, B: w.cur, C: w.prev} }
@@ -32,14 +33,18 @@ func (w *counter) slot(b, cost int64) (floor, slot int64) {
 }
 
 func (w *counter) book(_, slot, cost, _ int64, _ bool) {
+	if slot >= w.start+w.period {
+		w.lost = 0
+	}
 	w.start, w.cur, w.prev = exact.Roll(w.state(), w.period, slot)
 	w.cur += cost
 }
 
 func (w *counter) correct(c correction, _ *snapshot) bool {
+	over := align(c.slot, w.period) + 2*w.period
 	switch {
-	case c.slot < w.start-w.period || c.slot >= w.start+w.period || c.now >= align(c.slot, w.period)+2*w.period:
-		return false
+	case c.slot < w.start-w.period || c.slot >= w.start+w.period || c.now >= over:
+		return c.lose(&w.lost, w.start-w.period, over)
 	case c.slot < w.start:
 		w.prev = c.units(w.prev)
 	default:
@@ -82,8 +87,8 @@ func (w *counter) lapse() int64 {
 
 func (w *counter) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
-func (w *counter) save() snapshot { return snapshot{window: w.state()} }
+func (w *counter) save() snapshot { return snapshot{window: w.state(), lost: w.lost} }
 
 func (w *counter) restore(b *snapshot, _, _ int64) {
-	w.start, w.cur, w.prev = b.window.A, b.window.B, b.window.C
+	w.start, w.cur, w.prev, w.lost = b.window.A, b.window.B, b.window.C, b.lost
 }

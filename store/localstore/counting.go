@@ -46,12 +46,25 @@ func (c correction) units(n int64) int64 {
 	return min(max(n+c.to-c.from, 0), max(n, exact.MostUnits))
 }
 
+// lose adds debt of a window before the first that is kept to what is lost, if
+// it is not over yet, and reports whether there was any. Nobody can book in such
+// a window, but who undoes what is booked after it must not bring it back
+// without.
+func (c correction) lose(lost *int64, first, over int64) bool {
+	if c.to <= c.from || c.slot >= first || c.now >= over {
+		return false
+	}
+	*lost = min(*lost+c.to-c.from, exact.MostUnits)
+	return true
+}
+
 // snapshot is what makes a state the same as another: a GCRA state has the
-// first two fields, the others the last.
+// first two fields, the others the last two.
 type snapshot struct {
 	tat    exact.Micros
 	credit credit
 	window exact.State
+	lost   int64
 }
 
 // fresh returns the state of a limit that was never used.

@@ -15,7 +15,7 @@ const mostGraces = 6
 // come after it. The last is a whole bucket, as nothing comes after. Where there
 // are more levels than are kept, a booking gets the one below its own.
 //
-// It is known since the bucket was last full, while bookings may be cancelled.
+// It is known since the bucket was last full for a while, while bookings may be cancelled.
 // Its zero value, as nil, is that of one that is not known.
 type credit struct {
 	n      int
@@ -30,8 +30,8 @@ type grace struct {
 
 func (c *credit) known() bool { return c != nil && c.n > 0 }
 
-// since is the slot at which the bucket was last full. It tells the bookings of
-// now from those that have lapsed since.
+// since is the slot at which the bucket was last full for a while. It tells the
+// bookings of now from those that have lapsed.
 func (c *credit) since() int64 { return c.graces[0].from }
 
 // value returns a copy.
@@ -42,9 +42,13 @@ func (c *credit) value() credit {
 	return *c
 }
 
-// pass notes a booking at a slot, before which the bucket was so far ahead of
-// being full. full is how far an empty one is.
-func (c *credit) pass(slot int64, ahead, full exact.Micros) {
+// pass notes a booking at a slot, before which the bucket was to be full at tat.
+// full is how far from it an empty one is.
+func (c *credit) pass(slot int64, tat, full exact.Micros) {
+	ahead := tat
+	if ahead.Whole -= slot; ahead.Whole < 0 {
+		ahead = exact.Micros{}
+	}
 	var next graces
 	for _, g := range c.graces[:c.n] {
 		if g.from < slot && ahead.Less(g.slack) {

@@ -36,25 +36,23 @@ func (g *gcra) slot(b, cost int64) (floor, slot int64) {
 }
 
 func (g *gcra) book(floor, slot, cost, _ int64, keep bool) {
+	// Slots are rounded up. A bucket that is full within the last microsecond
+	// before one was not idle, or rounding would add up: so the booking is made
+	// at the slot rounded down.
 	t := g.tat()
-	ahead := t
-	ahead.Whole -= slot
-	full := !exact.Micros{}.Less(ahead)
+	idle := t.Whole < floor
 	switch {
-	case !full && g.credit.known():
-		g.credit.pass(slot, ahead, g.Full)
+	case !idle && g.credit.known():
+		g.credit.pass(slot, t, g.Full)
 	case keep:
 		g.setCredit(credit{n: 1, graces: [mostGraces]grace{{slot, g.Full}}})
 	default:
 		g.setCredit(credit{})
 	}
-	if t.Whole < floor {
+	if idle {
 		g.rem = 0
 	}
 	more := exact.Micros{Rem: g.rem}.Plus(g.Span(cost), g.Den)
-	// Slots are rounded up. A bucket that is full within the last microsecond
-	// before one was not idle, or rounding would add up: so the booking is made
-	// at the slot rounded down.
 	g.bucket.take(floor, more.Whole)
 	g.rem = more.Rem
 }
@@ -71,7 +69,7 @@ func (g *gcra) setCredit(c credit) {
 }
 
 // correct moves the instant at which the bucket is full. A bucket that is full,
-// or was since, has forgotten the booking.
+// or was for a while, has forgotten the booking.
 func (g *gcra) correct(c correction, after *snapshot) bool {
 	t := g.tat()
 	if t.Up() <= c.now || !g.credit.known() || g.credit.since() != after.credit.since() {

@@ -133,16 +133,16 @@ func arrivals(l weir.Limit, acts []act) []*big.Rat {
 	return tats
 }
 
-// fullSince reports whether a bucket was full after one of the acts, so that what
-// this one took is forgotten.
+// fullSince reports whether a bucket was full for a while after one of the acts,
+// so that what this one took is forgotten.
 func fullSince(l weir.Limit, acts []act, place int, now int64) bool {
 	tats := arrivals(l, acts)
 	for i := place + 1; i <= len(acts); i++ {
-		at := now
+		at := now + 1
 		if i < len(acts) {
 			at = acts[i].at
 		}
-		if tats[i].Cmp(new(big.Rat).SetInt64(at)) <= 0 {
+		if tats[i].Cmp(new(big.Rat).SetInt64(at)) < 0 {
 			return true
 		}
 	}

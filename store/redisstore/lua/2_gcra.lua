@@ -1,13 +1,13 @@
 -- GCRA. State: tat = w + r/q. A booking that may be cancelled or settled also
 -- keeps the credit, a list of what bookings at slots from an instant on can give
 -- back without admitting too much (whole, remainder, that instant), and how far
--- debt may have taken the tat (owed). Giving back has the bucket fill up sooner,
+-- debt has taken the tat beyond what can be booked (owed). Giving back has the bucket fill up sooner,
 -- but not beyond a moment at which it was full then: so each booking can give
 -- back as much as the bucket was from full at the first booking of every later
 -- slot, at least. Those are levels that only rise with the slot; the last is a
 -- whole bucket, as nothing comes after. Where there are more than GRACES, a
 -- booking gets the one below its own. The first begins where the bucket was last
--- full: that tells the bookings of now from those that have lapsed since.
+-- full for a while: that tells the bookings of now from those that have lapsed.
 local gcra = { fields = 1 }
 local GRACES = 6
 -- As far as anybody may wait, a quarter of the longest period.
@@ -78,6 +78,7 @@ end
 -- Notes a booking at s.
 local function pass(l, s)
   local w, r, list = l.w - s, l.r, {}
+  if w < 0 then w, r = 0, 0 end
   for i, c in ipairs(l.credit) do
     list[i] = (c[3] >= s or le(c[1], c[2], w, r)) and c or { w, r, c[3] }
   end
@@ -86,16 +87,17 @@ local function pass(l, s)
 end
 
 function gcra.book(l, floor, s, keep)
-  local full = l.w < s or (l.w == s and l.r == 0)
-  if l.credit and not full then
-    pass(l, s)
-  else
-    l.credit, l.owed = keep and { { l.cw, l.cr, s } } or nil, 0
-  end
   -- Slots are rounded up. A bucket that is full within the last microsecond
   -- before one was not idle, or rounding would add up: so it counts from the
   -- slot rounded down.
-  if l.w < floor then l.w, l.r = floor, 0 end
+  local idle = l.w < floor
+  if l.credit and not idle then
+    pass(l, s)
+  else
+    l.credit = keep and { { l.cw, l.cr, s } } or nil
+  end
+  l.owed = 0
+  if idle then l.w, l.r = floor, 0 end
   l.w, l.r = l.w + l.iw, l.r + l.ir
   if l.r >= l.q then l.w, l.r = l.w + 1, l.r - l.q end
 end
@@ -129,7 +131,7 @@ end
 
 function gcra.since(l) return l.credit and l.credit[1][3] end
 
--- A bucket that is full has forgotten the booking.
+-- A bucket that is full, or was for a while, has forgotten the booking.
 function gcra.settle(l, s, now, alone)
   if l.w + (l.r > 0 and 1 or 0) <= now then return false end
   local w, r = l.dw, l.dr
@@ -137,13 +139,15 @@ function gcra.settle(l, s, now, alone)
     l.w, l.r = l.w + w, l.r + r
     if l.r >= l.q then l.w, l.r = l.w + 1, l.r - l.q end
     if l.w > now + l.cw + DEBT then l.w, l.r = now + l.cw + DEBT, 0 end
-    l.owed = math.min(l.owed + w + 1, 2 * DEBT)
+    l.owed = math.max(l.w + 1 - l.cw - now, 0)
     return true
   end
   if not alone then w, r = giveback(l, s, w, r) end
   l.w, l.r = minus(l.q, l.w, l.r, w, r)
   return w > 0 or r > 0
 end
+
+function gcra.miss() return false end
 
 function gcra.save(l)
   if not l.credit then return l.r > 0 and str(l.w) .. '.' .. str(l.r) or str(l.w) end

@@ -1,11 +1,13 @@
 -- Fixed windows. State: the start of the last window and its count; and, once
 -- units were booked that may be settled, when the first of them were (since),
--- which tells the window from one after a reset.
+-- which tells the window from one after a reset; and, if there were any, how many
+-- units of debt were of windows before it (lost). Nobody can book in those, but
+-- who undoes what is booked after them must not bring them back without.
 local fixed = { fields = 2 }
 
-function fixed.fresh(l) l.start, l.n, l.since = 0, 0, nil end
+function fixed.fresh(l) l.start, l.n, l.since, l.lost = 0, 0, nil, 0 end
 
-function fixed.load(l, v) l.start, l.n, l.since = v[1], v[2], v[3] end
+function fixed.load(l, v) l.start, l.n, l.since, l.lost = v[1], v[2], v[3], v[4] or 0 end
 
 -- The most units that settled costs may make of a window.
 local UNITS = 2 * MOST
@@ -27,7 +29,9 @@ function fixed.slot(l, b)
 end
 
 function fixed.book(l, _, s, keep, now)
-  if l.n == 0 or s >= l.start + l.p then l.start, l.n, l.since = l.alg.opens(l, s), 0, nil end
+  if l.n == 0 or s >= l.start + l.p then
+    l.start, l.n, l.since, l.lost = l.alg.opens(l, s), 0, nil, 0
+  end
   l.n, l.since = l.n + l.c, l.since or keep and now or nil
 end
 
@@ -43,9 +47,22 @@ function fixed.settle(l, s, now)
   return true
 end
 
+-- Notes debt of a window that is not the last; false if there is none.
+local function lose(l, first, over, s, now)
+  if l.a <= l.c or s >= first or now >= over then return false end
+  l.lost = math.min(l.lost + l.a - l.c, UNITS)
+  return true
+end
+
+function fixed.miss(l, s, now) return lose(l, l.start, s + l.p, s, now) end
+
 function fixed.since(l) return l.since end
 
-local function with_since(l, text) return l.since and text .. '.' .. str(l.since) or text end
+local function with_since(l, text)
+  if l.since then text = text .. '.' .. str(l.since) end
+  if l.since and l.lost > 0 then text = text .. '.' .. str(l.lost) end
+  return text
+end
 
 function fixed.save(l) return with_since(l, str(l.start) .. '.' .. str(l.n)) end
 
@@ -76,7 +93,7 @@ function aligned.shift(l, by) l.start, l.since = align(l.start - by, l.p), nil e
 function aligned.clamp(l, now) l.start = math.min(l.start, align(now, l.p)) end
 
 -- Sliding counters. State: the start of the last window, its count and the
--- count of the one before; and since, as of a window, of both.
+-- count of the one before; and since and lost, as of a window, of both.
 local counter = setmetatable({ fields = 3 }, { __index = aligned })
 
 local function roll(start, cur, prev, p, t)
@@ -85,9 +102,11 @@ local function roll(start, cur, prev, p, t)
   return align(t, p), 0, 0
 end
 
-function counter.fresh(l) l.start, l.cur, l.prev, l.since = 0, 0, 0, nil end
+function counter.fresh(l) l.start, l.cur, l.prev, l.since, l.lost = 0, 0, 0, nil, 0 end
 
-function counter.load(l, v) l.start, l.cur, l.prev, l.since = v[1], v[2], v[3], v[4] end
+function counter.load(l, v)
+  l.start, l.cur, l.prev, l.since, l.lost = v[1], v[2], v[3], v[4], v[5] or 0
+end
 
 function counter.check(l)
   check_count(l, l.cur)
@@ -122,6 +141,7 @@ function counter.slot(l, b)
 end
 
 function counter.book(l, _, s, keep, now)
+  if s >= l.start + l.p then l.lost = 0 end
   l.start, l.cur, l.prev = roll(l.start, l.cur, l.prev, l.p, s)
   if l.cur + l.prev == 0 then l.since = nil end
   l.cur, l.since = l.cur + l.c, l.since or keep and now or nil
@@ -132,6 +152,8 @@ function counter.settle(l, s, now)
   if s >= l.start then l.cur = settled(l, l.cur) else l.prev = settled(l, l.prev) end
   return true
 end
+
+function counter.miss(l, s, now) return lose(l, l.start - l.p, align(s, l.p) + 2 * l.p, s, now) end
 
 function counter.save(l)
   return with_since(l, str(l.start) .. '.' .. str(l.cur) .. '.' .. str(l.prev))

@@ -47,8 +47,9 @@ local function settle(g, now, test)
       else
         local old = as_of(l, after, i)
         local since = l.alg.since(l)
-        if old and since and l.alg.since(old) == since then
-          changed = l.alg.settle(l, g.slot, now, alone) or changed
+        local known = old and since and l.alg.since(old) == since
+        if known and l.alg.settle(l, g.slot, now, alone) or l.alg.miss(l, g.slot, now) then
+          changed = true
         end
       end
     end
