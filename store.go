@@ -44,8 +44,8 @@ type Settler interface {
 	// debt, though a window forgets it with the units it was booked with, and
 	// nobody waits longer for it than MaxPeriod/4 beyond an empty bucket.
 	//
-	// Settling after the booking has lapsed (its window is over, its bucket was
-	// full since), after a Reset or when the limits have changed changes
+	// Settling after the booking has lapsed (its window is over, its bucket is
+	// full or was for a while since), after a Reset or when the limits have changed changes
 	// nothing, and is no error. Settling twice, or what was cancelled, is a
 	// mistake of the caller's that a Reservation prevents.
 	Settle(ctx context.Context, receipt any, costs ...int64) error

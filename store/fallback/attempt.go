@@ -90,7 +90,7 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 		return weir.Decision{}, a.err
 	}
 	if a.d.Receipt != nil {
-		a.d.Receipt = receipt{primary: true, of: a.d.Receipt}
+		a.d.Receipt = receipt{primary: true, of: a.d.Receipt, charges: a.req.Charges}
 	}
 	return a.d, nil
 }

@@ -107,6 +107,7 @@ func settleAlone(r *run) {
 			if !a.Allowed || !b.Allowed {
 				continue
 			}
+			r.sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
 			r.settle(a, actual)
 			for range 8 {
 				r.same(fmt.Sprintf("%v: %d settled at %d", limits, estimate, actual), r.take(charge(one, 0, limits...)), r.take(charge(two, 0, limits...)))
@@ -136,6 +137,15 @@ func settleAhead(r *run) {
 		if late := r.reserve(key, 1, time.Hour, l); late.Delay <= next.Delay {
 			r.Errorf("%v: one after a debt of 100 in %v is in %v", l.Algorithm, next.Delay, late.Delay)
 		}
+	}
+	// Debt of a slot behind which others wait is not forgotten, though the bucket
+	// is full when theirs comes.
+	l := weir.PerSecond(1000)
+	first := r.reserve("behind", 1000, 0, l)
+	r.reserve("behind", 1000, time.Hour, l)
+	r.settle(first, 1500)
+	if d := r.reserve("behind", 1000, time.Hour, l); d.Delay != 2500*time.Millisecond {
+		r.Errorf("1000 after 1500 and 1000 of 1000 per second are in %v, want 2.5s", d.Delay)
 	}
 }
 
