@@ -4,7 +4,7 @@ import "github.com/goweir/weir/internal/exact"
 
 // mostGraces is how many levels of credit are told apart, as in the script of
 // package redisstore.
-const mostGraces = 6
+const mostGraces = 8
 
 // credit is what can be given back of a bucket's bookings without admitting too
 // much. Giving back has the bucket fill up sooner, but not beyond a moment at

@@ -9,7 +9,7 @@
 -- booking gets the one below its own. The first begins where the bucket was last
 -- full for a while: that tells the bookings of now from those that have lapsed.
 local gcra = { fields = 1 }
-local GRACES = 6
+local GRACES = 8
 -- As far as anybody may wait, a quarter of the longest period.
 local DEBT = 394200000000000
 

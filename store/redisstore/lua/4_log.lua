@@ -75,6 +75,7 @@ function log.slot(l, b, g)
     end)
   end
   if not t then rubbish('a log shorter than its state says') end
+  if t > g.newest then rubbish('a log out of order') end
   b = math.max(b, t + l.p)
   return b, b
 end
