@@ -109,25 +109,3 @@ func TestSettledKeysAreForgotten(t *testing.T) {
 		})
 	}
 }
-
-// TestLostDebtIsNotUndone: debt of a window that is still open, behind which
-// another was booked, is there when that other booking is undone.
-func TestLostDebtIsNotUndone(t *testing.T) {
-	t.Parallel()
-	for _, a := range []weir.Algorithm{weir.FixedWindow, weir.AlignedWindow} {
-		t.Run(a.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := open(t)
-				l := weir.PerMinute(10).By(a)
-				first := take(t, s, cancelable("key", 4, 0, l))
-				ahead := take(t, s, cancelable("key", 8, time.Hour, l))
-				settle(t, s, first, 10)
-				cancel(t, s, ahead)
-				if d := take(t, s, charge("key", 1, l)); d.Allowed {
-					t.Errorf("admitted in a window that is used up: %+v", d)
-				}
-			})
-		})
-	}
-}

@@ -138,6 +138,17 @@ func settleAhead(r *run) {
 			r.Errorf("%v: one after a debt of 100 in %v is in %v", l.Algorithm, next.Delay, late.Delay)
 		}
 	}
+	// Debt of a slot is there when what was booked behind it is undone.
+	for _, l := range each(10, time.Minute) {
+		key := "undone " + l.Algorithm.String()
+		first := r.reserve(key, 4, 0, l)
+		behind := r.reserve(key, 8, time.Hour, l)
+		r.settle(first, 10)
+		r.settle(behind, 0)
+		if d := r.take(charge(key, 1, l)); d.Allowed {
+			r.Errorf("%v: admitted after a debt of all there is: %+v", l.Algorithm, d)
+		}
+	}
 	// Debt of a slot behind which others wait is not forgotten, though the bucket
 	// is full when theirs comes.
 	l := weir.PerSecond(1000)
