@@ -72,7 +72,7 @@ type Decision struct {
 	// units, and Told what of that was told. All are 0 when nothing does.
 	BrakedAt  Instant
 	Gap, Told time.Duration
-	// Receipt is what [Canceler].Cancel takes; opaque. Nil unless the request
+	// Receipt is what [Canceler] and [Settler] take; opaque. Nil unless the request
 	// was Cancelable and allowed.
 	Receipt any
 }

@@ -120,7 +120,7 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "reset", "brake", "release", "renew"
+	Op  string // what was tried: "take", "cancel", "settle", "reset", "brake", "release", "renew"
 	Err error  // what the store returned
 }
 

@@ -78,7 +78,7 @@ func (q *queue) giveOneBack(c Canceler, s surplus) (ok bool) {
 			_ = q.limiter.storeError(context.WithoutCancel(s.ctx), "cancel", q.id.key, q.id.cost, fmt.Errorf("panic: %v", r))
 		}
 	}()
-	return q.limiter.cancelDetached(s.ctx, c, q.id, s.receipt) == nil
+	return q.limiter.detached(s.ctx, "cancel", q.id, func(ctx context.Context) error { return c.Cancel(ctx, s.receipt) }) == nil
 }
 
 // linger waits until give-backs are done, nil ones aside, but not for long.
@@ -111,10 +111,11 @@ func (l *Limiter) handBack(ctx context.Context, id queueID, receipt any) <-chan 
 	return back
 }
 
-// cancelDetached gives a slot back on behalf of a call whose context is over.
-func (l *Limiter) cancelDetached(ctx context.Context, c Canceler, id queueID, receipt any) error {
+// detached has the store cancel or settle on behalf of a call whose context is
+// over.
+func (l *Limiter) detached(ctx context.Context, op string, id queueID, f func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	timed, stop := context.WithTimeout(ctx, giveBackTimeout)
 	defer stop()
-	return l.storeError(ctx, "cancel", id.key, id.cost, c.Cancel(timed, receipt))
+	return l.storeError(ctx, op, id.key, id.cost, f(timed))
 }

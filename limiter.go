@@ -55,8 +55,8 @@ type Config struct {
 // Four methods cover four needs: Allow decides now and never waits; Wait
 // blocks until the call's slot; Reserve books a slot and leaves the waiting to
 // the caller; Do runs a function in its slot. AllowN, WaitN and ReserveN take
-// a cost, the others cost 1. With Config.InFlight calls have an end too, so they
-// are made with Acquire, TryAcquire or Do.
+// a cost, DoN an estimate of one, the others cost 1. With Config.InFlight calls
+// have an end too, so they are made with Acquire, TryAcquire or Do.
 type Limiter struct {
 	cfg     Config
 	calls   sync.Pool

@@ -7,8 +7,9 @@ import (
 )
 
 // Reservation is a granted future slot. Whoever holds it waits for Delay and
-// then acts, or gives it back with Cancel. It is safe for concurrent use, and
-// comes from [Limiter.Reserve] alone.
+// then acts, or gives it back with Cancel. When the cost is known only after the
+// act, Settle corrects it. It is safe for concurrent use, and comes from
+// [Limiter.Reserve] alone.
 type Reservation struct {
 	limiter  *Limiter
 	key      string
@@ -56,9 +57,9 @@ func (r *Reservation) Delay() time.Duration {
 func (r *Reservation) Decision() Decision { return r.decision }
 
 // Cancel gives the slot back, for a call that will not be made. The first call
-// acts, later ones do nothing and return nil, even after the first failed: what
-// has perhaps been given back is not given back again. It returns
-// ErrUnsupported when the store can't.
+// of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
+// even after the first failed: what has perhaps been given back is not given
+// back again. It returns ErrUnsupported when the store can't.
 //
 // A context that is over already does not stop it, as the end of the context is
 // the usual reason to cancel; the store then has 5 s.
@@ -66,17 +67,11 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.done.Swap(true) {
 		return nil
 	}
-	l, id := r.limiter, queueID{r.key, r.cost}
-	c, ok := l.cfg.Store.(Canceler)
-	switch {
-	case !ok:
+	c, ok := r.limiter.cfg.Store.(Canceler)
+	if !ok {
 		return ErrUnsupported
-	case r.decision.Receipt == nil:
-		return nil
-	case ctx.Err() != nil:
-		return l.cancelDetached(ctx, c, id, r.decision.Receipt)
 	}
-	return l.storeError(ctx, "cancel", r.key, r.cost, c.Cancel(ctx, r.decision.Receipt))
+	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
 }
 
 // longestWait returns the longest delay that a call may be granted, and which

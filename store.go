@@ -29,6 +29,28 @@ type Canceler interface {
 	Cancel(ctx context.Context, receipt any) error
 }
 
+// Settler is a Store that can correct what it granted to what it really cost.
+type Settler interface {
+	// Settle corrects the charges of an allowed decision whose request was
+	// Cancelable, given its Receipt, to costs: one number for all charges, or
+	// one for each in the request's order, 0 to MaxUnits. A charge that cost
+	// nothing was not booked and is left alone.
+	//
+	// When nobody was charged on the key since, the state is that which
+	// booking the real cost at the same slot would have left. Otherwise, of a
+	// cost that was too high, what can be given back without any limit ever
+	// being exceeded is: never more than the burst. What was too low is charged
+	// in full, even beyond what the limit holds: later calls wait for that
+	// debt, though a window forgets it with the units it was booked with, and
+	// nobody waits longer for it than MaxPeriod/4 beyond an empty bucket.
+	//
+	// Settling after the booking has lapsed (its window is over, its bucket is
+	// full or was for a while since), after a Reset or when the limits have changed changes
+	// nothing, and is no error. Settling twice, or what was cancelled, is a
+	// mistake of the caller's that a Reservation prevents.
+	Settle(ctx context.Context, receipt any, costs ...int64) error
+}
+
 // Resetter is a Store that can forget a key.
 type Resetter interface {
 	// Reset forgets all that is known of the key: its next call finds full

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"math/bits"
+	"time"
 
 	"github.com/goweir/weir"
 )
@@ -61,6 +62,22 @@ func Span(n, num, den int64) Micros {
 	return Micros{int64(q), int64(r)}
 }
 
+// Debt returns the time that n units of a settled cost take, for any n of 0 to
+// weir.MaxUnits. It is cut off where it is further ahead than MostDebt beyond an
+// empty limit anyway.
+func Debt(n, num, den int64) Micros {
+	const most = int64(weir.MaxPeriod/time.Microsecond) + MostDebt
+	hi, lo := bits.Mul64(uint64(n), uint64(num))
+	if hi >= uint64(den) {
+		return Micros{Whole: most}
+	}
+	q, r := bits.Div64(hi, lo, uint64(den))
+	if q >= uint64(most) {
+		return Micros{Whole: most}
+	}
+	return Micros{int64(q), int64(r)}
+}
+
 // Pace is what GCRA needs of a limit, for stores that work it out once.
 type Pace struct {
 	Num, Den int64  // the emission interval, see Emission
@@ -76,6 +93,9 @@ func PaceOf(l *weir.Limit) Pace {
 
 // Span returns the time that n units take, at most those of Full.
 func (p *Pace) Span(n int64) Micros { return Span(n, p.Num, p.Den) }
+
+// Debt is the function of that name at this pace.
+func (p *Pace) Debt(n int64) Micros { return Debt(n, p.Num, p.Den) }
 
 // View returns what is remaining at now and after how many microseconds the
 // limit is as if never used, given its theoretical arrival time. Remaining is

@@ -91,7 +91,7 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 	}
 	a.store.keep(a)
 	if a.d.Receipt != nil {
-		a.d.Receipt = receipt{primary: true, of: a.d.Receipt}
+		a.d.Receipt = receipt{primary: true, of: a.d.Receipt, charges: a.req.Charges}
 	}
 	return a.d, nil
 }

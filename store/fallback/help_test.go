@@ -72,6 +72,15 @@ func (p *primary) Cancel(_ context.Context, receipt any) error {
 	return s.Cancel(context.Background(), receipt)
 }
 
+func (p *primary) Settle(_ context.Context, receipt any, costs ...int64) error {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return err
+	}
+	return s.Settle(context.Background(), receipt, costs...)
+}
+
 func (p *primary) Reset(_ context.Context, scope, key string) error {
 	s, _, _ := p.now()
 	return s.Reset(context.Background(), scope, key)

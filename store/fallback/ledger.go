@@ -116,15 +116,20 @@ func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision) {
 	}
 }
 
-// unspend takes back what spend noted.
-func (l *ledger) unspend(charges []weir.Charge) {
-	for _, c := range charges {
+// settle corrects what spend noted to what it really cost, unless the primary has
+// been charged since.
+func (l *ledger) settle(charges []weir.Charge, cost func(charge int) int64) {
+	for i, c := range charges {
+		if c.Cost == 0 {
+			continue
+		}
+		more := cost(i) - c.Cost
 		k := id{c.Scope, c.Key}
 		sh := l.shard(k)
 		sh.mu.Lock()
 		if a := sh.accounts[k]; a != nil {
-			if i := place(a.spent, c.Limit); i >= 0 {
-				a.spent[i].Cost = max(a.spent[i].Cost-c.Cost, 0)
+			if j := place(a.spent, c.Limit); j >= 0 {
+				a.spent[j].Cost = max(a.spent[j].Cost+more, 0)
 			}
 		}
 		sh.mu.Unlock()

@@ -67,5 +67,5 @@ func TestFullLedger(t *testing.T) {
 	if st, _ := l.due(k, 1); st != nil {
 		t.Error("something is due")
 	}
-	l.unspend(c)
+	l.settle(c, func(int) int64 { return 0 })
 }

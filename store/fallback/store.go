@@ -3,7 +3,6 @@ package fallback
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +44,7 @@ type Store struct {
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
 	_ weir.Holder   = (*Store)(nil)
@@ -97,40 +97,6 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 		return weir.Decision{}, ctx.Err()
 	}
 	return s.decide(ctx, &a.req, err)
-}
-
-// receipt says which store granted, and what.
-type receipt struct {
-	primary bool
-	of      any
-	charges []weir.Charge // of the local store
-}
-
-// Cancel implements [weir.Canceler]. What the primary granted goes back to it
-// if it is there; while it is away, that unit stays used.
-func (s *Store) Cancel(ctx context.Context, of any) error {
-	r, ok := of.(receipt)
-	if !ok {
-		return fmt.Errorf("fallback: cancel: a receipt of type %T is not of this store", of)
-	}
-	store := s.cfg.Local
-	if r.primary {
-		store = s.cfg.Primary
-	}
-	c, ok := store.(weir.Canceler)
-	switch {
-	case !ok:
-		return weir.ErrUnsupported
-	case !r.primary:
-		err := c.Cancel(ctx, r.of)
-		if err == nil {
-			s.ledger.unspend(r.charges)
-		}
-		return err
-	case s.State() != StateClosed:
-		return nil
-	}
-	return s.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
 }
 
 // Reset implements [weir.Resetter]: the key is forgotten locally, and by the

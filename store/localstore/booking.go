@@ -60,7 +60,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			return nil, ErrFull
 		}
 		if b.req.Cancelable {
-			r = newReceipt(s, slot, len(b.groups))
+			r = newReceipt(s, slot, len(b.req.Charges), len(b.groups))
 		}
 		for i := range b.groups {
 			b.book(&b.groups[i], floor, r)

@@ -10,6 +10,7 @@ import (
 type counter struct {
 	rate, period     int64
 	start, cur, prev int64
+	lost             int64 // see lose
 }
 
 func (w *counter) state() exact.State { return exact.State{A: w.start, B: w.cur, C: w.prev} }
@@ -32,18 +33,22 @@ func (w *counter) slot(b, cost int64) (floor, slot int64) {
 }
 
 func (w *counter) book(_, slot, cost, _ int64, _ bool) {
+	if slot >= w.start+w.period {
+		w.lost = 0
+	}
 	w.start, w.cur, w.prev = exact.Roll(w.state(), w.period, slot)
 	w.cur += cost
 }
 
-func (w *counter) unbook(slot, cost, _ int64) bool {
+func (w *counter) correct(c correction, _ *snapshot) bool {
+	over := align(c.slot, w.period) + 2*w.period
 	switch {
-	case slot < w.start-w.period || slot >= w.start+w.period:
-		return false
-	case slot < w.start:
-		w.prev = max(w.prev-cost, 0)
+	case c.slot < w.start-w.period || c.slot >= w.start+w.period || c.now >= over:
+		return c.lose(&w.lost, w.start-w.period, over)
+	case c.slot < w.start:
+		w.prev = c.units(w.prev)
 	default:
-		w.cur = max(w.cur-cost, 0)
+		w.cur = c.units(w.cur)
 	}
 	return true
 }
@@ -59,7 +64,7 @@ func (w *counter) adapted(l *weir.Limit, now int64) counting {
 	n.start = align(now, n.period)
 	began, cur, prev := exact.Roll(w.state(), w.period, now)
 	if prev > 0 {
-		weight, _ := exact.MulDiv(prev, min(began+w.period-now, w.period), w.period)
+		weight, _ := exact.MulDiv(min(prev, w.rate), min(began+w.period-now, w.period), w.period)
 		cur += weight + 1
 	}
 	if began >= n.start {
@@ -82,8 +87,8 @@ func (w *counter) lapse() int64 {
 
 func (w *counter) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
-func (w *counter) save() snapshot { return snapshot{window: w.state()} }
+func (w *counter) save() snapshot { return snapshot{window: w.state(), lost: w.lost} }
 
 func (w *counter) restore(b *snapshot, _, _ int64) {
-	w.start, w.cur, w.prev = b.window.A, b.window.B, b.window.C
+	w.start, w.cur, w.prev, w.lost = b.window.A, b.window.B, b.window.C, b.lost
 }

@@ -14,9 +14,11 @@ type counting interface {
 	// book takes cost units at a slot that suits all limits of the request,
 	// which is rounded down and up. keep: the booking may be cancelled.
 	book(floor, slot, cost, now int64, keep bool)
-	// unbook takes back cost units that were booked at slot, as far as that
-	// admits nothing too much, and reports whether the slot still counts.
-	unbook(slot, cost, now int64) bool
+	// correct gives back what a booking took too much, as far as that admits
+	// nothing too much, or charges what it took too little, if its slot still
+	// counts. after is the state after the booking. It reports whether anything
+	// changed.
+	correct(c correction, after *snapshot) bool
 	// adapted returns the state of another limit of the same algorithm, with
 	// what was used carried over.
 	adapted(l *weir.Limit, now int64) counting
@@ -32,12 +34,37 @@ type counting interface {
 	restore(before *snapshot, slot, cost int64)
 }
 
+// correction is that of a booking at slot, from one cost to another. alone: it
+// was the last change.
+type correction struct {
+	slot, from, to, now int64
+	alone               bool
+}
+
+// units returns what a correction leaves of a window's.
+func (c correction) units(n int64) int64 {
+	return min(max(n+c.to-c.from, 0), max(n, exact.MostUnits))
+}
+
+// lose adds debt of a window before the first that is kept to what is lost, if
+// it is not over yet, and reports whether there was any. Nobody can book in such
+// a window, but who undoes what is booked after it must not bring it back
+// without.
+func (c correction) lose(lost *int64, first, over int64) bool {
+	if c.to <= c.from || c.slot >= first || c.now >= over {
+		return false
+	}
+	*lost = min(*lost+c.to-c.from, exact.MostUnits)
+	return true
+}
+
 // snapshot is what makes a state the same as another: a GCRA state has the
-// first two fields, the others the last.
+// first two fields, the others the last two.
 type snapshot struct {
 	tat    exact.Micros
 	credit credit
 	window exact.State
+	lost   int64
 }
 
 // fresh returns the state of a limit that was never used.

@@ -11,6 +11,7 @@ type fixed struct {
 	rate, period int64
 	aligned      bool
 	start, units int64
+	lost         int64 // see lose
 }
 
 func (w *fixed) slot(b, cost int64) (floor, slot int64) {
@@ -23,7 +24,7 @@ func (w *fixed) slot(b, cost int64) (floor, slot int64) {
 
 func (w *fixed) book(_, slot, cost, _ int64, _ bool) {
 	if w.units == 0 || slot >= w.start+w.period {
-		w.start, w.units = slot, 0
+		w.start, w.units, w.lost = slot, 0, 0
 		if w.aligned {
 			w.start = align(slot, w.period)
 		}
@@ -31,11 +32,11 @@ func (w *fixed) book(_, slot, cost, _ int64, _ bool) {
 	w.units += cost
 }
 
-func (w *fixed) unbook(slot, cost, _ int64) bool {
-	if slot < w.start || slot >= w.start+w.period {
-		return false
+func (w *fixed) correct(c correction, _ *snapshot) bool {
+	if end := w.start + w.period; c.slot < w.start || c.slot >= end || c.now >= end {
+		return c.lose(&w.lost, w.start, c.slot+w.period)
 	}
-	w.units = max(w.units-cost, 0)
+	w.units = c.units(w.units)
 	return true
 }
 
@@ -70,9 +71,11 @@ func (w *fixed) state() exact.State { return exact.State{A: w.start, B: w.units}
 
 func (w *fixed) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
-func (w *fixed) save() snapshot { return snapshot{window: w.state()} }
+func (w *fixed) save() snapshot { return snapshot{window: w.state(), lost: w.lost} }
 
-func (w *fixed) restore(b *snapshot, _, _ int64) { w.start, w.units = b.window.A, b.window.B }
+func (w *fixed) restore(b *snapshot, _, _ int64) {
+	w.start, w.units, w.lost = b.window.A, b.window.B, b.lost
+}
 
 // align returns the start of the window of length p, counted from the Unix
 // epoch, that holds t.

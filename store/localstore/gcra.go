@@ -11,16 +11,7 @@ type gcra struct {
 	exact.Pace
 	bucket bucket
 	rem    int64 // over Den, what the TAT has beyond whole microseconds
-	credit credit
-}
-
-// credit is what a cancel can give back without admitting too much: how far the
-// bucket was from full at every booking since it last was full, and when that
-// was. It is known while bookings may be cancelled.
-type credit struct {
-	known bool
-	slack exact.Micros
-	full  int64
+	credit *credit
 }
 
 func newGCRA(p exact.Pace) *gcra {
@@ -45,41 +36,59 @@ func (g *gcra) slot(b, cost int64) (floor, slot int64) {
 }
 
 func (g *gcra) book(floor, slot, cost, _ int64, keep bool) {
-	t := g.tat()
-	ahead := t
-	ahead.Whole -= slot
-	full := !exact.Micros{}.Less(ahead)
-	switch {
-	case !keep && (full || !g.credit.known):
-		g.credit = credit{}
-	case full || !g.credit.known:
-		g.credit = credit{known: true, slack: g.Full, full: slot}
-	case ahead.Less(g.credit.slack):
-		g.credit.slack = ahead
-	}
-	if t.Whole < floor {
-		g.rem = 0
-	}
-	more := exact.Micros{Rem: g.rem}.Plus(g.Span(cost), g.Den)
 	// Slots are rounded up. A bucket that is full within the last microsecond
 	// before one was not idle, or rounding would add up: so the booking is made
 	// at the slot rounded down.
+	t := g.tat()
+	idle := t.Whole < floor
+	switch {
+	case !idle && g.credit.known():
+		g.credit.pass(slot, t, g.Full)
+	case keep:
+		g.setCredit(credit{n: 1, graces: [mostGraces]grace{{slot, g.Full}}})
+	default:
+		g.setCredit(credit{})
+	}
+	if idle {
+		g.rem = 0
+	}
+	more := exact.Micros{Rem: g.rem}.Plus(g.Span(cost), g.Den)
 	g.bucket.take(floor, more.Whole)
 	g.rem = more.Rem
 }
 
-func (g *gcra) unbook(slot, cost, _ int64) bool {
-	c := &g.credit
-	if !c.known || c.full > slot || c.slack == (exact.Micros{}) {
+// setCredit makes the credit another, which takes memory once for a bucket.
+func (g *gcra) setCredit(c credit) {
+	if g.credit == nil {
+		if c.n == 0 {
+			return
+		}
+		g.credit = new(credit)
+	}
+	*g.credit = c
+}
+
+// correct moves the instant at which the bucket is full. A bucket that is full,
+// or was for a while, has forgotten the booking.
+func (g *gcra) correct(c correction, after *snapshot) bool {
+	t := g.tat()
+	if t.Up() <= c.now || !g.credit.known() || g.credit.since() != after.credit.since() {
 		return false
 	}
-	back := g.Span(cost)
-	if c.slack.Less(back) {
-		back = c.slack
+	if c.to > c.from {
+		t = t.Plus(g.Debt(c.to-c.from), g.Den)
+		if most := c.now + g.Full.Whole + exact.MostDebt; t.Whole > most {
+			t = exact.Micros{Whole: most}
+		}
+		g.setTAT(t)
+		return true
 	}
-	c.slack = c.slack.Minus(back, g.Den)
-	g.setTAT(g.tat().Minus(back, g.Den))
-	return true
+	back := g.Span(c.from - c.to)
+	if !c.alone {
+		back = g.credit.take(c.slot, back, g.Full, g.Den)
+	}
+	g.setTAT(t.Minus(back, g.Den))
+	return back != exact.Micros{}
 }
 
 // adapted carries the share of the capacity that is used over to another limit,
@@ -106,7 +115,7 @@ func (g *gcra) clamp(now int64) {
 		return
 	}
 	g.setTAT(full)
-	g.credit = credit{}
+	g.setCredit(credit{})
 }
 
 func (g *gcra) lapse() int64 { return g.tat().Up() }
@@ -116,9 +125,9 @@ func (g *gcra) report(now int64) exact.Outcome {
 	return exact.Outcome{Viewed: true, Remaining: remaining, Reset: reset}
 }
 
-func (g *gcra) save() snapshot { return snapshot{tat: g.tat(), credit: g.credit} }
+func (g *gcra) save() snapshot { return snapshot{tat: g.tat(), credit: g.credit.value()} }
 
 func (g *gcra) restore(b *snapshot, _, _ int64) {
 	g.setTAT(b.tat)
-	g.credit = b.credit
+	g.setCredit(b.credit)
 }

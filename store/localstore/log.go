@@ -116,11 +116,30 @@ func (g *log) rest(units int64) []taken {
 	return rest
 }
 
-func (g *log) unbook(slot, cost, now int64) bool {
-	g.expire(now - g.period)
-	units := g.remove(slot, cost)
-	g.write(-mark(slot, units))
-	return units > 0
+func (g *log) correct(c correction, _ *snapshot) bool {
+	g.expire(c.now - g.period)
+	var more int64
+	if c.to < c.from {
+		more = -g.remove(c.slot, c.from-c.to)
+	} else {
+		more = g.append(c.slot, c.to-c.from)
+	}
+	g.write(mark(c.slot, more))
+	return more != 0
+}
+
+// append adds units to what was taken at an instant, if anything was, and
+// returns how many.
+func (g *log) append(at, units int64) int64 {
+	i, _ := g.after(at - 1)
+	if i == len(g.entries) || g.entries[i].at != at {
+		return 0
+	}
+	units = min(units, max(exact.MostUnits-(g.sum(len(g.entries))-g.sum(g.head)), 0))
+	for j := range g.entries[i:] {
+		g.entries[i+j].sum += units
+	}
+	return units
 }
 
 // remove takes units out of what was taken at an instant, and returns how many

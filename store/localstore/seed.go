@@ -41,7 +41,7 @@ func seed(c counting, used, reset, now int64) {
 	switch c := c.(type) {
 	case *gcra:
 		c.setTAT(exact.Micros{Whole: now + reset})
-		c.credit = credit{}
+		c.setCredit(credit{})
 	case *log:
 		c.entries, c.head = c.entries[:0], 0
 		if used > 0 {

@@ -61,6 +61,7 @@ type Store struct {
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
 	_ weir.Holder   = (*Store)(nil)

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestStoresAgree sends the same random calls, waits, cancels and changes of
-// limits to the script and to localstore: every decision must be the same, to
+// TestStoresAgree sends the same random calls, waits, cancels, settled costs and
+// changes of limits to the script and to localstore: every decision must be the same, to
 // the microsecond.
 func TestStoresAgree(t *testing.T) {
 	_, client := miniClient(t)
@@ -66,12 +67,17 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 			if what < 8 {
 				i = len(granted) - 1
 			}
-			story = append(story, fmt.Sprint("cancel ", i))
-			if err := local.Cancel(ctx, granted[i].local); err != nil {
-				t.Fatal(err)
-			}
-			if err := remote.Cancel(ctx, granted[i].remote); err != nil {
-				t.Fatal(err)
+			if rng.IntN(3) == 0 {
+				story = append(story, fmt.Sprint("cancel ", i))
+				if err := errors.Join(local.Cancel(ctx, granted[i].local), remote.Cancel(ctx, granted[i].remote)); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				real := realCosts(rng, len(limits))
+				story = append(story, fmt.Sprint("settle ", i, " at ", real))
+				if err := errors.Join(local.Settle(ctx, granted[i].local, real...), remote.Settle(ctx, granted[i].remote, real...)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			granted = append(granted[:i], granted[i+1:]...)
 			continue
@@ -139,6 +145,24 @@ func drawBrake(rng *rand.Rand, period time.Duration, last weir.Instant) (b weir.
 		b.Tell, b.Gap, b.GapFor = true, some()/4, some()
 	}
 	return b
+}
+
+// realCosts are those of a booking of so many charges, mostly one for all.
+func realCosts(rng *rand.Rand, charges int) []int64 {
+	draw := func() int64 {
+		if rng.IntN(40) == 0 {
+			return weir.MaxUnits
+		}
+		return rng.Int64N([]int64{4, 4, 10, 40}[rng.IntN(4)])
+	}
+	if rng.IntN(3) > 0 {
+		return []int64{draw()}
+	}
+	list := make([]int64, charges)
+	for i := range list {
+		list[i] = draw()
+	}
+	return list
 }
 
 func costs(req weir.Request) (list []int64) {

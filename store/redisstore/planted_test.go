@@ -37,10 +37,14 @@ func TestPlantedStates(t *testing.T) {
 			}
 		}
 		value += "|" + n()
-		for range rng.IntN(5) {
+		numbers := rng.IntN(8)
+		for range numbers {
 			value += "." + n()
 		}
 		longest := 4 * time.Hour
+		if l.Algorithm == weir.GCRA && numbers > 3 {
+			longest = 26 * 365 * 24 * time.Hour // The last of them may be debt.
+		}
 		if rng.IntN(3) == 0 {
 			value += "|" + n() + "," + n()
 			longest = 13 * 365 * 24 * time.Hour // A slot may be booked that far ahead.
@@ -62,8 +66,18 @@ func TestPlantedStates(t *testing.T) {
 		case d.Remaining < 0 || d.Remaining > 5 || d.Delay < 0 || d.RetryAfter < 0 || d.RetryAfter > longest:
 			t.Errorf("value %q, log %q: %+v", value, entries, d)
 		case d.Receipt != nil:
-			if err := s.Cancel(ctx, d.Receipt); err != nil {
-				t.Errorf("value %q, log %q: cancel: %v", value, entries, err)
+			if rng.IntN(2) == 0 {
+				c.Set(ctx, state, value, 0) // Again, behind the receipt's back.
+			}
+			err, is := s.Cancel(ctx, d.Receipt), "cancel"
+			if rng.IntN(2) == 0 {
+				err, is = s.Settle(ctx, d.Receipt, rng.Int64N(10)), "settle"
+			}
+			if err != nil && !errors.Is(err, ErrState) {
+				t.Errorf("value %q, log %q: %s: %v", value, entries, is, err)
+			}
+			if _, err := s.Take(ctx, req); err != nil && !errors.Is(err, ErrState) {
+				t.Errorf("value %q, log %q: after %s: %v", value, entries, is, err)
 			}
 		}
 	}

@@ -21,19 +21,20 @@ import (
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs
-//	[3] "take", "keep" (take, and return what a cancel needs), "peek", "cancel",
-//	    "renew" or "brake"
+//	[3] "take", "keep" (take, and return what settling needs), "peek", "settle"
+//	    (to a cost of 0: cancel), "renew" or "brake"
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
 // for GCRA cost·T and the capacity (whole µs and remainder each) and the
-// denominator of the remainders; and for "cancel": the slot, the key's value
-// before and after the booking; and at the end, when a lease is asked for,
-// "hold", the most leases, the lease's ID, and how long it lives in µs. A "peek"
-// with that is a request that takes a lease and no units. For "brake" follow: 1
-// to lift, the pause, a cut's unit, recovery and instant, 1 to tell a gap, the
-// gap, how long it lasts, the channel to publish on and the name that is
-// published.
+// denominator of the remainders; and for "settle": the slot, the key's value
+// before and after the booking, and for each limit its real cost and for GCRA
+// the time of the units that this differs by (whole µs and remainder); and at
+// the end, when a lease is asked for, "hold", the most leases, the lease's ID,
+// and how long it lives in µs. A "peek" with that is a request that takes a lease
+// and no units. For "brake" follow: 1 to lift, the pause, a cut's unit, recovery
+// and instant, 1 to tell a gap, the gap, how long it lasts, the channel to
+// publish on and the name that is published.
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
 // exact.State), when a lease was asked for " full", 0 or the instant from which

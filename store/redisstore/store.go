@@ -44,6 +44,7 @@ type Store struct {
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
 	_ weir.Holder   = (*Store)(nil)
@@ -85,7 +86,8 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	d := exact.Decide(&req, v, outcomes)
 	if len(values) == 2*len(c.groups) && d.Allowed {
-		d.Receipt = &receipt{call: c, values: values, slot: v.Slot}
+		charges := append([]weir.Charge(nil), req.Charges...)
+		d.Receipt = &receipt{call: c, charges: charges, values: values, slot: v.Slot}
 	}
 	return d, nil
 }

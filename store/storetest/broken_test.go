@@ -23,7 +23,7 @@ type mistake struct {
 	spoil       func(s *localstore.Store) weir.Store
 }
 
-var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes)
+var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes)
 
 // which names the store that a child process runs the suite on.
 const which = "WEIR_TEST_BROKEN_STORE"

@@ -11,6 +11,7 @@ import (
 type (
 	take   = func(ctx context.Context, req weir.Request) (weir.Decision, error)
 	cancel = func(ctx context.Context, receipt any) error
+	settle = func(ctx context.Context, receipt any, costs ...int64) error
 	reset  = func(ctx context.Context, scope, key string) error
 )
 
@@ -19,6 +20,7 @@ type spoiled struct {
 	*localstore.Store
 	take   take
 	cancel cancel
+	settle settle
 	reset  reset
 }
 
@@ -34,6 +36,13 @@ func (s *spoiled) Cancel(ctx context.Context, receipt any) error {
 		return s.Store.Cancel(ctx, receipt)
 	}
 	return s.cancel(ctx, receipt)
+}
+
+func (s *spoiled) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	if s.settle == nil {
+		return s.Store.Settle(ctx, receipt, costs...)
+	}
+	return s.settle(ctx, receipt, costs...)
 }
 
 func (s *spoiled) Reset(ctx context.Context, scope, key string) error {

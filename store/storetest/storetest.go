@@ -7,13 +7,14 @@
 //
 // It looks at a store from outside: sequences of calls with the answers of an
 // exact model, limits from one unit per microsecond to 2^50 in fifty years,
-// refusals, looks, waits, cancels, several limits and keys at once, limits that
+// refusals, looks, waits, cancels, settled costs, several limits and keys at once, limits that
 // change, and callers that come at the same instant. Whatever a store answers
 // is also held against what weir.Decision promises. All of it is some forty
 // thousand calls. Nothing is left to chance: each run makes the same ones.
 //
-// Abilities that a store does not have (weir.Canceler, weir.Resetter,
-// weir.Braker, weir.Holder, charges of several keys) are skipped with a line that says so. Speed, faults of a
+// Abilities that a store does not have (weir.Canceler, weir.Settler,
+// weir.Resetter, weir.Braker, weir.Holder, charges of several keys) are skipped
+// with a line that says so. Speed, faults of a
 // backend, and what a store keeps in memory or on a server are for its own
 // tests.
 package storetest
@@ -98,6 +99,16 @@ var cases = []struct {
 	{"leases end and are renewed", inFlightEnds},
 	{"leases and changes", inFlightChanges},
 	{"leases at random", inFlightModel},
+	{"settle", settle},
+	{"settle when nobody came since", settleAlone},
+	{"settle a slot ahead", settleAhead},
+	{"settle too late", settleLate},
+	{"settle with mistakes", settleMistakes},
+	{"settle the most", settleExtremes},
+	{"settle at the same time", settleTogether},
+	{"settle several limits", settleSeveral},
+	{"settle twice", settleOnce},
+	{"settle never exceeds a limit", settleSafe},
 }
 
 // run is one case on one store.

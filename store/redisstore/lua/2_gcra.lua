@@ -1,25 +1,44 @@
--- GCRA. State: tat = w + r/q. A booking that may be cancelled also keeps how
--- far the bucket was from full at every later booking (slack, whole and
--- remainder) since it last was (full): what a cancel can give back without
--- admitting too much.
+-- GCRA. State: tat = w + r/q. A booking that may be cancelled or settled also
+-- keeps the credit, a list of what bookings at slots from an instant on can give
+-- back without admitting too much (whole, remainder, that instant), and how far
+-- debt has taken the tat beyond what can be booked (owed). Giving back has the bucket fill up sooner,
+-- but not beyond a moment at which it was full then: so each booking can give
+-- back as much as the bucket was from full at the first booking of every later
+-- slot, at least. Those are levels that only rise with the slot; the last is a
+-- whole bucket, as nothing comes after. Where there are more than GRACES, a
+-- booking gets the one below its own. The first begins where the bucket was last
+-- full for a while: that tells the bookings of now from those that have lapsed.
 local gcra = { fields = 1 }
+local GRACES = 8
+-- As far as anybody may wait, a quarter of the longest period.
+local DEBT = 394200000000000
 
-function gcra.fresh(l) l.w, l.r = 0, 0 end
+function gcra.fresh(l) l.w, l.r, l.credit, l.owed = 0, 0, nil, 0 end
 
 function gcra.load(l, v)
-  l.w, l.r, l.slack, l.part, l.full = v[1], v[2] or 0, v[3], v[4], v[5]
-  if l.slack and not l.full then rubbish('a value with too few numbers') end
+  gcra.fresh(l)
+  l.w, l.r = v[1], v[2] or 0
+  if #v < 3 then return end
+  local rest = (#v - 2) % 3
+  if #v < 5 or rest == 2 then rubbish('a value with too few numbers') end
+  if rest == 1 then l.owed = v[#v] end
+  l.credit = {}
+  for i = 3, #v - 2, 3 do l.credit[#l.credit + 1] = { v[i], v[i + 1], v[i + 2] } end
 end
 
 function gcra.check(l)
-  if l.r >= l.q or (l.slack and l.part >= l.q) then rubbish('a remainder not below its denominator') end
+  local most = l.r
+  for _, c in ipairs(l.credit or {}) do most = math.max(most, c[2]) end
+  if most >= l.q then rubbish('a remainder not below its denominator') end
+  if l.owed > 2 * DEBT then rubbish('a debt too far ahead') end
 end
 
 -- The share of the old capacity that is used carries over, rounded up.
 function gcra.adapt(l, old, now)
   local cw = muldiv(old.burst, old.p, old.max)
   local used = l.w + 1 - now
-  l.w, l.r, l.slack, l.full = now, 0, nil, nil
+  gcra.fresh(l)
+  l.w = now
   if used >= cw and used > 0 then
     l.w, l.r = now + l.cw, l.cr
   elseif used > 0 then
@@ -35,55 +54,128 @@ function gcra.slot(l, b)
   return w, r > 0 and w + 1 or w
 end
 
-function gcra.book(l, floor, s, keep)
-  local full = l.w < s or (l.w == s and l.r == 0)
-  if not keep and (full or not l.slack) then
-    l.slack = nil
-  elseif full or not l.slack then
-    l.slack, l.part, l.full = l.cw, l.cr, s
-  elseif l.w - s < l.slack or (l.w - s == l.slack and l.r < l.part) then
-    l.slack, l.part = l.w - s, l.r
+-- a <= b, of whole numbers with remainders.
+local function le(aw, ar, bw, br) return aw < bw or (aw == bw and ar <= br) end
+
+-- The credit of a list: levels that are the same are one. Of too many the one
+-- that is the least above the level before it is left out.
+local function graces(list)
+  local c = {}
+  for _, g in ipairs(list) do
+    local last = c[#c]
+    if not last or last[1] ~= g[1] or last[2] ~= g[2] then c[#c + 1] = g end
   end
+  if #c > GRACES then
+    local least = 2
+    for i = 3, #c - 1 do
+      if c[i][1] - c[i - 1][1] < c[least][1] - c[least - 1][1] then least = i end
+    end
+    table.remove(c, least)
+  end
+  return c
+end
+
+-- Notes a booking at s.
+local function pass(l, s)
+  local w, r, list = l.w - s, l.r, {}
+  if w < 0 then w, r = 0, 0 end
+  for i, c in ipairs(l.credit) do
+    list[i] = (c[3] >= s or le(c[1], c[2], w, r)) and c or { w, r, c[3] }
+  end
+  if l.credit[#list][3] < s then list[#list + 1] = { l.cw, l.cr, s } end
+  l.credit = graces(list)
+end
+
+function gcra.book(l, floor, s, keep)
   -- Slots are rounded up. A bucket that is full within the last microsecond
   -- before one was not idle, or rounding would add up: so it counts from the
   -- slot rounded down.
-  if l.w < floor then l.w, l.r = floor, 0 end
+  local idle = l.w < floor
+  if l.credit and not idle then
+    pass(l, s)
+  else
+    l.credit = keep and { { l.cw, l.cr, s } } or nil
+  end
+  l.owed = 0
+  if idle then l.w, l.r = floor, 0 end
   l.w, l.r = l.w + l.iw, l.r + l.ir
   if l.r >= l.q then l.w, l.r = l.w + 1, l.r - l.q end
 end
 
--- Takes back what was booked at s, as far as it can; true if that is anything.
-function gcra.unbook(l, s)
-  if not l.slack or l.full > s or (l.slack == 0 and l.part == 0) then return false end
-  local w, r = l.iw, l.ir
-  if l.slack < w or (l.slack == w and l.part < r) then w, r = l.slack, l.part end
-  l.w, l.r, l.slack, l.part = l.w - w, l.r - r, l.slack - w, l.part - r
-  if l.r < 0 then l.w, l.r = l.w - 1, l.r + l.q end
-  if l.part < 0 then l.slack, l.part = l.slack - 1, l.part + l.q end
-  return true
+local function minus(q, aw, ar, bw, br)
+  if ar < br then return aw - bw - 1, ar - br + q end
+  return aw - bw, ar - br
 end
 
-function gcra.save(l)
-  if l.slack then
-    return table.concat({ str(l.w), str(l.r), str(l.slack), str(l.part), str(l.full) }, '.')
+-- Up to w + r/q of what a booking at s can give back.
+local function giveback(l, s, w, r)
+  local own = #l.credit
+  while own > 0 and l.credit[own][3] > s do own = own - 1 end
+  if own == 0 then return 0, 0 end
+  local mine = l.credit[own]
+  if le(mine[1], mine[2], w, r) then w, r = mine[1], mine[2] end
+  local list = {}
+  for i = #l.credit, 1, -1 do
+    local c = l.credit[i]
+    if i >= own and (c[1] ~= l.cw or c[2] ~= l.cr) then
+      local cw, cr = minus(l.q, c[1], c[2], w, r)
+      c = { cw, cr, c[3] }
+    elseif i < own and not le(c[1], c[2], list[own][1], list[own][2]) then
+      c = { list[own][1], list[own][2], c[3] }
+    end
+    list[i] = c
   end
-  if l.r > 0 then return str(l.w) .. '.' .. str(l.r) end
-  return str(l.w)
+  l.credit = graces(list)
+  return w, r
+end
+
+function gcra.since(l) return l.credit and l.credit[1][3] end
+
+-- A bucket that is full, or was for a while, has forgotten the booking.
+function gcra.settle(l, s, now, alone)
+  if l.w + (l.r > 0 and 1 or 0) <= now then return false end
+  local w, r = l.dw, l.dr
+  if l.a > l.c then
+    l.w, l.r = l.w + w, l.r + r
+    if l.r >= l.q then l.w, l.r = l.w + 1, l.r - l.q end
+    if l.w > now + l.cw + DEBT then l.w, l.r = now + l.cw + DEBT, 0 end
+    l.owed = math.max(l.w + 1 - l.cw - now, 0)
+    return true
+  end
+  if not alone then w, r = giveback(l, s, w, r) end
+  l.w, l.r = minus(l.q, l.w, l.r, w, r)
+  return w > 0 or r > 0
+end
+
+function gcra.miss() return false end
+
+function gcra.save(l)
+  if not l.credit then return l.r > 0 and str(l.w) .. '.' .. str(l.r) or str(l.w) end
+  local list = { str(l.w), str(l.r) }
+  for _, c in ipairs(l.credit) do
+    for i = 1, 3 do list[#list + 1] = str(c[i]) end
+  end
+  if l.owed > 0 then list[#list + 1] = str(l.owed) end
+  return table.concat(list, '.')
 end
 
 function gcra.lapse(l) return l.w + 1 end
 
-function gcra.ahead(l) return l.w - l.cw end
+-- Debt comes on top of what can be booked.
+function gcra.ahead(l) return l.w - l.cw - l.owed end
 
 function gcra.shift(l, by)
   l.w = l.w - by
-  if l.full then l.full = l.full - by end
+  for _, c in ipairs(l.credit or {}) do c[3] = c[3] - by end
 end
 
 -- Counts what was booked for later as used now.
 function gcra.clamp(l, now)
   local w = now + l.cw
-  if l.w > w or (l.w == w and l.r > l.cr) then l.w, l.r, l.slack, l.full = w, l.cr, nil, nil end
+  if l.w > w or (l.w == w and l.r > l.cr) then
+    gcra.fresh(l)
+    l.w, l.r = w, l.cr
+  end
 end
 
 function gcra.view(l) return l.w, l.r, 0 end

@@ -1,18 +1,25 @@
--- Fixed windows. State: the start of the last window and its count.
+-- Fixed windows. State: the start of the last window and its count; and, once
+-- units were booked that may be settled, when the first of them were (since),
+-- which tells the window from one after a reset; and, if there were any, how many
+-- units of debt were of windows before it (lost). Nobody can book in those, but
+-- who undoes what is booked after them must not bring them back without.
 local fixed = { fields = 2 }
 
-function fixed.fresh(l) l.start, l.n = 0, 0 end
+function fixed.fresh(l) l.start, l.n, l.since, l.lost = 0, 0, nil, 0 end
 
-function fixed.load(l, v) l.start, l.n = v[1], v[2] end
+function fixed.load(l, v) l.start, l.n, l.since, l.lost = v[1], v[2], v[3], v[4] or 0 end
+
+-- The most units that settled costs may make of a window.
+local UNITS = 2 * MOST
 
 local function check_count(l, n)
-  if n > l.max then rubbish('a count over the rate') end
+  if n > UNITS then rubbish('a count out of bounds') end
 end
 
 function fixed.check(l) check_count(l, l.n) end
 
 function fixed.adapt(l, old, now)
-  l.n = math.min(l.n, l.max)
+  l.n, l.since = math.min(l.n, l.max), nil
 end
 
 function fixed.slot(l, b)
@@ -21,24 +28,49 @@ function fixed.slot(l, b)
   return b, b
 end
 
-function fixed.book(l, _, s)
-  if l.n == 0 or s >= l.start + l.p then l.start, l.n = s, 0 end
-  l.n = l.n + l.c
+function fixed.book(l, _, s, keep, now)
+  if l.n == 0 or s >= l.start + l.p then
+    l.start, l.n, l.since, l.lost = l.alg.opens(l, s), 0, nil, 0
+  end
+  l.n, l.since = l.n + l.c, l.since or keep and now or nil
 end
 
-function fixed.unbook(l, s)
-  if s < l.start or s >= l.start + l.p then return false end
-  l.n = math.max(l.n - l.c, 0)
+function fixed.opens(l, s) return s end
+
+-- What settling leaves of n units.
+local function settled(l, n) return math.min(math.max(n + l.a - l.c, 0), math.max(n, UNITS)) end
+
+function fixed.settle(l, s, now)
+  local over = l.start + l.p
+  if s < l.start or s >= over or now >= over then return false end
+  l.n = settled(l, l.n)
   return true
 end
 
-function fixed.save(l) return str(l.start) .. '.' .. str(l.n) end
+-- Notes debt of a window that is not the last; false if there is none.
+local function lose(l, first, over, s, now)
+  if l.a <= l.c or s >= first or now >= over then return false end
+  l.lost = math.min(l.lost + l.a - l.c, UNITS)
+  return true
+end
+
+function fixed.miss(l, s, now) return lose(l, l.start, s + l.p, s, now) end
+
+function fixed.since(l) return l.since end
+
+local function with_since(l, text)
+  if l.since then text = text .. '.' .. str(l.since) end
+  if l.since and l.lost > 0 then text = text .. '.' .. str(l.lost) end
+  return text
+end
+
+function fixed.save(l) return with_since(l, str(l.start) .. '.' .. str(l.n)) end
 
 function fixed.lapse(l) return l.start + l.p end
 
 function fixed.ahead(l) return l.start end
 
-function fixed.shift(l, by) l.start = l.start - by end
+function fixed.shift(l, by) l.start, l.since = l.start - by, nil end
 
 function fixed.clamp(l, now) l.start = math.min(l.start, now) end
 
@@ -50,21 +82,18 @@ local aligned = setmetatable({}, { __index = fixed })
 -- The units of an old window count when it began in the new one.
 function aligned.adapt(l, old, now)
   local start = align(now, l.p)
-  l.n = l.start < start and 0 or math.min(l.n, l.max)
+  l.n, l.since = l.start < start and 0 or math.min(l.n, l.max), nil
   l.start = math.max(start, align(l.start, l.p))
 end
 
-function aligned.book(l, _, s)
-  if l.n == 0 or s >= l.start + l.p then l.start, l.n = align(s, l.p), 0 end
-  l.n = l.n + l.c
-end
+function aligned.opens(l, s) return align(s, l.p) end
 
-function aligned.shift(l, by) l.start = align(l.start - by, l.p) end
+function aligned.shift(l, by) l.start, l.since = align(l.start - by, l.p), nil end
 
 function aligned.clamp(l, now) l.start = math.min(l.start, align(now, l.p)) end
 
 -- Sliding counters. State: the start of the last window, its count and the
--- count of the one before.
+-- count of the one before; and since and lost, as of a window, of both.
 local counter = setmetatable({ fields = 3 }, { __index = aligned })
 
 local function roll(start, cur, prev, p, t)
@@ -73,9 +102,11 @@ local function roll(start, cur, prev, p, t)
   return align(t, p), 0, 0
 end
 
-function counter.fresh(l) l.start, l.cur, l.prev = 0, 0, 0 end
+function counter.fresh(l) l.start, l.cur, l.prev, l.since, l.lost = 0, 0, 0, nil, 0 end
 
-function counter.load(l, v) l.start, l.cur, l.prev = v[1], v[2], v[3] end
+function counter.load(l, v)
+  l.start, l.cur, l.prev, l.since, l.lost = v[1], v[2], v[3], v[4], v[5] or 0
+end
 
 function counter.check(l)
   check_count(l, l.cur)
@@ -83,6 +114,7 @@ function counter.check(l)
 end
 
 function counter.adapt(l, old, now)
+  l.since = nil
   if l.p == old.p then
     l.cur, l.prev = math.min(l.cur, l.max), math.min(l.prev, l.max)
     return
@@ -108,22 +140,24 @@ function counter.slot(l, b)
   return b, b
 end
 
-function counter.book(l, _, s)
+function counter.book(l, _, s, keep, now)
+  if s >= l.start + l.p then l.lost = 0 end
   l.start, l.cur, l.prev = roll(l.start, l.cur, l.prev, l.p, s)
-  l.cur = l.cur + l.c
+  if l.cur + l.prev == 0 then l.since = nil end
+  l.cur, l.since = l.cur + l.c, l.since or keep and now or nil
 end
 
-function counter.unbook(l, s)
-  if s >= l.start + l.p or s < l.start - l.p then return false end
-  if s >= l.start then
-    l.cur = math.max(l.cur - l.c, 0)
-  else
-    l.prev = math.max(l.prev - l.c, 0)
-  end
+function counter.settle(l, s, now)
+  if s >= l.start + l.p or s < l.start - l.p or now >= align(s, l.p) + 2 * l.p then return false end
+  if s >= l.start then l.cur = settled(l, l.cur) else l.prev = settled(l, l.prev) end
   return true
 end
 
-function counter.save(l) return str(l.start) .. '.' .. str(l.cur) .. '.' .. str(l.prev) end
+function counter.miss(l, s, now) return lose(l, l.start - l.p, align(s, l.p) + 2 * l.p, s, now) end
+
+function counter.save(l)
+  return with_since(l, str(l.start) .. '.' .. str(l.cur) .. '.' .. str(l.prev))
+end
 
 function counter.lapse(l) return l.start + 2 * l.p end
 

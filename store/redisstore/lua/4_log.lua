@@ -76,6 +76,7 @@ function log.slot(l, b, g)
     end)
   end
   if not t then rubbish('a log shorter than its state says') end
+  if t > g.newest then rubbish('a log out of order') end
   b = math.max(b, t + l.p)
   return b, b
 end
@@ -83,12 +84,6 @@ end
 function log.book(l)
   l.u, l.k = l.u + l.c, l.k + 1
   if l.c == 0 then l.mixed = 1 end
-end
-
-function log.unbook(l, s, g, now)
-  l.k = nil
-  log.open(l, g, now)
-  return g.removed
 end
 
 function log.save(l, g, now)
@@ -112,24 +107,27 @@ function log.view(l, g)
   end
 end
 
+-- The text of an entry: the units of each sliding window of the key, in field.
+local function text(g, s, field)
+  local units, same = {}, true
+  for _, l in ipairs(g.limits) do
+    if l.alg == log then
+      units[#units + 1] = str(l[field])
+      same = same and units[#units] == units[1]
+    end
+  end
+  if not same then return str(s) .. ':' .. table.concat(units, ',') end
+  return units[1] == '1' and str(s) or str(s) .. ':' .. units[1]
+end
+
 -- Writes one entry for all sliding windows of the key and forgets what is
 -- expired for every one of them.
 local function append(g, s)
-  local units, same, most = {}, true, 0
+  local most = 0
   for _, l in ipairs(g.limits) do
-    if l.alg == log then
-      units[#units + 1] = str(l.c)
-      same = same and l.c == tonumber(units[1])
-      most = math.max(most, l.k)
-    end
+    if l.alg == log then most = math.max(most, l.k) end
   end
-  local e = str(s)
-  if not same then
-    e = e .. ':' .. table.concat(units, ',')
-  elseif units[1] ~= '1' then
-    e = e .. ':' .. units[1]
-  end
-  redis.call('RPUSH', g.log, e)
+  redis.call('RPUSH', g.log, text(g, s, 'c'))
   if most <= g.len then redis.call('LTRIM', g.log, str(-most), '-1') end
   g.newest = s
 end
@@ -147,27 +145,56 @@ local function rewrite(g, move)
   g.newest = move(g.newest)
 end
 
--- Takes one entry out of the log: the newest at time s with these units.
-local function remove(g, s)
-  for i = g.len - 1, 0, -1 do
+-- Finds the newest entry at time s with the units that were booked, or nil.
+local function locate(g, s)
+  local low, high = 0, g.len -- the first one after s is in between
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local t = entry(redis.call('LINDEX', g.log, str(middle)), 1)
+    if t <= s then low = middle + 1 else high = middle end
+  end
+  for i = low - 1, 0, -1 do
     local e = redis.call('LINDEX', g.log, str(i))
-    local t = entry(e, 1)
-    if t < s then return end
-    if t == s then
-      local match = true
-      for _, l in ipairs(g.limits) do
-        if l.alg == log then
-          local _, n = entry(e, l.j)
-          match = match and n == l.c
-        end
-      end
-      if match then
-        redis.call('LREM', g.log, '-1', e)
-        g.len = g.len - 1
-        if g.len > 0 then g.newest = entry(redis.call('LINDEX', g.log, '-1'), 1) end
-        g.removed = true
-        return
+    local match = entry(e, 1) == s
+    if not match then return end
+    for _, l in ipairs(g.limits) do
+      if l.alg == log then
+        local _, n = entry(e, l.j)
+        match = match and n == l.c
       end
     end
+    if match then return i end
   end
+end
+
+-- Corrects the entry of a booking at s in all sliding windows, or takes it out
+-- when nothing is left of it. Units that are more than was booked expire with
+-- the others, so a log may hold more than the rate.
+local function settle_log(g, s, now)
+  local left, live = 0, false
+  for _, l in ipairs(g.limits) do
+    if l.alg == log then
+      live = live or s + l.p > now
+      l.left = l.a
+      if l.a > l.c then l.left = math.min(l.a, l.c + math.max(UNITS - l.u, 0)) end
+      left = left + l.left
+    end
+  end
+  local i = live and locate(g, s)
+  if not i then return false end
+  if left > 0 then
+    redis.call('LSET', g.log, str(i), text(g, s, 'left'))
+  else
+    redis.call('LSET', g.log, str(i), '')
+    redis.call('LREM', g.log, '-1', '')
+    g.len = g.len - 1
+    g.newest = g.len > 0 and entry(redis.call('LINDEX', g.log, '-1'), 1) or 0
+  end
+  for _, l in ipairs(g.limits) do
+    if l.alg == log and s + l.p > now then
+      l.u = l.u + l.left - l.c
+      if left == 0 then l.k = l.k - 1 elseif l.left == 0 then l.mixed = 1 end
+    end
+  end
+  return true
 end

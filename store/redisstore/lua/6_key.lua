@@ -88,7 +88,7 @@ local function open(g, now, peek)
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
       -- No slot is booked more than 12.5 years ahead.
-      if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last then rubbish('a slot too far ahead') end
+      if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last or g.last >= 9007199254740992 then rubbish('a slot too far ahead') end
       pending = g.last >= now
     end
     if signature == g.signature then
@@ -107,12 +107,9 @@ local function open(g, now, peek)
   end
   g.brake = brake.since(g.brake, now)
   local back = 0
-  if pending and g.at > now then
-    back = g.at - now
-  else
-    local latest = pending and g.last + 1 or now
-    for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - latest) end
-  end
+  if pending then back = math.max(g.at - now, 0) end
+  local latest = pending and g.last + 1 or now
+  for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - latest) end
   if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
     if g.len > 0 then rewrite(g, function(t) return t - back end) end

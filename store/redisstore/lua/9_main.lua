@@ -31,7 +31,13 @@ do
       end
       g.limits[i] = l
     end
-    if mode == 'cancel' then g.slot, g.before, g.after = number(), text(), text() end
+    if mode == 'settle' then
+      g.slot, g.before, g.after = number(), text(), text()
+      for _, l in ipairs(g.limits) do
+        l.a = number()
+        if l.alg == gcra then l.dw, l.dr = number(), number() end
+      end
+    end
     groups[#groups + 1] = g
   end
   if mode == 'brake' then
@@ -47,28 +53,8 @@ if mode == 'brake' then
   return 'OK'
 end
 
-if mode == 'cancel' then
-  for _, g in ipairs(groups) do
-    local value = redis.call('GET', g.key)
-    if value then
-      local left = redis.call('PTTL', g.key)
-      open(g, now, true)
-      if g.log then remove(g, g.slot) end
-      if value == g.after then
-        if g.before == '' then
-          redis.call('DEL', g.key)
-        else
-          redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
-        end
-      elseif string.sub(value, 1, #g.signature + 1) == g.signature .. '|' then
-        local changed = false
-        for _, l in ipairs(g.limits) do
-          if l.c > 0 or l.alg == log then changed = l.alg.unbook(l, g.slot, g, now) or changed end
-        end
-        if changed then close(g, now, test) end
-      end
-    end
-  end
+if mode == 'settle' then
+  for _, g in ipairs(groups) do settle(g, now, test) end
   return 'OK'
 end
 
@@ -109,7 +95,7 @@ for _, g in ipairs(groups) do
     if g.brake then brake.book(g.brake, slot, cost) end
     for _, l in ipairs(g.limits) do logged = logged or (l.alg == log and l.c > 0) end
     for _, l in ipairs(g.limits) do
-      if l.c > 0 or (l.alg == log and logged) then l.alg.book(l, floor, slot, mode == 'keep') end
+      if l.c > 0 or (l.alg == log and logged) then l.alg.book(l, floor, slot, mode == 'keep', now) end
     end
     if logged then append(g, slot) end
     if slot > now then g.last, g.at = floor, now elseif g.last >= now then g.at = now end

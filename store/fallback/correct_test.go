@@ -1,0 +1,161 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+func cancelable(key string, cost int64, limits ...weir.Limit) weir.Request {
+	req := charge(key, cost, limits...)
+	req.Cancelable = true
+	return req
+}
+
+func settle(t *testing.T, s *fallback.Store, d weir.Decision, costs ...int64) {
+	t.Helper()
+	if err := s.Settle(context.Background(), d.Receipt, costs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remaining(t *testing.T, s weir.Store, limits ...weir.Limit) (list []int64) {
+	t.Helper()
+	d := take(t, s, charge("k", 0, limits...))
+	for i := range limits {
+		list = append(list, d.Charge(i).Remaining)
+	}
+	return list
+}
+
+// What was granted while the primary was away is settled where it was granted,
+// and the primary is charged what it really cost, if that is known in time.
+func TestLocalGrantsAreSettled(t *testing.T) {
+	t.Parallel()
+	limits := []weir.Limit{weir.PerHour(100), weir.Per(100, time.Hour).By(weir.SlidingWindow)}
+	for _, tt := range []struct {
+		name  string
+		costs []int64
+		want  string // what remains while the primary is away, and when it is back
+	}{
+		{"less", []int64{3}, "[97 97]"},
+		{"nothing", []int64{0}, "[100 100]"},
+		{"more", []int64{25}, "[75 75]"},
+		{"one of each", []int64{3, 25}, "[97 75]"},
+	} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprint(tt.name, " late ", late), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: p})
+					var d weir.Decision
+					cycle(t, p, s, func() {
+						d = take(t, s, cancelable("k", 10, limits...))
+						if !late {
+							settle(t, s, d, tt.costs...)
+							if got := fmt.Sprint(remaining(t, s, limits...)); got != tt.want {
+								t.Errorf("while the primary is away %s remain, want %s", got, tt.want)
+							}
+						}
+					})
+					want := tt.want
+					if late {
+						want = "[90 90]" // It was charged the estimate.
+						if got := fmt.Sprint(remaining(t, s, limits...)); got != "[90 90]" {
+							t.Errorf("with the estimate charged %s remain", got)
+						}
+						settle(t, s, d, tt.costs...)
+					}
+					if got := fmt.Sprint(remaining(t, s, limits...)); got != want {
+						t.Errorf("with the primary back %s remain, want %s", got, want)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What the primary granted is settled by the primary while it is there.
+func TestPrimaryGrantsAreSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p})
+		l := weir.PerHour(100)
+		there, away := take(t, s, cancelable("k", 10, l)), take(t, s, cancelable("k", 10, l))
+		settle(t, s, there, 4)
+		if got := remaining(t, s, l); got[0] != 86 {
+			t.Errorf("%d remain of 100, want 86", got[0])
+		}
+		cycle(t, p, s, func() {
+			calls := p.calls.Load()
+			settle(t, s, away, 40)
+			if n := p.calls.Load() - calls; n != 0 {
+				t.Errorf("%d calls of a primary that is away", n)
+			}
+		})
+		if got := remaining(t, s, l); got[0] != 86 {
+			t.Errorf("%d remain of 100, want 86 still", got[0])
+		}
+	})
+}
+
+func TestSettleMistakes(t *testing.T) {
+	t.Parallel()
+	p := newPrimary(t)
+	s := open(t, fallback.Config{Primary: p})
+	ctx := context.Background()
+	if err := s.Settle(ctx, 7, 1); err == nil {
+		t.Error("a number was taken as a receipt")
+	}
+	d := take(t, s, cancelable("k", 1, weir.PerHour(10)))
+	for _, costs := range [][]int64{nil, {-1}, {1, 2}} {
+		if err := s.Settle(ctx, d.Receipt, costs...); !errors.Is(err, weir.ErrConfig) {
+			t.Errorf("costs %v: %v", costs, err)
+		}
+	}
+	without := open(t, fallback.Config{Primary: struct {
+		weir.Store
+		weir.Canceler
+	}{p, p}})
+	d = take(t, without, cancelable("k", 1, weir.PerHour(10)))
+	if err := without.Settle(ctx, d.Receipt, 0); !errors.Is(err, weir.ErrUnsupported) {
+		t.Errorf("a primary that can't settle: %v", err)
+	}
+	p.set(errAway, 0)
+	if err := s.Settle(ctx, d.Receipt, 0); !errors.Is(err, errAway) {
+		t.Errorf("a primary that fails: %v", err)
+	}
+}
+
+// A primary that is silent holds up nobody longer than the budget.
+func TestSettleWithinTheBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p})
+		d := take(t, s, cancelable("k", 1, weir.PerHour(10)))
+		p.set(nil, time.Minute)
+		costs := []int64{0}
+		start := time.Now()
+		if err := s.Settle(context.Background(), d.Receipt, costs...); err == nil {
+			t.Error("no error")
+		}
+		if took := time.Since(start); took > 50*time.Millisecond {
+			t.Errorf("it took %v", took)
+		}
+		costs[0] = 1 // The slice is the caller's again.
+		time.Sleep(2 * time.Minute)
+		p.set(nil, 0)
+		if got := remaining(t, s, weir.PerHour(10)); got[0] != 10 {
+			t.Errorf("%d remain, want the 10 of a settlement that was only late", got[0])
+		}
+	})
+}

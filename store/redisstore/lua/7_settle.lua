@@ -1,0 +1,58 @@
+-- Corrects the charges of a booking at g.slot to what they really cost: of each
+-- limit from l.c to l.a, which is 0 when it is cancelled.
+
+-- The numbers of each limit in a value.
+local function parts(value)
+  return split(string.match(value, '^[^|]*|([%d.;]*)') or '', '[^;]+')
+end
+
+-- The state of a limit in a value, nil when there is none.
+local function as_of(l, list, i)
+  if not list[i] then return end
+  local old = {}
+  l.alg.load(old, numbers(list[i], l.alg.fields))
+  return old
+end
+
+local function settle(g, now, test)
+  local value = redis.call('GET', g.key)
+  if not value or string.sub(value, 1, #g.signature + 1) ~= g.signature .. '|' then return end
+  local left = redis.call('PTTL', g.key)
+  open(g, now, true)
+  local alone, nothing, changed, logged = value == g.after, true, false, false
+  for _, l in ipairs(g.limits) do
+    if l.c == 0 then l.a = 0 end
+    nothing = nothing and l.a == 0
+    logged = logged or (l.alg == log and l.a ~= l.c)
+  end
+  -- What was booked before the server's clock stepped back is not found again.
+  if g.shifted and not (alone and nothing) then return end
+  if logged then changed = settle_log(g, g.slot, now) end
+  if alone and nothing then
+    if g.before == '' then
+      redis.call('DEL', g.key)
+    else
+      redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
+    end
+    return
+  end
+  local before, after = parts(g.before), parts(g.after)
+  for i, l in ipairs(g.limits) do
+    if l.alg ~= log and l.a ~= l.c then
+      if alone and l.a == 0 then
+        local old = as_of(l, before, i)
+        l.alg.fresh(l)
+        if old then l.alg.load(l, numbers(before[i], l.alg.fields)) end
+        changed = true
+      else
+        local old = as_of(l, after, i)
+        local since = l.alg.since(l)
+        local known = old and since and l.alg.since(old) == since
+        if known and l.alg.settle(l, g.slot, now, alone) or l.alg.miss(l, g.slot, now) then
+          changed = true
+        end
+      end
+    end
+  end
+  if changed then close(g, now, test) end
+end

@@ -1,0 +1,71 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// receipt is what cancelling or settling takes: the call that was made, its
+// charges, and what each key held before and after it.
+type receipt struct {
+	call    *call
+	charges []weir.Charge
+	values  []string
+	slot    int64
+}
+
+// Cancel implements [weir.Canceler]. When nobody was charged on the key since,
+// its value is put back as it was. Otherwise windows take the units out of
+// their counts or log, and GCRA takes them back as far as that admits nothing
+// too much: not beyond a moment at which the bucket was full anyway.
+func (s *Store) Cancel(ctx context.Context, of any) error {
+	r, ok := of.(*receipt)
+	if !ok || r == nil {
+		return fmt.Errorf("redisstore: cancel: a receipt of type %T is not of this store", of)
+	}
+	return s.settle(ctx, r, func(int) int64 { return 0 })
+}
+
+// Settle implements [weir.Settler]: one EVALSHA. What is given back is what
+// Cancel would give back of so many units.
+func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
+	r, ok := of.(*receipt)
+	if !ok || r == nil {
+		return fmt.Errorf("redisstore: settle: a receipt of type %T is not of this store", of)
+	}
+	cost, err := exact.Settled(len(r.charges), costs)
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx, r, cost)
+}
+
+func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) int64) error {
+	c := &call{head: [3]any{s.clock(), 0, "settle"}, groups: make([]group, len(r.call.groups))}
+	order := r.call.order
+	for i, g := range r.call.groups {
+		g.argv = append(g.argv[:len(g.argv):len(g.argv)], r.slot, r.values[2*i], r.values[2*i+1])
+		limits := g.argv[1].(int)
+		for _, at := range order[:limits] {
+			g.argv = append(g.argv, settled(&r.charges[at], cost(at))...)
+		}
+		order = order[limits:]
+		c.groups[i] = g
+	}
+	_, err := s.run(ctx, c)
+	return err
+}
+
+// settled is what the script is told of a charge's real cost: that, and for GCRA
+// the time of the units between the two costs.
+func settled(c *weir.Charge, cost int64) []any {
+	if c.Limit.Algorithm != weir.GCRA {
+		return []any{cost}
+	}
+	num, den := exact.Emission(&c.Limit)
+	between := exact.Debt(max(cost-c.Cost, c.Cost-cost), num, den)
+	return []any{cost, between.Whole, between.Rem}
+}

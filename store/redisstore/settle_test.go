@@ -1,0 +1,130 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+func reserve(t *testing.T, s *Store, key string, cost int64, maxWait time.Duration, limits ...weir.Limit) weir.Decision {
+	t.Helper()
+	req := charge(key, cost, limits...)
+	req.MaxWait, req.Cancelable = maxWait, true
+	d, err := s.Take(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func settleAt(t *testing.T, s *Store, d weir.Decision, costs ...int64) {
+	t.Helper()
+	if err := s.Settle(context.Background(), d.Receipt, costs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever the algorithms, to settle is one call, and no key is left without an
+// end.
+func TestSettleIsOneCall(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := server.Client()
+	s := newStore(t, c)
+	limits := every(1000, time.Hour)
+	reserve(t, s, "warm", 1, 0, limits...)
+	for i, actual := range []int64{300, 1500} {
+		key := fmt.Sprint("k", i)
+		d := reserve(t, s, key, 500, 0, limits...)
+		reserve(t, s, key, 1, 0, limits...)
+		sent := server.CommandsDuring(func() { settleAt(t, s, d, actual) })
+		if sent["evalsha"] != 1 || sent["eval"] != 0 {
+			t.Errorf("settled at %d by %v", actual, sent)
+		}
+		state, log := s.keys("", key)
+		for _, key := range []string{state, log} {
+			if ttl := c.PTTL(context.Background(), key).Val(); ttl < 30*time.Minute || ttl > 3*time.Hour {
+				t.Errorf("settled at %d: %s has a TTL of %v", actual, key, ttl)
+			}
+		}
+	}
+}
+
+// By the server's own clock, what was booked before a reset is told from what
+// was booked after it, slots ahead too.
+func TestSettleAfterAReset(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, redistest.Start(t).Client())
+	ctx := context.Background()
+	for _, l := range every(10, time.Hour) {
+		key := l.Algorithm.String()
+		old := []weir.Decision{reserve(t, s, key, 8, 0, l), reserve(t, s, key, 8, 4*time.Hour, l)}
+		if err := s.Reset(ctx, "", key); err != nil {
+			t.Fatal(err)
+		}
+		settleAt(t, s, old[0], 1)
+		reserve(t, s, key, 8, 0, l)
+		for _, d := range append(old, old...) {
+			settleAt(t, s, d, 1)
+			settleAt(t, s, d, 100)
+			if err := s.Cancel(ctx, d.Receipt); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d := reserve(t, s, key, 0, 0, l); d.Remaining != 2 {
+			t.Errorf("%v: %d remain of the 2 that were left", l.Algorithm, d.Remaining)
+		}
+	}
+}
+
+// A debt beyond what can be booked is not taken for a clock that stepped back;
+// and a clock that does step back makes nobody wait for longer than the debt.
+func TestDebtAndTheClock(t *testing.T) {
+	t.Parallel()
+	s, sleep := newStill(t, redistest.Start(t).Client(), "")
+	l := weir.PerSecond(10)
+	settleAt(t, s, reserve(t, s, "k", 10, 0, l), 1000)
+	// The bucket is full in 100 s, and has room for one a second before less one.
+	for after := time.Duration(0); after < 90*time.Second; after += 10 * time.Second {
+		if d := reserve(t, s, "k", 1, 0, l); d.Allowed || d.RetryAfter != 99*time.Second+100*time.Millisecond-after {
+			t.Errorf("%v after a debt of 990 of 10 per second: %+v", after, d)
+		}
+		sleep(10 * time.Second)
+	}
+	sleep(-time.Hour)
+	if d := reserve(t, s, "k", 1, 0, l); d.Allowed || d.RetryAfter > 100*time.Second {
+		t.Errorf("after the clock stepped back: %+v", d)
+	}
+}
+
+// Of a window's log too long to look through, the entry is found.
+func TestSettleInALongLog(t *testing.T) {
+	t.Parallel()
+	s, sleep := newStill(t, redistest.Start(t).Client(), "")
+	limits := []weir.Limit{weir.PerHour(100_000).By(weir.SlidingWindow), weir.Per(100_000, 2*time.Hour).By(weir.SlidingWindow)}
+	var granted []weir.Decision
+	for i := range 600 {
+		granted = append(granted, reserve(t, s, "k", int64(2+i%3), 0, limits...))
+		if i%4 > 0 {
+			sleep(time.Millisecond)
+		}
+	}
+	var want int64 = 100_000
+	for i, d := range granted {
+		actual := int64(i % 7)
+		settleAt(t, s, d, actual)
+		want -= actual
+	}
+	d := reserve(t, s, "k", 0, 0, limits...)
+	if d.Charge(0).Remaining != want || d.Charge(1).Remaining != want {
+		t.Errorf("%+v, want %d remaining", d, want)
+	}
+	if err := s.Settle(context.Background(), "a receipt", 1); err == nil || errors.Is(err, ErrState) {
+		t.Errorf("a text is settled: %v", err)
+	}
+}

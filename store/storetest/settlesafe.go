@@ -1,0 +1,150 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// settleSafe: whatever is settled, and in whatever order, a slot is granted only
+// where the limit has room, by what was known of the costs when it was.
+func settleSafe(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	now := startMicros
+	for round := range 60 {
+		l := randomLimit(rng)
+		l.Rate = 1 + l.Rate%30
+		l.Burst = min(l.Burst, 2*l.Rate)
+		limits := []weir.Limit{l}
+		if round%3 == 0 {
+			limits = append(limits, weir.Per(2*l.Rate, 3*l.Period))
+		}
+		key := fmt.Sprint("safe ", round)
+		model := make([][]act, len(limits)) // what counts under each limit
+		type booking struct {
+			place int
+			cost  int64
+			d     weir.Decision
+		}
+		var open []booking
+		for range 120 {
+			switch rng.IntN(6) {
+			case 0, 1:
+				step := rng.Int64N(l.Period.Microseconds()/3 + 1)
+				r.sleep(time.Duration(step) * time.Microsecond)
+				now += step
+			case 2, 3:
+				cost := 1 + rng.Int64N(max(l.Max()/2, 1))
+				d := r.reserve(key, cost, 3*l.Period, limits...)
+				if !d.Allowed {
+					continue
+				}
+				open = append(open, booking{len(model[0]), cost, d})
+				for i, l := range limits {
+					model[i] = append(model[i], act{now + d.Delay.Microseconds(), cost})
+					if !room(l, model[i]) {
+						r.Fatalf("round %d: %v %v burst %d had no room for the last of %v", round, l.Algorithm, l, l.Burst, model[i])
+					}
+				}
+			default:
+				if len(open) == 0 {
+					continue
+				}
+				i := rng.IntN(len(open))
+				b := open[i]
+				open = slices.Delete(open, i, i+1)
+				actual := rng.Int64N(2 * b.cost)
+				if rng.IntN(10) == 0 {
+					actual = 5 * b.cost
+				}
+				if err := r.store.(weir.Settler).Settle(context.Background(), b.d.Receipt, actual); err != nil {
+					r.Fatal(err)
+				}
+				for i, l := range limits {
+					if actual < b.cost || l.Algorithm != weir.GCRA || !fullSince(l, model[i], b.place, now) {
+						model[i][b.place].cost = actual
+					}
+				}
+			}
+		}
+	}
+}
+
+// startMicros is when the clock of a case starts, for windows that are aligned.
+const startMicros int64 = 946684800_000_000
+
+// room reports whether a limit admits the last of acts, which are in order of
+// time, after the others. GCRA is allowed the two microseconds that rounding may
+// take. Of a fixed window, whose start depends on what was settled since, only
+// the most of any two is looked at.
+func room(l weir.Limit, acts []act) bool {
+	last, p := acts[len(acts)-1], l.Period.Microseconds()
+	units := func(from, to int64) (n int64) {
+		for _, a := range acts {
+			if a.at >= from && a.at < to {
+				n += a.cost
+			}
+		}
+		return n
+	}
+	window := last.at - last.at%p
+	switch l.Algorithm {
+	case weir.GCRA:
+		tats := arrivals(l, acts)
+		full := new(big.Rat).Sub(tats[len(acts)], duration(l, l.Max()))
+		return full.Cmp(new(big.Rat).SetInt64(last.at+2)) <= 0
+	case weir.SlidingWindow:
+		return units(last.at-p+1, last.at+1) <= l.Rate
+	case weir.AlignedWindow:
+		return units(window, window+p) <= l.Rate
+	case weir.SlidingCounter:
+		weighed := new(big.Int).Mul(big.NewInt(units(window-p, window)), big.NewInt(window+p-last.at))
+		whole := new(big.Int).Mul(big.NewInt(l.Rate-units(window, window+p)), big.NewInt(p))
+		return weighed.Cmp(whole) <= 0
+	}
+	// In debt, a window holds more than the rate before the last act comes.
+	return last.cost <= l.Rate && units(last.at, last.at+1) <= l.Rate
+}
+
+// duration is the time of n units.
+func duration(l weir.Limit, n int64) *big.Rat {
+	return new(big.Rat).Mul(big.NewRat(l.Period.Microseconds(), l.Rate), new(big.Rat).SetInt64(n))
+}
+
+// arrivals returns GCRA's theoretical arrival time before each act, and after
+// the last.
+func arrivals(l weir.Limit, acts []act) []*big.Rat {
+	tats := []*big.Rat{new(big.Rat)}
+	for i, a := range acts {
+		tat := tats[i]
+		if at := new(big.Rat).SetInt64(a.at); a.cost > 0 && tat.Cmp(at) < 0 {
+			tat = at
+		}
+		tats = append(tats, new(big.Rat).Add(tat, duration(l, a.cost)))
+	}
+	return tats
+}
+
+// fullSince reports whether a bucket was full for a while after one of the acts,
+// so that what this one took is forgotten.
+func fullSince(l weir.Limit, acts []act, place int, now int64) bool {
+	tats := arrivals(l, acts)
+	for i := place + 1; i <= len(acts); i++ {
+		at := now + 1
+		if i < len(acts) {
+			at = acts[i].at
+		}
+		if tats[i].Cmp(new(big.Rat).SetInt64(at)) < 0 {
+			return true
+		}
+	}
+	return false
+}

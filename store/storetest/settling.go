@@ -1,0 +1,262 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// settler returns what settles, or nil where that is not tried.
+func (r *run) settler() weir.Settler {
+	r.Helper()
+	s, ok := r.store.(weir.Settler)
+	if !ok {
+		r.Log("the store is no weir.Settler: not tried")
+		return nil
+	}
+	return s
+}
+
+// settle corrects what was booked.
+func (r *run) settle(d weir.Decision, costs ...int64) {
+	r.Helper()
+	if d.Receipt == nil {
+		r.Fatalf("no receipt: %+v", d)
+	}
+	if err := r.store.(weir.Settler).Settle(context.Background(), d.Receipt, costs...); err != nil {
+		r.Fatalf("Settle: %v", err)
+	}
+}
+
+// same fails the case unless two decisions say the same of the limits.
+func (r *run) same(what string, got, want weir.Decision) {
+	r.Helper()
+	got.Receipt, want.Receipt = nil, nil
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		r.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// settle: less gives back, never over the burst; more is debt.
+func settle(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	for _, l := range each(1000, time.Second) {
+		for _, actual := range []int64{0, 1, 300, 999, 1000, 1001, 1500, 5000} {
+			key := fmt.Sprint(l.Algorithm, actual)
+			granted := r.reserve(key, 1000, 0, l)
+			r.settle(granted, actual)
+			left := max(1000-actual, 0)
+			if d := r.take(charge(key, 0, l)); d.Remaining != left {
+				r.Errorf("%v: 1000 of 1000 settled at %d: %d remain, want %d", l.Algorithm, actual, d.Remaining, left)
+			}
+			var d weir.Decision
+			if left < 1000 {
+				d = r.take(charge(key, left+1, l))
+			}
+			if d.Allowed {
+				r.Errorf("%v: %d settled: %d more were admitted", l.Algorithm, actual, left+1)
+			}
+			// A unit is refilled in a millisecond, and 500 more of debt are 500 ms more.
+			want := time.Duration(max(actual-1000, 0)+1) * time.Millisecond
+			if left == 0 && l.Algorithm == weir.GCRA && d.RetryAfter != want {
+				r.Errorf("%v: %d settled: retry after %v, want %v", l.Algorithm, actual, d.RetryAfter, want)
+			}
+			if d.RetryAfter > 2*time.Second && l.Algorithm != weir.GCRA {
+				r.Errorf("%v: %d settled: retry after %v, want a window's", l.Algorithm, actual, d.RetryAfter)
+			}
+			if left > 0 && !r.take(charge(key, left, l)).Allowed {
+				r.Errorf("%v: %d settled: the %d left were refused", l.Algorithm, actual, left)
+			}
+			r.sleep(7 * time.Second)
+			if d := r.take(charge(key, 0, l)); d.Remaining != 1000 || d.ResetAfter != 0 {
+				r.Errorf("%v: %d settled: 7 s later %+v", l.Algorithm, actual, d)
+			}
+		}
+	}
+}
+
+// settleAlone: when nobody was charged since, the state is that of booking the
+// real cost at the same slot, for whatever comes after.
+func settleAlone(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	rng := rand.New(rand.NewPCG(11, 12))
+	sets := [][]weir.Limit{each(10, time.Second), {weir.PerSecond(7).WithBurst(20), weir.Per(30, 2*time.Second).By(weir.SlidingWindow)}}
+	for _, l := range each(10, time.Second) {
+		sets = append(sets, []weir.Limit{l})
+	}
+	for i, limits := range sets {
+		for round := range 12 {
+			one, two := fmt.Sprint("settled ", i, " ", round), fmt.Sprint("booked ", i, " ", round)
+			for range rng.IntN(4) {
+				cost := 1 + rng.Int64N(2)
+				r.same("before", r.reserve(one, cost, 0, limits...), r.reserve(two, cost, 0, limits...))
+				r.sleep(time.Duration(rng.IntN(100)) * time.Millisecond)
+			}
+			estimate, actual := 1+rng.Int64N(4), 1+rng.Int64N(4)
+			// Only from now on can both go at the same slot.
+			a, b := r.reserve(one, estimate, 0, limits...), r.reserve(two, actual, 0, limits...)
+			if !a.Allowed || !b.Allowed {
+				continue
+			}
+			r.sleep(time.Duration(rng.IntN(50)) * time.Millisecond)
+			r.settle(a, actual)
+			for range 8 {
+				r.same(fmt.Sprintf("%v: %d settled at %d", limits, estimate, actual), r.take(charge(one, 0, limits...)), r.take(charge(two, 0, limits...)))
+				r.sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
+				cost := 1 + rng.Int64N(5)
+				r.same(fmt.Sprintf("%v: after %d settled at %d", limits, estimate, actual), r.reserve(one, cost, time.Hour, limits...), r.reserve(two, cost, time.Hour, limits...))
+			}
+		}
+	}
+}
+
+// settleAhead: a slot that is still to come is settled where it is.
+func settleAhead(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	for _, l := range each(10, time.Second) {
+		key := "ahead " + l.Algorithm.String()
+		r.reserve(key, 10, 0, l)
+		ahead := r.reserve(key, 10, time.Hour, l)
+		r.settle(ahead, 4)
+		next := r.reserve(key, 6, time.Hour, l)
+		if next.Delay != ahead.Delay {
+			r.Errorf("%v: 6 after 4 of 10 in %v are in %v", l.Algorithm, ahead.Delay, next.Delay)
+		}
+		r.settle(next, 6+100)
+		if late := r.reserve(key, 1, time.Hour, l); late.Delay <= next.Delay {
+			r.Errorf("%v: one after a debt of 100 in %v is in %v", l.Algorithm, next.Delay, late.Delay)
+		}
+	}
+	// Debt of a slot is there when what was booked behind it is undone.
+	for _, l := range each(10, time.Minute) {
+		key := "undone " + l.Algorithm.String()
+		first := r.reserve(key, 4, 0, l)
+		behind := r.reserve(key, 8, time.Hour, l)
+		r.settle(first, 10)
+		r.settle(behind, 0)
+		if d := r.take(charge(key, 1, l)); d.Allowed {
+			r.Errorf("%v: admitted after a debt of all there is: %+v", l.Algorithm, d)
+		}
+	}
+	// Debt of a slot behind which others wait is not forgotten, though the bucket
+	// is full when theirs comes.
+	l := weir.PerSecond(1000)
+	first := r.reserve("behind", 1000, 0, l)
+	r.reserve("behind", 1000, time.Hour, l)
+	r.settle(first, 1500)
+	if d := r.reserve("behind", 1000, time.Hour, l); d.Delay != 2500*time.Millisecond {
+		r.Errorf("1000 after 1500 and 1000 of 1000 per second are in %v, want 2.5s", d.Delay)
+	}
+}
+
+// settleLate: what has lapsed, was forgotten or has other limits now is not
+// settled any more, and what is there in its place does not change.
+func settleLate(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	resetter, _ := r.store.(weir.Resetter)
+	for _, l := range each(10, time.Second) {
+		for name, forget := range map[string]func(key string) weir.Limit{
+			"lapsed": func(string) weir.Limit { r.sleep(4 * time.Second); return l },
+			"reset": func(key string) weir.Limit {
+				if resetter == nil {
+					r.sleep(4 * time.Second)
+				} else if err := resetter.Reset(context.Background(), "", key); err != nil {
+					r.Fatal(err)
+				}
+				// No store need tell apart what was booked in the same microsecond.
+				r.sleep(time.Millisecond)
+				return l
+			},
+			"changed": func(key string) weir.Limit {
+				other := l
+				other.Rate = 17
+				r.take(charge(key, 1, other))
+				return other
+			},
+		} {
+			for _, cancelable := range []bool{true, false} {
+				key := fmt.Sprint(name, l.Algorithm, cancelable)
+				var old []weir.Decision
+				for range 4 {
+					old = append(old, r.reserve(key, 5, time.Hour, l)) // Two of them ahead.
+				}
+				now := forget(key)
+				for i, d := range old {
+					r.settle(d, int64(9*(i%2)))
+					if i > 0 {
+						continue
+					}
+					req := charge(key, 3, now)
+					req.Cancelable = cancelable
+					r.take(req)
+					r.sleep(time.Millisecond)
+				}
+				want := r.take(charge(key, 0, now))
+				for i, d := range old[1:] {
+					r.settle(d, int64(9*(i%2)))
+					r.same(fmt.Sprintf("%v: %s, then settled", l.Algorithm, name), r.take(charge(key, 0, now)), want)
+				}
+			}
+		}
+	}
+}
+
+// settleMistakes: a receipt that is none, costs that can't be.
+func settleMistakes(r *run) {
+	settler := r.settler()
+	if settler == nil {
+		return
+	}
+	ctx := context.Background()
+	if err := settler.Settle(ctx, "not a receipt", 1); err == nil {
+		r.Error("a receipt that is none was taken")
+	}
+	limits := each(10, time.Minute)[:3]
+	d := r.reserve("mistakes", 5, 0, limits...)
+	want := r.take(charge("mistakes", 0, limits...))
+	for name, costs := range map[string][]int64{
+		"none": {}, "too few": {1, 2}, "too many": {1, 2, 3, 4}, "below 0": {-1}, "one below 0": {1, 1, -1}, "too much": {weir.MaxUnits + 1},
+	} {
+		if err := settler.Settle(ctx, d.Receipt, costs...); !errors.Is(err, weir.ErrConfig) {
+			r.Errorf("costs, %s: %v, want a ConfigError", name, err)
+		}
+		r.same(name, r.take(charge("mistakes", 0, limits...)), want)
+	}
+}
+
+// settleExtremes: as much debt as there can be, once more, and then something
+// given back: nothing overflows.
+func settleExtremes(r *run) {
+	if r.settler() == nil {
+		return
+	}
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for _, l := range []weir.Limit{weir.PerSecond(3), {Rate: weir.MaxUnits, Period: time.Second}, {Rate: 2, Period: weir.MaxPeriod}} {
+			l.Algorithm = a
+			key := fmt.Sprint("extreme ", a, l)
+			one, two := r.reserve(key, 1, 0, l), r.reserve(key, 1, 0, l)
+			r.settle(one, weir.MaxUnits)
+			for range 9 {
+				if d := r.reserve(key, 1, weir.MaxPeriod, l); d.Allowed {
+					r.settle(d, weir.MaxUnits)
+				}
+			}
+			r.settle(two, 0)
+			if d := r.take(charge(key, 2, l)); d.Allowed || d.RetryAfter <= 0 || d.RetryAfter > 2*weir.MaxPeriod {
+				r.Errorf("%v %v: in debt: %+v", a, l, d)
+			}
+		}
+	}
+}
