@@ -95,10 +95,13 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 		}
 		longest, bound = longestWait(ctx, now, maxWait)
 	}
-	d, err = l.decide(ctx, id.key, id.cost, l.cfg.Limits, Request{
-		MaxWait: longest, Cancelable: !c.refuse, Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
+	call := l.charge(id.key, id.cost, l.cfg.Limits)
+	d, err = l.cfg.Store.Take(ctx, Request{
+		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse, checked: true,
+		Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
 	})
-	return d, bound, err
+	l.done(call)
+	return d, bound, l.storeError(ctx, "take", id.key, id.cost, err)
 }
 
 var errPanicked = errors.New("weir: the store panicked")

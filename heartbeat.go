@@ -31,6 +31,9 @@ func (fs *flights) beat() {
 // that could not be before. It is what the heartbeat's timer calls.
 func (fs *flights) renewAll() {
 	fs.mu.Lock()
+	if fs.beats && fs.renewing {
+		fs.heart.Reset(fs.lease / 12) // The last one is not done yet.
+	}
 	if !fs.beats || fs.renewing {
 		fs.mu.Unlock()
 		return

@@ -272,3 +272,25 @@ func kindOf(err error) string {
 	}
 	return err.Error()
 }
+
+// TestSlowHeartbeat: a store that takes longer to renew the leases of many keys
+// than the time between two heartbeats loses none.
+func TestSlowHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newHeldStore(t)
+		s.trip = 1500 * ms // Eight at a time, every 4 s.
+		l := newFlightLimiter(t, s, 1, func(c *weir.Config) { c.Lease = 12 * time.Second })
+		var leases []*weir.Lease
+		for i := range 24 {
+			leases = append(leases, acquire(t, l, fmt.Sprint(i)))
+		}
+		time.Sleep(2 * time.Minute)
+		for i, lease := range leases {
+			s.wantHeld(t, fmt.Sprint(i), 1)
+			lease.Release()
+		}
+		time.Sleep(10 * time.Second)
+		noFlights(t, l)
+	})
+}

@@ -203,28 +203,31 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 	if l.flights != nil && cost > 0 {
 		return Decision{}, errNoLease
 	}
-	d, err := l.decide(ctx, key, cost, limits, Request{MaxWait: maxWait, Cancelable: cancelable})
-	if err == nil {
+	c := l.charge(key, cost, limits)
+	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	l.done(c)
+	if err != nil {
+		return Decision{}, l.storeError(ctx, "take", key, cost, err)
+	}
+	if l.cfg.Hook != nil {
 		l.observeDecision(ctx, queueID{key, cost}, d)
 	}
-	return d, err
+	return d, nil
 }
 
-// decide has the store decide on a request for cost units of key.
-func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, req Request) (Decision, error) {
+// charge returns the charges of cost units of key, until done.
+func (l *Limiter) charge(key string, cost int64, limits []Limit) *call {
 	c := l.calls.Get().(*call)
 	c.charges = c.charges[:0]
 	for i := range limits {
 		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
 	}
-	req.Charges, req.checked = c.charges, true
-	d, err := l.cfg.Store.Take(ctx, req)
+	return c
+}
+
+func (l *Limiter) done(c *call) {
 	clear(c.charges)
 	l.calls.Put(c)
-	if err != nil {
-		return Decision{}, l.storeError(ctx, "take", key, cost, err)
-	}
-	return d, nil
 }
 
 func (l *Limiter) observeDecision(ctx context.Context, id queueID, d Decision) {
