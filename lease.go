@@ -78,11 +78,18 @@ func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lea
 
 // acquire is AcquireN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) acquire(ctx context.Context, key string, cost int64, maxWait time.Duration) (*Lease, error) {
+	_, lease, err := l.acquireSlot(ctx, key, cost, maxWait)
+	return lease, err
+}
+
+// acquireSlot is acquire, and returns the slot that has come, too.
+func (l *Limiter) acquireSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (grant, *Lease, error) {
 	if l.flights == nil {
-		if err := l.wait(ctx, key, cost, maxWait); err != nil {
-			return nil, err
+		g, err := l.waitSlot(ctx, key, cost, maxWait, nil)
+		if err != nil {
+			return grant{}, nil, err
 		}
-		return &noLease, nil
+		return g, &noLease, nil
 	}
 	c := new(claim)
 	admitted := false
@@ -91,11 +98,12 @@ func (l *Limiter) acquire(ctx context.Context, key string, cost int64, maxWait t
 			c.lease.Release()
 		}
 	}()
-	if _, err := l.waitSlot(ctx, key, cost, maxWait, c); err != nil {
-		return nil, err
+	g, err := l.waitSlot(ctx, key, cost, maxWait, c)
+	if err != nil {
+		return grant{}, nil, err
 	}
 	admitted = true
-	return c.lease, nil
+	return g, c.lease, nil
 }
 
 // Release ends the lease: the call is not in flight any more. The first call

@@ -203,6 +203,11 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 	if l.flights != nil && cost > 0 {
 		return Decision{}, errNoLease
 	}
+	return l.decide(ctx, key, cost, limits, maxWait, cancelable)
+}
+
+// decide has the store decide on a request that was checked.
+func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
 	c := l.charge(key, cost, limits)
 	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
 	l.done(c)

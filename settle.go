@@ -69,11 +69,12 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 	if estimate < 1 {
 		return &ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}
 	}
-	receipt, err := l.waitSlot(ctx, key, estimate, l.cfg.MaxWait)
+	g, lease, err := l.acquireSlot(ctx, key, estimate, l.cfg.MaxWait)
 	if err != nil {
 		return err
 	}
-	r := &Reservation{limiter: l, key: key, cost: estimate, decision: Decision{Allowed: true, Receipt: receipt}}
+	defer lease.Release()
+	r := &Reservation{limiter: l, key: key, cost: estimate, decision: Decision{Allowed: true, Receipt: g.receipt}}
 	actual, err := f(ctx)
 	if wrong := r.Settle(ctx, actual); errors.Is(wrong, ErrConfig) {
 		return errors.Join(wrong, err)

@@ -104,11 +104,8 @@ func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err err
 	longest, bound := longestWait(ctx, time.Now(), c.left())
 	if c.claim == nil {
 		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
-		return d, bound, err
-	}
-	d, err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, Request{MaxWait: longest, Cancelable: true})
-	if err == nil {
-		l.observeDecision(ctx, c.id, d)
+	} else if err = ctx.Err(); err == nil {
+		d, err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
 	}
 	return d, bound, err
 }
