@@ -23,6 +23,14 @@ type TransportConfig struct {
 	// taking any. It must not change the request nor read its body, and is
 	// called from many goroutines at once. Nil: every request takes 1.
 	Cost func(*http.Request) (int64, error)
+	// Settle says what a request really cost, where that is known only from its
+	// response: from a header, or when its body has ended, from the trailers, the
+	// number of bytes, or the end of the body itself. Cost is an estimate then.
+	// It must not change the response nor read its body, and is called from many
+	// goroutines at once. Where it never knows, and when no response came, the
+	// estimate stands; a request that no connection could be made for costs
+	// nothing. Nil: every request costs what Cost said.
+	Settle SettleFunc
 	// SkipNoKey leaves a request uncounted for which Key finds no identity
 	// ([ErrNoKey]). False: it fails with that error.
 	SkipNoKey bool
@@ -187,14 +195,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	start := time.Now()
-	b, err := t.admit(req, t.maxWait)
+	a, err := t.admit(req, t.maxWait)
 	if err != nil {
 		return nil, err
 	}
 	waited := time.Since(start)
 	sent = true // from here on the body is the base's to close
-	resp, err := t.send(base, req)
-	pause, seenTo := t.heed(req, &b, resp)
+	resp, pause, seenTo, err := t.attempt(base, req, &a)
 	if t.retry.times == 0 {
 		return resp, err
 	}
@@ -227,6 +234,25 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 		return nil, &ConfigError{Field: "TransportConfig.Base", Want: "a base when http.DefaultTransport is this Transport or nil", Got: "nil"}
 	}
 	return base, nil
+}
+
+// attempt sends an admitted request, and sees to what its outcome means for the
+// limits: see heed for what else it returns.
+func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admission) (resp *http.Response, pause time.Duration, seenTo bool, err error) {
+	concluded := false
+	// Deferred, so that a panic in the base or in Settle keeps nothing in flight.
+	defer func() {
+		if !concluded {
+			a.abandon()
+		}
+	}()
+	resp, err = t.send(base, req)
+	if err == nil {
+		pause, seenTo = t.heed(req, &a.first, resp)
+	}
+	a.conclude(req, resp, err)
+	concluded = true
+	return resp, pause, seenTo, err
 }
 
 // send makes a base that returns both a response and an error, or neither,

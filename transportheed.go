@@ -26,8 +26,8 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 	}
 	signal := t.upstream.Read(resp, time.Now())
 	l := b.limiter
-	if l == nil {
-		return signal.Pause, false // The attempt was not counted.
+	if l == nil { // No limit counts it.
+		return signal.Pause, false
 	}
 	brake, news := l.answer(&signal, &b.grant, t.underWay.Load())
 	if !news {

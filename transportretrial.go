@@ -14,7 +14,7 @@ type retrial struct {
 	req    *http.Request // the caller's, never changed; its body is closed or the base's to close
 	waited time.Duration // for slots and between attempts, so far
 	pause  time.Duration // that the last response asked for; 0: none
-	booked booking
+	booked admission
 	seenTo bool // the limiter has calls wait for it
 }
 
@@ -41,8 +41,7 @@ func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
 		wait := time.Since(start)
 		r.waited += wait
 		r.observe(n, wait, err)
-		resp, err = r.t.send(r.base, next)
-		r.pause, r.seenTo = r.t.heed(r.req, &r.booked, resp)
+		resp, r.pause, r.seenTo, err = r.t.attempt(r.base, next, &r.booked)
 	}
 	return resp, err
 }

@@ -22,6 +22,8 @@ type TransportLimit struct {
 	// SkipNoKey leaves a request uncounted by this limit for which Key finds no
 	// identity ([ErrNoKey]). False: it fails with that error.
 	SkipNoKey bool
+	// Settle says what a request really cost. Nil: what Cost said.
+	Settle SettleFunc
 }
 
 // scope is a limit of a Transport and where its configuration says so: "" or
@@ -34,7 +36,7 @@ type scope struct {
 // scopes returns the configuration's limits, narrowest first.
 func (cfg *TransportConfig) scopes() ([]scope, error) {
 	scopes := make([]scope, 0, 1+len(cfg.Within))
-	scopes = append(scopes, scope{TransportLimit{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey}, ""})
+	scopes = append(scopes, scope{TransportLimit{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}, ""})
 	for i, l := range cfg.Within {
 		scopes = append(scopes, scope{l, "Within[" + strconv.Itoa(i) + "]."})
 	}
@@ -46,6 +48,9 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 		case s.Limiter.cfg.Store == nil:
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter made by New", Got: "a zero one"}
 		}
+		if _, ok := s.Limiter.cfg.Store.(Settler); s.Settle != nil && !ok {
+			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Settle", Want: "nil with a store that is no weir.Settler", Got: "a function"}
+		}
 		if s.Key == nil {
 			s.Key = hostKey
 		}
@@ -53,31 +58,46 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 	return scopes, nil
 }
 
-// admit returns no error when the request may leave, and what it was booked on
-// first; nothing, when no limit counts it. maxWait bounds all that it waits for;
-// 0: no bound but the context's.
-func (t *Transport) admit(req *http.Request, maxWait time.Duration) (booking, error) {
+// admission is what an attempt was booked on: nothing, when no limit counts it.
+type admission struct {
+	first   booking
+	rest    []booking
+	counted bool // by first
+}
+
+func (a *admission) each(f func(*booking)) {
+	if a.counted {
+		f(&a.first)
+	}
+	for i := range a.rest {
+		f(&a.rest[i])
+	}
+}
+
+// admit returns no error when the request may leave. maxWait bounds all that it
+// waits for; 0: no bound but the context's.
+func (t *Transport) admit(req *http.Request, maxWait time.Duration) (a admission, err error) {
 	if len(t.scopes) > 1 {
 		return t.admitAll(req, maxWait)
 	}
-	b, counted, err := t.scopes[0].read(req)
+	a.first, a.counted, err = t.scopes[0].read(req)
 	switch {
 	case err != nil:
-		return booking{}, err
-	case !counted:
-		return booking{}, req.Context().Err()
+		return admission{}, err
+	case !a.counted:
+		return admission{}, req.Context().Err()
 	}
-	return b, t.book(req.Context(), &b, maxWait, false)
+	return a, t.book(req.Context(), &a.first, maxWait, false)
 }
 
 // admitAll books the request on one limit after the other, and gives back what
 // it has booked when a later one fails.
-func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (booking, error) {
+func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (admission, error) {
 	all := make([]booking, 0, len(t.scopes))
 	for i := range t.scopes {
 		b, counted, err := t.scopes[i].read(req)
 		if err != nil {
-			return booking{}, err
+			return admission{}, err
 		}
 		if counted {
 			// The first limiter's own MaxWait is in maxWait.
@@ -101,14 +121,14 @@ func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (booking,
 			longest = shorter(longest, left(maxWait, time.Since(start)))
 		}
 		if err := t.book(ctx, b, longest, true); err != nil {
-			return booking{}, err
+			return admission{}, err
 		}
 		booked++
 	}
 	if len(all) == 0 {
-		return booking{}, ctx.Err()
+		return admission{}, ctx.Err()
 	}
-	return all[0], nil
+	return admission{first: all[0], rest: all[1:], counted: true}, nil
 }
 
 // booking is what an attempt takes of one limit.
@@ -118,6 +138,8 @@ type booking struct {
 	cost    int64
 	maxWait time.Duration // the limiter's own longest wait; 0: none that counts
 	grant   grant         // what was taken
+	lease   *Lease
+	settle  SettleFunc
 }
 
 // read returns what a request takes, or false when it is not counted.
@@ -141,18 +163,22 @@ func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
 			return booking{}, false, &ConfigError{Field: "TransportConfig." + s.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(cost, 10)}
 		}
 	}
-	return booking{limiter: s.Limiter, key: key, cost: cost}, true, nil
+	return booking{limiter: s.Limiter, key: key, cost: cost, settle: s.Settle}, true, nil
 }
 
-// book takes what b says, when its slot has come or not at all. The receipt is
-// for giving it back.
+// book takes what b says, when its slot has come or not at all, and a lease where
+// the limiter has any. The receipt is for giving it back.
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
-	if !t.refuse {
-		b.grant, err = l.waitSlot(ctx, b.key, b.cost, maxWait, nil)
+	switch {
+	case !t.refuse:
+		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
+		return err
+	case l.flights != nil:
+		b.lease, err = l.TryAcquireN(ctx, b.key, b.cost)
 		return err
 	}
-	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable)
+	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable || b.settle != nil)
 	if err != nil {
 		return err
 	}
@@ -168,6 +194,7 @@ func giveBackAll(ctx context.Context, booked []booking) {
 	backs := make([]<-chan struct{}, 0, len(booked))
 	for i := len(booked) - 1; i >= 0; i-- {
 		b := &booked[i]
+		b.lease.Release()
 		backs = append(backs, b.limiter.handBack(ctx, queueID{b.key, b.cost}, b.grant.receipt))
 	}
 	linger(backs...)
