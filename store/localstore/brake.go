@@ -78,7 +78,7 @@ func (e *entry) void(now int64) {
 		}
 		e.states[i].clamp(now)
 	}
-	e.line.last = min(e.line.last, now)
+	e.line.last = now
 }
 
 // held reports whether a brake is set.

@@ -176,7 +176,7 @@ local function void(g, now)
     end
   end
   for _, l in ipairs(g.limits) do l.alg.clamp(l, now) end
-  g.last = math.min(g.last, now)
+  g.last = now
 end
 
 -- Sets or lifts a key's brake. Of limits that are not the stored ones nothing is
