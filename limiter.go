@@ -217,10 +217,11 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 
 // decide has the store decide on a request that was checked.
 func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
-	c := l.charge(ctx, key, cost, limits)
-	if inBackground(ctx) {
+	behind := inBackground(ctx)
+	if behind {
 		maxWait = 0
 	}
+	c := l.charge(key, cost, limits, behind)
 	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
 	l.done(c)
 	if err != nil {
@@ -233,13 +234,13 @@ func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []L
 }
 
 // charge returns the charges of cost units of key, until done.
-func (l *Limiter) charge(ctx context.Context, key string, cost int64, limits []Limit) *call {
+func (l *Limiter) charge(key string, cost int64, limits []Limit, behind bool) *call {
 	c := l.calls.Get().(*call)
 	c.charges = c.charges[:0]
 	for i := range limits {
 		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
 	}
-	if inBackground(ctx) {
+	if behind {
 		for i := range limits {
 			c.charges[i].Leave = l.leave(&limits[i])
 		}
