@@ -45,7 +45,8 @@ type Config struct {
 	// for four fifths of it. That is also the least time from one outage that
 	// OnChange is told of to the next. It should be at least twenty times Budget,
 	// so that the rest holds a probe that came too early and one that finds the
-	// primary. 0: 1 s.
+	// primary. A probe has to connect and be answered in the Budget too: where it
+	// is not, the next one comes as much later. 0: 1 s.
 	Probe time.Duration
 
 	// Replicas is the number of processes that share the limits: the local
