@@ -47,7 +47,7 @@ var goBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```go\n(.*?)
 
 // tested are the files that code may be from: programs that CI runs, examples
 // that tests run.
-var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?example_test\.go)$`)
+var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?\w*example\w*_test\.go)$`)
 
 // TestCodeIsFromTestedFiles checks that all Go code in the README, and what says
 // where it is from in the other documents, is to the letter part of a file that
