@@ -88,14 +88,15 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 		f.advance()
 	}()
 	longest := time.Duration(0)
-	if !c.refuse {
+	behind := inBackground(ctx)
+	if !c.refuse && !behind {
 		now := time.Now()
 		if maxWait > 0 {
 			maxWait = max(maxWait-now.Sub(start), 1)
 		}
 		longest, bound = longestWait(ctx, now, maxWait)
 	}
-	call := l.charge(id.key, id.cost, l.cfg.Limits)
+	call := l.charge(id.key, id.cost, l.cfg.Limits, behind)
 	d, err = l.cfg.Store.Take(ctx, Request{
 		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse, checked: true,
 		Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},

@@ -34,6 +34,11 @@ type Config struct {
 	// what an upstream says, counted from when it was set last. 0:
 	// DefaultMaxPause.
 	MaxPause time.Duration
+	// Leave is the share of each limit, in percent, that calls of the background
+	// class leave to the others (see [InBackground]): 0 to 99. What they leave of
+	// a window nobody may come to use. 0: 10 % of a GCRA limit's burst, which
+	// does not slow them down, and nothing of a window.
+	Leave int
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
 	AllowEmptyKey bool
@@ -62,6 +67,7 @@ type Limiter struct {
 	calls   sync.Pool
 	waits   waits
 	watcher watcher
+	behind  behind
 	// flights is nil without Config.InFlight.
 	flights *flights
 }
@@ -80,6 +86,9 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, &ConfigError{Field: "Config.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
 	case cfg.MaxWaiters < 0:
 		return nil, &ConfigError{Field: "Config.MaxWaiters", Want: "0 or more", Got: strconv.Itoa(cfg.MaxWaiters)}
+	}
+	if cfg.Leave < 0 || cfg.Leave > 99 {
+		return nil, &ConfigError{Field: "Config.Leave", Want: "0 to 99", Got: strconv.Itoa(cfg.Leave)}
 	}
 	if cfg.MaxPause < 0 || cfg.MaxPause > MaxPeriod/4 {
 		return nil, &ConfigError{Field: "Config.MaxPause", Want: "0 to 12.5 years", Got: cfg.MaxPause.String()}
@@ -208,7 +217,11 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 
 // decide has the store decide on a request that was checked.
 func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
-	c := l.charge(key, cost, limits)
+	behind := inBackground(ctx)
+	if behind {
+		maxWait = 0
+	}
+	c := l.charge(key, cost, limits, behind)
 	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
 	l.done(c)
 	if err != nil {
@@ -221,11 +234,16 @@ func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []L
 }
 
 // charge returns the charges of cost units of key, until done.
-func (l *Limiter) charge(key string, cost int64, limits []Limit) *call {
+func (l *Limiter) charge(key string, cost int64, limits []Limit, behind bool) *call {
 	c := l.calls.Get().(*call)
 	c.charges = c.charges[:0]
 	for i := range limits {
 		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
+	}
+	if behind {
+		for i := range limits {
+			c.charges[i].Leave = l.leave(&limits[i])
+		}
 	}
 	return c
 }

@@ -83,6 +83,10 @@ type Charge struct {
 	Key   string // who is counted; any text, any length
 	Limit Limit
 	Cost  int64 // units, 0 to MaxUnits; above Limit.Max it never fits
+	// Leave is how many units must be left to others: the charge is admitted only
+	// where so many more would be, and takes its Cost alone. 0 to MaxUnits; what
+	// does not fit beside the Cost counts as what does.
+	Leave int64
 }
 
 // Validate reports the first field that is wrong, as a *[ConfigError].
@@ -103,12 +107,29 @@ func (r Request) Validate() error {
 		if err := checkCost(r.Charges[i].Cost); err != nil {
 			return err
 		}
+		if leave := r.Charges[i].Leave; leave < 0 || leave > MaxUnits {
+			return &ConfigError{Field: "Charge.Leave", Want: "0 to 2^50", Got: strconv.FormatInt(leave, 10)}
+		}
 		if err := r.Charges[i].Limit.Validate(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// Leaves reports whether any of the charges has to leave units.
+func (r Request) Leaves() bool {
+	for i := range r.Charges {
+		if r.Charges[i].Leave > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Need returns how many units a charge that can fit asks to be free: its cost
+// and those it has to leave.
+func (c *Charge) Need() int64 { return min(c.Cost+c.Leave, c.Limit.Max()) }
 
 // NeverFits returns the index of the first charge whose cost is over what its
 // limit can ever admit, or -1.

@@ -72,6 +72,9 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 		}
 	}()
 	c.arrival = c.shard.arrivals.Add(1)
+	if inBackground(ctx) {
+		return c.waitBehind(ctx)
+	}
 	for ; ; c.again = true {
 		if again, err := c.book(ctx); !again {
 			return c.granted, err

@@ -88,6 +88,7 @@ func share(charges []weir.Charge, replicas int) []weir.Charge {
 	shared := append([]weir.Charge(nil), charges...)
 	for i := range shared {
 		shared[i].Limit = shareOf(shared[i].Limit, shared[i].Cost, n)
+		shared[i].Leave /= n
 	}
 	return shared
 }

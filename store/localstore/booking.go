@@ -40,7 +40,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			at := g.at(j)
 			b.outcomes[at].Slot = b.now
 			if cost := b.req.Charges[at].Cost; cost > 0 && !b.look {
-				f, c := g.states[j].slot(start, cost)
+				f, c := g.states[j].slot(start, b.req.Charges[at].Need())
 				b.outcomes[at].Slot = c
 				floor, slot = max(floor, f), max(slot, c)
 			}

@@ -108,9 +108,13 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 			req.MaxWait = time.Duration(rng.Int64N(int64(3 * period)))
 			req.Cancelable = rng.IntN(4) > 0
 		}
+		leaves := rng.IntN(8) == 0
 		for i := range req.Charges {
 			if rng.IntN(6) == 0 {
 				req.Charges[i].Cost = rng.Int64N(4)
+			}
+			if leaves {
+				req.Charges[i].Leave = rng.Int64N(6)
 			}
 		}
 		a, err := local.Take(ctx, req)

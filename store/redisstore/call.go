@@ -17,6 +17,7 @@ type call struct {
 	head   [3]any
 	held   string // the key of the leases; "" when none is asked for
 	hold   weir.Hold
+	needs  []any    // where charges have to leave units: what has to be free
 	renew  []string // leases to renew, in place of a decision
 }
 
@@ -28,6 +29,10 @@ type group struct {
 }
 
 func (s *Store) newCall(req *weir.Request, mode string) (*call, error) {
+	leaves := req.Leaves() && (mode == "take" || mode == "keep")
+	if leaves {
+		mode = map[string]string{"take": "spare", "keep": "spare keep"}[mode]
+	}
 	c := &call{head: [3]any{s.clock(), exact.MaxWait(req), mode}, order: make([]int, 0, len(req.Charges))}
 	done := 0
 	for first := range req.Charges {
@@ -37,7 +42,7 @@ func (s *Store) newCall(req *weir.Request, mode string) (*call, error) {
 		if done++; done > 1 && s.ring {
 			return nil, ErrCrossSlot
 		}
-		c.add(s, req.Charges, first)
+		c.add(s, req.Charges, first, leaves)
 	}
 	if req.Hold.Asked() && req.NeverFits() < 0 {
 		c.held, c.hold = s.heldKey(req.Charges[0].Scope, req.Charges[0].Key), req.Hold
@@ -63,7 +68,7 @@ func earlier(charges []weir.Charge, i int) bool {
 }
 
 // add makes a group of all charges with the key of the first-th.
-func (c *call) add(s *Store, charges []weir.Charge, first int) {
+func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
 	key := &charges[first]
 	g := group{argv: make([]any, 2, 2+8*(len(charges)-first))}
 	g.state, g.log = s.keys(key.Scope, key.Key)
@@ -86,8 +91,16 @@ func (c *call) add(s *Store, charges []weir.Charge, first int) {
 			cost := exact.Span(min(ch.Cost, ch.Limit.Max()), num, den)
 			full := exact.Span(ch.Limit.Max(), num, den)
 			g.argv = append(g.argv, cost.Whole, cost.Rem, full.Whole, full.Rem, den)
+			if leaves {
+				need := exact.Span(ch.Need(), num, den)
+				c.needs = append(c.needs, ch.Need(), need.Whole, need.Rem)
+			}
+			continue
 		case weir.SlidingWindow:
 			log = true
+		}
+		if leaves {
+			c.needs = append(c.needs, ch.Need())
 		}
 	}
 	g.argv[0], g.argv[1] = "1", len(c.order)
@@ -149,7 +162,7 @@ func (c *call) args(command, what string) []any {
 	if c.hold.Asked() {
 		args = append(args, "hold", c.hold.Max, c.hold.ID, c.hold.Lease.Microseconds())
 	}
-	return args
+	return append(args, c.needs...)
 }
 
 // parse reads the script's reply; order says where each limit's outcome goes,

@@ -32,7 +32,10 @@ import (
 // the time of the units that this differs by (whole µs and remainder); and at
 // the end, when a lease is asked for, "hold", the most leases, the lease's ID,
 // and how long it lives in µs. A "peek" with that is a request that takes a lease
-// and no units. For "brake" follow: 1 to lift, the pause, a cut's unit, recovery
+// and no units. For "spare" and "spare keep", which are "take" and "keep" of
+// charges that have to leave units, the end is for each limit what has to be
+// free, and for GCRA the time that this takes (whole µs and remainder). For
+// "brake" follow: 1 to lift, the pause, a cut's unit, recovery
 // and instant, 1 to tell a gap, the gap, how long it lasts, the channel to
 // publish on and the name that is published.
 //

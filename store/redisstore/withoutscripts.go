@@ -44,7 +44,7 @@ func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Dec
 	counters := make([]counter, len(req.Charges))
 	for i := range req.Charges {
 		c := &req.Charges[i]
-		if i == plainLimits || c.Limit.Algorithm != weir.FixedWindow || req.MaxWait > 0 || c.Key != first.Key || c.Scope != first.Scope {
+		if i == plainLimits || c.Limit.Algorithm != weir.FixedWindow || c.Leave > 0 || req.MaxWait > 0 || c.Key != first.Key || c.Scope != first.Scope {
 			return weir.Decision{}, ErrNeedsScripts
 		}
 		counters[i] = counter{key: s.plainKey(c.Scope, c.Key, i), charge: c}

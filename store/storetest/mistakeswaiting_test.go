@@ -44,6 +44,11 @@ var brakeMistakes = []mistake{
 
 // waitingMistakes are about slots and cancels.
 var waitingMistakes = []mistake{
+	{"nothing is left to others", "units left to others", before(func(req *weir.Request) {
+		for i := range req.Charges {
+			req.Charges[i].Leave = 0
+		}
+	})},
 	{"MaxWait is ignored", "slots in order", before(func(req *weir.Request) {
 		if req.MaxWait > 0 {
 			req.MaxWait = weir.MaxPeriod

@@ -90,6 +90,7 @@ var cases = []struct {
 	{"slots at the same time", slots},
 	{"cancel", cancel},
 	{"cancel never exceeds a limit", credit},
+	{"units left to others", leaving},
 	{"pauses", pauses},
 	{"slots and pauses", pausedSlots},
 	{"paces", paces},

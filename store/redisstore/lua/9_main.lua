@@ -7,6 +7,10 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
+-- Charges that have to leave some units: 'spare' and 'spare keep'.
+local spare = string.sub(mode, 1, 5) == 'spare'
+if spare then mode = mode == 'spare' and 'take' or 'keep' end
+
 if mode == 'renew' then return renew(now, test) end
 
 local groups, held, order = {}, nil, {}
@@ -43,8 +47,17 @@ do
   if mode == 'brake' then
     for _, field in ipairs({ 'lift', 'pause', 'unit', 'recovery', 'since', 'tell', 'gap', 'lasts' }) do order[field] = number() end
     order.lift, order.tell, order.channel, order.name = order.lift > 0, order.tell > 0, text(), text()
-  elseif text() then
-    held = { key = key(), max = number(), id = text(), lease = number() }
+  else
+    if ARGV[a + 1] == 'hold' then
+      text()
+      held = { key = key(), max = number(), id = text(), lease = number() }
+    end
+    for _, g in ipairs(spare and groups or {}) do
+      for _, l in ipairs(g.limits) do
+        l.need = { number(), l.iw, l.ir }
+        if l.alg == gcra then l.need[2], l.need[3] = number(), number() end
+      end
+    end
   end
 end
 
@@ -73,7 +86,10 @@ for _, g in ipairs(groups) do
   for _, l in ipairs(g.limits) do
     l.slot = now
     if l.c > 0 and mode ~= 'peek' then
+      local c, w, r = l.c, l.iw, l.ir
+      if spare then l.c, l.iw, l.ir = l.need[1], l.need[2], l.need[3] end
       local f, s = l.alg.slot(l, b, g)
+      l.c, l.iw, l.ir = c, w, r
       l.slot = s
       floor, slot = math.max(floor, f), math.max(slot, s)
     end

@@ -1,0 +1,125 @@
+package weir
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+type backgroundKey struct{}
+
+// InBackground returns a context whose calls are of the background class: they
+// get what the others leave. A background call takes units that are free now,
+// and only while nobody waits for slots; it never books ahead, so that it is
+// never before a call that comes later and is not of its class. What it takes
+// leaves a share to the others: see Config.Leave.
+//
+// A background call that waits asks again when there may be room: of one process
+// the first in line does, and the others wait behind it in the order of their
+// arrival. It fails with a *[LimitedError] as soon as it is clear that MaxWait or
+// its deadline comes first.
+func InBackground(ctx context.Context) context.Context {
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
+
+func inBackground(ctx context.Context) bool { return ctx.Value(backgroundKey{}) != nil }
+
+// leave returns how many units of a limit a background call leaves to others.
+func (l *Limiter) leave(limit *Limit) int64 {
+	percent := int64(l.cfg.Leave)
+	if percent == 0 {
+		if limit.Algorithm != GCRA {
+			return 0
+		}
+		percent = 10
+	}
+	most := limit.Max()
+	return most/100*percent + most%100*percent/100
+}
+
+// behind holds the lines of background calls that wait.
+type behind struct {
+	mu    sync.Mutex
+	lines map[string]*behindLine
+}
+
+// behindLine is that of one key. Whoever holds its one token asks the store.
+type behindLine struct {
+	calls int
+	token chan struct{}
+}
+
+func (b *behind) enter(key string) *behindLine {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	line := b.lines[key]
+	if line == nil {
+		line = &behindLine{token: make(chan struct{}, 1)}
+		line.token <- struct{}{}
+		if b.lines == nil {
+			b.lines = make(map[string]*behindLine)
+		}
+		b.lines[key] = line
+	}
+	line.calls++
+	return line
+}
+
+func (b *behind) leave(key string, line *behindLine) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if line.calls--; line.calls == 0 {
+		delete(b.lines, key)
+	}
+}
+
+// waitBehind is what waitSlot does for a background call.
+func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
+	l, key := c.limiter, c.id.key
+	line := l.behind.enter(key)
+	defer l.behind.leave(key, line)
+	timed := ctx
+	if c.maxWait > 0 {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithDeadline(ctx, c.start.Add(c.maxWait))
+		defer cancel()
+	}
+	select {
+	case <-line.token:
+		defer func() { line.token <- struct{}{} }()
+	case <-timed.Done():
+		if err := ctx.Err(); err != nil {
+			return grant{}, err
+		}
+		d := Decision{Reason: Limited, Limit: l.cfg.Limits[0]}
+		return grant{}, l.limited(key, d, BoundMaxWait)
+	}
+	c.again = true // What is left of the longest wait counts from the start.
+	for {
+		d, _, err := c.ask(ctx)
+		switch {
+		case err != nil:
+			return grant{}, err
+		case d.Allowed:
+			return grantOf(&d), nil
+		case d.Reason != Limited && d.Reason != Paused:
+			return grant{}, l.limited(key, d, BoundNone)
+		}
+		if longest, bound := longestWait(ctx, time.Now(), c.left()); d.RetryAfter > longest {
+			return grant{}, l.limited(key, d, bound)
+		}
+		if err := sleep(ctx, max(d.RetryAfter, time.Millisecond)+courtesy(&d.Limit)); err != nil {
+			return grant{}, err
+		}
+	}
+}
+
+// courtesy is how long a background call lets others go first when units are
+// free again. Those of a window are so all at once, and who was waiting for the
+// first of them may want the rest.
+func courtesy(l *Limit) time.Duration {
+	if l.Algorithm == GCRA {
+		return 0
+	}
+	return min(5*time.Millisecond, l.Period/100)
+}

@@ -1,0 +1,219 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// demand has goroutines make calls one after the other for some time, and
+// returns how many were made.
+func demand(t *testing.T, l *weir.Limiter, ctx context.Context, goroutines int, lasts time.Duration) (made *atomic.Int64, done *sync.WaitGroup) {
+	made, done = new(atomic.Int64), new(sync.WaitGroup)
+	until := time.Now().Add(lasts)
+	for range goroutines {
+		done.Go(func() {
+			for time.Now().Before(until) {
+				timed, cancel := context.WithDeadline(ctx, until)
+				err := l.Wait(timed, "key")
+				cancel()
+				if err == nil {
+					made.Add(1)
+				} else if !errors.Is(err, weir.ErrLimited) && !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+					return
+				} else {
+					return
+				}
+			}
+		})
+	}
+	return made, done
+}
+
+func TestBackgroundGetsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]weir.Limit{
+		"gcra":           weir.PerSecond(10),
+		"gcra, burst 1":  weir.PerSecond(10).WithBurst(1),
+		"sliding window": weir.Per(10, time.Second).By(weir.SlidingWindow),
+		"fixed window":   weir.Per(10, time.Second).By(weir.FixedWindow),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{limit}})
+				behind := weir.InBackground(t.Context())
+				// Alone: everything.
+				alone, done := demand(t, l, behind, 5, 30*time.Second)
+				done.Wait()
+				if n := alone.Load(); n < 295 || n > 311 {
+					t.Errorf("alone: %d calls in 30 s at 10/s", n)
+				}
+				// While the others need everything: nothing, after what is under way.
+				time.Sleep(5 * time.Second)
+				others, done := demand(t, l, t.Context(), 5, 35*time.Second)
+				time.Sleep(1500 * ms) // Not at the instant at which a window ends.
+				nothing, done2 := demand(t, l, behind, 5, 30*time.Second)
+				done.Wait()
+				done2.Wait()
+				if n := nothing.Load(); n > 0 {
+					t.Errorf("%d background calls while the others need everything", n)
+				}
+				if n := others.Load(); n < 340 {
+					t.Errorf("%d of the others' calls in 35 s at 10/s", n)
+				}
+				// One in a while of the others' is never kept waiting for long.
+				time.Sleep(5 * time.Second)
+				_, done2 = demand(t, l, behind, 5, 20*time.Second)
+				for range 20 {
+					time.Sleep(900 * ms)
+					start := time.Now()
+					if err := l.Wait(t.Context(), "key"); err != nil {
+						t.Error(err)
+					}
+					if took := time.Since(start); took > time.Second {
+						t.Errorf("one of the others' waited for %v", took)
+					}
+				}
+				done2.Wait()
+			})
+		})
+	}
+}
+
+func TestBackgroundLeavesAShare(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limit weir.Limit
+		leave int
+		want  int
+	}{
+		"a bucket, unless told": {weir.PerHour(100), 0, 90},
+		"a bucket":              {weir.PerHour(100), 25, 75},
+		"a window, unless told": {weir.PerHour(100).By(weir.SlidingWindow), 0, 100},
+		"a window":              {weir.PerHour(100).By(weir.SlidingWindow), 25, 75},
+		"of one unit, nothing":  {weir.PerHour(1), 50, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{test.limit}, Leave: test.leave})
+				for want, ctx := range map[int]context.Context{test.want: weir.InBackground(t.Context())} {
+					n := 0
+					for range 200 {
+						d, err := l.Allow(ctx, "key")
+						if err != nil {
+							t.Fatal(err)
+						}
+						if d.Allowed {
+							n++
+						}
+					}
+					if n != want {
+						t.Errorf("%d background calls, want %d", n, want)
+					}
+				}
+				left := 0
+				for range 200 {
+					if d, _ := l.Allow(t.Context(), "key"); d.Allowed {
+						left++
+					}
+				}
+				if want := int(test.limit.Max()) - test.want; left != want {
+					t.Errorf("%d calls of the others afterwards, want %d", left, want)
+				}
+			})
+		})
+	}
+}
+
+// TestBackgroundInOrder: those of a process go in the order of their arrival,
+// and one asks at a time.
+func TestBackgroundInOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+		n := newLine(l)
+		for i := range 10 {
+			n.join(weir.InBackground(t.Context()), i, "key")
+		}
+		n.wg.Wait()
+		for i := range 10 {
+			n.want(t, i, time.Duration(i)*100*ms, nil)
+		}
+	})
+}
+
+func TestBackgroundIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}, MaxWait: 1500 * ms})
+		behind := weir.InBackground(t.Context())
+		n := newLine(l)
+		for i := range 4 {
+			n.join(behind, i, "key")
+		}
+		n.wg.Wait()
+		n.want(t, 0, 0, nil)
+		n.want(t, 1, time.Second, nil)
+		for i := 2; i < 4; i++ {
+			o, _ := n.get(i)
+			var limited *weir.LimitedError
+			if !errors.As(o.err, &limited) || limited.Bound != weir.BoundMaxWait || o.after > 1500*ms {
+				t.Errorf("call %d: %v after %v", i, o.err, o.after)
+			}
+		}
+		ctx, cancel := context.WithCancel(behind)
+		n = newLine(l)
+		n.join(ctx, 0, "another")
+		n.join(ctx, 1, "another")
+		n.join(ctx, 2, "another")
+		time.Sleep(100 * ms)
+		cancel()
+		n.wg.Wait()
+		n.want(t, 1, 100*ms, context.Canceled)
+		n.want(t, 2, 100*ms, context.Canceled)
+		if d, err := l.Peek(t.Context(), "another"); err != nil || d.ResetAfter > time.Second {
+			t.Errorf("cancelled calls took: %+v, %v", d, err)
+		}
+		for name, leave := range map[string]int{"less than nothing": -1, "everything": 100} {
+			if _, err := weir.New(weir.Config{Store: plainStore{}, Limits: l.Limits(), Leave: leave}); !errors.Is(err, weir.ErrConfig) {
+				t.Errorf("leaving %s: %v", name, err)
+			}
+		}
+	})
+}
+
+// TestBackgroundInFlight: the class and leases go together.
+func TestBackgroundInFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(100)}, InFlight: 2})
+		var wg sync.WaitGroup
+		var flying, most atomic.Int64
+		for range 50 {
+			wg.Go(func() {
+				if err := l.Do(weir.InBackground(t.Context()), "key", func(context.Context) error {
+					n := flying.Add(1)
+					most.Store(max(most.Load(), n))
+					time.Sleep(50 * ms)
+					flying.Add(-1)
+					return nil
+				}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if most.Load() > 2 {
+			t.Errorf("%d in flight", most.Load())
+		}
+	})
+}
