@@ -196,6 +196,44 @@ func ExampleConfig_inFlight() {
 	// not sent: in_flight
 }
 
+// A nightly import takes what the others leave, and always leaves a fifth.
+func ExampleInBackground() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{
+		Store:  store,
+		Limits: []weir.Limit{weir.PerHour(10)},
+		Leave:  20, // percent
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	imports, users := 0, 0
+	for range 10 {
+		d, err := limiter.Allow(weir.InBackground(ctx), "key")
+		if err != nil {
+			log.Fatal(err)
+		}
+		if d.Allowed {
+			imports++
+		}
+	}
+	for range 10 {
+		d, err := limiter.Allow(ctx, "key")
+		if err != nil {
+			log.Fatal(err)
+		}
+		if d.Allowed {
+			users++
+		}
+	}
+	fmt.Println(imports, users)
+	// Output: 8 2
+}
+
 // An upstream whose reset is in milliseconds, but does not say so, and that is
 // believed for an hour instead of a quarter of one.
 func ExampleTransportConfig_upstream() {
