@@ -72,6 +72,7 @@ type claim struct {
 	place   *list.Element // nil while it is not in line
 	waited  bool
 	refuse  bool   // it does not wait
+	keep    bool   // it may be given back all the same
 	lease   *Lease // once it is had
 }
 

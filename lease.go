@@ -54,26 +54,29 @@ func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 
 // TryAcquireN is TryAcquire for a cost.
 func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
-	if err := l.check(ctx, key, cost); err != nil {
-		return nil, err
-	}
+	_, lease, err := l.tryAcquireSlot(ctx, key, cost, false)
+	return lease, err
+}
+
+// tryAcquireSlot is TryAcquireN, and returns what was granted, too: with a
+// receipt when it has to be cancelable.
+func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, cancelable bool) (g grant, lease *Lease, err error) {
 	var d Decision
-	var err error
-	c := &claim{refuse: true}
+	lease = &noLease
 	if l.flights == nil {
-		d, err = l.take(ctx, key, cost, l.cfg.Limits, 0, false)
-	} else {
+		d, err = l.take(ctx, key, cost, l.cfg.Limits, 0, cancelable)
+	} else if err = l.check(ctx, key, cost); err == nil {
+		c := &claim{refuse: true, keep: cancelable}
 		d, _, err = c.ask(ctx, l, queueID{key, cost}, time.Time{}, 0)
+		lease = c.lease
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return grant{}, nil, err
 	case !d.Allowed:
-		return nil, l.limited(key, d, BoundNone)
-	case c.lease == nil:
-		return &noLease, nil
+		return grant{}, nil, l.limited(key, d, BoundNone)
 	}
-	return c.lease, nil
+	return grantOf(&d), lease, nil
 }
 
 // acquire is AcquireN with a longest wait of its own; 0: bounded by ctx alone.

@@ -24,6 +24,9 @@ type Reservation struct {
 // takes nothing. When ctx ends before the store answers, Reserve returns the
 // context's error and gives back what was granted.
 //
+// Whoever holds a Reservation does not hear of a pause that is set afterwards
+// (see [Limiter.Pause]), as calls that wait do.
+//
 // The deadline bounds the slot, not only the call: to book a slot further away
 // than the call itself may take, reserve with a context without one.
 func (l *Limiter) Reserve(ctx context.Context, key string) (*Reservation, error) {

@@ -170,23 +170,12 @@ func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
 // the limiter has any. The receipt is for giving it back.
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
-	switch {
-	case !t.refuse:
+	if t.refuse {
+		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable || b.settle != nil)
+	} else {
 		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
-		return err
-	case l.flights != nil:
-		b.lease, err = l.TryAcquireN(ctx, b.key, b.cost)
-		return err
 	}
-	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable || b.settle != nil)
-	if err != nil {
-		return err
-	}
-	if !d.Allowed {
-		return l.limited(b.key, d, BoundNone)
-	}
-	b.grant = grantOf(&d)
-	return nil
+	return err
 }
 
 // giveBackAll gives back what was booked, the latest first.

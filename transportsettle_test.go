@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -81,11 +82,12 @@ func TestTransportSettles(t *testing.T) {
 		"an error before it was sent":     {func(*http.Request) (*http.Response, error) { return nil, dial }, fromHeader, false, 1000},
 		"an error after it may have been": {func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, fromHeader, false, 0},
 	} {
-		for _, refuse := range []bool{false, true} {
-			t.Run(name+map[bool]string{true: ", refusing"}[refuse], func(t *testing.T) {
+		for i := range 4 {
+			refuse, inFlight := i%2 == 1, int64(i/2*5)
+			t.Run(fmt.Sprintf("%s, refuse %v, in flight %d", name, refuse, inFlight), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}})
+					l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: inFlight})
 					tr, err := weir.NewTransport(weir.TransportConfig{
 						Limiter: l, Base: test.base, Settle: test.settle, Refuse: refuse, Key: weir.KeyStatic("key"),
 						Cost: func(*http.Request) (int64, error) { return 1000, nil },
