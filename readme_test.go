@@ -46,12 +46,11 @@ func TestReadmeIsShort(t *testing.T) {
 var goBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```go\n(.*?)^```$")
 
 // tested are the files that code may be from: programs that CI runs, examples
-// that tests run.
-var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?example_test\.go)$`)
+// and tests of use.
+var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
 
-// TestCodeIsFromTestedFiles checks that all Go code in the README, and what says
-// where it is from in the other documents, is to the letter part of a file that
-// is tested.
+// TestCodeIsFromTestedFiles checks that all Go code in the documents is to the
+// letter part of a file that is tested.
 func TestCodeIsFromTestedFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range documents(t) {
@@ -62,9 +61,6 @@ func TestCodeIsFromTestedFiles(t *testing.T) {
 		for _, block := range blocks {
 			from, code := block[1], block[2]
 			first, _, _ := strings.Cut(code, "\n")
-			if from == "" && name != "README.md" {
-				continue
-			}
 			if !tested.MatchString(from) {
 				t.Errorf("%s: the code that begins %q is from %q, which is no tested file", name, first, from)
 				continue

@@ -1,0 +1,254 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/upstream"
+	"github.com/goweir/weir/weirtest"
+)
+
+// One process hears of a 429, and no process calls before its Retry-After is
+// over. The two clients here stand for two processes that share a store.
+func ExampleTransport() {
+	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	store, err := localstore.New(localstore.Config{}) // for several processes: redisstore
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := func() *http.Client {
+		limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.PerSecond(10)}})
+		if err != nil {
+			log.Fatal(err)
+		}
+		transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true, Base: provider.Transport()})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return &http.Client{Transport: transport}
+	}
+	one, other := client(), client()
+
+	provider.Refuse(1, time.Minute) // for a reason of its own
+	for i, c := range []*http.Client{one, other} {
+		resp, err := c.Get("https://api.example.com/v1/things")
+		var limited *weir.LimitedError
+		switch {
+		case errors.As(err, &limited):
+			fmt.Println(i, "not sent:", limited.Reason, "for", limited.RetryAfter.Round(time.Minute))
+		case err != nil:
+			log.Fatal(err)
+		default:
+			_ = resp.Body.Close()
+			fmt.Println(i, resp.Status)
+		}
+	}
+	// Output:
+	// 0 429 Too Many Requests
+	// 1 not sent: paused for 1m0s
+}
+
+// A person stops all processes for an hour, and lets them go on.
+func ExampleLimiter_Pause() {
+	limiter := exampleLimiter(weir.PerSecond(10))
+	ctx := context.Background()
+	if err := limiter.Pause(ctx, "https://api.example.com", time.Hour); err != nil {
+		log.Fatal(err)
+	}
+	d, err := limiter.Allow(ctx, "https://api.example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Allowed, d.Reason, d.RetryAfter.Round(time.Minute)) // at most Config.MaxPause
+
+	if err := limiter.Resume(ctx, "https://api.example.com"); err != nil {
+		log.Fatal(err)
+	}
+	d, err = limiter.Allow(ctx, "https://api.example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(d.Allowed, d.Reason)
+	// Output:
+	// false paused 15m0s
+	// true allowed
+}
+
+// The upstream says in a header what a request has cost.
+func ExampleSettleFunc() {
+	limiter := exampleLimiter(weir.PerHour(5000).By(weir.SlidingWindow))
+	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
+		Hook: func(h http.Header, _ *http.Request, _ weirtest.Answer) { h.Set("X-Query-Cost", "12") },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{
+		Limiter: limiter,
+		Base:    provider.Transport(),
+		Cost:    func(*http.Request) (int64, error) { return 100, nil }, // the most that a query costs
+		Settle: func(resp *http.Response, _ *weir.BodyEnd) (int64, bool) {
+			cost, err := strconv.ParseInt(resp.Header.Get("X-Query-Cost"), 10, 64)
+			return cost, err == nil
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Get("https://api.example.com/query")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	left, err := limiter.Peek(context.Background(), "https://api.example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(left.Remaining)
+	// Output: 4988
+}
+
+// What is limited are bytes per minute, which are known when a body has ended.
+func ExampleSettleFunc_bytes() {
+	limiter := exampleLimiter(weir.PerMinute(1 << 20).By(weir.SlidingWindow))
+	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{
+		Limiter: limiter,
+		Base:    provider.Transport(),
+		Cost:    func(*http.Request) (int64, error) { return 64 << 10, nil },
+		Settle: func(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
+			if end == nil {
+				return 0, false // not known yet
+			}
+			return end.Bytes, true
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: transport}).Get("https://api.example.com/export")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = resp.Body.Close() // Nothing of it was read.
+	left, err := limiter.Peek(context.Background(), "https://api.example.com")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(1<<20 - left.Remaining)
+	// Output: 0
+}
+
+// At most two requests are in flight, in all processes together, whatever the
+// rate is. A request is, until its response's body is closed or read to its end.
+func ExampleConfig_inFlight() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{
+		Name:     "provider",
+		Store:    store,
+		Limits:   []weir.Limit{weir.PerSecond(10)},
+		InFlight: 2,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true, Base: provider.Transport()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	client := &http.Client{Transport: transport}
+	for range 3 {
+		resp, err := client.Get("https://api.example.com/v1/things")
+		var limited *weir.LimitedError
+		switch {
+		case errors.As(err, &limited):
+			fmt.Println("not sent:", limited.Reason)
+		case err != nil:
+			log.Fatal(err)
+		default:
+			defer resp.Body.Close()
+			fmt.Println(resp.Status)
+		}
+	}
+	// Output:
+	// 200 OK
+	// 200 OK
+	// not sent: in_flight
+}
+
+// A nightly import takes what the others leave, and always leaves a fifth.
+func ExampleInBackground() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{
+		Store:  store,
+		Limits: []weir.Limit{weir.PerHour(10)},
+		Leave:  20, // percent
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	imports, users := 0, 0
+	for range 10 {
+		d, err := limiter.Allow(weir.InBackground(ctx), "key")
+		if err != nil {
+			log.Fatal(err)
+		}
+		if d.Allowed {
+			imports++
+		}
+	}
+	for range 10 {
+		d, err := limiter.Allow(ctx, "key")
+		if err != nil {
+			log.Fatal(err)
+		}
+		if d.Allowed {
+			users++
+		}
+	}
+	fmt.Println(imports, users)
+	// Output: 8 2
+}
+
+// An upstream whose reset is in milliseconds, but does not say so, and that is
+// believed for an hour instead of a quarter of one.
+func ExampleTransportConfig_upstream() {
+	limiter := exampleLimiter(weir.PerSecond(10))
+	transport, err := weir.NewTransport(weir.TransportConfig{
+		Limiter: limiter, // its Config.MaxPause bounds pauses too
+		Upstream: &upstream.Reader{
+			MaxPause: time.Hour,
+			Dialects: map[string]upstream.Dialect{"api.example.com": upstream.Fields{
+				Limit: "X-Quota-Limit", Remaining: "X-Quota-Left", Reset: "X-Quota-Reset", Unit: time.Millisecond,
+			}},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_ = &http.Client{Transport: transport}
+}
