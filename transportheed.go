@@ -21,12 +21,12 @@ const (
 // store sees to that. It makes no call of the store when the response says
 // nothing new, so none at all as long as all is well.
 func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pause time.Duration, seenTo bool) {
-	if t.ignore || resp == nil {
+	if resp == nil || t.ignore && t.retry.times == 0 {
 		return 0, false
 	}
 	signal := t.upstream.Read(resp, time.Now())
 	l := b.limiter
-	if l == nil { // No limit counts it.
+	if t.ignore || l == nil { // No limit counts it.
 		return signal.Pause, false
 	}
 	brake, news := l.answer(&signal, &b.grant, t.underWay.Load())

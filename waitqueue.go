@@ -20,7 +20,7 @@ type queue struct {
 	id      queueID
 
 	arrivals list.List // of *waiter, by arrival
-	slots    []*slot   // by time; one for each waiter
+	slots    []*slot   // in order; one for each waiter
 	timer    *time.Timer
 	alarm    time.Time // what timer is set to; zero: stopped
 
@@ -45,6 +45,7 @@ type waiter struct {
 // slot is an instant that the store granted.
 type slot struct {
 	at      time.Time
+	order   Instant // the same by the store's clock: replies may overtake each other
 	booked  time.Time
 	granted Instant // the same by the store's clock
 	receipt any
@@ -54,7 +55,7 @@ type slot struct {
 // add puts a waiter and its slot in their places.
 func (q *queue) add(w *waiter, s *slot) {
 	w.slot, s.owner = s, w
-	i := sort.Search(len(q.slots), func(i int) bool { return q.slots[i].at.After(s.at) })
+	i := sort.Search(len(q.slots), func(i int) bool { return q.slots[i].order > s.order })
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()

@@ -87,13 +87,26 @@ func (s *waitShard) queue(l *Limiter, id queueID) *queue {
 	return q
 }
 
+// newSlot is the slot of a decision that came just now. A store that does not
+// say its time has its slots ordered by ours.
+func newSlot(d *Decision, now time.Time) *slot {
+	from := d.At
+	if from == 0 {
+		from = Instant(now.UnixMicro())
+	}
+	return &slot{
+		at: now.Add(d.Delay), order: from + Instant(d.Delay.Microseconds()),
+		booked: now, granted: d.At, receipt: d.Receipt,
+	}
+}
+
 // join queues a waiter with the slot that was granted to it just now.
 func (l *Limiter) join(id queueID, w *waiter, d Decision, now time.Time) *queue {
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.queue(l, id)
-	q.add(w, &slot{at: now.Add(d.Delay), booked: now, granted: d.At, receipt: d.Receipt})
+	q.add(w, newSlot(&d, now))
 	q.advance()
 	return q
 }
@@ -107,7 +120,7 @@ func (l *Limiter) surrender(ctx context.Context, id queueID, d Decision, now tim
 	defer shard.mu.Unlock()
 	q := shard.queue(l, id)
 	w := &waiter{arrival: math.MaxUint64}
-	q.add(w, &slot{at: now.Add(d.Delay), booked: now, granted: d.At, receipt: d.Receipt})
+	q.add(w, newSlot(&d, now))
 	back := q.giveBack(ctx, q.remove(w))
 	q.advance()
 	return back
