@@ -1,0 +1,82 @@
+package main
+
+import (
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/weirtest"
+)
+
+// The limits of every provider: the one that the fleet knows of, and the one to
+// which they are lowered without its being told but by their responses.
+var (
+	full = weir.Per(40, 2*time.Second).By(weir.SlidingWindow)
+	low  = weir.Per(16, 2*time.Second).By(weir.SlidingWindow)
+)
+
+// ours is the limit of the fleet: the full one, spaced evenly, which shows best
+// what changes.
+var ours = weir.Per(40, 2*time.Second).WithBurst(1).Stretch(margin)
+
+const (
+	workers = 3
+	// callers is how many goroutines of a worker call each provider.
+	callers = 4
+	length  = 24 * time.Second
+
+	// margin is what the fleet's period is longer than a provider's: calls are
+	// counted where they leave, and they may arrive closer together.
+	margin = 100 * time.Millisecond
+	// grace is what calls that are under way get to arrive after something
+	// changed.
+	grace = 100 * time.Millisecond
+)
+
+// plan is what a provider does.
+type plan struct {
+	name    string
+	what    string // its dialect, for people
+	dialect weirtest.Dialect
+	form    weirtest.RetryAfterForm
+
+	lowers, raises  time.Duration // when its limit changes
+	refuses, closed time.Duration // when it refuses, and for how long
+}
+
+var plans = []plan{
+	{
+		name: "one", what: "RateLimit and RateLimit-Policy of the IETF's draft 11; Retry-After in seconds",
+		dialect: weirtest.Draft11, form: weirtest.RetryAfterSeconds,
+		lowers: 5 * time.Second, raises: 11 * time.Second, refuses: 16 * time.Second, closed: 3 * time.Second,
+	},
+	{
+		name: "two", what: "X-RateLimit-* with resets since the Unix epoch; Retry-After as a date",
+		dialect: weirtest.XRateLimitEpoch, form: weirtest.RetryAfterDate,
+		lowers: 6 * time.Second, raises: 12 * time.Second, refuses: 18 * time.Second, closed: 2 * time.Second,
+	},
+	{
+		name: "three", what: "X-RateLimit-*-Requests with resets as durations; Retry-After-Ms",
+		dialect: weirtest.OpenAI, form: weirtest.RetryAfterMillis,
+		lowers: 7 * time.Second, raises: 13 * time.Second, refuses: 20 * time.Second, closed: 1500 * time.Millisecond,
+	},
+}
+
+// budget is how many calls the perfect client makes, who knows beforehand what
+// the provider is going to do and calls in the very millisecond in which it may.
+func (p *plan) budget() int {
+	var calls []time.Duration
+	for now := time.Duration(0); now < length; now += time.Millisecond {
+		if now >= p.refuses && now < p.refuses+p.closed {
+			continue
+		}
+		limit := full
+		if now >= p.lowers && now < p.raises {
+			limit = low
+		}
+		rate := int(limit.Rate)
+		for len(calls) < rate || calls[len(calls)-rate]+limit.Period <= now {
+			calls = append(calls, now)
+		}
+	}
+	return len(calls)
+}
