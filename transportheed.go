@@ -98,8 +98,9 @@ func (l *Limiter) compare(s *upstream.Signal) (c comparison) {
 		c.window = c.same.Period
 	case more != nil:
 		c.window, c.lowered = more.Period, spaced(more.Period/time.Duration(s.Limit))
-		if s.Reset > more.Period+more.Period/4 {
-			// It speaks of another window, which is at least as long.
+		if s.Reset > more.Period+more.Period/4+time.Second {
+			// It speaks of another window, which is at least as long: by more than
+			// the second by which resets are rounded up.
 			c.window, c.lowered = 0, spaced(s.Reset/time.Duration(s.Limit))
 		}
 	}
@@ -107,10 +108,10 @@ func (l *Limiter) compare(s *upstream.Signal) (c comparison) {
 }
 
 // vague reports whether the reset is not the time at which a window ends, as
-// much of it is used though it would have begun just now. Then some units are
-// free sooner.
+// more than a quarter of it is used though not a quarter of it would be over.
+// Then some units are free sooner.
 func (c *comparison) vague(s *upstream.Signal) bool {
-	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/2
+	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
 }
 
 // knows reports whether a response that admits and says that nothing is left
