@@ -18,11 +18,11 @@ func introduce(w io.Writer, s *sharedStore, providers []*provider) {
 	fmt.Fprintf(w, "fleet:    %d processes, each %d goroutines for each provider, know of %d calls in %v\n", workers, callers, full.Rate, full.Period)
 	var names, heads []string
 	for _, p := range providers {
-		fmt.Fprintf(w, "provider: %-5s says %s\n", p.name, p.what)
-		names = append(names, fmt.Sprintf("%-19s", p.name))
+		fmt.Fprintf(w, "provider: %-7s says %s\n", p.name, p.what)
+		names = append(names, fmt.Sprintf("%-20s", p.name))
 		heads = append(heads, " w1  w2  w3    429 ")
 	}
-	fmt.Fprintf(w, "\n         %s\n   time  %s\n", strings.Join(names, "| "), strings.Join(heads, " | "))
+	fmt.Fprintf(w, "\n         %s\n   time  %s\n", strings.Join(names, "|  "), strings.Join(heads, " | "))
 }
 
 // timeline prints what arrived at the providers, and who braked.
@@ -90,7 +90,7 @@ func (b brake) String() string {
 	}
 	switch {
 	case by == nil:
-		return "the fleet is slowed down for provider " + b.provider.name
+		return "somebody slows down the fleet for provider " + b.provider.name
 	case by.refused == weirtest.NotRefused:
 		return fmt.Sprintf("worker %d was told something new by provider %s, and slows down the fleet", by.worker+1, b.provider.name)
 	}
