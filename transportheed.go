@@ -19,7 +19,8 @@ const (
 // heed slows the key of an attempt down as its response says, for everybody who
 // shares the store, and returns for how long the key is paused, and whether the
 // store sees to that. It makes no call of the store when the response says
-// nothing new, so none at all as long as all is well.
+// nothing new, so none at all as long as all is well, but a look when a request
+// may have been overtaken by many.
 func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pause time.Duration, seenTo bool) {
 	if t.ignore || resp == nil {
 		return 0, false
@@ -29,12 +30,17 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 	if l == nil {
 		return signal.Pause, false // The attempt was not counted.
 	}
-	brake, news := l.answer(&signal, &b.grant, t.underWay.Load())
+	underWay := t.underWay.Load()
+	brake, news := l.answer(&signal, &b.grant, underWay)
 	if !news {
 		return signal.Pause, false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
+	l.resolve(ctx, b, &signal, underWay)
+	if brake, news = l.answer(&signal, &b.grant, underWay); !news {
+		return signal.Pause, false
+	}
 	err := l.brake(ctx, b.key, brake)
 	return signal.Pause, err == nil && signal.Pause > 0
 }
