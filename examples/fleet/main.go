@@ -42,7 +42,7 @@ const (
 
 // run is main without the process around it, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	url, err := parse(args)
+	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		usage(stdout)
 		return 0
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%w (-h explains the flags)", err))
 	}
-	s, err := openStore(ctx, url)
+	s, err := openStore(ctx, o.redis)
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))
@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(exitUsage, err)
 	}
 	defer s.close()
-	err = play(ctx, s, stdout)
+	err = play(ctx, o, s, stdout)
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))
@@ -72,24 +72,36 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func flags(url *string) *flag.FlagSet {
+// options are the flags.
+type options struct {
+	redis  string
+	enough int // percent of the limits that have to be used
+}
+
+func flags(o *options) *flag.FlagSet {
 	f := flag.NewFlagSet("fleet", flag.ContinueOnError)
-	f.StringVar(url, "redis", "", "`URL` of a Redis to share, as redis://user:password@host:6379/0. Its keys have\n"+
+	f.StringVar(&o.redis, "redis", "", "`URL` of a Redis to share, as redis://user:password@host:6379/0. Its keys have\n"+
 		"names of this run alone and expire within 15 minutes after it. Without this\nflag a Redis in memory is embedded.")
+	f.IntVar(&o.enough, "enough", 80, "the `percent` of the providers' limits that have to be used, 0 to 100. A few\n"+
+		"goroutines that wait for a busy machine can't use as much.")
 	return f
 }
 
 // parse reads the flags. Its error is one line.
-func parse(args []string) (url string, err error) {
-	f := flags(&url)
+func parse(args []string) (options, error) {
+	var o options
+	f := flags(&o)
 	f.SetOutput(io.Discard)
 	if err := f.Parse(args); err != nil {
-		return "", err
+		return o, err
 	}
-	if f.NArg() > 0 {
-		return "", fmt.Errorf("unexpected argument %q", f.Arg(0))
+	switch {
+	case f.NArg() > 0:
+		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case o.enough < 0 || o.enough > 100:
+		return o, fmt.Errorf("-enough: want 0 to 100, got %d", o.enough)
 	}
-	return url, nil
+	return o, nil
 }
 
 func usage(w io.Writer) {
@@ -97,8 +109,8 @@ func usage(w io.Writer) {
 		"Three processes call three providers on this machine, as fast as weir lets them.\n"+
 		"The providers speak a dialect each, lower their limit, raise it, and refuse for a\n"+
 		"while. The exit code is 1 when one was called in a pause, or refused by its limit\n"+
-		"after it had said so, or less than 80 % of the limits was used.\n\n")
-	f := flags(new(string))
+		"after it had said so, or not enough of the limits was used.\n\n")
+	f := flags(new(options))
 	f.SetOutput(w)
 	f.PrintDefaults()
 }

@@ -21,11 +21,11 @@ func TestMain(m *testing.M) {
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	if url, err := parse(nil); url != "" || err != nil {
-		t.Errorf("without flags: %q, %v", url, err)
+	if o, err := parse(nil); o != (options{enough: 80}) || err != nil {
+		t.Errorf("without flags: %+v, %v", o, err)
 	}
-	if url, err := parse([]string{"-redis", "redis://h"}); url != "redis://h" || err != nil {
-		t.Errorf("with flags: %q, %v", url, err)
+	if o, err := parse([]string{"-redis", "redis://h", "-enough", "50"}); o != (options{"redis://h", 50}) || err != nil {
+		t.Errorf("with flags: %+v, %v", o, err)
 	}
 }
 
@@ -38,6 +38,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 	}{
 		{"unknown flag", []string{"-frob"}, "-frob"},
 		{"argument", []string{"frob"}, `unexpected argument "frob"`},
+		{"more than all", []string{"-enough", "101"}, "-enough: want 0 to 100, got 101"},
 		{"not a redis", []string{"-redis", "http://localhost"}, "-redis: redis: invalid URL scheme: http"},
 		{"bad port", []string{"-redis", "redis://u:hunter2@h:x"}, "-redis: invalid port"},
 		{"nobody there", []string{"-redis", "redis://u:hunter2@" + unused(t)}, "makes no decisions: dial tcp"},
@@ -76,7 +77,7 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	if code := run(context.Background(), []string{"-h"}, &out, &errs); code != 0 || errs.Len() > 0 {
 		t.Errorf("exit code %d, errors %q", code, errs.String())
 	}
-	for _, want := range []string{"-redis", "exit code"} {
+	for _, want := range []string{"-redis", "-enough", "default 80", "exit code"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out.String())
 		}

@@ -50,8 +50,8 @@ var plans = []plan{
 		lowers: 5 * time.Second, raises: 11 * time.Second, refuses: 16 * time.Second, closed: 3 * time.Second,
 	},
 	{
-		name: "two", what: "X-RateLimit-* with resets since the Unix epoch; Retry-After as a date",
-		dialect: weirtest.XRateLimitEpoch, form: weirtest.RetryAfterDate,
+		name: "two", what: "X-RateLimit-* with resets since the Unix epoch; Retry-After with decimals",
+		dialect: weirtest.XRateLimitEpoch, form: weirtest.RetryAfterFraction,
 		lowers: 6 * time.Second, raises: 12 * time.Second, refuses: 18 * time.Second, closed: 2 * time.Second,
 	},
 	{

@@ -15,11 +15,11 @@ const startUp = 10 * time.Second
 
 // play runs the providers and the workers, tells what happens, and returns which
 // promise was broken, or nil.
-func play(ctx context.Context, s *sharedStore, w io.Writer) error {
+func play(ctx context.Context, o options, s *sharedStore, w io.Writer) error {
 	// A worker that hangs does not hang the run.
 	ctx, cancel := context.WithTimeout(ctx, length+startUp)
 	defer cancel()
-	r := new(result)
+	r := &result{enough: float64(o.enough) / 100}
 	jobs := make([]job, workers)
 	for _, plan := range plans {
 		p, err := newProvider(plan)
@@ -65,6 +65,7 @@ func play(ctx context.Context, s *sharedStore, w io.Writer) error {
 
 // result is what is known when all is over.
 type result struct {
+	enough    float64 // the share of the limits that has to be used
 	providers []*provider
 	outcomes  []outcome
 	late      time.Duration // by how much this process got to run too late, at most

@@ -90,7 +90,8 @@ func TestProgram(t *testing.T) {
 
 	t.Run("run", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, bin)
+		// How much is used is up to the machine, which may run many tests at once.
+		p := start(t, bin, "-enough", "20")
 		out, code := p.end(t)
 		if code != 0 || p.stderr.Len() > 0 {
 			t.Errorf("exit code %d, errors %q", code, p.stderr.String())

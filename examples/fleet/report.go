@@ -9,9 +9,6 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// enough is the share of the providers' limits that has to be used.
-const enough = 0.80
-
 // print prints who stopped and went on when, and what was used.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\nPAUSES\n")
@@ -116,8 +113,8 @@ func (r *result) broken() error {
 		if n.byCommand == 0 {
 			errs = append(errs, fmt.Errorf("provider %s was not called when it refused everybody", p.name))
 		}
-		if used := p.used(n); used < enough {
-			errs = append(errs, fmt.Errorf("only %.1f %% of what provider %s allows was used, less than %.0f %%", 100*used, p.name, 100*enough))
+		if used := p.used(n); used < r.enough {
+			errs = append(errs, fmt.Errorf("only %.1f %% of what provider %s allows was used, less than %.0f %%", 100*used, p.name, 100*r.enough))
 		}
 	}
 	for i, o := range r.outcomes {

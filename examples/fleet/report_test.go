@@ -28,6 +28,7 @@ func good() *result {
 		add(19*time.Second+time.Duration(w)*time.Millisecond, w, weirtest.NotRefused)
 	}
 	return &result{
+		enough:    0.80,
 		providers: []*provider{p},
 		outcomes:  make([]outcome, workers),
 		late:      5 * time.Millisecond,
