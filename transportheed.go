@@ -31,14 +31,14 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 		return signal.Pause, false // The attempt was not counted.
 	}
 	underWay := t.underWay.Load()
-	brake, news := l.answer(&signal, &b.grant, underWay)
-	if !news {
+	if _, news := l.answer(&signal, &b.grant, underWay); !news {
 		return signal.Pause, false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
 	l.resolve(ctx, b, &signal, underWay)
-	if brake, news = l.answer(&signal, &b.grant, underWay); !news {
+	brake, news := l.answer(&signal, &b.grant, underWay)
+	if !news {
 		return signal.Pause, false
 	}
 	err := l.brake(ctx, b.key, brake)
