@@ -99,8 +99,9 @@ type TransportConfig struct {
 // rate (see [Cut]). A limit that is lower than ours, or less left than we know
 // of, spaces the units that are left evenly, until the upstream says otherwise.
 // The key is never used faster than its limits allow. As long as the upstream
-// agrees with the limits none of this makes a call of the store; a store that is
-// no [Braker] does none of it.
+// agrees with the limits none of this makes a call of the store, but for a look
+// when it seems that others have used much; a store that is no [Braker] does none
+// of it.
 //
 // # Several limits
 //

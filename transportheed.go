@@ -19,7 +19,8 @@ const (
 // heed slows the key of an attempt down as its response says, for everybody who
 // shares the store, and returns for how long the key is paused, and whether the
 // store sees to that. It makes no call of the store when the response says
-// nothing new, so none at all as long as all is well.
+// nothing new, so none at all as long as all is well, but a look when a request
+// may have been overtaken by many.
 func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pause time.Duration, seenTo bool) {
 	if resp == nil || t.ignore && t.retry.times == 0 {
 		return 0, false
@@ -29,12 +30,17 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 	if t.ignore || l == nil { // No limit counts it.
 		return signal.Pause, false
 	}
-	brake, news := l.answer(&signal, &b.grant, t.underWay.Load())
-	if !news {
+	underWay := t.underWay.Load()
+	if _, news := l.answer(&signal, &b.grant, underWay); !news {
 		return signal.Pause, false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
+	l.resolve(ctx, b, &signal, underWay)
+	brake, news := l.answer(&signal, &b.grant, underWay)
+	if !news {
+		return signal.Pause, false
+	}
 	err := l.brake(ctx, b.key, brake)
 	return signal.Pause, err == nil && signal.Pause > 0
 }
@@ -98,8 +104,9 @@ func (l *Limiter) compare(s *upstream.Signal) (c comparison) {
 		c.window = c.same.Period
 	case more != nil:
 		c.window, c.lowered = more.Period, spaced(more.Period/time.Duration(s.Limit))
-		if s.Reset > more.Period+more.Period/4 {
-			// It speaks of another window, which is at least as long.
+		if s.Reset > more.Period+more.Period/4+time.Second {
+			// It speaks of another window, which is at least as long: by more than
+			// the second by which resets are rounded up.
 			c.window, c.lowered = 0, spaced(s.Reset/time.Duration(s.Limit))
 		}
 	}
@@ -107,10 +114,10 @@ func (l *Limiter) compare(s *upstream.Signal) (c comparison) {
 }
 
 // vague reports whether the reset is not the time at which a window ends, as
-// much of it is used though it would have begun just now. Then some units are
-// free sooner.
+// more than a quarter of it is used though not a quarter of it would be over.
+// Then some units are free sooner.
 func (c *comparison) vague(s *upstream.Signal) bool {
-	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/2
+	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
 }
 
 // knows reports whether a response that admits and says that nothing is left

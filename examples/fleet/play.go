@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// startUp is how long the workers may take to start and to end.
+const startUp = 10 * time.Second
+
+// play runs the providers and the workers, tells what happens, and returns which
+// promise was broken, or nil.
+func play(ctx context.Context, o options, s *sharedStore, w io.Writer) error {
+	// A worker that hangs does not hang the run.
+	ctx, cancel := context.WithTimeout(ctx, length+startUp)
+	defer cancel()
+	r := &result{enough: float64(o.enough) / 100}
+	jobs := make([]job, workers)
+	for _, plan := range plans {
+		p, err := newProvider(plan)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = p.server.Close() }()
+		r.providers = append(r.providers, p)
+		for i := range jobs {
+			jobs[i].Providers = append(jobs[i].Providers, p.server.URL)
+		}
+	}
+	for i := range jobs {
+		jobs[i].Redis, jobs[i].Limiter, jobs[i].Worker = s.url, s.run, i
+	}
+	fleet, err := startProcesses(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	defer fleet.stop()
+	introduce(w, s, r.providers)
+	watch := s.store.WatchBrakes(r.braked)
+	defer watch.Stop()
+	late := watchLateness()
+	r.begin(time.Now())
+	err = fleet.tell()
+	if err == nil {
+		err = r.follow(ctx, w)
+	}
+	if err == nil {
+		err = fleet.tell()
+	}
+	r.late = late.stop()
+	if err != nil {
+		return err
+	}
+	if r.outcomes, err = fleet.outcomes(); err != nil {
+		return err
+	}
+	r.print(w)
+	return r.broken()
+}
+
+// result is what is known when all is over.
+type result struct {
+	enough    float64 // the share of the limits that has to be used
+	providers []*provider
+	outcomes  []outcome
+	late      time.Duration // by how much this process got to run too late, at most
+
+	mu     sync.Mutex
+	start  time.Time
+	brakes []brake
+}
+
+// brake is what somebody set in the store, as this process heard it from there.
+type brake struct {
+	at       time.Duration
+	provider *provider
+}
+
+func (r *result) begin(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.start = now
+	for _, p := range r.providers {
+		p.mu.Lock()
+		p.start = now
+		p.mu.Unlock()
+	}
+}
+
+// braked is called when slots that were booked ahead became void.
+func (r *result) braked(_, key string, _ weir.Instant) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.providers {
+		if p.server.URL == key {
+			r.brakes = append(r.brakes, brake{time.Since(r.start), p})
+		}
+	}
+}
+
+// braking returns the brakes that were set so far.
+func (r *result) braking() []brake {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.brakes)
+}
+
+// follow has the providers do what they are to do, and prints what happens,
+// until the run is over.
+func (r *result) follow(ctx context.Context, w io.Writer) error {
+	var todo []event
+	t := &timeline{w: w, result: r}
+	for at := every; at <= length; at += every {
+		todo = append(todo, event{at: at, do: func() error { t.row(at); return nil }})
+	}
+	for _, p := range r.providers {
+		for _, e := range p.events() {
+			do, what := e.do, "provider "+p.name+" "+e.what
+			e.do = func() error { t.note(what); return do() }
+			todo = append(todo, e)
+		}
+	}
+	slices.SortStableFunc(todo, func(a, b event) int { return int(a.at - b.at) })
+	for _, e := range todo {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Until(r.start.Add(e.at))):
+		}
+		if err := e.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lateness measures by how much this process gets to run too late.
+type lateness struct {
+	worst     time.Duration
+	end, done chan struct{}
+}
+
+func watchLateness() *lateness {
+	l := &lateness{end: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		const nap = 2 * time.Millisecond
+		for {
+			start := time.Now()
+			select {
+			case <-l.end:
+				return
+			case <-time.After(nap):
+				l.worst = max(l.worst, time.Since(start)-nap)
+			}
+		}
+	}()
+	return l
+}
+
+// stop returns the longest delay. It is called once.
+func (l *lateness) stop() time.Duration {
+	close(l.end)
+	<-l.done
+	return l.worst
+}

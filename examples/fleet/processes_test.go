@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A worker that dies ends the run, and the others with it.
+func TestProcessesWithoutOne(t *testing.T) {
+	t.Parallel()
+	s, err := openStore(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	p, err := newProvider(plans[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.server.Close()
+	j := job{Redis: s.url, Limiter: s.run, Providers: []string{p.server.URL}}
+	f, err := startProcesses(t.Context(), []job{j, j})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.stop()
+	if err := f.tell(); err != nil {
+		t.Fatal(err)
+	}
+	for len(p.seen()) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := f.all[1].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.tell() // the killed one may have closed its input, or not yet
+	if _, err := f.outcomes(); err == nil || !strings.Contains(err.Error(), "worker 2 ended early") {
+		t.Errorf("outcomes: %v", err)
+	}
+	f.stop()
+	for i, p := range f.all {
+		if p.cmd.ProcessState == nil {
+			t.Errorf("worker %d was not waited for", i+1)
+		}
+	}
+}
+
+func TestProcessesThatCannotStart(t *testing.T) {
+	t.Parallel()
+	if _, err := startProcesses(t.Context(), []job{{Redis: "ftp://nowhere"}}); err == nil || !strings.Contains(err.Error(), "worker 1 did not get ready") {
+		t.Errorf("a worker with a bad job: %v", err)
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/weirtest"
+)
+
+// good is a run that kept its promise, of one provider.
+func good() *result {
+	p := &provider{plan: plans[0]}
+	add := func(at time.Duration, worker int, refused weirtest.Refusal) {
+		p.calls = append(p.calls, call{at, worker, refused})
+	}
+	for i := range p.budget() {
+		add(time.Duration(i)*time.Millisecond, i%workers, weirtest.NotRefused)
+	}
+	// The limit is lowered at 5 s, and all is refused from 16 s on.
+	add(5001*time.Millisecond, 0, weirtest.ByLimit)
+	add(5090*time.Millisecond, 1, weirtest.ByLimit)
+	add(15*time.Second, 2, weirtest.NotRefused)
+	add(16010*time.Millisecond, 1, weirtest.ByCommand)
+	add(16100*time.Millisecond, 0, weirtest.ByCommand)
+	for w := range workers {
+		add(19*time.Second+time.Duration(w)*time.Millisecond, w, weirtest.NotRefused)
+	}
+	return &result{
+		enough:    0.80,
+		providers: []*provider{p},
+		outcomes:  make([]outcome, workers),
+		late:      5 * time.Millisecond,
+		brakes:    []brake{{5002 * time.Millisecond, p}, {16012 * time.Millisecond, p}},
+	}
+}
+
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	if err := good().broken(); err != nil {
+		t.Fatalf("a good run: %v", err)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(*result, *provider)
+		want  string
+	}{
+		{"called in the pause", func(_ *result, p *provider) {
+			p.calls = append(p.calls, call{17 * time.Second, 2, weirtest.ByCommand})
+		}, "provider one refused 1 calls after it had said that it would"},
+		{"refused after it was told", func(_ *result, p *provider) {
+			p.calls = append(p.calls, call{5200 * time.Millisecond, 2, weirtest.ByLimit})
+		}, "provider one refused 1 calls after it had said that it would"},
+		{"refused before anything was lowered", func(_ *result, p *provider) {
+			p.calls = append(p.calls, call{2 * time.Second, 2, weirtest.ByLimit})
+		}, "provider one refused 1 calls after it had said that it would"},
+		{"nobody came", func(_ *result, p *provider) {
+			p.calls = p.calls[:p.budget()]
+		}, "provider one was not called when it refused everybody"},
+		{"little used", func(_ *result, p *provider) {
+			p.calls = p.calls[p.budget()/2:]
+		}, "of what provider one allows was used, less than 80 %"},
+		{"failed", func(r *result, _ *provider) {
+			r.outcomes[1] = outcome{Failed: 3, Failure: "EOF"}
+		}, "3 calls of worker 2 failed: EOF"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := good()
+			c.spoil(r, r.providers[0])
+			if err := r.broken(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+			var b bytes.Buffer
+			r.print(&b)
+			if strings.Contains(b.String(), "The promise held") {
+				t.Errorf("it is called good:\n%s", b.String())
+			}
+		})
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	r := good()
+	line := &timeline{w: &b, result: r}
+	line.row(16500 * time.Millisecond)
+	r.print(&b)
+	for _, want := range []string{
+		" 5.002s  worker 1 was refused by provider one, and pauses the fleet\n",
+		"16.012s  worker 2 was refused by provider one, and pauses the fleet\n",
+		"  16.5s    1   1   ·     2 \n",
+		"  16.010s  provider one refused worker 2: nothing for 3s\n",
+		"  16.012s  the pause was set in the store, 2ms later\n",
+		"worker 1 sent its last call at 16.100s and the next at 19.000s\n",
+		"worker 3 sent its last call at 15.000s and the next at 19.002s\n",
+		"\nThe promise held",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in:\n%s", want, b.String())
+		}
+	}
+}
+
+// The budget is what the rates come to.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	for i, want := range []int{388, 408, 418} {
+		if got := plans[i].budget(); got != want {
+			t.Errorf("provider %s: %d, want %d", plans[i].name, got, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir/weirtest"
+)
+
+// every is the time between two rows of the timeline.
+const every = 500 * time.Millisecond
+
+// introduce prints what is going to happen, and the timeline's head.
+func introduce(w io.Writer, s *sharedStore, providers []*provider) {
+	fmt.Fprintf(w, "store:    %s\n", s.what)
+	fmt.Fprintf(w, "fleet:    %d processes, each %d goroutines for each provider, know of %d calls in %v\n", workers, callers, full.Rate, full.Period)
+	var names, heads []string
+	for _, p := range providers {
+		fmt.Fprintf(w, "provider: %-7s says %s\n", p.name, p.what)
+		names = append(names, fmt.Sprintf("%-20s", p.name))
+		heads = append(heads, " w1  w2  w3    429 ")
+	}
+	fmt.Fprintf(w, "\n         %s\n   time  %s\n", strings.Join(names, "|  "), strings.Join(heads, " | "))
+}
+
+// timeline prints what arrived at the providers, and who braked.
+type timeline struct {
+	w      io.Writer
+	result *result
+	told   int // brakes
+}
+
+// row prints what happened in the time that ends at an instant.
+func (t *timeline) row(at time.Duration) {
+	t.tell()
+	var cells []string
+	for _, p := range t.result.providers {
+		var sent [workers]int
+		refused := 0
+		for _, c := range p.seen() {
+			if c.at < at-every || c.at >= at {
+				continue
+			}
+			sent[c.worker]++
+			if c.refused != weirtest.NotRefused {
+				refused++
+			}
+		}
+		cell := ""
+		for _, n := range sent {
+			cell += fmt.Sprintf("%3s ", dot(n))
+		}
+		cells = append(cells, cell+fmt.Sprintf("  %3s ", dot(refused)))
+	}
+	fmt.Fprintf(t.w, "%6.1fs  %s\n", at.Seconds(), strings.Join(cells, " | "))
+}
+
+// note prints what a provider does now.
+func (t *timeline) note(what string) {
+	t.tell()
+	fmt.Fprintf(t.w, "%6.3fs  %s\n", time.Since(t.result.start).Seconds(), what)
+}
+
+// tell prints who has braked since it was called last.
+func (t *timeline) tell() {
+	brakes := t.result.braking()
+	for _, b := range brakes[t.told:] {
+		fmt.Fprintf(t.w, "%6.3fs  %s\n", b.at.Seconds(), b)
+	}
+	t.told = len(brakes)
+}
+
+func dot(n int) string {
+	if n == 0 {
+		return "·"
+	}
+	return fmt.Sprint(n)
+}
+
+// String says whose response it was that braked the fleet: the last that was
+// refused shortly before, or else the last of all.
+func (b brake) String() string {
+	var by *call
+	for _, c := range b.provider.seen() {
+		if c.at <= b.at && (by == nil || c.refused != weirtest.NotRefused || by.refused == weirtest.NotRefused || by.at < b.at-grace) {
+			by = &c
+		}
+	}
+	switch {
+	case by == nil:
+		return "somebody slows down the fleet for provider " + b.provider.name
+	case by.refused == weirtest.NotRefused:
+		return fmt.Sprintf("worker %d was told something new by provider %s, and slows down the fleet", by.worker+1, b.provider.name)
+	}
+	return fmt.Sprintf("worker %d was refused by provider %s, and pauses the fleet", by.worker+1, b.provider.name)
+}

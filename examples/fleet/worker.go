@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+)
+
+// workerEnv makes a process a worker: the program starts itself again.
+const workerEnv = "WEIR_FLEET_WORKER"
+
+// job is what a worker is told, as JSON on its standard input.
+type job struct {
+	Redis     string // its URL
+	Limiter   string // the limiter's name
+	Worker    int    // which one this is
+	Providers []string
+}
+
+// outcome is what a worker answers, as JSON on its standard output.
+type outcome struct {
+	Failed  int // calls that failed otherwise than by a refusal
+	Failure string
+}
+
+// workerMain returns a worker's exit code.
+func workerMain() int {
+	// Ctrl-C reaches every process of the terminal, but when to end is the
+	// parent's to say.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	redis.SetLogger(silent{})
+	if err := work(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "fleet: worker:", err)
+		return 1
+	}
+	return 0
+}
+
+// work reads a job, says that it is ready, begins when it is told to, and says
+// how it went when it is told to end. The end of in ends it without: that is
+// what the parent's death, however sudden, comes to.
+func work(in io.Reader, out io.Writer) error {
+	dec, enc := json.NewDecoder(in), json.NewEncoder(out)
+	var j job
+	if err := dec.Decode(&j); err != nil {
+		return fmt.Errorf("no job: %w", err)
+	}
+	store, client, err := connect(j.Redis)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	w, err := newWorker(j, store)
+	if err != nil {
+		return err
+	}
+	defer w.http.CloseIdleConnections()
+	var told bool
+	if err := errors.Join(enc.Encode(true), dec.Decode(&told)); err != nil {
+		return fmt.Errorf("not started: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		if dec.Decode(&told) != nil {
+			// Giving slots back to a Redis that died with the parent may hang.
+			time.AfterFunc(2*time.Second, func() { os.Exit(1) })
+		}
+		cancel()
+	}()
+	return enc.Encode(w.run(ctx))
+}
+
+// worker is a process that shares the providers with others: several
+// goroutines that call through one client.
+type worker struct {
+	job  job
+	http *http.Client
+
+	mu      sync.Mutex
+	outcome outcome
+}
+
+// newWorker has nothing in it that says what a provider does: its limits are
+// those of newLimiter, and the Transport reads the rest from the responses.
+func newWorker(j job, store weir.Store) (*worker, error) {
+	limiter, err := newLimiter(store, j.Limiter)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{
+		Limiter: limiter,
+		Base:    &http.Transport{MaxIdleConnsPerHost: callers},
+	})
+	return &worker{job: j, http: &http.Client{Transport: transport}}, err
+}
+
+func (w *worker) run(ctx context.Context) outcome {
+	var all sync.WaitGroup
+	for _, url := range w.job.Providers {
+		for range callers {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if err := w.call(ctx, url); err != nil && ctx.Err() == nil {
+						w.mu.Lock()
+						w.outcome.Failed++
+						w.outcome.Failure = err.Error()
+						w.mu.Unlock()
+						time.Sleep(100 * time.Millisecond) // a Redis that is away fails at once
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	return w.outcome
+}
+
+// call is a call of a provider as any program would make it. That one is
+// refused is for the Transport to heed.
+func (w *worker) call(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set(workerHeader, strconv.Itoa(w.job.Worker))
+	resp, err := w.http.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
+}
