@@ -54,7 +54,8 @@ func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 	}
 	if b.Tell {
 		gap := min(b.Gap.Microseconds(), mostGap)
-		void = void || gap > k.ToldGap(now)
+		told := k.ToldGap(now)
+		void = void || gap > told || told > 0 && gap <= told/2
 		k.Gap, k.Ends, changed = gap, now+b.GapFor.Microseconds(), true
 	}
 	if changed {

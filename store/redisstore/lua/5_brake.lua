@@ -94,7 +94,8 @@ function brake.apply(k, o, now)
   if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
   if o.tell then
     local gap = math.min(o.gap, MOST_GAP)
-    void = void or gap > brake.told(k, now)
+    local told = brake.told(k, now)
+    void = void or gap > told or (told > 0 and gap <= math.floor(told / 2))
     k.gap, k.ends, changed = gap, now + o.lasts, true
   end
   if changed then k.at = now end
