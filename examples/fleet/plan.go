@@ -21,7 +21,7 @@ var ours = weir.Per(40, 2*time.Second).WithBurst(1).Stretch(margin)
 const (
 	workers = 3
 	// callers is how many goroutines of a worker call each provider.
-	callers = 3
+	callers = 6
 	length  = 26 * time.Second
 
 	// margin is what the fleet's period is longer than a provider's: calls are
