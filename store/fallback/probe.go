@@ -20,7 +20,12 @@ var probeRequest = weir.Request{Charges: []weir.Charge{{
 // own, and a breaker that closes while a part of the keys has nobody to decide
 // on them would open again at once, and so on.
 func (s *Store) probe() error {
-	if err := s.try(&probeRequest); err != nil {
+	err := s.try(&probeRequest)
+	if errors.Is(err, errBudget) {
+		// Connecting may have taken most of the budget, and is done by now.
+		err = s.try(&probeRequest)
+	}
+	if err != nil {
 		return err
 	}
 	s.deliver()

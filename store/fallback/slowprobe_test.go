@@ -1,0 +1,62 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// connecting is a primary whose first answer after an outage takes longer than
+// the budget.
+type connecting struct {
+	*localstore.Store
+	down, slow bool
+}
+
+func (c *connecting) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if c.down {
+		return weir.Decision{}, errors.New("down")
+	}
+	if c.slow {
+		c.slow = false
+		time.Sleep(60 * time.Millisecond)
+	}
+	return c.Store.Take(ctx, req)
+}
+
+// TestSlowFirstProbe: a probe that connecting held up is made again at once, not
+// an interval later.
+func TestSlowFirstProbe(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &connecting{Store: local, down: true}
+		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
+		ask := func() {
+			if _, err := s.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Key: "key", Limit: weir.PerSecond(10), Cost: 1}}}); err != nil {
+				t.Error(err)
+			}
+		}
+		ask()
+		if s.State() != fallback.StateOpen {
+			t.Fatal("not away")
+		}
+		p.down, p.slow = false, true
+		time.Sleep(time.Second)
+		ask() // It has the probe made.
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Errorf("%v after a slow answer to the first probe", s.State())
+		}
+	})
+}
