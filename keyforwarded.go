@@ -54,13 +54,14 @@ func (h *hopReader) next() (netip.Addr, bool) {
 		h.lines, h.rest = h.lines[:last], h.lines[last]
 	}
 	element, ok := h.cut()
+	element = trimSpace(element)
 	if ok && h.form == forwarded {
 		element, ok = forwardedFor(element)
 	}
 	if !ok {
 		return netip.Addr{}, false
 	}
-	return parseHop(trimSpace(element))
+	return parseHop(element)
 }
 
 // cut takes the last element off the rest of the line. It reports false when
