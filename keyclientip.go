@@ -127,10 +127,7 @@ func newClientIP(cfg ClientIP) (*clientIP, error) {
 	if c.trusted, err = plainPrefixes(cfg.Trusted); err != nil {
 		return nil, err
 	}
-	switch {
-	case c.form == oneAddress:
-		c.most = 1
-	case len(c.trusted) > 0:
+	if len(c.trusted) > 0 {
 		c.most = mostProxies
 	}
 	return c, nil

@@ -126,6 +126,7 @@ func TestKeyClientIPTrust(t *testing.T) {
 		{"comma at the end", xff, from(proxy, f, "6.6.6.6,"), "10.0.0.1"},
 		{"empty between", xff, from(proxy, f, "6.6.6.6, , 10.0.0.2"), "10.0.0.2"},
 		{"empty line at the end", xff, from(proxy, f, "6.6.6.6", f, ""), "10.0.0.1"},
+		{"comma at the start of the last line", xff, from(proxy, f, "6.6.6.6", f, ", 10.0.0.2"), "10.0.0.2"},
 		{"empty header", xff, from(proxy, f, ""), "10.0.0.1"},
 		{"unknown", xff, from(proxy, f, "6.6.6.6, unknown, 10.0.0.2"), "10.0.0.2"},
 		{"longest", xff, from(proxy, f, "6.6.6.6,"+long[1:]), client},

@@ -44,7 +44,7 @@ type hopReader struct {
 // is none or it can't be understood, and must not be called after that.
 func (h *hopReader) next() (netip.Addr, bool) {
 	if h.form == oneAddress && len(h.lines) != 1 {
-		return netip.Addr{}, false
+		return netip.Addr{}, false // several, or the one that was read
 	}
 	if !h.more {
 		last := len(h.lines) - 1
