@@ -30,14 +30,14 @@ func KeyStatic(key string) KeyFunc {
 
 // KeyHeader returns a KeyFunc whose key is the value of a header as it stands:
 // ErrNoKey when it is missing or empty, ErrAmbiguousKey when it is on several
-// lines.
+// lines, ErrMalformedKey when it is over 1024 bytes long.
 //
 // On a server the client controls a header unless a trusted proxy sets it, and
 // overwrites what the client sent, on every request. Never use it for a
 // secret, which would be stored: that is what [KeyAPIKey] and [KeyBearer] are
 // for.
 func KeyHeader(name string) KeyFunc {
-	h, err := newOneHeader("KeyHeader.name", name)
+	h, err := newOneHeader("KeyHeader.name", name, longestHeaderKey)
 	if err != nil {
 		return keyError(err)
 	}
@@ -98,7 +98,10 @@ func origin(scheme, host string) string {
 // method, space, and the Pattern of the request, as "GET /items/{id}". It is
 // ErrNoKey when there is no pattern, and never the path, of which a client can
 // make up any number. So it works inside the mux, around the handlers, and not
-// around the mux.
+// around the mux. Where a router runs its middleware for requests that match no
+// route too, as gin does, all of those have one key with
+//
+//	weir.KeyFirst(weir.KeyRoute(), weir.KeyStatic("unmatched"))
 //
 // The client chooses among the routes. A pattern without a method counts each
 // of HTTP's own methods by itself and all others together, as OTHER, because
@@ -137,26 +140,43 @@ func keyError(err error) KeyFunc {
 	return func(*http.Request) (string, error) { return "", err }
 }
 
+// longestHeaderKey is the longest value of a header that is a key as it
+// stands, in bytes. Keys are kept; what has no bound fills a store's memory.
+const longestHeaderKey = 1024
+
 // oneHeader reads a header that has to be there exactly once.
 type oneHeader struct {
-	name          string // in canonical form
-	none, several error
+	name                string // in canonical form
+	longest             int    // bytes its value may have
+	none, several, long error
 }
 
-func newOneHeader(field, name string) (*oneHeader, error) {
-	name = http.CanonicalHeaderKey(name)
-	if !isToken(name) {
-		return nil, &ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
-	}
-	if name == "Host" {
-		// net/http moves it to Request.Host, so that it would never be found.
-		return nil, &ConfigError{Field: field, Want: "a header other than Host, which is KeyHost's", Got: strconv.Quote(name)}
+func newOneHeader(field, name string, longest int) (*oneHeader, error) {
+	name, err := headerName(field, name)
+	if err != nil {
+		return nil, err
 	}
 	return &oneHeader{
 		name:    name,
+		longest: longest,
 		none:    fmt.Errorf("%w: the header %s is missing or empty", ErrNoKey, name),
 		several: fmt.Errorf("%w: several %s headers", ErrAmbiguousKey, name),
+		long:    fmt.Errorf("%w: the header %s is over %d bytes long", ErrMalformedKey, name, longest),
 	}, nil
+}
+
+// headerName returns the name of a header in canonical form, or a *ConfigError
+// for field.
+func headerName(field, name string) (string, error) {
+	name = http.CanonicalHeaderKey(name)
+	if !isToken(name) {
+		return "", &ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
+	}
+	if name == "Host" {
+		// net/http moves it to Request.Host, so that it would never be found.
+		return "", &ConfigError{Field: field, Want: "a header other than Host, which is KeyHost's", Got: strconv.Quote(name)}
+	}
+	return name, nil
 }
 
 func (h *oneHeader) value(r *http.Request) (string, error) {
@@ -165,7 +185,11 @@ func (h *oneHeader) value(r *http.Request) (string, error) {
 		return "", h.several
 	}
 	if len(lines) == 1 {
-		if v := textproto.TrimString(lines[0]); v != "" {
+		v := textproto.TrimString(lines[0])
+		if len(v) > h.longest {
+			return "", h.long
+		}
+		if v != "" {
 			return v, nil
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 // KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header:
 // ErrNoKey when the header is missing or empty, ErrAmbiguousKey when it is on
-// several lines. The API key itself goes nowhere.
+// several lines, ErrMalformedKey when it is over 16 KiB long. The API key itself
+// goes nowhere.
 //
 // The hash is HMAC-SHA256 with the secret, or SHA-256 when the secret is
 // empty, of which 128 bits are kept as 22 characters of base64url. Without a
@@ -25,7 +26,7 @@ import (
 // On a server the client controls the header, and each invented API key is a
 // fresh allowance: mount the limit behind the check that the API key is valid.
 func KeyAPIKey(header string, secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyAPIKey.header", header)
+	h, err := newOneHeader("KeyAPIKey.header", header, longestCredential)
 	if err != nil {
 		return keyError(err)
 	}
@@ -43,15 +44,15 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 // Authorization: Bearer (RFC 6750), made as [KeyAPIKey] does; the same text as
 // token and as API key are two keys. It is ErrNoKey when there is no such
 // header, or one with another scheme or no token, ErrAmbiguousKey when there
-// are several, and another error when what follows the scheme is not one
-// token of RFC 6750's characters.
+// are several, and ErrMalformedKey when what follows the scheme is not one
+// token of RFC 6750's characters or the header is over 16 KiB long.
 //
 // On a server the client controls the header, and each invented token is a
 // fresh allowance: mount the limit behind the check that the token is valid.
 // It counts tokens, not users: where a user can get several, as by refreshing
 // a JWT, use [KeyContext] with the user's ID.
 func KeyBearer(secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyBearer", "Authorization")
+	h, err := newOneHeader("KeyBearer", "Authorization", longestCredential)
 	if err != nil {
 		return keyError(err)
 	}
@@ -68,6 +69,10 @@ func KeyBearer(secret []byte) KeyFunc {
 		return digest.key(token), nil
 	}
 }
+
+// longestCredential is the longest header that is hashed, in bytes: twice the
+// line that proxies take by default, so that real credentials are below it.
+const longestCredential = 16 << 10
 
 var errMalformedBearer = fmt.Errorf("%w: the bearer token in the Authorization header", ErrMalformedKey)
 

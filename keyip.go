@@ -13,30 +13,45 @@ import (
 // A RemoteAddr that is not an IP address, as of a Unix socket, is an error,
 // and not ErrNoKey.
 //
-// The client does not control it, other than by having many addresses. Behind
-// a proxy it is the proxy's address, so that everyone shares one key; and
-// people behind one NAT share theirs.
+// The client does not control it, other than by having many addresses, unless
+// something in front rewrites RemoteAddr from a header. Behind a proxy it is
+// the proxy's address, so that everyone shares one key: that is what
+// [KeyClientIP] is for. People behind one NAT share theirs.
 func KeyRemoteIP() KeyFunc { return remoteIPKey }
 
 func remoteIPKey(r *http.Request) (string, error) {
+	addr, err := remoteAddr(r)
+	if err != nil {
+		return "", err
+	}
+	return ipKey(addr, ipKeyBits), nil
+}
+
+// remoteAddr returns the address that a request came from, or an error and the
+// zero Addr.
+func remoteAddr(r *http.Request) (netip.Addr, error) {
 	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return ipKey(ap.Addr()), nil
+		return plainAddr(ap.Addr()), nil
 	}
 	// Middleware that rewrites RemoteAddr often leaves the port out.
 	if addr, err := netip.ParseAddr(r.RemoteAddr); err == nil {
-		return ipKey(addr), nil
+		return plainAddr(addr), nil
 	}
-	return "", fmt.Errorf("weir: the remote address %.64q is not an IP address", r.RemoteAddr)
+	return netip.Addr{}, fmt.Errorf("weir: the remote address %.64q is not an IP address", r.RemoteAddr)
 }
 
-// ipKeyBits is how much of an IPv6 address counts.
+// plainAddr returns addr as addresses are compared and counted: without a zone,
+// and as IPv4 when it is mapped into IPv6.
+func plainAddr(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
+
+// ipKeyBits is how much of an IPv6 address counts unless told otherwise.
 const ipKeyBits = 64
 
-// ipKey returns the key of a valid address.
-func ipKey(addr netip.Addr) string {
-	addr = addr.Unmap()
+// ipKey returns the key of a valid plain address, of which the first bits count
+// when it is IPv6.
+func ipKey(addr netip.Addr, bits int) string {
 	if addr.Is4() {
 		return addr.String()
 	}
-	return netip.PrefixFrom(addr.WithZone(""), ipKeyBits).Masked().String()
+	return netip.PrefixFrom(addr, bits).Masked().String()
 }

@@ -2,8 +2,6 @@ package weir
 
 import (
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -16,13 +14,10 @@ import (
 // joined key is as easy to invent as the easiest of its parts: joining what a
 // client controls to a user's ID gives the user one allowance per invention.
 func KeyJoin(fs ...KeyFunc) KeyFunc {
-	if len(fs) == 0 {
-		return keyError(&ConfigError{Field: "KeyJoin.fs", Want: "at least one function", Got: "none"})
+	fs, err := keyFuncs("KeyJoin", fs)
+	if err != nil {
+		return keyError(err)
 	}
-	if i := slices.IndexFunc(fs, func(f KeyFunc) bool { return f == nil }); i >= 0 {
-		return keyError(&ConfigError{Field: "KeyJoin.fs[" + strconv.Itoa(i) + "]", Want: "a function", Got: "nil"})
-	}
-	fs = slices.Clone(fs)
 	return func(r *http.Request) (string, error) {
 		joined := make([]byte, 0, 128)
 		for i, f := range fs {
