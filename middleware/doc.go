@@ -38,7 +38,8 @@
 //
 // The key function is required, and a request without an identity gets what
 // [Config.NoKey] says: identity never silently becomes an IP address. Behind a
-// proxy weir.KeyRemoteIP sees the proxy, and everybody is one client. A request
+// proxy weir.KeyRemoteIP sees the proxy, and everybody is one client:
+// weir.KeyClientIP is for that. A request
 // that states its identity twice is refused with 400 whatever the
 // configuration, because the next reader may pick the other value.
 //
