@@ -63,10 +63,21 @@ type Config struct {
 	// whatever the style.
 	Headers HeaderStyle
 
+	// PartitionSecret adds to HeadersIETF the parameter pk, which tells a client
+	// what it shares an allowance with: 8 bytes of the HMAC of the key and the
+	// Limiter's name, which tell nothing without the secret. At least 16 bytes,
+	// and the same in all processes. Empty: no pk.
+	PartitionSecret []byte
+
+	// ExposeHeaders lists the rate headers and Retry-After in
+	// Access-Control-Expose-Headers, without which a browser hides them from
+	// scripts of other origins. False: that is left to the CORS handler.
+	ExposeHeaders bool
+
 	// OnLimited answers a request that a limit refused, instead of the problem
-	// body: rate headers and Retry-After are set already, and the status is
-	// its to write (the server sends 200 for a handler that writes none). Nil:
-	// 429 with a problem body. Other refusals do not come here.
+	// body: rate headers, Retry-After and Cache-Control: no-store are set
+	// already, and the status is its to write (the server sends 200 for a
+	// handler that writes none). Nil: 429 with a problem body. Other refusals do not come here.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError is told of the errors that clients are not shown: those of Key,
@@ -130,6 +141,14 @@ const (
 	// alone. Where several limiters are on the way, the one that refuses is
 	// shown, otherwise the one with the least remaining.
 	HeadersX
+	// HeadersXEpoch is HeadersX with an X-RateLimit-Reset in seconds since 1970
+	// UTC, by this process's clock.
+	HeadersXEpoch
+	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and
+	// RateLimit-Reset (seconds from now) of the binding limit, as HeadersX does,
+	// and RateLimit-Policy with every limit in the form of that draft, as
+	// `2;w=60`: for clients that are not as far as HeadersIETF.
+	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone
 )
@@ -156,7 +175,11 @@ func (cfg *Config) validate() error {
 	case cfg.OnStoreFailure > FailClosed:
 		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
 	case cfg.Headers > HeadersNone:
-		return invalid("Headers", "one of the three styles", strconv.Itoa(int(cfg.Headers)))
+		return invalid("Headers", "one of the five styles", strconv.Itoa(int(cfg.Headers)))
+	case len(cfg.PartitionSecret) > 0 && cfg.Headers != HeadersIETF:
+		return invalid("PartitionSecret", "none without HeadersIETF", "one")
+	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
+		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
 	}
 	return nil
 }

@@ -36,7 +36,12 @@ func TestConfig(t *testing.T) {
 			c.NoKey, c.Challenge = middleware.NoKeyUnlimited, "Bearer"
 		}, "Challenge"},
 		{"unknown failure policy", func(c *middleware.Config) { c.OnStoreFailure = 2 }, "OnStoreFailure"},
-		{"unknown style", func(c *middleware.Config) { c.Headers = 3 }, "Headers"},
+		{"unknown style", func(c *middleware.Config) { c.Headers = 5 }, "Headers"},
+		{"a partition secret that can be guessed", func(c *middleware.Config) { c.PartitionSecret = []byte("123456789abcdef") }, "PartitionSecret"},
+		{"a partition secret for other headers", func(c *middleware.Config) {
+			c.PartitionSecret, c.Headers = []byte("0123456789abcdef"), middleware.HeadersX
+		}, "PartitionSecret"},
+		{"a partition secret", func(c *middleware.Config) { c.PartitionSecret = []byte("0123456789abcdef") }, ""},
 		{"the last of each", func(c *middleware.Config) {
 			c.OnStoreFailure, c.Headers = middleware.FailClosed, middleware.HeadersNone
 		}, ""},

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 
@@ -26,7 +27,12 @@ func NewGuard(cfg Config) (*Guard, error) {
 	for i, l := range own {
 		own[i] = l.WithName(l.Policy())
 	}
-	return &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own))}, nil
+	g := &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own, ""))}
+	if cfg.Headers == HeadersDraft6 {
+		g.policies = string(appendOldPolicies(nil, own))
+	}
+	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
+	return g, nil
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
@@ -80,7 +86,7 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	case g.cfg.Shadow && !d.Allowed:
 		return r, true // without the mark: a mount further in may refuse it
 	case !g.cfg.Shadow:
-		g.setHeaders(w.Header(), &m.values, limits, &d)
+		g.setHeaders(w.Header(), m, limits, &d)
 	}
 	if !d.Allowed {
 		g.limit(w, r, limits, &d)
@@ -107,21 +113,6 @@ func (g *Guard) take(r *http.Request, key string) (d weir.Decision, limits []wei
 	}
 	d, err = g.cfg.Limiter.AllowLimits(r.Context(), key, cost, limits)
 	return d, limits, err
-}
-
-// setHeaders sets the rate headers of a decision.
-func (g *Guard) setHeaders(h http.Header, v *values, limits []weir.Limit, d *weir.Decision) {
-	switch g.cfg.Headers {
-	case HeadersIETF:
-		policies := g.policies
-		if g.cfg.Limits != nil {
-			var room [160]byte
-			policies = string(appendPolicies(room[:0], limits))
-		}
-		v.setIETF(h, policies, limits, d)
-	case HeadersX:
-		v.setX(h, d)
-	}
 }
 
 // open lets a request pass of which nothing could be decided, unless nobody

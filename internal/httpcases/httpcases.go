@@ -25,7 +25,7 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 // Run runs every case.
 func Run(t *testing.T, mount Mount) {
 	for _, cases := range [][]testCase{
-		identityCases, headerCases, xHeaderCases, refusalCases, failureCases, requestCases, planCases,
+		identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
 	} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ type answer struct {
 var watched = []string{
 	"RateLimit-Policy", "RateLimit", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 	"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
-	"Content-Type", "Content-Length", "Cache-Control", "WWW-Authenticate",
+	"Content-Type", "Content-Length", "Cache-Control", "WWW-Authenticate", "Access-Control-Expose-Headers",
 }
 
 const servedBody = "served"
@@ -110,6 +110,13 @@ func problem(status int, body string, header map[string]string) answer {
 func blank(status int, detail string) string {
 	return `{"type":"about:blank","title":"` + http.StatusText(status) + `","status":` + strconv.Itoa(status) +
 		`,"detail":"` + detail + `"}` + "\n"
+}
+
+// reduced is the body of a refusal that is not for what was used.
+func reduced(policies string, more ...string) string {
+	return `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
+		`"title":"Request cannot be satisfied due to temporary server capacity constraints","status":429` +
+		strings.Join(more, "") + `,"violated-policies":[` + policies + `]}` + "\n"
 }
 
 // exceeded is the body of a refusal; more are members written in between.

@@ -13,6 +13,8 @@ import (
 
 const neverDetail = `,"detail":"The request costs more than a limit admits at once. Repeating it does not help."`
 
+var noStore = with(twoPerMinute("0", "60"), "Cache-Control", "no-store")
+
 var refusalCases = []testCase{
 	{
 		name: "HEAD has the headers and no body",
@@ -35,7 +37,7 @@ var refusalCases = []testCase{
 		store: deciding(weir.Decision{
 			Reason: weir.Paused, Limit: weir.PerMinute(2), Remaining: 2, RetryAfter: 90 * time.Second,
 		}),
-		steps: one(problem(http.StatusTooManyRequests, blank(429, "Requests are paused."),
+		steps: one(problem(http.StatusTooManyRequests, reduced("", `,"detail":"Requests are paused."`),
 			with(twoPerMinute("2", "0"), "Retry-After", "90"))),
 	},
 	{
@@ -52,7 +54,7 @@ var refusalCases = []testCase{
 			{request: ann, want: second},
 			{request: ann, want: answer{
 				http.StatusServiceUnavailable,
-				with(with(twoPerMinute("0", "60"), "Retry-After", "30"), "Content-Type", "text/html"),
+				with(with(noStore, "Retry-After", "30"), "Content-Type", "text/html"),
 				"/things/7 2-in-1m 30s",
 			}},
 			{request: nobody, want: unidentified},
@@ -68,7 +70,7 @@ var refusalCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{request: ann, want: answer{http.StatusTooManyRequests, with(twoPerMinute("0", "60"), "Retry-After", "30"), ""}},
+			{request: ann, want: answer{http.StatusTooManyRequests, with(noStore, "Retry-After", "30"), ""}},
 		},
 	},
 	{
