@@ -39,6 +39,9 @@ type Config struct {
 	// them cost the handler nothing.
 	Skip func(*http.Request) bool
 
+	// Lists names keys that pass unlimited, and keys that are refused with 403.
+	Lists Lists
+
 	// NoKey says what a request without an identity gets. The zero value,
 	// NoKeyRefuse, answers 401.
 	NoKey NoKey
@@ -52,6 +55,22 @@ type Config struct {
 	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
 	// response already. It must be empty unless NoKey is NoKeyRefuse.
 	Challenge string
+
+	// Settle returns what a request really took, once its handler has returned:
+	// OnlyFailures, OnlySuccesses, ResponseBytes, or a function of one's own. A
+	// request is charged Cost when it comes, and refused when that is used up,
+	// however many are served at once; what it took less is then given back, and
+	// what it took more later requests have to wait for. Rate headers tell the
+	// state before. A request that cost 0 is not settled. An answer below 0 is
+	// an error, and leaves the charge as it was. Nil: requests cost what Cost
+	// says. The Limiter's store must be a weir.Settler.
+	Settle func(r *http.Request, o Outcome) int64
+
+	// Delay queues requests briefly instead of refusing them. Zero: off.
+	Delay Delay
+
+	// Penalty blocks keys that go on asking though refused. Zero: off.
+	Penalty Penalty
 
 	// OnStoreFailure says what a request gets when no decision could be made.
 	// The zero value, FailOpen, lets it pass: a limiter that is away must not
@@ -91,6 +110,13 @@ type Config struct {
 	// called. It is for watching new limits before they hold; with it nothing
 	// is protected. False: refusals are real.
 	Shadow bool
+
+	// Shadows are limits to be watched beside those of Limiter before they
+	// hold, each a Limiter of its own with a name of its own: they decide and
+	// charge after Limiter has let a request pass, with its key and cost, and
+	// their Hooks are told what they would have refused. They refuse nothing,
+	// set no header, and take one call of their store each. None: empty.
+	Shadows []*weir.Limiter
 }
 
 // NoKey is what a request without an identity gets.
@@ -180,8 +206,16 @@ func (cfg *Config) validate() error {
 		return invalid("PartitionSecret", "none without HeadersIETF", "one")
 	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
 		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
+	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
+		return invalid("Settle", "none, as the store of Limiter can't settle", "a function")
 	}
-	return nil
+	if err := cfg.Delay.validate(); err != nil {
+		return err
+	}
+	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
+		return err
+	}
+	return validateShadows(cfg.Limiter, cfg.Shadows)
 }
 
 func invalid(field, want, got string) error {

@@ -16,6 +16,7 @@ type problem struct {
 
 var (
 	unidentified = problem{http.StatusUnauthorized, "The request does not say who it is from."}
+	blocked      = problem{http.StatusForbidden, "The request is from somebody who is blocked."}
 	ambiguous    = problem{http.StatusBadRequest, "The request says more than once who it is from."}
 	broken       = problem{http.StatusInternalServerError, "The request could not be checked against its limits."}
 	unavailable  = problem{http.StatusServiceUnavailable, "The request cannot be checked against its limits right now."}
@@ -47,11 +48,19 @@ var (
 		"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
 		"Request cannot be satisfied due to temporary server capacity constraints",
 	}
+	abnormalUsage = problemType{
+		"https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
+		"Request not satisfied due to detection of abnormal request pattern",
+	}
 )
 
 // problemType says what a refusal is. While the store is away limits are shares
-// of what the client was promised, and a pause is no matter of what it used.
+// of what the client was promised, and a pause is no matter of what it used, but
+// of how often it was refused if there is a penalty for that.
 func (g *Guard) problemType(d *weir.Decision) *problemType {
+	if d.Reason == weir.Paused && g.cfg.Penalty.Limiter != nil {
+		return &abnormalUsage
+	}
 	if d.Reason == weir.Paused || d.Degraded && d.Reason == weir.Limited {
 		return &reducedCapacity
 	}

@@ -26,6 +26,7 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 func Run(t *testing.T, mount Mount) {
 	for _, cases := range [][]testCase{
 		identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
+		listCases, settleCases, delayCases, penaltyCases,
 	} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -34,6 +35,11 @@ func Run(t *testing.T, mount Mount) {
 			})
 		}
 	}
+	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount) })
+	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
+	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount) })
+	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
+	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
 	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
 }
@@ -41,9 +47,10 @@ func Run(t *testing.T, mount Mount) {
 // testCase is a configuration and what requests to it get, one after another.
 type testCase struct {
 	name   string
-	limits []weir.Limit             // nil: 2 per minute
-	store  func() weir.Store        // nil: newStore
-	config func(*middleware.Config) // nil: the limiter, and KeyHeader("X-User")
+	limits []weir.Limit                                     // nil: 2 per minute
+	store  func() weir.Store                                // nil: newStore
+	config func(*middleware.Config)                         // nil: the limiter, and KeyHeader("X-User")
+	more   func(testing.TB, weir.Store, *middleware.Config) // what needs the store
 	steps  []step
 }
 
@@ -135,8 +142,12 @@ func with(header map[string]string, name, value string) map[string]string {
 	return header
 }
 
-func handler(w http.ResponseWriter, _ *http.Request) {
+// handler serves what X-Status asks for, 200 without.
+func handler(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
+	if status, err := strconv.Atoi(r.Header.Get("X-Status")); err == nil {
+		w.WriteHeader(status)
+	}
 	_, _ = io.WriteString(w, servedBody)
 }
 
@@ -152,6 +163,9 @@ func (c testCase) run(t *testing.T, mount Mount) {
 	cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
 	if c.config != nil {
 		c.config(&cfg)
+	}
+	if c.more != nil {
+		c.more(t, store, &cfg)
 	}
 	calls := 0
 	h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

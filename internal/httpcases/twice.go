@@ -80,6 +80,30 @@ func testTwice(t *testing.T, mount Mount) {
 			}
 		}
 	})
+	t.Run("settled once", func(t *testing.T) {
+		t.Parallel()
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.ResponseBytes,
+		}
+		h := mustMount(t, mount, cfg, mustMount(t, mount, cfg, http.HandlerFunc(handler)))
+		do(t, h, ann)
+		if d, err := cfg.Limiter.Peek(t.Context(), "ann"); d.Remaining != 8-int64(len(servedBody)) || err != nil {
+			t.Errorf("%d remaining, %v", d.Remaining, err)
+		}
+	})
+	t.Run("two limiters are settled each for itself", func(t *testing.T) {
+		t.Parallel()
+		a := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.ResponseBytes}
+		b := a
+		b.Limiter, b.Key, b.Settle = NewLimiter(t, newStore(), weir.PerHour(8)), team, middleware.OnlyFailures
+		h := mustMount(t, mount, a, mustMount(t, mount, b, http.HandlerFunc(handler)))
+		do(t, h, request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}}})
+		first, _ := a.Limiter.Peek(t.Context(), "ann")
+		second, _ := b.Limiter.Peek(t.Context(), "blue")
+		if first.Remaining != 8-int64(len(servedBody)) || second.Remaining != 8 {
+			t.Errorf("%d and %d remaining", first.Remaining, second.Remaining)
+		}
+	})
 	t.Run("headers add up", func(t *testing.T) { testTwoHeaders(t, mount) })
 }
 
