@@ -100,7 +100,8 @@ type Config struct {
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError is told of the errors that clients are not shown: those of Key,
-	// Limits and Cost, of the store, and of a wrong configuration. A request
+	// Limits and Cost, of settling, of the stores, of a wrong configuration, and
+	// ErrNeverIdentified once. A request
 	// without a key, or whose context ended, is none. Nil: nobody is told,
 	// though the Limiter's Hook still is of the store's.
 	OnError func(r *http.Request, err error)
@@ -115,7 +116,8 @@ type Config struct {
 	// hold, each a Limiter of its own with a name of its own: they decide and
 	// charge after Limiter has let a request pass, with its key and cost, and
 	// their Hooks are told what they would have refused. They refuse nothing,
-	// set no header, and take one call of their store each. None: empty.
+	// delay nothing, set no header, are not settled, and take one call of their
+	// store each. Empty: none.
 	Shadows []*weir.Limiter
 }
 
