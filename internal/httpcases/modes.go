@@ -3,6 +3,7 @@ package httpcases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -142,6 +143,33 @@ var delayCases = []testCase{
 	},
 }
 
+// tally counts statuses.
+type tally struct {
+	mu sync.Mutex
+	n  map[int]int
+}
+
+func (t *tally) add(status int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[int]int{}
+	}
+	t.n[status]++
+}
+
+func (t *tally) of(status int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[status]
+}
+
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprint(t.n)
+}
+
 // testMostWaiting checks that few requests wait and that further ones are served
 // now or refused.
 func testMostWaiting(t *testing.T, mount Mount) {
@@ -153,24 +181,18 @@ func testMostWaiting(t *testing.T, mount Mount) {
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		do(t, h, ann)
-		var mu sync.Mutex
-		statuses := make(map[int]int)
+		var statuses tally
 		for range 10 {
-			go func() {
-				got := do(t, h, ann)
-				mu.Lock()
-				statuses[got.status]++
-				mu.Unlock()
-			}()
+			go func() { statuses.add(do(t, h, ann).status) }()
 		}
 		synctest.Wait()
-		if got := do(t, h, bob); statuses[429] != 7 || got.status != 200 {
-			t.Errorf("at once: %v, and %d for somebody else", statuses, got.status)
+		if got := do(t, h, bob); statuses.of(429) != 7 || got.status != 200 {
+			t.Errorf("at once: %v, and %d for somebody else", &statuses, got.status)
 		}
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
-		if statuses[200] != 3 {
-			t.Errorf("after 3 minutes: %v", statuses)
+		if statuses.of(200) != 3 {
+			t.Errorf("after 3 minutes: %v", &statuses)
 		}
 		// Those who have left the queue make room.
 		if got := do(t, h, ann); got.status != 200 {

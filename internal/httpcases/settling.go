@@ -2,7 +2,6 @@ package httpcases
 
 import (
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -120,20 +119,14 @@ func testCharging(t *testing.T, mount Mount) {
 			time.Sleep(time.Second)
 			handler(w, r)
 		}))
-		statuses := make(map[int]int)
-		var mu sync.Mutex
+		var statuses tally
 		for range 10 {
-			go func() {
-				got := do(t, h, ann)
-				mu.Lock()
-				statuses[got.status]++
-				mu.Unlock()
-			}()
+			go func() { statuses.add(do(t, h, ann).status) }()
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if statuses[200] != 2 || statuses[429] != 8 {
-			t.Errorf("statuses %v", statuses)
+		if statuses.of(200) != 2 || statuses.of(429) != 8 {
+			t.Errorf("statuses %v", &statuses)
 		}
 		if got := do(t, h, ann); got.status != 200 {
 			t.Errorf("status %d when nobody had failed", got.status)
