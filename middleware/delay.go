@@ -56,7 +56,7 @@ func (g *Guard) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limi
 		}
 		pass(&d)
 	}
-	if g.cfg.Settle != nil {
+	if g.cfg.Settle != nil && cost > 0 {
 		m.booked, m.cost = booked, cost
 	}
 	return d, nil

@@ -1,7 +1,9 @@
 package middleware
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"github.com/goweir/weir"
 )
@@ -40,6 +42,9 @@ func ResponseBytes(_ *http.Request, o Outcome) int64 { return o.Bytes }
 // Settles reports whether the Guard has to be told what becomes of requests.
 func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
 
+// settleTimeout bounds how long the end of a response waits for the store.
+const settleTimeout = 5 * time.Second
+
 // Settle corrects what r was charged by how it ended: it is called with the
 // request that Check returned for r, when the handler has returned or, with
 // ended false, panicked. It does nothing unless Settles.
@@ -56,7 +61,9 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 		o.Status = http.StatusInternalServerError
 	}
 	cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
-	if err := m.booked.Settle(passed.Context(), cost); err != nil {
+	ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+	defer cancel()
+	if err := m.booked.Settle(ctx, cost); err != nil {
 		g.tell(r, err)
 	}
 }

@@ -13,7 +13,9 @@ import (
 //
 // Nothing is kept in the process: refusals are counted in the store, and the
 // block is a pause of the key, which costs requests that are served nothing. It
-// holds for whatever else is limited by the same Limiter, too.
+// holds for whatever else is limited by the same Limiter, too. Whoever can ask in
+// the name of a key can have it blocked: penalise keys that are verified. Under
+// NoKeyAnonymous all without an identity are one key.
 type Penalty struct {
 	// Limiter counts the refusals of a key; the one that uses it up blocks the
 	// key. With weir.Per(20, time.Minute).By(weir.FixedWindow) that is the 20th
