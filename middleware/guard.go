@@ -18,7 +18,7 @@ type Guard struct {
 	own      []weir.Limit // the limiter's, with their names derived once
 	policies string       // the RateLimit-Policy of own
 	waiting  atomic.Int64 // requests that may be waiting, see Delay
-	found    atomic.Bool  // a request had an identity, or that none had is told
+	found    atomic.Bool  // a request had an identity
 	missed   atomic.Int64 // requests before that
 }
 

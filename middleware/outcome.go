@@ -50,7 +50,7 @@ const settleTimeout = 5 * time.Second
 // ended false, panicked. It does nothing unless Settles.
 func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended bool) {
 	m, _ := passed.Context().(*mark)
-	if r == passed || m == nil || m.guard != g || m.booked == nil {
+	if r == passed || m == nil || m.booked == nil {
 		return
 	}
 	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.cost}

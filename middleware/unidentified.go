@@ -30,7 +30,6 @@ func (g *Guard) unidentified(r *http.Request) {
 	if g.found.Load() || g.missed.Add(1) != firstRequests {
 		return
 	}
-	g.found.Store(true) // There is nothing more to find out.
 	slog.ErrorContext(r.Context(), ErrNeverIdentified.Error(), "limiter", g.cfg.Limiter.Name())
 	g.tell(r, ErrNeverIdentified)
 }

@@ -56,6 +56,7 @@ type testCase struct {
 
 type step struct {
 	after   time.Duration // sleep before
+	takes   time.Duration // how long it is under way
 	request request
 	want    answer
 }
@@ -174,8 +175,11 @@ func (c testCase) run(t *testing.T, mount Mount) {
 	}))
 	for i, s := range c.steps {
 		time.Sleep(s.after)
-		before := calls
+		before, start := calls, time.Now()
 		got := do(t, h, s.request)
+		if took := time.Since(start); took != s.takes {
+			t.Errorf("step %d: took %v, want %v", i, took, s.takes)
+		}
 		compare(t, i, got, s.want)
 		if reached := calls > before; reached != (s.want.body == servedBody) {
 			t.Errorf("step %d: handler reached: %t", i, reached)

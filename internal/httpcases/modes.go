@@ -80,8 +80,8 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{request: ann, want: second},
-			{request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
 			{request: bob, want: first},
 		},
 	},
@@ -92,7 +92,7 @@ var delayCases = []testCase{
 			{request: ann, want: first},
 			{request: ann, want: second},
 			{request: ann, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
-			{after: 10 * time.Second, request: ann, want: second},
+			{after: 10 * time.Second, takes: 20 * time.Second, request: ann, want: second},
 		},
 	},
 	{
@@ -102,7 +102,7 @@ var delayCases = []testCase{
 			{request: ann, want: first},
 			{request: ann, want: second},
 			{request: request{user: "ann", ctx: shortly}, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
-			{request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
 		},
 	},
 	{
@@ -111,8 +111,8 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{after: time.Second, request: request{user: "ann", ctx: leaving}, want: ended},
-			{request: ann, want: second},
+			{after: time.Second, takes: time.Second, request: request{user: "ann", ctx: leaving}, want: ended},
+			{takes: 28 * time.Second, request: ann, want: second},
 		},
 	},
 	{
@@ -121,7 +121,7 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: ann, want: unlimited},
 			{request: ann, want: unlimited},
-			{request: request{user: "ann", ctx: shortly}, want: unlimited},
+			{request: ann, want: unlimited},
 		},
 	},
 	{
@@ -130,9 +130,9 @@ var delayCases = []testCase{
 		steps: []step{
 			{request: answered("400"), want: first.as(400)},
 			{request: answered("400"), want: second.as(400)},
-			{request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
 			{request: answered("400"), want: second.as(400)},
-			{request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
 		},
 	},
 	{

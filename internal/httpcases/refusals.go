@@ -131,12 +131,12 @@ var failureCases = []testCase{
 	{
 		name:  "the client leaves while the store decides",
 		store: silent,
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name:  "the client leaves while the store decides, closed",
 		store: silent, config: failClosed,
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name: "the client leaves while its plan is looked up",
@@ -146,7 +146,7 @@ var failureCases = []testCase{
 				return nil, r.Context().Err()
 			}
 		},
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name: "the client leaves while its key is looked up",
@@ -156,6 +156,6 @@ var failureCases = []testCase{
 				return "", r.Context().Err()
 			}
 		},
-		steps: []step{{request: request{ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{ctx: shortly}, want: ended}},
 	},
 }

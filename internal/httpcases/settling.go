@@ -101,6 +101,14 @@ var settleCases = []testCase{
 		},
 	},
 	{
+		name: "a request that cost nothing is not settled",
+		config: func(cfg *middleware.Config) {
+			costHeader(cfg)
+			cfg.Settle = func(*http.Request, middleware.Outcome) int64 { panic("settled") }
+		},
+		steps: []step{{request: costing("0"), want: served(twoPerMinute("2", "0"))}},
+	},
+	{
 		name:   "shadow settles",
 		config: func(cfg *middleware.Config) { cfg.Shadow = true; cfg.Settle = middleware.ResponseBytes },
 		steps:  []step{{request: ann, want: unlimited}, {request: ann, want: unlimited}},

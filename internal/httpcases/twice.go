@@ -91,6 +91,32 @@ func testTwice(t *testing.T, mount Mount) {
 			t.Errorf("%d remaining, %v", d.Remaining, err)
 		}
 	})
+	t.Run("skipped inside", func(t *testing.T) {
+		t.Parallel()
+		outer := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.OnlyFailures}
+		inner := outer
+		inner.Skip = func(*http.Request) bool { return true }
+		inner.Settle = func(*http.Request, middleware.Outcome) int64 { t.Error("settled"); return 8 }
+		do(t, mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler))), ann)
+		if d, err := outer.Limiter.Peek(t.Context(), "ann"); d.Remaining != 8 || err != nil {
+			t.Errorf("%d remaining, %v", d.Remaining, err)
+		}
+	})
+	t.Run("a penalty in shadow blocks nobody inside", func(t *testing.T) {
+		t.Parallel()
+		store := newStore()
+		inner := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: user}
+		outer := inner
+		outer.Shadow = true
+		penalty(1, time.Minute)(t, store, &outer)
+		h := mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler)))
+		for range 5 {
+			do(t, h, ann)
+		}
+		if d, err := inner.Limiter.Allow(t.Context(), "ann"); d.Reason != weir.Limited || err != nil {
+			t.Errorf("%v, %v", d.Reason, err)
+		}
+	})
 	t.Run("two limiters are settled each for itself", func(t *testing.T) {
 		t.Parallel()
 		a := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.ResponseBytes}
