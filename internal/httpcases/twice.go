@@ -182,6 +182,19 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 			}
 		})
 	}
+	t.Run("what is exposed is said once", func(t *testing.T) {
+		t.Parallel()
+		h := http.Handler(http.HandlerFunc(handler))
+		for range 2 {
+			cfg := middleware.Config{
+				Limiter: NewLimiter(t, deciding(day)(), day.Limit), Key: weir.KeyStatic("all"), ExposeHeaders: true,
+			}
+			h = mustMount(t, mount, cfg, h)
+		}
+		if got := do(t, h, ann).header[exposeHeader]; got != "RateLimit, RateLimit-Policy, Retry-After" {
+			t.Errorf("exposed: %q", got)
+		}
+	})
 	t.Run("a handler's own values stay apart", func(t *testing.T) {
 		t.Parallel()
 		l := NewLimiter(t, deciding(day)(), day.Limit)
