@@ -10,8 +10,8 @@ import (
 
 // Delay queues requests briefly instead of refusing them. Each books its slot
 // in one call of the store and is served when that has come, in order across
-// all processes. A client that leaves gives its slot back. The zero value is
-// off: requests are served now or refused.
+// all processes. A client that leaves gives its slot back. One that waits does
+// not hear of a pause that is set meanwhile. The zero value is off: requests are served now or refused.
 type Delay struct {
 	// Max is the longest that a request waits; one that would have to wait
 	// longer is refused at once. Above 0 and below what the server's and the
