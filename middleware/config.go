@@ -39,6 +39,9 @@ type Config struct {
 	// them cost the handler nothing.
 	Skip func(*http.Request) bool
 
+	// Lists names keys that pass unlimited, and keys that are refused with 403.
+	Lists Lists
+
 	// NoKey says what a request without an identity gets. The zero value,
 	// NoKeyRefuse, answers 401.
 	NoKey NoKey
@@ -53,6 +56,24 @@ type Config struct {
 	// response already. It must be empty unless NoKey is NoKeyRefuse.
 	Challenge string
 
+	// Settle returns what a request really took, once its handler has returned:
+	// OnlyFailures, OnlySuccesses, ResponseBytes, or a function of one's own. A
+	// request is charged Cost when it comes, and refused when that is used up,
+	// however many are served at once; what it took less is then given back, and
+	// what it took more later requests have to wait for. Rate headers tell the
+	// state before. A request that cost 0 is not settled. An answer below 0 is
+	// an error, and leaves the charge as it was. Correcting takes a second call
+	// of the store, before the response ends; when that fails, the charge
+	// stays. Nil: requests cost what Cost says. The Limiter's store must be a
+	// weir.Settler.
+	Settle func(r *http.Request, o Outcome) int64
+
+	// Delay queues requests briefly instead of refusing them. Zero: off.
+	Delay Delay
+
+	// Penalty blocks keys that go on asking though refused. Zero: off.
+	Penalty Penalty
+
 	// OnStoreFailure says what a request gets when no decision could be made.
 	// The zero value, FailOpen, lets it pass: a limiter that is away must not
 	// take down what it protects.
@@ -63,14 +84,26 @@ type Config struct {
 	// whatever the style.
 	Headers HeaderStyle
 
+	// PartitionSecret adds to HeadersIETF the parameter pk, which tells a client
+	// what it shares an allowance with: 8 bytes of the HMAC of the key and the
+	// Limiter's name, which tell nothing without the secret. At least 16 bytes,
+	// and the same in all processes. Empty: no pk.
+	PartitionSecret []byte
+
+	// ExposeHeaders lists the rate headers and Retry-After in
+	// Access-Control-Expose-Headers, without which a browser hides them from
+	// scripts of other origins. False: that is left to the CORS handler.
+	ExposeHeaders bool
+
 	// OnLimited answers a request that a limit refused, instead of the problem
-	// body: rate headers and Retry-After are set already, and the status is
-	// its to write (the server sends 200 for a handler that writes none). Nil:
-	// 429 with a problem body. Other refusals do not come here.
+	// body: rate headers, Retry-After and Cache-Control: no-store are set
+	// already, and the status is its to write (the server sends 200 for a
+	// handler that writes none). Nil: 429 with a problem body. Other refusals do not come here.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError is told of the errors that clients are not shown: those of Key,
-	// Limits and Cost, of the store, and of a wrong configuration. A request
+	// Limits and Cost, of settling, of the stores, of a wrong configuration, and
+	// ErrNeverIdentified once. A request
 	// without a key, or whose context ended, is none. Nil: nobody is told,
 	// though the Limiter's Hook still is of the store's.
 	OnError func(r *http.Request, err error)
@@ -80,6 +113,14 @@ type Config struct {
 	// called. It is for watching new limits before they hold; with it nothing
 	// is protected. False: refusals are real.
 	Shadow bool
+
+	// Shadows are limits to be watched beside those of Limiter before they
+	// hold, each a Limiter of its own with a name of its own: they decide and
+	// charge after Limiter has let a request pass, with its key and cost, and
+	// their Hooks are told what they would have refused. They refuse nothing,
+	// delay nothing, set no header, are not settled, and take one call of their
+	// store each. Empty: none.
+	Shadows []*weir.Limiter
 }
 
 // NoKey is what a request without an identity gets.
@@ -107,33 +148,6 @@ const (
 	FailClosed
 )
 
-// HeaderStyle is a family of rate headers.
-type HeaderStyle uint8
-
-const (
-	// HeadersIETF sets RateLimit-Policy and RateLimit, as in
-	// draft-ietf-httpapi-ratelimit-headers-11: every limit of the key in order,
-	// added to what another limiter on the way has set.
-	//
-	// A policy's q and w read "q units in w seconds", and a client that keeps
-	// to that is never refused. Of a window q is the rate and w the window. Of
-	// a GCRA limit q is the burst and w the time that refills it, which is the
-	// limit's rate said in bursts, and Rate and Period where the burst is the
-	// rate. So r is never above q, nor t above w. w is rounded up to whole
-	// seconds, which is the safe side; below one second that would say
-	// something else entirely, and w, which is optional, is left out. r is what
-	// remains, t the time until the limit is as if never used, rounded up. On a
-	// refusal Retry-After takes precedence over t, as the draft has it.
-	HeadersIETF HeaderStyle = iota
-	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
-	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
-	// alone. Where several limiters are on the way, the one that refuses is
-	// shown, otherwise the one with the least remaining.
-	HeadersX
-	// HeadersNone sets none.
-	HeadersNone
-)
-
 // validate reports the first field that is wrong, as a *weir.ConfigError.
 func (cfg *Config) validate() error {
 	switch {
@@ -156,9 +170,21 @@ func (cfg *Config) validate() error {
 	case cfg.OnStoreFailure > FailClosed:
 		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
 	case cfg.Headers > HeadersNone:
-		return invalid("Headers", "one of the three styles", strconv.Itoa(int(cfg.Headers)))
+		return invalid("Headers", "one of the five styles", strconv.Itoa(int(cfg.Headers)))
+	case len(cfg.PartitionSecret) > 0 && cfg.Headers != HeadersIETF:
+		return invalid("PartitionSecret", "none without HeadersIETF", "one")
+	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
+		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
+	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
+		return invalid("Settle", "none, as the store of Limiter can't settle", "a function")
 	}
-	return nil
+	if err := cfg.Delay.validate(); err != nil {
+		return err
+	}
+	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
+		return err
+	}
+	return validateShadows(cfg.Limiter, cfg.Shadows)
 }
 
 func invalid(field, want, got string) error {

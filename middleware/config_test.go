@@ -4,10 +4,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func TestConfig(t *testing.T) {
@@ -36,7 +38,32 @@ func TestConfig(t *testing.T) {
 			c.NoKey, c.Challenge = middleware.NoKeyUnlimited, "Bearer"
 		}, "Challenge"},
 		{"unknown failure policy", func(c *middleware.Config) { c.OnStoreFailure = 2 }, "OnStoreFailure"},
-		{"unknown style", func(c *middleware.Config) { c.Headers = 3 }, "Headers"},
+		{"unknown style", func(c *middleware.Config) { c.Headers = 5 }, "Headers"},
+		{"a partition secret that can be guessed", func(c *middleware.Config) { c.PartitionSecret = []byte("123456789abcdef") }, "PartitionSecret"},
+		{"a partition secret for other headers", func(c *middleware.Config) {
+			c.PartitionSecret, c.Headers = []byte("0123456789abcdef"), middleware.HeadersX
+		}, "PartitionSecret"},
+		{"a partition secret", func(c *middleware.Config) { c.PartitionSecret = []byte("0123456789abcdef") }, ""},
+		{"settling on a store that can't", func(c *middleware.Config) { c.Settle = middleware.OnlyFailures }, "Settle"},
+		{"settling", func(c *middleware.Config) { c.Limiter, c.Settle = named(t, ""), middleware.OnlyFailures }, ""},
+		{"a delay below 0", delay(-1, 1), "Delay.Max"},
+		{"a delay for any number", delay(time.Second, 0), "Delay.MostWaiting"},
+		{"a delay for fewer than none", delay(time.Second, -1), "Delay.MostWaiting"},
+		{"no delay for some", delay(0, 1), "Delay.MostWaiting"},
+		{"a delay", delay(time.Second, 1), ""},
+		{"a penalty without a limiter", penalty(nil, time.Second), "Penalty.For"},
+		{"a penalty counted by the limiter itself", penalty(named(t, ""), time.Second), "Penalty.Limiter"},
+		{"a penalty of no time", penalty(named(t, "refusals"), 0), "Penalty.For"},
+		{"a penalty below 0", penalty(named(t, "refusals"), -1), "Penalty.For"},
+		{"a penalty longer than a pause", penalty(named(t, "refusals"), weir.DefaultMaxPause+1), "Penalty.For"},
+		{"a penalty on a store that can't pause", func(c *middleware.Config) {
+			c.Penalty = middleware.Penalty{Limiter: named(t, "refusals"), For: time.Second}
+		}, "Penalty.Limiter"},
+		{"a penalty", penalty(named(t, "refusals"), weir.DefaultMaxPause), ""},
+		{"a shadow that is nil", shadows(nil), "Shadows"},
+		{"a shadow with the limiter's name", shadows(named(t, "")), "Shadows"},
+		{"two shadows of one name", shadows(named(t, "a"), named(t, "a")), "Shadows"},
+		{"shadows", shadows(named(t, "a"), named(t, "b")), ""},
 		{"the last of each", func(c *middleware.Config) {
 			c.OnStoreFailure, c.Headers = middleware.FailClosed, middleware.HeadersNone
 		}, ""},
@@ -47,6 +74,9 @@ func TestConfig(t *testing.T) {
 			cfg := middleware.Config{
 				Limiter: httpcases.NewLimiter(t, httpcases.Always{}, weir.PerSecond(1)),
 				Key:     weir.KeyRemoteIP(),
+			}
+			if strings.Contains(tt.name, "penalty") && !strings.Contains(tt.name, "can't") {
+				cfg.Limiter = named(t, "") // can pause
 			}
 			tt.config(&cfg)
 			m, err := middleware.New(cfg)
@@ -66,4 +96,29 @@ func TestConfig(t *testing.T) {
 
 func anonymous(key string) func(*middleware.Config) {
 	return func(c *middleware.Config) { c.NoKey, c.AnonymousKey = middleware.NoKeyAnonymous, key }
+}
+
+func named(t *testing.T, name string) *weir.Limiter {
+	t.Helper()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func delay(d time.Duration, n int) func(*middleware.Config) {
+	return func(c *middleware.Config) { c.Delay = middleware.Delay{Max: d, MostWaiting: n} }
+}
+
+func penalty(counter *weir.Limiter, d time.Duration) func(*middleware.Config) {
+	return func(c *middleware.Config) { c.Penalty = middleware.Penalty{Limiter: counter, For: d} }
+}
+
+func shadows(limiters ...*weir.Limiter) func(*middleware.Config) {
+	return func(c *middleware.Config) { c.Shadows = limiters }
 }

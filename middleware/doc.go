@@ -50,10 +50,16 @@
 //
 //	429  a limit refused; Retry-After says when the same request succeeds
 //	401  the request has no identity
+//	403  the key is on Lists.Block
 //	400  the request states its identity more than once
 //	500  the key function or the configuration failed
 //	503  no decision could be made and the limiter fails closed, or the
 //	     request's own context ended before there was one
+//
+// The type of a 429 is quota-exceeded; temporary-reduced-capacity while limits
+// are decided without the primary store, or the key is paused; and
+// abnormal-usage-detected while a key is blocked by [Config.Penalty]. All are
+// never to be stored by a cache.
 //
 // Sleeping for exactly Retry-After and asking again succeeds if nobody else
 // used the key meanwhile. A 429 without Retry-After will never succeed: the
@@ -62,10 +68,33 @@
 // Rate headers tell the truth of one instant and one client. A shared cache in
 // front must not store them: mark such responses private or no-store.
 //
+// # Ways to use less or more than a refusal
+//
+// In the order in which a request meets them: [Config.Skip] and preflights;
+// [Config.Lists]; [Config.Limits] and [Config.Cost], which say what is charged;
+// [Config.Delay], which waits for a slot instead of refusing;
+// [Config.Penalty], which counts refusals; [Config.Shadows], which watch what
+// was let pass; the handler; and [Config.Settle], which corrects the charge. A
+// limit on failed logins, and a short queue in front of it:
+//
+//	middleware.Config{
+//		Limiter: logins, // 5 per minute
+//		Key:     weir.KeyRemoteIP(),
+//		Settle:  middleware.OnlyFailures,
+//		Delay:   middleware.Delay{Max: 2 * time.Second, MostWaiting: 100},
+//	}
+//
+// # Found out
+//
+// When none of the first 100 requests has an identity, the middleware is
+// probably mounted before the authentication. That is logged once (slog, level
+// error) and told to [Config.OnError] as [ErrNeverIdentified].
+//
 // # What is passed on
 //
-// The ResponseWriter is handed on as it came, never wrapped: flushing,
-// hijacking, trailers and [http.ResponseController] are what they were. The
+// The ResponseWriter is handed on as it came: flushing, hijacking, trailers and
+// [http.ResponseController] are what they were. Only [Config.Settle], which has
+// to see what is answered, wraps it, and that keeps every ability it has. The
 // request is a shallow copy whose context remembers which limiter counted it
 // under which key, so that a second mount on the way charges nothing. A
 // request that a handler builds from that context for further work inside the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
@@ -103,4 +104,88 @@ func ExampleConfig_plans() {
 	// k1 200 "free";q=1;w=3600
 	// k1 429 "free";q=1;w=3600
 	// k2 200 "pro";q=10;w=1, "pro-day";q=10000;w=86400
+}
+
+// Only wrong passwords use up the limit, and whoever goes on trying is blocked.
+func ExampleConfig_logins() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err)
+	}
+	logins, err := weir.New(weir.Config{Name: "logins", Store: store, Limits: []weir.Limit{weir.PerMinute(2)}})
+	if err != nil {
+		panic(err)
+	}
+	refusals, err := weir.New(weir.Config{
+		Name: "refused logins", Store: store, Limits: []weir.Limit{weir.PerHour(2).By(weir.FixedWindow)},
+	})
+	if err != nil {
+		panic(err)
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: logins,
+		Key:     weir.KeyRemoteIP(),
+		Settle:  middleware.OnlyFailures,
+		Penalty: middleware.Penalty{Limiter: refusals, For: 10 * time.Minute},
+		Headers: middleware.HeadersNone,
+	})
+	if err != nil {
+		panic(err)
+	}
+	login := limit(authenticate(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+
+	for _, password := range []string{"secret", "1234", "secret", "2345", "secret", "secret"} {
+		r := httptest.NewRequest(http.MethodPost, "/login", http.NoBody)
+		r.SetBasicAuth("ann", password)
+		w := httptest.NewRecorder()
+		login.ServeHTTP(w, r)
+		fmt.Printf("%s %d %q\n", password, w.Code, w.Header().Get("Retry-After"))
+	}
+	// Output:
+	// secret 200 ""
+	// 1234 401 ""
+	// secret 200 ""
+	// 2345 401 ""
+	// secret 429 "30"
+	// secret 429 "600"
+}
+
+// A stricter limit is watched beside the one that holds.
+func ExampleConfig_shadows() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err)
+	}
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerHour(100)}})
+	if err != nil {
+		panic(err)
+	}
+	wouldRefuse := 0
+	planned, err := weir.New(weir.Config{
+		Name: "planned", Store: store, Limits: []weir.Limit{weir.PerHour(2)},
+		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			if e.Kind == weir.EventDecision && !e.Decision.Allowed {
+				wouldRefuse++
+			}
+		}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter, Key: weir.KeyContext(userOf), Shadows: []*weir.Limiter{planned},
+	})
+	if err != nil {
+		panic(err)
+	}
+	h := authenticate(limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+	for range 5 {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.SetBasicAuth("ann", "secret")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Print(w.Code, " ")
+	}
+	fmt.Println(wouldRefuse, "would have been refused")
+	// Output: 200 200 200 200 200 3 would have been refused
 }

@@ -1,8 +1,11 @@
 package middleware
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
+	"slices"
+	"sync/atomic"
 
 	"github.com/goweir/weir"
 )
@@ -14,6 +17,9 @@ type Guard struct {
 	cfg      Config
 	own      []weir.Limit // the limiter's, with their names derived once
 	policies string       // the RateLimit-Policy of own
+	waiting  atomic.Int64 // requests that may be waiting, see Delay
+	found    atomic.Bool  // a request had an identity
+	missed   atomic.Int64 // requests before that
 }
 
 // NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
@@ -26,12 +32,19 @@ func NewGuard(cfg Config) (*Guard, error) {
 	for i, l := range own {
 		own[i] = l.WithName(l.Policy())
 	}
-	return &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own))}, nil
+	g := &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own, ""))}
+	if cfg.Headers == HeadersDraft6 {
+		g.policies = string(appendOldPolicies(nil, own))
+	}
+	g.cfg.Shadows = slices.Clone(cfg.Shadows)
+	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
+	return g, nil
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
-// w and returns true and the request to serve; call Done after that. Otherwise
-// it has answered and returns false. It never wraps w.
+// w and returns true and the request to serve; call Done after that, and Settle
+// if the Guard Settles. Otherwise it has answered and returns false. It never
+// wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || preflight(r) {
 		return r, true
@@ -42,30 +55,42 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	}
 	switch {
 	case err == nil:
+		g.identified()
 	case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
 		return g.refuse(w, r, &ambiguous)
 	case !errors.Is(err, weir.ErrNoKey):
 		return g.fail(w, r, &broken, err)
-	case g.cfg.NoKey == NoKeyUnlimited:
-		return r, true
-	case g.cfg.NoKey == NoKeyAnonymous:
-		key = g.cfg.AnonymousKey
 	default:
-		if g.cfg.Challenge != "" && !g.cfg.Shadow {
-			w.Header().Add("Www-Authenticate", g.cfg.Challenge)
+		g.unidentified(r)
+		if g.cfg.NoKey != NoKeyAnonymous {
+			return g.nameless(w, r)
 		}
-		return g.refuse(w, r, &unidentified)
+		key = g.cfg.AnonymousKey
 	}
-	if g.passed(r.Context(), key) {
+	switch lists := &g.cfg.Lists; {
+	case lists.Block != nil && lists.Block(key):
+		return g.refuse(w, r, &blocked)
+	case lists.Allow != nil && lists.Allow(key), g.passed(r.Context(), key):
 		return r, true
 	}
 	return g.decide(w, r, key)
 }
 
+// nameless answers a request without an identity, or lets it pass.
+func (g *Guard) nameless(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if g.cfg.NoKey == NoKeyUnlimited {
+		return r, true
+	}
+	if g.cfg.Challenge != "" && !g.cfg.Shadow {
+		w.Header().Add("Www-Authenticate", g.cfg.Challenge)
+	}
+	return g.refuse(w, r, &unidentified)
+}
+
 // decide asks the limiter about a request whose key is known.
 func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
-	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
-	d, limits, err := g.take(r, key)
+	m := &mark{Context: r.Context(), guard: g, key: key}
+	d, limits, err := g.take(r, m)
 	switch {
 	case err == nil:
 	case !errors.Is(err, weir.ErrStore):
@@ -80,7 +105,7 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	case g.cfg.Shadow && !d.Allowed:
 		return r, true // without the mark: a mount further in may refuse it
 	case !g.cfg.Shadow:
-		g.setHeaders(w.Header(), &m.values, limits, &d)
+		g.setHeaders(w.Header(), m, limits, &d)
 	}
 	if !d.Allowed {
 		g.limit(w, r, limits, &d)
@@ -91,37 +116,40 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 
 // take charges the request and returns the limits it was charged on. That
 // nothing could be decided is a weir.ErrStore.
-func (g *Guard) take(r *http.Request, key string) (d weir.Decision, limits []weir.Limit, err error) {
+func (g *Guard) take(r *http.Request, m *mark) (d weir.Decision, limits []weir.Limit, err error) {
 	cost := int64(1)
 	if g.cfg.Cost != nil {
 		if cost, err = g.cfg.Cost(r); err != nil {
 			return d, nil, err
 		}
 	}
-	if g.cfg.Limits == nil {
-		d, err = g.cfg.Limiter.AllowN(r.Context(), key, cost)
-		return d, g.own, err
+	limits = g.own
+	if g.cfg.Limits != nil {
+		if limits, err = g.cfg.Limits(r); err != nil {
+			return d, nil, undecided(err)
+		}
 	}
-	if limits, err = g.cfg.Limits(r); err != nil {
-		return d, nil, undecided(err)
+	d, err = g.charge(r, m, cost, limits)
+	if err == nil && d.Reason == weir.Limited && g.punish(r, m.key) {
+		d, err = g.charge(r, m, cost, limits) // refused, with the block's end
 	}
-	d, err = g.cfg.Limiter.AllowLimits(r.Context(), key, cost, limits)
+	if err == nil && d.Allowed {
+		g.shadow(r, m.key, cost)
+	}
 	return d, limits, err
 }
 
-// setHeaders sets the rate headers of a decision.
-func (g *Guard) setHeaders(h http.Header, v *values, limits []weir.Limit, d *weir.Decision) {
-	switch g.cfg.Headers {
-	case HeadersIETF:
-		policies := g.policies
-		if g.cfg.Limits != nil {
-			var room [160]byte
-			policies = string(appendPolicies(room[:0], limits))
-		}
-		v.setIETF(h, policies, limits, d)
-	case HeadersX:
-		v.setX(h, d)
+// charge has the limiter decide.
+func (g *Guard) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
+	switch correctable := g.cfg.Settle != nil || g.cfg.Delay.Max > 0; {
+	case correctable && g.cfg.Limits == nil:
+		return g.reserve(r, m, cost, nil) // own differ from the limiter's in their names
+	case correctable && len(limits) > 0:
+		return g.reserve(r, m, cost, limits)
+	case g.cfg.Limits == nil:
+		return g.cfg.Limiter.AllowN(r.Context(), m.key, cost)
 	}
+	return g.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
 }
 
 // open lets a request pass of which nothing could be decided, unless nobody

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,31 @@ func FuzzHeaders(f *testing.F) {
 			t.Errorf("violated policies %q, want %q", body.Violated, names)
 		}
 	})
+}
+
+// TestPartitionKeys checks that limiters with different names, or different
+// secrets, tell nothing of each other.
+func TestPartitionKeys(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, tt := range []struct{ limiter, secret, key string }{
+		{"", "0123456789abcdef", "ann"}, {"", "0123456789abcdef", "bob"}, {"a", "0123456789abcdef", "ann"},
+		{"", "fedcba9876543210", "ann"}, {"a", "0123456789abcdef", ""}, {"aa", "0123456789abcdef", "nn"},
+	} {
+		g := guard(t, middleware.Config{
+			Limiter: named(t, tt.limiter), Key: weir.KeyStatic(tt.key + "."), PartitionSecret: []byte(tt.secret),
+		})
+		w := httptest.NewRecorder()
+		g.Check(w, request(t.Context()))
+		_, pk, _ := strings.Cut(w.Header().Get("RateLimit"), ";pk=")
+		if _, policy, _ := strings.Cut(w.Header().Get("RateLimit-Policy"), ";pk="); policy != pk || len(pk) != 14 {
+			t.Errorf("%+v: %q and %q", tt, pk, policy)
+		}
+		if other := seen[pk]; other != "" {
+			t.Errorf("%+v and %s have %s in common", tt, other, pk)
+		}
+		seen[pk] = fmt.Sprintf("%+v", tt)
+	}
 }
 
 // checkParams checks that what a client may read is never more than the limit

@@ -1,6 +1,10 @@
 package middleware
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
 	"math/bits"
 	"strconv"
 	"time"
@@ -14,7 +18,7 @@ const maxInteger = 999_999_999_999_999
 
 // appendPolicies appends the RateLimit-Policy field's value, which is the same
 // whatever is decided.
-func appendPolicies(b []byte, limits []weir.Limit) []byte {
+func appendPolicies(b []byte, limits []weir.Limit, pk string) []byte {
 	for i, l := range limits {
 		if i > 0 {
 			b = append(b, ", "...)
@@ -22,16 +26,36 @@ func appendPolicies(b []byte, limits []weir.Limit) []byte {
 		b = appendString(b, l.Policy())
 		b = append(b, ";q="...)
 		b = appendInteger(b, l.Max())
-		if w := window(l); w >= time.Second {
-			b = append(b, ";w="...)
-			b = appendInteger(b, seconds(w))
+		b = appendWindow(b, l)
+		b = append(b, pk...)
+	}
+	return b
+}
+
+// appendOldPolicies appends the RateLimit-Policy field's value as draft 6 has
+// it, without names.
+func appendOldPolicies(b []byte, limits []weir.Limit) []byte {
+	for i, l := range limits {
+		if i > 0 {
+			b = append(b, ", "...)
 		}
+		b = appendInteger(b, l.Max())
+		b = appendWindow(b, l)
+	}
+	return b
+}
+
+// appendWindow appends the parameter w, unless it is too short for seconds.
+func appendWindow(b []byte, l weir.Limit) []byte {
+	if w := window(l); w >= time.Second {
+		b = append(b, ";w="...)
+		b = appendInteger(b, seconds(w))
 	}
 	return b
 }
 
 // appendStates appends the RateLimit field's value.
-func appendStates(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
+func appendStates(b []byte, limits []weir.Limit, d *weir.Decision, pk string) []byte {
 	for i := range limits {
 		if i > 0 {
 			b = append(b, ", "...)
@@ -42,6 +66,7 @@ func appendStates(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
 		b = appendInteger(b, c.Remaining)
 		b = append(b, ";t="...)
 		b = appendInteger(b, seconds(c.ResetAfter))
+		b = append(b, pk...)
 	}
 	return b
 }
@@ -69,6 +94,27 @@ func appendString(b []byte, s string) []byte {
 	}
 	return append(b, '"')
 }
+
+// partition returns the parameter pk for a key: without the secret it neither
+// tells the key nor lets anybody check a guess of it. It is empty when none was
+// asked for.
+func (g *Guard) partition(key string) string {
+	if len(g.cfg.PartitionSecret) == 0 {
+		return ""
+	}
+	mac := hmac.New(sha256.New, g.cfg.PartitionSecret)
+	_, _ = io.WriteString(mac, g.cfg.Limiter.Name())
+	_, _ = mac.Write([]byte{0}) // no name holds it
+	_, _ = io.WriteString(mac, key)
+	var room [sha256.Size]byte
+	b := append(make([]byte, 0, 32), ";pk=:"...)
+	b = base64.StdEncoding.AppendEncode(b, mac.Sum(room[:0])[:partitionLen])
+	return string(append(b, ':'))
+}
+
+// partitionLen is how many bytes of the hash are told: a client has few keys,
+// so that 8 tell them apart.
+const partitionLen = 8
 
 func appendInteger(b []byte, n int64) []byte {
 	return strconv.AppendInt(b, min(max(0, n), maxInteger), 10)

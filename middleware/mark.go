@@ -12,10 +12,12 @@ import (
 // request on takes one allocation besides the request's copy.
 type mark struct {
 	context.Context
-	limiter *weir.Limiter
-	key     string
-	open    bool // nothing was decided, and the mount failed open
-	values  values
+	guard  *Guard
+	key    string
+	open   bool              // nothing was decided, and the mount failed open
+	booked *weir.Reservation // what is settled; nil: nothing
+	cost   int64             // of booked
+	values values
 }
 
 type markKey struct{}
@@ -34,7 +36,7 @@ func (m *mark) Value(key any) any {
 func (g *Guard) passed(ctx context.Context, key string) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
 	for m != nil {
-		if m.limiter == g.cfg.Limiter && m.key == key && (!m.open || g.cfg.OnStoreFailure == FailOpen) {
+		if m.guard.cfg.Limiter == g.cfg.Limiter && m.key == key && (!m.open || g.cfg.OnStoreFailure == FailOpen) {
 			return true
 		}
 		m, _ = m.Context.Value(markKey{}).(*mark)

@@ -15,6 +15,10 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 			if !ok {
 				return
 			}
+			if g.Settles() && passed != r {
+				g.serve(next, w, r, passed)
+				return
+			}
 			next.ServeHTTP(w, passed)
 			g.Done(r, passed)
 		})

@@ -16,6 +16,7 @@ type problem struct {
 
 var (
 	unidentified = problem{http.StatusUnauthorized, "The request does not say who it is from."}
+	blocked      = problem{http.StatusForbidden, "The request is from somebody who is blocked."}
 	ambiguous    = problem{http.StatusBadRequest, "The request says more than once who it is from."}
 	broken       = problem{http.StatusInternalServerError, "The request could not be checked against its limits."}
 	unavailable  = problem{http.StatusServiceUnavailable, "The request cannot be checked against its limits right now."}
@@ -31,44 +32,74 @@ func (p *problem) write(w http.ResponseWriter, r *http.Request) {
 	b = appendMember(b, "title", http.StatusText(p.status))
 	b = appendStatus(b, p.status)
 	b = appendMember(b, "detail", p.detail)
-	writeProblem(w, r, p.status, append(b, "}\n"...))
+	writeProblem(w, r, p.status, make([]string, 3), append(b, "}\n"...))
 }
 
-// The problem type that draft-ietf-httpapi-ratelimit-headers registers, and its
-// title.
-const (
-	quotaExceededType  = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-	quotaExceededTitle = "Request cannot be satisfied as assigned quota has been exceeded"
+// A problemType is one that draft-ietf-httpapi-ratelimit-headers registers, all
+// of which list the policies that a request violated.
+type problemType struct{ uri, title string }
+
+var (
+	quotaExceeded = problemType{
+		"https://iana.org/assignments/http-problem-types#quota-exceeded",
+		"Request cannot be satisfied as assigned quota has been exceeded",
+	}
+	reducedCapacity = problemType{
+		"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+		"Request cannot be satisfied due to temporary server capacity constraints",
+	}
+	abnormalUsage = problemType{
+		"https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
+		"Request not satisfied due to detection of abnormal request pattern",
+	}
 )
+
+// problemType says what a refusal is. While the store is away limits are shares
+// of what the client was promised, and a pause is no matter of what it used, but
+// of how often it was refused if there is a penalty for that.
+func (g *Guard) problemType(d *weir.Decision) *problemType {
+	if d.Reason == weir.Paused && g.cfg.Penalty.Limiter != nil {
+		return &abnormalUsage
+	}
+	if d.Reason == weir.Paused || d.Degraded && d.Reason == weir.Limited {
+		return &reducedCapacity
+	}
+	return &quotaExceeded
+}
 
 // limit answers a request that a limit refused.
 func (g *Guard) limit(w http.ResponseWriter, r *http.Request, limits []weir.Limit, d *weir.Decision) {
-	setRetryAfter(w.Header(), d)
+	v := new([4]string)
+	h := w.Header()
+	if d.RetryAfter != weir.Never {
+		setAt(h, headerRetryAfter, v[:], 3, strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10))
+	}
 	if g.cfg.OnLimited != nil {
+		setAt(h, headerCacheControl, v[:], 2, "no-store")
 		g.cfg.OnLimited(w, r, *d)
 		return
 	}
-	writeProblem(w, r, http.StatusTooManyRequests, appendLimited(make([]byte, 0, 320), limits, d))
+	writeProblem(w, r, http.StatusTooManyRequests, v[:], g.appendLimited(make([]byte, 0, 320), limits, d))
 }
 
 // appendLimited appends the problem body of a refusal.
-func appendLimited(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
-	if d.Reason == weir.Paused {
-		// No quota is exceeded: somebody has paused the key.
-		b = append(b, `{"type":"about:blank"`...)
-		b = appendMember(b, "title", http.StatusText(http.StatusTooManyRequests))
-		b = appendStatus(b, http.StatusTooManyRequests)
-		b = appendMember(b, "detail", "Requests are paused.")
-		return append(b, "}\n"...)
-	}
-	b = append(b, `{"type":"`+quotaExceededType+`"`...)
-	b = appendMember(b, "title", quotaExceededTitle)
+func (g *Guard) appendLimited(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
+	t := g.problemType(d)
+	b = append(b, `{"type":"`...)
+	b = append(b, t.uri...)
+	b = append(b, '"')
+	b = appendMember(b, "title", t.title)
 	b = appendStatus(b, http.StatusTooManyRequests)
-	if d.RetryAfter == weir.Never {
+	switch {
+	case d.RetryAfter == weir.Never:
 		b = appendMember(b, "detail", "The request costs more than a limit admits at once. Repeating it does not help.")
+	case d.Reason == weir.Paused:
+		b = appendMember(b, "detail", "Requests are paused.")
 	}
 	b = append(b, `,"violated-policies":[`...)
-	b = appendViolated(b, limits, d)
+	if d.Reason != weir.Paused { // which violates none
+		b = appendViolated(b, limits, d)
+	}
 	return append(b, "]}\n"...)
 }
 
@@ -104,11 +135,13 @@ func appendStatus(b []byte, status int) []byte {
 	return strconv.AppendInt(b, int64(status), 10)
 }
 
-func writeProblem(w http.ResponseWriter, r *http.Request, status int, body []byte) {
+// writeProblem answers with a problem body. It takes the first three of v for
+// the values of headers.
+func writeProblem(w http.ResponseWriter, r *http.Request, status int, v []string, body []byte) {
 	h := w.Header()
-	h.Set("Content-Type", "application/problem+json")
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	h.Set("Cache-Control", "no-store")
+	setAt(h, "Content-Type", v, 0, "application/problem+json")
+	setAt(h, "Content-Length", v, 1, strconv.Itoa(len(body)))
+	setAt(h, headerCacheControl, v, 2, "no-store")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		// The client may be gone; there is nobody to tell.

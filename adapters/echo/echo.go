@@ -14,7 +14,9 @@ import (
 
 // New returns the middleware, or a *weir.ConfigError that names the wrong
 // field. A refused request is answered here, the next handler does not run, and
-// no error reaches echo's error handler.
+// no error reaches echo's error handler. With Config.Settle an error of the next
+// handler is handed to it here, and returned: error handlers leave alone what is
+// committed, as echo's own does.
 //
 // The route that echo matched becomes the request's Pattern, unless a ServeMux
 // in front of echo has set one, so that weir.KeyRoute works. With Echo.Pre no
@@ -36,6 +38,17 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				return nil
 			}
 			c.SetRequest(passed)
+			if guard.Settles() {
+				ended := false
+				defer func() { guard.Settle(r, passed, c.Response().Status, c.Response().Size, ended) }()
+				err := next(c)
+				if err != nil {
+					c.Error(err) // What it is answered with is to be settled.
+				}
+				ended = true
+				guard.Done(r, c.Request())
+				return err
+			}
 			err := next(c)
 			guard.Done(r, c.Request())
 			return err

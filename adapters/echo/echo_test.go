@@ -14,6 +14,7 @@ import (
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -138,5 +139,59 @@ func TestRoute(t *testing.T) {
 		if get(tt.handler, tt.path); seen != tt.want {
 			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
 		}
+	}
+}
+
+// TestSettledErrors checks that an error which a handler returns is settled as
+// what echo's error handler makes of it, which runs once, and that outer
+// middlewares still see it.
+func TestSettledErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		err  error
+		want middleware.Outcome
+	}{
+		{"an HTTP error", echo.NewHTTPError(http.StatusConflict, "no"), middleware.Outcome{Status: 409, Bytes: 17, Cost: 1}},
+		{"any error", errors.New("secret"), middleware.Outcome{Status: 418, Bytes: 0, Cost: 1}},
+		{"none", nil, middleware.Outcome{Status: 200, Bytes: 0, Cost: 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			store, err := localstore.New(localstore.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var outcome middleware.Outcome
+			limit, err := weirecho.New(middleware.Config{
+				Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyStatic("all"),
+				Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return 0 },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := echo.New()
+			e.HTTPErrorHandler = func(err error, c echo.Context) {
+				var he *echo.HTTPError
+				if !c.Response().Committed && !errors.As(err, &he) {
+					_ = c.NoContent(http.StatusTeapot)
+				}
+				e.DefaultHTTPErrorHandler(err, c)
+			}
+			var seen error
+			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+				return func(c echo.Context) error {
+					seen = next(c)
+					return seen
+				}
+			}, limit)
+			e.GET("/", func(echo.Context) error { return tt.err })
+			w := httptest.NewRecorder()
+			e.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+			if outcome != tt.want || w.Code != tt.want.Status || seen != tt.err {
+				t.Errorf("outcome %+v, want %+v; answered %d, %q; error %v", outcome, tt.want, w.Code, w.Body, seen)
+			}
+		})
 	}
 }

@@ -36,7 +36,14 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			return
 		}
 		c.Request = passed
-		c.Next()
+		if guard.Settles() {
+			ended := false
+			defer func() { guard.Settle(r, passed, c.Writer.Status(), int64(c.Writer.Size()), ended) }()
+			c.Next()
+			ended = true
+		} else {
+			c.Next()
+		}
 		guard.Done(r, c.Request)
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
@@ -32,6 +33,14 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 		{"refused", func(cfg *middleware.Config) {
 			cfg.Cost = func(*http.Request) (int64, error) { return 2, nil }
 			cfg.Limiter = NewLimiter(b, newStore(), weir.PerDay(1))
+		}},
+		{"settled", func(cfg *middleware.Config) {
+			cfg.Settle = middleware.OnlyFailures
+			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40))
+		}},
+		{"delayed", func(cfg *middleware.Config) {
+			cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1}
+			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40))
 		}},
 		{"skipped", func(cfg *middleware.Config) { cfg.Skip = func(*http.Request) bool { return true } }},
 	} {

@@ -25,7 +25,8 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 // Run runs every case.
 func Run(t *testing.T, mount Mount) {
 	for _, cases := range [][]testCase{
-		identityCases, headerCases, xHeaderCases, refusalCases, failureCases, requestCases, planCases,
+		identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
+		listCases, settleCases, delayCases, penaltyCases,
 	} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -34,6 +35,11 @@ func Run(t *testing.T, mount Mount) {
 			})
 		}
 	}
+	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount) })
+	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
+	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount) })
+	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
+	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
 	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
 }
@@ -41,14 +47,16 @@ func Run(t *testing.T, mount Mount) {
 // testCase is a configuration and what requests to it get, one after another.
 type testCase struct {
 	name   string
-	limits []weir.Limit             // nil: 2 per minute
-	store  func() weir.Store        // nil: newStore
-	config func(*middleware.Config) // nil: the limiter, and KeyHeader("X-User")
+	limits []weir.Limit                                     // nil: 2 per minute
+	store  func() weir.Store                                // nil: newStore
+	config func(*middleware.Config)                         // nil: the limiter, and KeyHeader("X-User")
+	more   func(testing.TB, weir.Store, *middleware.Config) // what needs the store
 	steps  []step
 }
 
 type step struct {
 	after   time.Duration // sleep before
+	takes   time.Duration // how long it is under way
 	request request
 	want    answer
 }
@@ -89,7 +97,7 @@ type answer struct {
 var watched = []string{
 	"RateLimit-Policy", "RateLimit", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 	"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",
-	"Content-Type", "Content-Length", "Cache-Control", "WWW-Authenticate",
+	"Content-Type", "Content-Length", "Cache-Control", "WWW-Authenticate", "Access-Control-Expose-Headers",
 }
 
 const servedBody = "served"
@@ -112,6 +120,13 @@ func blank(status int, detail string) string {
 		`,"detail":"` + detail + `"}` + "\n"
 }
 
+// reduced is the body of a refusal that is not for what was used.
+func reduced(policies string, more ...string) string {
+	return `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
+		`"title":"Request cannot be satisfied due to temporary server capacity constraints","status":429` +
+		strings.Join(more, "") + `,"violated-policies":[` + policies + `]}` + "\n"
+}
+
 // exceeded is the body of a refusal; more are members written in between.
 func exceeded(policies string, more ...string) string {
 	return `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
@@ -128,8 +143,12 @@ func with(header map[string]string, name, value string) map[string]string {
 	return header
 }
 
-func handler(w http.ResponseWriter, _ *http.Request) {
+// handler serves what X-Status asks for, 200 without.
+func handler(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
+	if status, err := strconv.Atoi(r.Header.Get("X-Status")); err == nil {
+		w.WriteHeader(status)
+	}
 	_, _ = io.WriteString(w, servedBody)
 }
 
@@ -146,6 +165,9 @@ func (c testCase) run(t *testing.T, mount Mount) {
 	if c.config != nil {
 		c.config(&cfg)
 	}
+	if c.more != nil {
+		c.more(t, store, &cfg)
+	}
 	calls := 0
 	h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls++
@@ -153,8 +175,11 @@ func (c testCase) run(t *testing.T, mount Mount) {
 	}))
 	for i, s := range c.steps {
 		time.Sleep(s.after)
-		before := calls
+		before, start := calls, time.Now()
 		got := do(t, h, s.request)
+		if took := time.Since(start); took != s.takes {
+			t.Errorf("step %d: took %v, want %v", i, took, s.takes)
+		}
 		compare(t, i, got, s.want)
 		if reached := calls > before; reached != (s.want.body == servedBody) {
 			t.Errorf("step %d: handler reached: %t", i, reached)

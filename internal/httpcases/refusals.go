@@ -13,6 +13,8 @@ import (
 
 const neverDetail = `,"detail":"The request costs more than a limit admits at once. Repeating it does not help."`
 
+var noStore = with(twoPerMinute("0", "60"), "Cache-Control", "no-store")
+
 var refusalCases = []testCase{
 	{
 		name: "HEAD has the headers and no body",
@@ -35,7 +37,7 @@ var refusalCases = []testCase{
 		store: deciding(weir.Decision{
 			Reason: weir.Paused, Limit: weir.PerMinute(2), Remaining: 2, RetryAfter: 90 * time.Second,
 		}),
-		steps: one(problem(http.StatusTooManyRequests, blank(429, "Requests are paused."),
+		steps: one(problem(http.StatusTooManyRequests, reduced("", `,"detail":"Requests are paused."`),
 			with(twoPerMinute("2", "0"), "Retry-After", "90"))),
 	},
 	{
@@ -52,7 +54,7 @@ var refusalCases = []testCase{
 			{request: ann, want: second},
 			{request: ann, want: answer{
 				http.StatusServiceUnavailable,
-				with(with(twoPerMinute("0", "60"), "Retry-After", "30"), "Content-Type", "text/html"),
+				with(with(noStore, "Retry-After", "30"), "Content-Type", "text/html"),
 				"/things/7 2-in-1m 30s",
 			}},
 			{request: nobody, want: unidentified},
@@ -68,7 +70,7 @@ var refusalCases = []testCase{
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},
-			{request: ann, want: answer{http.StatusTooManyRequests, with(twoPerMinute("0", "60"), "Retry-After", "30"), ""}},
+			{request: ann, want: answer{http.StatusTooManyRequests, with(noStore, "Retry-After", "30"), ""}},
 		},
 	},
 	{
@@ -129,12 +131,12 @@ var failureCases = []testCase{
 	{
 		name:  "the client leaves while the store decides",
 		store: silent,
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name:  "the client leaves while the store decides, closed",
 		store: silent, config: failClosed,
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name: "the client leaves while its plan is looked up",
@@ -144,7 +146,7 @@ var failureCases = []testCase{
 				return nil, r.Context().Err()
 			}
 		},
-		steps: []step{{request: request{user: "ann", ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 	{
 		name: "the client leaves while its key is looked up",
@@ -154,6 +156,6 @@ var failureCases = []testCase{
 				return "", r.Context().Err()
 			}
 		},
-		steps: []step{{request: request{ctx: shortly}, want: ended}},
+		steps: []step{{takes: time.Second, request: request{ctx: shortly}, want: ended}},
 	},
 }

@@ -24,15 +24,21 @@ func testServer(t *testing.T, mount Mount) {
 		"flush": testFlush, "hijack": testHijack, "controller": testController,
 		"trailers": testTrailers, "uploads are deleted": testUploads, "refusals keep the connection": testKeepAlive,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, func(h http.HandlerFunc) *httptest.Server {
-				l := NewLimiter(t, newStore(), weir.PerHour(1))
-				srv := httptest.NewServer(mustMount(t, mount, middleware.Config{Limiter: l, Key: weir.KeyHeader("X-User")}, h))
-				t.Cleanup(srv.Close)
-				return srv
+		for _, mode := range []struct {
+			name   string
+			settle settleFunc
+		}{{name: name}, {name + ", settled", func(_ *http.Request, o middleware.Outcome) int64 { return o.Cost }}} {
+			t.Run(mode.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, func(h http.HandlerFunc) *httptest.Server {
+					l := NewLimiter(t, newStore(), weir.PerHour(1))
+					cfg := middleware.Config{Limiter: l, Key: weir.KeyHeader("X-User"), Settle: mode.settle}
+					srv := httptest.NewServer(mustMount(t, mount, cfg, h))
+					t.Cleanup(srv.Close)
+					return srv
+				})
 			})
-		})
+		}
 	}
 }
 

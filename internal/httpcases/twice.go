@@ -80,6 +80,56 @@ func testTwice(t *testing.T, mount Mount) {
 			}
 		}
 	})
+	t.Run("settled once", func(t *testing.T) {
+		t.Parallel()
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.ResponseBytes,
+		}
+		h := mustMount(t, mount, cfg, mustMount(t, mount, cfg, http.HandlerFunc(handler)))
+		do(t, h, ann)
+		if d, err := cfg.Limiter.Peek(t.Context(), "ann"); d.Remaining != 8-int64(len(servedBody)) || err != nil {
+			t.Errorf("%d remaining, %v", d.Remaining, err)
+		}
+	})
+	t.Run("skipped inside", func(t *testing.T) {
+		t.Parallel()
+		outer := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.OnlyFailures}
+		inner := outer
+		inner.Skip = func(*http.Request) bool { return true }
+		inner.Settle = func(*http.Request, middleware.Outcome) int64 { t.Error("settled"); return 8 }
+		do(t, mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler))), ann)
+		if d, err := outer.Limiter.Peek(t.Context(), "ann"); d.Remaining != 8 || err != nil {
+			t.Errorf("%d remaining, %v", d.Remaining, err)
+		}
+	})
+	t.Run("a penalty in shadow blocks nobody inside", func(t *testing.T) {
+		t.Parallel()
+		store := newStore()
+		inner := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: user}
+		outer := inner
+		outer.Shadow = true
+		penalty(1, time.Minute)(t, store, &outer)
+		h := mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler)))
+		for range 5 {
+			do(t, h, ann)
+		}
+		if d, err := inner.Limiter.Allow(t.Context(), "ann"); d.Reason != weir.Limited || err != nil {
+			t.Errorf("%v, %v", d.Reason, err)
+		}
+	})
+	t.Run("two limiters are settled each for itself", func(t *testing.T) {
+		t.Parallel()
+		a := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.PerHour(8)), Key: user, Settle: middleware.ResponseBytes}
+		b := a
+		b.Limiter, b.Key, b.Settle = NewLimiter(t, newStore(), weir.PerHour(8)), team, middleware.OnlyFailures
+		h := mustMount(t, mount, a, mustMount(t, mount, b, http.HandlerFunc(handler)))
+		do(t, h, request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}}})
+		first, _ := a.Limiter.Peek(t.Context(), "ann")
+		second, _ := b.Limiter.Peek(t.Context(), "blue")
+		if first.Remaining != 8-int64(len(servedBody)) || second.Remaining != 8 {
+			t.Errorf("%d and %d remaining", first.Remaining, second.Remaining)
+		}
+	})
 	t.Run("headers add up", func(t *testing.T) { testTwoHeaders(t, mount) })
 }
 
@@ -111,6 +161,11 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 		{"X shows less remaining, inside", day, hour, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows less remaining, outside", hour, day, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows who refuses", day, refused, middleware.HeadersX, with(x("7", "9", "60"), "Retry-After", "1")},
+		{
+			"draft 6 lists both policies, and shows less remaining", hour, day, middleware.HeadersDraft6,
+			draft6(`7;w=3600 & 9;w=86400`, "7", "3", "60"),
+		},
+		{"draft 6 shows who refuses", day, refused, middleware.HeadersDraft6, draft6(`9;w=86400 & 7;w=3600`, "7", "9", "60")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,6 +182,19 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 			}
 		})
 	}
+	t.Run("what is exposed is said once", func(t *testing.T) {
+		t.Parallel()
+		h := http.Handler(http.HandlerFunc(handler))
+		for range 2 {
+			cfg := middleware.Config{
+				Limiter: NewLimiter(t, deciding(day)(), day.Limit), Key: weir.KeyStatic("all"), ExposeHeaders: true,
+			}
+			h = mustMount(t, mount, cfg, h)
+		}
+		if got := do(t, h, ann).header[exposeHeader]; got != "RateLimit, RateLimit-Policy, Retry-After" {
+			t.Errorf("exposed: %q", got)
+		}
+	})
 	t.Run("a handler's own values stay apart", func(t *testing.T) {
 		t.Parallel()
 		l := NewLimiter(t, deciding(day)(), day.Limit)

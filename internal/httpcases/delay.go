@@ -1,0 +1,153 @@
+package httpcases
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+func delaying(d time.Duration) func(*middleware.Config) {
+	return func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: d, MostWaiting: 10} }
+}
+
+// leaving is a client that goes away, and had not said when.
+func leaving(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	time.AfterFunc(time.Second, cancel)
+	return ctx, cancel
+}
+
+var delayCases = []testCase{
+	{
+		name:   "a request waits for its slot, and the headers tell of that instant",
+		config: delaying(30 * time.Second),
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
+			{takes: 30 * time.Second, request: ann, want: second},
+			{request: bob, want: first},
+		},
+	},
+	{
+		name:   "a request that would wait longer is refused",
+		config: delaying(20 * time.Second),
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: ann, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
+			{after: 10 * time.Second, takes: 20 * time.Second, request: ann, want: second},
+		},
+	},
+	{
+		name:   "a request whose time would be over is refused",
+		config: delaying(time.Minute),
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: request{user: "ann", ctx: shortly}, want: limited(`"2-in-1m"`, "30", twoPerMinute("0", "60"))},
+			{takes: 30 * time.Second, request: ann, want: second},
+		},
+	},
+	{
+		name:   "a client that leaves gives its slot back",
+		config: delaying(29 * time.Second),
+		steps: []step{
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{after: time.Second, takes: time.Second, request: request{user: "ann", ctx: leaving}, want: ended},
+			{takes: 28 * time.Second, request: ann, want: second},
+		},
+	},
+	{
+		name:   "shadow does not wait",
+		config: func(cfg *middleware.Config) { delaying(time.Hour)(cfg); cfg.Shadow = true },
+		steps: []step{
+			{request: ann, want: unlimited},
+			{request: ann, want: unlimited},
+			{request: ann, want: unlimited},
+		},
+	},
+	{
+		name:   "what waited is settled",
+		config: func(cfg *middleware.Config) { delaying(30 * time.Second)(cfg); cfg.Settle = middleware.OnlyFailures },
+		steps: []step{
+			{request: answered("400"), want: first.as(400)},
+			{request: answered("400"), want: second.as(400)},
+			{takes: 30 * time.Second, request: ann, want: second},
+			{request: answered("400"), want: second.as(400)},
+			{takes: 30 * time.Second, request: ann, want: second},
+		},
+	},
+	{
+		name:   "the store fails closed for those who wait, too",
+		config: func(cfg *middleware.Config) { delaying(time.Minute)(cfg); failClosed(cfg) },
+		store:  failing(errSecret),
+		steps:  one(unavailable),
+	},
+}
+
+// tally counts statuses.
+type tally struct {
+	mu sync.Mutex
+	n  map[int]int
+}
+
+func (t *tally) add(status int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[int]int{}
+	}
+	t.n[status]++
+}
+
+func (t *tally) of(status int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[status]
+}
+
+func (t *tally) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprint(t.n)
+}
+
+// testMostWaiting checks that few requests wait and that further ones are served
+// now or refused.
+func testMostWaiting(t *testing.T, mount Mount) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerMinute(1)), Key: weir.KeyHeader("X-User"),
+			Delay: middleware.Delay{Max: time.Hour, MostWaiting: 3},
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+		do(t, h, ann)
+		var statuses tally
+		for range 10 {
+			go func() { statuses.add(do(t, h, ann).status) }()
+		}
+		synctest.Wait()
+		if got := do(t, h, bob); statuses.of(429) != 7 || got.status != 200 {
+			t.Errorf("at once: %v, and %d for somebody else", &statuses, got.status)
+		}
+		time.Sleep(3 * time.Minute)
+		synctest.Wait()
+		if statuses.of(200) != 3 {
+			t.Errorf("after 3 minutes: %v", &statuses)
+		}
+		// Those who have left the queue make room.
+		if got := do(t, h, ann); got.status != 200 {
+			t.Errorf("status %d of one who waits alone", got.status)
+		}
+	})
+}

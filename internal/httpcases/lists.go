@@ -1,0 +1,54 @@
+package httpcases
+
+import (
+	"net/http"
+
+	"github.com/goweir/weir/middleware"
+)
+
+var forbidden = problem(http.StatusForbidden, blank(403, "The request is from somebody who is blocked."), nil)
+
+var listCases = []testCase{
+	{
+		name: "listed keys pass unlimited or not at all",
+		config: func(cfg *middleware.Config) {
+			cfg.Lists = middleware.Lists{Allow: middleware.Keys("bob", "eve"), Block: middleware.Keys("eve", "mallory")}
+		},
+		steps: []step{
+			{request: bob, want: unlimited},
+			{request: bob, want: unlimited},
+			{request: bob, want: unlimited},
+			{request: request{user: "eve"}, want: forbidden},
+			{request: request{user: "mallory"}, want: forbidden},
+			{request: request{user: "Bob"}, want: first},
+			{request: request{user: "bobby"}, want: first},
+			{request: request{header: http.Header{"X-User": {"bob", "ann"}}}, want: ambiguous},
+			{request: nobody, want: unidentified},
+			{request: ann, want: first},
+		},
+	},
+	{
+		name: "the anonymous key can be blocked",
+		config: func(cfg *middleware.Config) {
+			cfg.NoKey, cfg.AnonymousKey = middleware.NoKeyAnonymous, "(anonymous)"
+			cfg.Lists.Block = middleware.Keys("(anonymous)")
+		},
+		steps: []step{{request: nobody, want: forbidden}, {request: ann, want: first}},
+	},
+	{
+		name: "shadow blocks nobody",
+		config: func(cfg *middleware.Config) {
+			cfg.Shadow, cfg.Lists.Block = true, middleware.Keys("ann")
+		},
+		steps: one(unlimited),
+	},
+	{
+		name: "lists work while the store is away",
+		config: func(cfg *middleware.Config) {
+			cfg.Lists = middleware.Lists{Allow: middleware.Keys("ann"), Block: middleware.Keys("bob")}
+			cfg.OnStoreFailure = middleware.FailClosed
+		},
+		store: failing(errSecret),
+		steps: []step{{request: ann, want: unlimited}, {request: bob, want: forbidden}},
+	},
+}

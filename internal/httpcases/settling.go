@@ -1,0 +1,176 @@
+package httpcases
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+type settleFunc = func(*http.Request, middleware.Outcome) int64
+
+func settling(f settleFunc) func(*middleware.Config) {
+	return func(cfg *middleware.Config) { cfg.Settle = f }
+}
+
+// answered is a request by ann that is answered with a status.
+func answered(status string) request {
+	return request{header: http.Header{"X-User": {"ann"}, "X-Status": {status}}}
+}
+
+// as is the answer with another status.
+func (a answer) as(status int) answer {
+	a.status = status
+	return a
+}
+
+var settleCases = []testCase{
+	{
+		name:   "only failures are charged",
+		config: settling(middleware.OnlyFailures),
+		steps: []step{
+			{request: ann, want: first},
+			{request: answered("302"), want: first.as(302)},
+			{request: ann, want: first},
+			{request: answered("401"), want: first.as(401)},
+			{request: ann, want: second},
+			{request: answered("500"), want: second.as(500)},
+			{request: ann, want: third},
+			{request: bob, want: first},
+			{after: 30 * time.Second, request: ann, want: second},
+			{request: ann, want: second},
+		},
+	},
+	{
+		name:   "only successes are charged",
+		config: settling(middleware.OnlySuccesses),
+		steps: []step{
+			{request: answered("404"), want: first.as(404)},
+			{request: answered("503"), want: first.as(503)},
+			{request: ann, want: first},
+			{request: answered("404"), want: second.as(404)},
+			{request: answered("204"), want: second.as(204)},
+			{request: answered("404"), want: third},
+		},
+	},
+	{
+		name:   "bytes are charged, and what is over is waited for",
+		limits: []weir.Limit{weir.PerMinute(10)},
+		config: settling(middleware.ResponseBytes),
+		steps: []step{
+			{request: ann, want: served(tenPerMinute("9", "6"))},
+			{request: ann, want: served(tenPerMinute("3", "42"))},
+			{request: ann, want: limited(`"10-in-1m"`, "18", tenPerMinute("0", "72"))},
+			{after: 18 * time.Second, request: ann, want: served(tenPerMinute("0", "60"))},
+		},
+	},
+	{
+		name:   "what is settled is settled on a plan's limits",
+		config: func(cfg *middleware.Config) { byPlan(cfg); cfg.Settle = middleware.OnlyFailures },
+		steps: []step{
+			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("empty", "ann"), want: broken},
+		},
+	},
+	{
+		name: "the outcome says what was charged, and a wrong answer leaves it",
+		config: func(cfg *middleware.Config) {
+			cfg.Cost = func(*http.Request) (int64, error) { return 2, nil }
+			cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 {
+				if o != (middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 2}) {
+					return 0
+				}
+				return -1
+			}
+		},
+		steps: []step{
+			{request: ann, want: second},
+			{request: ann, want: limited(`"2-in-1m"`, "60", twoPerMinute("0", "60"))},
+		},
+	},
+	{
+		name:   "a request that passes unlimited is not settled",
+		config: func(cfg *middleware.Config) { cfg.Skip = health; cfg.Settle = middleware.ResponseBytes },
+		steps: []step{
+			{request: request{header: http.Header{"X-Health": {"1"}, "X-User": {"ann"}}}, want: unlimited},
+			{request: ann, want: first},
+		},
+	},
+	{
+		name: "a request that cost nothing is not settled",
+		config: func(cfg *middleware.Config) {
+			costHeader(cfg)
+			cfg.Settle = func(*http.Request, middleware.Outcome) int64 { panic("settled") }
+		},
+		steps: []step{{request: costing("0"), want: served(twoPerMinute("2", "0"))}},
+	},
+	{
+		name:   "shadow settles",
+		config: func(cfg *middleware.Config) { cfg.Shadow = true; cfg.Settle = middleware.ResponseBytes },
+		steps:  []step{{request: ann, want: unlimited}, {request: ann, want: unlimited}},
+	},
+}
+
+// testCharging checks that requests which are being served count: any number at
+// once can't get past a limit on failures.
+func testCharging(t *testing.T, mount Mount) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(time.Second)
+			handler(w, r)
+		}))
+		var statuses tally
+		for range 10 {
+			go func() { statuses.add(do(t, h, ann).status) }()
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if statuses.of(200) != 2 || statuses.of(429) != 8 {
+			t.Errorf("statuses %v", &statuses)
+		}
+		if got := do(t, h, ann); got.status != 200 {
+			t.Errorf("status %d when nobody had failed", got.status)
+		}
+	})
+}
+
+// testPanic checks that a handler which panics is charged as a failure.
+func testPanic(t *testing.T, mount Mount) {
+	t.Parallel()
+	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {
+		var outcome middleware.Outcome
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return settle(r, o) },
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("X-Status") == "" {
+				panic(http.ErrAbortHandler)
+			}
+			handler(w, r)
+		}))
+		func() {
+			defer func() {
+				if recover() != http.ErrAbortHandler {
+					t.Error("the panic was not passed on")
+				}
+			}()
+			do(t, h, ann)
+		}()
+		if outcome != (middleware.Outcome{Status: 500, Cost: 1}) {
+			t.Errorf("%s: outcome %+v", name, outcome)
+		}
+		want := map[string]int{"failures": 429, "successes": 200}[name]
+		if got := do(t, h, answered("200")); got.status != want {
+			t.Errorf("%s: status %d after the panic, want %d", name, got.status, want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package httpcases
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// testShadows checks that limits in shadow count what they would have refused,
+// and that those which are enforced refuse all the same.
+func testShadows(t *testing.T, mount Mount) {
+	t.Parallel()
+	var mu sync.Mutex
+	refused := map[string]int{}
+	allowed := map[string]int{}
+	store := newStore()
+	limiter := func(name string, limits ...weir.Limit) *weir.Limiter {
+		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Decision.Allowed {
+				allowed[name]++
+			} else {
+				refused[name]++
+			}
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	var told []error
+	brokenShadow, err := weir.New(weir.Config{Name: "away", Store: failing(errSecret)(), Limits: []weir.Limit{weir.PerHour(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := middleware.Config{
+		Limiter: limiter("enforced", weir.PerHour(4)),
+		Key:     weir.KeyHeader("X-User"),
+		Shadows: []*weir.Limiter{limiter("strict", weir.PerHour(1)), brokenShadow, limiter("lax", weir.PerHour(3))},
+		OnError: func(_ *http.Request, err error) { told = append(told, err) },
+	}
+	h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+	var statuses []int
+	for range 6 {
+		got := do(t, h, ann)
+		statuses = append(statuses, got.status)
+		if policy := got.header["RateLimit-Policy"]; policy != `"4-in-1h";q=4;w=3600` {
+			t.Errorf("policy %s", policy)
+		}
+	}
+	for i, want := range []int{200, 200, 200, 200, 429, 429} {
+		if statuses[i] != want {
+			t.Errorf("statuses %v", statuses)
+			break
+		}
+	}
+	for name, want := range map[string][2]int{"enforced": {4, 2}, "strict": {1, 3}, "lax": {3, 1}} {
+		if allowed[name] != want[0] || refused[name] != want[1] {
+			t.Errorf("%s: %d allowed and %d refused, want %v", name, allowed[name], refused[name], want)
+		}
+	}
+	if len(told) != 4 || !errors.Is(told[0], weir.ErrStore) {
+		t.Errorf("told %v", told)
+	}
+}
+
+// testNeverIdentified checks that a mount in front of the authentication is told
+// of, once.
+func testNeverIdentified(t *testing.T, mount Mount) {
+	t.Parallel()
+	tests := []struct {
+		name     string
+		requests func(i int) request
+		policy   middleware.NoKey
+		want     int
+	}{
+		{name: "nobody", requests: func(int) request { return nobody }, want: 1},
+		{name: "nobody, unlimited", requests: func(int) request { return nobody }, policy: middleware.NoKeyUnlimited, want: 1},
+		{name: "nobody, anonymous", requests: func(int) request { return nobody }, policy: middleware.NoKeyAnonymous, want: 1},
+		{name: "somebody", requests: func(i int) request {
+			if i == 99 {
+				return ann
+			}
+			return nobody
+		}},
+		{name: "everybody", requests: func(int) request { return ann }},
+	}
+	for _, tt := range tests {
+		told := 0
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, Always{}, weir.PerHour(1)), Key: weir.KeyHeader("X-User"), NoKey: tt.policy,
+			OnError: func(_ *http.Request, err error) {
+				if errors.Is(err, middleware.ErrNeverIdentified) {
+					told++
+				}
+			},
+		}
+		if tt.policy == middleware.NoKeyAnonymous {
+			cfg.AnonymousKey = "(anonymous)"
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+		for i := range 300 {
+			do(t, h, tt.requests(i))
+			if i == 98 && told != 0 {
+				t.Errorf("%s: told after 99", tt.name)
+			}
+		}
+		if told != tt.want {
+			t.Errorf("%s: told %d times, want %d", tt.name, told, tt.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package middleware
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Delay queues requests briefly instead of refusing them. Each books its slot
+// in one call of the store and is served when that has come, in order across
+// all processes. A client that leaves gives its slot back. One that waits does
+// not hear of a pause that is set meanwhile. The zero value is off: requests are served now or refused.
+type Delay struct {
+	// Max is the longest that a request waits; one that would have to wait
+	// longer is refused at once. Above 0 and below what the server's and the
+	// clients' timeouts leave.
+	Max time.Duration
+	// MostWaiting is the most requests of this middleware that wait at once, over
+	// all keys; further ones are served now or refused. A request counts from
+	// its start, so also while the store is asked. Required with Max: each one
+	// keeps a connection and a goroutine.
+	MostWaiting int
+}
+
+func (d *Delay) validate() error {
+	switch {
+	case d.Max < 0:
+		return invalid("Delay.Max", "0 or more", d.Max.String())
+	case d.Max > 0 && d.MostWaiting < 1:
+		return invalid("Delay.MostWaiting", "1 or more, with Delay.Max", strconv.Itoa(d.MostWaiting))
+	case d.Max == 0 && d.MostWaiting != 0:
+		return invalid("Delay.MostWaiting", "0 without Delay.Max", strconv.Itoa(d.MostWaiting))
+	}
+	return nil
+}
+
+// reserve charges a request such that it can be corrected, and waits for the
+// slot where it may. Nil limits are the limiter's.
+func (g *Guard) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
+	maxWait := time.Duration(0)
+	if g.cfg.Delay.Max > 0 && !g.cfg.Shadow {
+		if g.waiting.Add(1) <= int64(g.cfg.Delay.MostWaiting) {
+			maxWait = g.cfg.Delay.Max
+		}
+		defer g.waiting.Add(-1)
+	}
+	booked, d, err := g.cfg.Limiter.ReserveWithin(r.Context(), m.key, cost, limits, maxWait)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	if d.Delay > 0 {
+		if err := wait(r, booked); err != nil {
+			return weir.Decision{}, err
+		}
+		pass(&d)
+	}
+	if g.cfg.Settle != nil && cost > 0 {
+		m.booked, m.cost = booked, cost
+	}
+	return d, nil
+}
+
+// wait waits for a slot, or gives it back when the request ends before.
+func wait(r *http.Request, booked *weir.Reservation) error {
+	ctx := r.Context()
+	timer := time.NewTimer(booked.Delay())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		// It fails where the store does, which the Limiter's Hook is told.
+		_ = booked.Cancel(ctx)
+		return ctx.Err()
+	}
+}
+
+// pass makes the decision one of the instant to which it was delayed.
+func pass(d *weir.Decision) {
+	d.ResetAfter = max(0, d.ResetAfter-d.Delay)
+	for i := range d.Charges {
+		d.Charges[i].ResetAfter = max(0, d.Charges[i].ResetAfter-d.Delay)
+	}
+	d.Delay = 0
+}

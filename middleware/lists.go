@@ -1,0 +1,25 @@
+package middleware
+
+// Lists are keys that no limit is asked about. Their functions are given the
+// key that Config.Key found, which of an API key is the hash, or AnonymousKey;
+// they are quick and may be called from many goroutines at once. A map that
+// never changes, or an atomic pointer to one, serves. Nil: nobody is listed.
+type Lists struct {
+	// Allow reports whether a key passes unlimited, at no cost and without rate
+	// headers.
+	Allow func(key string) bool
+	// Block reports whether a key is refused with 403. It comes before Allow.
+	Block func(key string) bool
+}
+
+// Keys returns a function for Lists that holds exactly these keys.
+func Keys(keys ...string) func(key string) bool {
+	set := make(map[string]struct{}, len(keys))
+	for _, key := range keys {
+		set[key] = struct{}{}
+	}
+	return func(key string) bool {
+		_, ok := set[key]
+		return ok
+	}
+}

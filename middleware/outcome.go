@@ -1,0 +1,79 @@
+package middleware
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Outcome is what became of a request that was served.
+type Outcome struct {
+	// Status is the response's: 200 when the handler set none, 500 when it
+	// panicked.
+	Status int
+	// Bytes is how much of the body was written, before any compression
+	// further out. What a handler writes to a hijacked connection is not in it.
+	Bytes int64
+	// Cost is what the request was charged before it was served, 1 or more.
+	Cost int64
+}
+
+// OnlyFailures is a Config.Settle for which only requests answered with 400 or
+// above cost anything: wrong passwords, say.
+func OnlyFailures(_ *http.Request, o Outcome) int64 {
+	if o.Status >= 400 {
+		return o.Cost
+	}
+	return 0
+}
+
+// OnlySuccesses is a Config.Settle for which requests answered with 400 or
+// above cost nothing.
+func OnlySuccesses(_ *http.Request, o Outcome) int64 {
+	return o.Cost - OnlyFailures(nil, o)
+}
+
+// ResponseBytes is a Config.Settle for which a request costs one unit for each
+// byte of the response's body.
+func ResponseBytes(_ *http.Request, o Outcome) int64 { return o.Bytes }
+
+// Settles reports whether the Guard has to be told what becomes of requests.
+func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
+
+// settleTimeout bounds how long the end of a response waits for the store.
+const settleTimeout = 5 * time.Second
+
+// Settle corrects what r was charged by how it ended: it is called with the
+// request that Check returned for r, when the handler has returned or, with
+// ended false, panicked. It does nothing unless Settles.
+func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended bool) {
+	m, _ := passed.Context().(*mark)
+	if r == passed || m == nil || m.booked == nil {
+		return
+	}
+	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.cost}
+	if o.Status == 0 {
+		o.Status = http.StatusOK
+	}
+	if !ended {
+		o.Status = http.StatusInternalServerError
+	}
+	cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
+	ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+	defer cancel()
+	if err := m.booked.Settle(ctx, cost); err != nil {
+		g.tell(r, err)
+	}
+}
+
+// serve runs a handler and settles what it did.
+func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
+	rec := &recorder{ResponseWriter: w}
+	ended := false
+	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended) }()
+	next.ServeHTTP(rec.writer(), passed)
+	g.Done(r, passed)
+	ended = true
+}

@@ -1,0 +1,63 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Penalty blocks a key for a while that goes on asking although it is refused.
+// The zero value is off.
+//
+// Nothing is kept in the process: refusals are counted in the store, and the
+// block is a pause of the key, which costs requests that are served nothing. It
+// holds for whatever else is limited by the same Limiter, too. Whoever can ask in
+// the name of a key can have it blocked: penalise keys that are verified. Under
+// NoKeyAnonymous all without an identity are one key.
+type Penalty struct {
+	// Limiter counts the refusals of a key; the one that uses it up blocks the
+	// key. With weir.Per(20, time.Minute).By(weir.FixedWindow) that is the 20th
+	// within a minute. Its name must differ from Config.Limiter's. What is
+	// refused while the key is blocked does not count. Nil: no penalty.
+	Limiter *weir.Limiter
+	// For is how long the key is blocked: above 0, and at most the MaxPause of
+	// Config.Limiter, which is weir.DefaultMaxPause unless it says otherwise.
+	For time.Duration
+}
+
+func (p *Penalty) validate(limiter *weir.Limiter) error {
+	longest := limiter.MaxPause()
+	switch {
+	case p.Limiter == nil && p.For != 0:
+		return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
+	case p.Limiter == nil:
+		return nil
+	case p.Limiter.Name() == limiter.Name():
+		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
+	case longest == 0:
+		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
+	case p.For <= 0 || p.For > longest:
+		return invalid("Penalty.For", "above 0 and at most "+longest.String()+", the MaxPause of Limiter", p.For.String())
+	}
+	return nil
+}
+
+// punish counts a refusal and reports whether the key is blocked for it.
+func (g *Guard) punish(r *http.Request, key string) bool {
+	if g.cfg.Penalty.Limiter == nil || g.cfg.Shadow {
+		return false
+	}
+	d, err := g.cfg.Penalty.Limiter.Allow(r.Context(), key)
+	if err == nil && d.Allowed && d.Remaining > 0 {
+		return false
+	}
+	if err == nil {
+		err = g.cfg.Limiter.Pause(r.Context(), key, g.cfg.Penalty.For)
+	}
+	if err != nil && r.Context().Err() == nil && !errors.Is(err, weir.ErrLimited) {
+		g.tell(r, err)
+	}
+	return err == nil
+}

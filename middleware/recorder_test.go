@@ -1,0 +1,211 @@
+package middleware_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+type (
+	plain     struct{ http.ResponseWriter }
+	canFlush  struct{ flushed *int }
+	canHijack struct{}
+	canRead   struct{ to io.Writer }
+	canPush   struct{}
+)
+
+var errAbility = errors.New("passed on")
+
+func (c canFlush) Flush()                                      { *c.flushed++ }
+func (c canFlush) FlushError() error                           { *c.flushed++; return errAbility }
+func (canHijack) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, errAbility }
+func (c canRead) ReadFrom(r io.Reader) (int64, error)          { return io.Copy(c.to, r) }
+func (canPush) Push(string, *http.PushOptions) error           { return errAbility }
+
+// TestAbilities checks that a handler which is watched finds those abilities of
+// the ResponseWriter that there are, and no others.
+func TestAbilities(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	flushed := 0
+	p, f, h, r, u := plain{w}, canFlush{&flushed}, canHijack{}, canRead{w}, canPush{}
+	tests := map[string]http.ResponseWriter{
+		"": p,
+		"F": struct {
+			plain
+			canFlush
+		}{p, f},
+		"H": struct {
+			plain
+			canHijack
+		}{p, h},
+		"FH": struct {
+			plain
+			canFlush
+			canHijack
+		}{p, f, h},
+		"R": struct {
+			plain
+			canRead
+		}{p, r},
+		"FR": struct {
+			plain
+			canFlush
+			canRead
+		}{p, f, r},
+		"HR": struct {
+			plain
+			canHijack
+			canRead
+		}{p, h, r},
+		"FHR": struct {
+			plain
+			canFlush
+			canHijack
+			canRead
+		}{p, f, h, r},
+		"P": struct {
+			plain
+			canPush
+		}{p, u},
+		"FP": struct {
+			plain
+			canFlush
+			canPush
+		}{p, f, u},
+		"HP": struct {
+			plain
+			canHijack
+			canPush
+		}{p, h, u},
+		"FHP": struct {
+			plain
+			canFlush
+			canHijack
+			canPush
+		}{p, f, h, u},
+		"RP": struct {
+			plain
+			canRead
+			canPush
+		}{p, r, u},
+		"FRP": struct {
+			plain
+			canFlush
+			canRead
+			canPush
+		}{p, f, r, u},
+		"HRP": struct {
+			plain
+			canHijack
+			canRead
+			canPush
+		}{p, h, r, u},
+		"FHRP": struct {
+			plain
+			canFlush
+			canHijack
+			canRead
+			canPush
+		}{p, f, h, r, u},
+	}
+	for want, inner := range tests {
+		got := ""
+		outcome := settled(t, inner, func(w http.ResponseWriter, _ *http.Request) {
+			if f, ok := w.(http.Flusher); ok {
+				got += "F"
+				before := flushed
+				f.Flush()
+				if err := http.NewResponseController(w).Flush(); flushed != before+2 || !errors.Is(err, errAbility) {
+					t.Errorf("%s: flushed %d times, %v", want, flushed-before, err)
+				}
+			}
+			if h, ok := w.(http.Hijacker); ok {
+				got += "H"
+				if _, _, err := h.Hijack(); !errors.Is(err, errAbility) {
+					t.Errorf("%s: hijack: %v", want, err)
+				}
+			}
+			if r, ok := w.(io.ReaderFrom); ok {
+				got += "R"
+				if n, err := r.ReadFrom(strings.NewReader("12345")); n != 5 || err != nil {
+					t.Errorf("%s: read %d, %v", want, n, err)
+				}
+			}
+			if p, ok := w.(http.Pusher); ok {
+				got += "P"
+				if err := p.Push("/", nil); !errors.Is(err, errAbility) {
+					t.Errorf("%s: push: %v", want, err)
+				}
+			}
+		})
+		bytes := int64(0)
+		if strings.Contains(want, "R") {
+			bytes = 5
+		}
+		if got != want || outcome.Bytes != bytes || outcome.Status != http.StatusOK {
+			t.Errorf("found %q, want %q; outcome %+v", got, want, outcome)
+		}
+	}
+}
+
+// settled serves one request with a watched handler.
+func settled(t *testing.T, w http.ResponseWriter, h http.HandlerFunc) middleware.Outcome {
+	t.Helper()
+	var outcome middleware.Outcome
+	limit, err := middleware.New(middleware.Config{
+		Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+		Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit(h).ServeHTTP(w, request(t.Context()))
+	return outcome
+}
+
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		status  int
+		bytes   int64
+	}{
+		{"nothing", func(http.ResponseWriter, *http.Request) {}, 200, 0},
+		{"a status", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 404, 0},
+		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(201); w.WriteHeader(500) }, 201, 0},
+		{"a body", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("body")) }, 200, 4},
+		{"a string", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "body") }, 200, 4},
+		{"a body has a status", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(500) }, 200, 0},
+		{"early hints are not the answer", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(500) }, 500, 0},
+		{"switched protocols", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(101) }, 101, 0},
+		{"a writer inside", func(w http.ResponseWriter, _ *http.Request) {
+			u, ok := w.(interface{ Unwrap() http.ResponseWriter })
+			if !ok || u.Unwrap() == nil {
+				t.Error("can't be unwrapped")
+			}
+		}, 200, 0},
+	}
+	for _, tt := range tests {
+		want := middleware.Outcome{Status: tt.status, Bytes: tt.bytes, Cost: 1}
+		if got := settled(t, discard{}, tt.handler); got != want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// discard is a ResponseWriter that takes everything.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+func (discard) WriteHeader(int)             {}
