@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"syscall"
 	"testing"
@@ -15,9 +16,18 @@ func TestClaim(t *testing.T) {
 	}
 	defer p.release()
 	for range 3 {
-		if _, err := net.Dial("tcp", address(p.number)); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("connecting to a claimed port: %v, want it refused", err)
-		}
+		// A child that another test is just starting has what this process listens
+		// on until it runs its program.
+		await(t, "a claimed port that refuses connections", func() error {
+			conn, err := net.Dial("tcp", address(p.number))
+			if err == nil {
+				conn.Close()
+			}
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				return fmt.Errorf("connecting to a claimed port: %w, want it refused", err)
+			}
+			return nil
+		})
 		l, err := net.Listen("tcp", address(p.number))
 		if err != nil {
 			t.Fatalf("listening on a claimed port: %v", err)

@@ -40,7 +40,7 @@ func TestFleetWorker(t *testing.T) {
 	if addr == "" {
 		return // Not a test of its own.
 	}
-	c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 16})
+	c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 16, PoolTimeout: time.Minute})
 	defer c.Close()
 	s := newStore(t, c)
 	seen := make([]outcomes, len(fleetLimits))

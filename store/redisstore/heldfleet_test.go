@@ -39,7 +39,7 @@ func TestHeldWorker(t *testing.T) {
 	if addr == "" {
 		return // Not a test of its own.
 	}
-	c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 40})
+	c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 40, PoolTimeout: time.Minute})
 	defer c.Close()
 	l, err := weir.New(weir.Config{Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: heldMost, Lease: time.Second})
 	if err != nil {

@@ -43,7 +43,7 @@ func newStill(t testing.TB, client redis.UniversalClient, prefix string) (*Store
 
 func miniClient(t testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	m := miniredis.RunT(t)
-	c := redis.NewClient(&redis.Options{Addr: m.Addr()})
+	c := redis.NewClient(&redis.Options{Addr: m.Addr(), PoolTimeout: time.Minute})
 	t.Cleanup(func() { c.Close() })
 	return m, c
 }
@@ -66,14 +66,14 @@ func TestConformanceMiniredis(t *testing.T) {
 
 func TestConformanceRedis(t *testing.T) {
 	server := redistest.Start(t)
-	c := server.Client()
+	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }) // Hundreds come at once.
 	t.Cleanup(func() { everyKeyHasATTL(t, c) }) // After the parallel cases.
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })
 }
 
 func TestConformanceCluster(t *testing.T) {
 	cluster := redistest.StartCluster(t)
-	c := cluster.Client()
+	c := cluster.Client(func(o *redis.ClusterOptions) { o.PoolTimeout = time.Minute })
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })
 }
 
