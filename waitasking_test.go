@@ -53,7 +53,7 @@ func TestMaxWaitersCountsThoseWhoBookAgain(t *testing.T) {
 		store := newAskedAgain(t, func(ctx context.Context) error {
 			if first { // Somebody takes the place in the line meanwhile.
 				first = false
-				go func() { _ = l.Wait(ctx, "another") }()
+				_, _ = l.Allow(ctx, "another")
 				go func() { _ = l.Wait(ctx, "another") }()
 				time.Sleep(ms)
 			}
