@@ -97,7 +97,7 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 	}
 	call := l.charge(id.key, id.cost, l.cfg.Limits)
 	d, err = l.cfg.Store.Take(ctx, Request{
-		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse, checked: true,
+		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse || c.cancelable, checked: true,
 		Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
 	})
 	l.done(call)

@@ -71,8 +71,10 @@ type claim struct {
 	turn    chan struct{} // closed when it may ask; nil when it never had to wait
 	place   *list.Element // nil while it is not in line
 	waited  bool
-	refuse  bool   // it does not wait
-	lease   *Lease // once it is had
+	refuse  bool // it does not wait
+	// cancelable asks for a receipt where it does not wait; else there always is one.
+	cancelable bool
+	lease      *Lease // once it is had
 }
 
 // processID tells this process's leases from those of all others.

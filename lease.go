@@ -54,26 +54,33 @@ func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 
 // TryAcquireN is TryAcquire for a cost.
 func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
+	_, lease, err := l.tryAcquireSlot(ctx, key, cost, false)
+	return lease, err
+}
+
+// tryAcquireSlot is TryAcquireN, and returns the slot, too, with a receipt if it is
+// cancelable.
+func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, cancelable bool) (grant, *Lease, error) {
 	if err := l.check(ctx, key, cost); err != nil {
-		return nil, err
+		return grant{}, nil, err
 	}
 	var d Decision
 	var err error
-	c := &claim{refuse: true}
+	c := &claim{refuse: true, cancelable: cancelable}
 	if l.flights == nil {
-		d, err = l.take(ctx, key, cost, l.cfg.Limits, 0, false)
+		d, err = l.take(ctx, key, cost, l.cfg.Limits, 0, cancelable)
 	} else {
 		d, _, err = c.ask(ctx, l, queueID{key, cost}, time.Time{}, 0)
 	}
 	switch {
 	case err != nil:
-		return nil, err
+		return grant{}, nil, err
 	case !d.Allowed:
-		return nil, l.limited(key, d, BoundNone)
+		return grant{}, nil, l.limited(key, d, BoundNone)
 	case c.lease == nil:
-		return &noLease, nil
+		return grantOf(&d), &noLease, nil
 	}
-	return c.lease, nil
+	return grantOf(&d), c.lease, nil
 }
 
 // acquire is AcquireN with a longest wait of its own; 0: bounded by ctx alone.

@@ -175,7 +175,7 @@ func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration,
 		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
 		return err
 	case l.flights != nil:
-		b.lease, err = l.TryAcquireN(ctx, b.key, b.cost)
+		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable || b.settle != nil)
 		return err
 	}
 	d, err := l.take(ctx, b.key, b.cost, l.cfg.Limits, 0, cancelable || b.settle != nil)
