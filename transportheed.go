@@ -36,7 +36,9 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
 	err := l.brake(ctx, b.key, brake)
-	return signal.Pause, err == nil && signal.Pause > 0
+	// A call that takes nothing does not wait for a pause, nor anybody for what is
+	// beyond the longest.
+	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.cfg.MaxPause && b.cost > 0
 }
 
 // answer returns what a signal that came in answer to a granted slot calls for.
