@@ -94,7 +94,7 @@ function brake.apply(k, o, now)
   if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
   if o.tell then
     local gap = math.min(o.gap, MOST_GAP)
-    void = void or gap > brake.told(k, now)
+    void = void or (o.lasts > 0 and gap > brake.told(k, now))
     k.gap, k.ends, changed = gap, now + o.lasts, true
   end
   if changed then k.at = now end
