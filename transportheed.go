@@ -14,6 +14,11 @@ const (
 	// leastRecovery is the least time in which a rate that was cut is whole
 	// again; where a hundred units take longer, it is that long.
 	leastRecovery = 30 * time.Second
+	// pauseSlack is the part of a pause that is its Slack, and mostSlack the most of
+	// that: requests that are refused together are each told to come back a little
+	// later than the one before.
+	pauseSlack = 16
+	mostSlack  = time.Second
 )
 
 // heed slows the key of an attempt down as its response says, for everybody who
@@ -48,7 +53,7 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 	switch {
 	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
 	case s.Pause > 0:
-		b.Pause, news = s.Pause, true
+		b.Pause, b.Slack, news = s.Pause, min(s.Pause/pauseSlack, mostSlack), true
 	case s.Refused:
 		unit := l.unit()
 		b.Cut = Cut{Unit: unit, Since: g.at, Recovery: min(max(100*unit, leastRecovery), l.cfg.MaxPause)}

@@ -55,7 +55,7 @@ func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 		return changed, changed
 	}
 	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
-		k.Until, changed, void = until, true, true
+		k.Until, changed, void = until+Whole(b.Slack), true, true
 	}
 	if unit := min(Whole(b.Cut.Unit), mostGap/leastShare); unit > 0 && k.cut(&b.Cut, unit, now) {
 		changed, void = true, true

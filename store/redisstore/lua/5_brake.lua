@@ -88,7 +88,7 @@ end
 function brake.apply(k, o, now)
   local changed, void = false, false
   if o.pause > 0 and now + o.pause > k.pause then
-    k.pause, changed, void = now + o.pause, true, true
+    k.pause, changed, void = now + o.pause + o.slack, true, true
   end
   local unit = math.min(o.unit, math.floor(MOST_GAP / LEAST_SHARE))
   if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
