@@ -55,9 +55,7 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 	case s.Pause > 0:
 		b.Pause, b.Slack, news = s.Pause, min(s.Pause/pauseSlack, mostSlack), true
 	case s.Refused:
-		unit := l.unit()
-		b.Cut = Cut{Unit: unit, Since: g.at, Recovery: min(max(100*unit, leastRecovery), l.cfg.MaxPause)}
-		news = true
+		b.Cut, news = l.cut(g.at), true
 	}
 	gap, lasts := c.gap(s, g, underWay), l.cfg.MaxPause
 	if c.lowered == 0 {
@@ -70,6 +68,20 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 		b.Tell, news = true, true
 	}
 	return b, news
+}
+
+// cut halves the rate of the fastest limit: that of a slow one, which has much
+// left, is far from what goes on. When that was not enough, it is cut again.
+func (l *Limiter) cut(since Instant) Cut {
+	unit := MaxPeriod / 4 // The longest that a Cut can have.
+	for i := range l.cfg.Limits {
+		unit = min(unit, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
+	}
+	c := Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.cfg.MaxPause}
+	if c.Unit < c.Recovery/100 {
+		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
+	}
+	return c
 }
 
 // comparison is how an upstream's limit compares with ours.
