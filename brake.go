@@ -41,6 +41,10 @@ type Brake struct {
 	// Pause: no slot for this long from now on. Of several, the one that ends
 	// last counts.
 	Pause time.Duration
+	// Slack is how much longer than Pause a pause is made that becomes longer by
+	// it, so that those asked for shortly after, which would end a little later,
+	// change nothing: each change has all who wait book again.
+	Slack time.Duration
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
 	// Tell sets Gap, the least time between the slots of two units for the next
@@ -100,6 +104,7 @@ func (l *Limiter) brake(ctx context.Context, key string, b Brake) error {
 		return err
 	}
 	b.Pause = min(b.Pause, l.cfg.MaxPause)
+	b.Slack = min(b.Slack, l.cfg.MaxPause-b.Pause)
 	b.GapFor = min(b.GapFor, l.cfg.MaxPause)
 	b.Gap = min(b.Gap, l.cfg.MaxPause)
 	return l.storeError(ctx, "brake", key, 0, store.Brake(ctx, l.charges(key), b))
@@ -120,7 +125,7 @@ func (b *Brake) Validate() error {
 		field string
 		value time.Duration
 	}{
-		{"Pause", b.Pause}, {"Gap", b.Gap}, {"GapFor", b.GapFor}, {"Cut.Unit", b.Cut.Unit}, {"Cut.Recovery", b.Cut.Recovery},
+		{"Pause", b.Pause}, {"Slack", b.Slack}, {"Gap", b.Gap}, {"GapFor", b.GapFor}, {"Cut.Unit", b.Cut.Unit}, {"Cut.Recovery", b.Cut.Recovery},
 	} {
 		if d.value < 0 || d.value > MaxPeriod/4 {
 			return &ConfigError{Field: "Brake." + d.field, Want: "0 to 12.5 years", Got: d.value.String()}

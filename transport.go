@@ -3,6 +3,7 @@ package weir
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -206,7 +207,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.retry.times == 0 {
 		return resp, err
 	}
-	again := &retrial{t: t, base: base, req: req, waited: waited, pause: pause, seenTo: seenTo}
+	again := &retrial{t: t, base: base, req: req, waited: waited, pause: pause, booked: a, seenTo: seenTo}
 	return again.run(resp, err)
 }
 
@@ -241,14 +242,23 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 // limits: see heed for what else it returns.
 func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admission) (resp *http.Response, pause time.Duration, seenTo bool, err error) {
 	concluded := false
-	// Deferred, so that a panic in the base or in Settle keeps nothing in flight.
+	var body io.Closer
+	// Deferred, so that a panic in the base, a Dialect or Settle keeps nothing in
+	// flight, and no body open.
 	defer func() {
-		if !concluded {
-			a.abandon()
+		if concluded {
+			return
+		}
+		a.abandon()
+		if body != nil {
+			_ = body.Close()
 		}
 	}()
 	resp, err = t.send(base, req)
 	if err == nil {
+		if resp.Body != nil {
+			body = resp.Body // without what is put around it
+		}
 		pause, seenTo = t.heed(req, &a.first, resp)
 	}
 	a.conclude(req, resp, err)

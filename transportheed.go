@@ -14,6 +14,11 @@ const (
 	// leastRecovery is the least time in which a rate that was cut is whole
 	// again; where a hundred units take longer, it is that long.
 	leastRecovery = 30 * time.Second
+	// pauseSlack is the part of a pause that is its Slack, and mostSlack the most of
+	// that: requests that are refused together are each told to come back a little
+	// later than the one before.
+	pauseSlack = 16
+	mostSlack  = 50 * time.Millisecond
 )
 
 // heed slows the key of an attempt down as its response says, for everybody who
@@ -42,7 +47,9 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 		return signal.Pause, false
 	}
 	err := l.brake(ctx, b.key, brake)
-	return signal.Pause, err == nil && signal.Pause > 0
+	// A call that takes nothing does not wait for a pause, nor anybody for what is
+	// beyond the longest.
+	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.cfg.MaxPause && b.cost > 0
 }
 
 // answer returns what a signal that came in answer to a granted slot calls for.
@@ -52,11 +59,9 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 	switch {
 	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
 	case s.Pause > 0:
-		b.Pause, news = s.Pause, true
+		b.Pause, b.Slack, news = s.Pause, min(s.Pause/pauseSlack, mostSlack), true
 	case s.Refused:
-		unit := l.unit()
-		b.Cut = Cut{Unit: unit, Since: g.at, Recovery: min(max(100*unit, leastRecovery), l.cfg.MaxPause)}
-		news = true
+		b.Cut, news = l.cut(g.at), true
 	}
 	gap, lasts := c.gap(s, g, underWay), l.cfg.MaxPause
 	if c.lowered == 0 {
@@ -69,6 +74,20 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 		b.Tell, news = true, true
 	}
 	return b, news
+}
+
+// cut halves the rate of the fastest limit: that of a slow one, which has much
+// left, is far from what goes on. When that was not enough, it is cut again.
+func (l *Limiter) cut(since Instant) Cut {
+	unit := MaxPeriod / 4 // The longest that a Cut can have.
+	for i := range l.cfg.Limits {
+		unit = min(unit, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
+	}
+	c := Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.cfg.MaxPause}
+	if c.Unit < c.Recovery/100 {
+		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
+	}
+	return c
 }
 
 // comparison is how an upstream's limit compares with ours.

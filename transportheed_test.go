@@ -273,3 +273,51 @@ func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalWithoutATimeUnderSeveralLimits: it halves the rate of what is going
+// on, not that of a day's limit which is far away.
+func TestRefusalWithoutATimeUnderSeveralLimits(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string][]weir.Limit{
+		"one":          {weir.PerSecond(10)},
+		"and a day's":  {weir.PerSecond(10), weir.PerDay(10_000)},
+		"and a life's": {weir.PerSecond(10), weir.Per(100_000, weir.MaxPeriod)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, weirtest.ProviderConfig{RetryAfter: weirtest.RetryAfterNone}, limits...)
+				f.send(t, 1, 10*time.Second)
+				f.provider.Refuse(1, 0)
+				f.send(t, 1, time.Second)
+				before := f.provider.Counts().Arrived()
+				f.send(t, 1, 10*time.Second)
+				if n := f.provider.Counts().Arrived() - before; n < 45 || n > 80 {
+					t.Errorf("%d requests in the 10 s after it, want 50 and more", n)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestRefusalWithoutATimeUnderASlowLimit: it is heeded however slow the limit is.
+func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]weir.Limit{
+		"one a day": weir.PerDay(1).WithBurst(3), "one in a life": weir.Per(1, weir.MaxPeriod), "the fastest": weir.Per(weir.MaxUnits, time.Microsecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 1, weirtest.ProviderConfig{RetryAfter: weirtest.RetryAfterNone}, limit)
+				f.provider.Refuse(1, 0)
+				f.get(t, 0)
+				d, err := f.store.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Scope: "api", Key: "https://api.example.com", Limit: limit}}})
+				if err != nil || d.BrakedAt == 0 || d.Gap <= 0 {
+					t.Errorf("%+v, %v; want it slowed down", d, err)
+				}
+			})
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 )
@@ -22,19 +23,31 @@ func keepInFlight(resp *http.Response, lease *Lease) {
 	switch {
 	case writes && writesTo:
 		resp.Body = struct {
-			inFlightWriterTo
-			io.Writer
-		}{inFlightWriterTo{b}, w}
+			switchedBody
+			io.WriterTo
+		}{switchedBody{b, w}, inFlightWriterTo{b}}
 	case writes:
-		resp.Body = struct {
-			*inFlightBody
-			io.Writer
-		}{b, w}
+		resp.Body = switchedBody{b, w}
 	case writesTo:
 		resp.Body = inFlightWriterTo{b}
 	default:
 		resp.Body = b
 	}
+}
+
+// switchedBody is the body of 101 Switching Protocols: what is read of it, and
+// closes it, and the body itself, which is written to.
+type switchedBody struct {
+	io.ReadCloser
+	io.Writer
+}
+
+// CloseWrite closes the writing half, as that of net/http's own body does.
+func (b switchedBody) CloseWrite() error {
+	if c, ok := b.Writer.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return fmt.Errorf("weir: transport: CloseWrite: %w", http.ErrNotSupported)
 }
 
 // inFlightBody releases a lease when it comes to its end.

@@ -14,8 +14,8 @@ type retrial struct {
 	req    *http.Request // the caller's, never changed; its body is closed or the base's to close
 	waited time.Duration // for slots and between attempts, so far
 	pause  time.Duration // that the last response asked for; 0: none
-	booked admission
-	seenTo bool // the limiter has calls wait for it
+	booked admission     // of the last attempt
+	seenTo bool          // the limiter has calls wait for it
 }
 
 // run makes further attempts while the outcome is one to make them for, and
@@ -84,6 +84,9 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 			return nil, err
 		}
 	}
+	// What is left of the last response must not keep this call from being in
+	// flight: it would wait for itself.
+	r.booked.abandon()
 	longest := r.t.maxWait
 	if longest > 0 {
 		longest = left(longest, r.waited+time.Since(start))

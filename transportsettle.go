@@ -69,10 +69,7 @@ func (b *booking) settleBy(ctx context.Context, resp *http.Response) {
 	at := *b // The response may outlive the attempt.
 	s.ended = func(end *BodyEnd) { at.settleEnd(ctx, resp, end) }
 	if w, ok := resp.Body.(io.Writer); ok {
-		resp.Body = struct {
-			*settlingBody
-			io.Writer
-		}{s, w}
+		resp.Body = switchedBody{s, w}
 		return
 	}
 	resp.Body = s
@@ -104,8 +101,10 @@ type settlingBody struct {
 func (s *settlingBody) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.mu.Lock()
-	s.end.Bytes += int64(n)
-	s.end.Tail = tail(s.end.Tail, p[:n])
+	if s.ended != nil { // What was told of does not change any more.
+		s.end.Bytes += int64(n)
+		s.end.Tail = tail(s.end.Tail, p[:n])
+	}
 	s.mu.Unlock()
 	if err != nil {
 		s.finish(err == io.EOF)
@@ -122,8 +121,9 @@ func (s *settlingBody) Close() error {
 func (s *settlingBody) finish(whole bool) {
 	s.mu.Lock()
 	ended := s.ended
-	s.ended = nil
-	s.end.Whole = whole
+	if s.ended = nil; ended != nil {
+		s.end.Whole = whole
+	}
 	s.mu.Unlock()
 	if ended != nil {
 		ended(&s.end)

@@ -156,7 +156,8 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	if !l.stillGranted(ctx, q, w.used) {
-		c.inQueue = !l.enter()
+		l.reenter()
+		c.inQueue = false
 		return true, nil
 	}
 	l.observeWait(ctx, c.id, d, c.start, nil)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"slices"
 	"sort"
-	"sync"
 	"time"
 )
 
@@ -24,8 +23,8 @@ type queue struct {
 	timer    *time.Timer
 	alarm    time.Time // what timer is set to; zero: stopped
 
-	asking  sync.Mutex
-	checked time.Time // the store was asked then, and knew of no brake; under asking
+	asking chan struct{} // has one while somebody asks the store
+	answer answer
 
 	surplus []surplus // slots to give back to the store, latest first
 	giving  bool      // a goroutine is at it

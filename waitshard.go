@@ -54,6 +54,14 @@ func (l *Limiter) enter() bool {
 	}
 }
 
+// reenter counts a call again that was counted out when its slot came, and has to
+// wait on: it is not refused for those who took its place meanwhile.
+func (l *Limiter) reenter() {
+	if l.cfg.MaxWaiters != 0 {
+		l.waits.waiting.Add(1)
+	}
+}
+
 // exit undoes enter.
 func (l *Limiter) exit() {
 	if l.cfg.MaxWaiters != 0 {
@@ -81,7 +89,7 @@ func (s *waitShard) queue(l *Limiter, id queueID) *queue {
 		if s.queues == nil {
 			s.queues = make(map[queueID]*queue)
 		}
-		q = &queue{limiter: l, shard: s, id: id}
+		q = &queue{limiter: l, shard: s, id: id, asking: make(chan struct{}, 1)}
 		s.queues[id] = q
 	}
 	return q

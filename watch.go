@@ -108,29 +108,41 @@ func (q *queue) void(at Instant) {
 	q.advance()
 }
 
+// answer is what the store said last to those of a line who asked whether their
+// slots are still theirs. Whoever has the queue's asking may touch it.
+type answer struct {
+	asked   time.Time // by anybody, whatever came of it
+	checked time.Time // the last that was answered
+	braked  Instant   // what that said; 0: no brake
+}
+
 // stillGranted reports whether a slot that has come may be used: whether no
 // brake was set since it was granted. Where one may have been missed, it asks.
-// One answer is good for all of the line who were granted theirs before.
+// One answer is good for all of the line who came before it was asked for, and
+// for whoever was granted a slot before that and would have heard of a brake
+// since.
 func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
 	if _, ok := l.cfg.Store.(Braker); !ok || s.granted == 0 {
 		return true
 	}
-	now := time.Now()
-	if now.Sub(s.booked) < unwatched || l.watcher.covers(s.booked) {
+	came := time.Now()
+	if came.Sub(s.booked) < unwatched || l.watcher.covers(s.booked) {
 		return true
 	}
-	q.asking.Lock()
-	defer q.asking.Unlock()
-	if q.checked.After(s.booked) && l.watcher.covers(q.checked) {
-		return true
+	select {
+	case q.asking <- struct{}{}:
+		defer func() { <-q.asking }()
+	case <-ctx.Done():
+		return true // A slot that has come is not given back.
 	}
-	d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
-	switch {
-	case err != nil:
-		return true // The store is away: what it granted holds.
-	case d.BrakedAt >= s.granted:
-		return false
+	a := &q.answer
+	if covered := a.checked.After(s.booked) && l.watcher.covers(a.checked); !covered && a.asked.Before(came) {
+		a.asked = time.Now()
+		d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
+		if err != nil {
+			return true // The store is away: what it granted holds.
+		}
+		a.checked, a.braked = a.asked, d.BrakedAt
 	}
-	q.checked = now
-	return true
+	return a.braked < s.granted
 }

@@ -24,7 +24,7 @@ func Pass() Step {
 
 // Refuse refuses, with the reason weir.Limited, even a request that would wait
 // for that long. A retryAfter of weir.Never makes the reason weir.NeverFits. The
-// wrapped store is not asked.
+// wrapped store is not asked, and nothing is held.
 func Refuse(retryAfter time.Duration) Step {
 	reason := weir.Limited
 	if retryAfter == weir.Never {
@@ -33,7 +33,8 @@ func Refuse(retryAfter time.Duration) Step {
 	return RefuseAs(reason, retryAfter)
 }
 
-// RefuseAs is Refuse with another reason, as weir.Paused.
+// RefuseAs is Refuse with another reason, as weir.Paused. With weir.InFlight it is
+// the hold that refuses: the limits have everything left.
 func RefuseAs(reason weir.Reason, retryAfter time.Duration) Step {
 	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
 		return refusal(req, reason, max(0, retryAfter)), nil
@@ -42,7 +43,8 @@ func RefuseAs(reason weir.Reason, retryAfter time.Duration) Step {
 
 // Grant allows a request after a delay, if it would wait for that long;
 // otherwise it refuses, with the delay as retry after. The wrapped store is not
-// asked.
+// asked: it knows nothing of a lease that was granted like this, and calls it
+// lost when it is renewed.
 func Grant(delay time.Duration) Step {
 	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
 		if delay > req.MaxWait {
@@ -111,8 +113,13 @@ func Panic(v any) Step {
 	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) { panic(v) }
 }
 
-// refusal is a decision that nothing remains.
+// refusal is a decision that nothing remains, or that there is no room in flight.
 func refusal(req weir.Request, reason weir.Reason, retryAfter time.Duration) weir.Decision {
+	if reason == weir.InFlight {
+		d := grant(req)
+		d.Allowed, d.Reason, d.RetryAfter, d.Receipt = false, reason, retryAfter, nil
+		return d
+	}
 	d := weir.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit}
 	if retryAfter != weir.Never {
 		d.ResetAfter = retryAfter
@@ -144,16 +151,3 @@ func grant(req weir.Request) weir.Decision {
 
 // receipt is that of what was never charged.
 type receipt struct{}
-
-// allowAll is a store that allows everything and counts nothing.
-type allowAll struct{}
-
-func (allowAll) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
-	}
-	return grant(req), nil
-}
-
-func (allowAll) Cancel(context.Context, any) error           { return nil }
-func (allowAll) Reset(context.Context, string, string) error { return nil }

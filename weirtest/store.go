@@ -22,24 +22,27 @@ const maxRequests = 10_000
 //	store.Next(weirtest.Refuse(time.Second), weirtest.Fail(errors.New("down")))
 //	store.Always(weirtest.Block())
 //
-// It is a weir.Canceler and a weir.Resetter; these calls are passed on to the
-// wrapped store, and return weir.ErrUnsupported if that is none.
+// It is a weir.Canceler, weir.Settler, weir.Resetter, weir.Braker and
+// weir.Holder; these calls are passed on to the wrapped store, and return
+// weir.ErrUnsupported if that is none. A Take with a weir.Hold does too, so that
+// a limiter with Config.InFlight needs a wrapped store that is a weir.Holder.
 type Store struct {
 	base weir.Store
 
-	mu        sync.Mutex
-	script    []Step
-	always    Step
-	cancelErr error
-	resetErr  error
-	counts    StoreCounts
-	requests  []weir.Request
+	mu       sync.Mutex
+	script   []Step
+	always   Step
+	failing  map[method]error
+	counts   StoreCounts
+	requests []weir.Request
 }
 
 // StoreCounts are how often a Store was called since it was made or cleared,
 // whatever came of it.
 type StoreCounts struct {
-	Takes, Cancels, Resets int
+	Takes, Cancels, Settles, Resets, Brakes, Releases, Renews int
+	// Watching is how many watches for brakes are not stopped.
+	Watching int
 	// InTake is how many calls of Take have not returned, and MostInTake the
 	// most there have been at once.
 	InTake, MostInTake int
@@ -48,7 +51,10 @@ type StoreCounts struct {
 var (
 	_ weir.Store    = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
+	_ weir.Braker   = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
 )
 
 // NewStore returns a Store that wraps base. Nil: a store that allows whatever
@@ -75,29 +81,13 @@ func (s *Store) Always(step Step) {
 	s.always = step
 }
 
-// FailCancel makes every Cancel return err, and do nothing. Nil: they are passed
-// on.
-func (s *Store) FailCancel(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cancelErr = err
-}
-
-// FailReset makes every Reset return err, and do nothing. Nil: they are passed
-// on.
-func (s *Store) FailReset(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resetErr = err
-}
-
 // Clear makes the Store as it was when it was made: it forgets the script and
-// everything counted. The wrapped store and calls that run are left alone.
+// everything counted. The wrapped store, calls that run and watches are left alone.
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.script, s.always, s.cancelErr, s.resetErr, s.requests = nil, nil, nil, nil, nil
-	s.counts = StoreCounts{InTake: s.counts.InTake, MostInTake: s.counts.InTake}
+	s.script, s.always, s.failing, s.requests = nil, nil, nil, nil
+	s.counts = StoreCounts{InTake: s.counts.InTake, MostInTake: s.counts.InTake, Watching: s.counts.Watching}
 }
 
 // Left returns how many steps of the script are not used up.
@@ -133,6 +123,9 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	step := s.enter(req)
 	defer s.leave() // also when the step panics
+	if _, ok := s.base.(weir.Holder); !ok && req.Hold.Asked() {
+		return weir.Decision{}, weir.ErrUnsupported
+	}
 	if step == nil {
 		return s.base.Take(ctx, req)
 	}
@@ -164,34 +157,4 @@ func (s *Store) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts.InTake--
-}
-
-// Cancel implements weir.Canceler.
-func (s *Store) Cancel(ctx context.Context, receipt any) error {
-	s.mu.Lock()
-	s.counts.Cancels++
-	err := s.cancelErr
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if c, ok := s.base.(weir.Canceler); ok {
-		return c.Cancel(ctx, receipt)
-	}
-	return weir.ErrUnsupported
-}
-
-// Reset implements weir.Resetter.
-func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	s.mu.Lock()
-	s.counts.Resets++
-	err := s.resetErr
-	s.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	if r, ok := s.base.(weir.Resetter); ok {
-		return r.Reset(ctx, scope, key)
-	}
-	return weir.ErrUnsupported
 }

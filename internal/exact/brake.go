@@ -1,6 +1,10 @@
 package exact
 
-import "github.com/goweir/weir"
+import (
+	"time"
+
+	"github.com/goweir/weir"
+)
 
 // Brake is what holds a key back beside its limits, in whole microseconds. The
 // zero value holds nothing back. Script and local store keep the same numbers
@@ -36,6 +40,10 @@ const (
 	VoidFor = int64(5_000_000)
 )
 
+// Whole returns a duration of a valid weir.Brake in whole microseconds, rounded up:
+// nothing is slowed down less than was asked for.
+func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
+
 // Apply sets the brake as a request of now asks, and reports what changed:
 // nothing, or that slots booked ahead are void, as they are too early, or too
 // late, now.
@@ -46,17 +54,16 @@ func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 		*k = Brake{At: now}
 		return changed, changed
 	}
-	if until := now + b.Pause.Microseconds(); b.Pause > 0 && until > k.Until {
-		k.Until, changed, void = until, true, true
+	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
+		k.Until, changed, void = until+Whole(b.Slack), true, true
 	}
-	if unit := min(b.Cut.Unit.Microseconds(), mostGap/leastShare); unit > 0 && k.cut(&b.Cut, unit, now) {
+	if unit := min(Whole(b.Cut.Unit), mostGap/leastShare); unit > 0 && k.cut(&b.Cut, unit, now) {
 		changed, void = true, true
 	}
 	if b.Tell {
-		gap := min(b.Gap.Microseconds(), mostGap)
-		told := k.ToldGap(now)
-		void = void || gap > told || told > 0 && gap <= told/2
-		k.Gap, k.Ends, changed = gap, now+b.GapFor.Microseconds(), true
+		gap, ends, told := min(Whole(b.Gap), mostGap), now+Whole(b.GapFor), k.ToldGap(now)
+		void = void || ends > now && gap > told || told > 0 && gap <= told/2
+		k.Gap, k.Ends, changed = gap, ends, true
 	}
 	if changed {
 		k.At = now
@@ -70,7 +77,7 @@ func (k *Brake) cut(c *weir.Cut, unit, now int64) bool {
 	if k.Unit > 0 && k.Cut >= int64(c.Since) && k.share(now) < k.Recovery {
 		return false
 	}
-	recovery := max(c.Recovery.Microseconds(), leastShare)
+	recovery := max(Whole(c.Recovery), leastShare)
 	share := recovery
 	if k.Unit > 0 {
 		// The share in parts of what may be another recovery.

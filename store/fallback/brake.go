@@ -24,6 +24,7 @@ type pendingBrake struct {
 	charges []weir.Charge
 	brake   weir.Brake
 	at      time.Time
+	lifted  bool // what slowed the key down before
 }
 
 // Brake implements [weir.Braker]. While the primary is away the key is slowed
@@ -81,7 +82,7 @@ func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
 	defer k.mu.Unlock()
 	old, ok := k.pending[key]
 	if ok && !b.Lift {
-		b.Pause = max(b.Pause, old.brake.Pause-now.Sub(old.at))
+		b = joined(old.brake, b, now.Sub(old.at))
 	}
 	if !ok && len(k.pending) >= mostBrakes {
 		return
@@ -89,7 +90,21 @@ func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
 	if k.pending == nil {
 		k.pending = make(map[id]pendingBrake)
 	}
-	k.pending[key] = pendingBrake{charges, b, now}
+	k.pending[key] = pendingBrake{charges, b, now, b.Lift || old.lifted}
+}
+
+// joined is a brake together with one of some time before.
+func joined(old, b weir.Brake, since time.Duration) weir.Brake {
+	if left := old.Pause - since; left > b.Pause {
+		b.Pause, b.Slack = left, 0
+	}
+	if !b.Tell && old.Tell {
+		b.Tell, b.Gap, b.GapFor = true, old.Gap, max(old.GapFor-since, 0)
+	}
+	if b.Cut.Unit == 0 {
+		b.Cut = old.Cut
+	}
+	return b
 }
 
 // deliver tells the primary, which is back, of what was set while it was away.
@@ -107,8 +122,14 @@ func (s *Store) deliver() {
 		since := time.Since(p.at)
 		p.brake.Pause = max(p.brake.Pause-since, 0)
 		p.brake.GapFor = max(p.brake.GapFor-since, 0)
-		if err := s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, p.charges, p.brake) }); outage(err) {
-			return
+		todo := []weir.Brake{p.brake}
+		if p.lifted && !p.brake.Lift {
+			todo = []weir.Brake{{Lift: true}, p.brake}
+		}
+		for _, b := range todo {
+			if err := s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, p.charges, b) }); outage(err) {
+				return
+			}
 		}
 	}
 }

@@ -30,9 +30,9 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	if len(c.groups) > 1 {
 		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(c.groups)) + " keys"}
 	}
-	c.groups[0].argv = append(c.groups[0].argv, flag(b.Lift), b.Pause.Microseconds(),
-		b.Cut.Unit.Microseconds(), b.Cut.Recovery.Microseconds(), int64(b.Cut.Since),
-		flag(b.Tell), b.Gap.Microseconds(), b.GapFor.Microseconds(),
+	c.groups[0].argv = append(c.groups[0].argv, flag(b.Lift), exact.Whole(b.Pause), exact.Whole(b.Slack),
+		exact.Whole(b.Cut.Unit), exact.Whole(b.Cut.Recovery), int64(b.Cut.Since),
+		flag(b.Tell), exact.Whole(b.Gap), exact.Whole(b.GapFor),
 		s.channel(), name(charges[0].Scope, charges[0].Key))
 	_, err = s.run(ctx, c)
 	return err

@@ -180,6 +180,36 @@ func TestBrakeKeepsOtherLimits(t *testing.T) {
 	}
 }
 
+// TestBrakeKeepsLimitsWithoutATTL: a value that somebody took the TTL of is not
+// dropped with the brake.
+func TestBrakeKeepsLimitsWithoutATTL(t *testing.T) {
+	server := redistest.Start(t)
+	client := server.Client()
+	s := newStore(t, client)
+	ctx := context.Background()
+	plan := weir.PerHour(100)
+	take(t, s, charge("key", 30, plan))
+	keys, err := client.Keys(ctx, "*").Result()
+	if err != nil || len(keys) != 1 {
+		t.Fatalf("keys %q, %v", keys, err)
+	}
+	if err := client.Persist(ctx, keys[0]).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range []weir.Brake{{Pause: time.Millisecond}, {Pause: time.Minute}, {Lift: true}} {
+		if err := s.Brake(ctx, charge("key", 0, weir.PerSecond(1)).Charges, b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if d := take(t, s, charge("key", 1, plan)); !d.Allowed || d.Remaining != 69 {
+		t.Errorf("lifted: %+v", d)
+	}
+	if ttl := client.PTTL(ctx, keys[0]).Val(); ttl <= 0 {
+		t.Errorf("the TTL is %v after a take", ttl)
+	}
+}
+
 // TestBrakeHasATTL: a pause of a key that nobody uses is gone when it is over.
 func TestBrakeHasATTL(t *testing.T) {
 	server := redistest.Start(t)

@@ -67,7 +67,7 @@ func TestConformanceMiniredis(t *testing.T) {
 func TestConformanceRedis(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }) // Hundreds come at once.
-	t.Cleanup(func() { everyKeyHasATTL(t, c) }) // After the parallel cases.
+	t.Cleanup(func() { everyKeyHasATTL(t, c) })                                // After the parallel cases.
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })
 }
 

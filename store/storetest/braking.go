@@ -78,6 +78,18 @@ func pausedSlots(r *run) {
 	if r.braker() == nil {
 		return
 	}
+	slack := weir.PerSecond(1)
+	r.brake("slack", weir.Brake{Pause: 4 * time.Second, Slack: time.Second}, slack)
+	for _, pause := range []time.Duration{5 * time.Second, 5*time.Second + time.Microsecond} {
+		r.brake("slack", weir.Brake{Pause: pause, Slack: time.Second}, slack)
+		want := 5 * time.Second
+		if pause > want {
+			want = pause + time.Second
+		}
+		if d := r.take(charge("slack", 1, slack)); d.Reason != weir.Paused || d.RetryAfter != want {
+			r.Errorf("a pause of %v after one with slack: %+v, want %v", pause, d, want)
+		}
+	}
 	for _, l := range each(2, time.Second) {
 		key := "slots " + l.Algorithm.String()
 		for range 6 {
@@ -168,12 +180,13 @@ func brakeMistakes(r *run) {
 		charges []weir.Charge
 		brake   weir.Brake
 	}{
-		"no charges":      {nil, weir.Brake{Pause: 1}},
-		"two keys":        {two, weir.Brake{Pause: 1}},
-		"a wrong limit":   {charge("key", 0, weir.Limit{}).Charges, weir.Brake{Pause: 1}},
-		"a negative time": {charges, weir.Brake{Pause: -1}},
-		"a negative gap":  {charges, weir.Brake{Tell: true, Gap: -1}},
-		"a long recovery": {charges, weir.Brake{Cut: weir.Cut{Unit: 1, Recovery: weir.MaxPeriod}}},
+		"no charges":       {nil, weir.Brake{Pause: 1}},
+		"two keys":         {two, weir.Brake{Pause: 1}},
+		"a wrong limit":    {charge("key", 0, weir.Limit{}).Charges, weir.Brake{Pause: 1}},
+		"a negative time":  {charges, weir.Brake{Pause: -1}},
+		"a negative slack": {charges, weir.Brake{Pause: 1, Slack: -1}},
+		"a negative gap":   {charges, weir.Brake{Tell: true, Gap: -1}},
+		"a long recovery":  {charges, weir.Brake{Cut: weir.Cut{Unit: 1, Recovery: weir.MaxPeriod}}},
 	} {
 		if err := b.Brake(context.Background(), test.charges, test.brake); !errors.Is(err, weir.ErrConfig) {
 			r.Errorf("%s: %v", name, err)

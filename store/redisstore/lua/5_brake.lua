@@ -88,14 +88,14 @@ end
 function brake.apply(k, o, now)
   local changed, void = false, false
   if o.pause > 0 and now + o.pause > k.pause then
-    k.pause, changed, void = now + o.pause, true, true
+    k.pause, changed, void = now + o.pause + o.slack, true, true
   end
   local unit = math.min(o.unit, math.floor(MOST_GAP / LEAST_SHARE))
   if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
   if o.tell then
     local gap = math.min(o.gap, MOST_GAP)
     local told = brake.told(k, now)
-    void = void or gap > told or (told > 0 and gap <= math.floor(told / 2))
+    void = void or (o.lasts > 0 and gap > told) or (told > 0 and gap <= math.floor(told / 2))
     k.gap, k.ends, changed = gap, now + o.lasts, true
   end
   if changed then k.at = now end

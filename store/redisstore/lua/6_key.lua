@@ -209,7 +209,11 @@ local function slow(g, o, now, test)
       state = state .. brake.save(g.brake)
       px = math.max(px, math.ceil((brake.lapse(g.brake) - now) / 1000) + 1)
     end
-    redis.call('SET', g.key, state, 'PX', str(math.max(px, 1)))
+    if left < 0 then
+      redis.call('SET', g.key, state) -- Whoever takes next gives it a TTL again.
+    else
+      redis.call('SET', g.key, state, 'PX', str(math.max(px, 1)))
+    end
   end
   -- Whoever waits learns of it; not where publishing is not allowed.
   if voided then redis.pcall('PUBLISH', o.channel, str(now) .. ' ' .. o.name) end

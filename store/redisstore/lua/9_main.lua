@@ -45,7 +45,7 @@ do
     groups[#groups + 1] = g
   end
   if mode == 'brake' then
-    for _, field in ipairs({ 'lift', 'pause', 'unit', 'recovery', 'since', 'tell', 'gap', 'lasts' }) do order[field] = number() end
+    for _, field in ipairs({ 'lift', 'pause', 'slack', 'unit', 'recovery', 'since', 'tell', 'gap', 'lasts' }) do order[field] = number() end
     order.lift, order.tell, order.channel, order.name = order.lift > 0, order.tell > 0, text(), text()
   else
     if ARGV[a + 1] == 'hold' then

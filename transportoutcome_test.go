@@ -1,0 +1,290 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/upstream"
+)
+
+// overLimiter returns a Transport on a limiter and a base, for one key.
+func overLimiter(t *testing.T, l *weir.Limiter, base http.RoundTripper, change func(*weir.TransportConfig)) *weir.Transport {
+	t.Helper()
+	cfg := weir.TransportConfig{Limiter: l, Base: base, Key: weir.KeyStatic("key")}
+	if change != nil {
+		change(&cfg)
+	}
+	tr, err := weir.NewTransport(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func getRequest(t *testing.T, ctx context.Context) *http.Request {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://example.com/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+// TestRefusingTransportWithLeases: with Refuse and InFlight together the real
+// cost is settled, and what a wider limit refuses is given back.
+func TestRefusingTransportWithLeases(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: 4})
+		left := func(want int64) {
+			t.Helper()
+			if d, err := l.Peek(t.Context(), "key"); err != nil || d.Remaining != want {
+				t.Errorf("%d remaining, want %d (%v)", d.Remaining, want, err)
+			}
+		}
+		tr := overLimiter(t, l, answer("", http.Header{"X-Cost": {"300"}}), func(cfg *weir.TransportConfig) {
+			cfg.Refuse, cfg.Settle = true, fromHeader
+			cfg.Cost = func(*http.Request) (int64, error) { return 500, nil }
+		})
+		resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		left(700)
+
+		full := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1, time.Hour)}, Name: "full"})
+		if _, err := full.Allow(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		tr = overLimiter(t, l, transportUnused(t), func(cfg *weir.TransportConfig) {
+			cfg.Refuse, cfg.Within = true, []weir.TransportLimit{{Limiter: full, Key: weir.KeyStatic("key")}}
+		})
+		if _, err := tr.RoundTrip(getRequest(t, t.Context())); !errors.Is(err, weir.ErrLimited) {
+			t.Errorf("error %v, want a refusal", err)
+		}
+		synctest.Wait()
+		left(700)
+	})
+}
+
+// TestRetryDoesNotWaitForItself: the response that is to be replaced does not
+// keep the call in flight that replaces it, however long its body is.
+func TestRetryDoesNotWaitForItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		base := &retryBase{steps: []retryStep{{status: 503, body: strings.Repeat("x", 100_000)}, {status: 503, body: strings.Repeat("x", 100_000)}, {status: 200}}}
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: 1})
+		tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) { cfg.Retry = weir.Retry{Times: 3} })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		resp, err := tr.RoundTrip(getRequest(t, ctx))
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v, %v; want 200", resp, err)
+		}
+		_ = resp.Body.Close()
+		base.check(t)
+		synctest.Wait()
+		if keys, _ := l.Flights(); keys != 0 {
+			t.Errorf("%d keys are in flight", keys)
+		}
+	})
+}
+
+// TestRetryAfterIsWaitedForWhereThePauseDoesNot: a pause that is cut short by
+// MaxPause, and one that a free request does not heed.
+func TestRetryAfterIsWaitedForWhereThePauseDoesNot(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		maxPause time.Duration
+		cost     int64
+	}{
+		"a short MaxPause": {time.Second, 1}, "a tiny MaxPause": {1, 1}, "a free request": {0, 0}, "paused": {0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				base := &retryBase{steps: []retryStep{{status: 429, after: "5"}, {status: 200}}}
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, MaxPause: test.maxPause})
+				tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
+					cfg.Retry = weir.Retry{Times: 1}
+					cfg.Cost = func(*http.Request) (int64, error) { return test.cost, nil }
+				})
+				resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if len(base.at) != 2 || base.at[1].Sub(base.at[0]) < 5*time.Second {
+					t.Errorf("attempts at %v, want 5 s between two", base.at)
+				}
+			})
+		})
+	}
+}
+
+// panicking is a dialect that does.
+type panicking struct{}
+
+func (panicking) Budgets(http.Header, time.Time) []upstream.Budget { panic("dialect") }
+
+// TestPanicAfterTheResponse: a panic in the caller's own functions leaves neither
+// a body open nor a call in flight.
+func TestPanicAfterTheResponse(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*weir.TransportConfig){
+		"settle": func(cfg *weir.TransportConfig) {
+			cfg.Settle = func(*http.Response, *weir.BodyEnd) (int64, bool) { panic("settle") }
+		},
+		"dialect": func(cfg *weir.TransportConfig) {
+			cfg.Upstream = &upstream.Reader{Dialects: map[string]upstream.Dialect{"example.com": panicking{}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				base := &retryBase{steps: []retryStep{{status: 200, body: "body"}}}
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: 1})
+				tr := overLimiter(t, l, base, change)
+				func() {
+					defer func() {
+						if recover() == nil {
+							t.Error("no panic")
+						}
+					}()
+					_, _ = tr.RoundTrip(getRequest(t, t.Context()))
+				}()
+				base.check(t)
+				synctest.Wait()
+				if keys, _ := l.Flights(); keys != 0 {
+					t.Errorf("%d keys are in flight", keys)
+				}
+			})
+		})
+	}
+}
+
+// upgraded is the body of 101 Switching Protocols.
+type upgraded struct {
+	io.Reader
+	strings.Builder
+	closed, shut int
+}
+
+func (u *upgraded) Close() error      { u.closed++; return nil }
+func (u *upgraded) CloseWrite() error { u.shut++; return nil }
+
+// TestProtocolSwitchKeepsItsBody: whatever wraps it, it can be written to, and
+// its writing half closed, as httputil.ReverseProxy does.
+func TestProtocolSwitchKeepsItsBody(t *testing.T) {
+	t.Parallel()
+	settle := func(_ *http.Response, end *weir.BodyEnd) (int64, bool) { return 1, end != nil }
+	for name, test := range map[string]struct {
+		inFlight int64
+		settle   weir.SettleFunc
+	}{
+		"neither": {}, "leases": {1, nil}, "settling": {0, settle}, "both": {1, settle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				body := &upgraded{Reader: strings.NewReader("read")}
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: test.inFlight})
+				tr := overLimiter(t, l, roundTripper(func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: 101, Header: http.Header{}, Body: body}, nil
+				}), func(cfg *weir.TransportConfig) { cfg.Settle = test.settle })
+				resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if same := resp.Body == io.ReadCloser(body); same != (name == "neither") {
+					t.Errorf("the same body: %v", same)
+				}
+				rw, ok := resp.Body.(io.ReadWriteCloser)
+				if !ok {
+					t.Fatalf("%T is no io.ReadWriteCloser", resp.Body)
+				}
+				if _, err := io.WriteString(rw, "written"); err != nil || body.String() != "written" {
+					t.Errorf("wrote %q, %v", body.String(), err)
+				}
+				half, ok := resp.Body.(interface{ CloseWrite() error })
+				if !ok {
+					t.Fatalf("%T has no CloseWrite", resp.Body)
+				}
+				if err := half.CloseWrite(); err != nil || body.shut != 1 || body.closed != 0 {
+					t.Errorf("CloseWrite: %v, %d times; closed %d times", err, body.shut, body.closed)
+				}
+				if text, err := io.ReadAll(rw); string(text) != "read" || err != nil {
+					t.Errorf("read %q, %v", text, err)
+				}
+				if err := rw.Close(); err != nil || body.closed != 1 {
+					t.Errorf("Close: %v, %d times", err, body.closed)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+// blockedBody is one whose Read returns when it is closed, with what came.
+type blockedBody struct {
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (b *blockedBody) Read(p []byte) (int, error) {
+	<-b.closed
+	return copy(p, "late"), nil
+}
+
+func (b *blockedBody) Close() error {
+	b.once.Do(func() { close(b.closed) })
+	return nil
+}
+
+// TestBodyClosedWhileItIsRead: what a SettleFunc is told does not change while it
+// looks at it.
+func TestBodyClosedWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var ends atomic.Int64
+		settle := func(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
+			if end == nil {
+				return 0, false
+			}
+			ends.Add(1)
+			bytes := end.Bytes
+			time.Sleep(time.Second) // The read returns meanwhile.
+			if end.Bytes != bytes || int64(len(end.Tail)) != bytes || end.Whole {
+				t.Errorf("it says %+v after it said %d bytes", end, bytes)
+			}
+			return 1, true
+		}
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}})
+		tr := overLimiter(t, l, roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &blockedBody{closed: make(chan struct{})}}, nil
+		}), func(cfg *weir.TransportConfig) { cfg.Settle = settle })
+		resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			_, _ = resp.Body.Read(make([]byte, 10))
+			_, _ = resp.Body.Read(make([]byte, 10))
+		}()
+		synctest.Wait()
+		_ = resp.Body.Close()
+		if ends.Load() != 1 {
+			t.Errorf("told of %d ends", ends.Load())
+		}
+	})
+}
