@@ -28,10 +28,11 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // answer is a response with a body and headers.
 func answer(body string, header http.Header) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
-		if header == nil {
-			header = http.Header{}
+		h := header.Clone()
+		if h == nil {
+			h = http.Header{}
 		}
-		return &http.Response{StatusCode: 200, Header: header.Clone(), Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
+		return &http.Response{StatusCode: 200, Header: h, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}, nil
 	}
 }
 
