@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,20 +16,20 @@ import (
 // shaky is a primary store that fails while it is told to.
 type shaky struct {
 	*localstore.Store
-	down bool
+	down atomic.Bool
 }
 
 var errShaky = errors.New("down")
 
 func (s *shaky) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if s.down {
+	if s.down.Load() {
 		return weir.Decision{}, errShaky
 	}
 	return s.Store.Take(ctx, req)
 }
 
 func (s *shaky) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
-	if s.down {
+	if s.down.Load() {
 		return errShaky
 	}
 	return s.Store.Brake(ctx, charges, b)
@@ -75,7 +76,7 @@ func TestPausesAndOutages(t *testing.T) {
 		}
 		paused("others", true, false)
 
-		primary.down = true
+		primary.down.Store(true)
 		_, _ = l.Allow(ctx, "breaker")
 		paused("before", true, true)
 		paused("others", true, true)
@@ -83,7 +84,7 @@ func TestPausesAndOutages(t *testing.T) {
 		pause("meanwhile", 10*time.Second)
 		paused("meanwhile", true, true)
 
-		primary.down = false
+		primary.down.Store(false)
 		time.Sleep(time.Second + time.Millisecond)
 		_, _ = l.Allow(ctx, "breaker") // It has the probe made.
 		synctest.Wait()
@@ -132,7 +133,7 @@ func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 			went <- time.Since(start)
 		}()
 		synctest.Wait()
-		primary.down = true
+		primary.down.Store(true)
 		if err := l.Pause(t.Context(), "key", 5*time.Second); err != nil {
 			t.Fatal(err)
 		}

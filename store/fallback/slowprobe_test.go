@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,15 +17,14 @@ import (
 // the budget.
 type connecting struct {
 	*localstore.Store
-	down, slow bool
+	down, slow atomic.Bool
 }
 
 func (c *connecting) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if c.down {
+	if c.down.Load() {
 		return weir.Decision{}, errors.New("down")
 	}
-	if c.slow {
-		c.slow = false
+	if c.slow.CompareAndSwap(true, false) {
 		time.Sleep(60 * time.Millisecond)
 	}
 	return c.Store.Take(ctx, req)
@@ -39,7 +39,8 @@ func TestSlowFirstProbe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := &connecting{Store: local, down: true}
+		p := &connecting{Store: local}
+		p.down.Store(true)
 		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
 		ask := func() {
 			if _, err := s.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Key: "key", Limit: weir.PerSecond(10), Cost: 1}}}); err != nil {
@@ -50,7 +51,8 @@ func TestSlowFirstProbe(t *testing.T) {
 		if s.State() != fallback.StateOpen {
 			t.Fatal("not away")
 		}
-		p.down, p.slow = false, true
+		p.slow.Store(true)
+		p.down.Store(false)
 		time.Sleep(time.Second)
 		ask() // It has the probe made.
 		time.Sleep(100 * time.Millisecond)
