@@ -22,6 +22,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 func main() {
@@ -54,14 +56,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%w (-h explains the flags)", err))
 	}
-	s, err := openStore(ctx, o.redis)
+	s, err := sharedredis.Open(ctx, o.redis, "fleet", ours)
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))
 	case err != nil:
 		return fail(exitUsage, err)
 	}
-	defer s.close()
+	defer s.Close()
 	err = play(ctx, o, s, stdout)
 	switch {
 	case ctx.Err() != nil:

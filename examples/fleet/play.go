@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 // startUp is how long the workers may take to start and to end.
@@ -15,7 +16,7 @@ const startUp = 10 * time.Second
 
 // play runs the providers and the workers, tells what happens, and returns which
 // promise was broken, or nil.
-func play(ctx context.Context, o options, s *sharedStore, w io.Writer) error {
+func play(ctx context.Context, o options, s *sharedredis.Redis, w io.Writer) error {
 	// A worker that hangs does not hang the run.
 	ctx, cancel := context.WithTimeout(ctx, length+startUp)
 	defer cancel()
@@ -33,7 +34,7 @@ func play(ctx context.Context, o options, s *sharedStore, w io.Writer) error {
 		}
 	}
 	for i := range jobs {
-		jobs[i].Redis, jobs[i].Limiter, jobs[i].Worker = s.url, s.run, i
+		jobs[i].Redis, jobs[i].Limiter, jobs[i].Worker = s.URL, s.Run, i
 	}
 	fleet, err := startProcesses(ctx, jobs)
 	if err != nil {
@@ -41,7 +42,7 @@ func play(ctx context.Context, o options, s *sharedStore, w io.Writer) error {
 	}
 	defer fleet.stop()
 	introduce(w, s, r.providers)
-	watch := s.store.WatchBrakes(r.braked)
+	watch := s.Store.WatchBrakes(r.braked)
 	defer watch.Stop()
 	late := watchLateness()
 	r.begin(time.Now())

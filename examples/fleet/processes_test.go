@@ -4,22 +4,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 // A worker that dies ends the run, and the others with it.
 func TestProcessesWithoutOne(t *testing.T) {
 	t.Parallel()
-	s, err := openStore(t.Context(), "")
+	s, err := sharedredis.Open(t.Context(), "", "fleet", ours)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	p, err := newProvider(plans[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.server.Close()
-	j := job{Redis: s.url, Limiter: s.run, Providers: []string{p.server.URL}}
+	j := job{Redis: s.URL, Limiter: s.Run, Providers: []string{p.server.URL}}
 	f, err := startProcesses(t.Context(), []job{j, j})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/goweir/weir/examples/internal/sharedredis"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -13,8 +14,8 @@ import (
 const every = 500 * time.Millisecond
 
 // introduce prints what is going to happen, and the timeline's head.
-func introduce(w io.Writer, s *sharedStore, providers []*provider) {
-	fmt.Fprintf(w, "store:    %s\n", s.what)
+func introduce(w io.Writer, s *sharedredis.Redis, providers []*provider) {
+	fmt.Fprintf(w, "store:    %s\n", s.What)
 	fmt.Fprintf(w, "fleet:    %d processes, each %d goroutines for each provider, know of %d calls in %v\n", workers, callers, full.Rate, full.Period)
 	var names, heads []string
 	for _, p := range providers {

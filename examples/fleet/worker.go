@@ -14,9 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 // workerEnv makes a process a worker: the program starts itself again.
@@ -41,7 +40,7 @@ func workerMain() int {
 	// Ctrl-C reaches every process of the terminal, but when to end is the
 	// parent's to say.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
-	redis.SetLogger(silent{})
+	sharedredis.Silence()
 	if err := work(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "fleet: worker:", err)
 		return 1
@@ -58,7 +57,7 @@ func work(in io.Reader, out io.Writer) error {
 	if err := dec.Decode(&j); err != nil {
 		return fmt.Errorf("no job: %w", err)
 	}
-	store, client, err := connect(j.Redis)
+	store, client, err := sharedredis.Connect(j.Redis)
 	if err != nil {
 		return err
 	}
@@ -143,4 +142,10 @@ func (w *worker) call(ctx context.Context, url string) error {
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	return errors.Join(err, resp.Body.Close())
+}
+
+// newLimiter returns the limiter of every process, of the limits that the fleet
+// knows of.
+func newLimiter(store weir.Store, name string) (*weir.Limiter, error) {
+	return weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{ours}})
 }

@@ -3,79 +3,14 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/program"
 )
-
-// program is the built program, running.
-type program struct {
-	*exec.Cmd
-	lines  chan string // of its standard output; closed at the end
-	stderr bytes.Buffer
-}
-
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "outage")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return bin
-}
-
-// start runs the program in a process group of its own, as a shell does.
-func start(t *testing.T, bin string, args ...string) *program {
-	t.Helper()
-	p := &program{Cmd: exec.Command(bin, args...), lines: make(chan string, 100)}
-	p.Stderr = &p.stderr
-	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p.Env = append(p.Environ(), "TMPDIR="+t.TempDir())
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL) })
-	go func() {
-		defer close(p.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			p.lines <- s.Text()
-		}
-	}()
-	return p
-}
-
-// until reads the output up to a line that contains text.
-func (p *program) until(t *testing.T, text string) string {
-	t.Helper()
-	for line := range p.lines {
-		if strings.Contains(line, text) {
-			return line
-		}
-	}
-	t.Fatalf("no %q was printed; errors: %s", text, p.stderr.String())
-	return ""
-}
-
-// end waits until the program is gone, and returns what else was printed and
-// the exit code.
-func (p *program) end() (string, int) {
-	var rest strings.Builder
-	for line := range p.lines {
-		rest.WriteString(line + "\n")
-	}
-	_ = p.Wait()
-	return rest.String(), p.ProcessState.ExitCode()
-}
 
 // gone expects that nothing answers at an address any more.
 func gone(t *testing.T, addr string) {
@@ -92,7 +27,7 @@ func TestProgram(t *testing.T) {
 		t.Skip("takes 15 seconds")
 	}
 	t.Parallel()
-	bin := build(t)
+	bin := program.Build(t)
 
 	runs := map[string]func(t *testing.T) []string{
 		"embedded": func(*testing.T) []string { return nil },
@@ -101,10 +36,10 @@ func TestProgram(t *testing.T) {
 	for name, args := range runs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, bin, append(args(t), "-duration", "12s", "-rate", "100")...)
-			out, code := p.end()
-			if code != 0 || p.stderr.Len() > 0 {
-				t.Errorf("exit code %d, errors %q", code, p.stderr.String())
+			p := program.Start(t, bin, append(args(t), "-duration", "12s", "-rate", "100")...)
+			out, code := p.End(t)
+			if code != 0 || p.Errors.Len() > 0 {
+				t.Errorf("exit code %d, errors %q", code, p.Errors.String())
 			}
 			for _, want := range []string{
 				`(?m)^        killed from 2s to 4s, hung from 6s to 7s, killed from 9s to 10s$`,
@@ -127,15 +62,15 @@ func TestProgram(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "kill": syscall.SIGKILL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, bin, "-redis-server", realServer(t), "-duration", "12s")
-			_, addr, _ := strings.Cut(p.until(t, "redis:  "), ", at ")
-			p.until(t, "7s  hung")
+			p := program.Start(t, bin, "-redis-server", realServer(t), "-duration", "12s")
+			_, addr, _ := strings.Cut(p.Until(t, "redis:  "), ", at ")
+			p.Until(t, "7s  hung")
 			// To the whole group, as Ctrl-C in a terminal.
 			if err := syscall.Kill(-p.Process.Pid, signal); err != nil {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			_, code := p.end()
+			_, code := p.End(t)
 			gone(t, addr)
 			if took := time.Since(begun); took > 5*time.Second {
 				t.Errorf("it took %v", took)
@@ -143,8 +78,8 @@ func TestProgram(t *testing.T) {
 			if signal == syscall.SIGKILL {
 				return
 			}
-			if code != exitInterrupted || !strings.HasPrefix(p.stderr.String(), "outage: interrupted after ") || strings.Count(p.stderr.String(), "\n") != 1 {
-				t.Errorf("exit code %d, errors %q", code, p.stderr.String())
+			if code != exitInterrupted || !strings.HasPrefix(p.Errors.String(), "outage: interrupted after ") || strings.Count(p.Errors.String(), "\n") != 1 {
+				t.Errorf("exit code %d, errors %q", code, p.Errors.String())
 			}
 		})
 	}

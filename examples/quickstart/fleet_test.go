@@ -4,22 +4,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 // A worker that dies ends the run at once, and the others with it.
 func TestFleetWithoutOneWorker(t *testing.T) {
 	t.Parallel()
-	s, err := openStore(t.Context(), "")
+	s, err := sharedredis.Open(t.Context(), "", "quickstart", limits(0)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	up, err := serve(newUpstream(allowances))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer up.close()
-	f, err := startFleet(t.Context(), 2, job{Redis: s.url, Limiter: s.run, Upstream: up.url, Length: time.Minute, Callers: 2})
+	f, err := startFleet(t.Context(), 2, job{Redis: s.URL, Limiter: s.Run, Upstream: up.url, Length: time.Minute, Callers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

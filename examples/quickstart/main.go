@@ -20,6 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 func main() {
@@ -52,14 +54,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%w (-h explains the flags)", err))
 	}
-	s, err := openStore(ctx, o.redis)
+	s, err := sharedredis.Open(ctx, o.redis, "quickstart", limits(0)...)
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))
 	case err != nil:
 		return fail(exitUsage, err)
 	}
-	defer s.close()
+	defer s.Close()
 	r, err := play(ctx, o, s, stdout)
 	switch {
 	case ctx.Err() != nil:

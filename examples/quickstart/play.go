@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 const (
@@ -23,15 +25,15 @@ const (
 
 // play runs the upstream with its workers and the API with its customers, side
 // by side.
-func play(ctx context.Context, o options, s *sharedStore, progress io.Writer) (result, error) {
-	r := result{options: o, store: s.what, length: runLength(o.duration, o.margin)}
+func play(ctx context.Context, o options, s *sharedredis.Redis, progress io.Writer) (result, error) {
+	r := result{options: o, store: s.What, length: runLength(o.duration, o.margin)}
 	up := newUpstream(allowances)
 	upServer, err := serve(up)
 	if err != nil {
 		return r, err
 	}
 	defer upServer.close()
-	api, err := newAPI(s.store, s.run+"-api")
+	api, err := newAPI(s.Store, s.Run+"-api")
 	if err != nil {
 		return r, err
 	}
@@ -48,7 +50,7 @@ func play(ctx context.Context, o options, s *sharedStore, progress io.Writer) (r
 	bounded, cancel := context.WithTimeout(ctx, r.length+startUp)
 	defer cancel()
 	fleet, err := startFleet(bounded, workers, job{
-		Redis: s.url, Limiter: s.run, Upstream: upServer.url,
+		Redis: s.URL, Limiter: s.Run, Upstream: upServer.url,
 		Margin: o.margin, Length: r.length, Callers: callers,
 	})
 	if err != nil {
@@ -58,7 +60,7 @@ func play(ctx context.Context, o options, s *sharedStore, progress io.Writer) (r
 	beating := min(hammering, r.length/2)
 	fmt.Fprintf(progress, "upstream: allows %s; %d workers call it for %v, as fast as they are let\n", describe(allowances), workers, r.length)
 	fmt.Fprintf(progress, "API:      a free and a pro customer each ask %d times a second, for %v\n", time.Second/hammerEvery, beating)
-	fmt.Fprintf(progress, "store:    %s\n\n", s.what)
+	fmt.Fprintf(progress, "store:    %s\n\n", s.What)
 
 	var beside sync.WaitGroup
 	ended := make(chan struct{})

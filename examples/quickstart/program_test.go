@@ -3,98 +3,28 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/goweir/weir/examples/internal/program"
 )
-
-// program is the built program, running.
-type program struct {
-	*exec.Cmd
-	lines  chan string // of its standard output; closed at the end
-	stderr bytes.Buffer
-}
-
-func build(t *testing.T) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "quickstart")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return bin
-}
-
-// start runs the program in a process group of its own, as a shell does.
-func start(t *testing.T, bin string, args ...string) *program {
-	t.Helper()
-	p := &program{Cmd: exec.Command(bin, args...), lines: make(chan string, 100)}
-	p.Stderr = &p.stderr
-	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := p.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(-p.Process.Pid, syscall.SIGKILL) })
-	go func() {
-		defer close(p.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			p.lines <- s.Text()
-		}
-	}()
-	return p
-}
-
-// until reads the output up to a line that contains text.
-func (p *program) until(t *testing.T, text string) {
-	t.Helper()
-	for line := range p.lines {
-		if strings.Contains(line, text) {
-			return
-		}
-	}
-	t.Fatalf("no %q was printed; errors: %s", text, p.stderr.String())
-}
-
-// end waits until the program and all of its workers are gone, and returns what
-// else was printed and the exit code. The workers inherit standard error, so
-// that Wait comes back only when the last of them has closed it.
-func (p *program) end(t *testing.T) (string, int) {
-	t.Helper()
-	var rest strings.Builder
-	for line := range p.lines {
-		rest.WriteString(line + "\n")
-	}
-	p.WaitDelay = 10 * time.Second
-	start := time.Now()
-	err := p.Wait()
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("workers were left for %v: %v", took, err)
-	}
-	return rest.String(), p.ProcessState.ExitCode()
-}
 
 func TestProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 12 seconds")
 	}
 	t.Parallel()
-	bin := build(t)
+	bin := program.Build(t)
 
 	t.Run("run", func(t *testing.T) {
 		t.Parallel()
 		// The wide margin is for machines that run many tests at once.
-		p := start(t, bin, "-duration", "11s", "-margin", "400ms")
-		out, code := p.end(t)
-		if code != 0 || p.stderr.Len() > 0 {
-			t.Errorf("exit code %d, errors %q", code, p.stderr.String())
+		p := program.Start(t, bin, "-duration", "11s", "-margin", "400ms")
+		out, code := p.End(t)
+		if code != 0 || p.Errors.Len() > 0 {
+			t.Errorf("exit code %d, errors %q", code, p.Errors.String())
 		}
 		for _, want := range []string{
 			"  3s  upstream:  25 calls, 0 refused",
@@ -120,36 +50,36 @@ func TestProgram(t *testing.T) {
 	for name, signal := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, bin)
-			p.until(t, " 2s  upstream")
+			p := program.Start(t, bin)
+			p.Until(t, " 2s  upstream")
 			// To the whole group, as Ctrl-C in a terminal.
 			if err := syscall.Kill(-p.Process.Pid, signal); err != nil {
 				t.Fatal(err)
 			}
 			begun := time.Now()
-			_, code := p.end(t)
+			_, code := p.End(t)
 			if took := time.Since(begun); code != exitInterrupted || took > 5*time.Second {
 				t.Errorf("exit code %d after %v", code, took)
 			}
-			if got, want := p.stderr.String(), "quickstart: interrupted after 25 calls, 0 of them refused by the upstream\n"; got != want {
+			if got, want := p.Errors.String(), "quickstart: interrupted after 25 calls, 0 of them refused by the upstream\n"; got != want {
 				t.Errorf("printed %q, want %q", got, want)
 			}
 		})
 	}
 	t.Run("kill", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, bin)
-		p.until(t, " 2s  upstream")
+		p := program.Start(t, bin)
+		p.Until(t, " 2s  upstream")
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		p.end(t) // fails when the workers outlive their parent
+		p.End(t) // fails when the workers outlive their parent
 	})
 	t.Run("wrong flag", func(t *testing.T) {
 		t.Parallel()
-		p := start(t, bin, "-frob")
-		if out, code := p.end(t); code != exitUsage || out != "" || strings.Count(p.stderr.String(), "\n") != 1 {
-			t.Errorf("exit code %d, printed %q and %q", code, out, p.stderr.String())
+		p := program.Start(t, bin, "-frob")
+		if out, code := p.End(t); code != exitUsage || out != "" || strings.Count(p.Errors.String(), "\n") != 1 {
+			t.Errorf("exit code %d, printed %q and %q", code, out, p.Errors.String())
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
 // workerEnv makes a process a worker: the program starts itself again.
@@ -55,7 +56,7 @@ func workerMain() int {
 	// Ctrl-C reaches every process of the terminal, but when to end is the
 	// parent's to say.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
-	redis.SetLogger(silent{})
+	sharedredis.Silence()
 	if err := work(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart: worker:", err)
 		return 1
@@ -107,11 +108,12 @@ type worker struct {
 }
 
 func newWorker(j job) (*worker, error) {
-	store, client, calls, err := connect(j.Redis)
+	store, client, err := sharedredis.Connect(j.Redis)
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{job: j, redis: client, calls: calls}
+	w := &worker{job: j, redis: client, calls: new(callCounter)}
+	client.AddHook(w.calls)
 	limiter, err := weir.New(weir.Config{Name: j.Limiter, Store: store, Limits: limits(j.Margin), Hook: weir.HookFunc(w.observe)})
 	if err != nil {
 		return nil, err

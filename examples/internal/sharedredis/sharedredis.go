@@ -1,4 +1,6 @@
-package main
+// Package sharedredis is the Redis that the processes of an example share: one
+// embedded in the program, so that nothing has to be installed, or a real one.
+package sharedredis
 
 import (
 	"context"
@@ -16,42 +18,42 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// sharedStore is the Redis that all processes share, and a store over it.
-type sharedStore struct {
-	url    string
-	what   string // for people, without a password
-	run    string // the name of this run's limiters
-	store  *redisstore.Store
+// Redis is a Redis that is there, and a store over it.
+type Redis struct {
+	URL   string // for the other processes to connect to
+	What  string // for people, without a password
+	Run   string // for the names of this run's limiters: no other run has it
+	Store *redisstore.Store
+
 	client *redis.Client
 	memory *miniredis.Miniredis // nil with a real Redis
 }
 
-// openStore starts the embedded Redis, or connects to the one at a URL, and
-// makes sure that it decides.
-func openStore(ctx context.Context, url string) (*sharedStore, error) {
-	redis.SetLogger(silent{}) // what it says is in the errors
-	// Runs on one Redis don't meet each other's keys.
-	s := &sharedStore{url: url, run: "fleet-" + rand.Text()[:8]}
+// Open starts an embedded Redis, or connects to the one at a URL unless that is
+// empty, and makes sure that it decides on the limits. name starts Run.
+func Open(ctx context.Context, url, name string, limits ...weir.Limit) (*Redis, error) {
+	Silence()
+	s := &Redis{URL: url, Run: name + "-" + rand.Text()[:8]}
 	if url == "" {
 		s.memory = miniredis.NewMiniRedis()
 		if err := s.memory.Start(); err != nil {
 			return nil, fmt.Errorf("the embedded redis: %w", err)
 		}
 		s.memory.ClockTTL(true) // keys expire as time goes by, as in a real Redis
-		s.url = "redis://" + s.memory.Addr()
+		s.URL = "redis://" + s.memory.Addr()
 	}
 	var err error
-	if s.store, s.client, err = connect(s.url); err != nil {
-		s.close()
+	if s.Store, s.client, err = Connect(s.URL); err != nil {
+		s.Close()
 		return nil, fmt.Errorf("-redis: %w", err)
 	}
-	s.what = "redis at " + s.client.Options().Addr
+	s.What = "redis at " + s.client.Options().Addr
 	if s.memory != nil {
-		s.what = "a redis embedded in this process, at " + s.memory.Addr()
+		s.What = "a redis embedded in this process, at " + s.memory.Addr()
 	}
-	if err := s.check(ctx); err != nil {
-		s.close()
-		return nil, fmt.Errorf("-redis: %s makes no decisions: %w", s.what, err)
+	if err := s.check(ctx, limits); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("-redis: %s makes no decisions: %w", s.What, err)
 	}
 	return s, nil
 }
@@ -59,8 +61,8 @@ func openStore(ctx context.Context, url string) (*sharedStore, error) {
 // check asks for a decision, which shows more than a PING: that this Redis is
 // there, lets us in and runs the script. It also makes the script known before
 // all workers ask for it at once.
-func (s *sharedStore) check(ctx context.Context) error {
-	l, err := newLimiter(s.store, s.run)
+func (s *Redis) check(ctx context.Context, limits []weir.Limit) error {
+	l, err := weir.New(weir.Config{Name: s.Run, Store: s.Store, Limits: limits})
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,8 @@ func (s *sharedStore) check(ctx context.Context) error {
 	return err
 }
 
-func (s *sharedStore) close() {
+// Close ends the embedded Redis, or the connections to the real one.
+func (s *Redis) Close() {
 	if s.client != nil {
 		_ = s.client.Close()
 	}
@@ -89,9 +92,9 @@ func (s *sharedStore) close() {
 	}
 }
 
-// connect returns a store over the Redis at a URL, and its client. It does no
-// I/O.
-func connect(at string) (*redisstore.Store, *redis.Client, error) {
+// Connect returns a store over the Redis at a URL, and its client, which is the
+// caller's to close. It does no I/O.
+func Connect(at string) (*redisstore.Store, *redis.Client, error) {
 	o, err := redis.ParseURL(at)
 	var bad *url.Error
 	if errors.As(err, &bad) {
@@ -106,11 +109,8 @@ func connect(at string) (*redisstore.Store, *redis.Client, error) {
 	return store, client, err
 }
 
-// newLimiter returns the limiter of every process: of the limits that the fleet
-// knows of.
-func newLimiter(store weir.Store, name string) (*weir.Limiter, error) {
-	return weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{ours}})
-}
+// Silence keeps go-redis from logging: what it would say is in the errors.
+func Silence() { redis.SetLogger(silent{}) }
 
 type silent struct{}
 

@@ -1,0 +1,2 @@
+// Package program builds and runs an example as a user does, for its tests.
+package program
