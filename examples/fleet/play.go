@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/examples/internal/crew"
 	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
@@ -36,28 +37,28 @@ func play(ctx context.Context, o options, s *sharedredis.Redis, w io.Writer) err
 	for i := range jobs {
 		jobs[i].Redis, jobs[i].Limiter, jobs[i].Worker = s.URL, s.Run, i
 	}
-	fleet, err := startProcesses(ctx, jobs)
+	fleet, err := crew.Start(ctx, workerEnv, jobs)
 	if err != nil {
 		return err
 	}
-	defer fleet.stop()
+	defer fleet.Stop()
 	introduce(w, s, r.providers)
 	watch := s.Store.WatchBrakes(r.braked)
 	defer watch.Stop()
 	late := watchLateness()
 	r.begin(time.Now())
-	err = fleet.tell()
+	err = fleet.Tell()
 	if err == nil {
 		err = r.follow(ctx, w)
 	}
 	if err == nil {
-		err = fleet.tell()
+		err = fleet.Tell()
 	}
 	r.late = late.stop()
 	if err != nil {
 		return err
 	}
-	if r.outcomes, err = fleet.outcomes(); err != nil {
+	if r.outcomes, err = crew.Outcomes[outcome](fleet); err != nil {
 		return err
 	}
 	r.print(w)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/goweir/weir/examples/internal/crew"
 	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
@@ -49,14 +51,14 @@ func play(ctx context.Context, o options, s *sharedredis.Redis, progress io.Writ
 	// A worker that hangs does not hang the run.
 	bounded, cancel := context.WithTimeout(ctx, r.length+startUp)
 	defer cancel()
-	fleet, err := startFleet(bounded, workers, job{
+	fleet, err := crew.Start(bounded, workerEnv, slices.Repeat([]job{{
 		Redis: s.URL, Limiter: s.Run, Upstream: upServer.url,
 		Margin: o.margin, Length: r.length, Callers: callers,
-	})
+	}}, workers))
 	if err != nil {
 		return r, err
 	}
-	defer fleet.stop()
+	defer fleet.Stop()
 	beating := min(hammering, r.length/2)
 	fmt.Fprintf(progress, "upstream: allows %s; %d workers call it for %v, as fast as they are let\n", describe(allowances), workers, r.length)
 	fmt.Fprintf(progress, "API:      a free and a pro customer each ask %d times a second, for %v\n", time.Second/hammerEvery, beating)
@@ -71,7 +73,9 @@ func play(ctx context.Context, o options, s *sharedredis.Redis, progress io.Writ
 		hammer(ctx, apiServer.url, r.served, hammerEvery)
 	})
 	end := time.Since(up.start) + r.length
-	r.tallies, err = fleet.run()
+	if err = fleet.Tell(); err == nil {
+		r.tallies, err = crew.Outcomes[tally](fleet)
+	}
 	close(ended)
 	beside.Wait()
 	r.arrivals = up.seen()

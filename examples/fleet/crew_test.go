@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/examples/internal/crew"
 	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
@@ -22,27 +23,27 @@ func TestProcessesWithoutOne(t *testing.T) {
 	}
 	defer p.server.Close()
 	j := job{Redis: s.URL, Limiter: s.Run, Providers: []string{p.server.URL}}
-	f, err := startProcesses(t.Context(), []job{j, j})
+	f, err := crew.Start(t.Context(), workerEnv, []job{j, j})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.stop()
-	if err := f.tell(); err != nil {
+	defer f.Stop()
+	if err := f.Tell(); err != nil {
 		t.Fatal(err)
 	}
 	for len(p.seen()) == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if err := f.all[1].cmd.Process.Kill(); err != nil {
+	if err := f.Commands()[1].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = f.tell() // the killed one may have closed its input, or not yet
-	if _, err := f.outcomes(); err == nil || !strings.Contains(err.Error(), "worker 2 ended early") {
+	_ = f.Tell() // the killed one may have closed its input, or not yet
+	if _, err := crew.Outcomes[outcome](f); err == nil || !strings.Contains(err.Error(), "worker 2 ended early") {
 		t.Errorf("outcomes: %v", err)
 	}
-	f.stop()
-	for i, p := range f.all {
-		if p.cmd.ProcessState == nil {
+	f.Stop()
+	for i, cmd := range f.Commands() {
+		if cmd.ProcessState == nil {
 			t.Errorf("worker %d was not waited for", i+1)
 		}
 	}
@@ -50,7 +51,7 @@ func TestProcessesWithoutOne(t *testing.T) {
 
 func TestProcessesThatCannotStart(t *testing.T) {
 	t.Parallel()
-	if _, err := startProcesses(t.Context(), []job{{Redis: "ftp://nowhere"}}); err == nil || !strings.Contains(err.Error(), "worker 1 did not get ready") {
+	if _, err := crew.Start(t.Context(), workerEnv, []job{{Redis: "ftp://nowhere"}}); err == nil || !strings.Contains(err.Error(), "worker 1 did not get ready") {
 		t.Errorf("a worker with a bad job: %v", err)
 	}
 }

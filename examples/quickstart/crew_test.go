@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/examples/internal/crew"
 	"github.com/goweir/weir/examples/internal/sharedredis"
 )
 
@@ -21,24 +22,28 @@ func TestFleetWithoutOneWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer up.close()
-	f, err := startFleet(t.Context(), 2, job{Redis: s.URL, Limiter: s.Run, Upstream: up.url, Length: time.Minute, Callers: 2})
+	j := job{Redis: s.URL, Limiter: s.Run, Upstream: up.url, Length: time.Minute, Callers: 2}
+	f, err := crew.Start(t.Context(), workerEnv, []job{j, j})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.stop()
-	if err := f.workers[1].cmd.Process.Kill(); err != nil {
+	defer f.Stop()
+	if err := f.Commands()[1].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	if _, err := f.run(); err == nil || !strings.Contains(err.Error(), "worker 2 ended early") {
-		t.Errorf("run: %v", err)
+	if err = f.Tell(); err == nil {
+		_, err = crew.Outcomes[tally](f)
 	}
-	f.stop()
+	if err == nil || !strings.Contains(err.Error(), "worker 2 ended early") {
+		t.Errorf("it ended with %v", err)
+	}
+	f.Stop()
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	for i, p := range f.workers {
-		if p.cmd.ProcessState == nil {
+	for i, cmd := range f.Commands() {
+		if cmd.ProcessState == nil {
 			t.Errorf("worker %d was not waited for", i+1)
 		}
 	}
@@ -46,7 +51,7 @@ func TestFleetWithoutOneWorker(t *testing.T) {
 
 func TestFleetThatCannotStart(t *testing.T) {
 	t.Parallel()
-	if _, err := startFleet(t.Context(), 1, job{Redis: "ftp://nowhere"}); err == nil || !strings.Contains(err.Error(), "worker 1 did not get ready") {
+	if _, err := crew.Start(t.Context(), workerEnv, []job{{Redis: "ftp://nowhere"}}); err == nil || !strings.Contains(err.Error(), "worker 1 did not get ready") {
 		t.Errorf("a worker with a bad job: %v", err)
 	}
 }
