@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/watchers"
 )
 
 // mostBrakes is how many keys' brakes are kept for the primary while it is away.
@@ -17,7 +18,7 @@ const mostBrakes = 4096
 type brakes struct {
 	mu      sync.Mutex
 	pending map[id]pendingBrake
-	all     map[*watch]func(scope, key string, at weir.Instant)
+	all     watchers.Set
 }
 
 type pendingBrake struct {
@@ -56,7 +57,9 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	}
 	s.brakeLocal(ctx, charges, b)
 	s.brakes.keep(charges, b)
-	s.brakes.tell(charges[0].Scope, charges[0].Key)
+	// Whoever waits books again, on what the primary granted, too: this process
+	// alone knows of the brake.
+	s.brakes.all.Tell(charges[0].Scope, charges[0].Key, math.MaxInt64)
 	return nil
 }
 
@@ -141,34 +144,15 @@ func (s *Store) heed(a *attempt) {
 	}
 }
 
-// tell has everybody who waits for a key book again: what the primary granted,
-// too, as this process alone knows of the brake.
-func (k *brakes) tell(scope, key string) {
-	k.mu.Lock()
-	all := make([]func(string, string, weir.Instant), 0, len(k.all))
-	for _, f := range k.all {
-		all = append(all, f)
-	}
-	k.mu.Unlock()
-	for _, f := range all {
-		f(scope, key, math.MaxInt64)
-	}
-}
-
 type watch struct {
 	store   *Store
+	id      int
 	primary weir.Watch // nil when the primary has none
 }
 
 // WatchBrakes implements [weir.Braker].
 func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
-	w := &watch{store: s}
-	s.brakes.mu.Lock()
-	if s.brakes.all == nil {
-		s.brakes.all = make(map[*watch]func(string, string, weir.Instant))
-	}
-	s.brakes.all[w] = f
-	s.brakes.mu.Unlock()
+	w := &watch{store: s, id: s.brakes.all.Add(f)}
 	if primary, ok := s.cfg.Primary.(weir.Braker); ok {
 		w.primary = primary.WatchBrakes(f)
 	}
@@ -180,9 +164,7 @@ func (w *watch) Covers(since time.Time) bool { return w.primary == nil || w.prim
 
 // Stop implements [weir.Watch].
 func (w *watch) Stop() {
-	w.store.brakes.mu.Lock()
-	delete(w.store.brakes.all, w)
-	w.store.brakes.mu.Unlock()
+	w.store.brakes.all.Remove(w.id)
 	if w.primary != nil {
 		w.primary.Stop()
 	}

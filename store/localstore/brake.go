@@ -3,7 +3,6 @@ package localstore
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/goweir/weir"
@@ -26,7 +25,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	}
 	at, void, err := s.brake(charges, &b)
 	if void {
-		s.watches.tell(charges[0].Scope, charges[0].Key, at)
+		s.watchers.Tell(charges[0].Scope, charges[0].Key, at)
 	}
 	return err
 }
@@ -103,44 +102,19 @@ func (e *entry) space(v *exact.Verdict) {
 	}
 }
 
-// watches are those who are told of brakes.
-type watches struct {
-	mu  sync.Mutex
-	all map[*watch]func(scope, key string, at weir.Instant)
+// watch is one of those who are told of brakes. Nothing is missed in a process.
+type watch struct {
+	store *Store
+	id    int
 }
-
-type watch struct{ store *Store }
 
 // WatchBrakes implements [weir.Braker].
 func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
-	w := &watch{s}
-	s.watches.mu.Lock()
-	defer s.watches.mu.Unlock()
-	if s.watches.all == nil {
-		s.watches.all = make(map[*watch]func(string, string, weir.Instant))
-	}
-	s.watches.all[w] = f
-	return w
+	return &watch{s, s.watchers.Add(f)}
 }
 
 // Covers implements [weir.Watch].
 func (w *watch) Covers(time.Time) bool { return true }
 
 // Stop implements [weir.Watch].
-func (w *watch) Stop() {
-	w.store.watches.mu.Lock()
-	defer w.store.watches.mu.Unlock()
-	delete(w.store.watches.all, w)
-}
-
-func (w *watches) tell(scope, key string, at weir.Instant) {
-	w.mu.Lock()
-	all := make([]func(string, string, weir.Instant), 0, len(w.all))
-	for _, f := range w.all {
-		all = append(all, f)
-	}
-	w.mu.Unlock()
-	for _, f := range all {
-		f(scope, key, at)
-	}
-}
+func (w *watch) Stop() { w.store.watchers.Remove(w.id) }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/watchers"
 )
 
 // DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte.
@@ -55,7 +56,7 @@ type Store struct {
 	count  atomic.Int64  // keys there are
 	next   atomic.Uint32 // where the search for room goes on
 
-	watches watches
+	watchers watchers.Set
 }
 
 var (

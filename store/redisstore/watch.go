@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/watchers"
 )
 
 const (
@@ -30,11 +31,14 @@ type watches struct {
 	live atomic.Pointer[time.Time] // since when nothing is missed; nil: it may be
 
 	mu     sync.Mutex
-	all    map[*watch]func(scope, key string, at weir.Instant)
+	all    watchers.Set
 	cancel context.CancelFunc // nil: nobody subscribes
 }
 
-type watch struct{ store *Store }
+type watch struct {
+	store *Store
+	id    int
+}
 
 // WatchBrakes implements [weir.Braker]. While anybody watches, the
 // store has one connection of the client's subscribed to
@@ -42,14 +46,10 @@ type watch struct{ store *Store }
 // was cut off; with a [redis.Ring], whose shards each have channels of their
 // own, it never does.
 func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
-	w := &watch{store: s}
 	b := &s.watches
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.all == nil {
-		b.all = make(map[*watch]func(string, string, weir.Instant))
-	}
-	b.all[w] = f
+	w := &watch{s, b.all.Add(f)}
 	if b.cancel == nil && !s.ring && s.plain == nil {
 		ctx, cancel := context.WithCancel(context.Background())
 		b.cancel = cancel
@@ -69,8 +69,7 @@ func (w *watch) Stop() {
 	b := &w.store.watches
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.all, w)
-	if len(b.all) == 0 && b.cancel != nil {
+	if left := b.all.Remove(w.id); left == 0 && b.cancel != nil {
 		b.cancel()
 		b.cancel = nil
 		b.live.Store(nil)
@@ -141,20 +140,8 @@ func (s *Store) listen(ctx context.Context) error {
 			s.watches.set(ctx, true)
 		case *redis.Message:
 			if scope, key, at, ok := parseBrake(msg.Payload); ok {
-				s.watches.tell(scope, key, at)
+				s.watches.all.Tell(scope, key, at)
 			}
 		}
-	}
-}
-
-func (b *watches) tell(scope, key string, at weir.Instant) {
-	b.mu.Lock()
-	all := make([]func(string, string, weir.Instant), 0, len(b.all))
-	for _, f := range b.all {
-		all = append(all, f)
-	}
-	b.mu.Unlock()
-	for _, f := range all {
-		f(scope, key, at)
 	}
 }

@@ -1,0 +1,43 @@
+package watchers
+
+import (
+	"testing"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+func TestSet(t *testing.T) {
+	t.Parallel()
+	var s Set
+	s.Tell("scope", "key", 1) // Nobody.
+	told := map[string]int{}
+	a := s.Add(func(scope, key string, at weir.Instant) {
+		if scope != "scope" || key != "key" || at != 7 {
+			t.Errorf("told of %q, %q at %d", scope, key, at)
+		}
+		told["a"]++
+	})
+	var b int
+	b = s.Add(func(string, string, weir.Instant) {
+		told["b"]++
+		s.Remove(b) // Whoever is told may go.
+	})
+	s.Tell("scope", "key", 7)
+	s.Tell("scope", "key", 7)
+	if told["a"] != 2 || told["b"] != 1 {
+		t.Errorf("told %v, want a twice and b once", told)
+	}
+	if left := s.Remove(b); left != 1 {
+		t.Errorf("%d are left, want 1", left)
+	}
+	if left := s.Remove(a); left != 0 {
+		t.Errorf("%d are left, want none", left)
+	}
+	s.Tell("scope", "key", 9)
+	if told["a"] != 2 {
+		t.Error("told after Remove")
+	}
+}
