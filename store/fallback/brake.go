@@ -111,7 +111,7 @@ func joined(old, b weir.Brake, since time.Duration) weir.Brake {
 }
 
 // deliver tells the primary, which is back, of what was set while it was away.
-// What it can't be told now is lost.
+// What it can't be told now, as it is gone again, is kept for the next time.
 func (s *Store) deliver() {
 	primary, ok := s.cfg.Primary.(weir.Braker)
 	if !ok {
@@ -121,7 +121,7 @@ func (s *Store) deliver() {
 	pending := s.brakes.pending
 	s.brakes.pending = nil
 	s.brakes.mu.Unlock()
-	for _, p := range pending {
+	for key, p := range pending {
 		since := time.Since(p.at)
 		p.brake.Pause = max(p.brake.Pause-since, 0)
 		p.brake.GapFor = max(p.brake.GapFor-since, 0)
@@ -131,10 +131,23 @@ func (s *Store) deliver() {
 		}
 		for _, b := range todo {
 			if err := s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, p.charges, b) }); outage(err) {
+				s.brakes.restore(pending)
 				return
 			}
 		}
+		delete(pending, key)
 	}
+}
+
+// restore keeps brakes again that were not delivered, but for keys of which there
+// is news.
+func (k *brakes) restore(pending map[id]pendingBrake) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key, p := range k.pending {
+		pending[key] = p
+	}
+	k.pending = pending
 }
 
 // heed has the local store know of a pause that the primary has told of.

@@ -142,3 +142,83 @@ func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 		}
 	})
 }
+
+// refusingBrakes fails all brakes but the first few.
+type refusingBrakes struct {
+	*localstore.Store
+	left atomic.Int64
+}
+
+func (r *refusingBrakes) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+	if r.left.Add(-1) < 0 {
+		return errShaky
+	}
+	return r.Store.Brake(ctx, charges, b)
+}
+
+// TestPausesOutlastAnInterruptedReturn: what the primary could not be told of
+// when it came back, as it went away again, it is told of the next time.
+func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		brakes := &refusingBrakes{Store: local}
+		p := &comingAndGoing{refusingBrakes: brakes}
+		p.gone.Store(true)
+		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
+		keys := []string{"a", "b", "c"}
+		charges := func(key string, cost int64) []weir.Charge {
+			return []weir.Charge{{Key: key, Limit: weir.PerSecond(10), Cost: cost}}
+		}
+		look := func() { _, _ = s.Take(t.Context(), weir.Request{Charges: charges("look", 0)}) }
+		look()
+		for _, key := range keys {
+			if err := s.Brake(t.Context(), charges(key, 0), weir.Brake{Pause: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told := func() (n int) {
+			for _, key := range keys {
+				if d, err := local.Take(t.Context(), weir.Request{Charges: charges(key, 1)}); err == nil && d.Reason == weir.Paused {
+					n++
+				}
+			}
+			return n
+		}
+		brakes.left.Store(1)
+		p.gone.Store(false)
+		back := func() {
+			time.Sleep(2 * time.Second)
+			look() // It has the probe made.
+			synctest.Wait()
+		}
+		back()
+		if n := told(); n != 1 {
+			t.Fatalf("the primary was told of %d pauses, want 1", n)
+		}
+		p.gone.Store(true)
+		look()
+		brakes.left.Store(10)
+		p.gone.Store(false)
+		back()
+		if n := told(); n != 3 {
+			t.Errorf("the primary was told of %d pauses, want 3", n)
+		}
+	})
+}
+
+// comingAndGoing is a primary that is there or not.
+type comingAndGoing struct {
+	*refusingBrakes
+	gone atomic.Bool
+}
+
+func (a *comingAndGoing) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if a.gone.Load() {
+		return weir.Decision{}, errShaky
+	}
+	return a.refusingBrakes.Take(ctx, req)
+}
