@@ -140,8 +140,11 @@ func (s *Store) learn(a *attempt) {
 	charges := share(a.req.Charges, s.cfg.ReplicasFunc())
 	states := a.state[:0]
 	for i := range charges {
-		state := a.d.Charge(i)
-		state.Remaining = scale(state.Remaining, charges[i].Limit.Max(), a.req.Charges[i].Limit.Max())
+		state, whole := a.d.Charge(i), &a.req.Charges[i].Limit
+		state.Remaining = scale(state.Remaining, charges[i].Limit.Max(), whole.Max())
+		if bookedOut(whole, state) && charges[i].Limit.Period != whole.Period {
+			state.Remaining = 0 // There is no such window in the share's period.
+		}
 		states = append(states, state)
 	}
 	if oneKey(charges) {
@@ -158,6 +161,20 @@ func (s *Store) learn(a *attempt) {
 			}
 		}
 	}
+}
+
+// bookedOut reports whether a state is that of a window that is yet to start:
+// what remains of it can't be had before that, and nothing else can.
+func bookedOut(l *weir.Limit, st weir.ChargeState) bool {
+	return (l.Algorithm == weir.FixedWindow || l.Algorithm == weir.AlignedWindow) && st.ResetAfter > l.Period
+}
+
+// free returns the units that may be had of a limit before its window ends.
+func free(l *weir.Limit, st weir.ChargeState) int64 {
+	if bookedOut(l, st) {
+		return 0
+	}
+	return st.Remaining
 }
 
 // scale returns n·to/from, rounded down.

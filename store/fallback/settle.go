@@ -147,14 +147,14 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 	debts := append([]weir.Charge(nil), charges...)
 	for i := range charges {
 		most, part := charges[i].Limit.Max(), shared[i].Limit.Max()
-		used := part - local.Charge(i).Remaining
+		used := part - free(&shared[i].Limit, local.Charge(i))
 		own := int64(0)
 		if j := place(st.spent, charges[i].Limit); j >= 0 {
 			own = min(st.spent[j].Cost, used)
 		}
 		debts[i].Cost = own
 		if st.returned {
-			debts[i].Cost += lost(used-own, part, most, primary.Charge(i))
+			debts[i].Cost += lost(used-own, part, &charges[i].Limit, primary.Charge(i))
 		}
 		debts[i].Cost = min(debts[i].Cost, most)
 		owed = owed || debts[i].Cost > 0
@@ -199,8 +199,9 @@ func unlessRefused(err error) error {
 // lost returns the units that the primary has forgotten of those in use, which
 // are counted in parts of its limit. What both know is rounded alike; where
 // that can be off by one, one is not taken for lost.
-func lost(parts, part, most int64, primary weir.ChargeState) int64 {
-	parts -= part - scale(primary.Remaining, part, most)
+func lost(parts, part int64, l *weir.Limit, primary weir.ChargeState) int64 {
+	most := l.Max()
+	parts -= part - scale(free(l, primary), part, most)
 	if part != most && primary.ResetAfter > 0 {
 		parts--
 	}

@@ -57,9 +57,14 @@ func seed(c counting, used, reset, now int64) {
 			c.prev = used
 		}
 	case *fixed:
-		c.start, c.units = now+min(reset-c.period, 0), used
+		// With more than a period until it ends, none is free until it starts. None
+		// at all may be a pause's doing, which does not last if it is lifted.
+		c.start, c.units = now+reset-c.period, used
+		if used >= c.rate {
+			c.start = min(c.start, now+c.period)
+		}
 		if c.aligned {
-			c.start = align(now, c.period)
+			c.start = align(max(now, c.start), c.period)
 		}
 	}
 }

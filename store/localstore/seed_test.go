@@ -65,3 +65,39 @@ func TestSeedOfAFullStore(t *testing.T) {
 		t.Errorf("a key that was known as used up: %+v, %d keys", d, s.Keys())
 	}
 }
+
+// TestSeedOfAWindowToCome: what is free in a window that is yet to start is not
+// free now.
+func TestSeedOfAWindowToCome(t *testing.T) {
+	t.Parallel()
+	for _, a := range []weir.Algorithm{weir.FixedWindow, weir.AlignedWindow} {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				from, to := open(t), open(t)
+				l := weir.PerMinute(7).By(a)
+				time.Sleep(13 * time.Second)
+				take(t, from, charge("key", 5, l))
+				ahead := charge("key", 3, l)
+				ahead.MaxWait = time.Hour
+				was := take(t, from, ahead)
+				if was.Remaining != 4 || was.Delay == 0 {
+					t.Fatalf("booked ahead: %+v", was)
+				}
+				to.Seed(ahead.Charges, []weir.ChargeState{was.Charge(0)})
+				if d := take(t, to, charge("key", 1, l)); d.Allowed || d.RetryAfter != was.Delay {
+					t.Errorf("before it starts: %+v, want it free after %v", d, was.Delay)
+				}
+				time.Sleep(was.Delay)
+				for left := int64(3); left >= 0; left-- {
+					if d := take(t, to, charge("key", 1, l)); !d.Allowed || d.Remaining != left {
+						t.Errorf("when it has started: %+v, want %d remaining", d, left)
+					}
+				}
+				if d := take(t, to, charge("key", 1, l)); d.Allowed {
+					t.Errorf("none left: %+v", d)
+				}
+			})
+		})
+	}
+}
