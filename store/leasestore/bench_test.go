@@ -1,0 +1,58 @@
+package leasestore_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// BenchmarkOverRedis is 256 callers, on one key and on many.
+func BenchmarkOverRedis(b *testing.B) {
+	server := redistest.Start(b)
+	for _, keys := range []int{1, 10_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
+			client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64})
+			defer func() { _ = client.Close() }()
+			inner, err := redisstore.New(redisstore.Config{Client: client})
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := open(b, leasestore.Config{Store: inner})
+			defer done(b, s)
+			limit := weir.PerSecond(1_000_000_000)
+			names := make([]string, keys)
+			for i := range names {
+				names[i] = fmt.Sprintf("customer-%08d", i)
+			}
+			const callers = 256
+			var all sync.WaitGroup
+			before := server.Commands()["evalsha"]
+			b.ReportAllocs()
+			b.ResetTimer()
+			for c := range callers {
+				all.Go(func() {
+					req := charge("", 1, limit)
+					for i := c; i < b.N; i += callers {
+						req.Charges[0].Key = names[(i+c*keys/callers)%keys]
+						if d, err := s.Take(context.Background(), req); err != nil || !d.Allowed {
+							b.Errorf("%+v, %v", d, err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(server.Commands()["evalsha"]-before)/float64(b.N), "calls/op")
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
+		})
+	}
+}

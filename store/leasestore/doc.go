@@ -1,0 +1,20 @@
+// Package leasestore takes units of busy keys ahead, a few dozen in one call of
+// the store behind it, and decides on them in this process: for keys that are
+// asked for so often that even a combined call for each would be too much.
+//
+// What is taken ahead is charged before it is used, so however many processes
+// do this, together they never use more than the limit has admitted. What it
+// costs is fairness near the limit: units that lie with one process are refused
+// to the others, for [Config].For at most, when what is unused is given back.
+// The nearer a limit is to its end, the fewer are taken ahead.
+//
+// A key is found to be busy by being asked for: its first call takes one unit,
+// and each time that what was taken is used up within For, the next call takes
+// twice as much, up to Units.
+//
+// Only calls that neither wait nor can be cancelled take units ahead, and never
+// under SlidingWindow, which promises that no interval holds more: a unit may be
+// used up to For later than it was charged. Under GCRA an interval may so hold
+// up to Units more for each process than without; a window's units are never
+// used after its end. All other calls go to the store as they are.
+package leasestore

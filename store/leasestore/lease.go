@@ -1,0 +1,153 @@
+package leasestore
+
+import (
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// id is a key in a scope.
+type id struct{ scope, key string }
+
+// lease is what is known of a busy key: the units that were taken ahead.
+type lease struct {
+	id
+	limits []weir.Limit
+	size   int64         // units of the last call; used of them, if late
+	late   bool          // not all of them were used in time
+	took   int64         // units that the last one took
+	left   int64         // of those, not used
+	since  time.Duration // when that was asked for
+	until  time.Duration // when what is left may not be used any more
+	alone  time.Duration // until then each call is decided by itself
+	seen   time.Duration // when a call came last
+	d      weir.Decision // of the call that took
+	taking chan struct{} // closed when the call that takes more is over; nil: there is none
+	timer  *time.Timer   // gives back
+}
+
+// unused is what is given back: all but the units that were used.
+type unused struct {
+	receipt any
+	used    int64
+}
+
+// next says what a call has to do.
+type next int
+
+const (
+	used  next = iota // it has its unit
+	wait              // for another that takes more
+	more              // take more
+	alone             // be decided by itself
+)
+
+// fits reports whether the lease is of the limits of these charges.
+func (l *lease) fits(charges []weir.Charge) bool {
+	if len(l.limits) != len(charges) {
+		return false
+	}
+	for i := range charges {
+		if charges[i].Limit != l.limits[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// use has a call take from what is left.
+func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next {
+	cost := req.Charges[0].Cost
+	fits := l.fits(req.Charges)
+	switch {
+	case l.taking != nil && fits:
+		if l.left < cost || now >= l.until {
+			return wait
+		}
+	case l.taking != nil, now < l.alone:
+		return alone
+	case !fits:
+		l.adopt(req.Charges)
+		return more
+	case l.left < cost || now >= l.until:
+		return more
+	}
+	l.left -= cost
+	l.decide(d, now)
+	return used
+}
+
+// adopt makes it a lease of other limits. What is left of the old ones stays to
+// be given back.
+func (l *lease) adopt(charges []weir.Charge) {
+	l.limits = slices.Grow(l.limits[:0], len(charges))
+	for i := range charges {
+		l.limits = append(l.limits, charges[i].Limit)
+	}
+	l.size, l.until = 0, 0
+}
+
+// decide is the decision on a unit that was taken ahead: what the store
+// answered then, and what it was charged for units that are left.
+func (l *lease) decide(d *weir.Decision, now time.Duration) {
+	*d = l.d
+	ago := now - l.since
+	d.Receipt = nil
+	d.Remaining += l.left
+	d.ResetAfter = max(d.ResetAfter-ago, 0)
+	if d.At != 0 {
+		d.At += weir.Instant(ago.Microseconds())
+	}
+	if len(l.d.Charges) > 0 {
+		d.Charges = slices.Clone(l.d.Charges)
+		for i := range d.Charges {
+			d.Charges[i].Remaining += l.left
+			d.Charges[i].ResetAfter = max(d.Charges[i].ResetAfter-ago, 0)
+		}
+	}
+}
+
+// want is how many units the next call takes, one that costs cost: twice as
+// many as the last one when those were used up soon, as many when in time, what
+// was used of them when they were not, and none ahead for a key that was idle.
+func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
+	n, age := l.size, now-l.since
+	switch {
+	case l.late && age > 2*period, !l.late && age > period:
+		return cost
+	case !l.late && age <= period/2:
+		n *= 2
+	}
+	for i := range l.limits {
+		most = min(most, l.limits[i].Max()/8)
+	}
+	return max(min(n, most, (l.d.Remaining+l.left)/4), cost)
+}
+
+// granted keeps what a call took.
+func (l *lease) granted(r *refill, period time.Duration) {
+	l.d, l.took, l.left, l.since, l.size, l.late = r.d, r.n, r.n-r.cost, r.since, r.n, false
+	l.until = l.since + period
+	for i := range l.limits {
+		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
+	}
+}
+
+// windowEnd returns how long the window lasts that a unit was just taken in.
+func windowEnd(limit *weir.Limit, reset time.Duration) time.Duration {
+	switch limit.Algorithm {
+	case weir.FixedWindow, weir.AlignedWindow:
+		return reset
+	case weir.SlidingCounter:
+		return max(reset-limit.Period, 0)
+	}
+	return longest
+}
+
+// end takes away what is left, to be given back.
+func (l *lease) end() (u unused, some bool) {
+	u, some = unused{l.d.Receipt, l.took - l.left}, l.left > 0 && l.d.Receipt != nil
+	l.left, l.d.Receipt = 0, nil
+	return u, some
+}

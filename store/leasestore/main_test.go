@@ -1,0 +1,89 @@
+package leasestore_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/localstore"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// behind is the store behind, which counts what it is asked.
+type behind struct {
+	*localstore.Store
+	takes, settles atomic.Int64
+	err            atomic.Pointer[error]
+}
+
+func newBehind(t testing.TB) *behind {
+	t.Helper()
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &behind{Store: s}
+}
+
+func (b *behind) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	b.takes.Add(1)
+	if err := b.err.Load(); err != nil {
+		return weir.Decision{}, *err
+	}
+	return b.Store.Take(ctx, req)
+}
+
+func (b *behind) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	b.settles.Add(1)
+	return b.Store.Settle(ctx, receipt, costs...)
+}
+
+func open(t testing.TB, cfg leasestore.Config) *leasestore.Store {
+	t.Helper()
+	s, err := leasestore.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func done(t testing.TB, s *leasestore.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
+	var req weir.Request
+	for _, l := range limits {
+		req.Charges = append(req.Charges, weir.Charge{Scope: "api", Key: key, Limit: l, Cost: cost})
+	}
+	return req
+}
+
+func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+	t.Helper()
+	d, err := s.Take(context.Background(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// spend takes unit after unit until one is refused, and returns how many were
+// not.
+func spend(t testing.TB, s weir.Store, most int, limits ...weir.Limit) (n int) {
+	t.Helper()
+	for range most {
+		if !take(t, s, charge("k", 1, limits...)).Allowed {
+			return n
+		}
+		n++
+	}
+	return n
+}

@@ -1,0 +1,52 @@
+package leasestore_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// TestOverRedis: what four stores with clients of their own take ahead of one
+// key is never more than the limit, and nearly all of it in the end: of a bucket
+// not every unit can be given back when others were taken since.
+func TestOverRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		l := weir.Per(20_000, 100*24*time.Hour).By(a)
+		if a == weir.SlidingWindow {
+			l.Rate = 2000 // each of them in a call of its own
+		}
+		t.Run(a.String(), func(t *testing.T) {
+			var admitted, calls atomic.Int64
+			var all sync.WaitGroup
+			for range 4 {
+				inner, err := redisstore.New(redisstore.Config{Client: server.Client()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := open(t, leasestore.Config{Store: inner, For: 50 * time.Millisecond})
+				defer done(t, s)
+				for range 16 {
+					all.Go(func() {
+						for admitted.Load() < l.Rate && calls.Add(1) < 200_000 {
+							if take(t, s, charge(a.String(), 1, l)).Allowed {
+								admitted.Add(1)
+							}
+						}
+					})
+				}
+			}
+			all.Wait()
+			if n := admitted.Load(); n > l.Rate || n < l.Rate*99/100 {
+				t.Errorf("%d admitted of %d", n, l.Rate)
+			}
+		})
+	}
+}

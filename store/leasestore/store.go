@@ -1,0 +1,117 @@
+package leasestore
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// Store takes units ahead of the store behind it. It is safe for concurrent
+// use. Close it, or what it holds then lies unused until it lapses.
+type Store struct {
+	cfg    Config
+	start  time.Time
+	seed   maphash.Seed
+	shards [64]shard
+	closed atomic.Bool
+	giving sync.WaitGroup // what gives back on its own
+
+	heeding sync.Once
+	watch   weir.Watch // nil before heed, and without brakes
+}
+
+var (
+	_ weir.Store    = (*Store)(nil)
+	_ weir.Canceler = (*Store)(nil)
+	_ weir.Settler  = (*Store)(nil)
+	_ weir.Resetter = (*Store)(nil)
+	_ weir.Braker   = (*Store)(nil)
+	_ weir.Holder   = (*Store)(nil)
+)
+
+// New returns a Store, or a *weir.ConfigError that names the wrong field. It
+// does no I/O.
+func New(cfg Config) (*Store, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.defaults()
+	return &Store{cfg: cfg, start: time.Now(), seed: maphash.MakeSeed()}, nil
+}
+
+// Take implements [weir.Store]. A call that takes units ahead takes as long as
+// one of the store behind; those for the same key that come meanwhile wait for
+// it.
+func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
+		return s.cfg.Store.Take(ctx, req)
+	}
+	if err := ctx.Err(); err != nil {
+		return weir.Decision{}, err
+	}
+	if err := req.Validate(); err != nil {
+		return weir.Decision{}, err
+	}
+	k := id{req.Charges[0].Scope, req.Charges[0].Key}
+	sh := s.shard(k)
+	for {
+		var d weir.Decision
+		next, l, wait := s.use(sh, k, &req, &d)
+		switch next {
+		case used:
+			return d, nil
+		case alone:
+			return s.cfg.Store.Take(ctx, req)
+		case more:
+			return s.refill(ctx, sh, l, &req)
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return weir.Decision{}, ctx.Err()
+		}
+	}
+}
+
+// leasable reports whether units may be taken ahead for a request: it takes the
+// same of all limits of one key, now or not at all, and for good.
+func leasable(req *weir.Request) bool {
+	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
+		return false
+	}
+	first := &req.Charges[0]
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		if c.Cost != first.Cost || c.Leave != 0 || c.Limit.Algorithm == weir.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
+			return false
+		}
+	}
+	return first.Cost > 0
+}
+
+// now is the time since the store was made.
+func (s *Store) now() time.Duration { return time.Since(s.start) }
+
+// Close gives back all units that were taken ahead and not used, and returns
+// when that is done. Calls after it go to the store behind as they are.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	s.heeding.Do(func() {})
+	if s.watch != nil {
+		s.watch.Stop()
+	}
+	var err error
+	for i := range s.shards {
+		for _, u := range s.shards[i].close() {
+			if e := s.giveBack(u); err == nil {
+				err = e
+			}
+		}
+	}
+	s.giving.Wait()
+	return err
+}

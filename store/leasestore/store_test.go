@@ -1,0 +1,333 @@
+package leasestore_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/storetest"
+)
+
+// Nothing is taken ahead where each call is to be decided by itself, so all
+// that a store has to be holds.
+func TestConformance(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) weir.Store { return open(t, leasestore.Config{Store: newBehind(t), Units: 1}) })
+}
+
+func TestConfigMistakes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cfg   leasestore.Config
+		field string
+	}{
+		"no store":                     {leasestore.Config{}, "Store"},
+		"a store that settles nothing": {leasestore.Config{Store: plain{}}, "Store"},
+		"negative units":               {leasestore.Config{Store: newBehind(t), Units: -1}, "Units"},
+		"too many units":               {leasestore.Config{Store: newBehind(t), Units: 1<<16 + 1}, "Units"},
+		"too short":                    {leasestore.Config{Store: newBehind(t), For: time.Microsecond}, "For"},
+		"too long":                     {leasestore.Config{Store: newBehind(t), For: time.Minute}, "For"},
+		"a negative time":              {leasestore.Config{Store: newBehind(t), For: -1}, "For"},
+		"negative keys":                {leasestore.Config{Store: newBehind(t), MaxKeys: -1}, "MaxKeys"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := leasestore.New(c.cfg)
+			var ce *weir.ConfigError
+			if !errors.As(err, &ce) || ce.Field != "leasestore.Config."+c.field {
+				t.Errorf("%v, want an error of %s", err, c.field)
+			}
+		})
+	}
+}
+
+type plain struct{}
+
+func (plain) Take(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, nil }
+
+// One process gets exactly what the limit has, of any algorithm, with few calls.
+func TestExactInOneProcess(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b})
+				defer done(t, s)
+				l := weir.PerHour(10000).By(a)
+				if n := spend(t, s, 20000, l); n != 10000 {
+					t.Errorf("%d admitted of 10000", n)
+				}
+				want := int64(400)
+				if a == weir.SlidingWindow {
+					want = 10001
+				}
+				if calls := b.takes.Load(); calls > want {
+					t.Errorf("%d calls of the store, want at most %d", calls, want)
+				}
+				d, was := take(t, s, charge("k", 1, l)), take(t, b, charge("k", 1, l))
+				if d.Allowed || d.RetryAfter != was.RetryAfter || d.Remaining != 0 || d.Limit != l {
+					t.Errorf("a refusal: %+v, want %+v", d, was)
+				}
+			})
+		})
+	}
+}
+
+// Remaining is what can really be taken, from the first call to the last, when
+// nobody else takes.
+func TestRemaining(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, leasestore.Config{Store: newBehind(t)})
+		defer done(t, s)
+		hour, day := weir.PerHour(1000).By(weir.FixedWindow), weir.PerDay(5000).By(weir.FixedWindow)
+		for left := int64(999); left >= 0; left-- {
+			d := take(t, s, charge("k", 1, hour, day))
+			if !d.Allowed || d.Remaining != left || d.Charge(1).Remaining != left+4000 || d.ResetAfter != time.Hour {
+				t.Fatalf("with %d left: %+v", left, d)
+			}
+		}
+	})
+}
+
+// A key that is asked for now and then costs what it always did.
+func TestQuietKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: b})
+		defer done(t, s)
+		for range 100 {
+			take(t, s, charge("k", 1, weir.PerHour(1000)))
+			time.Sleep(time.Second)
+		}
+		if b.takes.Load() != 100 || b.settles.Load() != 0 {
+			t.Errorf("%d calls and %d given back, want 100 and none", b.takes.Load(), b.settles.Load())
+		}
+	})
+}
+
+// What is not used goes back when its time is over.
+func TestNothingIsStranded(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b})
+				defer done(t, s)
+				time.Sleep(24*time.Hour + time.Minute)
+				l := weir.Per(10000, 24*time.Hour).By(a)
+				if n := spend(t, s, 70, l); n != 70 {
+					t.Fatalf("%d admitted", n)
+				}
+				if left := take(t, b, charge("k", 0, l)).Remaining; a != weir.SlidingWindow && left > 9920 {
+					t.Fatalf("nothing was taken ahead: %d left", left)
+				}
+				time.Sleep(leasestore.DefaultFor)
+				synctest.Wait()
+				if left := take(t, b, charge("k", 0, l)).Remaining; left != 9930 {
+					t.Errorf("%d left after 70 of 10000", left)
+				}
+			})
+		})
+	}
+}
+
+// Units of a window are not used in the next one.
+func TestWindowsEnd(t *testing.T) {
+	t.Parallel()
+	for _, a := range []weir.Algorithm{weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow} {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
+				defer done(t, s)
+				l := weir.Per(1000, 5*time.Second).By(a)
+				if n := spend(t, s, 100, l); n != 100 {
+					t.Fatalf("%d admitted", n)
+				}
+				time.Sleep(5 * time.Second)
+				was := b.takes.Load()
+				take(t, s, charge("k", 1, l))
+				if b.takes.Load() == was {
+					t.Error("a unit of the window before was used")
+				}
+			})
+		})
+	}
+}
+
+// However many processes take ahead, the limit holds, and none of it is lost.
+func TestProcesses(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				l := weir.Per(5000, 24*time.Hour).By(a)
+				var admitted atomic.Int64
+				var all sync.WaitGroup
+				for range 4 {
+					s := open(t, leasestore.Config{Store: b})
+					defer done(t, s)
+					for range 16 {
+						all.Go(func() {
+							for range 200 {
+								if take(t, s, charge("k", 1, l)).Allowed {
+									admitted.Add(1)
+								}
+								time.Sleep(3 * time.Millisecond)
+							}
+						})
+					}
+				}
+				all.Wait()
+				if n := admitted.Load(); n != 5000 {
+					t.Errorf("%d admitted of 5000", n)
+				}
+			})
+		})
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	b := newBehind(t)
+	s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
+	l := weir.PerHour(10000)
+	spend(t, s, 100, l)
+	done(t, s)
+	if left := take(t, b, charge("k", 0, l)).Remaining; left != 9900 {
+		t.Errorf("%d left of 10000 after 100 and Close", left)
+	}
+	if !take(t, s, charge("k", 1, l)).Allowed {
+		t.Error("a call after Close was refused")
+	}
+	done(t, s)
+}
+
+// A failure is that of the call that met it, and those that waited for it ask
+// themselves.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	b := newBehind(t)
+	s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
+	defer done(t, s)
+	away := errors.New("away")
+	b.err.Store(&away)
+	for range 5 {
+		if _, err := s.Take(context.Background(), charge("k", 1, weir.PerHour(10))); !errors.Is(err, away) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if n := b.takes.Load(); n != 5 {
+		t.Errorf("%d calls of the store for 5", n)
+	}
+	b.err.Store(nil)
+	if n := spend(t, s, 20, weir.PerHour(10)); n != 10 {
+		t.Errorf("%d admitted of 10", n)
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Take(ended, charge("k", 1, weir.PerHour(10))); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that ended: %v", err)
+	}
+	if _, err := s.Take(context.Background(), charge("k", 1, weir.Limit{Rate: -1})); !errors.Is(err, weir.ErrConfig) {
+		t.Errorf("with a wrong limit: %v", err)
+	}
+}
+
+// A reset and a pause hold at once for what this process had taken.
+func TestResetAndBrake(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
+		defer done(t, s)
+		l := weir.PerHour(1000).By(weir.FixedWindow)
+		spend(t, s, 100, l)
+		if err := s.Reset(t.Context(), "api", "k"); err != nil {
+			t.Fatal(err)
+		}
+		if n := spend(t, s, 2000, l); n != 1000 {
+			t.Errorf("%d admitted after a reset, want 1000", n)
+		}
+		other := weir.PerHour(10000)
+		spend(t, s, 100, other)
+		if err := s.Brake(t.Context(), charge("k", 0, other).Charges, weir.Brake{Pause: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != weir.Paused {
+			t.Errorf("a paused key: %+v", d)
+		}
+		time.Sleep(2 * time.Second)
+		spend(t, s, 100, other)
+		if err := b.Brake(t.Context(), charge("k", 0, other).Charges, weir.Brake{Pause: time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != weir.Paused {
+			t.Errorf("a key that another process paused: %+v", d)
+		}
+	})
+}
+
+// Costs and limits may change from call to call.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, leasestore.Config{Store: newBehind(t)})
+		defer done(t, s)
+		sum := int64(0)
+		for i := range int64(20000) {
+			cost, l := 1+i%7, weir.PerDay(5000+i/500).By(weir.FixedWindow)
+			if take(t, s, charge("k", cost, l)).Allowed {
+				sum += cost
+			}
+			if i%100 == 0 {
+				time.Sleep(60 * time.Millisecond)
+			}
+		}
+		// What is taken ahead under one limit can't be given back under the next.
+		if sum > 5039 || sum < 5039-20*leasestore.DefaultUnits {
+			t.Errorf("%d units admitted of 5039", sum)
+		}
+	})
+}
+
+func TestManyKeys(t *testing.T) {
+	t.Parallel()
+	s := open(t, leasestore.Config{Store: newBehind(t), MaxKeys: 64})
+	defer done(t, s)
+	l := weir.PerHour(3)
+	for range 4 {
+		for i := range 1000 {
+			take(t, s, charge(string(rune('a'+i)), 1, l))
+		}
+	}
+	if d := take(t, s, charge("a", 1, l)); d.Allowed {
+		t.Errorf("a fourth of 3: %+v", d)
+	}
+}
+
+func TestUnitTakenAheadAllocatesNothing(t *testing.T) {
+	s := open(t, leasestore.Config{Store: newBehind(t), Units: 10000, For: 10 * time.Second})
+	defer done(t, s)
+	req := charge("k", 1, weir.PerHour(10_000_000))
+	spend(t, s, 20000, req.Charges[0].Limit)
+	take(t, s, req)
+	if n := testing.AllocsPerRun(5000, func() { take(t, s, req) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
