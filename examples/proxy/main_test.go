@@ -95,3 +95,25 @@ func TestWrongPassword(t *testing.T) {
 		}
 	}
 }
+
+// TestDemoInDocs checks that docs/inbound.md shows lines that are printed.
+func TestDemoInDocs(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/inbound.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed, err := os.ReadFile("testdata/demo.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^  [0-9a-f.:]+ +GET /.*$`).FindAllString(string(page), -1)
+	if len(shown) < 3 {
+		t.Errorf("docs/inbound.md shows %d lines of the demo", len(shown))
+	}
+	for _, line := range shown {
+		if line = regexp.MustCompile(`;t=\d+`).ReplaceAllString(line, ";t=…"); !bytes.Contains(printed, []byte(line+"\n")) {
+			t.Errorf("docs/inbound.md shows a line that the demo does not print: %s", line)
+		}
+	}
+}
