@@ -10,26 +10,36 @@ import (
 	"time"
 )
 
-// Run serves h on a free loopback port, requests /hello once with each of the
-// API keys, none where one is "", and writes what came back to w.
-func Run(w io.Writer, h http.Handler, apiKeys ...string) error {
+// Serve serves h on a free loopback port. It returns the URL, a client, and
+// what ends both.
+func Serve(h http.Handler) (url string, client *http.Client, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return "", nil, nil, err
 	}
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	defer func() {
+	client = &http.Client{Transport: &http.Transport{}}
+	return "http://" + l.Addr().String(), client, func() {
+		client.CloseIdleConnections()
 		_ = s.Close()
 		<-served
-	}()
+	}, nil
+}
+
+// Run serves h on a free loopback port, requests /hello once with each of the
+// API keys, none where one is "", and writes what came back to w.
+func Run(w io.Writer, h http.Handler, apiKeys ...string) error {
+	url, client, stop, err := Serve(h)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	client := &http.Client{Transport: &http.Transport{}}
-	defer client.CloseIdleConnections()
 	for _, key := range apiKeys {
-		if err := request(ctx, w, client, "http://"+l.Addr().String()+"/hello", key); err != nil {
+		if err := request(ctx, w, client, url+"/hello", key); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/goweir/weir/examples/internal/selfcall"
+	"github.com/goweir/weir/middleware"
+)
+
+// runDemo serves on a free loopback port, plays a few customers, and prints
+// what they see. stopRedis takes Redis away; nil if that is not ours to do.
+func runDemo(out io.Writer, redisURL string, style middleware.HeaderStyle, stopRedis func()) error {
+	// Another prefix each time: nobody has used up anything. And a large budget,
+	// so that no busy machine is taken for an outage.
+	store, closeStore, err := newStore(redisURL, "plans:"+rand.Text()+":", time.Second)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	service, err := newService(store, someAccounts(), style)
+	if err != nil {
+		return err
+	}
+	url, client, stop, err := selfcall.Serve(service)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	v := &visitor{out: out, url: url, client: client}
+	v.play(stopRedis)
+	return v.err
+}
+
+// play is what happens.
+func (v *visitor) play(stopRedis func()) {
+	v.says("Ann logs in, and uses her API key until her plan is used up.")
+	ann := v.login("ann", "pelican-92")
+	for range 4 {
+		v.call("GET", "/hello", ann)
+	}
+	v.says("She takes a bigger plan. It holds from the next request on, with the share that was used of the old one.")
+	v.call("PUT", "/plan/pro", ann)
+	again := v.call("GET", "/hello", ann)
+	v.says(fmt.Sprintf("She waits for %v, as she is told.", again))
+	time.Sleep(again)
+	v.call("GET", "/hello", ann)
+
+	v.says("Somebody guesses Bob's password. Wrong ones count, by account.")
+	for _, guess := range []string{"123456", "password", "qwerty", "letmein"} {
+		v.login("bob", guess)
+	}
+	v.says("They go on with other names: the address is refused, and then blocked.")
+	for _, name := range []string{"carol", "dave", "erin", "frank"} {
+		v.login(name, "123456")
+	}
+	v.says("Whoever has an API key does not notice.")
+	v.call("GET", "/hello", ann)
+	v.call("GET", "/hello", "wk_invented")
+	if stopRedis != nil {
+		v.says("Nor that Redis goes away.")
+		stopRedis()
+		v.call("GET", "/hello", ann)
+	}
+}

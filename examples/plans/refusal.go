@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/goweir/weir"
+)
+
+// The types of problem that draft-ietf-httpapi-ratelimit-headers registers.
+const (
+	quotaExceeded   = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
+)
+
+// refusal is a problem of RFC 9457. A program acts on Retry-After, which is set
+// already, and on the type; a person on the rest.
+type refusal struct {
+	Type     string   `json:"type"`
+	Title    string   `json:"title"`
+	Status   int      `json:"status"`
+	Violated []string `json:"violated-policies"`
+	Plan     string   `json:"plan"`
+	Upgrade  string   `json:"upgrade,omitempty"` // what to send for more
+}
+
+// refuse answers a request that is over its plan.
+func (a *accounts) refuse(w http.ResponseWriter, r *http.Request, d weir.Decision) {
+	name, _ := userOf(r.Context())
+	answer := refusal{
+		Type:     quotaExceeded,
+		Title:    "Your plan admits no more at the moment.",
+		Status:   http.StatusTooManyRequests,
+		Violated: []string{d.Limit.Policy()},
+		Plan:     a.plan(name),
+	}
+	switch {
+	case d.Degraded: // a share of what was sold: no reason to sell more
+		answer.Type, answer.Title = reducedCapacity, "There is less for everybody at the moment."
+	case answer.Plan == "free":
+		answer.Upgrade = "PUT /plan/pro"
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(answer.Status)
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
+}
