@@ -120,18 +120,22 @@ func (m *mistakes) reference(n *yaml.Node, field string, names map[string]bool) 
 	switch {
 	case !isText(n):
 		m.at(n, field, want, describe(n))
-	case !names[n.Value]:
+	case names != nil && !names[n.Value]:
 		m.at(n, field, want, quote(n.Value)+", which is no plan of this file")
 	}
 	return n.Value
 }
 
 // planNames returns the names of all plans, also of those that are wrong, so
-// that a mistake in a plan is not one of all who refer to it.
+// that a mistake in a plan is not one of all who refer to it. For the same
+// reason it is nil when there are no plans.
 func planNames(root *yaml.Node) map[string]bool {
-	names := map[string]bool{}
 	plans := lookup(root, "plans")
-	for i := 0; plans != nil && plans.Kind == yaml.MappingNode && i < len(plans.Content); i += 2 {
+	if plans == nil || plans.Kind != yaml.MappingNode {
+		return nil
+	}
+	names := make(map[string]bool, len(plans.Content)/2)
+	for i := 0; i < len(plans.Content); i += 2 {
 		names[resolve(plans.Content[i]).Value] = true
 	}
 	return names
