@@ -190,12 +190,15 @@ func TestTheFirst20MistakesAreTold(t *testing.T) {
 	}
 }
 
+// costSize is enough to see what grows faster than a file.
+const costSize = limitfile.MaxSize / 4
+
 // Files made to cost much: what matters is that none of them takes minutes.
 func TestNoFileCostsMuchMoreThanItsSize(t *testing.T) {
 	for name, content := range map[string]string{
 		"keys":    in("[1/s]") + "keys:\n" + lines("  user%d: p\n"),
 		"limits":  in("[1/s]") + "keys:\n" + lines("  user%d: [{rate: 1, per: 1s}]\n"),
-		"flow":    "{" + strings.Repeat("a: b, ", limitfile.MaxSize/6-1) + "}",
+		"flow":    "{" + strings.Repeat("a: b, ", costSize/6) + "}",
 		"aliases": "default: p\nplans:\n  p: &a [1/s,2/s,3/s,4/s,5/s,6/s,7/s,8/s,9/s,10/s,11/s,12/s,13/s,14/s,15/s,16/s]\nkeys:\n" + lines("  user%d: *a\n"),
 		"laughs":  "a: &a [1,2,3,4,5,6,7,8]\n" + laughs(),
 	} {
@@ -211,7 +214,7 @@ func TestNoFileCostsMuchMoreThanItsSize(t *testing.T) {
 // lines returns as many lines as fit in a file.
 func lines(format string) string {
 	var b strings.Builder
-	for i := 0; b.Len() < limitfile.MaxSize-500; i++ {
+	for i := 0; b.Len() < costSize; i++ {
 		fmt.Fprintf(&b, format, i)
 	}
 	return b.String()

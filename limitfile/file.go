@@ -147,7 +147,7 @@ func (f *File) watch() {
 		case <-f.stop:
 			return
 		case <-ticker.C:
-			if err, changed := f.poll(); changed && !f.closed() {
+			if changed, err := f.poll(); changed && !f.closed() {
 				f.tell(err)
 			}
 		}
@@ -156,17 +156,17 @@ func (f *File) watch() {
 
 // poll reads the file and takes what it found when that is new and was found
 // the last time too.
-func (f *File) poll() (err error, changed bool) {
+func (f *File) poll() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	content, err := read(f.cfg.Path)
 	found := fingerprintOf(content, err)
 	if found != f.seen && found != f.proposed {
 		f.proposed = found
-		return nil, false
+		return false, nil
 	}
 	changed = f.take(content, err)
-	return f.err, changed
+	return changed, f.err
 }
 
 // take makes what was read hold if it is right, and reports whether it is

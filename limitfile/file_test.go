@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,10 +21,30 @@ import (
 type watched struct {
 	*testing.T
 	*limitfile.File
-	path    string
+	path string
+
+	mu      sync.Mutex // as the bubble's clock orders nothing
 	log     strings.Builder
 	changes int
 	errs    []error
+}
+
+func (w *watched) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(line)
+}
+
+func (w *watched) changed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+}
+
+func (w *watched) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
 }
 
 const interval = time.Second
@@ -42,12 +63,18 @@ func watch(t *testing.T, content string, test func(w *watched)) {
 	})
 }
 
+// told returns what was logged, and the first error that was told.
+func (w *watched) told() (log string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String(), w.errs[0]
+}
+
 func (w *watched) open(cfg limitfile.Config) {
 	w.Helper()
 	cfg.Path, cfg.Interval = w.path, interval
-	cfg.OnChange = func() { w.changes++ }
-	cfg.OnError = func(err error) { w.errs = append(w.errs, err) }
-	cfg.Logger = slog.New(slog.NewTextHandler(&w.log, nil))
+	cfg.OnChange, cfg.OnError = w.changed, w.failed
+	cfg.Logger = slog.New(slog.NewTextHandler(w, nil))
 	f, err := limitfile.Open(cfg)
 	if err != nil {
 		w.Fatal(err)
@@ -78,6 +105,8 @@ func (w *watched) pass(n int) {
 // want checks which limit holds and what has been told until now.
 func (w *watched) want(rate int64, changes, errs int) {
 	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if got := w.For("", "")[0].Rate; got != rate || w.changes != changes || len(w.errs) != errs {
 		w.Errorf("rate %d, %d changes, errors %v; want rate %d, %d changes, %d errors", got, w.changes, w.errs, rate, changes, errs)
 	}
@@ -149,14 +178,15 @@ func TestAFileThatIsWrongChangesNothingAndIsToldOnce(t *testing.T) {
 		w.write(in("[2/s, {rate: 0, per: 1s}]"))
 		w.pass(5)
 		w.want(1, 0, 1)
+		log, told := w.told()
 		var e *limitfile.Error
-		if !errors.As(w.errs[0], &e) || e.Line != 2 || e.Column != 25 || e.Field != "plans.p[1].rate" || e.File != w.path {
-			t.Errorf("told %v", w.errs[0])
+		if !errors.As(told, &e) || e.Line != 2 || e.Column != 25 || e.Field != "plans.p[1].rate" || e.File != w.path {
+			t.Errorf("told %v", told)
 		}
-		if !errors.Is(w.Err(), weir.ErrConfig) || w.Err().Error() != w.errs[0].Error() {
+		if !errors.Is(w.Err(), weir.ErrConfig) || w.Err().Error() != told.Error() {
 			t.Errorf("Err() = %v", w.Err())
 		}
-		if log := w.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "level=ERROR") || !strings.Contains(log, ":2:25: plans.p[1].rate: want") {
+		if strings.Count(log, "\n") != 1 || !strings.Contains(log, "level=ERROR") || !strings.Contains(log, ":2:25: plans.p[1].rate: want") {
 			t.Errorf("logged %s", log)
 		}
 		w.write(in("[3/s, x]")) // another mistake
@@ -196,8 +226,8 @@ func TestAFileThatIsGoneKeepsItsLastLimitsUntilItReturns(t *testing.T) {
 		w.must(os.Remove(w.path))
 		w.pass(5)
 		w.want(1, 0, 1)
-		if !errors.Is(w.errs[0], fs.ErrNotExist) || errors.Is(w.errs[0], weir.ErrConfig) {
-			t.Errorf("told %v", w.errs[0])
+		if _, told := w.told(); !errors.Is(told, fs.ErrNotExist) || errors.Is(told, weir.ErrConfig) {
+			t.Errorf("told %v", told)
 		}
 		w.must(os.Mkdir(w.path, 0o700))
 		w.pass(5)
@@ -232,7 +262,7 @@ func TestAFileWithoutAnIntervalIsReadByReloadAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{T: t, path: path}
 		w.write(in("[1/s]"))
-		f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, OnChange: func() { w.changes++ }, Logger: slog.New(slog.DiscardHandler)})
+		f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, OnChange: w.changed, Logger: slog.New(slog.DiscardHandler)})
 		w.must(err)
 		w.File = f
 		defer f.Close()
@@ -263,17 +293,19 @@ func TestACallbackMayCallEveryMethod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &watched{T: t, path: path}
 		w.write(in("[1/s]"))
-		var f *limitfile.File
-		f, err := limitfile.Open(limitfile.Config{Path: path, Logger: slog.New(slog.DiscardHandler), OnError: func(err error) {
-			if f.Err() == nil || f.Reload() == nil || f.Close() != nil {
+		opened, told := make(chan *limitfile.File, 1), false
+		f, err := limitfile.Open(limitfile.Config{Path: path, Logger: slog.New(slog.DiscardHandler), OnError: func(error) {
+			f := <-opened
+			if told = true; f.Err() == nil || f.Reload() == nil || f.Close() != nil {
 				t.Error("the error is gone")
 			}
 		}})
 		w.must(err)
+		opened <- f
 		w.write("")
 		w.pass(3)
-		if err := f.Reload(); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("it was not told: %v", err)
+		if err := f.Reload(); !told || !errors.Is(err, os.ErrClosed) {
+			t.Errorf("told: %v, Reload() = %v", told, err)
 		}
 	})
 }
@@ -322,8 +354,8 @@ func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
 		w.write("\ufeff" + in("[2/s]") + strings.Repeat("#", limitfile.MaxSize))
 		w.pass(2)
 		w.want(1, 0, 1)
-		if !strings.HasSuffix(w.errs[0].Error(), ":1:1: want at most 1048576 bytes, got more") {
-			t.Errorf("told %v", w.errs[0])
+		if _, told := w.told(); !strings.HasSuffix(told.Error(), ":1:1: want at most 1048576 bytes, got more") {
+			t.Errorf("told %v", told)
 		}
 	})
 }
