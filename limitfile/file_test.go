@@ -1,0 +1,361 @@
+package limitfile_test
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/limitfile"
+)
+
+// watched is a file that is watched in a bubble of synctest, where seconds pass
+// as soon as everybody waits.
+type watched struct {
+	*testing.T
+	*limitfile.File
+	path string
+
+	mu      sync.Mutex // as the bubble's clock orders nothing
+	log     strings.Builder
+	changes int
+	errs    []error
+}
+
+func (w *watched) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(line)
+}
+
+func (w *watched) changed() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes++
+}
+
+func (w *watched) failed(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
+}
+
+const interval = time.Second
+
+// watch runs a test on a file with this content.
+func watch(t *testing.T, content string, test func(w *watched)) {
+	t.Helper()
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{T: t, path: filepath.Join(dir, "limits.yaml")}
+		w.write(content)
+		w.open(limitfile.Config{})
+		defer w.Close()
+		test(w)
+	})
+}
+
+// told returns what was logged, and the first error that was told.
+func (w *watched) told() (log string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String(), w.errs[0]
+}
+
+func (w *watched) open(cfg limitfile.Config) {
+	w.Helper()
+	cfg.Path, cfg.Interval = w.path, interval
+	cfg.OnChange, cfg.OnError = w.changed, w.failed
+	cfg.Logger = slog.New(slog.NewTextHandler(w, nil))
+	f, err := limitfile.Open(cfg)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.File = f
+}
+
+func (w *watched) write(content string) {
+	w.Helper()
+	if err := os.WriteFile(w.path, []byte(content), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *watched) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// pass lets the file be read n times.
+func (w *watched) pass(n int) {
+	time.Sleep(time.Duration(n) * interval)
+	synctest.Wait()
+}
+
+// want checks which limit holds and what has been told until now.
+func (w *watched) want(rate int64, changes, errs int) {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if got := w.For("", "")[0].Rate; got != rate || w.changes != changes || len(w.errs) != errs {
+		w.Errorf("rate %d, %d changes, errors %v; want rate %d, %d changes, %d errors", got, w.changes, w.errs, rate, changes, errs)
+	}
+}
+
+func TestAFileThatIsReplacedHoldsOnceItWasFoundTwice(t *testing.T) {
+	for name, replace := range map[string]func(w *watched, content string){
+		"written in place": (*watched).write,
+		"renamed over": func(w *watched, content string) {
+			w.must(os.WriteFile(w.path+".new", []byte(content), 0o600))
+			w.must(os.Rename(w.path+".new", w.path))
+		},
+		"with the same size and time": func(w *watched, content string) {
+			info, err := os.Stat(w.path)
+			w.must(err)
+			w.write(content)
+			w.must(os.Chtimes(w.path, info.ModTime(), info.ModTime()))
+		},
+		"removed and written again": func(w *watched, content string) {
+			w.must(os.Remove(w.path))
+			w.write(content)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watch(t, in("[1/s]"), func(w *watched) {
+				w.pass(3)
+				w.want(1, 0, 0)
+				before := w.Set()
+				replace(w, in("[2/s]"))
+				w.pass(1)
+				w.want(1, 0, 0)
+				w.pass(1)
+				w.want(2, 1, 0)
+				if before.For("", "")[0].Rate != 1 {
+					t.Error("a set has changed")
+				}
+				w.pass(5)
+				w.want(2, 1, 0)
+			})
+		})
+	}
+}
+
+// Kubernetes swaps the link ..data, over which the links to the files lead.
+func TestALinkThatMovesReplacesTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{T: t, path: filepath.Join(dir, "limits.yaml")}
+		for _, version := range []string{"1", "2"} {
+			w.must(os.Mkdir(filepath.Join(dir, version), 0o700))
+			w.must(os.WriteFile(filepath.Join(dir, version, "limits.yaml"), []byte(in("["+version+"/s]")), 0o600))
+		}
+		w.must(os.Symlink("1", filepath.Join(dir, "..data")))
+		w.must(os.Symlink("..data/limits.yaml", w.path))
+		w.open(limitfile.Config{})
+		defer w.Close()
+		w.want(1, 0, 0)
+		w.must(os.Symlink("2", filepath.Join(dir, "..new")))
+		w.must(os.Rename(filepath.Join(dir, "..new"), filepath.Join(dir, "..data")))
+		w.must(os.RemoveAll(filepath.Join(dir, "1")))
+		w.pass(2)
+		w.want(2, 1, 0)
+	})
+}
+
+func TestAFileThatIsWrongChangesNothingAndIsToldOnce(t *testing.T) {
+	watch(t, in("[1/s]"), func(w *watched) {
+		w.write(in("[2/s, {rate: 0, per: 1s}]"))
+		w.pass(5)
+		w.want(1, 0, 1)
+		log, told := w.told()
+		var e *limitfile.Error
+		if !errors.As(told, &e) || e.Line != 2 || e.Column != 25 || e.Field != "plans.p[1].rate" || e.File != w.path {
+			t.Errorf("told %v", told)
+		}
+		if !errors.Is(w.Err(), weir.ErrConfig) || w.Err().Error() != told.Error() {
+			t.Errorf("Err() = %v", w.Err())
+		}
+		if strings.Count(log, "\n") != 1 || !strings.Contains(log, "level=ERROR") || !strings.Contains(log, ":2:25: plans.p[1].rate: want") {
+			t.Errorf("logged %s", log)
+		}
+		w.write(in("[3/s, x]")) // another mistake
+		w.pass(5)
+		w.want(1, 0, 2)
+		w.write(in("[1/s]")) // as it was
+		w.pass(5)
+		w.want(1, 1, 2)
+		if w.Err() != nil {
+			t.Errorf("Err() = %v", w.Err())
+		}
+		w.write(in("[3/s, x]"))
+		w.pass(5)
+		w.want(1, 1, 3)
+	})
+}
+
+func TestAFileThatIsStillBeingWrittenIsNotTaken(t *testing.T) {
+	const old, long = "default: p\nplans: {p: [1/s]}\n", "default: p\nplans: {p: [2/s]}\nkeys:\n  a: [3/s]\n  b: [4/s]\n"
+	watch(t, old, func(w *watched) {
+		for n := range len(long) { // each part is there for one reading
+			w.write(long[:n])
+			w.pass(1)
+		}
+		w.want(1, 0, 0)
+		w.write(long)
+		w.pass(2)
+		w.want(2, 1, 0)
+		if got := w.For("b", "")[0].Rate; got != 4 {
+			t.Errorf("b has %d", got)
+		}
+	})
+}
+
+func TestAFileThatIsGoneKeepsItsLastLimitsUntilItReturns(t *testing.T) {
+	watch(t, in("[1/s]"), func(w *watched) {
+		w.must(os.Remove(w.path))
+		w.pass(5)
+		w.want(1, 0, 1)
+		if _, told := w.told(); !errors.Is(told, fs.ErrNotExist) || errors.Is(told, weir.ErrConfig) {
+			t.Errorf("told %v", told)
+		}
+		w.must(os.Mkdir(w.path, 0o700))
+		w.pass(5)
+		w.want(1, 0, 2)
+		w.must(os.Remove(w.path))
+		w.write(in("[2/s]"))
+		w.pass(2)
+		w.want(2, 1, 2)
+	})
+}
+
+func TestReloadTakesTheFileAtOnce(t *testing.T) {
+	watch(t, in("[1/s]"), func(w *watched) {
+		w.write(in("[2/s]"))
+		w.must(w.Reload())
+		w.want(2, 1, 0)
+		w.must(w.Reload())
+		w.pass(3)
+		w.want(2, 1, 0)
+		w.write("nothing")
+		if first, again := w.Reload(), w.Reload(); first == nil || again == nil || first.Error() != again.Error() {
+			t.Errorf("Reload() = %v, %v", first, again)
+		}
+		w.pass(3)
+		w.want(2, 1, 1)
+	})
+}
+
+func TestAFileWithoutAnIntervalIsReadByReloadAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{T: t, path: path}
+		w.write(in("[1/s]"))
+		f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, OnChange: w.changed, Logger: slog.New(slog.DiscardHandler)})
+		w.must(err)
+		w.File = f
+		defer f.Close()
+		w.write(in("[2/s]"))
+		time.Sleep(time.Hour)
+		w.want(1, 0, 0)
+		w.must(f.Reload())
+		w.want(2, 1, 0)
+	})
+}
+
+func TestNothingIsToldOrTakenAfterClose(t *testing.T) {
+	watch(t, in("[1/s]"), func(w *watched) {
+		w.must(w.Close())
+		w.must(w.Close())
+		w.write(in("[2/s]"))
+		w.pass(5)
+		if err := w.Reload(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Reload() = %v", err)
+		}
+		w.want(1, 0, 0)
+	})
+}
+
+func TestACallbackMayCallEveryMethod(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{T: t, path: path}
+		w.write(in("[1/s]"))
+		opened, told := make(chan *limitfile.File, 1), false
+		f, err := limitfile.Open(limitfile.Config{Path: path, Logger: slog.New(slog.DiscardHandler), OnError: func(error) {
+			f := <-opened
+			if told = true; f.Err() == nil || f.Reload() == nil || f.Close() != nil {
+				t.Error("the error is gone")
+			}
+		}})
+		w.must(err)
+		opened <- f
+		w.write("")
+		w.pass(3)
+		if err := f.Reload(); !told || !errors.Is(err, os.ErrClosed) {
+			t.Errorf("told: %v, Reload() = %v", told, err)
+		}
+	})
+}
+
+func TestOpenFailsWithoutLimitsUnlessThereIsAFallback(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "limits.yaml")
+	if _, err := limitfile.Open(limitfile.Config{Path: path}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+	if _, err := limitfile.Open(limitfile.Config{Path: dir}); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("a directory: %v", err)
+	}
+	for _, cfg := range []limitfile.Config{{}, {Path: path, Interval: 1}} {
+		if _, err := limitfile.Open(cfg); !errors.Is(err, weir.ErrConfig) {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("default: p\nplans: {p: [0/s]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := limitfile.Open(limitfile.Config{Path: path})
+	if e := (*limitfile.Error)(nil); !errors.As(err, &e) || e.Line != 2 {
+		t.Errorf("wrong: %v", err)
+	}
+	fallback, err := limitfile.Parse("built in", []byte(in("[7/s]")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		w := &watched{T: t, path: path}
+		w.open(limitfile.Config{Fallback: fallback})
+		defer w.Close()
+		w.want(7, 0, 1)
+		w.pass(3)
+		w.want(7, 0, 1)
+		w.write(in("[1/s]"))
+		w.pass(2)
+		w.want(1, 1, 1)
+	})
+}
+
+func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
+	watch(t, in("[1/s]"), func(w *watched) {
+		w.write("\ufeff" + in("[2/s]") + strings.Repeat("#", limitfile.MaxSize))
+		w.pass(2)
+		w.want(1, 0, 1)
+		if _, told := w.told(); !strings.HasSuffix(told.Error(), ":1:1: want at most 1048576 bytes, got more") {
+			t.Errorf("told %v", told)
+		}
+	})
+}

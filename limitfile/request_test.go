@@ -1,0 +1,218 @@
+package limitfile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/limitfile"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// open opens a file with this content, read by Reload alone.
+func open(t *testing.T, content string) (f *limitfile.File, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "limits.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := limitfile.Open(limitfile.Config{Path: path, Interval: -1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f, path
+}
+
+// serve mounts a middleware whose limits are a file's.
+func serve(t *testing.T, store weir.Store, f *limitfile.File) http.Handler {
+	t.Helper()
+	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := weir.KeyHeader("X-User")
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter, Key: user, Limits: f.Limits(user, weir.KeyHeader("X-Plan")), OnStoreFailure: middleware.FailClosed,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+}
+
+func request(user, plan string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+	r.Header.Set("X-User", user)
+	if plan != "" {
+		r.Header.Set("X-Plan", plan)
+	}
+	return r
+}
+
+func TestAChangedFileHoldsFromTheNextRequestOn(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const first = "default: free\nplans: {free: [1/d], pro: [3/d]}\n"
+	f, path := open(t, first)
+	h := serve(t, store, f)
+	const one, three, five = `"1-in-1d";q=1;w=86400`, `"3-in-1d";q=3;w=86400`, `"5-in-1d";q=5;w=86400`
+	for _, step := range []struct {
+		content, reload string // what is written before the request, and what is wrong with it
+		user, plan      string
+		status          int
+		policy          string
+	}{
+		{user: "ann", status: 200, policy: one},
+		{user: "ann", status: 429, policy: one},
+		{user: "bob", plan: "pro", status: 200, policy: three},
+		{user: "bob", plan: "pro", status: 200, policy: three},
+		{user: "bob", plan: "pro", status: 200, policy: three},
+		{user: "cid", plan: "gone", status: 200, policy: one},
+		// A key of its own, from the next request on.
+		{content: first + "keys: {dan: [5/d]}\n", user: "dan", plan: "pro", status: 200, policy: five},
+		{user: "eve", plan: "pro", status: 200, policy: three},
+		// A mistake changes nothing.
+		{content: "default: free\nplans: {free: [9/d, 0/d]}\n", reload: ":2:21: plans.free[1]: want", user: "dan", status: 200, policy: five},
+		{user: "fay", status: 200, policy: one},
+		// Everybody has another plan, and what was used carries over.
+		{content: "default: all\nplans: {all: [5/d]}\n", user: "dan", status: 200, policy: five},
+		{user: "bob", plan: "pro", status: 429, policy: five},
+		{user: "gil", plan: "pro", status: 200, policy: five},
+	} {
+		if step.content != "" {
+			if err := os.WriteFile(path, []byte(step.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err := f.Reload()
+			if (err != nil) != (step.reload != "") || err != nil && !strings.Contains(err.Error(), path+step.reload) {
+				t.Errorf("Reload() = %v", err)
+			}
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, request(step.user, step.plan))
+		if got := w.Header().Get("RateLimit-Policy"); w.Code != step.status || got != step.policy {
+			t.Errorf("%+v: %d %s", step, w.Code, got)
+		}
+	}
+}
+
+func TestWhoIsUnknownHasTheDefaultPlan(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t, "default: free\nplans: {free: [1/s], pro: [2/s]}\nkeys: {ann: [3/s]}\n")
+	fails := errors.New("the database is away")
+	is := weir.KeyStatic
+	failing := func(err error) weir.KeyFunc { return func(*http.Request) (string, error) { return "pro", err } }
+	asked := func(*http.Request) (string, error) {
+		t.Error("the plan of a key with limits of its own was asked for")
+		return "", nil
+	}
+	for name, c := range map[string]struct {
+		key, plan weir.KeyFunc
+		rate      int64
+		err       error
+	}{
+		"no functions":          {nil, nil, 1, nil},
+		"no key function":       {nil, is("pro"), 2, nil},
+		"no plan function":      {is("bob"), nil, 1, nil},
+		"no key":                {failing(weir.ErrNoKey), is("pro"), 2, nil},
+		"no plan":               {is("bob"), failing(weir.ErrNoKey), 1, nil},
+		"an empty plan":         {is("bob"), is(""), 1, nil},
+		"an unknown plan":       {is("bob"), is("gold"), 1, nil},
+		"a key of the file":     {is("ann"), asked, 3, nil},
+		"a plan that fails":     {is("bob"), failing(fails), 0, fails},
+		"a key that fails":      {failing(fails), is("pro"), 0, fails},
+		"a key that is unclear": {failing(weir.ErrAmbiguousKey), is("pro"), 0, weir.ErrAmbiguousKey},
+	} {
+		limits, err := f.Limits(c.key, c.plan)(request("", ""))
+		if !errors.Is(err, c.err) || c.err == nil && (len(limits) != 1 || limits[0].Rate != c.rate) || c.err != nil && limits != nil {
+			t.Errorf("%s: %v, %v", name, limits, err)
+		}
+	}
+}
+
+// always is a store that keeps nothing.
+type always struct{}
+
+func (always) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	l := req.Charges[0].Limit
+	return weir.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
+}
+
+// Not parallel, since it measures the heap.
+func TestNothingIsKeptOfAUserOutsideTheStore(t *testing.T) {
+	const users, plans = 10_000, 5
+	content := "default: plan0\nplans:\n"
+	for i := range plans {
+		content += fmt.Sprintf("  plan%d: [%d/s]\n", i, i+1)
+	}
+	f, _ := open(t, content)
+	h := serve(t, always{}, f)
+	heap := func() int64 {
+		for range 3 { // pools are empty after the second
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	ask := func(from int) {
+		for i := range users {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, request(fmt.Sprintf("user-%d", from+i), fmt.Sprintf("plan%d", i%plans)))
+			if want := fmt.Sprintf(`"%d-in-1s";q=%[1]d;w=1`, i%plans+1); w.Code != http.StatusOK || w.Header().Get("RateLimit-Policy") != want {
+				t.Fatalf("user %d: %d %v", i, w.Code, w.Header())
+			}
+		}
+	}
+	ask(0)
+	before := heap()
+	ask(users)
+	if grown := heap() - before; grown > 4*users {
+		t.Errorf("%d bytes are kept of %d users", grown, users)
+	}
+	runtime.KeepAlive(h)
+}
+
+func TestALookupAllocatesNothing(t *testing.T) {
+	f, _ := open(t, whole)
+	r := request("acme", "free")
+	limits := f.Limits(weir.KeyHeader("X-User"), weir.KeyHeader("X-Plan"))
+	for name, lookup := range map[string]func(){
+		"a key":     func() { f.For("acme", "free") },
+		"a plan":    func() { f.For("ann", "pro") },
+		"a default": func() { f.For("ann", "?") },
+		"a request": func() { _, _ = limits(r) },
+	} {
+		if n := testing.AllocsPerRun(100, lookup); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func BenchmarkFor(b *testing.B) {
+	set, err := limitfile.Parse("limits.yaml", []byte(whole))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			set.For("ann", "pro")
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package limitfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// MaxSize is the size of the longest file that is read, in bytes: that of the
+// largest ConfigMap of Kubernetes, or some 30 000 keys.
+const MaxSize = 1 << 20
+
+// The tags of scalars.
+const (
+	tagText  = "!!str"
+	tagInt   = "!!int"
+	tagFloat = "!!float"
+	tagBool  = "!!bool"
+	tagNull  = "!!null"
+	tagTime  = "!!timestamp" // a text that happens to be a date
+)
+
+// parse returns the tree of a file, or nil when it has none: a file named
+// ….json is JSON, any other is YAML.
+func (m *mistakes) parse(data []byte) *yaml.Node {
+	if len(data) > MaxSize {
+		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", MaxSize), "more")
+		return nil
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if i := firstUnreadable(data); i >= 0 {
+		line, column := position(data, i)
+		m.add(line, column, "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
+		return nil
+	}
+	if strings.EqualFold(filepath.Ext(m.file), ".json") {
+		return m.parseJSON(data)
+	}
+	return m.parseYAML(data)
+}
+
+// firstUnreadable returns where something is that neither format has in a
+// text: broken UTF-8, UTF-16 or control characters. -1: nowhere.
+func firstUnreadable(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size < 2,
+			r < ' ' && r != '\t' && r != '\n' && r != '\r',
+			r >= 0x7f && r < 0xa0 && r != 0x85,
+			r == 0xfeff, r == 0xfffe, r == 0xffff:
+			return i
+		}
+		i += size
+	}
+	return -1
+}
+
+// position returns the line and the column of an offset, both from 1.
+func position(data []byte, offset int) (line, column int) {
+	data = data[:min(max(0, offset), len(data))]
+	line, start := 1, 0
+	for i, c := range data {
+		if c == '\n' || c == '\r' && !(i+1 < len(data) && data[i+1] == '\n') {
+			line, start = line+1, i+1
+		}
+	}
+	return line, 1 + utf8.RuneCount(data[start:])
+}
+
+// parseYAML returns the tree of the one document in data.
+func (m *mistakes) parseYAML(data []byte) *yaml.Node {
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err != nil {
+		m.syntax(err)
+		return nil
+	}
+	var document, second yaml.Node
+	switch err := loader.Load(&document); {
+	case errors.Is(err, io.EOF):
+		m.add(1, 1, "", wantFile, "an empty file")
+		return nil
+	case err != nil:
+		m.syntax(err)
+		return nil
+	}
+	switch err := loader.Load(&second); {
+	case err == nil:
+		m.at(&second, "", "one document", "another one")
+		return nil
+	case !errors.Is(err, io.EOF):
+		m.syntax(err)
+		return nil
+	}
+	if len(document.Content) != 1 {
+		m.add(1, 1, "", wantFile, "an empty document")
+		return nil
+	}
+	return document.Content[0]
+}
+
+// syntax adds what the YAML library found wrong.
+func (m *mistakes) syntax(err error) {
+	var e *yaml.LoadError
+	if !errors.As(err, &e) {
+		m.add(1, 1, "", "YAML", err.Error())
+		return
+	}
+	got := e.Message
+	if begin := e.ContextMark.Line; begin > 0 && begin < e.Mark.Line {
+		got += fmt.Sprintf(" (%s that begins on line %d)", e.ContextMsg, begin)
+	}
+	m.add(e.Mark.Line, e.Mark.Column, "", "YAML", "a syntax error: "+got)
+}
