@@ -41,22 +41,22 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// goBlock is Go code in a page, and the comment before it that says which file
-// it is from.
-var goBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```go\n(.*?)^```$")
+// codeBlock is Go code in a page, or a file's content, and the comment before it
+// that says which file it is from.
+var codeBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```(?:go|yaml)\n(.*?)^```$")
 
 // tested are the files that code may be from: programs that CI runs, examples
 // and tests of use.
 var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
 
-// TestCodeIsFromTestedFiles checks that all Go code in the documents is to the
+// TestCodeIsFromTestedFiles checks that all such code in the documents is to the
 // letter part of a file that is tested.
 func TestCodeIsFromTestedFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range documents(t) {
-		blocks := goBlock.FindAllStringSubmatch(text, -1)
-		if all := strings.Count(text, "```go\n"); all != len(blocks) {
-			t.Errorf("%s: %d Go blocks, of which %d were read", name, all, len(blocks))
+		blocks := codeBlock.FindAllStringSubmatch(text, -1)
+		if all := strings.Count(text, "```go\n") + strings.Count(text, "```yaml\n"); all != len(blocks) {
+			t.Errorf("%s: %d blocks of code, of which %d were read", name, all, len(blocks))
 		}
 		for _, block := range blocks {
 			from, code := block[1], block[2]

@@ -32,11 +32,15 @@ keys:                         # these keys have something else
 
 // Plans stand in a file, and who has which in a database.
 func Example() {
-	path := filepath.Join(os.TempDir(), "weir-example-limits.yaml")
+	dir, err := os.MkdirTemp("", "weir")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "limits.yaml")
 	if err := os.WriteFile(path, []byte(limitsFile), 0o600); err != nil {
 		panic(err)
 	}
-	defer os.Remove(path)
 
 	limits, err := limitfile.Open(limitfile.Config{Path: path})
 	if err != nil {
