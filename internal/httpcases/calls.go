@@ -66,6 +66,7 @@ func (c testCase) call(t *testing.T, do Caller) {
 		if took := time.Since(start); took != s.takes {
 			t.Errorf("step %d: took %v, want %v", i, took, s.takes)
 		}
+		synctest.Wait() // A call that was left is over on the other side, too.
 		if want := s.want.body == servedBody; got.Served != want {
 			t.Errorf("step %d: served: %t, want %t", i, got.Served, want)
 		}
