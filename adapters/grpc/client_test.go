@@ -7,9 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/goweir/weir"
@@ -218,5 +220,32 @@ func TestClientConfig(t *testing.T) {
 		if c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l}); c != nil || !errors.Is(err, weir.ErrConfig) {
 			t.Errorf("NewClient returned %v, %v", c, err)
 		}
+	}
+}
+
+// TestClientHeedsWhenLeft checks that others hear of a pause even where the call
+// that was told of it is over.
+func TestClientHeedsWhenLeft(t *testing.T) {
+	t.Parallel()
+	l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}})
+	c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc := start(t, &talk{}, nil)
+	err = c.Unary(ctx, say, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+		cancel()
+		return told.Err()
+	})
+	if status.Code(err) != codes.Unavailable || errors.Is(err, weir.ErrStore) {
+		t.Errorf("got %v", err)
+	}
+	if d, err := l.Allow(t.Context(), cc.Target()); d.Reason != weir.Paused || err != nil {
+		t.Errorf("others: %v, %v", d.Reason, err)
 	}
 }

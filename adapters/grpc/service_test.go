@@ -38,9 +38,8 @@ var served = wrapperspb.String("serv")
 
 // talk is the service. Its fields may be nil.
 type talk struct {
-	onCall func(ctx context.Context)               // sees every call that arrives
-	onEnd  func(received []string, lastErr error)  // sees what Chat received
-	send   func(ss grpc.ServerStream, n int) error // in the place of Chat's answer to the nth message
+	onCall func(ctx context.Context)              // sees every call that arrives
+	onEnd  func(received []string, lastErr error) // sees what Chat received
 }
 
 func (s *talk) called(ctx context.Context) error {
