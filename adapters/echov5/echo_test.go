@@ -124,6 +124,9 @@ func TestRoute(t *testing.T) {
 	e := echo.New()
 	e.Use(limit)
 	e.GET("/things/:id", func(c *echo.Context) error { return c.NoContent(http.StatusOK) })
+	own := echo.NewWithConfig(echo.Config{Router: ownRouter{echo.NewRouter(echo.RouterConfig{})}})
+	own.Use(limit)
+	own.GET("/things/:id", func(c *echo.Context) error { return c.NoContent(http.StatusOK) })
 	mux := http.NewServeMux()
 	mux.Handle("/things/", e)
 	mux.Handle("/other/", e)
@@ -136,6 +139,7 @@ func TestRoute(t *testing.T) {
 		{"echo's route, behind a mux", "/things/7", mux, "GET /things/:id"},
 		{"no route, behind a mux", "/other/7", mux, "GET /other/"},
 		{"no route", "/other/7", e, ""},
+		{"a router of one's own", "/things/7", own, "GET /things/:id"},
 	}
 	for _, tt := range tests {
 		seen = ""
@@ -143,6 +147,15 @@ func TestRoute(t *testing.T) {
 			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
 		}
 	}
+}
+
+// ownRouter is a router that leaves the request alone.
+type ownRouter struct{ echo.Router }
+
+func (r ownRouter) Route(c *echo.Context) echo.HandlerFunc {
+	h := r.Router.Route(c)
+	c.Request().Pattern = ""
+	return h
 }
 
 // TestSettledErrors checks that an error which a handler returns is settled as
