@@ -69,6 +69,7 @@ func (g *Guard) problemType(d *weir.Decision) *problemType {
 
 // limit answers a request that a limit refused.
 func (g *Guard) limit(w http.ResponseWriter, r *http.Request, limits []weir.Limit, d *weir.Decision) {
+	tellWriter(w, d)
 	v := new([4]string)
 	h := w.Header()
 	if d.RetryAfter != weir.Never {

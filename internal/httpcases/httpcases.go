@@ -1,5 +1,5 @@
 // Package httpcases holds what every mount of the middleware must do alike: one
-// table that net/http, gin and echo all run.
+// table that net/http, gin and echo all run, and gRPC where it makes sense.
 package httpcases
 
 import (
@@ -22,12 +22,15 @@ import (
 // Mount returns what serves all methods and paths with h behind the middleware.
 type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 
+// table is every case that is a configuration and its answers.
+var table = [][]testCase{
+	identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
+	listCases, settleCases, delayCases, penaltyCases,
+}
+
 // Run runs every case.
 func Run(t *testing.T, mount Mount) {
-	for _, cases := range [][]testCase{
-		identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
-		listCases, settleCases, delayCases, penaltyCases,
-	} {
+	for _, cases := range table {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
@@ -153,21 +156,7 @@ func handler(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c testCase) run(t *testing.T, mount Mount) {
-	store := newStore()
-	if c.store != nil {
-		store = c.store()
-	}
-	limits := c.limits
-	if limits == nil {
-		limits = []weir.Limit{weir.PerMinute(2)}
-	}
-	cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
-	if c.config != nil {
-		c.config(&cfg)
-	}
-	if c.more != nil {
-		c.more(t, store, &cfg)
-	}
+	cfg := c.build(t)
 	calls := 0
 	h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls++

@@ -1,0 +1,73 @@
+// Package weirecho mounts the limits of package middleware in echo v5. It is a
+// module of its own, so that nobody else gets echo v5 with weir, and has the
+// name of the package for echo v4, so that moving on changes one import.
+//
+//	limit, err := weirecho.New(middleware.Config{Limiter: limiter, Key: key})
+//	e.Use(authenticate, limit)
+//
+// Everything is decided there; read its documentation on order and keys first.
+package weirecho
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v5"
+
+	"github.com/goweir/weir/middleware"
+)
+
+// New returns the middleware, or a *weir.ConfigError that names the wrong
+// field. A refused request is answered here, the next handler does not run, and
+// no error reaches echo's error handler. With Config.Settle an error of the next
+// handler is handed to it here, and returned: error handlers leave alone what is
+// committed, as echo's own does.
+//
+// The route that echo matched is the request's Pattern, so that weir.KeyRoute
+// works; it takes the place of that of a ServeMux in front, which is echo's
+// doing. With Echo.Pre no route has matched yet.
+func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
+	guard, err := middleware.NewGuard(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c *echo.Context) error {
+			r := c.Request()
+			if r.Pattern == "" {
+				// Of a router that is not echo's. In place, as outer handlers expect.
+				r.Pattern = c.Path()
+			}
+			passed, ok := guard.Check(c.Response(), r)
+			if !ok {
+				return nil
+			}
+			c.SetRequest(passed)
+			if guard.Settles() && passed != r {
+				return settle(guard, c, r, passed, next)
+			}
+			err := next(c)
+			guard.Done(r, c.Request())
+			return err
+		}
+	}, nil
+}
+
+// settle runs a handler and settles what it did.
+func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, next echo.HandlerFunc) error {
+	// Middlewares further in may leave a writer of their own in the context.
+	resp, err := echo.UnwrapResponse(c.Response())
+	if err != nil {
+		// One further out did, and hides echo's.
+		resp = echo.NewResponse(c.Response(), c.Logger())
+		c.SetResponse(resp)
+	}
+	ended := false
+	defer func() { guard.Settle(r, passed, resp.Status, resp.Size, ended) }()
+	err = next(c)
+	if err != nil {
+		c.Echo().HTTPErrorHandler(c, err) // What it is answered with is to be settled.
+	}
+	ended = true
+	guard.Done(r, c.Request())
+	return err
+}

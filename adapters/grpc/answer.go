@@ -1,0 +1,116 @@
+package weirgrpc
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// answer is what the middleware answers, to be said in gRPC's words.
+type answer struct {
+	header   http.Header
+	status   int
+	body     []byte
+	limited  bool
+	decision weir.Decision // when limited
+}
+
+var _ middleware.LimitedWriter = (*answer)(nil)
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) { a.status = status }
+
+func (a *answer) Write(b []byte) (int, error) {
+	a.body = append(a.body, b...)
+	return len(b), nil
+}
+
+func (a *answer) Limited(d weir.Decision) { a.limited, a.decision = true, d }
+
+// metadata returns the headers, without those that tell of a body.
+func (a *answer) metadata() metadata.MD {
+	md := make(metadata.MD, len(a.header))
+	for name, values := range a.header {
+		switch name {
+		case "Content-Type", "Content-Length", "Cache-Control":
+		default:
+			md[strings.ToLower(name)] = values
+		}
+	}
+	return md
+}
+
+// problem is what is of use in a problem body of the middleware.
+type problem struct {
+	Title, Detail string
+	Violated      []string `json:"violated-policies"`
+}
+
+// codesOf has the codes of the statuses that the middleware refuses with.
+var codesOf = map[int]codes.Code{
+	http.StatusBadRequest:         codes.InvalidArgument,
+	http.StatusUnauthorized:       codes.Unauthenticated,
+	http.StatusForbidden:          codes.PermissionDenied,
+	http.StatusTooManyRequests:    codes.ResourceExhausted,
+	http.StatusServiceUnavailable: codes.Unavailable,
+}
+
+// refusal returns the answer as the error of a call.
+func (a *answer) refusal(ctx context.Context, limiter string) error {
+	code, ok := codesOf[a.status]
+	if !ok {
+		code = codes.Internal
+	}
+	if a.status == http.StatusServiceUnavailable && ctx.Err() != nil {
+		code = status.FromContextError(ctx.Err()).Code()
+	}
+	var p problem
+	_ = json.Unmarshal(a.body, &p) // A refusal without a text is one all the same.
+	if p.Detail == "" {
+		p.Detail = p.Title
+	}
+	if !a.limited {
+		return status.Error(code, p.Detail)
+	}
+	return a.overLimit(code, &p, limiter)
+}
+
+// overLimit returns the error of a call that a limit refused.
+func (a *answer) overLimit(code codes.Code, p *problem, limiter string) error {
+	message := strings.TrimSuffix(p.Detail, ".")
+	var details []protoadapt.MessageV1
+	if len(p.Violated) > 0 {
+		message += " (" + strings.Join(p.Violated, ", ") + ")"
+		quota := &errdetails.QuotaFailure{}
+		for _, policy := range p.Violated {
+			quota.Violations = append(quota.Violations, &errdetails.QuotaFailure_Violation{
+				Subject:     "limiter:" + limiter,
+				Description: "The call is over the limit " + policy + ".",
+				QuotaId:     policy,
+			})
+		}
+		details = append(details, protoadapt.MessageV1Of(quota))
+	}
+	message += "."
+	if d := a.decision.RetryAfter; d > 0 && d != weir.Never {
+		message += " Retry after " + d.String() + "."
+		details = append(details, protoadapt.MessageV1Of(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)}))
+	}
+	st := status.New(code, message)
+	if detailed, err := st.WithDetails(details...); err == nil {
+		st = detailed
+	}
+	return st.Err()
+}

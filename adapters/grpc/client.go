@@ -1,0 +1,166 @@
+package weirgrpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/goweir/weir"
+)
+
+// ClientConfig is what [NewClient] makes a Client from.
+type ClientConfig struct {
+	// Limiter decides when a call may be made. Required. Its MaxWait and
+	// MaxWaiters bound the waiting, besides the call's context; with InFlight a
+	// call is in flight until it has ended.
+	Limiter *weir.Limiter
+	// Key says what a call counts against, by the target of its connection, as
+	// grpc.NewClient was given it, and its full method. Nil: the target.
+	Key func(ctx context.Context, target, method string) (string, error)
+	// IgnoreRetryInfo makes calls at the limits' pace whatever servers say.
+	// False: RetryInfo is heeded.
+	IgnoreRetryInfo bool
+}
+
+// Client keeps the calls that a program makes inside limits: its methods Unary
+// and Stream are interceptors that wait for a call's turn. It is safe for
+// concurrent use.
+//
+// A call that is refused before it is made returns an error that matches
+// weir.ErrLimited, or weir.ErrStore, and whose code is RESOURCE_EXHAUSTED, or
+// UNAVAILABLE; one from the server matches neither. A call that fails with
+// RESOURCE_EXHAUSTED or UNAVAILABLE and a RetryInfo pauses its key for that long,
+// for everybody who shares the store, if the store can; see
+// [weir.Limiter.Pause].
+//
+// Each call is counted once. gRPC repeats calls by itself, where a connection
+// broke and where a service config says so, without asking interceptors again:
+// leave the latter off (grpc.WithDisableRetry), or room for it in the limits.
+type Client struct{ cfg ClientConfig }
+
+// NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
+func NewClient(cfg ClientConfig) (*Client, error) {
+	if cfg.Limiter == nil || len(cfg.Limiter.Limits()) == 0 {
+		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
+	}
+	if cfg.Key == nil {
+		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
+	}
+	return &Client{cfg}, nil
+}
+
+// Unary is a grpc.UnaryClientInterceptor.
+func (c *Client) Unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	key, lease, err := c.wait(ctx, cc, method)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	err = invoker(ctx, method, req, reply, cc, opts...)
+	c.heed(ctx, key, err)
+	return err
+}
+
+// Stream is a grpc.StreamClientInterceptor. A stream is counted when it is
+// opened, whatever is sent on it.
+func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	key, lease, err := c.wait(ctx, cc, method)
+	if err != nil {
+		return nil, err
+	}
+	cs, err := streamer(ctx, desc, cc, method, opts...)
+	if err != nil {
+		lease.Release()
+		c.heed(ctx, key, err)
+		return nil, err
+	}
+	s := &clientStream{ClientStream: cs, single: !desc.ServerStreams}
+	stop := context.AfterFunc(ctx, lease.Release)
+	s.end = func(err error) {
+		stop()
+		lease.Release()
+		c.heed(ctx, key, err)
+	}
+	return s, nil
+}
+
+// clientStream is a stream whose end is to be known.
+type clientStream struct {
+	grpc.ClientStream
+	single bool // one message is all that it receives
+	once   sync.Once
+	end    func(error)
+}
+
+// RecvMsg receives the status of the stream, too, as the last one.
+func (s *clientStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err != nil || s.single {
+		s.once.Do(func() { s.end(err) })
+	}
+	return err
+}
+
+// wait waits for a call's turn.
+func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (key string, lease *weir.Lease, err error) {
+	if key, err = c.cfg.Key(ctx, cc.Target(), method); err == nil {
+		lease, err = c.cfg.Limiter.Acquire(ctx, key)
+	}
+	if err != nil {
+		return "", nil, &callError{err}
+	}
+	return key, lease, nil
+}
+
+// heedTimeout bounds the call that tells the store what a server said.
+const heedTimeout = time.Second
+
+// heed pauses the key as the answer to a call says.
+func (c *Client) heed(ctx context.Context, key string, err error) {
+	if err == nil || c.cfg.IgnoreRetryInfo {
+		return
+	}
+	st, _ := status.FromError(err)
+	if code := st.Code(); code != codes.ResourceExhausted && code != codes.Unavailable {
+		return
+	}
+	for _, detail := range st.Details() {
+		info, ok := detail.(*errdetails.RetryInfo)
+		if !ok || info.GetRetryDelay().AsDuration() <= 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
+		defer cancel()
+		// The Limiter's Hook is told when it fails; a store that can't pause is
+		// the program's choice.
+		_ = c.cfg.Limiter.Pause(ctx, key, info.GetRetryDelay().AsDuration())
+		return
+	}
+}
+
+// callError is why a call was not made.
+type callError struct{ err error }
+
+func (e *callError) Error() string { return e.err.Error() }
+func (e *callError) Unwrap() error { return e.err }
+
+// GRPCStatus has the code. A handler that hands the error on to its own client
+// does not tell that what went wrong with the store.
+func (e *callError) GRPCStatus() *status.Status {
+	var limited *weir.LimitedError
+	switch {
+	case errors.As(e.err, &limited):
+		return status.New(codes.ResourceExhausted, limited.Error())
+	case errors.Is(e.err, weir.ErrStore):
+		return status.New(codes.Unavailable, weir.ErrStore.Error())
+	case errors.Is(e.err, context.Canceled), errors.Is(e.err, context.DeadlineExceeded):
+		return status.FromContextError(e.err)
+	}
+	return status.New(codes.Internal, "weir: the call could not be checked against its limits")
+}

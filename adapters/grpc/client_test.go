@@ -1,0 +1,251 @@
+package weirgrpc_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/goweir/weir"
+	weirgrpc "github.com/goweir/weir/adapters/grpc"
+)
+
+// outbound returns the options of a connection whose calls are limited.
+func outbound(t testing.TB, cfg weirgrpc.ClientConfig) []grpc.DialOption {
+	t.Helper()
+	c, err := weirgrpc.NewClient(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.Unary), grpc.WithChainStreamInterceptor(c.Stream)}
+}
+
+func limiterOf(t testing.TB, cfg weir.Config) *weir.Limiter {
+	t.Helper()
+	if cfg.Store == nil {
+		cfg.Store = newStore(t)
+	}
+	l, err := weir.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestClientWaits checks that calls and streams wait for their turn, and fail at
+// once when that would be too long.
+func TestClientWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, MaxWait: time.Second})
+		cc := start(t, &talk{}, nil, outbound(t, weirgrpc.ClientConfig{Limiter: l})...)
+		began := time.Now()
+		if err := invoke(t.Context(), cc, ""); err != nil || time.Since(began) != 0 {
+			t.Errorf("first: %v after %v", err, time.Since(began))
+		}
+		if n, err := hear(t.Context(), cc); n != 3 || err != nil || time.Since(began) != time.Second {
+			t.Errorf("second: %d, %v after %v", n, err, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		err := invoke(ctx, cc, "")
+		var limited *weir.LimitedError
+		if !errors.As(err, &limited) || limited.Bound != weir.BoundDeadline || status.Code(err) != codes.ResourceExhausted || time.Since(began) != time.Second {
+			t.Errorf("too late: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestClientErrors checks that what went wrong can be told apart, by its code
+// and by its error.
+func TestClientErrors(t *testing.T) {
+	t.Parallel()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	away := storeFunc(func() (weir.Decision, error) { return weir.Decision{}, errors.New("dial tcp 10.0.0.7:6379") })
+	tests := []struct {
+		name    string
+		ctx     context.Context
+		store   weir.Store
+		key     error
+		code    codes.Code
+		message string
+		is      error
+	}{
+		{name: "the store", store: away, code: codes.Unavailable, message: "weir: store failed", is: weir.ErrStore},
+		{name: "the context", ctx: cancelled, code: codes.Canceled, message: "context canceled", is: context.Canceled},
+		{
+			name: "the key", key: weir.ErrNoKey, code: codes.Internal, is: weir.ErrNoKey,
+			message: "weir: the call could not be checked against its limits",
+		},
+		{
+			name: "a limit", store: storeFunc(func() (weir.Decision, error) {
+				return weir.Decision{Reason: weir.NeverFits, Limit: weir.PerHour(1), RetryAfter: weir.Never}, nil
+			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h: the cost never fits", is: weir.ErrLimited,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := limiterOf(t, weir.Config{Store: tt.store, Limits: []weir.Limit{weir.PerHour(1)}})
+			calls := 0
+			cc := start(t, &talk{onCall: func(context.Context) { calls++ }}, nil, outbound(t, weirgrpc.ClientConfig{
+				Limiter: l, Key: func(context.Context, string, string) (string, error) { return "all", tt.key },
+			})...)
+			ctx := tt.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			_, streamed := hear(ctx, cc)
+			for _, err := range []error{invoke(ctx, cc, ""), streamed} {
+				if st := status.Convert(err); !errors.Is(err, tt.is) || st.Code() != tt.code || st.Message() != tt.message {
+					t.Errorf("got %v: %v, %s", err, st.Code(), st.Message())
+				}
+			}
+			if calls > 0 {
+				t.Errorf("%d calls", calls)
+			}
+		})
+	}
+}
+
+// TestClientHeeds checks that a server's RetryInfo makes the next calls wait, of
+// unary calls and streams, and that other failures do not.
+func TestClientHeeds(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		ignore bool
+		fail   func(ctx context.Context, cc *grpc.ClientConn) error
+		want   time.Duration
+	}{
+		{name: "a unary call", want: time.Hour, fail: func(ctx context.Context, cc *grpc.ClientConn) error { return invoke(ctx, cc, "") }},
+		{name: "a stream", want: time.Hour, fail: func(ctx context.Context, cc *grpc.ClientConn) error { _, err := hear(ctx, cc); return err }},
+		{name: "ignored", ignore: true, fail: func(ctx context.Context, cc *grpc.ClientConn) error { return invoke(ctx, cc, "") }},
+		{name: "without RetryInfo", fail: func(ctx context.Context, cc *grpc.ClientConn) error {
+			return errors.Join(invoke(as(ctx, "bob", "x-code", "8"), cc, ""), errors.New("as expected"))
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := mustServer(t, config(t, weir.PerHour(1)))
+				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, MaxPause: 2 * time.Hour})
+				cc := start(t, &talk{}, append(unary(s), grpc.ChainStreamInterceptor(s.Stream)),
+					outbound(t, weirgrpc.ClientConfig{Limiter: l, IgnoreRetryInfo: tt.ignore})...)
+				if err := invoke(as(t.Context(), "ann"), cc, ""); err != nil {
+					t.Fatal(err)
+				}
+				if err := tt.fail(as(t.Context(), "ann"), cc); err == nil {
+					t.Fatal("no failure")
+				}
+				began := time.Now()
+				_ = invoke(as(t.Context(), "ann"), cc, "")
+				if took := time.Since(began); took != tt.want {
+					t.Errorf("waited for %v, want %v", took, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestClientInFlight checks that a stream is in flight until it has ended,
+// however it does.
+func TestClientInFlight(t *testing.T) {
+	t.Parallel()
+	streams := map[string]func(t *testing.T, ctx context.Context, cancel func(), cc *grpc.ClientConn) (end func()){
+		"to its end": func(t *testing.T, ctx context.Context, _ func(), cc *grpc.ClientConn) func() {
+			cs, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				_ = cs.CloseSend()
+				_ = cs.RecvMsg(new(wrapperspb.StringValue))
+			}
+		},
+		"to its only answer": func(t *testing.T, ctx context.Context, _ func(), cc *grpc.ClientConn) func() {
+			cs, err := cc.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, tell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := errors.Join(cs.CloseSend(), cs.RecvMsg(new(wrapperspb.StringValue))); err != nil {
+					t.Error(err)
+				}
+			}
+		},
+		"left": func(t *testing.T, ctx context.Context, cancel func(), cc *grpc.ClientConn) func() {
+			if _, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat); err != nil {
+				t.Fatal(err)
+			}
+			return cancel
+		},
+	}
+	for name, open := range streams {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 1, MaxWait: time.Minute})
+				cc := start(t, &talk{}, nil, outbound(t, weirgrpc.ClientConfig{Limiter: l})...)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				end := open(t, ctx, cancel, cc)
+				if err := invoke(t.Context(), cc, ""); !errors.Is(err, weir.ErrLimited) {
+					t.Errorf("while it is open: %v", err)
+				}
+				end()
+				synctest.Wait()
+				began := time.Now()
+				if err := invoke(t.Context(), cc, ""); err != nil || time.Since(began) > time.Second {
+					t.Errorf("when it has ended: %v after %v", err, time.Since(began))
+				}
+			})
+		})
+	}
+}
+
+func TestClientConfig(t *testing.T) {
+	t.Parallel()
+	for _, l := range []*weir.Limiter{nil, new(weir.Limiter)} {
+		if c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l}); c != nil || !errors.Is(err, weir.ErrConfig) {
+			t.Errorf("NewClient returned %v, %v", c, err)
+		}
+	}
+}
+
+// TestClientHeedsWhenLeft checks that others hear of a pause even where the call
+// that was told of it is over.
+func TestClientHeedsWhenLeft(t *testing.T) {
+	t.Parallel()
+	l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}})
+	c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	told, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc := start(t, &talk{}, nil)
+	err = c.Unary(ctx, say, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+		cancel()
+		return told.Err()
+	})
+	if status.Code(err) != codes.Unavailable || errors.Is(err, weir.ErrStore) {
+		t.Errorf("got %v", err)
+	}
+	if d, err := l.Allow(t.Context(), cc.Target()); d.Reason != weir.Paused || err != nil {
+		t.Errorf("others: %v, %v", d.Reason, err)
+	}
+}

@@ -1,0 +1,123 @@
+package weirgrpc
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// Server limits the calls that a gRPC server serves. Its methods Unary and
+// Stream, or StreamMessages, are the interceptors. It is safe for concurrent use.
+type Server struct {
+	guard *middleware.Guard
+	name  string // the limiter's
+}
+
+// NewServer returns a Server, or a *[weir.ConfigError] that names the wrong
+// field. It does no I/O. Config.OnLimited, which answers with HTTP, must be nil.
+func NewServer(cfg middleware.Config) (*Server, error) {
+	if cfg.OnLimited != nil {
+		return nil, &weir.ConfigError{Field: "middleware.Config.OnLimited", Want: "nil, as gRPC answers with a status", Got: "a function"}
+	}
+	guard, err := middleware.NewGuard(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{guard, cfg.Limiter.Name()}, nil
+}
+
+// Unary is a grpc.UnaryServerInterceptor. A refused call does not reach the
+// handler.
+func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	r := newRequest(withMessage(ctx, req), info.FullMethod, true)
+	passed, told, err := s.check(r)
+	if len(told) > 0 {
+		// It fails where there is no call to answer, as in a test of the handler.
+		_ = grpc.SetHeader(ctx, told)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !s.guard.Settles() || passed == r {
+		return handler(passed.Context(), req)
+	}
+	var o outcome
+	defer func() { s.settle(r, passed, &o) }()
+	resp, err = handler(passed.Context(), req)
+	if err == nil {
+		o.sent(resp)
+	}
+	o.end(err)
+	return resp, err
+}
+
+// Stream is a grpc.StreamServerInterceptor that charges a stream when it is
+// opened, whatever is sent on it.
+func (s *Server) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return s.serve(srv, ss, info, handler, false)
+}
+
+// StreamMessages is Stream, and charges each message that comes after the first
+// as well, which the opening covers: a call with one message costs the same
+// either way. A message that is refused ends the stream with the refusal,
+// whatever the handler makes of the error that it receives in its place; rate
+// headers then are in the trailer. With Config.Delay messages wait, and so does
+// the client once the window of flow control is full. What a message cost is not
+// settled. Mount it in the place of Stream, not beside it: what one has counted
+// the other does not count again.
+func (s *Server) StreamMessages(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	return s.serve(srv, ss, info, handler, true)
+}
+
+func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler, each bool) error {
+	// Only a grpc.UnknownServiceHandler has no service.
+	r := newRequest(ss.Context(), info.FullMethod, srv != nil)
+	passed, told, err := s.check(r)
+	if len(told) > 0 {
+		_ = ss.SetHeader(told) // It fails when an interceptor has sent them already.
+	}
+	if err != nil {
+		return err
+	}
+	st := &stream{ServerStream: ss, ctx: passed.Context()}
+	if each {
+		st.server, st.request = s, r
+	}
+	if s.guard.Settles() && passed != r {
+		st.outcome = new(outcome)
+		defer func() { s.settle(r, passed, st.outcome) }()
+	}
+	err = handler(srv, st)
+	if refused := st.refused.Load(); refused != nil {
+		err = *refused
+	}
+	if st.outcome != nil {
+		st.outcome.end(err)
+	}
+	return err
+}
+
+// check decides on a call. It returns what the handler's context comes from, what
+// to tell the client besides, and the refusal.
+func (s *Server) check(r *http.Request) (*http.Request, metadata.MD, error) {
+	a := answer{header: make(http.Header, 4)}
+	passed, ok := s.guard.Check(&a, r)
+	if ok {
+		return passed, a.metadata(), nil
+	}
+	return nil, a.metadata(), a.refusal(r.Context(), s.name)
+}
+
+// Infrastructure is a Config.Skip for the services that every gRPC server has:
+// health checks and reflection.
+func Infrastructure(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/grpc.health.v1.Health/") ||
+		strings.HasPrefix(r.URL.Path, "/grpc.reflection.v1.ServerReflection/") ||
+		strings.HasPrefix(r.URL.Path, "/grpc.reflection.v1alpha.ServerReflection/")
+}

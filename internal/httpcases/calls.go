@@ -1,0 +1,105 @@
+package httpcases
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// Caller makes a call by another protocol than HTTP, with a request's headers
+// and the address it comes from, "" for any.
+type Caller func(ctx context.Context, header http.Header, remote string) CallAnswer
+
+// CallAnswer is what a call got.
+type CallAnswer struct {
+	Served bool
+	Status int         // the HTTP status that a refusal comes to
+	Header http.Header // what was told besides
+}
+
+// RunCalls runs the cases that are not about HTTP itself, which must come to the
+// same as over HTTP. It returns how many those were. The server that mount
+// starts is to end with the test, and what it serves is to answer as X-Status
+// says, with len("served") bytes.
+func RunCalls(t *testing.T, mount func(t *testing.T, cfg middleware.Config) Caller) int {
+	n := 0
+	for _, cases := range table {
+		for _, c := range cases {
+			if slices.ContainsFunc(c.steps, func(s step) bool { return s.request.method != "" }) {
+				continue
+			}
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cfg := c.build(t)
+					if cfg.OnLimited != nil && !cfg.Shadow {
+						return // which answers with HTTP
+					}
+					cfg.OnLimited = nil
+					c.call(t, mount(t, cfg))
+					n++
+				})
+			})
+		}
+	}
+	return n
+}
+
+// call makes the calls of a case.
+func (c testCase) call(t *testing.T, do Caller) {
+	for i, s := range c.steps {
+		time.Sleep(s.after)
+		r := s.request.build(t)
+		if s.request.ctx != nil {
+			ctx, cancel := s.request.ctx(r.Context())
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		start := time.Now()
+		got := do(r.Context(), r.Header, s.request.remote)
+		if took := time.Since(start); took != s.takes {
+			t.Errorf("step %d: took %v, want %v", i, took, s.takes)
+		}
+		synctest.Wait() // A call that was left is over on the other side, too.
+		if want := s.want.body == servedBody; got.Served != want {
+			t.Errorf("step %d: served: %t, want %t", i, got.Served, want)
+		}
+		if !got.Served && got.Status != s.want.status {
+			t.Errorf("step %d: status %d, want %d", i, got.Status, s.want.status)
+		}
+		for _, name := range watched {
+			if name == "Cache-Control" || strings.HasPrefix(name, "Content-") {
+				continue // which tell of an HTTP body
+			}
+			if told := strings.Join(got.Header.Values(name), " & "); told != s.want.header[name] {
+				t.Errorf("step %d: %s: %q, want %q", i, name, told, s.want.header[name])
+			}
+		}
+	}
+}
+
+// build returns the case's Config.
+func (c testCase) build(t *testing.T) middleware.Config {
+	store := newStore()
+	if c.store != nil {
+		store = c.store()
+	}
+	limits := c.limits
+	if limits == nil {
+		limits = []weir.Limit{weir.PerMinute(2)}
+	}
+	cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+	if c.config != nil {
+		c.config(&cfg)
+	}
+	if c.more != nil {
+		c.more(t, store, &cfg)
+	}
+	return cfg
+}
