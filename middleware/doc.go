@@ -1,6 +1,6 @@
 // Package middleware limits inbound HTTP traffic per user or per API key, for
-// net/http and whatever speaks its types; package weirgin and package weirecho
-// mount the same [Config] in gin and echo.
+// net/http and whatever speaks its types; packages weirgin, weirecho and weirgrpc
+// mount the same [Config] in gin, echo and gRPC.
 //
 //	limit, err := middleware.New(middleware.Config{
 //		Limiter: limiter,
