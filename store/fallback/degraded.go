@@ -41,7 +41,7 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 	}
 	d.Degraded = true
 	for i := range shared.Charges {
-		if shared.Charges[i].Limit == d.Limit {
+		if shared.Charges[i].Limit == d.Limit && shared.Charges[i].Scope == d.Scope {
 			d.Limit = req.Charges[i].Limit
 			break
 		}
@@ -57,7 +57,8 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 
 // open allows a request, on limits that look untouched.
 func open(req *weir.Request) weir.Decision {
-	d := weir.Decision{Allowed: true, Degraded: true, Limit: req.Charges[0].Limit, Remaining: req.Charges[0].Limit.Max()}
+	first := &req.Charges[0]
+	d := weir.Decision{Allowed: true, Degraded: true, Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max()}
 	if len(req.Charges) > 1 {
 		for i := range req.Charges {
 			d.Charges = append(d.Charges, weir.ChargeState{Remaining: req.Charges[i].Limit.Max()})
