@@ -12,11 +12,7 @@ import (
 // decide decides without the primary, which failed with cause if this call
 // asked it.
 func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (weir.Decision, error) {
-	policy, ok := s.cfg.Policies[req.Charges[0].Scope]
-	if !ok {
-		policy = s.cfg.Policy
-	}
-	switch policy {
+	switch s.policy(req.Charges) {
 	case Open:
 		return open(req), nil
 	case LocalThenClosed:
@@ -28,6 +24,22 @@ func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (wei
 		return weir.Decision{}, closed(cause, err)
 	}
 	return s.local(ctx, req)
+}
+
+// policy returns the policy of the charges' limiters, of several the strictest.
+func (s *Store) policy(charges []weir.Charge) Policy {
+	strictness := [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
+	strictest := Open
+	for i := range charges {
+		p, ok := s.cfg.Policies[charges[i].Scope]
+		if !ok {
+			p = s.cfg.Policy
+		}
+		if strictness[p] > strictness[strictest] {
+			strictest = p
+		}
+	}
+	return strictest
 }
 
 // local decides on this process's share.
