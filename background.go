@@ -91,7 +91,7 @@ func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
 		if err := ctx.Err(); err != nil {
 			return grant{}, err
 		}
-		d := Decision{Reason: Limited, Limit: l.cfg.Limits[0]}
+		d := Decision{Reason: Limited, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
 		return grant{}, l.limited(key, d, BoundMaxWait)
 	}
 	c.again = true // What is left of the longest wait counts from the start.

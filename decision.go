@@ -55,6 +55,9 @@ type Decision struct {
 	// Limit is the binding limit: of a refusal the one with the longest
 	// RetryAfter, otherwise the one with the smallest share remaining.
 	Limit Limit
+	// Scope says whose limit that is: the Scope of its charge, which is the name
+	// of the Limiter. Of a refusal by one of several levels it names the level.
+	Scope string
 	// Remaining is how many units of the binding limit the next calls can
 	// take, never negative.
 	Remaining int64

@@ -109,7 +109,7 @@ var errPanicked = errors.New("weir: the store panicked")
 
 // full is the decision on a call that is refused without asking the store.
 func (l *Limiter) full(ctx context.Context, id queueID, retryAfter time.Duration) Decision {
-	d := Decision{Reason: InFlight, Limit: l.cfg.Limits[0], RetryAfter: retryAfter}
+	d := Decision{Reason: InFlight, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, RetryAfter: retryAfter}
 	l.observeDecision(ctx, id, d)
 	return d
 }

@@ -9,7 +9,7 @@ import (
 // Reservation is a granted future slot. Whoever holds it waits for Delay and
 // then acts, or gives it back with Cancel. When the cost is known only after the
 // act, Settle corrects it. It is safe for concurrent use, and comes from
-// [Limiter.Reserve] alone.
+// [Limiter.Reserve] and its like, and from [ReserveLevels] and [WaitLevels].
 type Reservation struct {
 	limiter  *Limiter
 	key      string
@@ -17,6 +17,7 @@ type Reservation struct {
 	decision Decision
 	at       time.Time
 	done     atomic.Bool
+	levels   *[]levelTaken // nil: of one Limiter
 }
 
 // Reserve books the next slot of key, however far away within MaxWait and the
@@ -73,6 +74,9 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	c, ok := r.limiter.cfg.Store.(Canceler)
 	if !ok {
 		return ErrUnsupported
+	}
+	if r.levels != nil && r.decision.Receipt == nil {
+		return r.cancelLevels(ctx)
 	}
 	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
 }

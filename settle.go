@@ -17,12 +17,22 @@ import (
 // lapsed, or after a Reset, changes nothing. The store is not asked when the
 // estimate was right, or was 0, which books nothing that could be corrected.
 //
+// Of several levels it corrects each of which something was taken; see
+// [Reservation.SettleLevels].
+//
 // A cost below 0 or above MaxUnits is a *[ConfigError], after which Settle may
 // be called again. Settle returns ErrUnsupported when the store can't. A context
 // that is over already does not stop it; the store then has 5 s.
 func (r *Reservation) Settle(ctx context.Context, actual int64) error {
-	if actual < 0 || actual > MaxUnits {
-		return &ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(actual, 10)}
+	if err := checkActual(actual); err != nil {
+		return err
+	}
+	if r.levels != nil {
+		costs := make([]int64, len(*r.levels))
+		for i := range costs {
+			costs[i] = actual
+		}
+		return r.SettleLevels(ctx, costs...)
 	}
 	s, ok := r.limiter.cfg.Store.(Settler)
 	if r.done.Swap(true) {
@@ -35,6 +45,13 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 		return nil
 	}
 	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) })
+}
+
+func checkActual(cost int64) error {
+	if cost < 0 || cost > MaxUnits {
+		return &ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
+	}
+	return nil
 }
 
 // correct has the store cancel or settle, if there is anything.

@@ -202,7 +202,7 @@ func (l *Limiter) tooLate(ctx context.Context, key string, d Decision, now time.
 
 // tooManyWaiters refuses a call without asking the store.
 func (l *Limiter) tooManyWaiters(ctx context.Context, key string, cost int64) error {
-	d := Decision{Reason: TooManyWaiters, Limit: l.cfg.Limits[0]}
+	d := Decision{Reason: TooManyWaiters, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
 	if l.cfg.Hook != nil {
 		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: key, Cost: cost, Decision: d})
 	}

@@ -42,6 +42,18 @@ type Config struct {
 	// Lists names keys that pass unlimited, and keys that are refused with 403.
 	Lists Lists
 
+	// Within are wider levels that requests count against too, from narrow to wide,
+	// as the user's organisation and everybody: a request passes when the limits of
+	// all levels admit it, or is refused and charged on none. The store decides in
+	// one call; on a Redis cluster level after level (see package redisstore).
+	//
+	// Lists, NoKey, Penalty and Shadows are about the request's own key: what one
+	// of these lets pass no level counts, and only what its own limits refuse is
+	// penalised. Settle is asked once for each cost, with that in the Outcome, and
+	// corrects all levels of that cost. HeadersIETF lists the policies of all levels,
+	// the other styles tell of the binding limit. Empty: Limiter's limits are all.
+	Within []Level
+
 	// NoKey says what a request without an identity gets. The zero value,
 	// NoKeyRefuse, answers 401.
 	NoKey NoKey
@@ -184,7 +196,10 @@ func (cfg *Config) validate() error {
 	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
 		return err
 	}
-	return validateShadows(cfg.Limiter, cfg.Shadows)
+	if err := cfg.validateWithin(); err != nil {
+		return err
+	}
+	return validateShadows(cfg.limiters(), cfg.Shadows)
 }
 
 func invalid(field, want, got string) error {

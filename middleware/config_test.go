@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,13 @@ import (
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
+	beside := func(name string, limits ...weir.Limit) func(*middleware.Config) {
+		return func(c *middleware.Config) {
+			store := newLocal(t)
+			c.Limiter = on(t, store, "", weir.PerSecond(1))
+			level(on(t, store, name, limits...), weir.KeyStatic("all"))(c)
+		}
+	}
 	tests := []struct {
 		name   string
 		config func(*middleware.Config)
@@ -64,6 +72,33 @@ func TestConfig(t *testing.T) {
 		{"a shadow with the limiter's name", shadows(named(t, "")), "Shadows"},
 		{"two shadows of one name", shadows(named(t, "a"), named(t, "a")), "Shadows"},
 		{"shadows", shadows(named(t, "a"), named(t, "b")), ""},
+		{"a level without a limiter", level(nil, weir.KeyStatic("all")), "Within[0].Limiter"},
+		{"a level without a key", level(named(t, "all"), nil), "Within[0].Key"},
+		{"a level over another store", level(named(t, "all"), weir.KeyStatic("all")), "Within[0].Limiter"},
+		{"a level on a store that can't be compared", func(c *middleware.Config) {
+			c.Limiter = httpcases.NewLimiter(t, uncomparable{}, weir.PerSecond(1))
+			c.Within = []middleware.Level{{Limiter: on(t, uncomparable{}, "all", weir.PerHour(1)), Key: weir.KeyStatic("all")}}
+		}, "Within[0].Limiter"},
+		{"a level with the limiter's name", beside("", weir.PerHour(1)), "Within[0].Limiter"},
+		{"a level of calls in flight", func(c *middleware.Config) {
+			store := newLocal(t)
+			l, err := weir.New(weir.Config{Name: "all", Store: store, Limits: []weir.Limit{weir.PerHour(1)}, InFlight: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Limiter = on(t, store, "", weir.PerSecond(1))
+			c.Within = []middleware.Level{{Limiter: l, Key: weir.KeyStatic("all")}}
+		}, "Within[0].Limiter"},
+		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Within[0].Limiter"},
+		{"two levels with policies of two names", beside("all", weir.PerSecond(1).WithName("all")), ""},
+		{"policies of one name, of which one is looked up", func(c *middleware.Config) {
+			beside("all", weir.PerSecond(1))(c)
+			c.Limits = func(*http.Request) ([]weir.Limit, error) { return nil, nil }
+		}, ""},
+		{"a shadow with a level's name", func(c *middleware.Config) {
+			beside("all", weir.PerHour(1))(c)
+			c.Shadows = []*weir.Limiter{named(t, "all")}
+		}, "Shadows"},
 		{"the last of each", func(c *middleware.Config) {
 			c.OnStoreFailure, c.Headers = middleware.FailClosed, middleware.HeadersNone
 		}, ""},
@@ -92,6 +127,34 @@ func TestConfig(t *testing.T) {
 			}
 		})
 	}
+}
+
+// uncomparable is a store that panics when it is compared.
+type uncomparable struct {
+	httpcases.Always
+	_ []int
+}
+
+func newLocal(t *testing.T) weir.Store {
+	t.Helper()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func on(t *testing.T, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
+	t.Helper()
+	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func level(l *weir.Limiter, key weir.KeyFunc) func(*middleware.Config) {
+	return func(c *middleware.Config) { c.Within = []middleware.Level{{Limiter: l, Key: key}} }
 }
 
 func anonymous(key string) func(*middleware.Config) {

@@ -11,7 +11,9 @@ import (
 // Delay queues requests briefly instead of refusing them. Each books its slot
 // in one call of the store and is served when that has come, in order across
 // all processes. A client that leaves gives its slot back. One that waits does
-// not hear of a pause that is set meanwhile. The zero value is off: requests are served now or refused.
+// not hear of a pause that is set meanwhile. With Config.Within a request waits for
+// its own limits first and then for each wider level, one call of the store each
+// (see weir.WaitLevels). The zero value is off: requests are served now or refused.
 type Delay struct {
 	// Max is the longest that a request waits; one that would have to wait
 	// longer is refused at once. Above 0 and below what the server's and the
@@ -39,13 +41,8 @@ func (d *Delay) validate() error {
 // reserve charges a request such that it can be corrected, and waits for the
 // slot where it may. Nil limits are the limiter's.
 func (g *Guard) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
-	maxWait := time.Duration(0)
-	if g.cfg.Delay.Max > 0 && !g.cfg.Shadow {
-		if g.waiting.Add(1) <= int64(g.cfg.Delay.MostWaiting) {
-			maxWait = g.cfg.Delay.Max
-		}
-		defer g.waiting.Add(-1)
-	}
+	maxWait := g.enter()
+	defer g.leave()
 	booked, d, err := g.cfg.Limiter.ReserveWithin(r.Context(), m.key, cost, limits, maxWait)
 	if err != nil || !d.Allowed {
 		return d, err
@@ -57,9 +54,26 @@ func (g *Guard) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limi
 		pass(&d)
 	}
 	if g.cfg.Settle != nil && cost > 0 {
-		m.booked, m.cost = booked, cost
+		m.booked = booked
 	}
 	return d, nil
+}
+
+// queues reports whether requests may wait.
+func (g *Guard) queues() bool { return g.cfg.Delay.Max > 0 && !g.cfg.Shadow }
+
+// enter counts a request in, until leave, and returns for how long it may wait.
+func (g *Guard) enter() time.Duration {
+	if g.queues() && g.waiting.Add(1) <= int64(g.cfg.Delay.MostWaiting) {
+		return g.cfg.Delay.Max
+	}
+	return 0
+}
+
+func (g *Guard) leave() {
+	if g.queues() {
+		g.waiting.Add(-1)
+	}
 }
 
 // wait waits for a slot, or gives it back when the request ends before.

@@ -84,6 +84,16 @@
 //		Delay:   middleware.Delay{Max: 2 * time.Second, MostWaiting: 100},
 //	}
 //
+// # Levels
+//
+// With [Config.Within] a request counts against several limits at once, as of a
+// user within an organisation within everybody: it passes when all admit it, or is
+// charged on none. The client sees the policies of all levels in one list, in the
+// order from narrow to wide, and those that refused in violated-policies: name the
+// limits after their levels (weir.Limit.WithName), as no two may have one name.
+// Retry-After holds for all levels. Decision.Scope names the refusing one to
+// OnLimited and the Hook. A redisstore without scripts can't decide levels.
+//
 // # Found out
 //
 // When none of the first 100 requests has an identity, the middleware is

@@ -17,6 +17,7 @@ type Guard struct {
 	cfg      Config
 	own      []weir.Limit // the limiter's, with their names derived once
 	policies string       // the RateLimit-Policy of own
+	within   [][]weir.Limit
 	waiting  atomic.Int64 // requests that may be waiting, see Delay
 	found    atomic.Bool  // a request had an identity
 	missed   atomic.Int64 // requests before that
@@ -28,17 +29,27 @@ func NewGuard(cfg Config) (*Guard, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	own := cfg.Limiter.Limits()
-	for i, l := range own {
-		own[i] = l.WithName(l.Policy())
-	}
+	own := namedLimits(cfg.Limiter)
 	g := &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own, ""))}
 	if cfg.Headers == HeadersDraft6 {
 		g.policies = string(appendOldPolicies(nil, own))
 	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
+	g.cfg.Within = slices.Clone(cfg.Within)
+	for i := range cfg.Within {
+		g.within = append(g.within, namedLimits(cfg.Within[i].Limiter))
+	}
 	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
 	return g, nil
+}
+
+// namedLimits returns a limiter's limits with their names derived.
+func namedLimits(limiter *weir.Limiter) []weir.Limit {
+	own := limiter.Limits()
+	for i, l := range own {
+		own[i] = l.WithName(l.Policy())
+	}
+	return own
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
@@ -70,7 +81,11 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	switch lists := &g.cfg.Lists; {
 	case lists.Block != nil && lists.Block(key):
 		return g.refuse(w, r, &blocked)
-	case lists.Allow != nil && lists.Allow(key), g.passed(r.Context(), key):
+	case lists.Allow != nil && lists.Allow(key):
+		return r, true
+	case len(g.cfg.Within) > 0:
+		return g.decideWithin(w, r, key)
+	case g.passed(r.Context(), g.cfg.Limiter, key):
 		return r, true
 	}
 	return g.decide(w, r, key)
@@ -81,6 +96,11 @@ func (g *Guard) nameless(w http.ResponseWriter, r *http.Request) (*http.Request,
 	if g.cfg.NoKey == NoKeyUnlimited {
 		return r, true
 	}
+	return g.challenge(w, r)
+}
+
+// challenge answers a request that has to say who it is from.
+func (g *Guard) challenge(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.cfg.Challenge != "" && !g.cfg.Shadow {
 		w.Header().Add("Www-Authenticate", g.cfg.Challenge)
 	}
@@ -91,6 +111,11 @@ func (g *Guard) nameless(w http.ResponseWriter, r *http.Request) (*http.Request,
 func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
 	m := &mark{Context: r.Context(), guard: g, key: key}
 	d, limits, err := g.take(r, m)
+	return g.answer(w, r, m, limits, &d, err)
+}
+
+// answer does what was decided about a request, or what is due when nothing was.
+func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits []weir.Limit, d *weir.Decision, err error) (*http.Request, bool) {
 	switch {
 	case err == nil:
 	case !errors.Is(err, weir.ErrStore):
@@ -105,10 +130,10 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	case g.cfg.Shadow && !d.Allowed:
 		return r, true // without the mark: a mount further in may refuse it
 	case !g.cfg.Shadow:
-		g.setHeaders(w.Header(), m, limits, &d)
+		g.setHeaders(w.Header(), m, limits, d)
 	}
 	if !d.Allowed {
-		g.limit(w, r, limits, &d)
+		g.limit(w, r, limits, d)
 		return r, false
 	}
 	return r.WithContext(m), true

@@ -48,7 +48,7 @@ func (v *values) setIETF(h http.Header, policies string, limits []weir.Limit, d 
 	v.put(h, headerPolicy, 0, policies)
 	if known(d, len(limits)) {
 		var room [160]byte
-		v.put(h, headerState, 1, string(appendStates(room[:0], limits, d, pk)))
+		v.put(h, headerState, 1, string(appendStates(room[:0], limits, d, 0, pk)))
 	}
 }
 
@@ -109,7 +109,11 @@ func expose(h http.Header, style HeaderStyle) {
 func (g *Guard) setHeaders(h http.Header, m *mark, limits []weir.Limit, d *weir.Decision) {
 	switch style := g.cfg.Headers; style {
 	case HeadersIETF:
-		pk := g.partition(m.key)
+		if m.levels != nil {
+			g.setLevels(h, m, d)
+			break
+		}
+		pk := g.partition(g.cfg.Limiter.Name(), m.key)
 		policies := g.policies
 		if g.cfg.Limits != nil || pk != "" {
 			var room [160]byte
@@ -122,7 +126,7 @@ func (g *Guard) setHeaders(h http.Header, m *mark, limits []weir.Limit, d *weir.
 		m.values.setTriple(h, &xTriple, d, epoch(time.Now().Add(d.ResetAfter)))
 	case HeadersDraft6:
 		policies := g.policies
-		if g.cfg.Limits != nil {
+		if g.cfg.Limits != nil || m.levels != nil {
 			policies = string(appendOldPolicies(nil, limits))
 		}
 		h[headerPolicy] = append(h[headerPolicy], policies)

@@ -54,13 +54,14 @@ func appendWindow(b []byte, l weir.Limit) []byte {
 	return b
 }
 
-// appendStates appends the RateLimit field's value.
-func appendStates(b []byte, limits []weir.Limit, d *weir.Decision, pk string) []byte {
+// appendStates appends the RateLimit field's value, of limits that are the
+// decision's from one on.
+func appendStates(b []byte, limits []weir.Limit, d *weir.Decision, from int, pk string) []byte {
 	for i := range limits {
 		if i > 0 {
 			b = append(b, ", "...)
 		}
-		c := d.Charge(i)
+		c := d.Charge(from + i)
 		b = appendString(b, limits[i].Policy())
 		b = append(b, ";r="...)
 		b = appendInteger(b, c.Remaining)
@@ -95,15 +96,15 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// partition returns the parameter pk for a key: without the secret it neither
+// partition returns the parameter pk for a limiter's key: without the secret it neither
 // tells the key nor lets anybody check a guess of it. It is empty when none was
 // asked for.
-func (g *Guard) partition(key string) string {
+func (g *Guard) partition(limiter, key string) string {
 	if len(g.cfg.PartitionSecret) == 0 {
 		return ""
 	}
 	mac := hmac.New(sha256.New, g.cfg.PartitionSecret)
-	_, _ = io.WriteString(mac, g.cfg.Limiter.Name())
+	_, _ = io.WriteString(mac, limiter)
 	_, _ = mac.Write([]byte{0}) // no name holds it
 	_, _ = io.WriteString(mac, key)
 	var room [sha256.Size]byte

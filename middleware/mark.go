@@ -3,6 +3,7 @@ package middleware
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/goweir/weir"
 )
@@ -16,7 +17,7 @@ type mark struct {
 	key    string
 	open   bool              // nothing was decided, and the mount failed open
 	booked *weir.Reservation // what is settled; nil: nothing
-	cost   int64             // of booked
+	levels *levels           // what was counted; nil without Config.Within
 	values values
 }
 
@@ -31,17 +32,27 @@ func (m *mark) Value(key any) any {
 }
 
 // passed reports whether this mount, or one further out, let the request pass
-// for the same limiter and key. One that failed open speaks for no mount that
-// fails closed; for the others it spares a second wait for the store.
-func (g *Guard) passed(ctx context.Context, key string) bool {
+// for a limiter and key. One that failed open speaks for no mount that fails
+// closed; for the others it spares a second wait for the store.
+func (g *Guard) passed(ctx context.Context, limiter *weir.Limiter, key string) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
 	for m != nil {
-		if m.guard.cfg.Limiter == g.cfg.Limiter && m.key == key && (!m.open || g.cfg.OnStoreFailure == FailOpen) {
+		if m.counted(limiter, key) && (!m.open || g.cfg.OnStoreFailure == FailOpen) {
 			return true
 		}
 		m, _ = m.Context.Value(markKey{}).(*mark)
 	}
 	return false
+}
+
+// counted reports whether the mount counted the request by a limiter and key.
+func (m *mark) counted(limiter *weir.Limiter, key string) bool {
+	if m.guard.cfg.Limiter == limiter && m.key == key {
+		return true
+	}
+	return m.levels != nil && slices.ContainsFunc(m.levels.list, func(l weir.Level) bool {
+		return l.Limiter == limiter && l.Key == key
+	})
 }
 
 // Done hands back to r what the server and outer handlers look for when the

@@ -53,17 +53,26 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 	if r == passed || m == nil || m.booked == nil {
 		return
 	}
-	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.cost}
+	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
 	if o.Status == 0 {
 		o.Status = http.StatusOK
 	}
 	if !ended {
 		o.Status = http.StatusInternalServerError
 	}
-	cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
-	ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
-	defer cancel()
-	if err := m.booked.Settle(ctx, cost); err != nil {
+	var err error
+	if m.levels != nil {
+		actual := g.actualCosts(passed, m, o)
+		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		defer cancel()
+		err = m.booked.SettleLevels(ctx, actual...)
+	} else {
+		cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
+		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		defer cancel()
+		err = m.booked.Settle(ctx, cost)
+	}
+	if err != nil {
 		g.tell(r, err)
 	}
 }

@@ -58,7 +58,8 @@ var (
 // of what the client was promised, and a pause is no matter of what it used, but
 // of how often it was refused if there is a penalty for that.
 func (g *Guard) problemType(d *weir.Decision) *problemType {
-	if d.Reason == weir.Paused && g.cfg.Penalty.Limiter != nil {
+	own := len(g.cfg.Within) == 0 || d.Scope == g.cfg.Limiter.Name()
+	if d.Reason == weir.Paused && g.cfg.Penalty.Limiter != nil && own {
 		return &abnormalUsage
 	}
 	if d.Reason == weir.Paused || d.Degraded && d.Reason == weir.Limited {

@@ -16,8 +16,11 @@ func (g *Guard) shadow(r *http.Request, key string, cost int64) {
 	}
 }
 
-func validateShadows(limiter *weir.Limiter, shadows []*weir.Limiter) error {
-	names := map[string]bool{limiter.Name(): true}
+func validateShadows(enforced, shadows []*weir.Limiter) error {
+	names := map[string]bool{}
+	for _, l := range enforced {
+		names[l.Name()] = true
+	}
 	for _, l := range shadows {
 		if l == nil {
 			return invalid("Shadows", "limiters", "nil")

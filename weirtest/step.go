@@ -120,7 +120,7 @@ func refusal(req weir.Request, reason weir.Reason, retryAfter time.Duration) wei
 		d.Allowed, d.Reason, d.RetryAfter, d.Receipt = false, reason, retryAfter, nil
 		return d
 	}
-	d := weir.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit}
+	d := weir.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit, Scope: req.Charges[0].Scope}
 	if retryAfter != weir.Never {
 		d.ResetAfter = retryAfter
 	}
@@ -136,7 +136,7 @@ func refusal(req weir.Request, reason weir.Reason, retryAfter time.Duration) wei
 // grant is a decision that nothing is used up.
 func grant(req weir.Request) weir.Decision {
 	limit := req.Charges[0].Limit
-	d := weir.Decision{Allowed: true, Limit: limit, Remaining: limit.Max()}
+	d := weir.Decision{Allowed: true, Limit: limit, Scope: req.Charges[0].Scope, Remaining: limit.Max()}
 	if len(req.Charges) > 1 {
 		d.Charges = make([]weir.ChargeState, len(req.Charges))
 		for i := range d.Charges {

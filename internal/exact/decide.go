@@ -14,6 +14,8 @@ type Outcome struct {
 	Remaining, Reset int64
 	// Slot is the earliest instant at which this limit alone admits the cost.
 	Slot int64
+	// Brake is the place of its key's brake in Verdict.Brakes.
+	Brake int
 }
 
 // Verdict is what a store decided for a request, all in microseconds of the
@@ -22,14 +24,19 @@ type Verdict struct {
 	Allowed bool
 	Now     int64
 	Slot    int64 // the booked instant when allowed, not before Now
-	// Braked: a brake is set on the key: when, until when it is paused, from when
-	// on it admits, how far apart units are, and what of that was told.
-	Braked                            bool
-	BrakedAt, Paused, From, Gap, Told int64
+	// Braked: of the request's keys one or more has a brake. Brakes are those of
+	// all.
+	Braked bool
+	Brakes []Braked
 	// Full is not 0 when the limits admit but the hold refuses: the instant from
 	// which it would not, unless leases are renewed.
 	Full int64
 }
+
+// Braked is what a decision has to know of a key's brake; zero when none is set:
+// when it was, until when the key is paused, from when on it admits, how far apart
+// units are, and what of that was told.
+type Braked struct{ At, Paused, From, Gap, Told int64 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
 // the order of the request's charges.
@@ -61,7 +68,7 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 			remaining, reset = View(&c.Limit, outcomes[i].State, v.Now)
 		}
 		if v.Braked {
-			remaining, reset = v.braked(remaining, reset)
+			remaining, reset = v.Brakes[outcomes[i].Brake].view(remaining, reset, v.Now)
 		}
 		st := weir.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
 		switch {
@@ -78,13 +85,13 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 			binding, best = i, st
 		}
 	}
-	d.Limit = req.Charges[binding].Limit
+	d.Scope, d.Limit = req.Charges[binding].Scope, req.Charges[binding].Limit
 	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
 	d.RetryAfter = best.RetryAfter
 	switch d.Reason {
 	case weir.Limited:
 		d.RetryAfter = micros(v.Slot - v.Now)
-		if v.Braked && v.Paused > v.Now {
+		if v.Braked && v.Brakes[outcomes[binding].Brake].Paused > v.Now {
 			d.Reason = weir.Paused
 		}
 	case weir.InFlight:
@@ -92,18 +99,21 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	}
 	d.At = weir.Instant(v.Now)
 	if v.Braked {
-		d.BrakedAt, d.Gap, d.Told = weir.Instant(v.BrakedAt), micros(v.Gap), micros(v.Told)
+		for _, k := range v.Brakes {
+			d.BrakedAt = max(d.BrakedAt, weir.Instant(k.At))
+			d.Gap, d.Told = max(d.Gap, micros(k.Gap)), max(d.Told, micros(k.Told))
+		}
 	}
 	return d
 }
 
-// braked returns what is remaining of a limit under the brake, and after how
-// long both are as if never used.
-func (v *Verdict) braked(remaining, reset int64) (int64, int64) {
+// view returns what is remaining of a limit under the brake, and after how long
+// both are as if never used.
+func (k *Braked) view(remaining, reset, now int64) (int64, int64) {
 	switch {
-	case v.From > v.Now:
-		return 0, max(reset, v.From-v.Now)
-	case v.Gap > 0:
+	case k.From > now:
+		return 0, max(reset, k.From-now)
+	case k.Gap > 0:
 		return min(remaining, 1), reset
 	}
 	return remaining, reset

@@ -119,6 +119,26 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestDecideLevels: a decision names the scope that binds, and a brake is that of
+// its key alone.
+func TestDecideLevels(t *testing.T) {
+	t.Parallel()
+	l := weir.PerSecond(10)
+	req := &weir.Request{Charges: []weir.Charge{{Scope: "user", Limit: l, Cost: 1}, {Scope: "org", Limit: l, Cost: 1}}}
+	outcomes := []Outcome{viewed(9, 0, 40), viewed(8, 0, 70)}
+	outcomes[1].Brake = 1
+	v := Verdict{Now: now, Slot: now + 70, Braked: true, Brakes: []Braked{{}, {At: 5, Paused: now + 70, From: now + 70, Gap: 3, Told: 2}}}
+	d := Decide(req, v, outcomes)
+	if d.Scope != "org" || d.Reason != weir.Paused || d.Charge(0).Remaining != 9 || d.Charge(1).Remaining != 0 ||
+		d.BrakedAt != 5 || d.Gap != 3*time.Microsecond || d.Told != 2*time.Microsecond {
+		t.Errorf("org is paused: %+v", d)
+	}
+	outcomes[0].Slot, v.Slot = now+90, now+90
+	if d := Decide(req, v, outcomes); d.Scope != "user" || d.Reason != weir.Limited || d.RetryAfter != 90*time.Microsecond {
+		t.Errorf("user has to wait longer: %+v", d)
+	}
+}
+
 // TestDecideBinds at random: of an allowed request the smallest share, of a
 // refused one the longest wait.
 func TestDecideBinds(t *testing.T) {

@@ -42,6 +42,14 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 			cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1}
 			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40))
 		}},
+		{"levels", func(cfg *middleware.Config) {
+			store := newStore()
+			cfg.Limiter = NewLimiter(b, store, weir.PerSecond(1<<40))
+			cfg.Within = []middleware.Level{
+				{Limiter: named(b, store, "org", weir.PerSecond(1<<41)), Key: weir.KeyStatic("acme")},
+				{Limiter: named(b, store, "all", weir.PerSecond(1<<42)), Key: weir.KeyStatic("all")},
+			}
+		}},
 		{"skipped", func(cfg *middleware.Config) { cfg.Skip = func(*http.Request) bool { return true } }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

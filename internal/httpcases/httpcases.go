@@ -25,7 +25,7 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 // table is every case that is a configuration and its answers.
 var table = [][]testCase{
 	identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
-	listCases, settleCases, delayCases, penaltyCases,
+	listCases, settleCases, delayCases, penaltyCases, levelCases,
 }
 
 // Run runs every case.
@@ -43,6 +43,7 @@ func Run(t *testing.T, mount Mount) {
 	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount) })
 	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
 	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
+	t.Run("levels", func(t *testing.T) { testLevels(t, mount) })
 	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
 }

@@ -62,7 +62,8 @@ type Config struct {
 	// Local.
 	Policy Policy
 	// Policies are the policies of limiters that have another one, by the
-	// limiter's name. It must not be changed afterwards.
+	// limiter's name. Of a call that several levels decide the strictest counts:
+	// Closed, LocalThenClosed, Local, Open. It must not be changed afterwards.
 	Policies map[string]Policy
 	// Grace is how long LocalThenClosed decides locally. It must be set with
 	// that policy.

@@ -12,11 +12,7 @@ import (
 // decide decides without the primary, which failed with cause if this call
 // asked it.
 func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (weir.Decision, error) {
-	policy, ok := s.cfg.Policies[req.Charges[0].Scope]
-	if !ok {
-		policy = s.cfg.Policy
-	}
-	switch policy {
+	switch s.policy(req.Charges) {
 	case Open:
 		return open(req), nil
 	case LocalThenClosed:
@@ -30,6 +26,22 @@ func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (wei
 	return s.local(ctx, req)
 }
 
+// policy returns the policy of the charges' limiters, of several the strictest.
+func (s *Store) policy(charges []weir.Charge) Policy {
+	strictness := [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
+	strictest := Open
+	for i := range charges {
+		p, ok := s.cfg.Policies[charges[i].Scope]
+		if !ok {
+			p = s.cfg.Policy
+		}
+		if strictness[p] > strictness[strictest] {
+			strictest = p
+		}
+	}
+	return strictest
+}
+
 // local decides on this process's share.
 func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	shared := *req
@@ -41,7 +53,7 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 	}
 	d.Degraded = true
 	for i := range shared.Charges {
-		if shared.Charges[i].Limit == d.Limit {
+		if shared.Charges[i].Limit == d.Limit && shared.Charges[i].Scope == d.Scope {
 			d.Limit = req.Charges[i].Limit
 			break
 		}
@@ -57,7 +69,8 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 
 // open allows a request, on limits that look untouched.
 func open(req *weir.Request) weir.Decision {
-	d := weir.Decision{Allowed: true, Degraded: true, Limit: req.Charges[0].Limit, Remaining: req.Charges[0].Limit.Max()}
+	first := &req.Charges[0]
+	d := weir.Decision{Allowed: true, Degraded: true, Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max()}
 	if len(req.Charges) > 1 {
 		for i := range req.Charges {
 			d.Charges = append(d.Charges, weir.ChargeState{Remaining: req.Charges[i].Limit.Max()})

@@ -19,23 +19,19 @@ type booking struct {
 // decide sets the verdict and the outcomes. It returns a receipt, or nil when
 // none was asked for.
 func (b *booking) decide(s *Store) (*receipt, error) {
-	start, fresh := b.now, int64(0)
+	fresh := int64(0)
+	b.verdict.Now = b.now
+	floor, slot := b.now, b.now
 	for i := range b.groups {
 		g := &b.groups[i]
 		b.open(g)
-		start = max(start, g.entry.line.last)
-		if g.fresh {
-			fresh++
+		start := max(g.entry.line.last, b.keepBack(i))
+		if g.counts = b.counts(i); g.counts {
+			floor, slot = max(floor, start), max(slot, start)
+			if g.fresh {
+				fresh++
+			}
 		}
-	}
-	b.verdict = exact.Verdict{Now: b.now, From: b.now}
-	for i := range b.groups {
-		b.groups[i].entry.keepBack(&b.verdict)
-	}
-	start = max(start, b.verdict.From)
-	floor, slot := start, start
-	for i := range b.groups {
-		g := &b.groups[i]
 		for j := range g.states {
 			at := g.at(j)
 			b.outcomes[at].Slot = b.now
@@ -63,7 +59,9 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			r = newReceipt(s, slot, len(b.req.Charges), len(b.groups))
 		}
 		for i := range b.groups {
-			b.book(&b.groups[i], floor, r)
+			if g := &b.groups[i]; g.counts {
+				b.book(g, floor, r)
+			}
 		}
 	}
 	if g := &b.groups[0]; holds {
@@ -80,15 +78,32 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 	}
 	for i := range b.groups {
 		g := &b.groups[i]
-		g.entry.space(&b.verdict)
+		if b.verdict.Braked {
+			b.space(i)
+		}
 		for j := range g.states {
 			at := g.at(j)
 			o := g.states[j].report(b.now)
-			o.Slot = b.outcomes[at].Slot
+			o.Slot, o.Brake = b.outcomes[at].Slot, i
 			b.outcomes[at] = o
 		}
 	}
 	return r, nil
+}
+
+// counts reports whether a group has a say in when and whether the request is
+// admitted: of several keys, those of which something is taken.
+func (b *booking) counts(group int) bool {
+	if len(b.groups) == 1 || group == 0 && b.req.Hold.Asked() {
+		return true
+	}
+	g := &b.groups[group]
+	for j := range g.n {
+		if b.req.Charges[g.at(j)].Cost > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // open finds the states of a group's limits. Limits that changed since change

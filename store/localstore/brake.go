@@ -83,22 +83,23 @@ func (e *entry) void(now int64) {
 // held reports whether a brake is set.
 func (e *entry) held(now int64) bool { return e.brake != nil && e.brake.Lapse() > now }
 
-// keepBack notes what an entry's brake asks of a decision.
-func (e *entry) keepBack(v *exact.Verdict) {
-	if !e.held(v.Now) {
-		return
+// keepBack notes what the brake of a group's key asks of a decision, and returns
+// from when on it admits.
+func (b *booking) keepBack(group int) int64 {
+	e := b.groups[group].entry
+	if !e.held(b.now) {
+		return b.now
 	}
-	v.Braked = true
-	v.BrakedAt = max(v.BrakedAt, e.brake.At)
-	v.Paused = max(v.Paused, e.brake.Until)
-	v.From = e.brake.From(v.From)
+	from := e.brake.From(b.now)
+	b.verdict.Braked, b.verdict.Brakes[group] = true, exact.Braked{At: e.brake.At, Paused: e.brake.Until, From: from}
+	return from
 }
 
 // space notes how far apart units are from the decision's slot on.
-func (e *entry) space(v *exact.Verdict) {
-	if e.held(v.Now) {
-		v.Gap = max(v.Gap, e.brake.Spacing(v.Slot))
-		v.Told = max(v.Told, e.brake.ToldGap(v.Slot))
+func (b *booking) space(group int) {
+	if e := b.groups[group].entry; e.held(b.now) {
+		k := &b.verdict.Brakes[group]
+		k.Gap, k.Told = e.brake.Spacing(b.verdict.Slot), e.brake.ToldGap(b.verdict.Slot)
 	}
 }
 

@@ -13,6 +13,7 @@ type group struct {
 	shard  *shard
 	entry  *entry
 	fresh  bool // the entry is new, and not kept yet
+	counts bool // something is taken of the key
 	states []state
 }
 

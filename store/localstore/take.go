@@ -19,6 +19,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
+	var braked [1]exact.Braked
 	b := booking{req: &req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
 	if n := len(req.Charges); n <= len(two) {
 		b.outcomes = two[:n]
@@ -29,9 +30,11 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	var err error
 	if oneKey(req.Charges) {
 		one[0] = group{id: idOf(&req.Charges[0]), places: places{n: len(req.Charges)}}
+		b.verdict.Brakes = braked[:]
 		r, err = s.takeOne(&b)
 	} else {
 		b.groups = groupsOf(req.Charges)
+		b.verdict.Brakes = make([]exact.Braked, len(b.groups))
 		r, err = s.takeMany(&b)
 	}
 	if err != nil {

@@ -185,6 +185,8 @@ func differ(a, b weir.Decision) string {
 		return "at, braked at or gap"
 	case a.Allowed != b.Allowed || a.Reason != b.Reason:
 		return "allowed"
+	case a.Scope != b.Scope || a.Limit != b.Limit:
+		return "the binding limit"
 	case !near(a.Delay, b.Delay) || !near(a.RetryAfter, b.RetryAfter):
 		return "delay or retry after"
 	case len(a.Charges) != len(b.Charges) || (a.Receipt == nil) != (b.Receipt == nil):

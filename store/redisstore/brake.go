@@ -23,10 +23,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	if s.plain != nil {
 		return ErrNeedsScripts
 	}
-	c, err := s.newCall(&req, "brake")
-	if err != nil {
-		return err
-	}
+	c := s.newCall(&req, "brake")
 	if len(c.groups) > 1 {
 		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(c.groups)) + " keys"}
 	}
@@ -34,7 +31,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 		exact.Whole(b.Cut.Unit), exact.Whole(b.Cut.Recovery), int64(b.Cut.Since),
 		flag(b.Tell), exact.Whole(b.Gap), exact.Whole(b.GapFor),
 		s.channel(), name(charges[0].Scope, charges[0].Key))
-	_, err = s.run(ctx, c)
+	_, err := s.run(ctx, c)
 	return err
 }
 
@@ -45,9 +42,9 @@ func flag(on bool) int {
 	return 0
 }
 
-// brake reads what the script says of a brake.
-func (r *reader) brake(v *exact.Verdict) {
-	v.Braked, v.BrakedAt, v.Paused, v.From, v.Gap, v.Told = true, r.next(), r.next(), r.next(), r.next(), r.next()
+// brake reads what the script says of a key's brake.
+func (r *reader) brake() exact.Braked {
+	return exact.Braked{At: r.next(), Paused: r.next(), From: r.next(), Gap: r.next(), Told: r.next()}
 }
 
 func (s *Store) channel() string { return s.prefix + "brakes" }

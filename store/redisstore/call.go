@@ -28,27 +28,31 @@ type group struct {
 	argv       []any // what follows the signature
 }
 
-func (s *Store) newCall(req *weir.Request, mode string) (*call, error) {
-	leaves := req.Leaves() && (mode == "take" || mode == "keep")
+// mode returns what the script is to do.
+func (c *call) mode() string { return c.head[2].(string) }
+
+// limits returns how many limits the key has.
+func (g *group) limits() int { return g.argv[1].(int) }
+
+func (s *Store) newCall(req *weir.Request, mode string) *call {
+	leaves := req.Leaves() && (mode == "take" || mode == "keep" || mode == "look")
 	if leaves {
-		mode = map[string]string{"take": "spare", "keep": "spare keep"}[mode]
+		mode = spares[mode]
 	}
 	c := &call{head: [3]any{s.clock(), exact.MaxWait(req), mode}, order: make([]int, 0, len(req.Charges))}
-	done := 0
 	for first := range req.Charges {
-		if earlier(req.Charges, first) {
-			continue
+		if !earlier(req.Charges, first) {
+			c.add(s, req.Charges, first, leaves)
 		}
-		if done++; done > 1 && s.ring {
-			return nil, ErrCrossSlot
-		}
-		c.add(s, req.Charges, first, leaves)
 	}
 	if req.Hold.Asked() && req.NeverFits() < 0 {
 		c.held, c.hold = s.heldKey(req.Charges[0].Scope, req.Charges[0].Key), req.Hold
 	}
-	return c, nil
+	return c
 }
+
+// spares are the modes for charges that have to leave units.
+var spares = map[string]string{"take": "spare", "keep": "spare keep", "look": "spare look"}
 
 func (s *Store) clock() any {
 	if s.now == nil {
@@ -105,7 +109,7 @@ func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
 	}
 	g.argv[0], g.argv[1] = "1", len(c.order)
 	for i := range c.groups {
-		g.argv[1] = g.argv[1].(int) - c.groups[i].argv[1].(int)
+		g.argv[1] = g.limits() - c.groups[i].limits()
 	}
 	if !log {
 		g.argv[0], g.log = "0", ""
@@ -166,20 +170,32 @@ func (c *call) args(command, what string) []any {
 }
 
 // parse reads the script's reply; order says where each limit's outcome goes,
-// held whether a lease was asked for.
-func parse(head string, order []int, held bool) (exact.Verdict, []exact.Outcome, error) {
+// groups which key each is of where there are several, held whether a lease was
+// asked for.
+func parse(head string, order []int, groups []group, held bool) (exact.Verdict, []exact.Outcome, error) {
 	r := reader{text: head}
 	v := exact.Verdict{Allowed: r.next() == 1, Now: r.next(), Slot: r.next()}
 	outcomes := make([]exact.Outcome, len(order))
-	for _, i := range order {
-		outcomes[i] = exact.Outcome{Slot: r.next(), State: exact.State{A: r.next(), B: r.next(), C: r.next()}}
+	key, next := 0, len(order)
+	if len(groups) > 1 {
+		next = groups[0].limits()
+	}
+	for n, i := range order {
+		if n == next {
+			key++
+			next += groups[key].limits()
+		}
+		outcomes[i] = exact.Outcome{Slot: r.next(), State: exact.State{A: r.next(), B: r.next(), C: r.next()}, Brake: key}
 	}
 	if held {
 		v.Full = r.next()
 	}
 	if strings.HasPrefix(r.text, "! ") {
 		r.text = r.text[2:]
-		r.brake(&v)
+		v.Braked, v.Brakes = true, make([]exact.Braked, key+1)
+		for i := range v.Brakes {
+			v.Brakes[i] = r.brake()
+		}
 	}
 	if r.bad || r.text != "" {
 		return v, nil, fmt.Errorf("%w: %.80q", errReply, head)

@@ -15,14 +15,31 @@
 // # Keys
 //
 // All that is kept of one key shares the hash tag made of its scope and text,
-// so it lives in one slot of a cluster. Charges of several keys are decided
-// together where the client can do so: on one server. On a cluster they are
-// refused with ErrCrossSlot unless their keys share a slot.
+// so it lives in one slot of a cluster.
 //
 // Every key has a TTL, rounded up, that ends when its state has lapsed.
 //
 // The calls in flight of a key are a sorted set beside its state. It is only
 // there, and only in a command, for requests with a weir.Hold.
+//
+// # Levels
+//
+// Charges of several keys, as of a user within an organisation within everybody,
+// are decided in one EVALSHA on one server, and on a cluster where all the keys
+// share a slot. Otherwise, and always on a ring of several shards, they are taken
+// key after key in the request's order, which should be from narrow to wide, and
+// what was taken is given back when a later one refuses, fails, or the context
+// ends. No limit is exceeded on the way, a key that refuses has nothing taken of
+// those after it even for a moment, and what the decision tells is what holds
+// after the give-back. Two requests at the same instant may both be refused,
+// though, where one of them would have fit: the one is refused for what the other
+// is about to give back.
+//
+// Of n keys that takes n calls when allowed; refused by the k-th, k and for what
+// is given back k-1, and n-1 that look at what the others would say, so that
+// waiting RetryAfter is enough. Such requests can't wait for a slot or ask for a
+// lease: they fail with ErrCrossSlot. A server that does not answer may have
+// taken its part, which then stays taken.
 //
 // # Without scripts
 //

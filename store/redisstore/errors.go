@@ -8,10 +8,10 @@ import (
 	"github.com/goweir/weir"
 )
 
-// ErrCrossSlot is returned when charges of different keys, which have to be
-// decided together, live in different slots of a cluster or shards of a ring.
-// Take them one by one, the narrowest first, and cancel what was granted when a
-// later one is refused. It matches weir.ErrUnsupported.
+// ErrCrossSlot is returned when charges of different keys live in different slots
+// of a cluster or shards of a ring, and the request may wait for a slot or asks
+// for a lease. Take them without, or one by one: the narrowest first, and cancel
+// what was granted when a later one is refused. It matches weir.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", weir.ErrUnsupported)
 
 // ErrNeedsScripts is returned with Config.WithoutScripts for what plain

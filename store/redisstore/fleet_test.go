@@ -52,7 +52,7 @@ func TestFleetWorker(t *testing.T) {
 			limit := i % len(fleetLimits)
 			req := charge(fmt.Sprint("fleet ", limit), 1, fleetLimits[limit])
 			for time.Now().Before(end) {
-				_, v, _, _, err := s.ask(context.Background(), &req)
+				v, _, _, err := s.ask(context.Background(), s.newCall(&req, "take"))
 				if err != nil {
 					t.Error(err)
 					return

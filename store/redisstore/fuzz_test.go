@@ -66,7 +66,7 @@ func FuzzReply(f *testing.F) {
 		for i := range order {
 			order[i] = i
 		}
-		_, outcomes, err := parse(head, order, false)
+		_, outcomes, err := parse(head, order, nil, false)
 		if err == nil && len(outcomes) != len(order) {
 			t.Errorf("%q: %d outcomes of %d", head, len(outcomes), len(order))
 		}

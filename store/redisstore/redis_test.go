@@ -256,8 +256,10 @@ func TestClusterAndRing(t *testing.T) {
 	two := func(a, b string) weir.Request {
 		return weir.Request{Charges: []weir.Charge{{Key: a, Limit: l, Cost: 1}, {Key: b, Limit: l, Cost: 1}}}
 	}
-	if _, err := s.Take(ctx, two("a", "b")); !errors.Is(err, ErrCrossSlot) || !errors.Is(err, weir.ErrUnsupported) {
-		t.Errorf("keys of two slots: got %v, want ErrCrossSlot", err)
+	waiting := two("a", "b")
+	waiting.MaxWait = time.Second
+	if _, err := s.Take(ctx, waiting); !errors.Is(err, ErrCrossSlot) || !errors.Is(err, weir.ErrUnsupported) {
+		t.Errorf("waiting for keys of two slots: got %v, want ErrCrossSlot", err)
 	}
 	if d := take(t, s, charge("a", 0, l)); d.Remaining != 5 {
 		t.Errorf("keys of two slots were charged: %+v", d)
@@ -278,8 +280,8 @@ func TestClusterAndRing(t *testing.T) {
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": redistest.Start(t).Addr, "b": redistest.Start(t).Addr}})
 	defer ring.Close()
 	rs := newStore(t, ring)
-	if _, err := rs.Take(ctx, two("a", "b")); !errors.Is(err, ErrCrossSlot) {
-		t.Errorf("two keys on a ring: got %v, want ErrCrossSlot", err)
+	if _, err := rs.Take(ctx, waiting); !errors.Is(err, ErrCrossSlot) {
+		t.Errorf("waiting for two keys on a ring: got %v, want ErrCrossSlot", err)
 	}
 	for i := range 20 {
 		key := fmt.Sprint("user ", i)

@@ -21,8 +21,9 @@ import (
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs
-//	[3] "take", "keep" (take, and return what settling needs), "peek", "settle"
-//	    (to a cost of 0: cancel), "renew" or "brake"
+//	[3] "take", "keep" (take, and return what settling needs), "peek", "look"
+//	    (peek, and say what taking would meet), "settle" (to a cost of 0:
+//	    cancel), "renew" or "brake"
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
@@ -32,8 +33,8 @@ import (
 // the time of the units that this differs by (whole µs and remainder); and at
 // the end, when a lease is asked for, "hold", the most leases, the lease's ID,
 // and how long it lives in µs. A "peek" with that is a request that takes a lease
-// and no units. For "spare" and "spare keep", which are "take" and "keep" of
-// charges that have to leave units, the end is for each limit what has to be
+// and no units. For "spare", "spare keep" and "spare look", which are "take",
+// "keep" and "look" for charges that have to leave units, the end is for each limit what has to be
 // free, and for GCRA the time that this takes (whole µs and remainder). For
 // "brake" follow: 1 to lift, the pause, a cut's unit, recovery
 // and instant, 1 to tell a gap, the gap, how long it lasts, the channel to
@@ -41,8 +42,8 @@ import (
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
 // exact.State), when a lease was asked for " full", 0 or the instant from which
-// there is room for it, and where a brake is set " ! set paused from gap told"
-// (see exact.Verdict), as one string; for "keep", when allowed, a list of that
+// there is room for it, and where a brake is set " !" and for each key " set
+// paused from gap told" (see exact.Braked), as one string; for "keep", when allowed, a list of that
 // string and each key's value before and after. A "renew" has the leases of
 // KEYS[1] that ARGV[4] and so on name end ARGV[2] µs from now, and returns those
 // that are not there.

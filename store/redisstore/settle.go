@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
@@ -22,25 +21,13 @@ type receipt struct {
 // their counts or log, and GCRA takes them back as far as that admits nothing
 // too much: not beyond a moment at which the bucket was full anyway.
 func (s *Store) Cancel(ctx context.Context, of any) error {
-	r, ok := of.(*receipt)
-	if !ok || r == nil {
-		return fmt.Errorf("redisstore: cancel: a receipt of type %T is not of this store", of)
-	}
-	return s.settle(ctx, r, func(int) int64 { return 0 })
+	return s.correct(ctx, "cancel", of, 0)
 }
 
-// Settle implements [weir.Settler]: one EVALSHA. What is given back is what
-// Cancel would give back of so many units.
+// Settle implements [weir.Settler]: one EVALSHA for each server that decided.
+// What is given back is what Cancel would give back of so many units.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	r, ok := of.(*receipt)
-	if !ok || r == nil {
-		return fmt.Errorf("redisstore: settle: a receipt of type %T is not of this store", of)
-	}
-	cost, err := exact.Settled(len(r.charges), costs)
-	if err != nil {
-		return err
-	}
-	return s.settle(ctx, r, cost)
+	return s.correct(ctx, "settle", of, costs...)
 }
 
 func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) int64) error {
@@ -48,7 +35,7 @@ func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) in
 	order := r.call.order
 	for i, g := range r.call.groups {
 		g.argv = append(g.argv[:len(g.argv):len(g.argv)], r.slot, r.values[2*i], r.values[2*i+1])
-		limits := g.argv[1].(int)
+		limits := g.limits()
 		for _, at := range order[:limits] {
 			g.argv = append(g.argv, settled(&r.charges[at], cost(at))...)
 		}

@@ -2,8 +2,10 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -37,6 +39,9 @@ type Store struct {
 	now    func() int64
 	plain  *plain
 	ring   bool
+	// slotted: the server refuses keys of different slots. A cluster's client
+	// says so; of what else looks like one server the first answer does.
+	slotted atomic.Bool
 
 	watches watches
 }
@@ -66,13 +71,17 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{client: cfg.Client, prefix: cfg.Prefix, now: cfg.now}
 	_, s.ring = cfg.Client.(*redis.Ring)
+	_, cluster := cfg.Client.(*redis.ClusterClient)
+	s.slotted.Store(cluster)
 	if cfg.WithoutScripts {
 		s.plain = &plain{client: cfg.Client}
 	}
 	return s, nil
 }
 
-// Take implements [weir.Store]: one EVALSHA, whatever the number of limits.
+// Take implements [weir.Store]: one EVALSHA, whatever the number of limits. For
+// charges of several keys on a cluster or a ring see Levels in the package's
+// documentation.
 func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
 	if err := req.Validate(); err != nil {
 		return weir.Decision{}, err
@@ -80,7 +89,15 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
 	}
-	c, v, outcomes, values, err := s.ask(ctx, &req)
+	c := s.newCall(&req, modeOf(&req))
+	if len(c.groups) > 1 && s.apart(c) {
+		return s.takeInOrder(ctx, &req, c)
+	}
+	v, outcomes, values, err := s.ask(ctx, c)
+	if len(c.groups) > 1 && errors.Is(err, ErrCrossSlot) {
+		s.slotted.Store(true)
+		return s.takeInOrder(ctx, &req, c)
+	}
 	if err != nil {
 		return weir.Decision{}, err
 	}
@@ -92,18 +109,19 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	return d, nil
 }
 
-// ask has the script decide a valid request.
-func (s *Store) ask(ctx context.Context, req *weir.Request) (c *call, v exact.Verdict, outcomes []exact.Outcome, values []string, err error) {
-	mode := "take"
+// modeOf returns what the script is to do with a request.
+func modeOf(req *weir.Request) string {
 	switch {
 	case req.NeverFits() >= 0 || req.Free():
-		mode = "peek"
+		return "peek"
 	case req.Cancelable:
-		mode = "keep"
+		return "keep"
 	}
-	if c, err = s.newCall(req, mode); err != nil {
-		return
-	}
+	return "take"
+}
+
+// ask has the script decide a call.
+func (s *Store) ask(ctx context.Context, c *call) (v exact.Verdict, outcomes []exact.Outcome, values []string, err error) {
 	reply, err := s.run(ctx, c)
 	if err != nil {
 		return
@@ -112,8 +130,8 @@ func (s *Store) ask(ctx context.Context, req *weir.Request) (c *call, v exact.Ve
 	if err != nil {
 		return
 	}
-	v, outcomes, err = parse(head, c.order, c.held != "")
-	if c.held != "" && mode == "peek" {
+	v, outcomes, err = parse(head, c.order, c.groups, c.held != "")
+	if c.held != "" && c.mode() == "peek" {
 		v.Allowed, v.Slot = v.Full == 0, v.Now // Nothing is charged, so nothing is waited for.
 	}
 	return

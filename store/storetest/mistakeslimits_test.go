@@ -33,6 +33,15 @@ var limitMistakes = []mistake{
 			}
 		}
 	})},
+	{"the first scope is named, whichever binds", "levels", after(func(req weir.Request, d *weir.Decision) { d.Scope = req.Charges[0].Scope })},
+	{"the first scope is named when none is paused", "levels that are slowed down", after(func(req weir.Request, d *weir.Decision) {
+		if d.Reason == weir.Paused {
+			d.Scope = req.Charges[0].Scope
+		}
+	})},
+	{"no scope is named", "levels", after(func(_ weir.Request, d *weir.Decision) { d.Scope = "" })},
+	{"levels are taken until one refuses", "levels", instead(oneByOne)},
+	{"only the refusing level's RetryAfter is told", "levels, waiting exactly RetryAfter", instead(firstRefusal)},
 	{"limits are told in another order", "the binding limit", after(func(_ weir.Request, d *weir.Decision) { slices.Reverse(d.Charges) })},
 	{"a renamed limit is another", "the binding limit", before(func(req *weir.Request) {
 		for i := range req.Charges {
@@ -99,4 +108,21 @@ func oneByOne(req weir.Request, next func(weir.Request) weir.Decision) weir.Deci
 		last.Charges = all
 	}
 	return last
+}
+
+// firstRefusal tells of a refusal what the first level that refuses says, as if
+// the wider ones had not been asked.
+func firstRefusal(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	d := next(req)
+	for i, c := range d.Charges {
+		if d.Reason == weir.Limited && c.RetryAfter > 0 {
+			d.Scope, d.Limit, d.RetryAfter = req.Charges[i].Scope, req.Charges[i].Limit, c.RetryAfter
+			d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
+			for j := range d.Charges[i+1:] {
+				d.Charges[i+1+j].RetryAfter = 0
+			}
+			break
+		}
+	}
+	return d
 }

@@ -58,11 +58,11 @@ func soundCharges(req weir.Request, d weir.Decision) error {
 			return fmt.Errorf("limit %d has %d of %d remaining, a smaller share than the binding limit's %d of %d", i, c.Remaining, l.Max(), d.Remaining, d.Limit.Max())
 		}
 		longest = max(longest, c.RetryAfter)
-		bound = bound || l == d.Limit && c.Remaining == d.Remaining && c.ResetAfter == d.ResetAfter
+		bound = bound || l == d.Limit && req.Charges[i].Scope == d.Scope && c.Remaining == d.Remaining && c.ResetAfter == d.ResetAfter
 	}
 	switch {
 	case !bound:
-		return fmt.Errorf("the binding limit %v with %d remaining, reset after %v, is none of the request's", d.Limit, d.Remaining, d.ResetAfter)
+		return fmt.Errorf("the binding limit %v of scope %q with %d remaining, reset after %v, is none of the request's", d.Limit, d.Scope, d.Remaining, d.ResetAfter)
 	case !d.Allowed && d.Reason != weir.InFlight && longest != d.RetryAfter:
 		return fmt.Errorf("RetryAfter is %v, the limits' longest %v", d.RetryAfter, longest)
 	}

@@ -7,9 +7,9 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
--- Charges that have to leave some units: 'spare' and 'spare keep'.
+-- Charges that have to leave some units: 'spare', 'spare keep' and 'spare look'.
 local spare = string.sub(mode, 1, 5) == 'spare'
-if spare then mode = mode == 'spare' and 'take' or 'keep' end
+if spare then mode = mode == 'spare' and 'take' or string.sub(mode, 7) end
 
 if mode == 'renew' then return renew(now, test) end
 
@@ -71,20 +71,21 @@ if mode == 'settle' then
   return 'OK'
 end
 
-local b, from, paused, braked = now, now, 0, 0
-for _, g in ipairs(groups) do
-  open(g, now, mode == 'peek')
-  b = math.max(b, g.last)
-  if g.brake then
-    from, paused, braked = brake.from(g.brake, from), math.max(paused, g.brake.pause), math.max(braked, g.brake.at)
-  end
-end
-b = math.max(b, from)
+-- A "look" says what taking would meet, and changes as little as a "peek".
+local looks = mode == 'peek' or mode == 'look'
 
-local floor, slot = b, b
-for _, g in ipairs(groups) do
+-- Of several keys, those have a say of which something is taken. Each limit's
+-- slot is what it alone would have the request wait.
+local floor, slot, braked = now, now, false
+for i, g in ipairs(groups) do
+  open(g, now, looks)
+  g.from = g.brake and brake.from(g.brake, now) or now
+  braked = braked or g.brake
+  local b = math.max(now, g.last, g.from)
+  g.counts = not groups[2] or (held and i == 1)
   for _, l in ipairs(g.limits) do
     l.slot = now
+    if l.c > 0 then g.counts = true end
     if l.c > 0 and mode ~= 'peek' then
       local c, w, r = l.c, l.iw, l.ir
       if spare then l.c, l.iw, l.ir = l.need[1], l.need[2], l.need[3] end
@@ -94,9 +95,10 @@ for _, g in ipairs(groups) do
       floor, slot = math.max(floor, f), math.max(slot, s)
     end
   end
+  if g.counts then floor, slot = math.max(floor, b), math.max(slot, b) end
 end
 
-local allowed = mode ~= 'peek' and slot - now <= longest
+local allowed = not looks and slot - now <= longest
 local room
 if held and (allowed or mode == 'peek') then
   room = full(held, now)
@@ -104,7 +106,7 @@ if held and (allowed or mode == 'peek') then
 end
 local reply, values = {}, {}
 for _, g in ipairs(groups) do
-  if allowed then
+  if allowed and g.counts then
     if g.adapted or g.shifted then g.value = write(g, now) end
     local logged, cost = false, 0
     for _, l in ipairs(g.limits) do cost = math.max(cost, l.c) end
@@ -117,8 +119,9 @@ for _, g in ipairs(groups) do
     if slot > now then g.last, g.at = floor, now elseif g.last >= now then g.at = now end
     local value = close(g, now, test)
     if mode == 'keep' then values[#values + 1], values[#values + 2] = g.value or '', value end
-  elseif repairs(g, mode == 'peek') then
-    close(g, now, test)
+  else
+    if repairs(g, looks) then close(g, now, test) end
+    if mode == 'keep' then values[#values + 1], values[#values + 2] = '', '' end
   end
   for _, l in ipairs(g.limits) do
     local x, y, z = l.alg.view(l, g)
@@ -129,14 +132,13 @@ if held then
   reply[#reply + 1] = str(room or 0)
   if not room and (allowed or mode == 'peek') then hold(held, now, test) end
 end
-if braked > 0 then
-  local gap, told = 0, 0
+if braked then
+  reply[#reply + 1] = '!'
   for _, g in ipairs(groups) do
-    if g.brake then
-      gap, told = math.max(gap, brake.spacing(g.brake, slot)), math.max(told, brake.told(g.brake, slot))
-    end
+    local k = g.brake
+    local t = k and { k.at, k.pause, g.from, brake.spacing(k, slot), brake.told(k, slot) } or { 0, 0, 0, 0, 0 }
+    for _, n in ipairs(t) do reply[#reply + 1] = str(n) end
   end
-  reply[#reply + 1] = '! ' .. str(braked) .. ' ' .. str(paused) .. ' ' .. str(from) .. ' ' .. str(gap) .. ' ' .. str(told)
 end
 local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
 if mode ~= 'keep' or not allowed then return head end

@@ -1,0 +1,306 @@
+package httpcases
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// within has requests count against a team, of 3 per hour, and everybody, of 4 per
+// hour, beside the user's limits.
+func within(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *middleware.Config) {
+	return func(t testing.TB, store weir.Store, cfg *middleware.Config) {
+		cfg.Limiter = named(t, store, "user", cfg.Limiter.Limits()...)
+		cfg.Within = []middleware.Level{
+			{Limiter: named(t, store, "team", weir.PerHour(3)), Key: weir.KeyHeader("X-Team"), SkipNoKey: true},
+			{Limiter: named(t, store, "all", weir.PerHour(4).WithName("everybody")), Key: weir.KeyStatic("all")},
+		}
+		for _, change := range more {
+			change(cfg)
+		}
+	}
+}
+
+func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
+	t.Helper()
+	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func inTeam(user, team string) request {
+	return request{header: http.Header{"X-User": {user}, "X-Team": {team}}}
+}
+
+const (
+	threeLevels = `"2-in-1m";q=2;w=60, "3-in-1h";q=3;w=3600, "everybody";q=4;w=3600`
+	twoLevels   = `"2-in-1m";q=2;w=60, "everybody";q=4;w=3600`
+)
+
+// leveled tells of three levels: what remains, and in how many seconds each is as
+// if never used.
+func leveled(user, team, all string) map[string]string {
+	return ietf(threeLevels, `"2-in-1m";`+user+`, "3-in-1h";`+team+`, "everybody";`+all)
+}
+
+var levelCases = []testCase{
+	{
+		name: "every level refuses for itself, and takes nothing of the others",
+		more: within(),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("bob", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=0;t=3600"))},
+			{request: inTeam("cyd", "red"), want: limited(`"everybody"`, "900", leveled("r=1;t=30", "r=2;t=1200", "r=0;t=3600"))},
+			{after: 900 * time.Second, request: inTeam("cyd", "red"), want: served(leveled("r=1;t=30", "r=1;t=1500", "r=0;t=3600"))},
+		},
+	},
+	{
+		name: "a level without a key does not count where that is allowed",
+		more: within(),
+		steps: []step{
+			{request: ann, want: served(ietf(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=3;t=900`))},
+			{request: nobody, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)},
+			{request: inTeam("bob", ""), want: served(ietf(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=2;t=1800`))},
+		},
+	},
+	{
+		name: "a level without a key refuses elsewhere, and costs nothing",
+		more: within(func(cfg *middleware.Config) { cfg.Within[0].SkipNoKey = false; cfg.Challenge = "Bearer" }),
+		steps: []step{
+			{request: ann, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), map[string]string{"WWW-Authenticate": "Bearer"})},
+			{
+				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"red", "blue"}}},
+				want:    problem(http.StatusBadRequest, blank(400, "The request says more than once who it is from."), nil),
+			},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+		},
+	},
+	{
+		name: "levels have costs of their own",
+		more: within(func(cfg *middleware.Config) {
+			costHeader(cfg)
+			cfg.Within[0].Cost = func(*http.Request) (int64, error) { return 0, nil }
+			cfg.Within[1].Cost = func(*http.Request) (int64, error) { return 3, nil }
+		}),
+		steps: []step{
+			{
+				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}, "X-Cost": {"2"}}},
+				want:    served(leveled("r=0;t=60", "r=3;t=0", "r=1;t=2700")),
+			},
+			{
+				request: request{header: http.Header{"X-User": {"bob"}, "X-Team": {"blue"}, "X-Cost": {"0"}}},
+				want:    limited(`"everybody"`, "1800", leveled("r=2;t=0", "r=3;t=0", "r=1;t=2700")),
+			},
+			{request: request{header: http.Header{"X-User": {"bob"}, "X-Cost": {"-1"}}}, want: broken},
+		},
+	},
+	{
+		name: "levels have plans, and no two policies one name",
+		more: within(func(cfg *middleware.Config) {
+			byPlan(cfg)
+			cfg.Within[0].Limits = func(r *http.Request) ([]weir.Limit, error) {
+				if r.Header.Get("X-Team") == "lost" {
+					return nil, errSecret
+				}
+				return plans[r.Header.Get("X-Team")], nil
+			}
+		}),
+		steps: []step{
+			{
+				request: request{header: http.Header{"X-User": {"ann"}, "X-Plan": {"free"}, "X-Team": {"free"}}},
+				want: served(ietf(`"free";q=1;w=60, "team:free";q=1;w=60, "everybody";q=4;w=3600`,
+					`"free";r=0;t=60, "team:free";r=0;t=60, "everybody";r=3;t=900`)),
+			},
+			{
+				request: request{header: http.Header{"X-User": {"bob"}, "X-Plan": {"pro"}, "X-Team": {"free"}}},
+				want: limited(`"free"`, "60", ietf(proPolicy+`, "free";q=1;w=60, "everybody";q=4;w=3600`,
+					`"pro";r=10;t=0, "pro-day";r=1000;t=0, "free";r=0;t=60, "everybody";r=3;t=900`)),
+			},
+			{request: request{header: http.Header{"X-User": {"bob"}, "X-Plan": {"pro"}, "X-Team": {"empty"}}}, want: broken},
+			{request: request{header: http.Header{"X-User": {"bob"}, "X-Plan": {"pro"}, "X-Team": {"lost"}}}, want: unlimited},
+		},
+	},
+	{
+		name: "X headers tell of the binding limit of all levels",
+		more: within(xStyle),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(x("2", "1", "30"))},
+			{request: inTeam("bob", "blue"), want: served(x("3", "1", "2400"))},
+			{request: inTeam("cyd", "blue"), want: served(x("3", "0", "3600"))},
+			{request: inTeam("dan", "blue"), want: limited(`"3-in-1h"`, "1200", x("3", "0", "3600"))},
+		},
+	},
+	{
+		name: "draft 6 has the policies of all levels",
+		more: within(func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersDraft6 }),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(draft6("2;w=60, 3;w=3600, 4;w=3600", "2", "1", "30"))},
+		},
+	},
+	{
+		name: "what is settled is settled on all levels",
+		more: within(settling(middleware.OnlyFailures), func(cfg *middleware.Config) {
+			cfg.Within[1].Cost = func(*http.Request) (int64, error) { return 2, nil }
+		}),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800"))},
+			{
+				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"blue"}, "X-Status": {"401"}}},
+				want:    served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800")).as(401),
+			},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=0;t=3600"))},
+		},
+	},
+	{
+		name: "a request waits for the level that it has to wait for, and holds up nobody else",
+		more: within(delaying(30 * time.Second)),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=2;t=1200", "r=2;t=1800"))},
+			{takes: 30 * time.Second, request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=1;t=2370", "r=1;t=2670"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=2370", "r=0;t=3570"))},
+			{request: inTeam("cyd", "blue"), want: limited(`"everybody"`, "870", leveled("r=2;t=0", "r=1;t=2370", "r=0;t=3570"))},
+		},
+	},
+	{
+		name: "only what the key's own limits refuse is penalised",
+		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
+			within()(t, store, cfg)
+			penalty(2, 5*time.Minute)(t, store, cfg)
+		},
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=1;t=2400", "r=2;t=1800"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"3-in-1h"`, "1200", leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("bob", "red"), want: limited(`"2-in-1m"`, "30", leveled("r=0;t=60", "r=3;t=0", "r=1;t=2700"))},
+			{request: inTeam("bob", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=2700"))},
+			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=2;t=1200", "r=0;t=3600"))},
+		},
+	},
+	{
+		name: "lists speak for all levels",
+		more: within(func(cfg *middleware.Config) {
+			cfg.Lists = middleware.Lists{Allow: middleware.Keys("bob"), Block: middleware.Keys("mallory")}
+		}),
+		steps: []step{
+			{request: inTeam("bob", "blue"), want: unlimited},
+			{request: inTeam("mallory", "blue"), want: problem(http.StatusForbidden, blank(403, "The request is from somebody who is blocked."), nil)},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+		},
+	},
+	{
+		name: "shadow decides on all levels and refuses nothing",
+		more: within(func(cfg *middleware.Config) { cfg.Shadow = true }),
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: unlimited},
+			{request: inTeam("ann", "blue"), want: unlimited},
+			{request: inTeam("ann", "blue"), want: unlimited},
+		},
+	},
+	{
+		name:  "levels fail open",
+		store: func() weir.Store { return &Counting{Store: failing(errSecret)()} },
+		more:  within(),
+		steps: []step{{request: inTeam("ann", "blue"), want: unlimited}},
+	},
+	{
+		name:  "levels fail closed",
+		store: func() weir.Store { return &Counting{Store: failing(errSecret)()} },
+		more:  within(failClosed),
+		steps: []step{{request: inTeam("ann", "blue"), want: unavailable}},
+	},
+}
+
+// testLevels checks what a table of answers does not show.
+func testLevels(t *testing.T, mount Mount) {
+	t.Run("one call of the store", func(t *testing.T) {
+		t.Parallel()
+		store := NewCounting()
+		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
+		within()(t, store, &cfg)
+		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+		for i := range 3 {
+			do(t, h, inTeam("ann", "blue"))
+			if n := store.Takes.Load(); n != int64(i)+1 {
+				t.Errorf("%d decisions for %d requests", n, i+1)
+			}
+		}
+	})
+	t.Run("mounted twice, charged once", func(t *testing.T) {
+		t.Parallel()
+		store := NewCounting()
+		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
+		within()(t, store, &cfg)
+		outer := middleware.Config{Limiter: cfg.Within[1].Limiter, Key: weir.KeyStatic("all")}
+		h := mustMount(t, mount, outer, mustMount(t, mount, cfg, mustMount(t, mount, cfg, http.HandlerFunc(handler))))
+		got := do(t, h, inTeam("ann", "blue"))
+		if got.body != servedBody || store.Takes.Load() != 2 {
+			t.Errorf("%+v after %d decisions, want 2", got, store.Takes.Load())
+		}
+		if want := `"everybody";q=4;w=3600 & "2-in-1m";q=2;w=60, "3-in-1h";q=3;w=3600`; got.header["RateLimit-Policy"] != want {
+			t.Errorf("policies %s, want %s", got.header["RateLimit-Policy"], want)
+		}
+		if d, err := outer.Limiter.Peek(t.Context(), "all"); d.Remaining != 3 || err != nil {
+			t.Errorf("%d remain of everybody's, %v", d.Remaining, err)
+		}
+	})
+	t.Run("the refusing level is named", func(t *testing.T) {
+		t.Parallel()
+		var scopes []string
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"),
+			OnLimited: func(w http.ResponseWriter, _ *http.Request, d weir.Decision) {
+				scopes = append(scopes, d.Scope)
+				w.WriteHeader(http.StatusTooManyRequests)
+			},
+		}
+		within()(t, newStore(), &cfg)
+		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+		for _, q := range []request{
+			inTeam("ann", "blue"), inTeam("ann", "blue"), inTeam("ann", "red"), inTeam("bob", "blue"), inTeam("bob", "blue"),
+			inTeam("cyd", "red"), inTeam("dan", "red"),
+		} {
+			do(t, h, q)
+		}
+		if got := strings.Join(scopes, " "); got != "user team all" {
+			t.Errorf("named %q", got)
+		}
+	})
+	t.Run("every level has a partition key of its own", func(t *testing.T) {
+		t.Parallel()
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), PartitionSecret: []byte("0123456789abcdef"),
+		}
+		within()(t, newStore(), &cfg)
+		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+		partitions := func(q request) (list []string) {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, q.build(t))
+			for _, item := range strings.Split(w.Header().Get("RateLimit"), ", ") {
+				_, pk, _ := strings.Cut(item, ";pk=")
+				list = append(list, pk)
+			}
+			return list
+		}
+		a, b := partitions(inTeam("ann", "blue")), partitions(inTeam("bob", "blue"))
+		if len(a) != 3 || len(b) != 3 || a[0] == b[0] || a[1] != b[1] || a[2] != b[2] || a[0] == a[1] || a[1] == a[2] || a[0] == "" {
+			t.Errorf("partitions %q and %q", a, b)
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/goweir/weir"
+)
+
+// Level is a wider limit that a request counts against, beside Config.Limiter's.
+type Level struct {
+	// Limiter is whose limits hold. Required, over the same store as
+	// Config.Limiter and with a Name of its own, which Decision.Scope tells of a
+	// refusal. The policy names of its limits must differ from those of all other
+	// levels. Config.Limiter's Hook is told of decisions, this one's is not.
+	Limiter *weir.Limiter
+
+	// Key says who is counted, as the organisation of the request's user, or
+	// weir.KeyStatic for everybody. Required. An empty key counts as none.
+	Key weir.KeyFunc
+
+	// Limits returns the limits of a request's key, as Config.Limits does. A
+	// policy name that a narrower level has already is told with the Limiter's
+	// name before it, as "org:10-in-1m". Nil: the Limiter's own.
+	Limits func(*http.Request) ([]weir.Limit, error)
+
+	// Cost returns how many units a request takes of this level, as Config.Cost
+	// does. Nil: as many as of the request's own.
+	Cost func(*http.Request) (int64, error)
+
+	// SkipNoKey leaves a request uncounted by this level for which Key finds no
+	// identity. False: it is answered with 401, whatever Config.NoKey says.
+	SkipNoKey bool
+}
+
+// levels is what a request counts against.
+type levels struct {
+	list   []weir.Level
+	limits []weir.Limit // of all levels, under the names that clients are told
+	counts []int        // how many of these each level has
+}
+
+// levelsOf returns what a request of a key counts against, without what a mount
+// further out has counted it against. It returns a problem instead where a level
+// has no key, with the error that it is told with, if any.
+func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error) {
+	n := 1 + len(g.cfg.Within)
+	s := &levels{list: make([]weir.Level, 0, n), limits: make([]weir.Limit, 0, n), counts: make([]int, 0, n)}
+	cost := int64(1)
+	if g.cfg.Cost != nil {
+		var err error
+		if cost, err = g.cfg.Cost(r); err != nil {
+			return nil, &broken, err
+		}
+	}
+	own := Level{Limiter: g.cfg.Limiter, Limits: g.cfg.Limits}
+	if !g.passed(r.Context(), g.cfg.Limiter, key) {
+		if err := s.add(r, &own, key, cost, g.own); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range g.cfg.Within {
+		l := &g.cfg.Within[i]
+		key, err := l.Key(r)
+		if err == nil && key == "" {
+			err = weir.ErrNoKey
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
+			return nil, &ambiguous, nil
+		case !errors.Is(err, weir.ErrNoKey):
+			return nil, &broken, err
+		case l.SkipNoKey:
+			continue
+		default:
+			return nil, &unidentified, nil
+		}
+		if g.passed(r.Context(), l.Limiter, key) {
+			continue
+		}
+		cost := cost
+		if l.Cost != nil {
+			if cost, err = l.Cost(r); err != nil {
+				return nil, &broken, err
+			}
+		}
+		if err := s.add(r, l, key, cost, g.within[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return s, nil, nil
+}
+
+// add adds a level whose own limits are called so.
+func (s *levels) add(r *http.Request, l *Level, key string, cost int64, own []weir.Limit) error {
+	level := weir.Level{Limiter: l.Limiter, Key: key, Cost: cost, Peek: cost == 0}
+	limits := own
+	if l.Limits != nil {
+		var err error
+		if limits, err = l.Limits(r); err != nil {
+			return undecided(err)
+		}
+		if level.Limits = limits; limits == nil {
+			level.Limits = []weir.Limit{} // none, where nil would be the Limiter's
+		}
+	}
+	s.list, s.counts = append(s.list, level), append(s.counts, len(limits))
+	narrower := len(s.limits)
+	s.limits = append(s.limits, limits...)
+	for i := narrower; i < len(s.limits); i++ {
+		if name, taken := s.limits[i].Policy(), s.limits[:narrower]; l.Limits != nil || hasPolicy(taken, name) {
+			s.limits[i].Name = policyOf(l.Limiter.Name(), name, taken)
+		}
+	}
+	return nil
+}
+
+// policyOf returns a policy's name, or where narrower levels have that already
+// one that they do not have.
+func policyOf(limiter, name string, narrower []weir.Limit) string {
+	if !hasPolicy(narrower, name) {
+		return name
+	}
+	name = limiter + ":" + name
+	for n, base := 2, name; hasPolicy(narrower, name); n++ {
+		name = base + "-" + strconv.Itoa(n)
+	}
+	return name
+}
+
+func hasPolicy(limits []weir.Limit, name string) bool {
+	for i := range limits {
+		if limits[i].Policy() == name {
+			return true
+		}
+	}
+	return false
+}

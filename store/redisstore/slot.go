@@ -1,0 +1,44 @@
+package redisstore
+
+import "strings"
+
+// apart reports whether the keys of a call can't be decided by one server: they
+// are in different slots of a cluster, or perhaps on different shards of a ring,
+// whose hashing is its own.
+func (s *Store) apart(c *call) bool {
+	if s.ring {
+		return true
+	}
+	if !s.slotted.Load() {
+		return false
+	}
+	first := slot(c.groups[0].state)
+	for i := range c.groups {
+		if slot(c.groups[i].state) != first {
+			return true
+		}
+	}
+	return false
+}
+
+// slot returns the slot that a cluster has a key in: the CRC-16 (XMODEM) of its
+// hash tag, which each of our keys has, modulo 16384.
+func slot(key string) uint16 {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if end := strings.IndexByte(key[open+1:], '}'); end > 0 {
+			key = key[open+1 : open+1+end]
+		}
+	}
+	crc := uint16(0)
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			crc <<= 1
+			if carry {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return crc % 16384
+}
