@@ -68,7 +68,7 @@ var codesOf = map[int]codes.Code{
 }
 
 // refusal returns the answer as the error of a call.
-func (a *answer) refusal(ctx context.Context, limiter string) error {
+func (a *answer) refusal(ctx context.Context, limiters map[string]string) error {
 	code, ok := codesOf[a.status]
 	if !ok {
 		code = codes.Internal
@@ -84,11 +84,22 @@ func (a *answer) refusal(ctx context.Context, limiter string) error {
 	if !a.limited {
 		return status.Error(code, p.Detail)
 	}
-	return a.overLimit(code, &p, limiter)
+	return a.overLimit(code, &p, limiters)
+}
+
+// limiter returns the name of the limiter that a violated policy is of.
+func (a *answer) limiter(policy string, limiters map[string]string) string {
+	if policy == a.decision.Limit.Policy() && a.decision.Scope != "" {
+		return a.decision.Scope
+	}
+	if name, ok := limiters[policy]; ok {
+		return name
+	}
+	return limiters[""]
 }
 
 // overLimit returns the error of a call that a limit refused.
-func (a *answer) overLimit(code codes.Code, p *problem, limiter string) error {
+func (a *answer) overLimit(code codes.Code, p *problem, limiters map[string]string) error {
 	message := strings.TrimSuffix(p.Detail, ".")
 	var details []protoadapt.MessageV1
 	if len(p.Violated) > 0 {
@@ -96,7 +107,7 @@ func (a *answer) overLimit(code codes.Code, p *problem, limiter string) error {
 		quota := &errdetails.QuotaFailure{}
 		for _, policy := range p.Violated {
 			quota.Violations = append(quota.Violations, &errdetails.QuotaFailure_Violation{
-				Subject:     "limiter:" + limiter,
+				Subject:     "limiter:" + a.limiter(policy, limiters),
 				Description: "The call is over the limit " + policy + ".",
 				QuotaId:     policy,
 			})

@@ -50,7 +50,7 @@
 // RESOURCE_EXHAUSTED has the details google.rpc.RetryInfo, with exactly the time
 // after which the same call succeeds if nobody else uses the key meanwhile, and
 // google.rpc.QuotaFailure, with a violation for each limit that refuses: its
-// subject is "limiter:" and the Limiter's name, its quota_id the limit's name.
+// subject is "limiter:" and the name of its Limiter, its quota_id the limit's name.
 // Who is counted is not told. A call that can never succeed, because its cost is
 // over what a limit admits at once, has no RetryInfo; one of a key that is paused
 // violates no limit.

@@ -149,6 +149,44 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// The violation names the limiter of the level that refuses.
+func TestViolatedLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(t, weir.PerHour(3))
+		store := newStore(t)
+		for i, level := range []weir.Config{
+			{Name: "api", Limits: []weir.Limit{weir.PerHour(3)}},
+			{Name: "org", Limits: []weir.Limit{weir.PerMinute(2)}},
+			{Name: "everyone", Limits: []weir.Limit{weir.PerDay(2)}},
+		} {
+			level.Store = store
+			limiter, err := weir.New(level)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 0 {
+				cfg.Limiter = limiter
+				continue
+			}
+			cfg.Within = append(cfg.Within, middleware.Level{Limiter: limiter, Key: weir.KeyStatic("all")})
+		}
+		cc := start(t, &talk{}, unary(mustServer(t, cfg)))
+		ctx := as(t.Context(), "ann")
+		var err error
+		for range 3 {
+			err = invoke(ctx, cc, "")
+		}
+		var got []string
+		for _, v := range detail[*errdetails.QuotaFailure](err).GetViolations() {
+			got = append(got, v.GetSubject()+" "+v.GetQuotaId())
+		}
+		if want := "limiter:org 2-in-1m, limiter:everyone 2-in-1d"; strings.Join(got, ", ") != want {
+			t.Errorf("violations %v, want %s", got, want)
+		}
+	})
+}
+
 // storeFunc is a store that decides by a function.
 type storeFunc func() (weir.Decision, error)
 

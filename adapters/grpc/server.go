@@ -16,7 +16,9 @@ import (
 // Stream, or StreamMessages, are the interceptors. It is safe for concurrent use.
 type Server struct {
 	guard *middleware.Guard
-	name  string // the limiter's
+	// limiters are the names of the limiters by the policies of their own limits,
+	// the narrowest one's under "".
+	limiters map[string]string
 }
 
 // NewServer returns a Server, or a *[weir.ConfigError] that names the wrong
@@ -29,7 +31,13 @@ func NewServer(cfg middleware.Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{guard, cfg.Limiter.Name()}, nil
+	limiters := map[string]string{"": cfg.Limiter.Name()}
+	for _, level := range cfg.Within {
+		for _, l := range level.Limiter.Limits() {
+			limiters[l.Policy()] = level.Limiter.Name()
+		}
+	}
+	return &Server{guard, limiters}, nil
 }
 
 // Unary is a grpc.UnaryServerInterceptor. A refused call does not reach the
@@ -111,7 +119,7 @@ func (s *Server) check(r *http.Request) (*http.Request, metadata.MD, error) {
 	if ok {
 		return passed, a.metadata(), nil
 	}
-	return nil, a.metadata(), a.refusal(r.Context(), s.name)
+	return nil, a.metadata(), a.refusal(r.Context(), s.limiters)
 }
 
 // Infrastructure is a Config.Skip for the services that every gRPC server has:
