@@ -50,22 +50,13 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	key, err := g.cfg.Key(r)
-	if err == nil && key == "" {
-		err = weir.ErrNoKey
-	}
-	switch {
-	case err == nil:
+	if err == nil && key != "" {
 		g.identified()
-	case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
-		return g.refuse(w, r, &ambiguous)
-	case !errors.Is(err, weir.ErrNoKey):
-		return g.fail(w, r, &broken, err)
-	default:
-		g.unidentified(r)
-		if g.cfg.NoKey != NoKeyAnonymous {
-			return g.nameless(w, r)
+	} else {
+		var ok bool
+		if key, ok = g.instead(w, r, err); key == "" {
+			return r, ok
 		}
-		key = g.cfg.AnonymousKey
 	}
 	switch lists := &g.cfg.Lists; {
 	case lists.Block != nil && lists.Block(key):
@@ -74,17 +65,6 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	return g.decide(w, r, key)
-}
-
-// nameless answers a request without an identity, or lets it pass.
-func (g *Guard) nameless(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.NoKey == NoKeyUnlimited {
-		return r, true
-	}
-	if g.cfg.Challenge != "" && !g.cfg.Shadow {
-		w.Header().Add("Www-Authenticate", g.cfg.Challenge)
-	}
-	return g.refuse(w, r, &unidentified)
 }
 
 // decide asks the limiter about a request whose key is known.

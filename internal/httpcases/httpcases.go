@@ -26,7 +26,7 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 func Run(t *testing.T, mount Mount) {
 	for _, cases := range [][]testCase{
 		identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
-		listCases, settleCases, delayCases, penaltyCases,
+		listCases, settleCases, delayCases, penaltyCases, unknownCases,
 	} {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
@@ -35,6 +35,7 @@ func Run(t *testing.T, mount Mount) {
 			})
 		}
 	}
+	t.Run("unknown", func(t *testing.T) { testUnknown(t, mount) })
 	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount) })
 	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
 	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount) })
