@@ -16,7 +16,8 @@ type Config struct {
 	Limiter *weir.Limiter
 
 	// Key says who is counted. Required: there is no default identity. An
-	// empty key counts as none, even if the Limiter allows it.
+	// empty key counts as none, even if the Limiter allows it. One over 1024
+	// bytes counts by its start and a hash of it.
 	Key weir.KeyFunc
 
 	// Limits returns the limits of a request's key, as a customer's plan has

@@ -51,6 +51,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	}
 	key, err := g.cfg.Key(r)
 	if err == nil && key != "" {
+		key = bounded(key)
 		g.identified()
 	} else {
 		var ok bool

@@ -106,6 +106,8 @@ func TestRoute(t *testing.T) {
 	e := gin.New()
 	e.Use(limit)
 	e.GET("/things/:id", func(c *gin.Context) { c.String(http.StatusOK, c.Request.Pattern) })
+	e.Group("/v1/:tenant").GET("/users/:id", func(*gin.Context) {})
+	e.POST("/things", func(*gin.Context) {})
 	mux := http.NewServeMux()
 	mux.Handle("/things/", e)
 	tests := []struct {
@@ -114,7 +116,9 @@ func TestRoute(t *testing.T) {
 		want       string
 	}{
 		{"gin's route", "/things/7", e, "GET /things/:id"},
+		{"a group's route is whole", "/v1/acme/users/7", e, "GET /v1/:tenant/users/:id"},
 		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"a route of another method", "/things", e, ""},
 		{"no route", "/nothing", e, ""},
 	}
 	for _, tt := range tests {
