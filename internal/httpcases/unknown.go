@@ -33,7 +33,7 @@ func keyFailure(cfg *middleware.Config) *middleware.NoKey { return &cfg.KeyFailu
 // testUnknown checks every policy for every request without a key. Each time all
 // other policies are set to let such requests pass, and so is the store's: none
 // of them may answer for this one.
-func testUnknown(t *testing.T, mount Mount) {
+func testUnknown(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	const challenge = `Bearer realm="api"`
 	statuses := map[middleware.NoKey]int{
 		middleware.NoKeyUnauthorized: 401, middleware.NoKeyForbidden: 403, middleware.NoKeyTooMany: 429,
@@ -62,7 +62,7 @@ func testUnknown(t *testing.T, mount Mount) {
 			}
 			t.Run(fmt.Sprint(u.name, ", policy ", policy), func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { testPolicy(t, mount, cfg, u.err, want) })
+				synctest.Test(t, func(t *testing.T) { testPolicy(t, mount, open(t), cfg, u.err, want) })
 			})
 		}
 	}
@@ -70,9 +70,9 @@ func testUnknown(t *testing.T, mount Mount) {
 
 // testPolicy sends three requests of which no key is known, from an address
 // each, and one of ann.
-func testPolicy(t *testing.T, mount Mount, cfg middleware.Config, err error, want [3]answer) {
+func testPolicy(t *testing.T, mount Mount, store weir.Store, cfg middleware.Config, err error, want [3]answer) {
 	told := 0
-	cfg.Limiter = NewLimiter(t, newStore(), weir.PerMinute(2))
+	cfg.Limiter = NewLimiter(t, store, weir.PerMinute(2))
 	cfg.Key = func(r *http.Request) (string, error) {
 		if user := r.Header.Get("X-User"); user != "" {
 			return user, nil
