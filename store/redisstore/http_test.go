@@ -17,6 +17,7 @@ import (
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
 )
 
 // TestHTTP runs on a real server what every mount of the middleware must do.
@@ -30,10 +31,7 @@ func TestHTTP(t *testing.T) {
 	for name, mount := range map[string]httpcases.Mount{"net/http": mountHTTP, "gin": mountGin, "echo": mountEcho} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var cases atomic.Int64
-			httpcases.RunOn(t, mount, func(t testing.TB) weir.Store {
-				return inBubble(t, client, fmt.Sprint(name, cases.Add(1), ":"))
-			})
+			httpcases.RunOn(t, mount, stores(client))
 		})
 	}
 }
@@ -44,15 +42,22 @@ func bubbleClient(server *redistest.Server) *redis.Client {
 	return server.Client(func(o *redis.Options) { o.PoolSize = 1000 })
 }
 
-// inBubble returns a store by the clock of package time, as it is for the
-// caller of the store.
-func inBubble(t testing.TB, client redis.UniversalClient, prefix string) *Store {
-	t.Helper()
-	s, err := New(Config{Client: client, Prefix: prefix, now: func() int64 { return time.Now().UnixMicro() }})
-	if err != nil {
-		t.Fatal(err)
+// storesOpened counts what stores opened.
+var storesOpened atomic.Int64
+
+// stores returns what opens empty stores by the clock of package time, as it is
+// for the callers of the store.
+func stores(client redis.UniversalClient) func(testing.TB) weir.Store {
+	return func(t testing.TB) weir.Store {
+		s, err := New(Config{
+			Client: client, Prefix: fmt.Sprint("store", storesOpened.Add(1), ":"),
+			now: func() int64 { return time.Now().UnixMicro() },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
-	return s
 }
 
 func mountHTTP(cfg middleware.Config, h http.Handler) (http.Handler, error) {
@@ -83,4 +88,23 @@ func mountEcho(cfg middleware.Config, h http.Handler) (http.Handler, error) {
 	e.Use(limit)
 	e.Any("/*", echo.WrapHandler(h))
 	return e, nil
+}
+
+// TestPromises checks that what clients are told is true.
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	httpcases.Promises(t, stores(bubbleClient(redistest.Start(t))))
+}
+
+// TestAnswersAreIdentical checks that clients can't tell Redis from a local
+// store.
+func TestAnswersAreIdentical(t *testing.T) {
+	t.Parallel()
+	httpcases.Identical(t, stores(bubbleClient(redistest.Start(t))), func(t testing.TB) weir.Store {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return local
+	})
 }
