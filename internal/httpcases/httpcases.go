@@ -29,6 +29,7 @@ func Run(t *testing.T, mount Mount) {
 	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
 	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
 	t.Run("slow", func(t *testing.T) { testSlow(t, mount) })
+	t.Run("forged", func(t *testing.T) { testForged(t, mount) })
 	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
 }
