@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/goweir/weir"
@@ -20,6 +21,8 @@ type Guard struct {
 	waiting  atomic.Int64 // requests that may be waiting, see Delay
 	found    atomic.Bool  // a request had an identity
 	missed   atomic.Int64 // requests before that
+
+	partitions sync.Pool // of *partitioner
 }
 
 // NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
@@ -38,6 +41,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
+	g.partitions.New = g.newPartitioner
 	return g, nil
 }
 
