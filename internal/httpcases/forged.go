@@ -79,7 +79,7 @@ func everyHeader(n int) []string {
 // testForged checks over real connections that a client has one bucket, whatever
 // it writes, and its victim another.
 func testForged(t *testing.T, mount Mount) {
-	const requests, most = 1000, 5
+	const most = 5
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,10 @@ func testForged(t *testing.T, mount Mount) {
 			srv := httptest.NewServer(mustMount(t, mount, cfg, http.HandlerFunc(handler)))
 			t.Cleanup(srv.Close)
 			c := dial(t, srv)
-			admitted := 0
+			admitted, requests := 0, 100
+			if strings.HasPrefix(f.name, "rotating") {
+				requests = 1000
+			}
 			for n := range requests {
 				if c.get(f.lines(n)...) == http.StatusOK {
 					admitted++
