@@ -98,7 +98,8 @@ func origin(scheme, host string) string {
 // method, space, and the Pattern of the request, as "GET /items/{id}". It is
 // ErrNoKey when there is no pattern, and never the path, of which a client can
 // make up any number. So it works inside the mux, around the handlers, and not
-// around the mux. Where a router runs its middleware for requests that match no
+// around the mux: for chi, which sets the whole Pattern since its v5.3.0, with
+// Router.With, or with Use within a Group. Where a router runs its middleware for requests that match no
 // route too, as gin does, all of those have one key with
 //
 //	weir.KeyFirst(weir.KeyRoute(), weir.KeyStatic("unmatched"))

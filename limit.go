@@ -95,24 +95,31 @@ func (l Limit) Policy() string {
 	if l.Name != "" {
 		return l.Name
 	}
-	return strconv.FormatInt(l.Rate, 10) + "-in-" + shortDuration(l.Period)
+	var room [32]byte // inlined, this costs callers nothing that only look at the name
+	return string(l.appendRule(room[:0]))
+}
+
+// appendRule appends the name that is derived from the rule.
+func (l *Limit) appendRule(b []byte) []byte {
+	b = append(strconv.AppendInt(b, l.Rate, 10), "-in-"...)
+	return appendDuration(b, l.Period)
 }
 
 // String returns the policy name.
 func (l Limit) String() string { return l.Policy() }
 
-// shortDuration writes whole days, hours, minutes or seconds with one unit,
+// appendDuration appends whole days, hours, minutes or seconds with one unit,
 // everything else as time.Duration does, in ASCII.
-func shortDuration(d time.Duration) string {
+func appendDuration(b []byte, d time.Duration) []byte {
 	for _, u := range []struct {
 		size   time.Duration
-		suffix string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		suffix byte
+	}{{24 * time.Hour, 'd'}, {time.Hour, 'h'}, {time.Minute, 'm'}, {time.Second, 's'}} {
 		if d >= u.size && d%u.size == 0 {
-			return strconv.FormatInt(int64(d/u.size), 10) + u.suffix
+			return append(strconv.AppendInt(b, int64(d/u.size), 10), u.suffix)
 		}
 	}
-	return strings.ReplaceAll(d.String(), "µ", "u") // headers are ASCII
+	return append(b, strings.ReplaceAll(d.String(), "µ", "u")...) // headers are ASCII
 }
 
 // Validate reports the first field that is out of bounds, as a *[ConfigError].

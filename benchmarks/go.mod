@@ -6,6 +6,7 @@ replace github.com/goweir/weir => ..
 
 require (
 	github.com/didip/tollbooth/v7 v7.0.2
+	github.com/go-chi/chi/v5 v5.5.0
 	github.com/go-chi/httprate v0.16.1
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000

@@ -16,7 +16,8 @@ type Config struct {
 	Limiter *weir.Limiter
 
 	// Key says who is counted. Required: there is no default identity. An
-	// empty key counts as none, even if the Limiter allows it.
+	// empty key counts as none, even if the Limiter allows it. One over 1024
+	// bytes counts by its start and a hash of it.
 	Key weir.KeyFunc
 
 	// Limits returns the limits of a request's key, as a customer's plan has
@@ -54,18 +55,32 @@ type Config struct {
 	// the other styles tell of the binding limit. Empty: Limiter's limits are all.
 	Within []Level
 
-	// NoKey says what a request without an identity gets. The zero value,
-	// NoKeyRefuse, answers 401.
+	// NoKey says what a request without an identity gets: Key returned
+	// weir.ErrNoKey, or an empty key. The zero value, NoKeyRefuse, answers 401.
 	NoKey NoKey
 
-	// AnonymousKey is the one key that all requests without an identity share
-	// under NoKeyAnonymous: 1 to 64 bytes of printable ASCII that no identity
-	// of yours can be. It must be empty with every other policy.
+	// BadKey says what a request gets that states its identity more than once,
+	// or malformed: Key returned weir.ErrAmbiguousKey or weir.ErrMalformedKey.
+	// Whoever adds a second header gets it, so that NoKeyUnlimited is a way
+	// around every limit. The zero value, NoKeyRefuse, answers 400.
+	BadKey NoKey
+
+	// KeyFailure says what a request gets whose identity could not be found out,
+	// as when the service is away that knows it: Key returned any other error,
+	// which OnError is told. The zero value, NoKeyRefuse, answers 500. So does a
+	// wrong configuration (weir.ErrConfig), whatever this says, and a request
+	// whose context has ended is never let pass.
+	KeyFailure NoKey
+
+	// AnonymousKey is the one key that all requests share which NoKeyAnonymous
+	// is for: 1 to 64 bytes of printable ASCII that no identity of yours can
+	// be. It must be empty when none of NoKey, BadKey and KeyFailure is that.
 	AnonymousKey string
 
-	// Challenge is the WWW-Authenticate header of the 401, which RFC 9110 asks
+	// Challenge is the WWW-Authenticate header of a 401, which RFC 9110 asks
 	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
-	// response already. It must be empty unless NoKey is NoKeyRefuse.
+	// response already. It must be empty when none of NoKey, BadKey and
+	// KeyFailure answers 401.
 	Challenge string
 
 	// Settle returns what a request really took, once its handler has returned:
@@ -135,20 +150,6 @@ type Config struct {
 	Shadows []*weir.Limiter
 }
 
-// NoKey is what a request without an identity gets.
-type NoKey uint8
-
-const (
-	// NoKeyRefuse answers 401.
-	NoKeyRefuse NoKey = iota
-	// NoKeyUnlimited lets the request pass without any limit: whoever leaves
-	// the identity out is free. Only where something else refuses them.
-	NoKeyUnlimited
-	// NoKeyAnonymous counts the request under Config.AnonymousKey, one key for
-	// everybody without an identity: one of them can use it up for all.
-	NoKeyAnonymous
-)
-
 // StoreFailure is what a request gets when no decision could be made: the
 // store failed, or the request's limits could not be looked up.
 type StoreFailure uint8
@@ -167,18 +168,6 @@ func (cfg *Config) validate() error {
 		return invalid("Limiter", "a limiter", "nil")
 	case cfg.Key == nil:
 		return invalid("Key", "a key function", "nil")
-	case cfg.NoKey > NoKeyAnonymous:
-		return invalid("NoKey", "one of the three policies", strconv.Itoa(int(cfg.NoKey)))
-	case cfg.NoKey == NoKeyAnonymous && cfg.AnonymousKey == "":
-		return invalid("AnonymousKey", "a key, for NoKeyAnonymous", "none")
-	case cfg.NoKey != NoKeyAnonymous && cfg.AnonymousKey != "":
-		return invalid("AnonymousKey", "none without NoKeyAnonymous", strconv.QuoteToASCII(cfg.AnonymousKey))
-	case len(cfg.AnonymousKey) > 64 || !printable(cfg.AnonymousKey):
-		return invalid("AnonymousKey", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(cfg.AnonymousKey))
-	case cfg.NoKey != NoKeyRefuse && cfg.Challenge != "":
-		return invalid("Challenge", "none without NoKeyRefuse", strconv.QuoteToASCII(cfg.Challenge))
-	case !printable(cfg.Challenge):
-		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
 	case cfg.OnStoreFailure > FailClosed:
 		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
 	case cfg.Headers > HeadersNone:
@@ -189,6 +178,9 @@ func (cfg *Config) validate() error {
 		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
 	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
 		return invalid("Settle", "none, as the store of Limiter can't settle", "a function")
+	}
+	if err := cfg.validateIdentity(); err != nil {
+		return err
 	}
 	if err := cfg.Delay.validate(); err != nil {
 		return err

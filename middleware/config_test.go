@@ -30,7 +30,10 @@ func TestConfig(t *testing.T) {
 		{"limiter and key", func(*middleware.Config) {}, ""},
 		{"no limiter", func(c *middleware.Config) { c.Limiter = nil }, "Limiter"},
 		{"no key", func(c *middleware.Config) { c.Key = nil }, "Key"},
-		{"unknown policy", func(c *middleware.Config) { c.NoKey = 3 }, "NoKey"},
+		{"unknown policy for no key", func(c *middleware.Config) { c.NoKey = 8 }, "NoKey"},
+		{"unknown policy for a bad key", func(c *middleware.Config) { c.BadKey = 8 }, "BadKey"},
+		{"unknown policy for a key that failed", func(c *middleware.Config) { c.KeyFailure = 255 }, "KeyFailure"},
+		{"the last policy for each", func(c *middleware.Config) { c.NoKey, c.BadKey, c.KeyFailure = 7, 7, 7 }, ""},
 		{"anonymous without a key", func(c *middleware.Config) { c.NoKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
 		{"a key without anonymous", func(c *middleware.Config) { c.AnonymousKey = "a" }, "AnonymousKey"},
 		{"a key for unlimited", func(c *middleware.Config) {
@@ -45,6 +48,14 @@ func TestConfig(t *testing.T) {
 		{"a challenge for nobody", func(c *middleware.Config) {
 			c.NoKey, c.Challenge = middleware.NoKeyUnlimited, "Bearer"
 		}, "Challenge"},
+		{"a challenge for a 403", func(c *middleware.Config) { c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer" }, "Challenge"},
+		{"a challenge for those whose key failed", func(c *middleware.Config) {
+			c.NoKey, c.KeyFailure, c.Challenge = middleware.NoKeyForbidden, middleware.NoKeyUnauthorized, "Bearer"
+		}, ""},
+		{"anonymous for a bad key, without a key", func(c *middleware.Config) { c.BadKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
+		{"anonymous for those whose key failed", func(c *middleware.Config) {
+			c.KeyFailure, c.AnonymousKey = middleware.NoKeyAnonymous, "a"
+		}, ""},
 		{"unknown failure policy", func(c *middleware.Config) { c.OnStoreFailure = 2 }, "OnStoreFailure"},
 		{"unknown style", func(c *middleware.Config) { c.Headers = 5 }, "Headers"},
 		{"a partition secret that can be guessed", func(c *middleware.Config) { c.PartitionSecret = []byte("123456789abcdef") }, "PartitionSecret"},

@@ -36,12 +36,16 @@
 //
 // # Keys
 //
-// The key function is required, and a request without an identity gets what
-// [Config.NoKey] says: identity never silently becomes an IP address. Behind a
-// proxy weir.KeyRemoteIP sees the proxy, and everybody is one client:
-// weir.KeyClientIP is for that. A request
-// that states its identity twice is refused with 400 whatever the
-// configuration, because the next reader may pick the other value.
+// The key function is required, and the caller says what its answers mean:
+// [Config.NoKey] what a request without an identity gets, [Config.BadKey] one
+// that states it twice or malformed, and [Config.KeyFailure] one whose identity
+// could not be found out. Identity never silently becomes an IP address. Behind
+// a proxy weir.KeyRemoteIP sees the proxy, and everybody is one client:
+// weir.KeyClientIP is for that.
+//
+// Think twice before a request that states its identity twice passes: the next
+// reader may pick the other value. And one without an identity that is
+// unlimited is what everybody will send.
 //
 // # Answers
 //
@@ -51,10 +55,14 @@
 //	429  a limit refused; Retry-After says when the same request succeeds
 //	401  the request has no identity
 //	403  the key is on Lists.Block
-//	400  the request states its identity more than once
+//	400  the request states its identity more than once, or malformed
 //	500  the key function or the configuration failed
 //	503  no decision could be made and the limiter fails closed, or the
 //	     request's own context ended before there was one
+//
+// What is without a key is answered 401, 403, 429, 500 or 503 where NoKey,
+// BadKey or KeyFailure says so; that body has no type of its own and no
+// Retry-After.
 //
 // The type of a 429 is quota-exceeded; temporary-reduced-capacity while limits
 // are decided without the primary store, or the key is paused; and
@@ -62,8 +70,8 @@
 // never to be stored by a cache.
 //
 // Sleeping for exactly Retry-After and asking again succeeds if nobody else
-// used the key meanwhile. A 429 without Retry-After will never succeed: the
-// cost is over what a limit admits at once.
+// used the key meanwhile. A quota-exceeded without Retry-After will never
+// succeed: the cost is over what a limit admits at once.
 //
 // Rate headers tell the truth of one instant and one client. A shared cache in
 // front must not store them: mark such responses private or no-store.

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -104,6 +105,58 @@ func ExampleConfig_plans() {
 	// k1 200 "free";q=1;w=3600
 	// k1 429 "free";q=1;w=3600
 	// k2 200 "pro";q=10;w=1, "pro-day";q=10000;w=86400
+}
+
+// Visitors share one key, a request that says twice who it is from is forbidden,
+// and while the service that knows the tokens is away nobody is let pass.
+func ExampleConfig_identity() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		panic(err)
+	}
+	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(1)}})
+	if err != nil {
+		panic(err)
+	}
+	token := weir.KeyBearer([]byte("a secret of the deployment"))
+	limit, err := middleware.New(middleware.Config{
+		Limiter: limiter,
+		Key: func(r *http.Request) (string, error) {
+			key, err := token(r)
+			if err == nil && r.Header.Get("X-Outage") != "" {
+				return "", errors.New("the service that knows the tokens is away")
+			}
+			return key, err
+		},
+		NoKey:        middleware.NoKeyAnonymous,
+		AnonymousKey: "(visitors)",
+		BadKey:       middleware.NoKeyForbidden,
+		KeyFailure:   middleware.NoKeyUnavailable,
+	})
+	if err != nil {
+		panic(err)
+	}
+	h := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+
+	for _, header := range []http.Header{
+		{},
+		{},
+		{"Authorization": {"Bearer abc"}},
+		{"Authorization": {"Bearer abc", "Bearer def"}},
+		{"Authorization": {"Bearer abc"}, "X-Outage": {"1"}},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+		r.Header = header
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		fmt.Println(w.Code, header["Authorization"])
+	}
+	// Output:
+	// 200 []
+	// 429 []
+	// 200 [Bearer abc]
+	// 403 [Bearer abc Bearer def]
+	// 503 [Bearer abc]
 }
 
 // Only wrong passwords use up the limit, and whoever goes on trying is blocked.

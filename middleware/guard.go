@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/goweir/weir"
@@ -21,6 +22,8 @@ type Guard struct {
 	waiting  atomic.Int64 // requests that may be waiting, see Delay
 	found    atomic.Bool  // a request had an identity
 	missed   atomic.Int64 // requests before that
+
+	partitions sync.Pool // of *partitioner
 }
 
 // NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
@@ -40,6 +43,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 		g.within = append(g.within, namedLimits(cfg.Within[i].Limiter))
 	}
 	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
+	g.partitions.New = g.newPartitioner
 	return g, nil
 }
 
@@ -61,22 +65,14 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	key, err := g.cfg.Key(r)
-	if err == nil && key == "" {
-		err = weir.ErrNoKey
-	}
-	switch {
-	case err == nil:
+	if err == nil && key != "" {
+		key = bounded(key)
 		g.identified()
-	case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
-		return g.refuse(w, r, &ambiguous)
-	case !errors.Is(err, weir.ErrNoKey):
-		return g.fail(w, r, &broken, err)
-	default:
-		g.unidentified(r)
-		if g.cfg.NoKey != NoKeyAnonymous {
-			return g.nameless(w, r)
+	} else {
+		var ok bool
+		if key, ok = g.instead(w, r, err); key == "" {
+			return r, ok
 		}
-		key = g.cfg.AnonymousKey
 	}
 	switch lists := &g.cfg.Lists; {
 	case lists.Block != nil && lists.Block(key):
@@ -89,22 +85,6 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	return g.decide(w, r, key)
-}
-
-// nameless answers a request without an identity, or lets it pass.
-func (g *Guard) nameless(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.NoKey == NoKeyUnlimited {
-		return r, true
-	}
-	return g.challenge(w, r)
-}
-
-// challenge answers a request that has to say who it is from.
-func (g *Guard) challenge(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.Challenge != "" && !g.cfg.Shadow {
-		w.Header().Add("Www-Authenticate", g.cfg.Challenge)
-	}
-	return g.refuse(w, r, &unidentified)
 }
 
 // decide asks the limiter about a request whose key is known.

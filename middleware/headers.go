@@ -20,7 +20,7 @@ const (
 
 // values holds the header values of one response, so that setting them does
 // not allocate a slice each.
-type values [3]string
+type values [4]string
 
 // put adds the i-th value to a header's list.
 func (v *values) put(h http.Header, name string, i int, value string) {
@@ -127,9 +127,10 @@ func (g *Guard) setHeaders(h http.Header, m *mark, limits []weir.Limit, d *weir.
 	case HeadersDraft6:
 		policies := g.policies
 		if g.cfg.Limits != nil || m.levels != nil {
-			policies = string(appendOldPolicies(nil, limits))
+			var room [160]byte
+			policies = string(appendOldPolicies(room[:0], limits))
 		}
-		h[headerPolicy] = append(h[headerPolicy], policies)
+		m.values.put(h, headerPolicy, 3, policies)
 		m.values.setTriple(h, &draft6Triple, d, seconds(d.ResetAfter))
 	}
 	if g.cfg.ExposeHeaders {

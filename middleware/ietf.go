@@ -4,7 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"io"
+	"hash"
 	"math/bits"
 	"strconv"
 	"time"
@@ -103,14 +103,26 @@ func (g *Guard) partition(limiter, key string) string {
 	if len(g.cfg.PartitionSecret) == 0 {
 		return ""
 	}
-	mac := hmac.New(sha256.New, g.cfg.PartitionSecret)
-	_, _ = io.WriteString(mac, limiter)
-	_, _ = mac.Write([]byte{0}) // no name holds it
-	_, _ = io.WriteString(mac, key)
-	var room [sha256.Size]byte
-	b := append(make([]byte, 0, 32), ";pk=:"...)
-	b = base64.StdEncoding.AppendEncode(b, mac.Sum(room[:0])[:partitionLen])
-	return string(append(b, ':'))
+	p := g.partitions.Get().(*partitioner)
+	p.mac.Reset()
+	p.text = append(append(p.text[:0], limiter...), 0) // which is in no name
+	p.text = append(p.text, key...)
+	p.mac.Write(p.text)
+	p.sum = p.mac.Sum(p.sum[:0])
+	p.text = base64.StdEncoding.AppendEncode(append(p.text[:0], ";pk=:"...), p.sum[:partitionLen])
+	pk := string(append(p.text, ':'))
+	g.partitions.Put(p)
+	return pk
+}
+
+// partitioner makes one pk at a time.
+type partitioner struct {
+	mac       hash.Hash
+	text, sum []byte
+}
+
+func (g *Guard) newPartitioner() any {
+	return &partitioner{mac: hmac.New(sha256.New, g.cfg.PartitionSecret)}
 }
 
 // partitionLen is how many bytes of the hash are told: a client has few keys,

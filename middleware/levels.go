@@ -30,7 +30,9 @@ type Level struct {
 	Cost func(*http.Request) (int64, error)
 
 	// SkipNoKey leaves a request uncounted by this level for which Key finds no
-	// identity. False: it is answered with 401, whatever Config.NoKey says.
+	// identity. False: it is answered with 401; and, either way, with 400 where Key
+	// finds a bad one and with 500 where it fails, whatever Config.NoKey, BadKey and
+	// KeyFailure say.
 	SkipNoKey bool
 }
 
@@ -68,8 +70,11 @@ func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error)
 		}
 		switch {
 		case err == nil:
-		case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
+			key = bounded(key)
+		case errors.Is(err, weir.ErrAmbiguousKey):
 			return nil, &ambiguous, nil
+		case errors.Is(err, weir.ErrMalformedKey):
+			return nil, &malformed, nil
 		case !errors.Is(err, weir.ErrNoKey):
 			return nil, &broken, err
 		case l.SkipNoKey:

@@ -12,10 +12,8 @@ func (g *Guard) decideWithin(w http.ResponseWriter, r *http.Request, key string)
 	m := &mark{Context: r.Context(), guard: g, key: key}
 	s, p, err := g.levelsOf(r, key)
 	switch {
-	case p == &unidentified:
-		return g.challenge(w, r)
 	case p != nil && err == nil:
-		return g.refuse(w, r, p)
+		return g.challenge(w, r, p)
 	case p != nil:
 		return g.fail(w, r, p, err)
 	case err != nil:

@@ -16,6 +16,15 @@ type recorder struct {
 // Unwrap is for http.ResponseController.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 
+// CloseNotify is what net/http's ResponseWriters have besides. It is deprecated,
+// but gin takes it for granted. Where there is none inside, nothing is ever told.
+func (rec *recorder) CloseNotify() <-chan bool {
+	if n, ok := rec.ResponseWriter.(interface{ CloseNotify() <-chan bool }); ok {
+		return n.CloseNotify()
+	}
+	return make(chan bool)
+}
+
 func (rec *recorder) WriteHeader(status int) {
 	// Informational answers come before the one that counts.
 	if rec.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {

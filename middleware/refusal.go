@@ -15,11 +15,9 @@ type problem struct {
 }
 
 var (
-	unidentified = problem{http.StatusUnauthorized, "The request does not say who it is from."}
-	blocked      = problem{http.StatusForbidden, "The request is from somebody who is blocked."}
-	ambiguous    = problem{http.StatusBadRequest, "The request says more than once who it is from."}
-	broken       = problem{http.StatusInternalServerError, "The request could not be checked against its limits."}
-	unavailable  = problem{http.StatusServiceUnavailable, "The request cannot be checked against its limits right now."}
+	blocked     = problem{http.StatusForbidden, "The request is from somebody who is blocked."}
+	broken      = problem{http.StatusInternalServerError, "The request could not be checked against its limits."}
+	unavailable = problem{http.StatusServiceUnavailable, "The request cannot be checked against its limits right now."}
 	// ended is for nobody when the client has gone, and for a client whose
 	// request the server gave too little time. It is not a limit, so never 429,
 	// and 499 is no status of HTTP's.

@@ -124,6 +124,8 @@ func TestRoute(t *testing.T) {
 	e := echo.New()
 	e.Use(limit)
 	e.GET("/things/:id", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	e.Group("/v1/:tenant").GET("/users/:id", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	e.POST("/things", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	mux := http.NewServeMux()
 	mux.Handle("/things/", e)
 	tests := []struct {
@@ -132,7 +134,10 @@ func TestRoute(t *testing.T) {
 		want       string
 	}{
 		{"echo's route", "/things/7", e, "GET /things/:id"},
+		{"a group's route is whole", "/v1/acme/users/7", e, "GET /v1/:tenant/users/:id"},
 		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"no route", "/nothing/7", e, ""},
+		{"a route of other methods", "/things", e, "GET /things"},
 	}
 	for _, tt := range tests {
 		seen = ""

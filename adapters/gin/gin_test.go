@@ -1,6 +1,7 @@
 package weirgin_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func TestMain(m *testing.M) {
@@ -106,6 +108,8 @@ func TestRoute(t *testing.T) {
 	e := gin.New()
 	e.Use(limit)
 	e.GET("/things/:id", func(c *gin.Context) { c.String(http.StatusOK, c.Request.Pattern) })
+	e.Group("/v1/:tenant").GET("/users/:id", func(*gin.Context) {})
+	e.POST("/things", func(*gin.Context) {})
 	mux := http.NewServeMux()
 	mux.Handle("/things/", e)
 	tests := []struct {
@@ -114,7 +118,9 @@ func TestRoute(t *testing.T) {
 		want       string
 	}{
 		{"gin's route", "/things/7", e, "GET /things/:id"},
+		{"a group's route is whole", "/v1/acme/users/7", e, "GET /v1/:tenant/users/:id"},
 		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"a route of another method", "/things", e, ""},
 		{"no route", "/nothing", e, ""},
 	}
 	for _, tt := range tests {
@@ -122,5 +128,46 @@ func TestRoute(t *testing.T) {
 		if get(tt.handler, tt.path); seen != tt.want {
 			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
 		}
+	}
+}
+
+// TestStreamBehindNetHTTP checks that gin can stream behind a limiter that
+// wraps the server's ResponseWriter: it takes for granted that this can tell of
+// a client that leaves.
+func TestStreamBehindNetHTTP(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit, err := middleware.New(middleware.Config{
+		Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := gin.New()
+	e.GET("/", func(c *gin.Context) {
+		n := 0
+		c.Stream(func(w io.Writer) bool {
+			_, _ = io.WriteString(w, "chunk\n")
+			n++
+			return n < 3
+		})
+	})
+	srv := httptest.NewServer(limit(e))
+	t.Cleanup(srv.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-User", "ann")
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if body, err := io.ReadAll(resp.Body); string(body) != "chunk\nchunk\nchunk\n" || err != nil {
+		t.Errorf("read %q, %v", body, err)
 	}
 }

@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		{
 			name: "a malformed identity", md: []string{"authorization", "Bearer a b"}, code: codes.InvalidArgument,
 			config:  []func(*middleware.Config){func(cfg *middleware.Config) { cfg.Key = weir.KeyBearer(nil) }},
-			message: "The request says more than once who it is from.",
+			message: "The request says in no valid form who it is from.",
 		},
 		{
 			name: "blocked", code: codes.PermissionDenied,

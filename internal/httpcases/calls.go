@@ -37,7 +37,7 @@ func RunCalls(t *testing.T, mount func(t *testing.T, cfg middleware.Config) Call
 			}
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					cfg := c.build(t)
+					cfg := c.build(t, func(testing.TB) weir.Store { return newStore() })
 					if cfg.OnLimited != nil && !cfg.Shadow {
 						return // which answers with HTTP
 					}
@@ -85,10 +85,12 @@ func (c testCase) call(t *testing.T, do Caller) {
 }
 
 // build returns the case's Config.
-func (c testCase) build(t *testing.T) middleware.Config {
-	store := newStore()
+func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middleware.Config {
+	var store weir.Store
 	if c.store != nil {
 		store = c.store()
+	} else {
+		store = open(t)
 	}
 	limits := c.limits
 	if limits == nil {

@@ -123,11 +123,11 @@ func (t *tally) String() string {
 
 // testMostWaiting checks that few requests wait and that further ones are served
 // now or refused.
-func testMostWaiting(t *testing.T, mount Mount) {
+func testMostWaiting(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerMinute(1)), Key: weir.KeyHeader("X-User"),
+			Limiter: NewLimiter(t, open(t), weir.PerMinute(1)), Key: weir.KeyHeader("X-User"),
 			Delay: middleware.Delay{Max: time.Hour, MostWaiting: 3},
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))

@@ -25,34 +25,44 @@ type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 // table is every case that is a configuration and its answers.
 var table = [][]testCase{
 	identityCases, headerCases, xHeaderCases, otherHeaderCases, refusalCases, failureCases, requestCases, planCases,
-	listCases, settleCases, delayCases, penaltyCases, levelCases,
+	listCases, settleCases, delayCases, penaltyCases, levelCases, unknownCases,
 }
 
 // Run runs every case.
 func Run(t *testing.T, mount Mount) {
+	RunOn(t, mount, func(testing.TB) weir.Store { return newStore() })
+	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
+	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
+	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
+	t.Run("slow", func(t *testing.T) { testSlow(t, mount) })
+	t.Run("forged", func(t *testing.T) { testForged(t, mount) })
+	t.Run("levels", func(t *testing.T) { testLevels(t, mount) })
+	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
+	t.Run("server", func(t *testing.T) { testServer(t, mount) })
+}
+
+// RunOn runs the cases on stores that open returns, each of them empty and by
+// the clock of the testing/synctest bubble that it is called in. What it leaves
+// to Run does not depend on the store, or brings one of its own.
+func RunOn(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	for _, cases := range table {
 		for _, c := range cases {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { c.run(t, mount) })
+				synctest.Test(t, func(t *testing.T) { c.run(t, mount, open) })
 			})
 		}
 	}
-	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount) })
-	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
-	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount) })
-	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
-	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
-	t.Run("levels", func(t *testing.T) { testLevels(t, mount) })
-	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
-	t.Run("server", func(t *testing.T) { testServer(t, mount) })
+	t.Run("unknown", func(t *testing.T) { testUnknown(t, mount, open) })
+	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount, open) })
+	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount, open) })
 }
 
 // testCase is a configuration and what requests to it get, one after another.
 type testCase struct {
 	name   string
 	limits []weir.Limit                                     // nil: 2 per minute
-	store  func() weir.Store                                // nil: newStore
+	store  func() weir.Store                                // nil: what open returns
 	config func(*middleware.Config)                         // nil: the limiter, and KeyHeader("X-User")
 	more   func(testing.TB, weir.Store, *middleware.Config) // what needs the store
 	steps  []step
@@ -156,8 +166,8 @@ func handler(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, servedBody)
 }
 
-func (c testCase) run(t *testing.T, mount Mount) {
-	cfg := c.build(t)
+func (c testCase) run(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
+	cfg := c.build(t, open)
 	calls := 0
 	h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		calls++

@@ -3,6 +3,7 @@ package httpcases
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime/multipart"
@@ -17,29 +18,64 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// testServer checks over a real connection that handlers keep what the server
-// gives them.
+// serverTests are what handlers do over a real connection.
+var serverTests = []struct {
+	name string
+	only int // 1 or 2: the version of HTTP that can do it; 0: both
+	test func(*testing.T, serve)
+}{
+	{name: "flush", test: testFlush},
+	{name: "hijack", only: 1, test: testHijack},
+	{name: "upgrade", only: 1, test: testUpgrade},
+	{name: "upgrade through a proxy", only: 1, test: testProxiedUpgrade},
+	{name: "controller", test: testController},
+	{name: "full duplex", test: testDuplex},
+	{name: "write deadline", test: testWriteDeadline},
+	{name: "trailers", test: testTrailers},
+	{name: "files", test: testFiles},
+	{name: "uploads are deleted", test: testUploads},
+	{name: "refusals keep the connection", test: testKeepAlive},
+}
+
+// testServer checks over real connections that handlers keep what the server
+// gives them, with and without the middleware looking at what is answered.
 func testServer(t *testing.T, mount Mount) {
-	for name, test := range map[string]func(*testing.T, serve){
-		"flush": testFlush, "hijack": testHijack, "controller": testController,
-		"trailers": testTrailers, "uploads are deleted": testUploads, "refusals keep the connection": testKeepAlive,
-	} {
-		for _, mode := range []struct {
-			name   string
-			settle settleFunc
-		}{{name: name}, {name + ", settled", func(_ *http.Request, o middleware.Outcome) int64 { return o.Cost }}} {
-			t.Run(mode.name, func(t *testing.T) {
-				t.Parallel()
-				test(t, func(h http.HandlerFunc) *httptest.Server {
-					l := NewLimiter(t, newStore(), weir.PerHour(1))
-					cfg := middleware.Config{Limiter: l, Key: weir.KeyHeader("X-User"), Settle: mode.settle}
-					srv := httptest.NewServer(mustMount(t, mount, cfg, h))
-					t.Cleanup(srv.Close)
-					return srv
+	for _, test := range serverTests {
+		for version := 1; version <= 2; version++ {
+			for mode, settle := range map[string]settleFunc{"limited": nil, "settled": asCharged} {
+				if test.only > 0 && test.only != version {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, HTTP/%d, %s", test.name, version, mode), func(t *testing.T) {
+					t.Parallel()
+					test.test(t, func(h http.HandlerFunc) *httptest.Server {
+						cfg := middleware.Config{
+							Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Settle: settle,
+						}
+						return listen(t, version, mustMount(t, mount, cfg, h))
+					})
 				})
-			})
+			}
 		}
 	}
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprintf("nothing is lost, HTTP/%d", version), func(t *testing.T) { testTransparent(t, mount, version) })
+	}
+}
+
+func asCharged(_ *http.Request, o middleware.Outcome) int64 { return o.Cost }
+
+// listen starts a server that speaks a version of HTTP.
+func listen(t *testing.T, version int, h http.Handler) *httptest.Server {
+	srv := httptest.NewUnstartedServer(h)
+	if version == 2 {
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
+	t.Cleanup(srv.Close)
+	return srv
 }
 
 // serve starts a server that admits one request.

@@ -117,11 +117,11 @@ var settleCases = []testCase{
 
 // testCharging checks that requests which are being served count: any number at
 // once can't get past a limit on failures.
-func testCharging(t *testing.T, mount Mount) {
+func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := middleware.Config{
-			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
+			Limiter: NewLimiter(t, open(t), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), Settle: middleware.OnlyFailures,
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(time.Second)

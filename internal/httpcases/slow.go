@@ -1,0 +1,146 @@
+package httpcases
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// slow is how long a store or a lookup takes in testSlow.
+const slow = 2 * time.Millisecond
+
+// slowStore is a store behind a network.
+type slowStore struct{ *Counting }
+
+func newSlowStore() slowStore { return slowStore{NewCounting()} }
+
+func (s slowStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	time.Sleep(slow)
+	return s.Counting.Take(ctx, req)
+}
+
+func slowly(*http.Request) { time.Sleep(slow) }
+
+// testSlow checks that requests of different keys never wait for one another:
+// two hundred at once take as long as one. Under a lock that is held meanwhile,
+// time in the bubble would stand still, and the test never end.
+func testSlow(t *testing.T, mount Mount) {
+	limits := []weir.Limit{weir.PerHour(1)}
+	behind := func(t *testing.T, s weir.Store) weir.Store {
+		f, err := fallback.New(fallback.Config{Primary: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	tests := []struct {
+		name   string
+		store  func(t *testing.T) weir.Store
+		config func(t *testing.T, cfg *middleware.Config)
+		takes  time.Duration
+	}{
+		{name: "a slow store", takes: slow},
+		{
+			name:  "a slow store with a fallback",
+			store: func(t *testing.T) weir.Store { return behind(t, newSlowStore()) },
+			takes: slow,
+		},
+		{
+			name: "a slow plan",
+			config: func(_ *testing.T, cfg *middleware.Config) {
+				cfg.Limits = func(r *http.Request) ([]weir.Limit, error) { slowly(r); return limits, nil }
+			},
+			takes: 2 * slow,
+		},
+		{
+			name: "a slow key and a slow cost",
+			config: func(_ *testing.T, cfg *middleware.Config) {
+				key := cfg.Key
+				cfg.Key = func(r *http.Request) (string, error) { slowly(r); return key(r) }
+				cfg.Cost = func(r *http.Request) (int64, error) { slowly(r); return 1, nil }
+			},
+			takes: 3 * slow,
+		},
+		{
+			name: "a slow shadow",
+			config: func(t *testing.T, cfg *middleware.Config) {
+				l, err := weir.New(weir.Config{Name: "shadow", Store: newSlowStore(), Limits: limits})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Shadows = []*weir.Limiter{l}
+			},
+			takes: 2 * slow,
+		},
+		{
+			name:  "a slow store that settles and delays",
+			store: func(t *testing.T) weir.Store { return slowSettler{newStore().(settler)} },
+			config: func(_ *testing.T, cfg *middleware.Config) {
+				cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { return o.Cost + 1 }
+				cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1000}
+			},
+			takes: 2 * slow,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := weir.Store(newSlowStore())
+				if tt.store != nil {
+					store = tt.store(t)
+				}
+				cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+				if tt.config != nil {
+					tt.config(t, &cfg)
+				}
+				h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
+				start := time.Now()
+				var statuses tally
+				longest := make([]time.Duration, 200)
+				for i := range longest {
+					go func() {
+						statuses.add(do(t, h, request{user: fmt.Sprint("user", i)}).status)
+						longest[i] = time.Since(start)
+					}()
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if statuses.of(200) != len(longest) {
+					t.Errorf("statuses %v", &statuses)
+				}
+				for _, took := range longest {
+					if took != tt.takes {
+						t.Fatalf("one took %v, want %v", took, tt.takes)
+					}
+				}
+			})
+		})
+	}
+}
+
+type settler interface {
+	weir.Store
+	weir.Settler
+	weir.Canceler
+}
+
+// slowSettler is a slow store that can settle.
+type slowSettler struct{ settler }
+
+func (s slowSettler) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	time.Sleep(slow)
+	return s.settler.Take(ctx, req)
+}
+
+func (s slowSettler) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	time.Sleep(slow)
+	return s.settler.Settle(ctx, receipt, costs...)
+}

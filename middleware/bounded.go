@@ -1,0 +1,23 @@
+package middleware
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// longestKey is the longest key that is counted as it stands, in bytes. Stores
+// keep keys, and clients may have a say in them.
+const longestKey = 1024
+
+// bounded returns the key that is counted for one of any length. Of a longer one
+// that is its start and its hash, together a byte more than longestKey, so that
+// it is never a key that somebody else has.
+func bounded(key string) string {
+	if len(key) <= longestKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	var text [43]byte
+	base64.RawURLEncoding.Encode(text[:], sum[:])
+	return key[:longestKey+1-len(text)] + string(text[:])
+}
