@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -61,7 +62,7 @@ func overOnce(r *Run, name, who string, base spent, measure func(*scope) (spent,
 	s := new(scope)
 	defer s.close()
 	var took spent
-	err := within(10*time.Second, func() (err error) {
+	err := within(10*time.Second, func(context.Context) (err error) {
 		took, err = measure(s)
 		return err
 	})
@@ -110,20 +111,22 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// serve sends a handler the same request again and again.
-func serve(r *Run, h http.Handler) (spent, error) {
+// Request returns a function that sends a handler the same request once more.
+func Request(h http.Handler) func() error {
 	request := httptest.NewRequest(http.MethodGet, "/things/7", http.NoBody)
 	request.Header.Set(contender.KeyHeader, "customer-00000007")
 	w := &discard{header: make(http.Header)}
-	return repeat(r, func() error {
+	return func() error {
 		clear(w.header)
 		h.ServeHTTP(w, request)
 		if w.status != 0 && w.status != http.StatusOK {
 			return fmt.Errorf("status %d", w.status)
 		}
 		return nil
-	})
+	}
 }
+
+func serve(r *Run, h http.Handler) (spent, error) { return repeat(r, Request(h)) }
 
 // nothing is a base that answers at once.
 type nothing struct{}

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -125,25 +126,30 @@ func (o *outcome) join(p *outcome) {
 	}
 }
 
-// preload makes the first decision of each key, from several goroutines.
-func preload(decide contender.Decide, keys []string, callers int) error {
-	var failed atomic.Pointer[error]
-	var all sync.WaitGroup
-	for g := range callers {
-		all.Go(func() {
-			for i := g; i < len(keys); i += callers {
-				if _, err := decide(context.Background(), keys[i]); err != nil {
-					failed.Store(&err)
-				}
-			}
-		})
-	}
-	all.Wait()
-	// What gives up under contention is not alone on any key here.
-	if err := failed.Load(); err != nil {
-		return fmt.Errorf("first call of a key: %w", *err)
+// preload makes the first decision of each key, from several callers.
+func preload(ctx context.Context, decide contender.Decide, keys []string, callers int) error {
+	return parallel(callers, func(caller, callers int) error { return inTurn(ctx, decide, keys, caller, callers) })
+}
+
+// inTurn decides on each key from one caller, leaving those of others out.
+func inTurn(ctx context.Context, decide contender.Decide, keys []string, caller, callers int) error {
+	for i := caller; i < len(keys) && ctx.Err() == nil; i += callers {
+		if _, err := decide(ctx, keys[i]); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// parallel has several callers do their parts.
+func parallel(callers int, f func(caller, callers int) error) error {
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() { errs[caller] = caught(func() error { return f(caller, callers) }) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // makeKeys returns n keys as an API would have them.

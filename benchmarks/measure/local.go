@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"runtime"
 	"time"
 
@@ -45,11 +46,11 @@ func localOnce(r *Run, c contender.Contender, keys []string, allowed bool) {
 			continue
 		}
 		if decide == nil {
-			err = within(time.Minute, func() (err error) {
+			err = within(time.Minute, func(ctx context.Context) (err error) {
 				if decide, err = c.Local(s, limit); err != nil {
 					return err
 				}
-				return preload(decide, keys, 1)
+				return preload(ctx, decide, keys, 1)
 			})
 		}
 		if err != nil {
@@ -60,7 +61,7 @@ func localOnce(r *Run, c contender.Contender, keys []string, allowed bool) {
 		runtime.GC()
 		before := runtime.GOMAXPROCS(cores)
 		var o *outcome
-		err := within(10*time.Second, func() error {
+		err := within(10*time.Second, func(context.Context) error {
 			drive(decide, load{keys: keys, callers: cores, lasts: 5 * time.Millisecond})
 			o = drive(decide, load{keys: keys, callers: cores, lasts: size(r, 100*time.Millisecond, 10*time.Millisecond)})
 			return o.check(allowed)

@@ -32,12 +32,12 @@ func memoryOnce(r *Run, c contender.Contender, name string, n int) error {
 	defer s.close()
 	before := heap()
 	var decide contender.Decide
-	err := within(time.Minute, func() (err error) {
+	err := within(time.Minute, func(ctx context.Context) (err error) {
 		if decide, err = c.Local(s, contender.Roomy(n)); err != nil {
 			return err
 		}
 		for i := range n {
-			if _, err := decide(context.Background(), fmt.Sprintf("customer-%08d", i)); err != nil {
+			if _, err := decide(ctx, fmt.Sprintf("customer-%08d", i)); err != nil {
 				return err
 			}
 		}

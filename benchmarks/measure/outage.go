@@ -30,14 +30,23 @@ func outageOnce(r *Run, name string) {
 	s := new(scope)
 	defer s.close()
 	server, at := s.server()
-	open := make(map[string]contender.Decide)
+	type opened struct {
+		who           string
+		without, with contender.Decide
+	}
+	var open []opened
 	for _, c := range r.those(func(c contender.Contender) bool { return c.Redis != nil && !c.Variant && !c.Physical }) {
-		decide, err := openResilient(s, c, at)
+		// Two, so that neither learns from what the other's calls met with.
+		without, err := openResilient(s, c, at)
+		if err == nil {
+			with, also := openResilient(s, c, at)
+			if err = also; err == nil {
+				open = append(open, opened{c.Name, without, with})
+			}
+		}
 		if err != nil {
 			r.remark(data.Outage, name, c.Name, err)
-			continue
 		}
-		open[c.Name] = decide
 	}
 	if name == Killed {
 		server.Kill()
@@ -46,13 +55,17 @@ func outageOnce(r *Run, name string) {
 	}
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	for who, decide := range open {
+	lasts := size(r, 30*time.Second, 2*time.Second)
+	for _, o := range open {
+		var without, with []ended
+		var both sync.WaitGroup
+		both.Go(func() { without = calls(o.without, size(r, 30, 3), 0, lasts) })
+		both.Go(func() { with = calls(o.with, size(r, 30, 3), 50*time.Millisecond, lasts) })
 		all.Go(func() {
-			without := calls(decide, size(r, 30, 3), 0, size(r, 30*time.Second, 2*time.Second))
-			with := calls(decide, size(r, 10, 3), 50*time.Millisecond, size(r, 10*time.Second, 2*time.Second))
+			both.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			outageResult(r, name, who, without, with)
+			outageResult(r, name, o.who, without, with)
 		})
 	}
 	all.Wait()
@@ -66,12 +79,12 @@ func openResilient(s *scope, c contender.Contender, at contender.Servers) (decid
 	if c.Resilient != nil {
 		open = c.Resilient
 	}
-	err = within(10*time.Second, func() (err error) {
+	err = within(10*time.Second, func(ctx context.Context) (err error) {
 		if decide, err = open(s, contender.Roomy(1), at); err != nil {
 			return err
 		}
 		// More than one connection, as a program that was busy has.
-		return preload(decide, makeKeys(16), 16)
+		return preload(ctx, decide, makeKeys(16), 16)
 	})
 	return decide, err
 }
@@ -123,7 +136,12 @@ func calls(decide contender.Decide, most int, timeout, lasts time.Duration) []en
 				return all
 			}
 		case <-over:
-			return append(all, ended{took: time.Since(last), missing: true})
+			// One that takes no longer than others did may be near its end.
+			pending := time.Since(last)
+			if slices.ContainsFunc(all, func(e ended) bool { return 2*e.took > pending }) {
+				return all
+			}
+			return append(all, ended{took: pending, missing: true})
 		}
 	}
 }

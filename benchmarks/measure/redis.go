@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -94,11 +95,11 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 	those := r.those(suits)
 	for _, of := range those {
 		var decide contender.Decide
-		err := within(90*time.Second, func() (err error) {
+		err := within(3*time.Minute, func(ctx context.Context) (err error) {
 			if decide, err = of.Redis(s, limit, at); err != nil || of.Batch > 0 {
 				return err
 			}
-			return preload(decide, keys, min(64, len(keys)))
+			return preload(ctx, decide, keys, min(64, len(keys)))
 		})
 		if err != nil {
 			r.fail(part, name, of.Name, err)
@@ -118,7 +119,7 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 func redisOnce(r *Run, part, name string, c redisCase, of contender.Contender, decide contender.Decide, keys []string, servers []*redistest.Server) {
 	var o *outcome
 	var spent cost
-	err := within(20*time.Second, func() error {
+	err := within(20*time.Second, func(context.Context) error {
 		// The first calls connect.
 		drive(decide, load{keys: keys, callers: c.callers, lasts: 20 * time.Millisecond})
 		before := costOf(servers)

@@ -2,6 +2,7 @@
 package measure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -101,11 +102,13 @@ func (r *Run) add(part, caseName, who, metric string, value float64) {
 
 var errTooLong = errors.New("did not end in time")
 
-// within runs f, at most for so long. An f that takes longer goes on by itself
-// and must not touch what others use.
-func within(d time.Duration, f func() error) error {
+// within runs f, at most for so long. An f that takes longer goes on by itself:
+// it must not touch what others use, and should end with its context.
+func within(d time.Duration, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- caught(f) }()
+	go func() { done <- caught(func() error { return f(ctx) }) }()
 	select {
 	case err := <-done:
 		return err

@@ -32,7 +32,7 @@ func ServerMemory(r *Run) {
 	limiters := r.those(func(c contender.Contender) bool { return c.Redis != nil && !c.Physical || c.Name == "minimal GCRA" })
 	for _, c := range limiters {
 		for _, units := range []int{1, 1000} {
-			err := within(time.Minute, func() error { return serverMemoryOnce(r, c, at, server, units) })
+			err := within(time.Minute, func(ctx context.Context) error { return serverMemoryOnce(ctx, r, c, at, server, units) })
 			if err != nil {
 				r.remark(data.Server, AfterUnits(units), c.Name, err)
 			}
@@ -40,7 +40,7 @@ func ServerMemory(r *Run) {
 	}
 }
 
-func serverMemoryOnce(r *Run, c contender.Contender, at contender.Servers, server *redistest.Server, units int) error {
+func serverMemoryOnce(ctx context.Context, r *Run, c contender.Contender, at contender.Servers, server *redistest.Server, units int) error {
 	s := new(scope)
 	defer s.close()
 	flush(s, server)
@@ -51,18 +51,15 @@ func serverMemoryOnce(r *Run, c contender.Contender, at contender.Servers, serve
 	}
 	n := size(r, 100_000, 2000)
 	if units > 1 {
-		n = 20
+		n = 8
 	}
-	if err := preload(decide, []string{"first"}, 1); err != nil {
+	if err := preload(ctx, decide, []string{"first"}, 1); err != nil {
 		return err
 	}
 	before := number(server.Info("memory")["used_memory"]) - number(server.Info("memory")["mem_clients_normal"])
 	keys := makeKeys(n)
-	for range units {
-		// A key at a time from many callers: nobody meets anybody on it.
-		if err := preload(decide, keys, 16); err != nil {
-			return err
-		}
+	if err := takeUnits(ctx, decide, keys, units); err != nil {
+		return err
 	}
 	memory := server.Info("memory")
 	if units == 1 {
@@ -76,6 +73,18 @@ func serverMemoryOnce(r *Run, c contender.Contender, at contender.Servers, serve
 	r.add(data.Server, AfterUnits(units), c.Name, data.BytesPerKey, usage)
 	r.add(data.Server, AfterUnits(units), c.Name, "Redis keys/key", tracked)
 	return nil
+}
+
+// takeUnits takes so many units of each key. Nobody meets anybody on a key.
+func takeUnits(ctx context.Context, decide contender.Decide, keys []string, units int) error {
+	return parallel(min(16, len(keys)), func(caller, callers int) error {
+		for range units {
+			if err := inTurn(ctx, decide, keys, caller, callers); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // memoryUsage returns what MEMORY USAGE says of a tracked key, and how many

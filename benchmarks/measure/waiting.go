@@ -56,13 +56,13 @@ func waitingOnce(r *Run, c contender.Contender, n int) error {
 		return err
 	}
 	// Another key's, to connect.
-	if err := within(10*time.Second, func() error { return wait(bg, "first") }); err != nil {
+	if err := within(10*time.Second, func(ctx context.Context) error { return wait(ctx, "first") }); err != nil {
 		return err
 	}
 	before := costOf(servers)
 	var turns []turn
 	most := 2*time.Duration(n)*interval + 5*time.Second
-	err = within(most+5*time.Second, func() error { turns = queue(wait, n, most); return nil })
+	err = within(most+5*time.Second, func(context.Context) error { turns = queue(wait, n, most); return nil })
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func Charts(r *data.Results) map[string]string {
 			l.x = append(l.x, data.Count(callers))
 			cases = append(cases, data.Decisions(c.keys, callers, c.allowed))
 		}
-		l.rows = chartRows(r, data.Redis, cases, data.PerSecond, len(cases))
+		l.rows = chartRows(r, data.Redis, cases, data.PerSecond, 2)
 		add(c.file, l.rows, l.draw)
 	}
 

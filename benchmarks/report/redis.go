@@ -40,13 +40,15 @@ func (w *writer) redis() {
 				worst = slices.Insert(worst, 0, metric(r, "p50 µs, "+callers, data.Redis, c, data.P50, short, lowest))
 				worst = append(worst, metric(r, "allocations, "+callers, data.Redis, c, data.Allocs, short, lowest))
 			}
-			worst = append(worst, metric(r, "fail, "+callers, data.Redis, c, data.Errors, percent, none))
+			if fails := metric(r, "fail, "+callers, data.Redis, c, data.Errors, percent, none); fails.any(who) {
+				worst = append(worst, fails)
+			}
 		}
 		if len(speed) == 0 {
 			continue
 		}
 		w.line("### %s\n\nDecisions per second:\n\n%s", g.title, table("", withLimits(who), speed))
-		w.line("How long single calls take, and how many fail:\n\n%s", table("", withLimits(who), worst))
+		w.line("How long single calls take, and how many fail where any do:\n\n%s", table("", withLimits(who), worst))
 	}
 	w.cost()
 	w.cluster()

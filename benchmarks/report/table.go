@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/goweir/weir/benchmarks/data"
@@ -37,6 +38,14 @@ func metric(r *data.Results, title, part, caseName, name string, format func(flo
 			return r.Failed(part, caseName, who) != "" || r.Failed(part, "", "") != ""
 		},
 	}
+}
+
+// any reports whether any value is above 0.
+func (c column) any(who []data.Info) bool {
+	return slices.ContainsFunc(who, func(w data.Info) bool {
+		v, ok := c.value(w.Name)
+		return ok && v > 0
+	})
 }
 
 // table writes a table of those who have a value in any column. The best of
