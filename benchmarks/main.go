@@ -35,6 +35,7 @@ type options struct {
 	parts, only string
 	passes      int
 	quick       bool
+	most        time.Duration
 }
 
 func run(args []string) error {
@@ -46,6 +47,7 @@ func run(args []string) error {
 	flags.StringVar(&o.from, "from", "", "make the report from this data `file`, and measure nothing")
 	flags.IntVar(&o.passes, "passes", 5, "how often each measurement is made; the median counts")
 	flags.BoolVar(&o.quick, "quick", false, "make everything small, in one pass: to see that it works, not what it measures")
+	flags.DurationVar(&o.most, "most", 20*time.Minute, "after so `long` each further measurement is made once; 0: never mind the time")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -86,6 +88,9 @@ func (o options) results(args []string) (*data.Results, error) {
 		fmt.Fprintf(os.Stderr, "%5.0fs  %s\n", time.Since(r.Started).Seconds(), fmt.Sprintf(format, args...))
 	}
 	measuring := &measure.Run{Results: r, Contenders: contenders, Quick: o.quick, Log: say}
+	if o.most > 0 {
+		measuring.Until = r.Started.Add(o.most)
+	}
 	for _, part := range parts {
 		measuring.Do(part)
 	}

@@ -17,6 +17,7 @@ type Results struct {
 	Took       time.Duration
 	Passes     int
 	Quick      bool
+	Cut        bool // time was over before all passes were made
 	Contenders []Info
 	Series     []*Series
 	Failures   []Failure

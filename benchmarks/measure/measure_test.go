@@ -257,3 +257,25 @@ func TestAContenderThatFailsStopsNobody(t *testing.T) {
 		t.Errorf("fine when refused: failure %q", got)
 	}
 }
+
+func TestPassesEndWhenTimeIsOver(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		until time.Time
+		want  int
+		cut   bool
+	}{
+		{"all when there is time", time.Now().Add(time.Hour), 3, false},
+		{"all when time does not matter", time.Time{}, 3, false},
+		{"one when it is over", time.Now().Add(-time.Hour), 1, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &Run{Results: &data.Results{Passes: 3}, Until: test.until}
+			n := 0
+			r.passes(func() { n++ })
+			if n != test.want || r.Results.Cut != test.cut {
+				t.Errorf("%d passes, cut %t", n, r.Results.Cut)
+			}
+		})
+	}
+}

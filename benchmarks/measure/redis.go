@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/benchmarks/contender"
@@ -10,42 +11,38 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// redisCase is a case of decisions by Redis.
+// redisCase are cases of the same keys, which contenders are opened for once.
 type redisCase struct {
-	keys, callers int
-	allowed       bool
-	few           bool // for those that goals speak of
+	keys    int
+	allowed bool
+	callers []int
+	few     bool // only for those that goals speak of
 }
 
 func redisCases(r *Run) []redisCase {
 	if r.Quick {
-		return []redisCase{{1, 1, true, false}, {1, 64, true, false}, {1000, 64, true, false}, {1, 64, false, false}}
+		return []redisCase{{1, true, []int{1, 64}, false}, {1000, true, []int{64}, false}, {1, false, []int{64}, false}}
 	}
-	var cases []redisCase
-	for _, keys := range []int{1, 10_000} {
-		for _, callers := range []int{1, 8, 64, 256} {
-			cases = append(cases, redisCase{keys, callers, true, false})
-		}
+	callers := []int{1, 8, 64, 256}
+	return []redisCase{
+		{1, true, callers, false}, {10_000, true, callers, false},
+		{1, false, callers, false}, {10_000, false, []int{64}, false},
+		{1_000_000, true, []int{64, 256}, true},
 	}
-	for _, callers := range []int{1, 8, 64, 256} {
-		cases = append(cases, redisCase{1, callers, false, false})
-	}
-	return append(cases, redisCase{10_000, 64, false, false},
-		redisCase{1_000_000, 64, true, true}, redisCase{1_000_000, 256, true, true})
 }
 
 // few are those who take part where it takes long.
 var few = map[string]bool{"weir": true, "redis_rate": true, "rueidislimiter": true}
 
-// suits reports whether a contender takes part in a case.
-func (c redisCase) suits(of contender.Contender) bool {
+// suits reports whether a contender takes part in a case with so many callers.
+func (c redisCase) suits(of contender.Contender, callers int) bool {
 	switch {
 	case of.Redis == nil:
 		return false
 	case c.few:
 		return few[of.Name]
 	case of.Variant:
-		return c.callers == 64 && c.allowed
+		return callers == 64 && c.allowed
 	case of.Batch > 0, of.Name == "PING", of.Name == "return 1":
 		return c.keys == 1 && c.allowed
 	}
@@ -69,31 +66,28 @@ func Cluster(r *Run) {
 	defer s.close()
 	cluster := redistest.StartCluster(s)
 	at := contender.Servers{Addrs: cluster.Addrs, Cluster: true}
-	keys := size(r, 10_000, 1000)
-	for _, c := range []redisCase{{keys, 64, true, false}, {keys, 256, true, false}, {1, 64, true, false}} {
-		redisRun(r, data.Cluster, c, at, cluster.Nodes, func(of contender.Contender) bool {
-			return of.Redis != nil && of.OnCluster
-		})
+	suits := func(of contender.Contender, _ int) bool { return of.Redis != nil && of.OnCluster }
+	for _, c := range []redisCase{{size(r, 10_000, 1000), true, []int{64, 256}, false}, {1, true, []int{64}, false}} {
+		redisRun(r, data.Cluster, c, at, cluster.Nodes, suits)
 	}
 }
 
 // redisRun opens all contenders of a case, then measures them in turn.
-func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []*redistest.Server, suits func(contender.Contender) bool) {
+func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []*redistest.Server, suits func(of contender.Contender, callers int) bool) {
 	s := new(scope)
 	defer s.close()
 	for _, server := range servers {
 		flush(s, server)
 	}
-	name := data.Decisions(c.keys, c.callers, c.allowed)
-	r.Log("  %s", name)
 	limit := contender.Tight()
 	if c.allowed {
 		limit = contender.Roomy(c.keys)
 	}
 	keys := makeKeys(c.keys)
 	open := make(map[string]contender.Decide)
-	those := r.those(suits)
-	for _, of := range those {
+	for _, of := range r.those(func(of contender.Contender) bool {
+		return slices.ContainsFunc(c.callers, func(callers int) bool { return suits(of, callers) })
+	}) {
 		var decide contender.Decide
 		err := within(3*time.Minute, func(ctx context.Context) (err error) {
 			if decide, err = of.Redis(s, limit, at); err != nil || of.Batch > 0 {
@@ -101,38 +95,53 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 			}
 			return preload(ctx, decide, keys, min(64, len(keys)))
 		})
-		if err != nil {
-			r.fail(part, name, of.Name, err)
+		if err == nil {
+			open[of.Name] = decide
 			continue
 		}
-		open[of.Name] = decide
-	}
-	r.passes(func() {
-		for _, of := range those {
-			if !r.gaveUp(part, name, of.Name) {
-				redisOnce(r, part, name, c, of, open[of.Name], keys, servers)
-			}
+		for _, callers := range c.callers {
+			r.fail(part, data.Decisions(c.keys, callers, c.allowed), of.Name, err)
 		}
-	})
+	}
+	for _, callers := range c.callers {
+		name := data.Decisions(c.keys, callers, c.allowed)
+		r.Log("  %s", name)
+		those := r.those(func(of contender.Contender) bool { return open[of.Name] != nil && suits(of, callers) })
+		r.passes(func() {
+			for _, of := range those {
+				if !r.gaveUp(part, name, of.Name) {
+					redisOnce(r, part, redisLoad{name, keys, callers, c.allowed}, of, open[of.Name], servers)
+				}
+			}
+		})
+	}
 }
 
-func redisOnce(r *Run, part, name string, c redisCase, of contender.Contender, decide contender.Decide, keys []string, servers []*redistest.Server) {
+// redisLoad is what a contender is measured at.
+type redisLoad struct {
+	name    string
+	keys    []string
+	callers int
+	allowed bool
+}
+
+func redisOnce(r *Run, part string, l redisLoad, of contender.Contender, decide contender.Decide, servers []*redistest.Server) {
 	var o *outcome
 	var spent cost
 	err := within(20*time.Second, func(context.Context) error {
 		// The first calls connect.
-		drive(decide, load{keys: keys, callers: c.callers, lasts: 20 * time.Millisecond})
+		drive(decide, load{keys: l.keys, callers: l.callers, lasts: 20 * time.Millisecond})
 		before := costOf(servers)
-		o = drive(decide, load{keys: keys, callers: c.callers, lasts: size(r, 300*time.Millisecond, 50*time.Millisecond), timed: true})
+		o = drive(decide, load{keys: l.keys, callers: l.callers, lasts: size(r, 300*time.Millisecond, 50*time.Millisecond), timed: true})
 		spent = costOf(servers).minus(before)
-		return o.check(c.allowed)
+		return o.check(l.allowed)
 	})
 	if err != nil {
-		r.fail(part, name, of.Name, err)
+		r.fail(part, l.name, of.Name, err)
 		return
 	}
 	n := o.decided() * math.Max(1, float64(of.Batch))
-	add := func(metric string, value float64) { r.add(part, name, of.Name, metric, value) }
+	add := func(metric string, value float64) { r.add(part, l.name, of.Name, metric, value) }
 	add(data.PerSecond, n/o.took.Seconds())
 	add(data.P50, micros(o.calls.quantile(0.5)))
 	add(data.P99, micros(o.calls.quantile(0.99)))

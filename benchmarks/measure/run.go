@@ -18,6 +18,9 @@ type Run struct {
 	Contenders []contender.Contender
 	// Quick makes everything small: to see that it works, not what it measures.
 	Quick bool
+	// Until is when time is over: from then on each measurement is made once.
+	// Zero: never.
+	Until time.Time
 	// Log is told what is under way.
 	Log func(format string, args ...any)
 
@@ -60,9 +63,13 @@ func size[T any](r *Run, full, quick T) T {
 	return full
 }
 
-// passes calls f for each pass.
+// passes calls f for each pass; when time is over, once.
 func (r *Run) passes(f func()) {
-	for range r.Results.Passes {
+	for pass := range r.Results.Passes {
+		if pass > 0 && !r.Until.IsZero() && time.Now().After(r.Until) {
+			r.Results.Cut = true
+			return
+		}
 		f()
 	}
 }

@@ -49,7 +49,7 @@ func serverMemoryOnce(ctx context.Context, r *Run, c contender.Contender, at con
 	if err != nil {
 		return err
 	}
-	n := size(r, 100_000, 2000)
+	n := size(r, 30_000, 2000)
 	if units > 1 {
 		n = 8
 	}

@@ -75,7 +75,11 @@ func (w *writer) machine() {
 	row("weir", m.Commit)
 	row("Date", r.Started.Format("2006-01-02 15:04 MST"))
 	row("Command", fmt.Sprintf("`%s` in benchmarks/, which took %v", r.Command, r.Took.Round(time.Second)))
-	row("Passes", fmt.Sprintf("%d, all contenders in turn in each; the figures are medians", r.Passes))
+	passes := fmt.Sprintf("%d, all contenders in turn in each; the figures are medians", r.Passes)
+	if r.Cut {
+		passes += "; towards the end fewer, as time was over"
+	}
+	row("Passes", passes)
 	var versions []string
 	for _, c := range r.Contenders {
 		if v := strings.TrimPrefix(c.Module, "github.com/") + " " + c.Version; c.Version != "" && !slices.Contains(versions, v) {
