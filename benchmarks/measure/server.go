@@ -3,6 +3,7 @@ package measure
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -75,7 +76,8 @@ func number(text string) float64 {
 
 // flush empties a server.
 func flush(s *scope, server *redistest.Server) {
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	// A million keys take a while.
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, ReadTimeout: time.Minute, MaxRetries: -1})
 	defer client.Close()
 	if err := client.FlushAll(bg).Err(); err != nil {
 		s.Fatal(err)

@@ -15,6 +15,7 @@ type bars struct {
 type barRow struct {
 	label  string
 	own    bool
+	limit  bool // of the machine
 	values []float64
 }
 

@@ -70,7 +70,7 @@ func Charts(r *data.Results) map[string]string {
 func chartRows(r *data.Results, part string, cases []string, metric string, least int) []barRow {
 	var rows []barRow
 	for _, who := range r.Who(part, metric) {
-		row, has := barRow{label: who.Name, own: who.Own}, 0
+		row, has := barRow{label: who.Name, own: who.Own, limit: who.Physical}, 0
 		for _, name := range cases {
 			v, ok := r.Median(data.Key{Part: part, Case: name, Contender: who.Name, Metric: metric})
 			if ok {

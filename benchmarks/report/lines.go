@@ -41,8 +41,11 @@ func (l lines) draw() string {
 	var labels []label
 	rival := 0
 	for _, r := range l.rows {
-		colour, thick := strong, 3.0
-		if !r.own {
+		colour, thick, dashes := strong, 3.0, ""
+		switch {
+		case r.limit:
+			colour, thick, dashes = muted, 1, ` stroke-dasharray="5 4"`
+		case !r.own:
 			colour, thick = palette[rival%len(palette)], 1.6
 			rival++
 		}
@@ -59,7 +62,7 @@ func (l lines) draw() string {
 		if len(points) == 0 {
 			continue
 		}
-		fmt.Fprintf(s, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\" points=\"%s\"/>\n", colour, thick, strings.Join(points, " "))
+		fmt.Fprintf(s, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\"%s points=\"%s\"/>\n", colour, thick, dashes, strings.Join(points, " "))
 		labels = append(labels, label{end, r.label, colour, r.own})
 	}
 	slices.SortFunc(labels, func(a, b label) int { return int(math.Copysign(1, a.y-b.y)) })

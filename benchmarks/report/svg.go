@@ -17,7 +17,7 @@ const (
 )
 
 // palette are the colours of rivals' lines, and shades of bars in a group.
-var palette = []string{"#bc4c00", "#1a7f37", "#8250df", "#bf3989", "#9a6700", "#6e7781", "#0a7ea4", "#cf222e", "#4d2d00", "#57606a"}
+var palette = []string{"#bc4c00", "#1a7f37", "#8250df", "#bf3989", "#9a6700", "#0a7ea4", "#cf222e", "#4d2d00"}
 
 // shades are those of a contender's own bars, for each value of a row.
 var shades, ownShades = []string{"#afb8c1", "#8c959f", "#57606a"}, []string{"#80ccff", "#54aeff", strong}
