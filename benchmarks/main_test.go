@@ -9,6 +9,7 @@ import (
 
 	"github.com/goweir/weir/benchmarks/data"
 	"github.com/goweir/weir/benchmarks/measure"
+	"github.com/goweir/weir/internal/redistest"
 )
 
 func TestRun(t *testing.T) {
@@ -63,9 +64,7 @@ func TestReport(t *testing.T) {
 
 // TestExactHasChildren has other processes of this program take part.
 func TestExactHasChildren(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes and a redis-server")
-	}
+	redistest.Start(t) // says what it is when there is no redis-server
 	contenders, err := options{only: "weir"}.chosenContenders()
 	if err != nil {
 		t.Fatal(err)

@@ -33,9 +33,6 @@ type outcome struct {
 // decided is how many calls were decided.
 func (o *outcome) decided() float64 { return float64(o.allowed + o.refused) }
 
-// perSecond is how many decisions were made in a second.
-func (o *outcome) perSecond() float64 { return o.decided() / o.took.Seconds() }
-
 // check returns an error when a limit did what it never should in the load.
 func (o *outcome) check(allowed bool) error {
 	total := o.allowed + o.refused + o.failed
