@@ -5,6 +5,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -61,7 +62,19 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.write(results)
+	return errors.Join(o.write(results), ownFailures(results))
+}
+
+// ownFailures returns an error when weir or a whole part failed: rivals may.
+func ownFailures(r *data.Results) error {
+	var errs []error
+	for _, f := range r.Failures {
+		own := slices.ContainsFunc(r.Contenders, func(c data.Info) bool { return c.Own && c.Name == f.Contender })
+		if own || f.Contender == "" {
+			errs = append(errs, fmt.Errorf("%s, %s: %s: %s", f.Part, f.Case, f.Contender, f.Text))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // results measures, or reads what was measured before.

@@ -62,6 +62,27 @@ func TestReport(t *testing.T) {
 	}
 }
 
+func TestOwnFailures(t *testing.T) {
+	for _, test := range []struct {
+		name, who string
+		fails     bool
+	}{
+		{"weir's is one", "weir", true},
+		{"a rival's is none", "redis_rate", false},
+		{"a whole part's is one", "", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := &data.Results{
+				Contenders: []data.Info{{Name: "weir", Own: true}, {Name: "redis_rate"}},
+				Failures:   []data.Failure{{Part: data.Redis, Contender: test.who, Text: "oh"}},
+			}
+			if err := ownFailures(r); (err != nil) != test.fails {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
 // TestExactHasChildren has other processes of this program take part.
 func TestExactHasChildren(t *testing.T) {
 	redistest.Start(t) // says what it is when there is no redis-server

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -43,8 +45,9 @@ type Series struct {
 // Failure is what a contender could not do, or not in time.
 type Failure struct{ Part, Case, Contender, Text string }
 
-// Add adds the value of one pass.
+// Add adds the value of one pass, of which six digits are kept.
 func (r *Results) Add(k Key, value float64) {
+	value, _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 6, 64), 64)
 	r.reindex()
 	s := r.index[k]
 	if s == nil {
@@ -130,13 +133,25 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Write writes the results as JSON, Read reads them.
+// Write writes the results as JSON, with a line for each series.
 func (r *Results) Write(path string) error {
-	text, err := json.MarshalIndent(r, "", "\t")
+	head := *r
+	head.Series = nil
+	text, err := json.MarshalIndent(&head, "", "\t")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	var lines []string
+	for _, s := range r.Series {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return fmt.Errorf("%v: %w", s.Key, err)
+		}
+		lines = append(lines, "\n\t\t"+string(line))
+	}
+	series := `"Series": [` + strings.Join(lines, ",") + "\n\t]"
+	whole := strings.Replace(string(text), `"Series": null`, series, 1)
+	return os.WriteFile(path, []byte(whole+"\n"), 0o644)
 }
 
 // Read reads what Write wrote.
