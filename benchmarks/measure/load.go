@@ -1,0 +1,159 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/benchmarks/contender"
+)
+
+// load is how a contender is used.
+type load struct {
+	keys    []string
+	callers int
+	lasts   time.Duration
+	// timed measures how long single calls take.
+	timed bool
+}
+
+// outcome is what came of it.
+type outcome struct {
+	allowed, refused, failed int64
+	took                     time.Duration
+	mallocs                  uint64
+	calls                    histogram
+	err                      error // one of those that failed
+}
+
+// decided is how many calls were decided.
+func (o *outcome) decided() float64 { return float64(o.allowed + o.refused) }
+
+// check returns an error when a limit did what it never should in the load.
+func (o *outcome) check(allowed bool) error {
+	total := o.allowed + o.refused + o.failed
+	switch {
+	case total == 0:
+		return fmt.Errorf("no call ended")
+	case o.failed == total:
+		return fmt.Errorf("every call failed: %w", o.err)
+	case allowed && o.refused > 0:
+		return fmt.Errorf("refused %d of %d calls far below the limit", o.refused, total)
+	case !allowed && o.allowed > total/100:
+		return fmt.Errorf("allowed %d of %d calls over the limit", o.allowed, total)
+	}
+	return nil
+}
+
+// stride is how far a caller goes from key to key: a prime, so that it comes
+// to all, and large, so that no two in a row are neighbours.
+const stride = 7919
+
+// drive has callers decide for as long as the load lasts.
+func drive(decide contender.Decide, l load) *outcome {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var stop atomic.Bool
+	var ready, done sync.WaitGroup
+	each := make([]outcome, l.callers)
+	begin := make(chan struct{})
+	for g := range each {
+		ready.Add(1)
+		done.Go(func() {
+			// A caller's own, so that callers share nothing but the contender.
+			var own outcome
+			n := len(l.keys)
+			i, step := g*n/l.callers, stride%n
+			ready.Done()
+			<-begin
+			for call := 0; !stop.Load(); call++ {
+				var start time.Time
+				watch := l.timed && (call < 64 || call%16 == 0)
+				if watch {
+					start = time.Now()
+				}
+				allowed, err := decide(ctx, l.keys[i])
+				if watch {
+					own.calls.add(time.Since(start))
+				}
+				switch {
+				case err != nil:
+					own.failed++
+					own.err = err
+				case allowed:
+					own.allowed++
+				default:
+					own.refused++
+				}
+				if i += step; i >= n {
+					i -= n
+				}
+			}
+			each[g] = own
+		})
+	}
+	ready.Wait()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	close(begin)
+	time.Sleep(l.lasts)
+	stop.Store(true)
+	done.Wait()
+	all := &outcome{took: time.Since(start)}
+	runtime.ReadMemStats(&after)
+	all.mallocs = after.Mallocs - before.Mallocs
+	for i := range each {
+		all.join(&each[i])
+	}
+	return all
+}
+
+func (o *outcome) join(p *outcome) {
+	o.allowed += p.allowed
+	o.refused += p.refused
+	o.failed += p.failed
+	o.calls.join(&p.calls)
+	if p.err != nil {
+		o.err = p.err
+	}
+}
+
+// preload makes the first decision of each key, from several callers.
+func preload(ctx context.Context, decide contender.Decide, keys []string, callers int) error {
+	return parallel(callers, func(caller, callers int) error { return inTurn(ctx, decide, keys, caller, callers) })
+}
+
+// inTurn decides on each key from one caller, leaving those of others out.
+func inTurn(ctx context.Context, decide contender.Decide, keys []string, caller, callers int) error {
+	for i := caller; i < len(keys) && ctx.Err() == nil; i += callers {
+		if _, err := decide(ctx, keys[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parallel has several callers do their parts.
+func parallel(callers int, f func(caller, callers int) error) error {
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() { errs[caller] = caught(func() error { return f(caller, callers) }) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// makeKeys returns n keys as an API would have them.
+func makeKeys(n int) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("customer-%08d", i)
+	}
+	return keys
+}
