@@ -37,6 +37,7 @@ type Store struct {
 	now    func() int64
 	plain  *plain
 	ring   bool
+	terms  knownTerms
 
 	watches watches
 }
@@ -79,6 +80,9 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
+	}
+	if isFast(&req) {
+		return s.takeFast(ctx, &req)
 	}
 	c, v, outcomes, values, err := s.ask(ctx, &req)
 	if err != nil {
