@@ -15,18 +15,20 @@ import (
 
 // The common case is a call that takes of one GCRA limit, now or not at all.
 // The script's first part decides any number of them. For it KEYS are the keys'
-// states, and ARGV consists of groups of ten: what keys have in common.
+// states, and ARGV consists of groups of ten: what some of the keys have in
+// common.
 //
 //	[1] the signature of the limit and '|', as the states begin
 //	[2] cost·T and [3] the capacity, in whole µs
 //	[4] the cost
-//	[5] the calls of each key, that are decided one after the other
-//	[6] how many keys the group has
-//	[7] the remainder of cost·T, [8] that of the capacity, [9] their denominator
+//	[5] the remainder of cost·T, [6] that of the capacity, [7] their denominator
+//	[8] the calls of each key, which are decided one after the other
+//	[9] how many keys the group has
 //	[10] a test's clock in µs, or "" for the server's
 //
-// The last group may end after [4], when it has one call of each of the keys that
-// are left and no remainders, and after [6], when it has no remainders. The reply
+// The last group may end after [3], where the cost is 1 and there are no
+// remainders, or after [7], where there is one call of each key that is left.
+// The reply
 // is a list of numbers: the instant, and for each key how many of its calls were
 // admitted and its TAT afterwards (whole µs and remainder). A key that is not
 // common was left as it is and has -1, 0, 0. If there is only that one, and one
@@ -39,26 +41,29 @@ type terms struct {
 
 	pace exact.Pace
 	each exact.Micros // the time that cost units take
-	args [9]any       // the arguments of a group, see above; [4] and [5] are nil
+	args [7]any       // the arguments of a group up to [7], see above
 }
 
-// shortest and longest are where a group may end, and where one does that is
-// followed by another.
-const shortest, longest = 4, 10
+// Where the last group may end, and where all others do.
+const (
+	groupShort  = 3
+	groupOfOnes = 7
+	groupFull   = 10
+)
 
 // length is where the last group may end, with one call of each key.
 func (t *terms) length() int {
-	if t.each.Rem == 0 && t.pace.Full.Rem == 0 {
-		return shortest
+	if t.cost == 1 && t.each.Rem == 0 && t.pace.Full.Rem == 0 {
+		return groupShort
 	}
-	return longest - 1
+	return groupOfOnes
 }
 
 func newTerms(l *weir.Limit, cost int64) *terms {
 	t := &terms{rate: l.Rate, period: int64(l.Period), max: l.Max(), cost: cost, pace: exact.PaceOf(l)}
 	t.each = t.pace.Span(cost)
-	t.args = [9]any{
-		spec(l) + "|", t.each.Whole, t.pace.Full.Whole, cost, nil, nil,
+	t.args = [7]any{
+		spec(l) + "|", t.each.Whole, t.pace.Full.Whole, cost,
 		t.each.Rem, t.pace.Full.Rem, t.pace.Den,
 	}
 	return t
@@ -143,16 +148,12 @@ var (
 
 // alone has the script decide one call, on its caller's goroutine.
 func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err error) {
-	args := make([]any, 4, 4+longest)
+	args := make([]any, 4, 4+groupOfOnes)
 	args[0], args[1], args[2], args[3] = byHash, hashArg, one, key
 	if s.now == nil {
 		args = append(args, t.args[:t.length()]...)
 	} else {
-		args = append(args, t.args[:]...)
-		args = append(args, s.clock())
-	}
-	if len(args) > 4+shortest {
-		args[4+4], args[4+5] = one, one
+		args = append(append(args, t.args[:]...), one, one, s.clock())
 	}
 	cmd := numbers{redis.NewIntSliceCmd(ctx, args...)}
 	err = s.client.Process(ctx, cmd)
