@@ -180,7 +180,7 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := &req.Charges[0]
 	t := s.terms.of(&c.Limit, c.Cost)
-	a, err := s.alone(ctx, s.stateKey(c.Scope, c.Key), t)
+	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), t)
 	if err != nil {
 		return weir.Decision{}, err
 	}

@@ -38,6 +38,7 @@ type Store struct {
 	plain  *plain
 	ring   bool
 	terms  knownTerms
+	shared *combiner
 
 	watches watches
 }
@@ -67,6 +68,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{client: cfg.Client, prefix: cfg.Prefix, now: cfg.now}
 	_, s.ring = cfg.Client.(*redis.Ring)
+	s.shared = newCombiner(s)
 	if cfg.WithoutScripts {
 		s.plain = &plain{client: cfg.Client}
 	}
