@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,9 +27,10 @@ type combiner struct {
 }
 
 const (
-	// mostFlights is how many flights are under way at once, unless those are slow.
-	// With two the server works while this process does.
-	mostFlights = 2
+	// mostFlights is how many flights are under way at once, unless they are slow.
+	// With one, calls are decided in the order in which they came; more are no
+	// faster, as each then has fewer calls.
+	mostFlights = 1
 	// slowFlight is how long calls wait for flights that do not come back before
 	// one more sets off.
 	slowFlight = 10 * time.Millisecond
@@ -127,10 +129,11 @@ func (c *combiner) land() {
 	c.flying--
 }
 
-// fly takes those in the line as long as there are any.
+// fly takes those in the line as long as there are any. First it lets those run
+// that are ready to: they were told their answers just now, and come again.
 func (c *combiner) fly() {
 	f := flight{combiner: c}
-	for f.board() {
+	for runtime.Gosched(); f.board(); runtime.Gosched() {
 		f.run()
 	}
 }
