@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -97,7 +98,8 @@ type answer struct {
 	now     int64
 	tat     exact.Micros
 	allowed bool
-	rest    []int64 // what the rest of the script replied; nil if it was not asked
+	rest    []int64       // what the rest of the script replied; nil if it was not asked
+	sent    time.Duration // by the clock of the store
 }
 
 // decision is what a request's caller sees.
@@ -155,6 +157,7 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 	} else {
 		args = append(append(args, t.args[:]...), one, one, s.clock())
 	}
+	sent := s.elapsed()
 	cmd := numbers{redis.NewIntSliceCmd(ctx, args...)}
 	err = s.client.Process(ctx, cmd)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -171,7 +174,7 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 	case len(reply) > 2 && reply[1] == -2:
 		return answer{rest: reply[2:]}, nil
 	case len(reply) == 4 && (reply[1] == 0 || reply[1] == 1):
-		return answer{now: reply[0], tat: exact.Micros{Whole: reply[2], Rem: reply[3]}, allowed: reply[1] == 1}, nil
+		return answer{now: reply[0], tat: exact.Micros{Whole: reply[2], Rem: reply[3]}, allowed: reply[1] == 1, sent: sent}, nil
 	}
 	return a, errReply
 }
@@ -180,9 +183,23 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := &req.Charges[0]
 	t := s.terms.of(&c.Limit, c.Cost)
+	p := s.denials.place(c.Scope, c.Key)
+	if a, ok := s.denials.look(p, c, t, s.elapsed()); ok {
+		if err := ctx.Err(); err != nil {
+			return weir.Decision{}, err
+		}
+		return a.decision(req, t)
+	}
+	turn, lost := p.turn.Load(), s.denials.lost.Load()
 	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), t)
-	if err != nil {
+	switch {
+	case err != nil:
+		s.denials.failed(err)
 		return weir.Decision{}, err
+	case a.allowed || a.rest != nil:
+		s.denials.charged(req.Charges, true)
+	default:
+		s.denials.refused(p, turn, c, &a, denial{lost: lost, heard: s.elapsed()})
 	}
 	return a.decision(req, t)
 }

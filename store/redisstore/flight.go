@@ -18,6 +18,7 @@ type flight struct {
 	at      map[string]int // the last entry of each key
 	sorts   []sort
 	cmds    []*packed
+	sent    time.Duration // by the clock of the store
 }
 
 // entry is the calls of a key that follow each other and ask for the same.
@@ -57,6 +58,7 @@ func (f *flight) ask() {
 	ctx := f.context()
 	apart := len(f.entries) == 1 || !f.combiner.packs.may(ctx, f.combiner.store)
 	f.pack(ctx, apart)
+	f.sent = f.combiner.store.elapsed()
 	f.send(ctx)
 	for i := range f.cmds {
 		f.read(f.cmds[i])
@@ -236,7 +238,7 @@ func (f *flight) read(cmd *packed) {
 		case reply[1+3*k] > int64(e.calls):
 			e.fail(errReply)
 		default:
-			e.answer(reply[0], reply[1+3*k], exact.Micros{Whole: reply[2+3*k], Rem: reply[3+3*k]})
+			e.answer(f.sent, reply[0], reply[1+3*k], exact.Micros{Whole: reply[2+3*k], Rem: reply[3+3*k]})
 		}
 	}
 }
@@ -252,14 +254,14 @@ func (e *entry) fail(err error) {
 
 // answer tells each of the calls what it finds after those before it, as taken of
 // them were admitted and left tat.
-func (e *entry) answer(now, taken int64, tat exact.Micros) {
+func (e *entry) answer(sent time.Duration, now, taken int64, tat exact.Micros) {
 	t := e.terms
 	own := tat
 	if taken > 1 {
 		own = tat.Minus(t.pace.Span((taken-1)*t.cost), t.pace.Den)
 	}
 	e.each(func(w *waiting) {
-		w.answer = answer{now: now, tat: own, allowed: taken > 0}
+		w.answer = answer{now: now, tat: own, allowed: taken > 0, sent: sent}
 		if taken--; taken > 0 {
 			own = own.Plus(t.each, t.pace.Den)
 		} else {

@@ -3,9 +3,11 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -17,7 +19,11 @@ import (
 type packing struct {
 	state atomic.Int32
 	mu    sync.Mutex
+	next  time.Time // when to try again
 }
+
+// probeAgain is how long after a probe without an answer the next one is sent.
+const probeAgain = time.Second
 
 // States of packing.
 const (
@@ -48,7 +54,10 @@ func (p *packing) refused(err error) bool {
 func (p *packing) may(ctx context.Context, s *Store) bool {
 	if p.state.Load() == unknown && p.mu.TryLock() {
 		defer p.mu.Unlock()
-		p.state.CompareAndSwap(unknown, probe(ctx, s))
+		if now := time.Now(); !now.Before(p.next) {
+			p.next = now.Add(probeAgain)
+			p.state.CompareAndSwap(unknown, probe(ctx, s))
+		}
 	}
 	return p.state.Load() == together
 }
@@ -89,7 +98,8 @@ func probe(ctx context.Context, s *Store) int32 {
 // outcome is what an error says of the servers: nothing, unless it is one of
 // them that says it.
 func outcome(err error) int32 {
-	if _, ok := err.(redis.Error); ok {
+	var said redis.Error
+	if errors.As(err, &said) {
 		return apart
 	}
 	return unknown

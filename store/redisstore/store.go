@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"hash/maphash"
 	"strconv"
 	"strings"
 
@@ -40,6 +41,7 @@ type Store struct {
 	terms  knownTerms
 	shared *combiner
 
+	denials denials
 	watches watches
 }
 
@@ -68,7 +70,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{client: cfg.Client, prefix: cfg.Prefix, now: cfg.now}
 	_, s.ring = cfg.Client.(*redis.Ring)
-	s.shared = newCombiner(s)
+	s.shared, s.denials.seed = newCombiner(s), maphash.MakeSeed()
 	if cfg.WithoutScripts {
 		s.plain = &plain{client: cfg.Client}
 	}
@@ -87,6 +89,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 		return s.takeFast(ctx, &req)
 	}
 	c, v, outcomes, values, err := s.ask(ctx, &req)
+	s.denials.charged(req.Charges, v.Allowed)
 	if err != nil {
 		return weir.Decision{}, err
 	}
@@ -134,5 +137,6 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 			args = append(args, s.plainKey(scope, key, i))
 		}
 	}
+	defer s.denials.forget(scope, key)
 	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
 }
