@@ -166,6 +166,27 @@ func TestUncommonKeysInAFlight(t *testing.T) {
 	}
 }
 
+func TestGiantFlight(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := newStore(t, server.Client())
+	var reqs []weir.Request
+	for i := range 3000 {
+		reqs = append(reqs, charge(fmt.Sprintf("%0*d", 1+i%1000%900, i%1000), 1, weir.Per(int64(2+i%20), time.Hour)))
+	}
+	var ds []weir.Decision
+	var errs []error
+	commands := server.CommandsDuring(func() { ds, errs = onBoard(s, reqs) })
+	for i := range reqs {
+		if errs[i] != nil || ds[i].Allowed != (i < 2*1000 || reqs[i].Charges[0].Limit.Rate > 2) {
+			t.Fatalf("call %d: %+v, %v", i, ds[i], errs[i])
+		}
+	}
+	if n := commands["evalsha"] + commands["eval"]; n > 60 {
+		t.Errorf("%d script calls for 1000 keys", n)
+	}
+}
+
 // TestConcurrentCallsAreExact has four stores decide for 64 callers each, while
 // the server forgets its scripts.
 func TestConcurrentCallsAreExact(t *testing.T) {

@@ -73,14 +73,15 @@ func (d *denial) under(l *weir.Limit) bool {
 	return l.Algorithm == weir.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
 }
 
-// look returns what a call is refused with, without asking.
-func (n *denials) look(p *place, c *weir.Charge, t *terms, clock time.Duration) (a answer, ok bool) {
+// denied returns what a call is refused with, without asking.
+func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	d := p.of(c)
 	if d == nil || !d.under(&c.Limit) {
 		return a, false
 	}
+	clock := s.elapsed()
 	since := clock - d.sent
-	if since < 0 || since > denialLife || d.lost != n.lost.Load() {
+	if since < 0 || since > denialLife || d.lost != s.denials.lost.Load() {
 		return a, false
 	}
 	// The server's clock is between these two.

@@ -184,7 +184,7 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 	c := &req.Charges[0]
 	t := s.terms.of(&c.Limit, c.Cost)
 	p := s.denials.place(c.Scope, c.Key)
-	if a, ok := s.denials.look(p, c, t, s.elapsed()); ok {
+	if a, ok := s.denied(p, c, t); ok {
 		if err := ctx.Err(); err != nil {
 			return weir.Decision{}, err
 		}

@@ -7,7 +7,7 @@
 -- it is alone. Adding 0 makes numbers of texts, in less time than a call.
 local uncommon
 if ARGV[1] >= 'g' then
-  local call, string, keys = redis.call, string, #KEYS
+  local call, type, keys = redis.call, type, #KEYS
   local format, sub = string.format, string.sub
   local now, more = ARGV[10], 3600000
   if now and now ~= '' then
@@ -54,12 +54,14 @@ if ARGV[1] >= 'g' then
           w, r, taken = x, y, taken + 1
         until taken == calls
         if taken > 0 then
-          -- %d holds 32 bits at least, and takes half the time of %.0f.
+          -- %d holds 31 bits at least, and takes half the time of %.0f.
           local low = w % 100000000
           local new = format('%s%d%08d', prefix, (w - low) / 100000000, low)
           if r > 0 then new = format('%s.%.0f', new, r) end
           -- In ms, rounded up, and one more for servers that expire at the ms.
-          call('SET', key, new, 'PX', format('%.0f', (w + 1 - now) / 1000 + 1.5 + more))
+          local px = (w + 1 - now) / 1000 + 2 + more
+          px = px - px % 1
+          call('SET', key, new, 'PX', format(px < 2147483648 and '%d' or '%.0f', px))
         elseif call('PTTL', key) == -1 then
           taken = -1
         end
