@@ -29,11 +29,11 @@ import (
 //
 // The last group may end after [3], where the cost is 1 and there are no
 // remainders, or after [7], where there is one call of each key that is left.
-// The reply
-// is a list of numbers: the instant, and for each key how many of its calls were
-// admitted and its TAT afterwards (whole µs and remainder). A key that is not
-// common was left as it is and has -1, 0, 0. If there is only that one, and one
-// call of it, the reply is the instant, -2, and what the rest of the script
+//
+// The reply is a list of numbers: the instant, and for each key how many of its
+// calls were admitted and its TAT afterwards (whole µs and remainder). A key that
+// is not common was left as it is and has -1, 0, 0. If there is only that one, and
+// one call of it, the reply is the instant, -2, and what the rest of the script
 // replies.
 
 // terms are what a limit asks of a call of some cost, worked out once.

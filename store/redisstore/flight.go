@@ -49,7 +49,7 @@ const (
 	// mostKeyBytes is how long their names are at most, together.
 	mostKeyBytes = 1 << 15
 	// mostSorts is how many sorts of entries one script call has at most.
-	mostSorts = 16
+	mostSorts = 64
 )
 
 // ask sends the calls, and tells them their answers.
