@@ -109,8 +109,9 @@ func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d de
 }
 
 // forget forgets what is known of a key, after it may have been changed.
-func (n *denials) forget(scope, key string) {
-	p := n.place(scope, key)
+func (n *denials) forget(scope, key string) { n.place(scope, key).forget() }
+
+func (p *place) forget() {
 	p.turn.Add(1)
 	p.is.Store(nil)
 }
@@ -120,8 +121,9 @@ func (n *denials) forget(scope, key string) {
 func (n *denials) charged(charges []weir.Charge, allowed bool) {
 	for i := range charges {
 		c := &charges[i]
-		if d := n.place(c.Scope, c.Key).of(c); d != nil && (allowed || len(charges) > 1 || !d.under(&c.Limit)) {
-			n.forget(c.Scope, c.Key)
+		p := n.place(c.Scope, c.Key)
+		if d := p.of(c); d != nil && (allowed || len(charges) > 1 || !d.under(&c.Limit)) {
+			p.forget()
 		}
 	}
 }

@@ -197,7 +197,9 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 		s.denials.failed(err)
 		return weir.Decision{}, err
 	case a.allowed || a.rest != nil:
-		s.denials.charged(req.Charges, true)
+		if p.of(c) != nil {
+			p.forget()
+		}
 	default:
 		s.denials.refused(p, turn, c, &a, denial{lost: lost, heard: s.elapsed()})
 	}
