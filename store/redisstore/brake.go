@@ -32,6 +32,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 		flag(b.Tell), exact.Whole(b.Gap), exact.Whole(b.GapFor),
 		s.channel(), name(charges[0].Scope, charges[0].Key))
 	_, err := s.run(ctx, c)
+	s.denials.forget(charges[0].Scope, charges[0].Key)
 	return err
 }
 

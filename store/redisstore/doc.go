@@ -41,6 +41,25 @@
 // lease: they fail with ErrCrossSlot. A server that does not answer may have
 // taken its part, which then stays taken.
 //
+// # Many callers
+//
+// A call that takes of one bucket (GCRA), now or not at all, is the common case.
+// While one is under way those that come meanwhile wait in a line and go together
+// when it is back, in the order in which they came: the calls of one key as one
+// decision of the script, and many keys in one EVALSHA, or in a pipeline where
+// there are several servers. A call that is alone goes at once. Whoever's context
+// ends leaves, and is not charged unless its flight has set off. A flight that
+// takes longer than 10 ms holds nobody up.
+//
+// # Refused keys
+//
+// After such a call was refused, those of the same key that do not fit either are
+// refused without Redis until RetryAfter, and a second at most. What this process
+// does to the key (Reset, Cancel, Settle, Brake, an admitted call) ends that at
+// once, and so does a connection that fails. Cancelled and settled bookings of
+// other processes can't free such a key earlier. A Reset, or other limits for the
+// same key, of another process take effect here within that second.
+//
 // # Without scripts
 //
 // Behind a proxy that can't run scripts, set Config.WithoutScripts: fixed

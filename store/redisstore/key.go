@@ -38,23 +38,31 @@ const hexDigits = "0123456789ABCDEF"
 // escape writes all but plain printable characters as %XX; of a scope also the
 // colon that ends it.
 func escape(text string, scope bool) string {
-	plain := func(c byte) bool {
-		return c > ' ' && c < 0x7f && c != '{' && c != '}' && c != '%' && c != '#' && (c != ':' || !scope)
-	}
-	i := 0
-	for i < len(text) && plain(text[i]) {
-		i++
-	}
-	if i == len(text) {
+	if simple(text, scope) {
 		return text
 	}
 	var b strings.Builder
 	for i := range len(text) {
-		if c := text[i]; plain(c) {
+		if c := text[i]; standsForItself(c, scope) {
 			b.WriteByte(c)
 		} else {
 			b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
 		}
 	}
 	return b.String()
+}
+
+// simple reports whether a text is written as it is.
+func simple(text string, scope bool) bool {
+	for i := range len(text) {
+		if !standsForItself(text[i], scope) {
+			return false
+		}
+	}
+	return true
+}
+
+// standsForItself reports whether a byte is written as it is.
+func standsForItself(c byte, scope bool) bool {
+	return c > ' ' && c < 0x7f && c != '{' && c != '}' && c != '%' && c != '#' && (c != ':' || !scope)
 }

@@ -19,7 +19,7 @@ func TestOneCommandPerDecision(t *testing.T) {
 	s := newStore(t, server.Client())
 	fleet := []weir.Limit{weir.Per(25, 5*time.Second).By(weir.SlidingWindow), weir.Per(300, time.Minute).By(weir.SlidingWindow)}
 	for name, limits := range map[string][]weir.Limit{
-		"one limit": {weir.PerSecond(10)}, "two windows": fleet, "every algorithm": every(50, time.Minute),
+		"one limit": {weir.PerMinute(1000)}, "two windows": fleet, "every algorithm": every(50, time.Minute),
 	} {
 		take(t, s, charge(name, 1, limits...)) // The first may have to send the script's text.
 		commands := server.CommandsDuring(func() {
@@ -30,6 +30,17 @@ func TestOneCommandPerDecision(t *testing.T) {
 		if commands["evalsha"] != 100 || commands["eval"] != 0 {
 			t.Errorf("%s: 100 decisions took %v", name, commands)
 		}
+	}
+	booked := charge("booked", 1, weir.PerMinute(1000))
+	booked.Cancelable = true
+	take(t, s, booked)
+	commands := server.CommandsDuring(func() {
+		for range 100 {
+			take(t, s, charge("booked", 1, weir.PerMinute(1000)))
+		}
+	})
+	if commands["evalsha"] != 100 || commands["eval"] != 0 {
+		t.Errorf("of a key with something that may be given back, 100 decisions took %v", commands)
 	}
 }
 

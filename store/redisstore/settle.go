@@ -43,6 +43,9 @@ func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) in
 		c.groups[i] = g
 	}
 	_, err := s.run(ctx, c)
+	for i := range r.charges {
+		s.denials.forget(r.charges[i].Scope, r.charges[i].Key)
+	}
 	return err
 }
 

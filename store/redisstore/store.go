@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -42,7 +43,10 @@ type Store struct {
 	// slotted: the server refuses keys of different slots. A cluster's client
 	// says so; of what else looks like one server the first answer does.
 	slotted atomic.Bool
+	terms   knownTerms
+	shared  *combiner
 
+	denials denials
 	watches watches
 }
 
@@ -73,6 +77,7 @@ func New(cfg Config) (*Store, error) {
 	_, s.ring = cfg.Client.(*redis.Ring)
 	_, cluster := cfg.Client.(*redis.ClusterClient)
 	s.slotted.Store(cluster)
+	s.shared, s.denials.seed = newCombiner(s), maphash.MakeSeed()
 	if cfg.WithoutScripts {
 		s.plain = &plain{client: cfg.Client}
 	}
@@ -89,19 +94,29 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
 	}
-	c := s.newCall(&req, modeOf(&req))
+	if isFast(&req) {
+		return s.takeFast(ctx, &req)
+	}
+	d, err := s.take(ctx, &req)
+	s.denials.charged(req.Charges, d.Allowed)
+	return d, err
+}
+
+// take is Take for what is not of the common case.
+func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+	c := s.newCall(req, modeOf(req))
 	if len(c.groups) > 1 && s.apart(c) {
-		return s.takeInOrder(ctx, &req, c)
+		return s.takeInOrder(ctx, req, c)
 	}
 	v, outcomes, values, err := s.ask(ctx, c)
 	if len(c.groups) > 1 && errors.Is(err, ErrCrossSlot) {
 		s.slotted.Store(true)
-		return s.takeInOrder(ctx, &req, c)
+		return s.takeInOrder(ctx, req, c)
 	}
 	if err != nil {
 		return weir.Decision{}, err
 	}
-	d := exact.Decide(&req, v, outcomes)
+	d := exact.Decide(req, v, outcomes)
 	if len(values) == 2*len(c.groups) && d.Allowed {
 		charges := append([]weir.Charge(nil), req.Charges...)
 		d.Receipt = &receipt{call: c, charges: charges, values: values, slot: v.Slot}
@@ -146,5 +161,6 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 			args = append(args, s.plainKey(scope, key, i))
 		}
 	}
+	defer s.denials.forget(scope, key)
 	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
 }

@@ -141,6 +141,11 @@ if braked then
   end
 end
 local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
+if uncommon then
+  local list = { now, -2 }
+  for n in string.gmatch(head, '%d+') do list[#list + 1] = tonumber(n) end
+  return list
+end
 if mode ~= 'keep' or not allowed then return head end
 table.insert(values, 1, head)
 return values

@@ -1,0 +1,202 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// combiner has the concurrent calls of a process share the wire. A call that
+// comes while nothing is under way goes at once, on its own goroutine. Those that
+// come meanwhile wait in a line, and go together when it is back: calls of one
+// key in one script call, those of several keys in one as well, or one behind the
+// other in a pipeline.
+type combiner struct {
+	store *Store
+	packs packing
+	pool  sync.Pool // of *waiting
+
+	mu      sync.Mutex
+	flying  int // flights under way
+	line    []*waiting
+	watched bool // the watch is set
+	moved   bool // somebody was taken from the line since the watch was set
+}
+
+const (
+	// mostFlights is how many flights are under way at once, unless they are slow.
+	// With one, calls are decided in the order in which they came; more are no
+	// faster, as each then has fewer calls.
+	mostFlights = 1
+	// slowFlight is how long calls wait for flights that do not come back before
+	// one more sets off.
+	slowFlight = 10 * time.Millisecond
+	// mostCalls is the most calls of a flight.
+	mostCalls = 1024
+)
+
+// waiting is a call in the line or in a flight.
+type waiting struct {
+	ctx   context.Context
+	key   string
+	terms *terms
+	next  *waiting // the next of the same key in a flight
+	state atomic.Int32
+	done  chan struct{} // gets one value when it is decided
+
+	answer answer
+	alone  bool // it has to ask by itself
+	err    error
+}
+
+// States of a waiting call.
+const (
+	inLine = iota
+	inFlight
+	decided
+	gone // its caller's context has ended
+)
+
+func newCombiner(s *Store) *combiner {
+	c := &combiner{store: s}
+	c.pool.New = func() any { return &waiting{done: make(chan struct{}, 1)} }
+	c.packs.of(s.client)
+	return c
+}
+
+// take decides one call.
+func (c *combiner) take(ctx context.Context, key string, t *terms) (answer, error) {
+	c.mu.Lock()
+	if c.flying < mostFlights && len(c.line) == 0 {
+		c.flying++
+		c.mu.Unlock()
+		defer c.land()
+		return c.store.alone(ctx, key, t)
+	}
+	w := c.pool.Get().(*waiting)
+	w.ctx, w.key, w.terms = ctx, key, t
+	c.line = append(c.line, w)
+	if !c.watched {
+		c.watched, c.moved = true, false
+		time.AfterFunc(slowFlight, c.watch)
+	}
+	c.mu.Unlock()
+
+	if end := ctx.Done(); end == nil {
+		<-w.done
+	} else {
+		select {
+		case <-w.done:
+		case <-end:
+			if w.leave() {
+				return answer{}, ctx.Err()
+			}
+			<-w.done
+		}
+	}
+	a, alone, err := w.answer, w.alone, w.err
+	*w = waiting{done: w.done}
+	c.pool.Put(w)
+	if alone {
+		return c.store.alone(ctx, key, t)
+	}
+	return a, err
+}
+
+// leave reports whether the call is not decided yet, and will not be heard of.
+func (w *waiting) leave() bool {
+	return w.state.CompareAndSwap(inLine, gone) || w.state.CompareAndSwap(inFlight, gone)
+}
+
+// tell has the caller go on.
+func (w *waiting) tell() {
+	if w.state.CompareAndSwap(inFlight, decided) {
+		w.done <- struct{}{}
+	}
+}
+
+// land ends a flight of one call. Those in the line go next.
+func (c *combiner) land() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.line) > 0 {
+		go c.fly()
+		return
+	}
+	c.flying--
+}
+
+// fly takes those in the line as long as there are any. First it lets those run
+// that are ready to: they were told their answers just now, and come again.
+func (c *combiner) fly() {
+	f := flight{combiner: c}
+	for runtime.Gosched(); f.board(); runtime.Gosched() {
+		f.run()
+	}
+}
+
+// board takes calls from the line, and reports whether there were any.
+func (f *flight) board() bool {
+	c := f.combiner
+	f.calls = f.calls[:0]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved = true
+	n := min(len(c.line), mostCalls)
+	if n == 0 {
+		c.flying--
+		return false
+	}
+	for _, w := range c.line[:n] {
+		if w.state.CompareAndSwap(inLine, inFlight) {
+			f.calls = append(f.calls, w)
+		}
+	}
+	rest := copy(c.line, c.line[n:])
+	clear(c.line[rest:])
+	c.line = c.line[:rest]
+	return true
+}
+
+// run asks Redis and tells everybody.
+func (f *flight) run() {
+	defer func() {
+		// On a caller's goroutine a panic of the client's hooks would be the
+		// caller's to handle. On this one it would end the program.
+		if r := recover(); r != nil {
+			f.fail(fmt.Errorf("redisstore: the client panicked: %v", r))
+		}
+	}()
+	if len(f.calls) > 0 {
+		f.ask()
+	}
+}
+
+// fail tells those that do not know their answer yet.
+func (f *flight) fail(err error) {
+	for _, w := range f.calls {
+		if w.state.Load() == inFlight {
+			w.err = err
+			w.tell()
+		}
+	}
+}
+
+// watch has one more flight set off while those under way do not come back.
+func (c *combiner) watch() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.line) == 0 {
+		c.watched = false
+		return
+	}
+	if !c.moved {
+		c.flying++
+		go c.fly()
+	}
+	c.moved = false
+	time.AfterFunc(slowFlight, c.watch)
+}

@@ -1,0 +1,151 @@
+package redisstore
+
+import (
+	"errors"
+	"hash/maphash"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// denials remembers what refused calls of the common case were told of their key,
+// so that more of them are refused without asking Redis again: until the instant
+// from which the cost is admitted, counted from when the call was sent, and so
+// never too long.
+//
+// The state of such a key holds nothing that could be given back: whatever is
+// booked after a refusal, and cancelled or settled by whichever process, leaves
+// the key at least as full as it was then. What can free it earlier is a Reset,
+// other limits for the same key, and a server that has lost its memory. Where
+// this process knows of that, the refusal is forgotten at once, else after
+// denialLife. So it is when another process takes a smaller cost meanwhile, which
+// makes what a remembered refusal says of the wait too short.
+//
+// Of keys that share a place the last one refused is remembered.
+type denials struct {
+	seed   maphash.Seed
+	lost   atomic.Uint64 // counts what may mean that the server has changed
+	places [1 << 12]place
+}
+
+// denialLife is how long a refusal is remembered at most.
+const denialLife = time.Second
+
+// place is where the refusal of a key is kept. The turn changes with each reason
+// to forget: a refusal is not kept when there was one while it was on its way.
+type place struct {
+	turn atomic.Uint64
+	is   atomic.Pointer[denial]
+}
+
+// denial is what a refused call was told. It does not change.
+type denial struct {
+	scope, key        string
+	rate, period, max int64
+	tat               exact.Micros
+	now               int64         // the instant of the decision by the server's clock
+	sent, heard       time.Duration // by the clock of the store
+	lost              uint64
+}
+
+func (n *denials) place(scope, key string) *place {
+	h := maphash.String(n.seed, key)
+	if scope != "" {
+		h ^= maphash.String(n.seed, scope) * 0x9e3779b97f4a7c15
+	}
+	return &n.places[h%uint64(len(n.places))]
+}
+
+// of returns the denial of a key; nil if there is none.
+func (p *place) of(c *weir.Charge) *denial {
+	if d := p.is.Load(); d != nil && d.key == c.Key && d.scope == c.Scope {
+		return d
+	}
+	return nil
+}
+
+// under reports whether a denial was of this limit.
+func (d *denial) under(l *weir.Limit) bool {
+	return l.Algorithm == weir.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
+}
+
+// denied returns what a call is refused with, without asking.
+func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
+	d := p.of(c)
+	if d == nil || !d.under(&c.Limit) {
+		return a, false
+	}
+	clock := s.elapsed()
+	since := clock - d.sent
+	if since < 0 || since > denialLife || d.lost != s.denials.lost.Load() {
+		return a, false
+	}
+	// The server's clock is between these two.
+	earliest := d.now + int64((clock-d.heard)/time.Microsecond)
+	latest := d.now + exact.Whole(since)
+	if t.slot(d.tat) <= latest {
+		return a, false
+	}
+	return answer{now: earliest, tat: d.tat}, true
+}
+
+// refused notes what a refused call was told, unless there was a reason to forget
+// it since its turn.
+func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d denial) {
+	if last := p.of(c); last != nil && last.now == a.now && last.tat == a.tat && last.under(&c.Limit) {
+		return // Another call of the same flight was faster.
+	}
+	d.scope, d.key = c.Scope, c.Key
+	d.rate, d.period, d.max = c.Limit.Rate, int64(c.Limit.Period), c.Limit.Max()
+	d.tat, d.now, d.sent = a.tat, a.now, a.sent
+	p.is.Store(&d)
+	if p.turn.Load() != turn {
+		p.is.CompareAndSwap(&d, nil)
+	}
+}
+
+// forget forgets what is known of a key, after it may have been changed.
+func (n *denials) forget(scope, key string) { n.place(scope, key).forget() }
+
+func (p *place) forget() {
+	p.turn.Add(1)
+	p.is.Store(nil)
+}
+
+// charged forgets keys that have been charged, or whose state was changed to that
+// of other limits, as what they would be told now is another.
+func (n *denials) charged(charges []weir.Charge, allowed bool) {
+	for i := range charges {
+		c := &charges[i]
+		p := n.place(c.Scope, c.Key)
+		if d := p.of(c); d != nil && (allowed || len(charges) > 1 || !d.under(&c.Limit)) {
+			p.forget()
+		}
+	}
+}
+
+// failed forgets all, unless a server has answered: it may be another from now on.
+func (n *denials) failed(err error) {
+	var answered redis.Error
+	if !errors.As(err, &answered) {
+		n.lost.Add(1)
+	}
+}
+
+// began is when this process did, more or less.
+var began = time.Now()
+
+// elapsed is the clock of the store, which only counts.
+func (s *Store) elapsed() time.Duration {
+	if s.now != nil {
+		return time.Duration(s.now()-startOfTests) * time.Microsecond
+	}
+	return time.Since(began)
+}
+
+// startOfTests keeps a test's clock, in µs, within a time.Duration.
+const startOfTests = 946684800_000_000

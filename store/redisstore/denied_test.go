@@ -1,0 +1,247 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// stillCounted returns a store with a clock that stands still, and what counts its
+// commands.
+func stillCounted(t *testing.T) (*Store, func(time.Duration), *gate) {
+	t.Helper()
+	_, c := miniClient(t)
+	g := new(gate)
+	c.AddHook(g)
+	s, sleep := newStill(t, c, "")
+	return s, sleep, g
+}
+
+func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
+	t.Parallel()
+	s, sleep, g := stillCounted(t)
+	limit := weir.Per(10, time.Second).WithBurst(3)
+	take(t, s, charge("key", 3, limit))
+	first := take(t, s, charge("key", 1, limit))
+	if first.Allowed || first.RetryAfter != 100*time.Millisecond {
+		t.Fatalf("%+v, want a refusal for 100ms", first)
+	}
+	before := g.commands.Load()
+	for i := range time.Duration(100) {
+		d := take(t, s, charge("key", 1, limit))
+		want := first
+		want.RetryAfter -= i * time.Millisecond
+		want.ResetAfter -= i * time.Millisecond
+		want.At += weir.Instant(i * 1000)
+		if diff := differ(d, want); diff != "" || d.Allowed {
+			t.Fatalf("after %d ms: %s: %+v, want %+v", i, diff, d, want)
+		}
+		if d := take(t, s, charge("key", 2, limit)); d.Allowed || d.RetryAfter != (200-i)*time.Millisecond {
+			t.Fatalf("after %d ms: %+v for a cost of 2", i, d)
+		}
+		sleep(time.Millisecond)
+	}
+	if n := g.commands.Load() - before; n != 0 {
+		t.Errorf("%d commands while the key was refused, want none", n)
+	}
+	if d := take(t, s, charge("key", 1, limit)); !d.Allowed {
+		t.Errorf("%+v after RetryAfter, want it allowed", d)
+	}
+	if err := func() error {
+		take(t, s, charge("key", 1, limit))
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := s.Take(ctx, charge("key", 1, limit))
+		return err
+	}(); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v with a context that is over", err)
+	}
+}
+
+// TestRememberedRefusalsAdmitAsMany compares each decision with one of a store
+// that remembers nothing.
+func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 4))
+		limit := weir.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(100))*time.Millisecond).WithBurst(1 + rng.Int64N(6))
+		c := server.Client()
+		one, sleep := newStill(t, c, fmt.Sprintf("one%d:", seed))
+		other, sleepToo := newStill(t, c, fmt.Sprintf("one%d:", seed)) // another process
+		model, sleepModel := newStill(t, c, fmt.Sprintf("model%d:", seed))
+		var mine, theirs any
+		for step := range 200 {
+			d := time.Duration(rng.Int64N(int64(limit.Period/time.Duration(limit.Rate)))) / 1000 * 1000
+			sleep(d)
+			sleepToo(d)
+			sleepModel(d)
+			s, req := one, charge("key", 1+rng.Int64N(limit.Max()), limit)
+			switch choice := rng.IntN(8); {
+			case seed%2 == 0:
+			case choice < 3:
+				s = other
+			case choice == 3:
+				s = other
+				req.Cancelable = true
+			}
+			if req.Cancelable && mine == nil {
+				a, b := take(t, s, req), take(t, model, req)
+				if diff := differ(a, b); diff != "" {
+					t.Fatalf("seed %d, step %d: %s: %+v, want %+v", seed, step, diff, a, b)
+				}
+				mine, theirs = a.Receipt, b.Receipt
+				continue
+			}
+			if mine != nil && rng.IntN(4) == 0 {
+				if err := errors.Join(other.Cancel(t.Context(), mine), model.Cancel(t.Context(), theirs)); err != nil {
+					t.Fatal(err)
+				}
+				mine, theirs = nil, nil
+			}
+			req.Cancelable = false
+			got, want := take(t, s, req), whole(t, model, req)
+			diff := differ(got, want)
+			if seed%2 == 1 && got.Allowed == want.Allowed && got.RetryAfter <= want.RetryAfter {
+				diff = "" // Another process may have taken less meanwhile.
+			}
+			if diff != "" {
+				t.Fatalf("seed %d, step %d, %d of %v: %s\ngot  %+v\nwant %+v", seed, step, req.Charges[0].Cost, limit, diff, got, want)
+			}
+		}
+	}
+}
+
+func TestRefusalIsForgotten(t *testing.T) {
+	t.Parallel()
+	limit := weir.PerHour(3)
+	for name, test := range map[string]struct {
+		change  func(t *testing.T, s *Store, sleep func(time.Duration))
+		allowed bool
+	}{
+		"after a Reset": {func(t *testing.T, s *Store, _ func(time.Duration)) {
+			if err := s.Reset(t.Context(), "", "key"); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		"after a brake": {func(t *testing.T, s *Store, _ func(time.Duration)) {
+			if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, weir.Brake{Pause: time.Minute}); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		"after a call under other limits": {func(t *testing.T, s *Store, _ func(time.Duration)) {
+			take(t, s, charge("key", 1, weir.PerHour(300)))
+		}, false},
+		"after a call under more limits": {func(t *testing.T, s *Store, _ func(time.Duration)) {
+			take(t, s, charge("key", 1, limit, weir.PerMinute(100)))
+		}, false},
+		"after a call that failed": {func(t *testing.T, s *Store, _ func(time.Duration)) {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			if _, err := s.Take(ctx, charge("another", 1, limit)); err == nil {
+				t.Fatal("no error")
+			}
+		}, false},
+		"after a second": {func(_ *testing.T, _ *Store, sleep func(time.Duration)) {
+			sleep(time.Second + time.Microsecond)
+		}, false},
+		"when the clock steps back": {func(_ *testing.T, _ *Store, sleep func(time.Duration)) {
+			sleep(-time.Second)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, sleep, g := stillCounted(t)
+			take(t, s, charge("key", 3, limit))
+			take(t, s, charge("key", 1, limit))
+			before := g.commands.Load()
+			if take(t, s, charge("key", 1, limit)); g.commands.Load() != before {
+				t.Fatal("a refused key should not ask")
+			}
+			test.change(t, s, sleep)
+			before = g.commands.Load()
+			if d := take(t, s, charge("key", 1, limit)); d.Allowed != test.allowed {
+				t.Errorf("%+v, want allowed %t", d, test.allowed)
+			}
+			if g.commands.Load() == before {
+				t.Error("it did not ask")
+			}
+		})
+	}
+	t.Run("after its booking was given back", func(t *testing.T) {
+		s, _, _ := stillCounted(t)
+		req := charge("key", 3, limit)
+		req.Cancelable = true
+		for name, giveBack := range map[string]func(receipt any) error{
+			"Cancel": func(r any) error { return s.Cancel(t.Context(), r) },
+			"Settle": func(r any) error { return s.Settle(t.Context(), r, 1) },
+		} {
+			d := take(t, s, req)
+			if take(t, s, charge("key", 1, limit)).Allowed {
+				t.Fatal("allowed")
+			}
+			if err := giveBack(d.Receipt); err != nil {
+				t.Fatal(err)
+			}
+			if d := take(t, s, charge("key", 1, limit)); !d.Allowed {
+				t.Errorf("%s: %+v", name, d)
+			}
+			if err := s.Reset(t.Context(), "", "key"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// A refusal that was on its way while the key was reset must not be kept.
+func TestRefusalOfBeforeAResetIsNotKept(t *testing.T) {
+	t.Parallel()
+	s, _, _ := stillCounted(t)
+	req := charge("key", 1, weir.PerHour(1))
+	take(t, s, req)
+	c := &req.Charges[0]
+	p := s.denials.place("", "key")
+	turn := p.turn.Load()
+	a, err := s.alone(t.Context(), s.stateKey("", "key"), s.terms.of(&c.Limit, 1))
+	if err != nil || a.allowed {
+		t.Fatal(a, err)
+	}
+	if err := s.Reset(t.Context(), "", "key"); err != nil {
+		t.Fatal(err)
+	}
+	s.denials.refused(p, turn, c, &a, denial{heard: s.elapsed()})
+	if d := take(t, s, req); !d.Allowed {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestRememberedRefusalDoesNotAllocate(t *testing.T) {
+	s, _, g := stillCounted(t)
+	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerHour(1)}, Name: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	refused := func() {
+		if d, err := l.Allow(ctx, "key"); err != nil || d.Allowed {
+			t.Fatal(d, err)
+		}
+	}
+	if _, err := l.Allow(ctx, "key"); err != nil {
+		t.Fatal(err)
+	}
+	refused()
+	before := g.commands.Load()
+	if n := testing.AllocsPerRun(1000, refused); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if n := g.commands.Load() - before; n != 0 {
+		t.Errorf("%d commands", n)
+	}
+}

@@ -1,0 +1,208 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// flight is a number of calls that go to Redis together.
+type flight struct {
+	combiner *combiner
+	calls    []*waiting
+
+	entries []entry
+	at      map[string]int // the last entry of each key
+	sorts   []sort
+	cmds    []*packed
+	sent    time.Duration // by the clock of the store
+}
+
+// entry is the calls of a key that follow each other and ask for the same.
+type entry struct {
+	key         string
+	terms       *terms
+	first, last *waiting
+	calls       int
+}
+
+// sort is what entries of a command have in common.
+type sort struct {
+	terms *terms
+	calls int
+	n     int // how many they are
+}
+
+// packed is a command and its entries, in the order of its KEYS.
+type packed struct {
+	numbers
+	entries []int
+}
+
+const (
+	// mostKeys is the most keys of one script call, which others wait for.
+	mostKeys = 256
+	// mostKeyBytes is how long their names are at most, together.
+	mostKeyBytes = 1 << 15
+	// mostSorts is how many sorts of entries one script call has at most.
+	mostSorts = 64
+)
+
+// ask sends the calls, and tells them their answers.
+func (f *flight) ask() {
+	f.sortOut()
+	ctx := f.context()
+	apart := len(f.entries) == 1 || !f.combiner.packs.may(ctx, f.combiner.store)
+	f.pack(ctx, apart)
+	f.sent = f.combiner.store.elapsed()
+	f.send(ctx)
+	for i := range f.cmds {
+		f.read(f.cmds[i])
+	}
+}
+
+// sortOut makes entries of the calls.
+func (f *flight) sortOut() {
+	if f.at == nil {
+		f.at = make(map[string]int, len(f.calls))
+	}
+	clear(f.at)
+	clear(f.entries)
+	f.entries = f.entries[:0]
+	for _, w := range f.calls {
+		w.next = nil
+		if i := len(f.entries) - 1; i >= 0 && f.entries[i].add(w) {
+			continue
+		}
+		if i, ok := f.at[w.key]; ok && f.entries[i].add(w) {
+			continue
+		}
+		f.at[w.key] = len(f.entries)
+		f.entries = append(f.entries, entry{key: w.key, terms: w.terms, first: w, last: w, calls: 1})
+	}
+}
+
+// add reports whether a call belongs to the entry, which then has it.
+func (e *entry) add(w *waiting) bool {
+	if e.terms != w.terms || e.key != w.key {
+		return false
+	}
+	e.last.next, e.last = w, w
+	e.calls++
+	return true
+}
+
+// pack makes commands of the entries: apart, each of one; else of as many as may
+// be. A key is in a command once: its other entries follow in later ones.
+func (f *flight) pack(ctx context.Context, apart bool) {
+	f.cmds = f.cmds[:0]
+	clear(f.at)
+	for from := 0; from < len(f.entries); {
+		f.sorts = f.sorts[:0]
+		to, bytes := from, 0
+		for ; to < len(f.entries) && (to == from || !apart) && to-from < mostKeys && bytes < mostKeyBytes; to++ {
+			e := &f.entries[to]
+			if before, ok := f.at[e.key]; ok && before >= from || !f.sort(e) {
+				break
+			}
+			f.at[e.key] = to
+			bytes += len(e.key)
+		}
+		f.cmds = append(f.cmds, f.command(ctx, from, to))
+		from = to
+	}
+}
+
+// sort counts an entry among those of its sort. It reports false when there are
+// too many sorts.
+func (f *flight) sort(e *entry) bool {
+	for i := range f.sorts {
+		if s := &f.sorts[i]; s.terms == e.terms && s.calls == e.calls {
+			s.n++
+			return true
+		}
+	}
+	if len(f.sorts) == mostSorts {
+		return false
+	}
+	f.sorts = append(f.sorts, sort{e.terms, e.calls, 1})
+	return true
+}
+
+// command returns the script call of some entries.
+func (f *flight) command(ctx context.Context, from, to int) *packed {
+	p := &packed{entries: make([]int, 0, to-from)}
+	args := make([]any, 3, 3+to-from+groupFull*len(f.sorts))
+	args[0], args[1], args[2] = byHash, hashArg, to-from
+	for _, s := range f.sorts {
+		for i := from; i < to; i++ {
+			if e := &f.entries[i]; e.terms == s.terms && e.calls == s.calls {
+				p.entries = append(p.entries, i)
+				args = append(args, e.key)
+			}
+		}
+	}
+	clock := f.combiner.store.clock()
+	for i, s := range f.sorts {
+		if i == len(f.sorts)-1 && s.calls == 1 && clock == "" {
+			args = append(args, s.terms.args[:s.terms.length()]...)
+			break
+		}
+		args = append(append(args, s.terms.args[:]...), s.calls, s.n, clock)
+	}
+	p.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
+	return p
+}
+
+// send has the commands carried out: by the script's hash, and by its text where
+// a server does not know it. Of the text one is sent at a time, as that is long
+// and the server knows it then.
+func (f *flight) send(ctx context.Context) {
+	cmds := f.cmds
+	for f.process(ctx, cmds); ; f.process(ctx, cmds) {
+		unknown := cmds[:0:0]
+		for _, cmd := range cmds {
+			if err := cmd.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+				unknown = append(unknown, cmd)
+			}
+		}
+		if len(unknown) == 0 {
+			return
+		}
+		for i, cmd := range unknown {
+			args := append([]any(nil), cmd.Args()...)
+			if i == 0 {
+				args[0], args[1] = byText, scriptArg
+			}
+			cmd.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
+		}
+		f.process(ctx, unknown[:1])
+		cmds = unknown[1:]
+		if len(cmds) == 0 {
+			return
+		}
+	}
+}
+
+// process sends commands in one write. Their errors are their own.
+func (f *flight) process(ctx context.Context, cmds []*packed) {
+	client := f.combiner.store.client
+	if len(cmds) == 1 {
+		if err := client.Process(ctx, cmds[0].numbers); err != nil {
+			cmds[0].SetErr(err)
+		}
+		return
+	}
+	pipe := client.Pipeline()
+	for _, cmd := range cmds {
+		_ = pipe.Process(ctx, cmd.numbers)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && ctx.Err() == nil {
+		for _, cmd := range cmds {
+			if cmd.Err() == nil && cmd.Val() == nil {
+				cmd.SetErr(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// onBoard has a flight decide requests as they are, in one go.
+func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
+	f := flight{combiner: s.shared}
+	for i := range reqs {
+		c := &reqs[i].Charges[0]
+		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(&c.Limit, c.Cost), done: make(chan struct{}, 1)}
+		w.state.Store(inFlight)
+		f.calls = append(f.calls, w)
+	}
+	f.run()
+	ds, errs := make([]weir.Decision, len(reqs)), make([]error, len(reqs))
+	for i, w := range f.calls {
+		<-w.done
+		a, err := w.answer, w.err
+		if w.alone {
+			a, err = s.alone(w.ctx, w.key, w.terms)
+		}
+		if errs[i] = err; err == nil {
+			ds[i], errs[i] = a.decision(&reqs[i], w.terms)
+		}
+	}
+	return ds, errs
+}
+
+// TestFlightDecidesInOrder sends flights of random calls, and the same one by
+// one to another store: the decisions are the same.
+func TestFlightDecidesInOrder(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	cluster := redistest.StartCluster(t)
+	for name, client := range map[string]redis.UniversalClient{"single": server.Client(), "cluster": cluster.Client()} {
+		for seed := range uint64(60) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
+			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
+			limits := []weir.Limit{weir.PerSecond(3).WithBurst(1 + rng.Int64N(20)), weir.PerMinute(60).WithBurst(100)}
+			for range 4 {
+				d := time.Duration(rng.IntN(1500)) * time.Millisecond
+				sleep(d)
+				sleepToo(d)
+				reqs := make([]weir.Request, 1+rng.IntN(100))
+				keys, costs := 1+rng.IntN(20), 1+rng.Int64N(2)
+				for i := range reqs {
+					k := rng.IntN(keys)
+					l := limits[k%2]
+					reqs[i] = charge(fmt.Sprint("key", k), min(1+rng.Int64N(costs), l.Max()), l)
+				}
+				got, errs := onBoard(together, reqs)
+				for i := range reqs {
+					if errs[i] != nil {
+						t.Fatal(name, errs[i])
+					}
+					want := whole(t, sequence, reqs[i])
+					if diff := differ(got[i], want); diff != "" {
+						t.Fatalf("%s, seed %d, call %d of %d, %+v: %s\ngot  %+v\nwant %+v", name, seed, i, len(reqs), reqs[i].Charges[0], diff, got[i], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestUncommonKeysInAFlight(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := server.Client()
+	s := newStore(t, c)
+	ctx := context.Background()
+	l := weir.PerHour(5)
+	c.Set(ctx, s.stateKey("", "foreign"), "what?", time.Hour)
+	c.RPush(ctx, s.stateKey("", "list"), "what?")
+	if err := s.Brake(ctx, charge("paused", 0, l).Charges, weir.Brake{Pause: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	booked := charge("booked", 4, l)
+	booked.Cancelable = true
+	take(t, s, booked)
+	take(t, s, charge("changed", 8, weir.PerHour(10)))
+	names := []string{"plain", "foreign", "paused", "booked", "list", "changed", "fresh"}
+	var reqs []weir.Request
+	for range 2 {
+		for _, name := range names {
+			reqs = append(reqs, charge(name, 1, l))
+		}
+	}
+	ds, errs := onBoard(s, reqs)
+	for i, req := range reqs {
+		second := i >= len(names)
+		d, err := ds[i], errs[i]
+		switch name := req.Charges[0].Key; name {
+		case "foreign", "list":
+			if !errors.Is(err, ErrState) {
+				t.Errorf("%s: %v, want ErrState", name, err)
+			}
+		case "paused":
+			if err != nil || d.Allowed || d.Reason != weir.Paused {
+				t.Errorf("%s: %+v, %v", name, d, err)
+			}
+		case "booked", "changed":
+			if err != nil || d.Allowed == second {
+				t.Errorf("%s: %+v, %v, want one more", name, d, err)
+			}
+		default:
+			if want := int64(4 - i/len(names)); err != nil || !d.Allowed || d.Remaining != want {
+				t.Errorf("%s: %+v, %v, want %d remaining", name, d, err, want)
+			}
+		}
+	}
+}
+
+func TestGiantFlight(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := newStore(t, server.Client())
+	var reqs []weir.Request
+	for i := range 3000 {
+		reqs = append(reqs, charge(fmt.Sprintf("%0*d", 1+i%1000%900, i%1000), 1, weir.Per(int64(2+i%20), time.Hour)))
+	}
+	var ds []weir.Decision
+	var errs []error
+	commands := server.CommandsDuring(func() { ds, errs = onBoard(s, reqs) })
+	for i := range reqs {
+		if errs[i] != nil || ds[i].Allowed != (i < 2*1000 || reqs[i].Charges[0].Limit.Rate > 2) {
+			t.Fatalf("call %d: %+v, %v", i, ds[i], errs[i])
+		}
+	}
+	if n := commands["evalsha"] + commands["eval"]; n > 60 {
+		t.Errorf("%d script calls for 1000 keys", n)
+	}
+}
+
+func TestFlightHasTheLatestDeadline(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	at := time.Now().Add(time.Hour)
+	with := func(d time.Duration) context.Context {
+		ctx, cancel := context.WithDeadline(context.WithValue(context.Background(), key{}, d), at.Add(d))
+		t.Cleanup(cancel)
+		return ctx
+	}
+	f := flight{calls: []*waiting{{ctx: with(2)}, {ctx: with(3)}, {ctx: with(1)}}}
+	ctx := f.context()
+	if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(at.Add(3)) {
+		t.Errorf("deadline %v, %t, want %v", deadline, ok, at.Add(3))
+	}
+	if ctx.Value(key{}) != time.Duration(2) || ctx.Done() != nil {
+		t.Error("it should have the first call's values, and no end but the deadline")
+	}
+	f.calls = append(f.calls, &waiting{ctx: context.Background()})
+	if _, ok := f.context().Deadline(); ok {
+		t.Error("one call has no deadline, so the flight should have none")
+	}
+}
