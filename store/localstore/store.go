@@ -96,7 +96,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if e := sh.keys[k]; e != nil {
+	if e := s.entry(sh, k); e != nil {
 		s.remove(sh, e)
 	}
 	return nil

@@ -16,6 +16,16 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if err := req.Validate(); err != nil {
 		return weir.Decision{}, err
 	}
+	if len(req.Charges) == 1 && !req.Cancelable && !req.Hold.Asked() && isSmall(&req.Charges[0].Limit) {
+		if d, done, err := s.takeSmall(&req); done {
+			return d, err
+		}
+	}
+	return s.take(req)
+}
+
+// take is Take for requests that are valid.
+func (s *Store) take(req weir.Request) (weir.Decision, error) {
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
@@ -51,7 +61,7 @@ func (s *Store) takeOne(b *booking) (*receipt, error) {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	b.now = s.now()
-	if g.entry = g.shard.keys[g.id]; g.entry == nil {
+	if g.entry = s.entry(g.shard, g.id); g.entry == nil {
 		s.sweep(g.shard, b.now, newLooks)
 	}
 	return b.decide(s)
@@ -73,14 +83,14 @@ func (s *Store) takeMany(b *booking) (*receipt, error) {
 	}
 	b.now = s.now()
 	for i := range b.groups {
-		if g := &b.groups[i]; g.shard.keys[g.id] == nil {
+		if g := &b.groups[i]; s.entry(g.shard, g.id) == nil {
 			s.sweep(g.shard, b.now, newLooks)
 		}
 	}
 	// Not before all is swept, as it may have been one of these.
 	for i := range b.groups {
 		g := &b.groups[i]
-		g.entry = g.shard.keys[g.id]
+		g.entry = s.entry(g.shard, g.id)
 	}
 	return b.decide(s)
 }
