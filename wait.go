@@ -108,7 +108,7 @@ func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err err
 	if c.claim == nil {
 		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
 	} else if err = ctx.Err(); err == nil {
-		d, err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
+		err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true, &d)
 	}
 	return d, bound, err
 }

@@ -10,6 +10,8 @@ type class struct {
 	scope string
 	limit weir.Limit // without its name
 	most  int64      // of the limit
+	// period is the limit's, in µs.
+	period int64
 	pace  exact.Pace // of GCRA
 	one   exact.Micros
 	keys  int // there are of it
@@ -24,7 +26,7 @@ const mostClasses = 32
 func isSmall(l *weir.Limit) bool { return l.Algorithm != weir.SlidingWindow }
 
 func newClass(scope string, l *weir.Limit) class {
-	c := class{scope: scope, limit: *l, most: l.Max()}
+	c := class{scope: scope, limit: *l, most: l.Max(), period: l.Period.Microseconds()}
 	c.limit.Name = ""
 	if l.Algorithm == weir.GCRA {
 		c.pace = exact.PaceOf(l)
@@ -39,14 +41,11 @@ func (c *class) is(l *weir.Limit) bool {
 }
 
 func (c *class) fixed(st *exact.State) fixed {
-	return fixed{
-		rate: c.limit.Rate, period: c.limit.Period.Microseconds(), aligned: c.limit.Algorithm == weir.AlignedWindow,
-		start: st.A, units: st.B,
-	}
+	return fixed{rate: c.limit.Rate, period: c.period, aligned: c.limit.Algorithm == weir.AlignedWindow, start: st.A, units: st.B}
 }
 
 func (c *class) counter(st *exact.State) counter {
-	return counter{rate: c.limit.Rate, period: c.limit.Period.Microseconds(), start: st.A, cur: st.B, prev: st.C}
+	return counter{rate: c.limit.Rate, period: c.period, start: st.A, cur: st.B, prev: st.C}
 }
 
 func (c *class) span(n int64) exact.Micros {
@@ -57,7 +56,7 @@ func (c *class) span(n int64) exact.Micros {
 }
 
 // slot is what counting.slot is, rounded up alone.
-func (c *class) slot(st *exact.State, now, cost int64) (slot int64) {
+func (c *class) slot(st *exact.State, now, cost int64) int64 {
 	switch c.limit.Algorithm {
 	case weir.GCRA:
 		t := exact.Micros{Whole: st.A, Rem: st.B}.Plus(c.span(cost), c.pace.Den).Minus(c.pace.Full, c.pace.Den)
@@ -67,12 +66,14 @@ func (c *class) slot(st *exact.State, now, cost int64) (slot int64) {
 		return t.Up()
 	case weir.SlidingCounter:
 		w := c.counter(st)
-		_, slot = w.slot(now, cost)
-	default:
-		w := c.fixed(st)
-		_, slot = w.slot(now, cost)
+		_, slot := w.slot(now, cost)
+		return slot
 	}
-	return slot
+	now = max(now, st.A)
+	if end := st.A + c.period; st.B+cost > c.limit.Rate && now < end {
+		return end
+	}
+	return now
 }
 
 // book takes cost units now.
@@ -86,22 +87,30 @@ func (c *class) book(st *exact.State, now, cost int64) {
 		t = t.Plus(c.span(cost), c.pace.Den)
 		st.A, st.B = t.Whole, t.Rem
 	case weir.SlidingCounter:
-		w := c.counter(st)
-		w.book(now, now, cost, now, false)
-		*st = w.state()
+		st.A, st.B, st.C = exact.Roll(*st, c.period, now)
+		st.B += cost
 	default:
-		w := c.fixed(st)
-		w.book(now, now, cost, now, false)
-		*st = w.state()
+		if st.B == 0 || now >= st.A+c.period {
+			if st.A, st.B = now, 0; c.limit.Algorithm == weir.AlignedWindow {
+				st.A = align(now, c.period)
+			}
+		}
+		st.B += cost
 	}
 }
 
 // view is exact.View.
 func (c *class) view(st *exact.State, now int64) (remaining, reset int64) {
-	if c.limit.Algorithm == weir.GCRA {
+	switch c.limit.Algorithm {
+	case weir.GCRA:
 		return c.pace.View(exact.Micros{Whole: st.A, Rem: st.B}, now)
+	case weir.SlidingCounter:
+		return exact.View(&c.limit, *st, now)
 	}
-	return exact.View(&c.limit, *st, now)
+	if reset = st.A + c.period - now; st.B == 0 || reset <= 0 {
+		return c.limit.Rate, 0
+	}
+	return max(c.limit.Rate-st.B, 0), reset
 }
 
 // lapse is what counting.lapse is.

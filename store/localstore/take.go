@@ -9,27 +9,32 @@ import (
 )
 
 // Take implements [weir.Store].
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
+func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
+	if err = ctx.Err(); err != nil {
+		return d, err
 	}
-	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+	if err = req.Validate(); err != nil {
+		return d, err
 	}
 	if len(req.Charges) == 1 && !req.Cancelable && !req.Hold.Asked() && isSmall(&req.Charges[0].Limit) {
-		if d, done, err := s.takeSmall(&req); done {
+		c := &req.Charges[0]
+		k := idOf(c)
+		if o, done, err := s.takeSmall(s.hash(&k), &k, &c.Limit, c.Cost, c.Leave, exact.MaxWait(&req)); done {
+			if err == nil {
+				setDecision(&d, &c.Limit, &o)
+			}
 			return d, err
 		}
 	}
-	return s.take(req)
+	return s.take(&req)
 }
 
 // take is Take for requests that are valid.
-func (s *Store) take(req weir.Request) (weir.Decision, error) {
+func (s *Store) take(req *weir.Request) (weir.Decision, error) {
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
-	b := booking{req: &req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
+	b := booking{req: req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
 	if n := len(req.Charges); n <= len(two) {
 		b.outcomes = two[:n]
 	} else {
@@ -47,7 +52,7 @@ func (s *Store) take(req weir.Request) (weir.Decision, error) {
 	if err != nil {
 		return weir.Decision{}, err
 	}
-	d := exact.Decide(&req, b.verdict, b.outcomes)
+	d := exact.Decide(req, b.verdict, b.outcomes)
 	if r != nil {
 		d.Receipt = r
 	}
