@@ -37,12 +37,12 @@ func (s *Store) entry(sh *shard, k id) *entry {
 	if e := sh.keys[k]; e != nil {
 		return e
 	}
-	i := sh.small.find(s.hash(&k), &k)
+	i := sh.small.find(s.hash(&k), &k, nil)
 	if i < 0 {
 		return nil
 	}
 	at := &sh.small.slots[i]
-	e := sh.small.classes[at.class].entry(k, &at.state)
+	e := sh.small.classes[at.class].of.entry(k, &at.state)
 	sh.small.remove(s.seed, i)
 	sh.add(e)
 	return e

@@ -5,16 +5,15 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// class is a limit in a scope, for all the small keys of a shard that have it.
+// class is a limit in a scope, for all the small keys that have it.
 type class struct {
 	scope string
 	limit weir.Limit // without its name
 	most  int64      // of the limit
 	// period is the limit's, in µs.
 	period int64
-	pace  exact.Pace // of GCRA
-	one   exact.Micros
-	keys  int // there are of it
+	pace   exact.Pace // of GCRA
+	one    exact.Micros
 }
 
 // mostClasses is the most limits, in their scopes, that a shard keeps small keys
@@ -25,8 +24,8 @@ const mostClasses = 32
 // of a sliding window grows.
 func isSmall(l *weir.Limit) bool { return l.Algorithm != weir.SlidingWindow }
 
-func newClass(scope string, l *weir.Limit) class {
-	c := class{scope: scope, limit: *l, most: l.Max(), period: l.Period.Microseconds()}
+func newClass(scope string, l *weir.Limit) *class {
+	c := &class{scope: scope, limit: *l, most: l.Max(), period: l.Period.Microseconds()}
 	c.limit.Name = ""
 	if l.Algorithm == weir.GCRA {
 		c.pace = exact.PaceOf(l)

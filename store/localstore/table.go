@@ -16,11 +16,17 @@ import (
 type table struct {
 	tags    []uint8 // one for each slot; 0: it is empty
 	slots   []small
+	classes []members
 	count   int
-	hand    int // where the search for lapsed keys goes on
-	classes []class
+	hand    int      // where the search for lapsed keys goes on
 	long    []string // the keys that are too long for a slot
 	free    []uint32 // places of it that are not in use
+}
+
+// members are the keys of a class.
+type members struct {
+	of   *class
+	keys int // how many there are
 }
 
 // small is a key and its state, in a cache line.
@@ -45,7 +51,7 @@ func hash(seed maphash.Seed, key uint64, scope string) uint64 {
 }
 
 func (t *table) hash(seed maphash.Seed, at *small) uint64 {
-	scope := t.classes[at.class].scope
+	scope := t.classes[at.class].of.scope
 	if at.n == isLong {
 		return hash(seed, maphash.String(seed, t.long[at.place()]), scope)
 	}
@@ -54,8 +60,9 @@ func (t *table) hash(seed maphash.Seed, at *small) uint64 {
 
 func (at *small) place() uint32 { return binary.LittleEndian.Uint32(at.text[:]) }
 
-// find returns the slot of a key, or -1.
-func (t *table) find(h uint64, k *id) int {
+// find returns the slot of a key, or -1. with is the key's class, if there is an
+// idea of it, which spares the search a comparison.
+func (t *table) find(h uint64, k *id, with *class) int {
 	if t.count == 0 {
 		return -1
 	}
@@ -65,8 +72,10 @@ func (t *table) find(h uint64, k *id) int {
 		case 0:
 			return -1
 		case tag:
-			if t.is(&t.slots[i], k) {
-				return i
+			if at := &t.slots[i]; t.has(at, k.key) {
+				if c := t.classes[at.class].of; c == with || c.scope == k.scope {
+					return i
+				}
 			}
 		}
 		if i++; i == len(t.tags) {
@@ -75,29 +84,26 @@ func (t *table) find(h uint64, k *id) int {
 	}
 }
 
-func (t *table) is(at *small, k *id) bool {
+// has reports whether a slot's key is that of a text, in whatever scope.
+func (t *table) has(at *small, key string) bool {
 	if at.n == isLong {
-		if t.long[at.place()] != k.key {
-			return false
-		}
-	} else if string(at.text[:at.n]) != k.key {
-		return false
+		return t.long[at.place()] == key
 	}
-	return t.classes[at.class].scope == k.scope
+	return string(at.text[:at.n]) == key
 }
 
 // key returns the key in a slot.
 func (t *table) key(at *small) id {
 	if at.n == isLong {
-		return id{t.classes[at.class].scope, t.long[at.place()]}
+		return id{t.classes[at.class].of.scope, t.long[at.place()]}
 	}
-	return id{t.classes[at.class].scope, string(at.text[:at.n])}
+	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
 }
 
 // add makes a slot for a key that has none, or returns -1 when there are too many
-// classes.
-func (t *table) add(seed maphash.Seed, h uint64, k *id, l *weir.Limit) int {
-	c := t.class(k.scope, l)
+// classes. with is its class, or nil.
+func (t *table) add(seed maphash.Seed, h uint64, k *id, l *weir.Limit, with *class) int {
+	c := t.class(k.scope, l, with)
 	if c < 0 {
 		return -1
 	}
@@ -131,26 +137,29 @@ func (t *table) place(h uint64) int {
 }
 
 // class returns the place of a class, which it makes if there is none.
-func (t *table) class(scope string, l *weir.Limit) int {
-	unused := -1
+func (t *table) class(scope string, l *weir.Limit, with *class) int {
+	place := -1
 	for i := range t.classes {
-		c := &t.classes[i]
-		if c.scope == scope && c.is(l) {
+		m := &t.classes[i]
+		if m.of == with || m.of.scope == scope && m.of.is(l) {
 			return i
 		}
-		if c.keys == 0 {
-			unused = i
+		if m.keys == 0 {
+			place = i
 		}
 	}
-	switch {
-	case unused >= 0:
-		t.classes[unused] = newClass(scope, l)
-		return unused
-	case len(t.classes) == mostClasses:
-		return -1
+	if place < 0 {
+		if len(t.classes) == mostClasses {
+			return -1
+		}
+		t.classes = append(t.classes, members{})
+		place = len(t.classes) - 1
 	}
-	t.classes = append(t.classes, newClass(scope, l))
-	return len(t.classes) - 1
+	if with == nil {
+		with = newClass(scope, l)
+	}
+	t.classes[place].of = with
+	return place
 }
 
 // keep keeps a long key and returns where.
@@ -225,7 +234,7 @@ func (t *table) sweep(seed maphash.Seed, now int64, n int) (looks, forgotten int
 		}
 		looks++
 		at := &t.slots[t.hand]
-		if t.classes[at.class].lapse(&at.state) <= now {
+		if t.classes[at.class].of.lapse(&at.state) <= now {
 			size := len(t.tags)
 			t.remove(seed, t.hand)
 			forgotten++

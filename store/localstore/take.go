@@ -18,8 +18,9 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, er
 	}
 	if len(req.Charges) == 1 && !req.Cancelable && !req.Hold.Asked() && isSmall(&req.Charges[0].Limit) {
 		c := &req.Charges[0]
-		k := idOf(c)
-		if o, done, err := s.takeSmall(s.hash(&k), &k, &c.Limit, c.Cost, c.Leave, exact.MaxWait(&req)); done {
+		a := ask{id: idOf(c), limit: &c.Limit, cost: c.Cost, leave: c.Leave, maxWait: exact.MaxWait(&req)}
+		a.hash = s.hash(&a.id)
+		if o, done, err := s.takeSmall(&a); done {
 			if err == nil {
 				setDecision(&d, &c.Limit, &o)
 			}

@@ -8,58 +8,74 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
+// ask is what takeSmall is asked.
+type ask struct {
+	id
+	hash        uint64
+	limit       *weir.Limit
+	class       *class // the limit's in the scope; nil: there may be one
+	cost, leave int64
+	maxWait     int64
+}
+
 // takeSmall is Take for one charge of a small key, or of a new one that is going
 // to be. It reports false, and has changed nothing, when it is neither.
-func (s *Store) takeSmall(h uint64, k *id, l *weir.Limit, cost, leave, maxWait int64) (o weir.Outcome, done bool, err error) {
-	sh := &s.shards[h%shards]
+//
+// Nothing here can panic, and a deferred call would take a twentieth of the time.
+func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
+	sh := &s.shards[a.hash%shards]
 	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	t := &sh.small
-	i := t.find(h, k)
-	if i < 0 {
-		if len(sh.keys) > 0 && sh.keys[*k] != nil {
-			return o, false, nil
-		}
-		return s.takeNew(sh, h, k, l, cost)
+	if i := sh.small.find(a.hash, &a.id, a.class); i >= 0 {
+		at := &sh.small.slots[i]
+		o, done = sh.small.classes[at.class].of.take(s, a, &at.state)
+	} else {
+		o, done, err = s.takeNew(sh, a)
 	}
-	at := &t.slots[i]
-	c := &t.classes[at.class]
-	if !c.is(l) {
-		return o, false, nil
+	sh.mu.Unlock()
+	return o, done, err
+}
+
+// take is takeSmall for a key whose state is known.
+func (c *class) take(s *Store, a *ask, st *exact.State) (o weir.Outcome, done bool) {
+	if c != a.class && !c.is(a.limit) {
+		return o, false
 	}
 	now := s.now()
 	slot := now
-	if cost > 0 && cost <= c.most {
-		slot = c.slot(&at.state, now, min(cost+leave, c.most))
+	if a.cost > 0 && a.cost <= c.most {
+		slot = c.slot(st, now, min(a.cost+a.leave, c.most))
 		switch {
 		case slot <= now:
-			c.book(&at.state, now, cost)
-		case slot-now <= maxWait:
-			return o, false, nil // to be booked ahead
+			c.book(st, now, a.cost)
+		case slot-now <= a.maxWait:
+			return o, false // to be booked ahead
 		}
 	}
-	return c.outcome(&at.state, cost, slot, now), true, nil
+	return c.outcome(st, a.cost, slot, now), true
 }
 
-// takeNew is takeSmall for a key that nothing is known of.
-func (s *Store) takeNew(sh *shard, h uint64, k *id, l *weir.Limit, cost int64) (o weir.Outcome, done bool, err error) {
+// takeNew is takeSmall for a key that is not small.
+func (s *Store) takeNew(sh *shard, a *ask) (o weir.Outcome, done bool, err error) {
+	if len(sh.keys) > 0 && sh.keys[a.id] != nil {
+		return o, false, nil
+	}
 	now := s.now()
 	s.sweep(sh, now, newLooks)
-	if cost == 0 || cost > l.Max() {
+	if a.cost == 0 || a.cost > a.limit.Max() {
 		return o, false, nil
 	}
 	if !s.makeRoom(1, now) {
 		return o, true, ErrFull
 	}
-	i := sh.small.add(s.seed, h, k, l)
+	i := sh.small.add(s.seed, a.hash, &a.id, a.limit, a.class)
 	if i < 0 {
 		s.count.Add(-1)
 		return o, false, nil
 	}
 	at := &sh.small.slots[i]
-	c := &sh.small.classes[at.class]
-	c.book(&at.state, now, cost)
-	return c.outcome(&at.state, cost, now, now), true, nil
+	c := sh.small.classes[at.class].of
+	c.book(&at.state, now, a.cost)
+	return c.outcome(&at.state, a.cost, now, now), true, nil
 }
 
 // outcome is what was decided on cost units, given the state after that and their
@@ -85,9 +101,9 @@ func setDecision(d *weir.Decision, l *weir.Limit, o *weir.Outcome) {
 // prepared is a limit in a scope that calls come for.
 type prepared struct {
 	store *Store
-	id    id // without a key
-	hash  uint64
+	class *class
 	limit weir.Limit
+	hash  uint64 // of the scope
 }
 
 // Prepare implements [weir.Preparer].
@@ -95,11 +111,13 @@ func (s *Store) Prepare(of weir.Store, scope string, limit weir.Limit) weir.Prep
 	if of != weir.Store(s) || !isSmall(&limit) {
 		return nil
 	}
-	return &prepared{store: s, id: id{scope: scope}, hash: hash(s.seed, 0, scope), limit: limit}
+	return &prepared{store: s, class: newClass(scope, &limit), limit: limit, hash: hash(s.seed, 0, scope)}
 }
 
 // Take implements [weir.Prepared].
 func (p *prepared) Take(key string, cost int64) (o weir.Outcome, done bool, err error) {
-	k := id{p.id.scope, key}
-	return p.store.takeSmall(maphash.String(p.store.seed, key)^p.hash, &k, &p.limit, cost, 0, 0)
+	return p.store.takeSmall(&ask{
+		id: id{p.class.scope, key}, hash: maphash.String(p.store.seed, key) ^ p.hash,
+		limit: &p.limit, class: p.class, cost: cost,
+	})
 }
