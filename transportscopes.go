@@ -170,8 +170,14 @@ func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
 // the limiter has any. The receipt is for giving it back.
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
+	if cancelable = cancelable || b.settle != nil; !cancelable {
+		var ok bool
+		if b.grant, ok, err = l.slotNow(ctx, b.key, b.cost); ok || err != nil {
+			return err
+		}
+	}
 	if t.refuse {
-		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable || b.settle != nil)
+		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable)
 	} else {
 		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
 	}

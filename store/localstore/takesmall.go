@@ -56,10 +56,13 @@ func (c *class) take(s *Store, a *ask, st *exact.State) (o weir.Outcome, done bo
 
 // takeNew is takeSmall for a key that is not small.
 func (s *Store) takeNew(sh *shard, a *ask) (o weir.Outcome, done bool, err error) {
-	if len(sh.keys) > 0 && sh.keys[a.id] != nil {
-		return o, false, nil
-	}
 	now := s.now()
+	if e := sh.keys[a.id]; e != nil {
+		if e.lapse > now {
+			return o, false, nil
+		}
+		s.remove(sh, e) // It is as if never used, so that it can be small.
+	}
 	s.sweep(sh, now, newLooks)
 	if a.cost == 0 || a.cost > a.limit.Max() {
 		return o, false, nil
