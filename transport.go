@@ -200,8 +200,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.retry.times > 0 {
 		start = time.Now()
 	}
-	a, err := t.admit(req, t.maxWait)
-	if err != nil {
+	var a admission
+	if err := t.admit(req, t.maxWait, &a); err != nil {
 		return nil, err
 	}
 	sent = true // from here on the body is the base's to close
