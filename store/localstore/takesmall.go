@@ -64,8 +64,12 @@ func (s *Store) takeNew(sh *shard, a *ask) (o weir.Outcome, done bool, err error
 		s.remove(sh, e) // It is as if never used, so that it can be small.
 	}
 	s.sweep(sh, now, newLooks)
-	if a.cost == 0 || a.cost > a.limit.Max() {
-		return o, false, nil
+	if most := a.limit.Max(); a.cost == 0 || a.cost > most {
+		o.Remaining, o.At = most, weir.Instant(now)
+		if a.cost > most {
+			o.RetryAfter = weir.Never
+		}
+		return o, true, nil
 	}
 	if !s.makeRoom(1, now) {
 		return o, true, ErrFull
