@@ -17,7 +17,7 @@ import (
 // and, where that is all they ask for, to one through what it has prepared.
 func TestSmallKeysDecideLikeOthers(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) { likeOthers(t, rand.New(rand.NewPCG(seed, 9))) })
 	}
 }

@@ -1,12 +1,15 @@
 // Package localstore keeps limits in the memory of one process, with the same
-// answers as package redisstore: golang.org/x/time/rate for GCRA, code of its
-// own for windows. It is for programs of one process, for tests, and for what
+// answers as package redisstore: golang.org/x/time/rate for GCRA that is booked
+// ahead, code of its own for windows and for what is taken at once. It is for programs of one process, for tests, and for what
 // happens while Redis is away.
 //
 // It runs nothing in the background. A key takes memory until its state has
 // lapsed, that is, until it is as if never used; lapsed keys are forgotten while
-// new ones come. A key with one limit takes about 450 bytes and its text. A
-// sliding window adds up to 40 for each call within its period.
+// new ones come. A key with one limit that is no sliding window, and of which no
+// call waits or may be cancelled, takes 75 to 95 bytes with its text, if that is
+// no longer than 37 bytes, and nothing of it concerns the garbage collector.
+// Others take about 450 bytes and their text. A sliding window adds up to 40 for
+// each call within its period.
 package localstore
 
 import (
@@ -21,7 +24,8 @@ import (
 	"github.com/goweir/weir/internal/watchers"
 )
 
-// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte.
+// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte, a
+// hundred megabytes where calls take one limit and never wait.
 const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
