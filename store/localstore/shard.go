@@ -23,7 +23,7 @@ type shard struct {
 	all   []*entry      // the same, in no order; each knows its place
 	hand  int           // where the search for lapsed ones goes on
 	peak  int           // the most there have been since the map was made
-	_     [8]byte       // cache lines of its own
+	_     [64]byte      // cache lines of its own, as it begins a Store
 }
 
 func (s *Store) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }

@@ -52,8 +52,8 @@ type Config struct {
 
 // Store keeps limits in memory. It is safe for concurrent use.
 type Store struct {
-	seed   maphash.Seed
 	shards [shards]shard
+	seed   maphash.Seed
 	start  time.Time
 	epoch  int64 // start in ns since the Unix epoch
 	most   int64

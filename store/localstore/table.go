@@ -63,7 +63,7 @@ func (at *small) place() uint32 { return binary.LittleEndian.Uint32(at.text[:]) 
 // find returns the slot of a key, or -1. with is the key's class, if there is an
 // idea of it, which spares the search a comparison.
 func (t *table) find(h uint64, k *id, with *class) int {
-	if t.count == 0 {
+	if len(t.tags) == 0 {
 		return -1
 	}
 	tag := tagOf(h)

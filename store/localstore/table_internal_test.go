@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -108,10 +109,13 @@ func TestMostClasses(t *testing.T) {
 	}
 }
 
-// TestSlotIsACacheLine: a slot of another size would span two.
-func TestSlotIsACacheLine(t *testing.T) {
+// TestCacheLines: slots and shards of another size would share lines.
+func TestCacheLines(t *testing.T) {
 	if size := reflect.TypeFor[small]().Size(); size != 64 {
-		t.Errorf("%d bytes", size)
+		t.Errorf("a slot has %d bytes", size)
+	}
+	if size := reflect.TypeFor[shard]().Size(); size%64 != 0 && strconv.IntSize == 64 {
+		t.Errorf("a shard has %d bytes", size)
 	}
 }
 
