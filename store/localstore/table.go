@@ -92,14 +92,6 @@ func (t *table) has(at *small, key string) bool {
 	return string(at.text[:at.n]) == key
 }
 
-// key returns the key in a slot.
-func (t *table) key(at *small) id {
-	if at.n == isLong {
-		return id{t.classes[at.class].of.scope, t.long[at.place()]}
-	}
-	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
-}
-
 // add makes a slot for a key that has none, or returns -1 when there are too many
 // classes. with is its class, or nil.
 func (t *table) add(seed maphash.Seed, h uint64, k *id, l *weir.Limit, with *class) int {

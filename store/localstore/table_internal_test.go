@@ -15,6 +15,14 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
+// key returns the key in a slot.
+func (t *table) key(at *small) id {
+	if at.n == isLong {
+		return id{t.classes[at.class].of.scope, t.long[at.place()]}
+	}
+	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
+}
+
 // TestTableIsAMap compares a table with a map while keys come, lapse and go, most
 // of them with the same few hashes, so that they get in each other's way.
 func TestTableIsAMap(t *testing.T) {
