@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,10 +20,17 @@ type backgroundKey struct{}
 // arrival. It fails with a *[LimitedError] as soon as it is clear that MaxWait or
 // its deadline comes first.
 func InBackground(ctx context.Context) context.Context {
+	anyBackground.Store(true)
 	return context.WithValue(ctx, backgroundKey{}, true)
 }
 
-func inBackground(ctx context.Context) bool { return ctx.Value(backgroundKey{}) != nil }
+// anyBackground spares programs without background calls the search of a
+// context, which may be a long chain.
+var anyBackground atomic.Bool
+
+func inBackground(ctx context.Context) bool {
+	return anyBackground.Load() && ctx.Value(backgroundKey{}) != nil
+}
 
 // leave returns how many units of a limit a background call leaves to others.
 func (l *Limiter) leave(limit *Limit) int64 {

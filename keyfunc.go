@@ -7,6 +7,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // KeyFunc says who a request counts against. It returns an error that matches
@@ -68,10 +69,23 @@ func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 // For a request that a server received it is the Host it was sent to, with the
 // scheme by whether the connection is encrypted. The client controls that: do
 // not limit by it unless unknown hosts have been turned away before.
-func KeyHost() KeyFunc { return hostKey }
+func KeyHost() KeyFunc { return new(hostKey).of }
 
-func hostKey(r *http.Request) (string, error) {
+// hostKey remembers the key of the first host, which most often is the only one.
+type hostKey struct{ first atomic.Pointer[hostOrigin] }
+
+type hostOrigin struct{ scheme, host, key string }
+
+func (k *hostKey) of(r *http.Request) (string, error) {
 	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" {
+		first := k.first.Load()
+		if first == nil {
+			first = &hostOrigin{strings.Clone(u.Scheme), strings.Clone(u.Host), origin(u.Scheme, u.Host)}
+			k.first.Store(first)
+		}
+		if first.scheme == u.Scheme && first.host == u.Host {
+			return first.key, nil
+		}
 		return origin(u.Scheme, u.Host), nil
 	}
 	switch {

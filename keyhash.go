@@ -114,17 +114,19 @@ type credentialHash struct {
 
 type hashState struct {
 	hash hash.Hash
-	buf  [256]byte
+	buf  [256]byte // begins with the domain
 }
 
 func newCredentialHash(domain string, secret []byte) *credentialHash {
 	secret = bytes.Clone(secret)
 	c := &credentialHash{domain: domain}
 	c.states.New = func() any {
-		if len(secret) == 0 {
-			return &hashState{hash: sha256.New()}
+		s := &hashState{hash: sha256.New()}
+		if len(secret) > 0 {
+			s.hash = hmac.New(sha256.New, secret)
 		}
-		return &hashState{hash: hmac.New(sha256.New, secret)}
+		copy(s.buf[:], domain)
+		return s
 	}
 	return c
 }
@@ -132,20 +134,18 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 func (c *credentialHash) key(credential string) string {
 	s := c.states.Get().(*hashState)
 	s.hash.Reset()
-	s.write(c.domain)
-	s.write(credential)
-	sum := s.hash.Sum(s.buf[:0])
+	// Through the buffer, without a copy on the heap, and in one call where it
+	// fits.
+	n := copy(s.buf[len(c.domain):], credential)
+	s.hash.Write(s.buf[:len(c.domain)+n])
+	for rest := credential[n:]; rest != ""; rest = rest[n:] {
+		n = copy(s.buf[len(c.domain):], rest)
+		s.hash.Write(s.buf[len(c.domain) : len(c.domain)+n])
+	}
+	// The end of the buffer is clear of the domain.
+	sum := s.hash.Sum(s.buf[len(s.buf)-sha256.Size : len(s.buf)-sha256.Size])
 	var text [22]byte
 	base64.RawURLEncoding.Encode(text[:], sum[:16])
 	c.states.Put(s)
 	return string(text[:])
-}
-
-// write hashes a string through the buffer, without a copy on the heap.
-func (s *hashState) write(text string) {
-	for len(text) > 0 {
-		n := copy(s.buf[:], text)
-		s.hash.Write(s.buf[:n])
-		text = text[n:]
-	}
 }

@@ -52,8 +52,8 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 // takeLevels has the store decide on levels that were checked, all at once.
 func takeLevels(ctx context.Context, levels []Level, maxWait time.Duration, cancelable bool) (Decision, error) {
 	l, behind := levels[0].Limiter, inBackground(ctx)
-	c := l.calls.Get().(*call)
-	c.charges = c.charges[:0]
+	c := l.others.Get().(*call)
+	c.other, c.charges = true, c.charges[:0]
 	for i := range levels {
 		v := &levels[i]
 		limits := v.limits()

@@ -64,10 +64,13 @@ type Config struct {
 // have an end too, so they are made with Acquire, TryAcquire or Do.
 type Limiter struct {
 	cfg     Config
-	calls   sync.Pool
+	calls   sync.Pool // of *call, for its limits
+	others  sync.Pool // of *call, for other limits
 	waits   waits
 	watcher watcher
 	behind  behind
+	// prepared is nil where the store has no shorter way for the limits.
+	prepared Prepared
 	// flights is nil without Config.InFlight.
 	flights *flights
 }
@@ -111,7 +114,9 @@ func New(cfg Config) (*Limiter, error) {
 	}
 	cfg.Limits = append([]Limit(nil), cfg.Limits...)
 	l := &Limiter{cfg: cfg}
-	l.calls.New = func() any { return new(call) }
+	l.calls.New = func() any { return l.newCall() }
+	l.others.New = func() any { return new(call) }
+	l.prepare()
 	if cfg.InFlight > 0 {
 		l.flights = newFlights(l)
 	}
@@ -142,13 +147,15 @@ func (l *Limiter) Name() string { return l.cfg.Name }
 // Allow reports whether one unit of key may be used now, and takes it if so. A
 // refusal is a Decision, not an error; an error is a failure of the store
 // ([ErrStore]), of the key, or the end of ctx.
-func (l *Limiter) Allow(ctx context.Context, key string) (Decision, error) {
-	return l.AllowN(ctx, key, 1)
+func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
+	err = l.takeNow(ctx, key, 1, &d)
+	return d, err
 }
 
 // AllowN is Allow for a cost. A cost of 0 looks without taking.
-func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (Decision, error) {
-	return l.take(ctx, key, cost, l.cfg.Limits, 0, false)
+func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decision, err error) {
+	err = l.takeNow(ctx, key, cost, &d)
+	return d, err
 }
 
 // AllowLimits is AllowN with other limits than the limiter's, for limits that
@@ -198,58 +205,96 @@ func (l *Limiter) check(ctx context.Context, key string, cost int64) error {
 	if err := l.checkKey(key); err != nil {
 		return err
 	}
-	return checkCost(cost)
+	if cost < 0 {
+		return checkCost(cost)
+	}
+	return nil
+}
+
+// checkTake is check for a call that has no end.
+func (l *Limiter) checkTake(ctx context.Context, key string, cost int64) error {
+	if err := l.check(ctx, key, cost); err != nil {
+		return err
+	}
+	if l.flights != nil && cost > 0 {
+		return errNoLease
+	}
+	return nil
 }
 
 // call is what one decision needs; pooled, so that deciding does not allocate.
-type call struct{ charges []Charge }
-
-// take is what every deciding method comes to. The limits are valid.
-func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
-	if err := l.check(ctx, key, cost); err != nil {
-		return Decision{}, err
-	}
-	if l.flights != nil && cost > 0 {
-		return Decision{}, errNoLease
-	}
-	return l.decide(ctx, key, cost, limits, maxWait, cancelable)
+type call struct {
+	charges []Charge
+	other   bool // they are not of the limiter's limits, which are filled in once
 }
 
-// decide has the store decide on a request that was checked.
-func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (Decision, error) {
+func (l *Limiter) newCall() *call {
+	c := &call{charges: make([]Charge, len(l.cfg.Limits))}
+	for i := range c.charges {
+		c.charges[i] = Charge{Scope: l.cfg.Name, Limit: l.cfg.Limits[i]}
+	}
+	return c
+}
+
+// take is what every deciding method comes to. The limits are valid.
+func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (d Decision, err error) {
+	if err = l.checkTake(ctx, key, cost); err != nil {
+		return d, err
+	}
+	err = l.decide(ctx, key, cost, limits, maxWait, cancelable, &d)
+	return d, err
+}
+
+// decide has the store decide on a request that was checked. The decision, which
+// is large, is not copied more often than has to be.
+func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool, d *Decision) (err error) {
 	behind := inBackground(ctx)
 	if behind {
 		maxWait = 0
 	}
 	c := l.charge(key, cost, limits, behind)
-	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	*d, err = l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
 	l.done(c)
 	if err != nil {
-		return Decision{}, l.storeError(ctx, "take", key, cost, err)
+		*d = Decision{}
+		return l.storeError(ctx, "take", key, cost, err)
 	}
 	if l.cfg.Hook != nil {
-		l.observeDecision(ctx, queueID{key, cost}, d)
+		l.observeDecision(ctx, queueID{key, cost}, *d)
 	}
-	return d, nil
+	return nil
 }
 
 // charge returns the charges of cost units of key, until done.
-func (l *Limiter) charge(key string, cost int64, limits []Limit, behind bool) *call {
-	c := l.calls.Get().(*call)
-	c.charges = c.charges[:0]
-	for i := range limits {
-		c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Key: key, Limit: limits[i], Cost: cost})
-	}
-	if behind {
+func (l *Limiter) charge(key string, cost int64, limits []Limit, behind bool) (c *call) {
+	if &limits[0] == &l.cfg.Limits[0] {
+		c = l.calls.Get().(*call)
+	} else {
+		c = l.others.Get().(*call)
+		c.other, c.charges = true, c.charges[:0]
 		for i := range limits {
-			c.charges[i].Leave = l.leave(&limits[i])
+			c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Limit: limits[i]})
+		}
+	}
+	for i := range c.charges {
+		at := &c.charges[i]
+		at.Key, at.Cost = key, cost
+		if behind {
+			at.Leave = l.leave(&at.Limit)
 		}
 	}
 	return c
 }
 
 func (l *Limiter) done(c *call) {
-	clear(c.charges)
+	if c.other {
+		clear(c.charges)
+		l.others.Put(c)
+		return
+	}
+	for i := range c.charges {
+		c.charges[i].Key, c.charges[i].Leave = "", 0
+	}
 	l.calls.Put(c)
 }
 

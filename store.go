@@ -94,6 +94,10 @@ func (r Request) Validate() error {
 	if r.checked {
 		return nil
 	}
+	return r.validate()
+}
+
+func (r *Request) validate() error {
 	if len(r.Charges) == 0 {
 		return &ConfigError{Field: "Request.Charges", Want: "at least one charge", Got: "none"}
 	}

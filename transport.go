@@ -196,13 +196,19 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	a, err := t.admit(req, t.maxWait)
-	if err != nil {
+	var start time.Time
+	if t.retry.times > 0 {
+		start = time.Now()
+	}
+	var a admission
+	if err := t.admit(req, t.maxWait, &a); err != nil {
 		return nil, err
 	}
-	waited := time.Since(start)
 	sent = true // from here on the body is the base's to close
+	waited := time.Duration(0)
+	if t.retry.times > 0 {
+		waited = time.Since(start)
+	}
 	resp, pause, seenTo, err := t.attempt(base, req, &a)
 	if t.retry.times == 0 {
 		return resp, err

@@ -30,7 +30,7 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 	if resp == nil || t.ignore && t.retry.times == 0 {
 		return 0, false
 	}
-	signal := t.upstream.Read(resp, time.Now())
+	signal := t.upstream.Read(resp, time.Time{})
 	l := b.limiter
 	if t.ignore || l == nil { // No limit counts it.
 		return signal.Pause, false

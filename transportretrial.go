@@ -91,8 +91,9 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 	if longest > 0 {
 		longest = left(longest, r.waited+time.Since(start))
 	}
-	var err error
-	if r.booked, err = r.t.admit(r.req, longest); err != nil {
+	r.booked = admission{}
+	if err := r.t.admit(r.req, longest, &r.booked); err != nil {
+		r.booked = admission{}
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended
 		}

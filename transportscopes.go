@@ -52,7 +52,7 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Settle", Want: "nil with a store that is no weir.Settler", Got: "a function"}
 		}
 		if s.Key == nil {
-			s.Key = hostKey
+			s.Key = KeyHost()
 		}
 	}
 	return scopes, nil
@@ -76,18 +76,21 @@ func (a *admission) each(f func(*booking)) {
 
 // admit returns no error when the request may leave. maxWait bounds all that it
 // waits for; 0: no bound but the context's.
-func (t *Transport) admit(req *http.Request, maxWait time.Duration) (a admission, err error) {
+//
+// It sets a, which was zero, and is as good as zero with an error.
+func (t *Transport) admit(req *http.Request, maxWait time.Duration, a *admission) (err error) {
 	if len(t.scopes) > 1 {
-		return t.admitAll(req, maxWait)
+		*a, err = t.admitAll(req, maxWait)
+		return err
 	}
-	a.first, a.counted, err = t.scopes[0].read(req)
+	a.counted, err = t.scopes[0].read(req, &a.first)
 	switch {
 	case err != nil:
-		return admission{}, err
+		return err
 	case !a.counted:
-		return admission{}, req.Context().Err()
+		return req.Context().Err()
 	}
-	return a, t.book(req.Context(), &a.first, maxWait, false)
+	return t.book(req.Context(), &a.first, maxWait, false)
 }
 
 // admitAll books the request on one limit after the other, and gives back what
@@ -95,7 +98,8 @@ func (t *Transport) admit(req *http.Request, maxWait time.Duration) (a admission
 func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (admission, error) {
 	all := make([]booking, 0, len(t.scopes))
 	for i := range t.scopes {
-		b, counted, err := t.scopes[i].read(req)
+		var b booking
+		counted, err := t.scopes[i].read(req, &b)
 		if err != nil {
 			return admission{}, err
 		}
@@ -142,36 +146,43 @@ type booking struct {
 	settle  SettleFunc
 }
 
-// read returns what a request takes, or false when it is not counted.
-func (s *scope) read(req *http.Request) (b booking, counted bool, err error) {
+// read sets b to what a request takes, or returns false when it is not counted.
+func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
 	key, err := s.Key(req)
 	if err == nil {
 		err = s.Limiter.checkKey(key)
 	}
 	if err != nil {
 		if s.SkipNoKey && errors.Is(err, ErrNoKey) {
-			return booking{}, false, nil
+			return false, nil
 		}
-		return booking{}, false, fmt.Errorf("weir: transport: %skey: %w", s.place, err)
+		return false, fmt.Errorf("weir: transport: %skey: %w", s.place, err)
 	}
 	cost := int64(1)
 	if s.Cost != nil {
 		if cost, err = s.Cost(req); err != nil {
-			return booking{}, false, fmt.Errorf("weir: transport: %scost: %w", s.place, err)
+			return false, fmt.Errorf("weir: transport: %scost: %w", s.place, err)
 		}
 		if cost < 0 {
-			return booking{}, false, &ConfigError{Field: "TransportConfig." + s.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(cost, 10)}
+			return false, &ConfigError{Field: "TransportConfig." + s.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(cost, 10)}
 		}
 	}
-	return booking{limiter: s.Limiter, key: key, cost: cost, settle: s.Settle}, true, nil
+	b.limiter, b.key, b.cost, b.settle = s.Limiter, key, cost, s.Settle
+	return true, nil
 }
 
 // book takes what b says, when its slot has come or not at all, and a lease where
 // the limiter has any. The receipt is for giving it back.
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
+	if cancelable = cancelable || b.settle != nil; !cancelable {
+		var ok bool
+		if b.grant, ok, err = l.slotNow(ctx, b.key, b.cost); ok || err != nil {
+			return err
+		}
+	}
 	if t.refuse {
-		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable || b.settle != nil)
+		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable)
 	} else {
 		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
 	}

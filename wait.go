@@ -37,6 +37,9 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
+	if _, ok, err := l.slotNow(ctx, key, cost); ok || err != nil {
+		return err
+	}
 	_, err := l.waitSlot(ctx, key, cost, maxWait, nil)
 	return err
 }
@@ -108,7 +111,7 @@ func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err err
 	if c.claim == nil {
 		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
 	} else if err = ctx.Err(); err == nil {
-		d, err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
+		err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true, &d)
 	}
 	return d, bound, err
 }

@@ -81,6 +81,13 @@ func (s *waitShard) waitsBefore(id queueID, arrival uint64) bool {
 	return first != nil && first.Value.(*waiter).arrival < arrival
 }
 
+// idle reports whether nobody waits.
+func (s *waitShard) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queues) == 0
+}
+
 // queue returns the queue of id, a new one if there is none. The shard is
 // locked.
 func (s *waitShard) queue(l *Limiter, id queueID) *queue {

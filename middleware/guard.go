@@ -90,7 +90,8 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 // decide asks the limiter about a request whose key is known.
 func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
 	m := &mark{Context: r.Context(), guard: g, key: key}
-	d, limits, err := g.take(r, m)
+	var d weir.Decision // large, so that it is filled in where it is
+	limits, err := g.take(r, m, &d)
 	return g.answer(w, r, m, limits, &d, err)
 }
 
@@ -119,42 +120,44 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits [
 	return r.WithContext(m), true
 }
 
-// take charges the request and returns the limits it was charged on. That
-// nothing could be decided is a weir.ErrStore.
-func (g *Guard) take(r *http.Request, m *mark) (d weir.Decision, limits []weir.Limit, err error) {
+// take charges the request, sets d to what was decided, and returns the limits it
+// was charged on. That nothing could be decided is a weir.ErrStore.
+func (g *Guard) take(r *http.Request, m *mark, d *weir.Decision) (limits []weir.Limit, err error) {
 	cost := int64(1)
 	if g.cfg.Cost != nil {
 		if cost, err = g.cfg.Cost(r); err != nil {
-			return d, nil, err
+			return nil, err
 		}
 	}
 	limits = g.own
 	if g.cfg.Limits != nil {
 		if limits, err = g.cfg.Limits(r); err != nil {
-			return d, nil, undecided(err)
+			return nil, undecided(err)
 		}
 	}
-	d, err = g.charge(r, m, cost, limits)
+	err = g.charge(r, m, cost, limits, d)
 	if err == nil && d.Reason == weir.Limited && g.punish(r, m.key) {
-		d, err = g.charge(r, m, cost, limits) // refused, with the block's end
+		err = g.charge(r, m, cost, limits, d) // refused, with the block's end
 	}
 	if err == nil && d.Allowed {
 		g.shadow(r, m.key, cost)
 	}
-	return d, limits, err
+	return limits, err
 }
 
 // charge has the limiter decide.
-func (g *Guard) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
+func (g *Guard) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit, d *weir.Decision) (err error) {
 	switch correctable := g.cfg.Settle != nil || g.cfg.Delay.Max > 0; {
 	case correctable && g.cfg.Limits == nil:
-		return g.reserve(r, m, cost, nil) // own differ from the limiter's in their names
+		*d, err = g.reserve(r, m, cost, nil) // own differ from the limiter's in their names
 	case correctable && len(limits) > 0:
-		return g.reserve(r, m, cost, limits)
+		*d, err = g.reserve(r, m, cost, limits)
 	case g.cfg.Limits == nil:
-		return g.cfg.Limiter.AllowN(r.Context(), m.key, cost)
+		*d, err = g.cfg.Limiter.AllowN(r.Context(), m.key, cost)
+	default:
+		*d, err = g.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
 	}
-	return g.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
+	return err
 }
 
 // open lets a request pass of which nothing could be decided, unless nobody

@@ -24,7 +24,7 @@ type values [4]string
 
 // put adds the i-th value to a header's list.
 func (v *values) put(h http.Header, name string, i int, value string) {
-	if len(h[name]) > 0 {
+	if len(h) > 0 && len(h[name]) > 0 {
 		h[name] = append(h[name], value)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"hash"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir"
@@ -62,7 +63,11 @@ func appendStates(b []byte, limits []weir.Limit, d *weir.Decision, from int, pk 
 			b = append(b, ", "...)
 		}
 		c := d.Charge(from + i)
-		b = appendString(b, limits[i].Policy())
+		name := limits[i].Name
+		if name == "" {
+			name = limits[i].Policy()
+		}
+		b = appendString(b, name)
 		b = append(b, ";r="...)
 		b = appendInteger(b, c.Remaining)
 		b = append(b, ";t="...)
@@ -87,6 +92,9 @@ func window(l weir.Limit) time.Duration {
 // too, which escapes the same two characters.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
+	if strings.IndexByte(s, '"') < 0 && strings.IndexByte(s, '\\') < 0 {
+		return append(append(b, s...), '"')
+	}
 	for i := range len(s) {
 		if s[i] == '"' || s[i] == '\\' {
 			b = append(b, '\\')

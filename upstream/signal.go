@@ -58,8 +58,8 @@ func (r *Reader) Check() error {
 }
 
 // Read returns what resp says of the upstream's limits, seen from the Date of
-// the response, or from now when it has none that can be true. It reads the
-// status and the headers only, and changes nothing.
+// the response, or from now when it has none that can be true; a zero now is the
+// present. It reads the status and the headers only, and changes nothing.
 //
 // What is malformed or can't be true is ignored, and no time is negative or
 // beyond a year. A response from a cache (its Age is not 0, or it has
@@ -73,6 +73,9 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	dialect := r.dialect(resp)
 	if dialect == (Common{}) && !speaks(resp.Header) {
 		return s
+	}
+	if now.IsZero() {
+		now = time.Now()
 	}
 	date := dateOf(resp.Header, now)
 	budgets := slices.Clone(dialect.Budgets(resp.Header, date))

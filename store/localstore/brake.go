@@ -36,7 +36,7 @@ func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, vo
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	e := sh.keys[k]
+	e := s.entry(sh, k)
 	if e == nil {
 		if b.Lift {
 			return 0, false, nil

@@ -9,7 +9,7 @@ func (s *Store) Advance(d time.Duration) { s.epoch += int64(d) }
 // Room returns how many keys the maps and lists were made for.
 func (s *Store) Room() (n int) {
 	for i := range s.shards {
-		n += max(s.shards[i].peak, cap(s.shards[i].all))
+		n += max(s.shards[i].peak, cap(s.shards[i].all)) + len(s.shards[i].small.tags)
 	}
 	return n
 }

@@ -121,7 +121,7 @@ func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	e := sh.keys[k]
+	e := s.entry(sh, k)
 	if e == nil {
 		s.sweep(sh, now, newLooks)
 		if !s.makeRoom(1, now) {

@@ -15,7 +15,7 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	e := sh.keys[k]
+	e := s.entry(sh, k)
 	switch {
 	case e == nil:
 		s.sweep(sh, now, newLooks)

@@ -17,23 +17,36 @@ const (
 
 // shard is a part of the keys behind a lock of its own.
 type shard struct {
-	mu   sync.Mutex
-	keys map[id]*entry
-	all  []*entry // the same, in no order; each knows its place
-	hand int      // where the search for lapsed ones goes on
-	peak int      // the most there have been since the map was made
-	_    [8]byte  // a cache line of its own
+	mu    sync.Mutex
+	small table         // the keys that are not below
+	keys  map[id]*entry // no key is in both
+	all   []*entry      // the same, in no order; each knows its place
+	hand  int           // where the search for lapsed ones goes on
+	peak  int           // the most there have been since the map was made
+	_     [64]byte      // cache lines of its own, as it begins a Store
 }
 
-func (s *Store) index(k id) int {
-	h := maphash.String(s.seed, k.key)
-	if k.scope != "" {
-		h ^= maphash.String(s.seed, k.scope) * 3
-	}
-	return int(h % shards)
-}
+func (s *Store) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }
+
+func (s *Store) index(k id) int { return int(s.hash(&k) % shards) }
 
 func (s *Store) shard(k id) *shard { return &s.shards[s.index(k)] }
+
+// entry returns a key's, or nil. A small key becomes an entry.
+func (s *Store) entry(sh *shard, k id) *entry {
+	if e := sh.keys[k]; e != nil {
+		return e
+	}
+	i := sh.small.find(s.hash(&k), &k, nil)
+	if i < 0 {
+		return nil
+	}
+	at := &sh.small.slots[i]
+	e := sh.small.classes[at.class].of.entry(k, &at.state)
+	sh.small.remove(s.seed, i)
+	sh.add(e)
+	return e
+}
 
 // add keeps a new entry, for which there is room.
 func (sh *shard) add(e *entry) {
@@ -69,6 +82,8 @@ func (s *Store) remove(sh *shard, e *entry) {
 // sweep looks at up to n of a shard's keys, each in turn, and forgets those
 // whose state has lapsed. It returns at how many it looked.
 func (s *Store) sweep(sh *shard, now int64, n int) int {
+	looks, forgotten := sh.small.sweep(s.seed, now, n)
+	s.count.Add(int64(-forgotten))
 	n = min(n, len(sh.all))
 	for range n {
 		// Downwards, as the last one takes the place of one that is removed.
@@ -80,7 +95,7 @@ func (s *Store) sweep(sh *shard, now int64, n int) int {
 			s.remove(sh, e)
 		}
 	}
-	return n
+	return looks + n
 }
 
 // makeRoom counts n more keys in and reports whether there is room for them.

@@ -1,12 +1,15 @@
 // Package localstore keeps limits in the memory of one process, with the same
-// answers as package redisstore: golang.org/x/time/rate for GCRA, code of its
-// own for windows. It is for programs of one process, for tests, and for what
+// answers as package redisstore: golang.org/x/time/rate for GCRA that is booked
+// ahead, code of its own for windows and for what is taken at once. It is for programs of one process, for tests, and for what
 // happens while Redis is away.
 //
 // It runs nothing in the background. A key takes memory until its state has
 // lapsed, that is, until it is as if never used; lapsed keys are forgotten while
-// new ones come. A key with one limit takes about 450 bytes and its text. A
-// sliding window adds up to 40 for each call within its period.
+// new ones come. A key with one limit that is no sliding window, and of which no
+// call waits or may be cancelled, takes 75 to 95 bytes with its text, if that is
+// no longer than 37 bytes, and nothing of it concerns the garbage collector.
+// Others take about 450 bytes and their text. A sliding window adds up to 40 for
+// each call within its period.
 package localstore
 
 import (
@@ -21,7 +24,8 @@ import (
 	"github.com/goweir/weir/internal/watchers"
 )
 
-// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte.
+// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte, a
+// hundred megabytes where calls take one limit and never wait.
 const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
@@ -48,8 +52,8 @@ type Config struct {
 
 // Store keeps limits in memory. It is safe for concurrent use.
 type Store struct {
-	seed   maphash.Seed
 	shards [shards]shard
+	seed   maphash.Seed
 	start  time.Time
 	epoch  int64 // start in ns since the Unix epoch
 	most   int64
@@ -66,6 +70,7 @@ var (
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
 	_ weir.Holder   = (*Store)(nil)
+	_ weir.Preparer = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. Its
@@ -96,7 +101,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if e := sh.keys[k]; e != nil {
+	if e := s.entry(sh, k); e != nil {
 		s.remove(sh, e)
 	}
 	return nil

@@ -9,18 +9,34 @@ import (
 )
 
 // Take implements [weir.Store].
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
+func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
+	if err = ctx.Err(); err != nil {
+		return d, err
 	}
-	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+	if err = req.Validate(); err != nil {
+		return d, err
 	}
+	if len(req.Charges) == 1 && !req.Cancelable && !req.Hold.Asked() && isSmall(&req.Charges[0].Limit) {
+		c := &req.Charges[0]
+		a := ask{id: idOf(c), limit: &c.Limit, cost: c.Cost, leave: c.Leave, maxWait: exact.MaxWait(&req)}
+		a.hash = s.hash(&a.id)
+		if o, done, err := s.takeSmall(&a); done {
+			if err == nil {
+				setDecision(&d, c, &o)
+			}
+			return d, err
+		}
+	}
+	return s.take(&req)
+}
+
+// take is Take for requests that are valid.
+func (s *Store) take(req *weir.Request) (weir.Decision, error) {
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
 	var braked [1]exact.Braked
-	b := booking{req: &req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
+	b := booking{req: req, look: req.Free() || req.NeverFits() >= 0, free: req.Free(), groups: one[:], outcomes: two[:]}
 	if n := len(req.Charges); n <= len(two) {
 		b.outcomes = two[:n]
 	} else {
@@ -40,7 +56,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if err != nil {
 		return weir.Decision{}, err
 	}
-	d := exact.Decide(&req, b.verdict, b.outcomes)
+	d := exact.Decide(req, b.verdict, b.outcomes)
 	if r != nil {
 		d.Receipt = r
 	}
@@ -54,7 +70,7 @@ func (s *Store) takeOne(b *booking) (*receipt, error) {
 	g.shard.mu.Lock()
 	defer g.shard.mu.Unlock()
 	b.now = s.now()
-	if g.entry = g.shard.keys[g.id]; g.entry == nil {
+	if g.entry = s.entry(g.shard, g.id); g.entry == nil {
 		s.sweep(g.shard, b.now, newLooks)
 	}
 	return b.decide(s)
@@ -76,14 +92,14 @@ func (s *Store) takeMany(b *booking) (*receipt, error) {
 	}
 	b.now = s.now()
 	for i := range b.groups {
-		if g := &b.groups[i]; g.shard.keys[g.id] == nil {
+		if g := &b.groups[i]; s.entry(g.shard, g.id) == nil {
 			s.sweep(g.shard, b.now, newLooks)
 		}
 	}
 	// Not before all is swept, as it may have been one of these.
 	for i := range b.groups {
 		g := &b.groups[i]
-		g.entry = g.shard.keys[g.id]
+		g.entry = s.entry(g.shard, g.id)
 	}
 	return b.decide(s)
 }

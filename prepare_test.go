@@ -1,0 +1,152 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// onPrepared returns a limiter on a store that prepares.
+func onPrepared(t testing.TB, limit weir.Limit, configure ...func(*weir.Config)) *weir.Limiter {
+	t.Helper()
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := weir.Config{Store: s, Name: "prepared", Limits: []weir.Limit{limit}}
+	for _, f := range configure {
+		f(&cfg)
+	}
+	l, err := weir.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// unprepared hides what a store has prepared.
+type unprepared struct {
+	weir.Store
+	weir.Canceler
+}
+
+// TestPreparedDecidesLikeItsStore, for every method and refusal, and tells the
+// Hook the same.
+func TestPreparedDecidesLikeItsStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, limit := range []weir.Limit{weir.PerSecond(3), weir.PerSecond(3).By(weir.FixedWindow), weir.PerSecond(3).By(weir.SlidingCounter)} {
+			var told [2][]string
+			var limiters [2]*weir.Limiter
+			for i := range limiters {
+				limiters[i] = onPrepared(t, limit, func(cfg *weir.Config) {
+					if i == 1 {
+						s := cfg.Store.(*localstore.Store)
+						cfg.Store = unprepared{s, s}
+					}
+					cfg.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+						e.Decision.Receipt = nil
+						told[i] = append(told[i], fmt.Sprintf("%+v", e))
+					})
+				})
+			}
+			ended, cancel := context.WithCancel(context.Background())
+			cancel()
+			soon, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+			defer cancel()
+			for name, call := range map[string]func(l *weir.Limiter) (weir.Decision, error){
+				"allowed":      func(l *weir.Limiter) (weir.Decision, error) { return l.Allow(context.Background(), "a") },
+				"a cost":       func(l *weir.Limiter) (weir.Decision, error) { return l.AllowN(context.Background(), "b", 2) },
+				"never":        func(l *weir.Limiter) (weir.Decision, error) { return l.AllowN(context.Background(), "c", 4) },
+				"a look":       func(l *weir.Limiter) (weir.Decision, error) { return l.AllowN(context.Background(), "d", 0) },
+				"negative":     func(l *weir.Limiter) (weir.Decision, error) { return l.AllowN(context.Background(), "e", -1) },
+				"no key":       func(l *weir.Limiter) (weir.Decision, error) { return l.Allow(context.Background(), "") },
+				"ended":        func(l *weir.Limiter) (weir.Decision, error) { return l.Allow(ended, "f") },
+				"background":   func(l *weir.Limiter) (weir.Decision, error) { return l.AllowN(weir.InBackground(soon), "g", 3) },
+				"wait":         func(l *weir.Limiter) (weir.Decision, error) { return weir.Decision{}, l.Wait(soon, "h") },
+				"wait too far": func(l *weir.Limiter) (weir.Decision, error) { return weir.Decision{}, l.WaitN(soon, "i", 3) },
+				"wait, ended":  func(l *weir.Limiter) (weir.Decision, error) { return weir.Decision{}, l.Wait(ended, "j") },
+				"wait, no key": func(l *weir.Limiter) (weir.Decision, error) { return weir.Decision{}, l.Wait(soon, "") },
+			} {
+				for range 5 {
+					var got [2]string
+					for i, l := range limiters {
+						d, err := call(l)
+						d.Receipt = nil
+						got[i] = fmt.Sprintf("%+v, %v", d, err)
+					}
+					if got[0] != got[1] {
+						t.Fatalf("%v, %s:\nprepared %s\nstore    %s", limit.Algorithm, name, got[0], got[1])
+					}
+				}
+			}
+			if fmt.Sprint(told[0]) != fmt.Sprint(told[1]) || len(told[0]) < 20 {
+				t.Errorf("%v: the hook was told\nprepared %v\nstore    %v", limit.Algorithm, told[0], told[1])
+			}
+		}
+	})
+}
+
+// TestPreparedIsNotForCallsInFlight, which must have leases.
+func TestPreparedIsNotForCallsInFlight(t *testing.T) {
+	t.Parallel()
+	l := onPrepared(t, weir.PerSecond(3), func(cfg *weir.Config) { cfg.InFlight = 1 })
+	if _, err := l.Allow(context.Background(), "key"); !errors.Is(err, weir.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
+	lease, err := l.Acquire(context.Background(), "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lease.Release()
+	if _, err := l.TryAcquire(context.Background(), "key"); !errors.Is(err, weir.ErrLimited) {
+		t.Errorf("a second call in flight: %v", err)
+	}
+}
+
+// TestFreeCallsAllocateNothing: neither a decision nor a wait that is none, nor a
+// Transport's.
+func TestFreeCallsAllocateNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example/v1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
+	for _, limit := range []weir.Limit{weir.PerSecond(1 << 40), weir.PerDay(1 << 40).By(weir.FixedWindow), weir.PerDay(1 << 40).By(weir.SlidingCounter)} {
+		l := onPrepared(t, limit)
+		tr, err := weir.NewTransport(weir.TransportConfig{
+			Limiter: l, Base: transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, call := range map[string]func() error{
+			"Allow":       func() error { _, err := l.Allow(ctx, "key"); return err },
+			"AllowN":      func() error { _, err := l.AllowN(ctx, "key", 3); return err },
+			"AllowLimits": func() error { _, err := l.AllowLimits(ctx, "other", 1, []weir.Limit{limit}); return err },
+			"Peek":        func() error { _, err := l.Peek(ctx, "key"); return err },
+			"Wait":        func() error { return l.Wait(ctx, "key") },
+			"RoundTrip":   func() error { _, err := tr.RoundTrip(req); return err },
+		} {
+			if n := testing.AllocsPerRun(500, func() {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			}); n != 0 {
+				t.Errorf("%v, %s: %v allocations", limit.Algorithm, name, n)
+			}
+		}
+	}
+}

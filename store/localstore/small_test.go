@@ -1,0 +1,160 @@
+package localstore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// TestSmallKeysDecideLikeOthers sends the same random calls to three stores: to
+// one as they are, to one with all of them cancelable, which no small key can be,
+// and, where that is all they ask for, to one through what it has prepared.
+func TestSmallKeysDecideLikeOthers(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		synctest.Test(t, func(t *testing.T) { likeOthers(t, rand.New(rand.NewPCG(seed, 9))) })
+	}
+}
+
+func likeOthers(t *testing.T, rng *rand.Rand) {
+	small, large, quick := open(t), open(t), open(t)
+	draw := func() weir.Limit {
+		l := weir.Per(1+rng.Int64N(9), time.Duration(1+rng.IntN(5))*100*time.Millisecond).By(weir.Algorithm(rng.IntN(5)))
+		if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
+			l.Burst = 1 + rng.Int64N(9)
+		}
+		return l
+	}
+	limit, ctx := draw(), context.Background()
+	prepared := quick.Prepare(quick, "", limit)
+	changes := rng.IntN(3) == 0
+	for range 200 {
+		switch rng.IntN(12) {
+		case 0, 1, 2:
+			time.Sleep(time.Duration(rng.Int64N(int64(limit.Period)/1000)) * time.Microsecond)
+			continue
+		case 3:
+			if changes {
+				// What has lapsed under one limit may still count under another, or
+				// be forgotten.
+				time.Sleep(2 * time.Second)
+				limit = draw()
+				prepared = quick.Prepare(quick, "", limit)
+			}
+			continue
+		case 4:
+			for _, s := range []*localstore.Store{small, large, quick} {
+				if err := s.Reset(ctx, "", "key 0"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			continue
+		}
+		key := fmt.Sprint("key ", rng.IntN(3))
+		req := charge(key, rng.Int64N(5), limit)
+		if plain := rng.IntN(3) > 0; !plain {
+			req.MaxWait = time.Duration(rng.Int64N(int64(limit.Period)))
+			req.Charges[0].Leave = rng.Int64N(3)
+		}
+		a := take(t, small, req)
+		asked := req
+		asked.Cancelable = true
+		b := take(t, large, asked)
+		b.Receipt = nil
+		if fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Fatalf("%+v:\nsmall %+v\nlarge %+v", req, a, b)
+		}
+		if req.MaxWait == 0 && req.Charges[0].Leave == 0 && prepared != nil {
+			if o, done, err := prepared.Take(key, req.Charges[0].Cost); err != nil {
+				t.Fatal(err)
+			} else if done {
+				if o.Reason() != a.Reason || o.RetryAfter != a.RetryAfter || o.Remaining != a.Remaining || o.ResetAfter != a.ResetAfter || o.At != a.At {
+					t.Fatalf("%+v:\nas it is %+v\nprepared %+v", req, a, o)
+				}
+				continue
+			}
+		}
+		if c := take(t, quick, req); fmt.Sprint(a) != fmt.Sprint(c) {
+			t.Fatalf("%+v:\nsmall %+v\nquick %+v", req, a, c)
+		}
+	}
+}
+
+// TestKeysOfAnyLength are all told apart, by their scope too.
+func TestKeysOfAnyLength(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		l := weir.PerHour(1)
+		for _, allowed := range []bool{true, false} {
+			for n := range 300 {
+				for _, scope := range []string{"", "x", "x\x00"} {
+					req := charge(fmt.Sprintf("%0*d", n, 0), 1, l)
+					req.Charges[0].Scope = scope
+					if n == 0 {
+						req.Charges[0].Key = ""
+					} else if n == 1 {
+						req.Charges[0].Key = "1"
+					}
+					if d := take(t, s, req); d.Allowed != allowed {
+						t.Fatalf("%d bytes in scope %q: %+v", n, scope, d)
+					}
+				}
+			}
+		}
+		if s.Keys() != 900 {
+			t.Errorf("%d keys", s.Keys())
+		}
+	})
+}
+
+// TestLapsedKeyIsSmallAgain: a key that was booked ahead once takes no more memory
+// than others when that is over.
+func TestLapsedKeyIsSmallAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		l := weir.PerSecond(1)
+		req := charge("key", 1, l)
+		req.Cancelable = true
+		take(t, s, req)
+		p := s.Prepare(s, "", l)
+		if _, done, _ := p.Take("key", 1); done {
+			t.Error("a booking that may be cancelled is not known of any more")
+		}
+		time.Sleep(time.Second)
+		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != weir.Allowed || s.Keys() != 1 {
+			t.Errorf("when it has lapsed: %+v, %t, %v, %d keys", o, done, err, s.Keys())
+		}
+	})
+}
+
+// around is a store with a say in what its inner one decides.
+type around struct{ *localstore.Store }
+
+// TestPrepareIsNotForWhatIsAround: a type that embeds a Store has its methods, but
+// must not be passed by.
+func TestPrepareIsNotForWhatIsAround(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for name, test := range map[string]struct {
+		of    weir.Store
+		limit weir.Limit
+		want  bool
+	}{
+		"itself":           {s, weir.PerSecond(1), true},
+		"what embeds it":   {around{s}, weir.PerSecond(1), false},
+		"another":          {open(t), weir.PerSecond(1), false},
+		"a sliding window": {s, weir.PerSecond(1).By(weir.SlidingWindow), false},
+	} {
+		if got := (around{s}).Prepare(test.of, "", test.limit) != nil; got != test.want {
+			t.Errorf("%s: prepared: %t, want %t", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package localstore
+
+import (
+	"fmt"
+	"hash/maphash"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// key returns the key in a slot.
+func (t *table) key(at *small) id {
+	if at.n == isLong {
+		return id{t.classes[at.class].of.scope, t.long[at.place()]}
+	}
+	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
+}
+
+// TestTableIsAMap compares a table with a map while keys come, lapse and go, most
+// of them with the same few hashes, so that they get in each other's way.
+func TestTableIsAMap(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var tab table
+		s := maphash.MakeSeed()
+		limits := []weir.Limit{weir.PerSecond(1), weir.PerSecond(1).By(weir.FixedWindow), weir.PerMinute(5).By(weir.SlidingCounter)}
+		want := map[id]int64{} // until when they are alive
+		room := 1 + rng.IntN(500)
+		hashOf := func(k *id) uint64 { return hash(s, maphash.String(s, k.key), k.scope) }
+		now := int64(1e15)
+		for step := range 20_000 {
+			k := id{scope: []string{"", "a", "b"}[rng.IntN(3)], key: fmt.Sprint(rng.IntN(room))}
+			if rng.IntN(4) == 0 {
+				k.key = strings.Repeat(k.key, 1+rng.IntN(60)) // some around what fits, some far beyond
+			}
+			h := hashOf(&k)
+			i := tab.find(h, &k, nil)
+			if _, ok := want[k]; ok != (i >= 0) {
+				t.Fatalf("seed %d, step %d: %q is there: %t, want %t", seed, step, k, i >= 0, ok)
+			}
+			switch what := rng.IntN(10); {
+			case i < 0 && what < 7:
+				i = tab.add(s, h, &k, &limits[rng.IntN(len(limits))], nil)
+				at := &tab.slots[i]
+				c := tab.classes[at.class].of
+				c.book(&at.state, now, 1)
+				want[k] = c.lapse(&at.state)
+			case i >= 0 && what < 3:
+				if got := tab.key(&tab.slots[i]); got != k {
+					t.Fatalf("%q is found as %q", k, got)
+				}
+				tab.remove(s, i)
+				delete(want, k)
+			case what == 9:
+				now += rng.Int64N(1e5)
+				before := maps.Clone(want)
+				maps.DeleteFunc(want, func(_ id, lapse int64) bool { return lapse <= now })
+				_, forgotten := tab.sweep(s, now, 1<<20)
+				if forgotten > len(before)-len(want) {
+					t.Fatalf("seed %d, step %d: %d forgotten, %d had lapsed", seed, step, forgotten, len(before)-len(want))
+				}
+				for tab.count > len(want) { // A sweep ends early where it makes the table smaller.
+					if _, n := tab.sweep(s, now, 1<<20); n == 0 {
+						t.Fatalf("seed %d, step %d: %d kept, %d are alive", seed, step, tab.count, len(want))
+					}
+				}
+			}
+			if tab.count != len(want) {
+				t.Fatalf("seed %d, step %d: %d keys, want %d", seed, step, tab.count, len(want))
+			}
+		}
+		for k, lapse := range want {
+			if i := tab.find(hashOf(&k), &k, nil); i < 0 || tab.classes[tab.slots[i].class].of.lapse(&tab.slots[i].state) != lapse {
+				t.Errorf("seed %d: %q is not as it was left", seed, k)
+			}
+		}
+		members := 0
+		for _, m := range tab.classes {
+			members += m.keys
+		}
+		if members != tab.count || len(tab.classes) > 9 {
+			t.Errorf("seed %d: %d classes of %d keys, %d are there", seed, len(tab.classes), members, tab.count)
+		}
+	}
+}
+
+// TestMostClasses: limits beyond those that are kept count nonetheless, and make
+// room for others when none of their keys is left.
+func TestMostClasses(t *testing.T) {
+	t.Parallel()
+	var tab table
+	s := maphash.MakeSeed()
+	add := func(n int) int {
+		k, l := id{key: fmt.Sprint(n)}, weir.PerHour(int64(n+1))
+		return tab.add(s, maphash.String(s, k.key), &k, &l, nil)
+	}
+	for n := range mostClasses {
+		if add(n) < 0 {
+			t.Fatalf("no room for limit %d", n)
+		}
+	}
+	if add(mostClasses) >= 0 {
+		t.Fatal("one more")
+	}
+	k := id{key: "7"}
+	tab.remove(s, tab.find(maphash.String(s, "7"), &k, nil))
+	if add(mostClasses) < 0 || len(tab.classes) != mostClasses {
+		t.Fatalf("no room in the place of one that is gone, %d classes", len(tab.classes))
+	}
+}
+
+// TestCacheLines: slots and shards of another size would share lines.
+func TestCacheLines(t *testing.T) {
+	if size := reflect.TypeFor[small]().Size(); size != 64 {
+		t.Errorf("a slot has %d bytes", size)
+	}
+	if size := reflect.TypeFor[shard]().Size(); size%64 != 0 && strconv.IntSize == 64 {
+		t.Errorf("a shard has %d bytes", size)
+	}
+}
+
+// TestClassCountsLikeItsAlgorithm compares the arithmetic of small keys with that
+// of the states that the rest of the store has.
+func TestClassCountsLikeItsAlgorithm(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 3000 {
+		l := weir.Limit{Rate: 1 + rng.Int64N(20), Period: time.Duration(1+rng.Int64N(5000)) * time.Microsecond, Algorithm: weir.Algorithm(rng.IntN(5))}
+		if !isSmall(&l) {
+			continue
+		}
+		if l.Algorithm == weir.GCRA {
+			l.Burst = rng.Int64N(20)
+		}
+		c, of := newClass("", &l), fresh(&l)
+		var st exact.State
+		now := int64(1e15)
+		for range 50 {
+			now += rng.Int64N(2 * l.Period.Microseconds())
+			cost := 1 + rng.Int64N(l.Max())
+			_, want := of.slot(now, cost)
+			if got := c.slot(&st, now, cost); got != want {
+				t.Fatalf("%+v: slot %d, want %d", l, got, want)
+			}
+			if want == now {
+				c.book(&st, now, cost)
+				of.book(now, now, cost, now, false)
+			}
+			o := of.report(now)
+			if !o.Viewed {
+				o.Remaining, o.Reset = exact.View(&l, o.State, now)
+			}
+			if remaining, reset := c.view(&st, now); remaining != o.Remaining || reset != o.Reset {
+				t.Fatalf("%+v: %d remaining, %d µs, want %d, %d µs", l, remaining, reset, o.Remaining, o.Reset)
+			}
+			if c.lapse(&st) != of.lapse() || c.counting(&st).lapse() != of.lapse() {
+				t.Fatalf("%+v: lapses at %d, want %d", l, c.lapse(&st), of.lapse())
+			}
+		}
+	}
+}
