@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -45,10 +46,11 @@ func exercise(t *testing.T, s redisServer) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
-		start := time.Now()
 		err := client.Get(ctx, "key").Err()
-		if took := time.Since(start); err == nil || errors.Is(err, redis.Nil) || (took >= 200*time.Millisecond) != hung {
-			t.Errorf("%s: %v after %v", what, err, took)
+		// The socket's deadline is the context's, and may be over a little earlier.
+		ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+		if err == nil || errors.Is(err, redis.Nil) || ended != hung {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 	set := func() { t.Helper(); do("set", client.Set(t.Context(), "key", "value", time.Minute).Err()) }
