@@ -29,7 +29,10 @@ func newPlain(t testing.TB, c redis.UniversalClient) *Store {
 
 // withIncrEx teaches miniredis the part of INCREX that weir uses.
 func withIncrEx(t testing.TB, m *miniredis.Miniredis) {
+	var one sync.Mutex // command at a time, as in Redis
 	err := m.Server().Register("INCREX", func(peer *server.Peer, _ string, args []string) {
+		one.Lock()
+		defer one.Unlock()
 		opts := map[string]int64{}
 		enx := false
 		for i := 1; i < len(args); i++ {
