@@ -18,7 +18,7 @@ import (
 // the microsecond.
 func TestStoresAgree(t *testing.T) {
 	_, client := miniClient(t)
-	for seed := range uint64(150) {
+	for seed := range uint64(150 / thinning) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				local, err := localstore.New(localstore.Config{})

@@ -17,7 +17,7 @@ import (
 // which are slowed down or booked ahead.
 func TestStoresAgreeOnLevels(t *testing.T) {
 	_, client := miniClient(t)
-	for seed := range uint64(60) {
+	for seed := range uint64(60 / thinning) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				local, err := localstore.New(localstore.Config{})

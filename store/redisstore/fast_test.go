@@ -29,7 +29,7 @@ func TestCommonCaseIsDecidedAsTheRest(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
-	for seed := range uint64(40) {
+	for seed := range uint64(40 / thinning) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		limit := weir.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(5000))*time.Millisecond).WithBurst(1 + rng.Int64N(12))
 		fast, sleep := newStill(t, c, fmt.Sprintf("fast%d:", seed))

@@ -27,7 +27,7 @@ func TestPlantedStates(t *testing.T) {
 	}
 	n := func() string { return wild[rng.IntN(len(wild))] }
 	state, log := s.keys("", "k")
-	for range 4000 {
+	for range 4000 / thinning {
 		l := every(5, time.Hour)[rng.IntN(5)]
 		value := spec(&l)
 		if rng.IntN(2) == 0 {
