@@ -122,7 +122,7 @@ func (w *waiting) tell() {
 func (c *combiner) land() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.line) > 0 {
+	if len(c.line) > 0 && c.flying <= mostFlights {
 		go c.fly()
 		return
 	}
@@ -135,10 +135,13 @@ func (c *combiner) fly() {
 	f := flight{combiner: c}
 	for runtime.Gosched(); f.board(); runtime.Gosched() {
 		f.run()
+		f.flown = true
 	}
 }
 
-// board takes calls from the line, and reports whether there were any.
+// board takes calls from the line, and reports whether it did. A flight that is
+// back while others are under way ends: those that set off because it was slow
+// would otherwise stay, each with fewer calls.
 func (f *flight) board() bool {
 	c := f.combiner
 	f.calls = f.calls[:0]
@@ -146,7 +149,7 @@ func (f *flight) board() bool {
 	defer c.mu.Unlock()
 	c.moved = true
 	n := min(len(c.line), mostCalls)
-	if n == 0 {
+	if n == 0 || f.flown && c.flying > mostFlights {
 		c.flying--
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 
 // flight is a number of calls that go to Redis together.
 type flight struct {
+	flown    bool // it is not the first one of its goroutine
 	combiner *combiner
 	calls    []*waiting
 

@@ -167,3 +167,29 @@ func TestFlightHasTheLatestDeadline(t *testing.T) {
 		t.Error("one call has no deadline, so the flight should have none")
 	}
 }
+
+// TestExtraFlightsEnd: those that set off because others were slow do not stay,
+// and none leaves the line to nobody.
+func TestExtraFlightsEnd(t *testing.T) {
+	t.Parallel()
+	c := &combiner{flying: 3, line: []*waiting{{}, {}}}
+	for _, want := range []int{2, 1} {
+		back := flight{combiner: c, flown: true}
+		if back.board() || c.flying != want || len(c.line) != 2 {
+			t.Errorf("%d under way, %d in the line, want %d and 2", c.flying, len(c.line), want)
+		}
+	}
+	last := flight{combiner: c, flown: true}
+	if !last.board() || c.flying != 1 || len(c.line) != 0 {
+		t.Errorf("the last one: %d under way, %d in the line", c.flying, len(c.line))
+	}
+	c.flying, c.line = 2, []*waiting{{}}
+	first := flight{combiner: c}
+	if !first.board() {
+		t.Error("one that was set off took nobody")
+	}
+	c.flying, c.line = 2, []*waiting{{}}
+	if c.land(); c.flying != 1 {
+		t.Errorf("after a lone call beside another: %d under way", c.flying)
+	}
+}
