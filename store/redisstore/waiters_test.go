@@ -20,13 +20,21 @@ import (
 func TestWaiters(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
-	l, err := weir.New(weir.Config{Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}})
+	store := newStore(t, c)
+	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
 	if err := l.Wait(ctx, "warm up"); err != nil {
 		t.Fatal(err)
+	}
+	// Those whose slot comes before anybody has subscribed to brakes look for
+	// one, each line once or a few times: how often is up to the machine.
+	watch := store.WatchBrakes(func(string, string, weir.Instant) {})
+	defer watch.Stop()
+	for !watch.Covers(time.Now()) {
+		time.Sleep(time.Millisecond)
 	}
 	const waiters = 1000
 	type admission struct {
@@ -55,7 +63,9 @@ func TestWaiters(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	if commands["evalsha"] < waiters || commands["evalsha"] > waiters+1 || commands["eval"] != 0 {
+	// Taking slots is the only thing that writes. A subscription that was lost
+	// meanwhile, when the machine is busy, costs a look.
+	if commands["set"] != waiters || commands["evalsha"] < waiters || commands["evalsha"] > waiters+waiters/100 || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
 	if len(admitted) != waiters {
