@@ -11,7 +11,8 @@ import (
 // Outcome is what became of a request that was served.
 type Outcome struct {
 	// Status is the response's: 200 when the handler set none, 500 when it
-	// panicked.
+	// panicked before it wrote any of the body. One that panics later, as
+	// httputil.ReverseProxy does where a client leaves, has sent its status.
 	Status int
 	// Bytes is how much of the body was written, before any compression
 	// further out. What a handler writes to a hijacked connection is not in it.
@@ -54,11 +55,11 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 		return
 	}
 	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
-	if o.Status == 0 {
-		o.Status = http.StatusOK
-	}
-	if !ended {
+	switch {
+	case !ended && (status == 0 || bytes <= 0):
 		o.Status = http.StatusInternalServerError
+	case status == 0:
+		o.Status = http.StatusOK
 	}
 	var err error
 	if m.levels != nil {
