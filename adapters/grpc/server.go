@@ -102,11 +102,12 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 		defer func() { s.settle(r, passed, st.outcome) }()
 	}
 	err = handler(srv, st)
-	if refused := st.refused.Load(); refused != nil {
+	refused := st.refused.Load()
+	if refused != nil {
 		err = *refused
 	}
 	if st.outcome != nil {
-		st.outcome.end(err)
+		st.outcome.endStream(ss.Context(), err, refused != nil)
 	}
 	return err
 }
