@@ -57,7 +57,7 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
-// w and returns true and the request to serve; call Done after that, and Settle
+// w and returns true and the request to serve; defer Done before that, and Settle
 // if the Guard Settles. Otherwise it has answered and returns false. It never
 // wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {

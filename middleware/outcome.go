@@ -81,9 +81,9 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 // serve runs a handler and settles what it did.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
 	rec := &recorder{ResponseWriter: w}
+	defer g.Done(r, passed)
 	ended := false
 	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended) }()
 	next.ServeHTTP(rec.writer(), passed)
-	g.Done(r, passed)
 	ended = true
 }

@@ -38,6 +38,7 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				return nil
 			}
 			c.SetRequest(passed)
+			defer func() { guard.Done(r, c.Request()) }()
 			if guard.Settles() {
 				ended := false
 				defer func() { guard.Settle(r, passed, c.Response().Status, c.Response().Size, ended) }()
@@ -46,12 +47,9 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 					c.Error(err) // What it is answered with is to be settled.
 				}
 				ended = true
-				guard.Done(r, c.Request())
 				return err
 			}
-			err := next(c)
-			guard.Done(r, c.Request())
-			return err
+			return next(c)
 		}
 	}, nil
 }
