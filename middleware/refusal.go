@@ -71,8 +71,8 @@ func (g *Guard) limit(w http.ResponseWriter, r *http.Request, limits []weir.Limi
 	tellWriter(w, d)
 	v := new([4]string)
 	h := w.Header()
-	if d.RetryAfter != weir.Never {
-		setAt(h, headerRetryAfter, v[:], 3, strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10))
+	if after := RetryAfter(d); after != "" {
+		setAt(h, headerRetryAfter, v[:], 3, after)
 	}
 	if g.cfg.OnLimited != nil {
 		setAt(h, headerCacheControl, v[:], 2, "no-store")
