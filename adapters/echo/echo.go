@@ -39,7 +39,7 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 			}
 			c.SetRequest(passed)
 			defer func() { guard.Done(r, c.Request()) }()
-			if guard.Settles() {
+			if guard.Settles() && passed != r {
 				ended := false
 				defer func() { guard.Settle(r, passed, c.Response().Status, c.Response().Size, ended) }()
 				err := next(c)
