@@ -64,18 +64,24 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 	var err error
 	if m.levels != nil {
 		actual := g.actualCosts(passed, m, o)
-		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		ctx, cancel := settling(passed)
 		defer cancel()
 		err = m.booked.SettleLevels(ctx, actual...)
 	} else {
 		cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
-		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		ctx, cancel := settling(passed)
 		defer cancel()
 		err = m.booked.Settle(ctx, cost)
 	}
 	if err != nil {
 		g.tell(r, err)
 	}
+}
+
+// settling returns the context of a correction, which clients can't cut off by
+// leaving.
+func settling(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), settleTimeout)
 }
 
 // serve runs a handler and settles what it did.
