@@ -61,7 +61,7 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 // if the Guard Settles. Otherwise it has answered and returns false. It never
 // wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.Skip != nil && g.cfg.Skip(r) || preflight(r) {
+	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true
 	}
 	key, err := g.cfg.Key(r)
