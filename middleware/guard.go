@@ -114,7 +114,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits [
 		g.setHeaders(w.Header(), m, limits, d)
 	}
 	if !d.Allowed {
-		g.limit(w, r, limits, d)
+		g.limit(w, r, m, limits, d)
 		return r, false
 	}
 	return r.WithContext(m), true
