@@ -86,8 +86,9 @@ type Config struct {
 
 	// Challenge is the WWW-Authenticate header of a 401, which RFC 9110 asks
 	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
-	// response already. It must be empty when none of NoKey, BadKey and
-	// KeyFailure answers 401.
+	// response already. It must be empty when nothing answers 401: none of NoKey,
+	// BadKey and KeyFailure, and no level of Within, which one does without its
+	// SkipNoKey.
 	Challenge string
 
 	// Settle returns what a request really took, once its handler has returned:
