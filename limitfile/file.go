@@ -49,9 +49,8 @@ type File struct {
 	cfg  Config
 	set  atomic.Pointer[Set]
 	stop chan struct{}
-	once sync.Once
 
-	mu       sync.Mutex  // held while the file is read
+	mu       sync.Mutex  // held while the file is read, and stop is closed
 	seen     fingerprint // of what was last taken or refused
 	proposed fingerprint // of something else that was found once
 	err      error       // what was wrong with what was seen
@@ -93,10 +92,14 @@ func Open(cfg Config) (*File, error) {
 	return f, nil
 }
 
-// Close ends the watching; the last set goes on to hold. It does not wait for a
-// callback that is running. Closing again does nothing.
+// Close ends the watching; the last set goes on to hold. It waits for a reading of
+// the file, and not for a callback that is running. Closing again does nothing.
 func (f *File) Close() error {
-	f.once.Do(func() { close(f.stop) })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed() {
+		close(f.stop)
+	}
 	return nil
 }
 
@@ -125,10 +128,11 @@ func (f *File) Err() error {
 // nil: whoever calls it says that the file is complete. After Close it returns
 // [os.ErrClosed].
 func (f *File) Reload() error {
+	f.mu.Lock()
 	if f.closed() {
+		f.mu.Unlock()
 		return fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}
-	f.mu.Lock()
 	content, err := read(f.cfg.Path)
 	changed := f.take(content, err)
 	err = f.err
@@ -159,6 +163,9 @@ func (f *File) watch() {
 func (f *File) poll() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed() { // The instant of Close may be that of a reading.
+		return false, nil
+	}
 	content, err := read(f.cfg.Path)
 	found := fingerprintOf(content, err)
 	if found != f.seen && found != f.proposed {
@@ -203,6 +210,7 @@ func (f *File) tell(err error) {
 	}
 }
 
+// closed is told for certain where mu is held.
 func (f *File) closed() bool {
 	select {
 	case <-f.stop:

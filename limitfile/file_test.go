@@ -287,6 +287,28 @@ func TestNothingIsToldOrTakenAfterClose(t *testing.T) {
 	})
 }
 
+// A reading that is due at the instant of Close may be before it, and never after.
+func TestNothingIsTakenByAReadingThatMeetsClose(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "limits.yaml")
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			w := &watched{T: t, path: path}
+			w.write(in("[1/s]"))
+			w.open(limitfile.Config{})
+			w.write(in("[2/s]"))
+			w.pass(1)
+			time.Sleep(interval)
+			w.must(w.Close())
+			set := w.Set()
+			synctest.Wait()
+			if w.Set() != set {
+				t.Error("a set was taken after Close")
+			}
+		})
+	}
+}
+
 func TestACallbackMayCallEveryMethod(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limits.yaml")

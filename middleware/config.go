@@ -35,10 +35,17 @@ type Config struct {
 	Cost func(*http.Request) (int64, error)
 
 	// Skip reports whether a request passes unlimited, at no cost, before its
-	// key is asked for. Nil: none does. CORS preflights (OPTIONS with Origin and
-	// Access-Control-Request-Method) always pass, and anybody can send one: let
-	// them cost the handler nothing.
+	// key is asked for. Nil: none does.
 	Skip func(*http.Request) bool
+
+	// CountPreflights counts CORS preflights (OPTIONS with Origin and
+	// Access-Control-Request-Method) as any other request. False: they pass
+	// unlimited, as browsers send them before the requests that are counted, and
+	// without credentials that a key could be made from. But anybody can send what
+	// looks like one, any number of times: set it where they cost something, as
+	// around a reverse proxy, and answer those of browsers further out or count by
+	// address.
+	CountPreflights bool
 
 	// Lists names keys that pass unlimited, and keys that are refused with 403.
 	Lists Lists
@@ -79,8 +86,9 @@ type Config struct {
 
 	// Challenge is the WWW-Authenticate header of a 401, which RFC 9110 asks
 	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
-	// response already. It must be empty when none of NoKey, BadKey and
-	// KeyFailure answers 401.
+	// response already. It must be empty when nothing answers 401: none of NoKey,
+	// BadKey and KeyFailure, and no level of Within, which one does without its
+	// SkipNoKey.
 	Challenge string
 
 	// Settle returns what a request really took, once its handler has returned:

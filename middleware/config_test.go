@@ -52,6 +52,15 @@ func TestConfig(t *testing.T) {
 		{"a challenge for those whose key failed", func(c *middleware.Config) {
 			c.NoKey, c.KeyFailure, c.Challenge = middleware.NoKeyForbidden, middleware.NoKeyUnauthorized, "Bearer"
 		}, ""},
+		{"a challenge for those without a wider key", func(c *middleware.Config) {
+			beside("org", weir.PerHour(1))(c)
+			c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer"
+		}, ""},
+		{"a challenge where no level needs a key", func(c *middleware.Config) {
+			beside("org", weir.PerHour(1))(c)
+			c.Within[0].SkipNoKey = true
+			c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer"
+		}, "Challenge"},
 		{"anonymous for a bad key, without a key", func(c *middleware.Config) { c.BadKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
 		{"anonymous for those whose key failed", func(c *middleware.Config) {
 			c.KeyFailure, c.AnonymousKey = middleware.NoKeyAnonymous, "a"

@@ -57,11 +57,11 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
-// w and returns true and the request to serve; call Done after that, and Settle
+// w and returns true and the request to serve; defer Done before that, and Settle
 // if the Guard Settles. Otherwise it has answered and returns false. It never
 // wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.Skip != nil && g.cfg.Skip(r) || preflight(r) {
+	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true
 	}
 	key, err := g.cfg.Key(r)
@@ -114,7 +114,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits [
 		g.setHeaders(w.Header(), m, limits, d)
 	}
 	if !d.Allowed {
-		g.limit(w, r, limits, d)
+		g.limit(w, r, m, limits, d)
 		return r, false
 	}
 	return r.WithContext(m), true

@@ -214,6 +214,49 @@ func TestShadowReports(t *testing.T) {
 	}
 }
 
+// leaving is a store whose clients leave while it settles.
+type leaving struct {
+	weir.Store
+	leave func()
+	err   error // what a store that heeds its context would have returned
+}
+
+func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	l.leave()
+	if l.err = ctx.Err(); l.err != nil {
+		return l.err
+	}
+	return l.Store.(weir.Settler).Settle(ctx, receipt, costs...)
+}
+
+// TestSettlingOutlivesTheClient checks that a client which leaves while its request
+// is settled does not keep it from being so.
+func TestSettlingOutlivesTheClient(t *testing.T) {
+	t.Parallel()
+	for name, within := range map[string]bool{"one limiter": false, "levels": true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		store := &leaving{Store: httpcases.NewCounting().Store, leave: cancel}
+		cfg := middleware.Config{Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Settle: middleware.OnlyFailures}
+		if within {
+			wide, err := weir.New(weir.Config{Name: "wide", Store: store, Limits: []weir.Limit{weir.PerDay(1)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Within = []middleware.Level{{Limiter: wide, Key: weir.KeyStatic("wide")}}
+		}
+		g := guard(t, cfg)
+		r := request(ctx)
+		passed, ok := g.Check(httptest.NewRecorder(), r)
+		if !ok {
+			t.Fatal(name, ": refused")
+		}
+		g.Settle(r, passed, 200, 0, true)
+		if _, ok := g.Check(httptest.NewRecorder(), request(t.Context())); !ok || store.err != nil || ctx.Err() == nil {
+			t.Errorf("%s: passed %t after settling, %v", name, ok, store.err)
+		}
+	}
+}
+
 // TestPlanChange checks that a plan which changes holds from the next request
 // on, upwards and downwards.
 func TestPlanChange(t *testing.T) {

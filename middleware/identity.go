@@ -112,6 +112,9 @@ func (cfg *Config) validateIdentity() error {
 		anonymous = anonymous || f.policy == NoKeyAnonymous
 		unauthorized = unauthorized || f.policy == NoKeyUnauthorized
 	}
+	for i := range cfg.Within {
+		unauthorized = unauthorized || !cfg.Within[i].SkipNoKey
+	}
 	switch {
 	case anonymous && cfg.AnonymousKey == "":
 		return invalid("AnonymousKey", "a key, for NoKeyAnonymous", "none")

@@ -1,9 +1,12 @@
 package middleware_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
@@ -13,10 +16,12 @@ import (
 // listening is a LimitedWriter.
 type listening struct {
 	*httptest.ResponseRecorder
-	told []string // the reason, and what is set and written by then
+	violated []middleware.Violation
+	told     []string // the reason, and what is set and written by then
 }
 
-func (l *listening) Limited(d weir.Decision) {
+func (l *listening) Limited(d weir.Decision, violated []middleware.Violation) {
+	l.violated = violated
 	l.told = append(l.told, d.Reason.String(), l.Header().Get("RateLimit"), l.Header().Get("Retry-After"), l.Body.String())
 }
 
@@ -44,7 +49,7 @@ func TestLimitedWriter(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(1)}})
+			limiter, err := weir.New(weir.Config{Name: "users", Store: store, Limits: []weir.Limit{weir.PerHour(1)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,9 +68,49 @@ func TestLimitedWriter(t *testing.T) {
 			guard.Check(w, r)
 			if told := len(w.told) == 4; told != tt.told {
 				t.Errorf("told %v", w.told)
+			} else if told && !slices.Equal(w.violated, []middleware.Violation{{Policy: "1-in-1h", Limiter: "users"}}) {
+				t.Errorf("violated %v", w.violated)
 			} else if told && (w.told[0] != "limited" || w.told[1] == "" || w.told[2] != "" || w.told[3] != "") {
 				t.Errorf("told %q", w.told)
 			}
 		})
+	}
+}
+
+// terse is a store that refuses, and tells of the last limit alone.
+type terse struct{}
+
+func (terse) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+	last := req.Charges[len(req.Charges)-1]
+	return weir.Decision{Reason: weir.Limited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
+}
+
+// TestViolationsOfTerseDecision checks that a decision which does not know the
+// state of every limit violates the binding one, of the limiter that it is of.
+func TestViolationsOfTerseDecision(t *testing.T) {
+	t.Parallel()
+	limiter := func(name string, limits ...weir.Limit) *weir.Limiter {
+		l, err := weir.New(weir.Config{Name: name, Store: terse{}, Limits: limits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	for name, tt := range map[string]struct {
+		within []middleware.Level
+		want   middleware.Violation
+	}{
+		"one limiter": {nil, middleware.Violation{Policy: "2-in-1h", Limiter: "users"}},
+		"levels": {
+			[]middleware.Level{{Limiter: limiter("org", weir.PerDay(3)), Key: weir.KeyStatic("acme")}},
+			middleware.Violation{Policy: "3-in-1d", Limiter: "org"},
+		},
+	} {
+		g := guard(t, middleware.Config{Limiter: limiter("users", weir.PerMinute(1), weir.PerHour(2)), Within: tt.within})
+		w := &listening{ResponseRecorder: httptest.NewRecorder()}
+		g.Check(w, request(t.Context()))
+		if !slices.Equal(w.violated, []middleware.Violation{tt.want}) {
+			t.Errorf("%s: %v", name, w.violated)
+		}
 	}
 }

@@ -56,8 +56,9 @@ func (m *mark) counted(limiter *weir.Limiter, key string) bool {
 }
 
 // Done hands back to r what the server and outer handlers look for when the
-// handler has returned: the uploads to delete and the pattern that matched.
-// They would stay on the copy that Check returned, or on a later one.
+// handler has returned or, as they may recover, panicked: the uploads to delete
+// and the pattern that matched. They would stay on the copy that Check returned,
+// or on a later one.
 func (g *Guard) Done(r, passed *http.Request) {
 	if r == passed {
 		return

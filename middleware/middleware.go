@@ -19,8 +19,8 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 				g.serve(next, w, r, passed)
 				return
 			}
+			defer g.Done(r, passed)
 			next.ServeHTTP(w, passed)
-			g.Done(r, passed)
 		})
 	}, nil
 }

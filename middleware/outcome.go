@@ -11,7 +11,8 @@ import (
 // Outcome is what became of a request that was served.
 type Outcome struct {
 	// Status is the response's: 200 when the handler set none, 500 when it
-	// panicked.
+	// panicked before it wrote any of the body. One that panics later, as
+	// httputil.ReverseProxy does where a client leaves, has sent its status.
 	Status int
 	// Bytes is how much of the body was written, before any compression
 	// further out. What a handler writes to a hijacked connection is not in it.
@@ -54,21 +55,21 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 		return
 	}
 	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
-	if o.Status == 0 {
-		o.Status = http.StatusOK
-	}
-	if !ended {
+	switch {
+	case !ended && (status == 0 || bytes <= 0):
 		o.Status = http.StatusInternalServerError
+	case status == 0:
+		o.Status = http.StatusOK
 	}
 	var err error
 	if m.levels != nil {
 		actual := g.actualCosts(passed, m, o)
-		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		ctx, cancel := settling(passed)
 		defer cancel()
 		err = m.booked.SettleLevels(ctx, actual...)
 	} else {
 		cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
-		ctx, cancel := context.WithTimeout(passed.Context(), settleTimeout)
+		ctx, cancel := settling(passed)
 		defer cancel()
 		err = m.booked.Settle(ctx, cost)
 	}
@@ -77,12 +78,18 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended b
 	}
 }
 
+// settling returns the context of a correction, which clients can't cut off by
+// leaving.
+func settling(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(r.Context()), settleTimeout)
+}
+
 // serve runs a handler and settles what it did.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
 	rec := &recorder{ResponseWriter: w}
+	defer g.Done(r, passed)
 	ended := false
 	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended) }()
 	next.ServeHTTP(rec.writer(), passed)
-	g.Done(r, passed)
 	ended = true
 }

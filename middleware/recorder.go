@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"errors"
 	"io"
 	"net/http"
 )
@@ -52,10 +53,22 @@ func (rec *recorder) wrote(n int64) {
 	rec.bytes += n
 }
 
-type flushing struct{ to http.ResponseWriter }
+// FlushError is for http.ResponseController, which finds one further in, too. A
+// flush sends 200 where nothing is said yet.
+func (rec *recorder) FlushError() error {
+	err := http.NewResponseController(rec.ResponseWriter).Flush()
+	if !errors.Is(err, http.ErrNotSupported) {
+		rec.wrote(0)
+	}
+	return err
+}
 
-func (f flushing) Flush()            { f.to.(http.Flusher).Flush() }
-func (f flushing) FlushError() error { return http.NewResponseController(f.to).Flush() }
+type flushing struct{ rec *recorder }
+
+func (f flushing) Flush() {
+	f.rec.ResponseWriter.(http.Flusher).Flush()
+	f.rec.wrote(0)
+}
 
 type reading struct {
 	rec  *recorder
@@ -94,7 +107,7 @@ func (rec *recorder) writer() http.ResponseWriter {
 	if ok {
 		can |= canPush
 	}
-	f, r := flushing{rec.ResponseWriter}, reading{rec, from}
+	f, r := flushing{rec}, reading{rec, from}
 	type (
 		hijack = http.Hijacker
 		push   = http.Pusher

@@ -26,6 +26,7 @@ var errAbility = errors.New("passed on")
 
 func (c canFlush) Flush()                                      { *c.flushed++ }
 func (c canFlush) FlushError() error                           { *c.flushed++; return errAbility }
+func (p plain) Unwrap() http.ResponseWriter                    { return p.ResponseWriter }
 func (canHijack) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, errAbility }
 func (c canRead) ReadFrom(r io.Reader) (int64, error)          { return io.Copy(c.to, r) }
 func (canPush) Push(string, *http.PushOptions) error           { return errAbility }
@@ -188,6 +189,12 @@ func TestOutcome(t *testing.T) {
 		{"a body has a status", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(500) }, 200, 0},
 		{"early hints are not the answer", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(500) }, 500, 0},
 		{"switched protocols", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(101) }, 101, 0},
+		{"flushing where that can't be", func(w http.ResponseWriter, _ *http.Request) {
+			if err := http.NewResponseController(w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+				t.Errorf("flushed: %v", err)
+			}
+			w.WriteHeader(404)
+		}, 404, 0},
 		{"a writer inside", func(w http.ResponseWriter, _ *http.Request) {
 			u, ok := w.(interface{ Unwrap() http.ResponseWriter })
 			if !ok || u.Unwrap() == nil {
@@ -199,6 +206,32 @@ func TestOutcome(t *testing.T) {
 		want := middleware.Outcome{Status: tt.status, Bytes: tt.bytes, Cost: 1}
 		if got := settled(t, discard{}, tt.handler); got != want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// TestFlushedOutcome checks that a flush sends 200, whatever is said later, however
+// the handler found that it can.
+func TestFlushedOutcome(t *testing.T) {
+	t.Parallel()
+	asserted := func(w http.ResponseWriter) error { w.(http.Flusher).Flush(); return nil }
+	controlled := func(w http.ResponseWriter) error { return http.NewResponseController(w).Flush() }
+	for name, tt := range map[string]struct {
+		w     http.ResponseWriter
+		flush func(http.ResponseWriter) error
+	}{
+		"asserted":               {httptest.NewRecorder(), asserted},
+		"controlled":             {httptest.NewRecorder(), controlled},
+		"controlled, further in": {plain{httptest.NewRecorder()}, controlled},
+	} {
+		got := settled(t, tt.w, func(w http.ResponseWriter, _ *http.Request) {
+			if err := tt.flush(w); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+		})
+		if want := (middleware.Outcome{Status: 200, Cost: 1}); got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 }

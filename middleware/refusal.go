@@ -67,12 +67,12 @@ func (g *Guard) problemType(d *weir.Decision) *problemType {
 }
 
 // limit answers a request that a limit refused.
-func (g *Guard) limit(w http.ResponseWriter, r *http.Request, limits []weir.Limit, d *weir.Decision) {
-	tellWriter(w, d)
+func (g *Guard) limit(w http.ResponseWriter, r *http.Request, m *mark, limits []weir.Limit, d *weir.Decision) {
+	g.tellWriter(w, m, limits, d)
 	v := new([4]string)
 	h := w.Header()
-	if d.RetryAfter != weir.Never {
-		setAt(h, headerRetryAfter, v[:], 3, strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10))
+	if after := RetryAfter(d); after != "" {
+		setAt(h, headerRetryAfter, v[:], 3, after)
 	}
 	if g.cfg.OnLimited != nil {
 		setAt(h, headerCacheControl, v[:], 2, "no-store")
@@ -111,7 +111,7 @@ func appendViolated(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
 	}
 	n := 0
 	for i := range limits {
-		if d.Charge(i).RetryAfter <= 0 {
+		if !violates(d, i) {
 			continue
 		}
 		if n++; n > 1 {
@@ -121,6 +121,9 @@ func appendViolated(b []byte, limits []weir.Limit, d *weir.Decision) []byte {
 	}
 	return b
 }
+
+// violates reports whether the i-th limit refuses.
+func violates(d *weir.Decision, i int) bool { return d.Charge(i).RetryAfter > 0 }
 
 // appendMember appends a member whose value is printable ASCII.
 func appendMember(b []byte, name, value string) []byte {

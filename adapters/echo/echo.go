@@ -38,7 +38,8 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				return nil
 			}
 			c.SetRequest(passed)
-			if guard.Settles() {
+			defer func() { guard.Done(r, c.Request()) }()
+			if guard.Settles() && passed != r {
 				ended := false
 				defer func() { guard.Settle(r, passed, c.Response().Status, c.Response().Size, ended) }()
 				err := next(c)
@@ -46,12 +47,9 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 					c.Error(err) // What it is answered with is to be settled.
 				}
 				ended = true
-				guard.Done(r, c.Request())
 				return err
 			}
-			err := next(c)
-			guard.Done(r, c.Request())
-			return err
+			return next(c)
 		}
 	}, nil
 }

@@ -2,16 +2,10 @@ package weirecho
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 )
-
-// storeTimeout bounds a decision for echo's own middleware, which passes no
-// context on.
-const storeTimeout = 5 * time.Second
 
 // RateLimiterStore is a RateLimiterStore of echo's middleware package that
 // decides by a Limiter, for programs that have echo's RateLimiter mounted
@@ -24,24 +18,17 @@ const storeTimeout = 5 * time.Second
 // Echo's middleware counts by IP address, as its RealIP finds it, unless its
 // IdentifierExtractor says otherwise, and sets no rate headers. New does more:
 // prefer it where you can choose. It is safe for concurrent use.
-type RateLimiterStore struct {
-	limiter *weir.Limiter
-	failure middleware.StoreFailure
-}
+type RateLimiterStore struct{ guard *middleware.KeyGuard }
 
 // NewRateLimiterStore returns a RateLimiterStore, or a *weir.ConfigError that
 // names the wrong argument. failure says what becomes of requests that the
 // limiter's store can't decide on.
 func NewRateLimiterStore(limiter *weir.Limiter, failure middleware.StoreFailure) (*RateLimiterStore, error) {
-	switch {
-	case limiter == nil:
-		return nil, &weir.ConfigError{Field: "limiter", Want: "a limiter", Got: "nil"}
-	case len(limiter.Limits()) == 0:
-		return nil, &weir.ConfigError{Field: "limiter", Want: "a limiter made by weir.New", Got: "a zero one"}
-	case failure > middleware.FailClosed:
-		return nil, &weir.ConfigError{Field: "failure", Want: "FailOpen or FailClosed", Got: "another value"}
+	guard, err := middleware.NewKeyGuard(limiter, failure)
+	if err != nil {
+		return nil, err
 	}
-	return &RateLimiterStore{limiter, failure}, nil
+	return &RateLimiterStore{guard}, nil
 }
 
 // Allow takes one unit of identifier. A refusal is false without an error; an
@@ -50,11 +37,7 @@ func NewRateLimiterStore(limiter *weir.Limiter, failure middleware.StoreFailure)
 // answers 429 for that too, unless it is told to answer 503 where an error
 // matches weir.ErrStore.
 func (s *RateLimiterStore) Allow(identifier string) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-	defer cancel()
-	d, err := s.limiter.Allow(ctx, identifier)
-	if err != nil && s.failure == middleware.FailOpen && (errors.Is(err, weir.ErrStore) || ctx.Err() != nil) {
-		return true, nil
-	}
-	return d.Allowed && err == nil, err
+	// Echo passes no request's context on.
+	d, err := s.guard.Allow(context.Background(), identifier)
+	return d.Allowed, err
 }

@@ -42,12 +42,11 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				return nil
 			}
 			c.SetRequest(passed)
+			defer func() { guard.Done(r, c.Request()) }()
 			if guard.Settles() && passed != r {
 				return settle(guard, c, r, passed, next)
 			}
-			err := next(c)
-			guard.Done(r, c.Request())
-			return err
+			return next(c)
 		}
 	}, nil
 }
@@ -68,6 +67,5 @@ func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, n
 		c.Echo().HTTPErrorHandler(c, err) // What it is answered with is to be settled.
 	}
 	ended = true
-	guard.Done(r, c.Request())
 	return err
 }

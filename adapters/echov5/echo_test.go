@@ -211,3 +211,23 @@ func TestSettledErrors(t *testing.T) {
 		})
 	}
 }
+
+// TestSkippedErrorsAreEchos checks that an error of a request which is not settled
+// is left to the middlewares further out.
+func TestSkippedErrorsAreEchos(t *testing.T) {
+	t.Parallel()
+	e := echo.New()
+	e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c *echo.Context) error {
+			_ = next(c)
+			return c.NoContent(http.StatusTeapot)
+		}
+	}, mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, httpcases.NewCounting().Store, weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+		Skip: func(*http.Request) bool { return true }, Settle: middleware.OnlyFailures,
+	}))
+	e.GET("/", func(*echo.Context) error { return echo.NewHTTPError(http.StatusConflict, "no") })
+	if w := get(e, "/"); w.Code != http.StatusTeapot {
+		t.Errorf("status %d", w.Code)
+	}
+}

@@ -36,14 +36,14 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			return
 		}
 		c.Request = passed
+		defer func() { guard.Done(r, c.Request) }()
 		if guard.Settles() {
 			ended := false
 			defer func() { guard.Settle(r, passed, c.Writer.Status(), int64(c.Writer.Size()), ended) }()
 			c.Next()
 			ended = true
-		} else {
-			c.Next()
+			return
 		}
-		guard.Done(r, c.Request)
+		c.Next()
 	}, nil
 }

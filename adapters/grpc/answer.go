@@ -24,6 +24,7 @@ type answer struct {
 	body     []byte
 	limited  bool
 	decision weir.Decision // when limited
+	violated []middleware.Violation
 }
 
 var _ middleware.LimitedWriter = (*answer)(nil)
@@ -37,7 +38,9 @@ func (a *answer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (a *answer) Limited(d weir.Decision) { a.limited, a.decision = true, d }
+func (a *answer) Limited(d weir.Decision, violated []middleware.Violation) {
+	a.limited, a.decision, a.violated = true, d, violated
+}
 
 // metadata returns the headers, without those that tell of a body.
 func (a *answer) metadata() metadata.MD {
@@ -53,10 +56,7 @@ func (a *answer) metadata() metadata.MD {
 }
 
 // problem is what is of use in a problem body of the middleware.
-type problem struct {
-	Title, Detail string
-	Violated      []string `json:"violated-policies"`
-}
+type problem struct{ Title, Detail string }
 
 // codesOf has the codes of the statuses that the middleware refuses with.
 var codesOf = map[int]codes.Code{
@@ -68,7 +68,7 @@ var codesOf = map[int]codes.Code{
 }
 
 // refusal returns the answer as the error of a call.
-func (a *answer) refusal(ctx context.Context, limiters map[string]string) error {
+func (a *answer) refusal(ctx context.Context) error {
 	code, ok := codesOf[a.status]
 	if !ok {
 		code = codes.Internal
@@ -84,34 +84,25 @@ func (a *answer) refusal(ctx context.Context, limiters map[string]string) error 
 	if !a.limited {
 		return status.Error(code, p.Detail)
 	}
-	return a.overLimit(code, &p, limiters)
-}
-
-// limiter returns the name of the limiter that a violated policy is of.
-func (a *answer) limiter(policy string, limiters map[string]string) string {
-	if policy == a.decision.Limit.Policy() && a.decision.Scope != "" {
-		return a.decision.Scope
-	}
-	if name, ok := limiters[policy]; ok {
-		return name
-	}
-	return limiters[""]
+	return a.overLimit(code, p.Detail)
 }
 
 // overLimit returns the error of a call that a limit refused.
-func (a *answer) overLimit(code codes.Code, p *problem, limiters map[string]string) error {
-	message := strings.TrimSuffix(p.Detail, ".")
+func (a *answer) overLimit(code codes.Code, detail string) error {
+	message := strings.TrimSuffix(detail, ".")
 	var details []protoadapt.MessageV1
-	if len(p.Violated) > 0 {
-		message += " (" + strings.Join(p.Violated, ", ") + ")"
+	if len(a.violated) > 0 {
+		policies := make([]string, 0, len(a.violated))
 		quota := &errdetails.QuotaFailure{}
-		for _, policy := range p.Violated {
+		for _, v := range a.violated {
+			policies = append(policies, v.Policy)
 			quota.Violations = append(quota.Violations, &errdetails.QuotaFailure_Violation{
-				Subject:     "limiter:" + a.limiter(policy, limiters),
-				Description: "The call is over the limit " + policy + ".",
-				QuotaId:     policy,
+				Subject:     "limiter:" + v.Limiter,
+				Description: "The call is over the limit " + v.Policy + ".",
+				QuotaId:     v.Policy,
 			})
 		}
+		message += " (" + strings.Join(policies, ", ") + ")"
 		details = append(details, protoadapt.MessageV1Of(quota))
 	}
 	message += "."

@@ -3,12 +3,14 @@ package weirgrpc
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/goweir/weir"
@@ -68,7 +70,9 @@ func (c *Client) Unary(ctx context.Context, method string, req, reply any, cc *g
 }
 
 // Stream is a grpc.StreamClientInterceptor. A stream is counted when it is
-// opened, whatever is sent on it.
+// opened, whatever is sent on it. It is in flight until one of its methods says
+// that it has ended, as grpc.ClientConn.NewStream has it, or ctx has: closing the
+// connection alone is not heard of.
 func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	key, lease, err := c.wait(ctx, cc, method)
 	if err != nil {
@@ -102,10 +106,30 @@ type clientStream struct {
 func (s *clientStream) RecvMsg(m any) error {
 	err := s.ClientStream.RecvMsg(m)
 	if err != nil || s.single {
-		s.once.Do(func() { s.end(err) })
+		s.ended(err)
 	}
 	return err
 }
+
+// SendMsg ends the stream when it fails, but for io.EOF, whose reason RecvMsg has.
+func (s *clientStream) SendMsg(m any) error {
+	err := s.ClientStream.SendMsg(m)
+	if err != nil && err != io.EOF {
+		s.ended(err)
+	}
+	return err
+}
+
+// Header is as SendMsg.
+func (s *clientStream) Header() (metadata.MD, error) {
+	md, err := s.ClientStream.Header()
+	if err != nil && err != io.EOF {
+		s.ended(err)
+	}
+	return md, err
+}
+
+func (s *clientStream) ended(err error) { s.once.Do(func() { s.end(err) }) }
 
 // wait waits for a call's turn.
 func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (key string, lease *weir.Lease, err error) {

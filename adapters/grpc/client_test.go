@@ -3,6 +3,8 @@ package weirgrpc_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -184,6 +187,17 @@ func TestClientInFlight(t *testing.T) {
 				}
 			}
 		},
+		"sending too much": func(t *testing.T, ctx context.Context, _ func(), cc *grpc.ClientConn) func() {
+			cs, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat, grpc.MaxCallSendMsgSize(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := cs.SendMsg(served); status.Code(err) != codes.ResourceExhausted {
+					t.Error(err)
+				}
+			}
+		},
 		"left": func(t *testing.T, ctx context.Context, cancel func(), cc *grpc.ClientConn) func() {
 			if _, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat); err != nil {
 				t.Fatal(err)
@@ -211,6 +225,58 @@ func TestClientInFlight(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// endlessStream is a stream that goes on as long as its methods say.
+type endlessStream struct {
+	grpc.ClientStream
+	err error
+}
+
+func (s endlessStream) SendMsg(any) error            { return s.err }
+func (s endlessStream) Header() (metadata.MD, error) { return nil, s.err }
+
+// TestClientStreamFailure checks that a stream has ended when sending or the
+// header failed, and that io.EOF of these only tells to receive the reason.
+func TestClientStreamFailure(t *testing.T) {
+	t.Parallel()
+	failed := status.Error(codes.Internal, "failed")
+	methods := map[string]func(grpc.ClientStream) error{
+		"SendMsg": func(cs grpc.ClientStream) error { return cs.SendMsg(served) },
+		"Header":  func(cs grpc.ClientStream) error { _, err := cs.Header(); return err },
+	}
+	for name, call := range methods {
+		for err, ends := range map[error]bool{failed: true, io.EOF: false, nil: false} {
+			t.Run(name+" "+fmt.Sprint(err), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 1})
+					c, cerr := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l})
+					if cerr != nil {
+						t.Fatal(cerr)
+					}
+					cc := start(t, &talk{}, nil)
+					cs, cerr := c.Stream(t.Context(), &grpc.StreamDesc{ServerStreams: true}, cc, chat,
+						func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+							return endlessStream{err: err}, nil
+						})
+					if cerr != nil {
+						t.Fatal(cerr)
+					}
+					if got := call(cs); got != err {
+						t.Errorf("got %v", got)
+					}
+					synctest.Wait()
+					lease, refused := l.TryAcquire(t.Context(), cc.Target())
+					if ended := refused == nil; ended != ends {
+						t.Errorf("ended: %t, %v", ended, refused)
+					} else if ended {
+						lease.Release()
+					}
+				})
+			})
+		}
 	}
 }
 

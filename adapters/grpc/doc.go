@@ -65,7 +65,9 @@
 // its messages too, with [Server.StreamMessages]. With Config.Settle an
 // Outcome's Status is the HTTP status that google.rpc.Code gives for the call's
 // code, so that middleware.OnlyFailures and OnlySuccesses mean what they say, and
-// Bytes is the size of the protobuf messages sent; other messages count none.
+// Bytes is the size of the protobuf messages sent; other messages count none. A
+// stream is a success, 200, that its client leaves, or lets run out of time, when
+// messages were sent, and one that ends with the refusal of a later message.
 //
 // # Outbound
 //

@@ -1,6 +1,7 @@
 package weirgrpc
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 
@@ -11,13 +12,15 @@ import (
 
 // outcome is what became of a call that is to be settled.
 type outcome struct {
-	status int // the HTTP status that it comes to
+	status int         // the HTTP status that it comes to
+	begun  atomic.Bool // a message was sent
 	bytes  atomic.Int64
 	ended  bool // it did not panic
 }
 
 // sent counts a message. Only protobuf messages can be measured here.
 func (o *outcome) sent(m any) {
+	o.begun.Store(true)
 	if m, ok := m.(proto.Message); ok {
 		o.bytes.Add(int64(proto.Size(m)))
 	}
@@ -29,6 +32,17 @@ func (o *outcome) end(err error) {
 		st = status.FromContextError(err) // as the server does
 	}
 	o.status, o.ended = httpStatus(st.Code()), true
+}
+
+// endStream is end for a stream that may have been cut short by its client's doing:
+// it left or let its time pass, with messages sent, or sent more messages than it
+// may after one that was served. What it got counts, or it could have all for
+// nothing by never getting the last.
+func (o *outcome) endStream(ctx context.Context, err error, refused bool) {
+	if refused || o.begun.Load() && ctx.Err() != nil {
+		err = nil
+	}
+	o.end(err)
 }
 
 func (s *Server) settle(r, passed *http.Request, o *outcome) {

@@ -187,6 +187,51 @@ func TestViolatedLevel(t *testing.T) {
 	})
 }
 
+// TestViolatedPlan checks that the limits of a level's plan are told as that level's,
+// whatever they are called.
+func TestViolatedPlan(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		plan []weir.Limit
+		want string
+	}{
+		{"the name of another level's", []weir.Limit{weir.PerHour(3).WithName("hourly").WithBurst(1)}, "limiter:org org:hourly"},
+		{"names that no limiter has", []weir.Limit{weir.PerDay(1).WithName("gold-day"), weir.PerMinute(1).WithName("gold")}, "limiter:org gold-day, limiter:org gold"},
+		{"both levels", []weir.Limit{weir.PerHour(3).WithName("gold")}, "limiter:api hourly, limiter:org gold"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newStore(t)
+				cfg := config(t, weir.PerHour(3))
+				cfg.Limiter = newLimiter(t, store, weir.PerHour(3).WithName("hourly"))
+				org, err := weir.New(weir.Config{Name: "org", Store: store, Limits: []weir.Limit{weir.PerHour(100)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Within = []middleware.Level{{
+					Limiter: org, Key: weir.KeyStatic("acme"),
+					Limits: func(*http.Request) ([]weir.Limit, error) { return tt.plan, nil },
+				}}
+				cc := start(t, &talk{}, unary(mustServer(t, cfg)))
+				ctx := as(t.Context(), "ann")
+				for range 4 {
+					err = invoke(ctx, cc, "")
+				}
+				var got []string
+				for _, v := range detail[*errdetails.QuotaFailure](err).GetViolations() {
+					got = append(got, v.GetSubject()+" "+v.GetQuotaId())
+				}
+				if strings.Join(got, ", ") != tt.want {
+					t.Errorf("violations %v, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 // storeFunc is a store that decides by a function.
 type storeFunc func() (weir.Decision, error)
 

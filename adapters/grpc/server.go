@@ -14,12 +14,7 @@ import (
 
 // Server limits the calls that a gRPC server serves. Its methods Unary and
 // Stream, or StreamMessages, are the interceptors. It is safe for concurrent use.
-type Server struct {
-	guard *middleware.Guard
-	// limiters are the names of the limiters by the policies of their own limits,
-	// the narrowest one's under "".
-	limiters map[string]string
-}
+type Server struct{ guard *middleware.Guard }
 
 // NewServer returns a Server, or a *[weir.ConfigError] that names the wrong
 // field. It does no I/O. Config.OnLimited, which answers with HTTP, must be nil.
@@ -31,13 +26,7 @@ func NewServer(cfg middleware.Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	limiters := map[string]string{"": cfg.Limiter.Name()}
-	for _, level := range cfg.Within {
-		for _, l := range level.Limiter.Limits() {
-			limiters[l.Policy()] = level.Limiter.Name()
-		}
-	}
-	return &Server{guard, limiters}, nil
+	return &Server{guard}, nil
 }
 
 // Unary is a grpc.UnaryServerInterceptor. A refused call does not reach the
@@ -102,11 +91,12 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 		defer func() { s.settle(r, passed, st.outcome) }()
 	}
 	err = handler(srv, st)
-	if refused := st.refused.Load(); refused != nil {
+	refused := st.refused.Load()
+	if refused != nil {
 		err = *refused
 	}
 	if st.outcome != nil {
-		st.outcome.end(err)
+		st.outcome.endStream(ss.Context(), err, refused != nil)
 	}
 	return err
 }
@@ -119,7 +109,7 @@ func (s *Server) check(r *http.Request) (*http.Request, metadata.MD, error) {
 	if ok {
 		return passed, a.metadata(), nil
 	}
-	return nil, a.metadata(), a.refusal(r.Context(), s.limiters)
+	return nil, a.metadata(), a.refusal(r.Context())
 }
 
 // Infrastructure is a Config.Skip for the services that every gRPC server has:

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -134,6 +136,47 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
+	t.Run("leaving after what one wanted is a success", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			for name, tt := range map[string]struct {
+				md   []string
+				end  func(cancel func())
+				want int
+			}{
+				"cancelled":     {end: func(cancel func()) { cancel() }, want: 200},
+				"out of time":   {end: func(func()) { time.Sleep(time.Minute) }, want: 200},
+				"before it all": {md: []string{"x-code", "1"}, end: func(cancel func()) { cancel() }, want: 499},
+			} {
+				var got []middleware.Outcome
+				cfg := config(t, weir.PerHour(1))
+				cfg.Settle = func(r *http.Request, o middleware.Outcome) int64 {
+					got = append(got, o)
+					return middleware.OnlySuccesses(r, o)
+				}
+				cc := start(t, &talk{}, []grpc.ServerOption{grpc.ChainStreamInterceptor(mustServer(t, cfg).Stream)})
+				ctx, cancel := context.WithTimeout(as(t.Context(), "ann", tt.md...), time.Minute)
+				cs, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = cs.SendMsg(served), cs.RecvMsg(new(wrapperspb.StringValue))
+				tt.end(cancel)
+				synctest.Wait()
+				cancel()
+				if len(got) != 1 || got[0].Status != tt.want {
+					t.Errorf("%s: outcomes %+v, want status %d", name, got, tt.want)
+				}
+				want := codes.ResourceExhausted
+				if tt.want != 200 {
+					want = codes.OK
+				}
+				if _, err := hear(as(t.Context(), "ann"), cc); status.Code(err) != want {
+					t.Errorf("%s: the next stream: %v", name, err)
+				}
+			}
+		})
+	})
 	t.Run("a panic is a failure", func(t *testing.T) {
 		t.Parallel()
 		cfg := config(t, weir.PerHour(1))

@@ -150,6 +150,36 @@ func TestStreamMessagesCost(t *testing.T) {
 	}
 }
 
+// TestRefusedMessageRefundsNothing checks that a stream whose first message was
+// served is charged for its opening when a later one is refused.
+func TestRefusedMessageRefundsNothing(t *testing.T) {
+	t.Parallel()
+	cfg := config(t, weir.PerHour(1))
+	var got []middleware.Outcome
+	cfg.Settle = func(r *http.Request, o middleware.Outcome) int64 {
+		got = append(got, o)
+		return middleware.OnlySuccesses(r, o)
+	}
+	s := mustServer(t, cfg)
+	for i, want := range []int{1, 0} {
+		ss := &fakeStream{ctx: metadata.NewIncomingContext(t.Context(), metadata.Pairs("x-user", "ann")), messages: []string{"a", "b"}}
+		received := 0
+		err := s.StreamMessages(nil, ss, &grpc.StreamServerInfo{FullMethod: tell}, func(_ any, ss grpc.ServerStream) error {
+			for ; ; received++ {
+				if err := ss.RecvMsg(new(wrapperspb.StringValue)); err != nil {
+					return err
+				}
+			}
+		})
+		if received != want || status.Code(err) != codes.ResourceExhausted {
+			t.Errorf("stream %d: received %d, want %d: %v", i, received, want, err)
+		}
+	}
+	if len(got) != 1 || got[0].Status != http.StatusOK {
+		t.Errorf("outcomes %+v", got)
+	}
+}
+
 // textOf returns the text of the message that a call is about.
 func textOf(r *http.Request) string {
 	m, _ := weirgrpc.Message(r).(*wrapperspb.StringValue)

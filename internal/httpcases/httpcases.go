@@ -32,6 +32,8 @@ var table = [][]testCase{
 func Run(t *testing.T, mount Mount) {
 	RunOn(t, mount, func(testing.TB) weir.Store { return newStore() })
 	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
+	t.Run("what an aborted answer sent counts", func(t *testing.T) { testAborted(t, mount) })
+	t.Run("a panic keeps no upload", func(t *testing.T) { testPanickedUpload(t, mount) })
 	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
 	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
 	t.Run("slow", func(t *testing.T) { testSlow(t, mount) })

@@ -53,6 +53,19 @@ var requestCases = []testCase{
 		},
 	},
 	{
+		name:   "preflights are counted where that is asked for",
+		config: func(cfg *middleware.Config) { cfg.CountPreflights = true },
+		steps: []step{
+			{request: options("Origin", "Access-Control-Request-Method"), want: first},
+			{request: options("Origin", "Access-Control-Request-Method"), want: second},
+			{request: options("Origin", "Access-Control-Request-Method"), want: third},
+			{request: ann, want: third},
+			{request: request{method: http.MethodOptions, header: http.Header{
+				"Origin": {"https://example.com"}, "Access-Control-Request-Method": {"PUT"},
+			}}, want: unidentified},
+		},
+	},
+	{
 		name:   "requests cost what the cost function says",
 		limits: []weir.Limit{weir.PerMinute(10)},
 		config: costHeader,

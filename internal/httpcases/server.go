@@ -2,6 +2,7 @@ package httpcases
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -209,6 +210,30 @@ func testUploads(t *testing.T, start serve) {
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the upload is still there: %v", err)
+	}
+}
+
+// testPanickedUpload checks that outer handlers, which may recover, find the form
+// and the pattern of a handler that panicked, so that the server deletes uploads.
+func testPanickedUpload(t *testing.T, mount Mount) {
+	t.Parallel()
+	for mode, settle := range map[string]settleFunc{"limited": nil, "settled": asCharged} {
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"), Settle: settle,
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			r.MultipartForm = new(multipart.Form)
+			r.Pattern = cmp.Or(r.Pattern, "/things/")
+			panic(http.ErrAbortHandler)
+		}))
+		r := ann.build(t)
+		func() {
+			defer func() { _ = recover() }()
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}()
+		if r.MultipartForm == nil || r.Pattern == "" {
+			t.Errorf("%s: form %v, pattern %q", mode, r.MultipartForm, r.Pattern)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package httpcases
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,7 +143,37 @@ func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	})
 }
 
-// testPanic checks that a handler which panics is charged as a failure.
+// testAborted checks that a handler which panics behind a client that has read
+// nearly all and left, as httputil.ReverseProxy does, is charged as what it sent.
+func testAborted(t *testing.T, mount Mount) {
+	t.Parallel()
+	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {
+		var outcome middleware.Outcome
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return settle(r, o) },
+		}
+		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handler(w, r)
+			panic(http.ErrAbortHandler)
+		}))
+		for _, want := range map[string][]int{"failures": {200, 200}, "successes": {200, 429}}[name] {
+			var got int
+			func() {
+				defer func() { _ = recover() }()
+				w := httptest.NewRecorder()
+				defer func() { got = w.Code }()
+				h.ServeHTTP(w, ann.build(t))
+			}()
+			if got != want || outcome != (middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}) {
+				t.Errorf("%s: status %d, want %d; outcome %+v", name, got, want, outcome)
+			}
+		}
+	}
+}
+
+// testPanic checks that a handler which panics before it answers is charged as a
+// failure, even where it said that all is well.
 func testPanic(t *testing.T, mount Mount) {
 	t.Parallel()
 	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {
@@ -153,6 +184,7 @@ func testPanic(t *testing.T, mount Mount) {
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("X-Status") == "" {
+				w.WriteHeader(http.StatusOK)
 				panic(http.ErrAbortHandler)
 			}
 			handler(w, r)
