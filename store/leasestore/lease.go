@@ -23,7 +23,8 @@ type lease struct {
 	alone  time.Duration // until then each call is decided by itself
 	seen   time.Duration // when a call came last
 	d      weir.Decision // of the call that took
-	taking chan struct{} // closed when the call that takes more is over; nil: there is none
+	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
+	turn   int           // what was asked for in another turn is not kept
 	timer  *time.Timer   // gives back
 }
 
@@ -39,7 +40,7 @@ type next int
 const (
 	used  next = iota // it has its unit
 	wait              // for another that takes more
-	more              // take more
+	more              // take more, as begun
 	alone             // be decided by itself
 )
 
@@ -62,9 +63,7 @@ func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next
 	fits := l.fits(req.Charges)
 	switch {
 	case l.taking != nil && fits:
-		if l.left < cost || now >= l.until {
-			return wait
-		}
+		return wait
 	case l.taking != nil, now < l.alone:
 		return alone
 	case !fits:
@@ -85,7 +84,14 @@ func (l *lease) adopt(charges []weir.Charge) {
 	for i := range charges {
 		l.limits = append(l.limits, charges[i].Limit)
 	}
+	l.forget()
+}
+
+// forget has the next units be taken as for a key that was idle. What is left
+// stays to be given back, and what is under way will be.
+func (l *lease) forget() {
 	l.size, l.until = 0, 0
+	l.turn++
 }
 
 // decide is the decision on a unit that was taken ahead: what the store
@@ -122,7 +128,7 @@ func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
 	for i := range l.limits {
 		most = min(most, l.limits[i].Max()/8)
 	}
-	return max(min(n, most, (l.d.Remaining+l.left)/4), cost)
+	return max(min(n, most, l.d.Remaining/4), cost)
 }
 
 // granted keeps what a call took.

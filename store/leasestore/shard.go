@@ -20,10 +20,13 @@ func (s *Store) shard(k id) *shard {
 }
 
 // use has a call take a unit that was taken ahead, or says what it has to do
-// instead: with more, take more for the lease; with wait, wait for the channel.
-func (s *Store) use(sh *shard, k id, req *weir.Request, d *weir.Decision) (next, *lease, <-chan struct{}) {
+// instead: with more, refill; with wait, wait for the channel.
+func (s *Store) use(sh *shard, k id, req *weir.Request, d *weir.Decision) (next, *refill, <-chan struct{}) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	if sh.closed {
+		return alone, nil, nil
+	}
 	now := s.now()
 	l := sh.leases[k]
 	if l == nil {
@@ -35,17 +38,14 @@ func (s *Store) use(sh *shard, k id, req *weir.Request, d *weir.Decision) (next,
 	l.seen = now
 	n := l.use(req, now, d)
 	if n == more {
-		l.taking = make(chan struct{})
+		return n, s.begin(l, req.Charges[0].Cost, now), nil
 	}
-	return n, l, l.taking
+	return n, nil, l.taking
 }
 
 // add makes a lease of a key, nil when there are too many. Each new one pays for
 // looking at a few others. The shard is locked.
 func (s *Store) add(sh *shard, k id, now time.Duration) *lease {
-	if sh.closed {
-		return nil
-	}
 	if sh.leases == nil {
 		sh.leases = make(map[id]*lease)
 	}
@@ -67,12 +67,12 @@ func (s *Store) add(sh *shard, k id, now time.Duration) *lease {
 }
 
 // close takes all that is left, and lets nothing be taken ahead any more.
-func (sh *shard) close() (all []unused) {
+func (s *Store) close(sh *shard) (all []unused) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.closed = true
 	for k, l := range sh.leases {
-		if u, some := l.end(); some {
+		if u, some := s.end(l); some {
 			all = append(all, u)
 		}
 		if l.timer != nil {

@@ -18,7 +18,7 @@ type Store struct {
 	seed   maphash.Seed
 	shards [64]shard
 	closed atomic.Bool
-	giving sync.WaitGroup // what gives back on its own
+	giving sync.WaitGroup // what gives back, or has units under way
 
 	heeding sync.Once
 	watch   weir.Watch // nil before heed, and without brakes
@@ -60,14 +60,14 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	sh := s.shard(k)
 	for {
 		var d weir.Decision
-		next, l, wait := s.use(sh, k, &req, &d)
+		next, r, wait := s.use(sh, k, &req, &d)
 		switch next {
 		case used:
 			return d, nil
 		case alone:
 			return s.cfg.Store.Take(ctx, req)
 		case more:
-			return s.refill(ctx, sh, l, &req)
+			return s.refill(ctx, sh, r, &req)
 		}
 		select {
 		case <-wait:
@@ -106,7 +106,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	for i := range s.shards {
-		for _, u := range s.shards[i].close() {
+		for _, u := range s.close(&s.shards[i]) {
 			if e := s.giveBack(u); err == nil {
 				err = e
 			}
