@@ -122,6 +122,33 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 	}
 }
 
+// A gap between units is kept: none of them is taken ahead.
+func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
+	l := weir.PerHour(100_000).By(weir.FixedWindow)
+	for name, brake := range map[string]weir.Brake{
+		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
+		"by a cut":         {Cut: weir.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
+				spend(t, s, 1000, l)
+				if err := s.Brake(t.Context(), charge("k", 0, l).Charges, brake); err != nil {
+					t.Fatal(err)
+				}
+				for range 20 {
+					n := 0
+					for began := time.Now(); time.Since(began) < 90*time.Millisecond; time.Sleep(time.Millisecond) {
+						n += spend(t, s, 1, l)
+					}
+					if n > 1 {
+						t.Fatalf("%d units in less than the gap", n)
+					}
+				}
+			})
+		})
+	}
+}
+
 // TestCloseWhileUnitsAreUnderWay: all of them are given back when it returns,
 // and calls that waited for them take nothing ahead.
 func TestCloseWhileUnitsAreUnderWay(t *testing.T) {

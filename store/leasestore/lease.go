@@ -116,11 +116,12 @@ func (l *lease) decide(d *weir.Decision, now time.Duration) {
 
 // want is how many units the next call takes, one that costs cost: twice as
 // many as the last one when those were used up soon, as many when in time, what
-// was used of them when they were not, and none ahead for a key that was idle.
+// was used of them when they were not, and none ahead for a key that was idle or
+// is slowed down.
 func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
 	n, age := l.size, now-l.since
 	switch {
-	case l.late && age > 2*period, !l.late && age > period:
+	case l.late && age > 2*period, !l.late && age > period, l.d.Gap > 0:
 		return cost
 	case !l.late && age <= period/2:
 		n *= 2
