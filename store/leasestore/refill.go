@@ -40,8 +40,13 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 // close to a limit each unit is somebody's.
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Request) (weir.Decision, error) {
 	defer s.refilled(sh, r)
+	var back chan struct{}
 	if r.some {
-		go func() { _ = s.giveBack(r.back) }()
+		back = make(chan struct{})
+		go func() {
+			defer close(back)
+			_ = s.giveBack(r.back)
+		}()
 	}
 	if r.ahead {
 		s.heed()
@@ -52,6 +57,14 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 		r.n = 0 // Close to the limit nothing is taken ahead.
 	}
 	err := r.take(ctx, s, *req)
+	if back == nil || err != nil || r.d.Reason != weir.Limited {
+		return r.d, err
+	}
+	select { // What is given back may be what it lacked.
+	case <-back:
+		err = r.take(ctx, s, *req)
+	case <-ctx.Done():
+	}
 	return r.d, err
 }
 
