@@ -275,6 +275,28 @@ func TestAnOutageDelaysOneRequestInEachRetry(t *testing.T) {
 	}
 }
 
+func TestKeysWhoseLookupsFailDoNotKeepOthersStale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, plancache.Config[string]{Stale: stale, Lookup: func(_ context.Context, key string) (string, error) {
+			if key == "ann" {
+				return time.Now().String(), nil
+			}
+			return "", errAway
+		}})
+		old, _ := c.Get(t.Context(), "ann")
+		time.Sleep(2 * ttl)
+		for i := range 20 {
+			_, _ = c.Get(t.Context(), fmt.Sprint(i))
+			time.Sleep(retry / 5)
+			if plan, _ := c.Get(t.Context(), "ann"); plan != old {
+				return
+			}
+		}
+		t.Error("a plan was not looked up for four times Retry")
+	})
+}
+
 func TestThoseWhoDoNotLookUpGetTheLastAnswerMeanwhile(t *testing.T) {
 	in(t, func(t *testing.T, d *database, c *plancache.Cache[string]) {
 		want(t, c, "ann", "pro", nil, time.Second)

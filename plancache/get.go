@@ -85,11 +85,11 @@ func (c *Cache[V]) lookUp(ctx context.Context, key string, under *lookup[V], sta
 	case ctx.Err() != nil:
 		// It failed for this caller alone, but a deadline tells of slow lookups.
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.failed()
+			c.failed(stale != nil)
 		}
 		return under.value, ctx.Err()
 	}
-	c.failed()
+	c.failed(stale != nil)
 	under.ok = true
 	if stale != nil {
 		under.answer = *stale
@@ -102,9 +102,15 @@ func (c *Cache[V]) lookUp(ctx context.Context, key string, under *lookup[V], sta
 	return under.value, err
 }
 
-// failed has stale answers returned without a lookup for a while.
-func (c *Cache[V]) failed() {
-	c.retryAt.Store(int64(time.Since(c.began) + c.cfg.Retry))
+// failed has stale answers returned without a lookup for a while. Where that is
+// so already, only the lookup of a stale answer makes it longer.
+func (c *Cache[V]) failed(stale bool) {
+	at := int64(time.Since(c.began) + c.cfg.Retry)
+	if stale {
+		c.retryAt.Store(at)
+		return
+	}
+	c.retryAt.CompareAndSwap(0, at)
 }
 
 // finish keeps what a lookup found, unless it was forgotten meanwhile, and lets
