@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -54,5 +55,42 @@ func BenchmarkOverRedis(b *testing.B) {
 			b.ReportMetric(float64(server.Commands()["evalsha"]-before)/float64(b.N), "calls/op")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 		})
+	}
+}
+
+// BenchmarkAllow is the decision on a unit that lies here, by a Limiter, for
+// many callers at once.
+func BenchmarkAllow(b *testing.B) {
+	for _, keys := range []int{1, 10_000} {
+		for _, callers := range []int{1, 256} {
+			b.Run(fmt.Sprintf("keys=%d/callers=%d", keys, callers), func(b *testing.B) {
+				s := open(b, leasestore.Config{Store: newBehind(b), Units: 1 << 16, For: 10 * time.Second})
+				defer done(b, s)
+				l := limiter(b, s, weir.PerSecond(1_000_000_000))
+				names := make([]string, keys)
+				for i := range names {
+					names[i] = fmt.Sprintf("customer-%08d", i)
+					for range 64 {
+						if _, err := l.Allow(context.Background(), names[i]); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				var all sync.WaitGroup
+				for c := range callers {
+					all.Go(func() {
+						for i := c; i < b.N; i += callers {
+							if d, err := l.Allow(context.Background(), names[(i+c*keys/callers)%keys]); err != nil || !d.Allowed {
+								b.Errorf("%+v, %v", d, err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
 	}
 }

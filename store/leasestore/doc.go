@@ -16,5 +16,6 @@
 // under SlidingWindow, which promises that no interval holds more: a unit may be
 // used up to For later than it was charged. Under GCRA an interval may so hold
 // up to Units more for each process than without; a window's units are never
-// used after its end. All other calls go to the store as they are.
+// used after its end. All other calls go to the store as they are, but a call of
+// a Limiter that would wait takes a unit that lies here first.
 package leasestore

@@ -66,11 +66,12 @@ func (s *Store) expired(sh *shard, l *lease) (u unused, some bool) {
 // drop takes what is left of a key's lease, and has what is under way given back
 // when it comes.
 func (s *Store) drop(k id) (u unused, some bool) {
-	sh := s.shard(k)
+	hash := s.hash(k)
+	sh := s.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	l := sh.leases[k]
-	if l == nil || sh.closed {
+	l := sh.leases[hash]
+	if l == nil || l.id != k || sh.closed {
 		return u, false
 	}
 	l.forget()

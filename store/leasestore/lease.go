@@ -23,6 +23,7 @@ type lease struct {
 	alone  time.Duration // until then each call is decided by itself
 	seen   time.Duration // when a call came last
 	d      weir.Decision // of the call that took
+	plain  bool          // an Outcome and the one limit say all of that
 	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
 	turn   int           // what was asked for in another turn is not kept
 	timer  *time.Timer   // gives back
@@ -98,13 +99,11 @@ func (l *lease) forget() {
 // answered then, and what it was charged for units that are left.
 func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	*d = l.d
-	ago := now - l.since
+	ago := max(now-l.since, 0)
 	d.Receipt = nil
 	d.Remaining += l.left
 	d.ResetAfter = max(d.ResetAfter-ago, 0)
-	if d.At != 0 {
-		d.At += weir.Instant(ago.Microseconds())
-	}
+	d.At = l.at(ago)
 	if len(l.d.Charges) > 0 {
 		d.Charges = slices.Clone(l.d.Charges)
 		for i := range d.Charges {
@@ -136,6 +135,7 @@ func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
 func (l *lease) granted(r *refill, period time.Duration) {
 	l.d, l.took, l.left, l.since, l.size, l.late = r.d, r.n, r.n-r.cost, r.since, r.n, false
 	l.until = l.since + period
+	l.plain = len(l.limits) == 1 && !r.d.Degraded && r.d.BrakedAt == 0
 	for i := range l.limits {
 		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
 	}

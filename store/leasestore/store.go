@@ -26,6 +26,7 @@ type Store struct {
 
 var (
 	_ weir.Store    = (*Store)(nil)
+	_ weir.Preparer = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
@@ -56,11 +57,11 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if err := req.Validate(); err != nil {
 		return weir.Decision{}, err
 	}
-	k := id{req.Charges[0].Scope, req.Charges[0].Key}
-	sh := s.shard(k)
+	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
+	sh := s.shard(hash)
 	for {
 		var d weir.Decision
-		next, r, wait := s.use(sh, k, &req, &d)
+		next, r, wait := s.use(sh, hash, &req, &d)
 		switch next {
 		case used:
 			return d, nil
