@@ -13,17 +13,20 @@ type id struct{ scope, key string }
 // lease is what is known of a busy key: the units that were taken ahead.
 type lease struct {
 	id
+	// What each call looks at is together, for the sake of caches.
+	left  int64         // units that were taken and not used
+	until time.Duration // when what is left may not be used any more
+	since time.Duration // when that was asked for
+	seen  time.Duration // when a call came last
+	of    *prepared     // whose limit it is known to have; nil: nobody's
+	plain weir.Outcome  // all of d but the limit, for who is of
+
 	limits []weir.Limit
 	size   int64         // units of the last call; used of them, if late
 	late   bool          // not all of them were used in time
 	took   int64         // units that the last one took
-	left   int64         // of those, not used
-	since  time.Duration // when that was asked for
-	until  time.Duration // when what is left may not be used any more
 	alone  time.Duration // until then each call is decided by itself
-	seen   time.Duration // when a call came last
 	d      weir.Decision // of the call that took
-	plain  bool          // an Outcome and the one limit say all of that
 	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
 	turn   int           // what was asked for in another turn is not kept
 	timer  *time.Timer   // gives back
@@ -91,7 +94,7 @@ func (l *lease) adopt(charges []weir.Charge) {
 // forget has the next units be taken as for a key that was idle. What is left
 // stays to be given back, and what is under way will be.
 func (l *lease) forget() {
-	l.size, l.until = 0, 0
+	l.size, l.until, l.of = 0, 0, nil
 	l.turn++
 }
 
@@ -103,7 +106,7 @@ func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	d.Receipt = nil
 	d.Remaining += l.left
 	d.ResetAfter = max(d.ResetAfter-ago, 0)
-	d.At = l.at(ago)
+	d.At = after(d.At, ago)
 	if len(l.d.Charges) > 0 {
 		d.Charges = slices.Clone(l.d.Charges)
 		for i := range d.Charges {
@@ -135,7 +138,7 @@ func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
 func (l *lease) granted(r *refill, period time.Duration) {
 	l.d, l.took, l.left, l.since, l.size, l.late = r.d, r.n, r.n-r.cost, r.since, r.n, false
 	l.until = l.since + period
-	l.plain = len(l.limits) == 1 && !r.d.Degraded && r.d.BrakedAt == 0
+	l.of, l.plain = nil, weir.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
 	for i := range l.limits {
 		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
 	}

@@ -32,20 +32,30 @@ func (p *prepared) Take(key string, cost int64) (o weir.Outcome, done bool, err 
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	l := sh.leases[h]
-	if l == nil || l.left < cost || now >= l.until || cost == 0 || !l.plain || l.limits[0] != p.limit || l.key != key || l.scope != p.scope {
+	if l == nil || l.left < cost || now >= l.until || cost == 0 || l.key != key || l.scope != p.scope || l.of != p && !p.fits(l) {
 		return o, false, nil
 	}
 	l.left -= cost
 	l.seen = now
 	ago := max(now-l.since, 0)
-	o.Remaining, o.ResetAfter, o.At = l.d.Remaining+l.left, max(l.d.ResetAfter-ago, 0), l.at(ago)
+	o.Remaining, o.ResetAfter, o.At = l.plain.Remaining+l.left, max(l.plain.ResetAfter-ago, 0), after(l.plain.At, ago)
 	return o, true, nil
 }
 
-// at is the instant of a decision so long after that of the call that took.
-func (l *lease) at(ago time.Duration) weir.Instant {
-	if l.d.At == 0 {
+// fits reports whether the limit and an Outcome say all that the lease's decision
+// says, and has the lease remember that.
+func (p *prepared) fits(l *lease) bool {
+	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.d.BrakedAt != 0 {
+		return false
+	}
+	l.of = p
+	return true
+}
+
+// after is the instant so long after that of a decision, if that says it.
+func after(at weir.Instant, ago time.Duration) weir.Instant {
+	if at == 0 {
 		return 0
 	}
-	return l.d.At + weir.Instant(ago.Microseconds())
+	return at + weir.Instant(ago.Microseconds())
 }
