@@ -28,7 +28,7 @@ func BenchmarkOverRedis(b *testing.B) {
 			}
 			s := open(b, leasestore.Config{Store: inner})
 			defer done(b, s)
-			limit := weir.PerSecond(1_000_000_000)
+			l := limiter(b, s, weir.PerSecond(1_000_000_000))
 			names := make([]string, keys)
 			for i := range names {
 				names[i] = fmt.Sprintf("customer-%08d", i)
@@ -40,10 +40,8 @@ func BenchmarkOverRedis(b *testing.B) {
 			b.ResetTimer()
 			for c := range callers {
 				all.Go(func() {
-					req := charge("", 1, limit)
 					for i := c; i < b.N; i += callers {
-						req.Charges[0].Key = names[(i+c*keys/callers)%keys]
-						if d, err := s.Take(context.Background(), req); err != nil || !d.Allowed {
+						if d, err := l.Allow(context.Background(), names[(i+c*keys/callers)%keys]); err != nil || !d.Allowed {
 							b.Errorf("%+v, %v", d, err)
 							return
 						}

@@ -98,7 +98,8 @@ func leasable(req *weir.Request) bool {
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
 // Close gives back all units that were taken ahead and not used, and returns
-// when that is done. Calls after it go to the store behind as they are.
+// when that is done, also with those that calls under way are taking. Calls
+// after it go to the store behind as they are.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.heeding.Do(func() {})
