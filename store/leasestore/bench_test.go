@@ -3,6 +3,7 @@ package leasestore_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -40,8 +41,9 @@ func BenchmarkOverRedis(b *testing.B) {
 			b.ResetTimer()
 			for c := range callers {
 				all.Go(func() {
+					random := rand.New(rand.NewPCG(1, uint64(c)))
 					for i := c; i < b.N; i += callers {
-						if d, err := l.Allow(context.Background(), names[(i+c*keys/callers)%keys]); err != nil || !d.Allowed {
+						if d, err := l.Allow(context.Background(), names[random.IntN(keys)]); err != nil || !d.Allowed {
 							b.Errorf("%+v, %v", d, err)
 							return
 						}
@@ -79,8 +81,9 @@ func BenchmarkAllow(b *testing.B) {
 				var all sync.WaitGroup
 				for c := range callers {
 					all.Go(func() {
+						random := rand.New(rand.NewPCG(1, uint64(c)))
 						for i := c; i < b.N; i += callers {
-							if d, err := l.Allow(context.Background(), names[(i+c*keys/callers)%keys]); err != nil || !d.Allowed {
+							if d, err := l.Allow(context.Background(), names[random.IntN(keys)]); err != nil || !d.Allowed {
 								b.Errorf("%+v, %v", d, err)
 								return
 							}
