@@ -180,12 +180,12 @@ func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
 // A call is not refused for want of units that this process gives back.
 func TestACallFindsWhatIsGivenBackForIt(t *testing.T) {
 	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
-		l := weir.PerHour(200).By(weir.FixedWindow)
+		l := weir.PerHour(2000).By(weir.FixedWindow)
 		for n := int64(0); n < 100; n++ {
 			take(t, s, charge("k", 1, l))
-			if got := left(t, b, l); got < 200-n-1 {
-				if d := take(t, s, charge("k", 200-n-1, l)); !d.Allowed {
-					t.Errorf("refused with %d left: %+v", 200-n-1, d)
+			if got := left(t, b, l); got < 2000-n-1 {
+				if d := take(t, s, charge("k", 2000-n-1, l)); !d.Allowed {
+					t.Errorf("refused with %d left: %+v", 2000-n-1, d)
 				}
 				return
 			}

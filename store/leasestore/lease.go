@@ -22,7 +22,9 @@ type lease struct {
 	plain weir.Outcome  // all of d but the limit, for who is of
 
 	limits []weir.Limit
-	size   int64         // units of the last call; used of them, if late
+	size   int64         // units that were last taken ahead; used of them, if late
+	alones int64         // units that calls took by themselves since then
+	from   time.Duration // when those began to be counted
 	late   bool          // not all of them were used in time
 	took   int64         // units that the last one took
 	alone  time.Duration // until then each call is decided by itself
@@ -116,27 +118,49 @@ func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	}
 }
 
+// worth is the fewest units that are taken ahead: a call for them is not combined
+// with others as those for single units are, so that it costs as much as some.
+const worth = 32
+
 // want is how many units the next call takes, one that costs cost: twice as
-// many as the last one when those were used up soon, as many when in time, what
-// was used of them when they were not, and none ahead for a key that was idle or
-// is slowed down.
+// many as were last taken ahead when those were used up soon, as many when in
+// time, what was used of them when they were not. None are taken ahead of a key
+// that is slowed down, or that has not taken as many by itself within half a
+// period as are worth it.
 func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
-	n, age := l.size, now-l.since
-	switch {
-	case l.late && age > 2*period, !l.late && age > period, l.d.Gap > 0:
-		return cost
-	case !l.late && age <= period/2:
-		n *= 2
-	}
+	least := min(worth, most)
 	for i := range l.limits {
 		most = min(most, l.limits[i].Max()/8)
 	}
-	return max(min(n, most, l.d.Remaining/4), cost)
+	if most = min(most, l.d.Remaining/4); most < least || most <= cost || l.d.Gap > 0 {
+		return cost
+	}
+	n, age := l.size, now-l.since
+	switch {
+	case l.late && age > 2*period, !l.late && age > period:
+		n = 0
+	case !l.late && age <= period/2:
+		n *= 2
+	}
+	if n >= least {
+		return max(min(n, most), cost)
+	}
+	if l.size = 0; now-l.from > period/2 {
+		l.alones, l.from = 0, now
+	}
+	if l.alones += cost; l.alones < least {
+		return cost
+	}
+	l.alones = 0
+	return max(least, cost)
 }
 
 // granted keeps what a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
-	l.d, l.took, l.left, l.since, l.size, l.late = r.d, r.n, r.n-r.cost, r.since, r.n, false
+	l.d, l.took, l.left, l.since, l.late = r.d, r.n, r.n-r.cost, r.since, false
+	if l.size = 0; r.ahead {
+		l.size = r.n
+	}
 	l.until = l.since + period
 	l.of, l.plain = nil, weir.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
 	for i := range l.limits {
