@@ -39,7 +39,9 @@ type Config[V any] struct {
 	// a lookup succeeds. So an outage delays few requests. 0: DefaultRetry.
 	Retry time.Duration
 	// MaxEntries bounds how many answers are kept. 0: DefaultMaxEntries. Beyond
-	// it the oldest of a few is forgotten for each new one.
+	// it the oldest of a few is forgotten for each new one, errors before what
+	// may still be returned while lookups fail; an error that finds nothing but
+	// such answers is not kept, so its key is looked up again at once.
 	MaxEntries int
 	// OnError is told of a lookup that failed though its caller got a stale
 	// answer; other callers get the error. Nil: nobody is told.

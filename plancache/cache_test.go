@@ -275,6 +275,58 @@ func TestAnOutageDelaysOneRequestInEachRetry(t *testing.T) {
 	}
 }
 
+func TestKeysWhoseLookupsFailDoNotKeepOthersStale(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(t, plancache.Config[string]{Stale: stale, Lookup: func(_ context.Context, key string) (string, error) {
+			if key == "ann" {
+				return time.Now().String(), nil
+			}
+			return "", errAway
+		}})
+		old, _ := c.Get(t.Context(), "ann")
+		time.Sleep(2 * ttl)
+		for i := range 20 {
+			_, _ = c.Get(t.Context(), fmt.Sprint(i))
+			time.Sleep(retry / 5)
+			if plan, _ := c.Get(t.Context(), "ann"); plan != old {
+				return
+			}
+		}
+		t.Error("a plan was not looked up for four times Retry")
+	})
+}
+
+func TestErrorsDoNotTakeThePlaceOfAnswersThatCanStillBeUsed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := &database{plans: map[string]string{}}
+		c := newCache(t, plancache.Config[string]{Lookup: d.lookup, Stale: stale, MaxEntries: 50})
+		for i := range 40 {
+			want(t, c, fmt.Sprint(i), "", nil, time.Second)
+		}
+		time.Sleep(ttl)
+		d.set(func() { d.err = errAway })
+		for i := range 200 {
+			want(t, c, fmt.Sprint("unknown ", i), "", errAway, time.Second)
+		}
+		asked(t, d, 240)
+		if c.Len() != 50 {
+			t.Errorf("%d answers are kept", c.Len())
+		}
+		for i := range 40 {
+			if plan, err := c.Get(t.Context(), fmt.Sprint(i)); err != nil {
+				t.Errorf("%q, %v for the %dth that was known", plan, err, i)
+			}
+		}
+		time.Sleep(stale)
+		for i := range 60 { // now they are of no use
+			want(t, c, fmt.Sprint("later ", i), "", errAway, time.Second)
+			want(t, c, fmt.Sprint("later ", i), "", errAway, 0)
+		}
+	})
+}
+
 func TestThoseWhoDoNotLookUpGetTheLastAnswerMeanwhile(t *testing.T) {
 	in(t, func(t *testing.T, d *database, c *plancache.Cache[string]) {
 		want(t, c, "ann", "pro", nil, time.Second)

@@ -85,11 +85,11 @@ func (c *Cache[V]) lookUp(ctx context.Context, key string, under *lookup[V], sta
 	case ctx.Err() != nil:
 		// It failed for this caller alone, but a deadline tells of slow lookups.
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			c.failed()
+			c.failed(stale != nil)
 		}
 		return under.value, ctx.Err()
 	}
-	c.failed()
+	c.failed(stale != nil)
 	under.ok = true
 	if stale != nil {
 		under.answer = *stale
@@ -102,9 +102,15 @@ func (c *Cache[V]) lookUp(ctx context.Context, key string, under *lookup[V], sta
 	return under.value, err
 }
 
-// failed has stale answers returned without a lookup for a while.
-func (c *Cache[V]) failed() {
-	c.retryAt.Store(int64(time.Since(c.began) + c.cfg.Retry))
+// failed has stale answers returned without a lookup for a while. Where that is
+// so already, only the lookup of a stale answer makes it longer.
+func (c *Cache[V]) failed(stale bool) {
+	at := int64(time.Since(c.began) + c.cfg.Retry)
+	if stale {
+		c.retryAt.Store(at)
+		return
+	}
+	c.retryAt.CompareAndSwap(0, at)
 }
 
 // finish keeps what a lookup found, unless it was forgotten meanwhile, and lets
@@ -121,28 +127,46 @@ func (c *Cache[V]) finish(key string, under *lookup[V]) {
 	close(under.done)
 }
 
-// keep keeps an answer. c.mu is held.
+// keep keeps an answer, but no error that would be in the place of one that is
+// of use for longer. c.mu is held.
 func (c *Cache[V]) keep(key string, a answer[V]) {
 	if _, known := c.answers[key]; !known && len(c.answers) >= c.cfg.MaxEntries {
-		c.makeRoom()
+		first := c.firstToGo()
+		if a.err != nil && c.useless(a).Before(c.useless(c.answers[first])) {
+			return
+		}
+		delete(c.answers, first)
 	}
 	c.answers[key] = a
 }
 
-// fewAnswers are what makeRoom chooses among.
+// useless returns when an answer will not be returned any more, even while
+// lookups fail.
+func (c *Cache[V]) useless(a answer[V]) time.Time {
+	if a.err != nil {
+		return a.until
+	}
+	return a.until.Add(c.cfg.Stale)
+}
+
+// fewAnswers are what firstToGo chooses among.
 const fewAnswers = 8
 
-// makeRoom forgets the answer that is looked up again first, of a few that the
-// map's random order gives. The exactly oldest one would take a list in order.
-func (c *Cache[V]) makeRoom() {
-	oldest, n := "", 0
+// firstToGo returns the key whose answer is useless first, of a few that the
+// map's random order gives. The exactly first one would take a list in order.
+func (c *Cache[V]) firstToGo() string {
+	var (
+		first string
+		at    time.Time
+		n     int
+	)
 	for key, a := range c.answers {
-		if n == 0 || a.until.Before(c.answers[oldest].until) {
-			oldest = key
+		if t := c.useless(a); n == 0 || t.Before(at) {
+			first, at = key, t
 		}
 		if n++; n == fewAnswers {
 			break
 		}
 	}
-	delete(c.answers, oldest)
+	return first
 }

@@ -3,8 +3,10 @@ package leasestore_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -27,7 +29,7 @@ func BenchmarkOverRedis(b *testing.B) {
 			}
 			s := open(b, leasestore.Config{Store: inner})
 			defer done(b, s)
-			limit := weir.PerSecond(1_000_000_000)
+			l := limiter(b, s, weir.PerSecond(1_000_000_000))
 			names := make([]string, keys)
 			for i := range names {
 				names[i] = fmt.Sprintf("customer-%08d", i)
@@ -39,10 +41,9 @@ func BenchmarkOverRedis(b *testing.B) {
 			b.ResetTimer()
 			for c := range callers {
 				all.Go(func() {
-					req := charge("", 1, limit)
+					random := rand.New(rand.NewPCG(1, uint64(c)))
 					for i := c; i < b.N; i += callers {
-						req.Charges[0].Key = names[(i+c*keys/callers)%keys]
-						if d, err := s.Take(context.Background(), req); err != nil || !d.Allowed {
+						if d, err := l.Allow(context.Background(), names[random.IntN(keys)]); err != nil || !d.Allowed {
 							b.Errorf("%+v, %v", d, err)
 							return
 						}
@@ -54,5 +55,43 @@ func BenchmarkOverRedis(b *testing.B) {
 			b.ReportMetric(float64(server.Commands()["evalsha"]-before)/float64(b.N), "calls/op")
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 		})
+	}
+}
+
+// BenchmarkAllow is the decision on a unit that lies here, by a Limiter, for
+// many callers at once.
+func BenchmarkAllow(b *testing.B) {
+	for _, keys := range []int{1, 10_000} {
+		for _, callers := range []int{1, 256} {
+			b.Run(fmt.Sprintf("keys=%d/callers=%d", keys, callers), func(b *testing.B) {
+				s := open(b, leasestore.Config{Store: newBehind(b), Units: 1 << 16, For: 10 * time.Second})
+				defer done(b, s)
+				l := limiter(b, s, weir.PerSecond(1_000_000_000))
+				names := make([]string, keys)
+				for i := range names {
+					names[i] = fmt.Sprintf("customer-%08d", i)
+					for range 64 {
+						if _, err := l.Allow(context.Background(), names[i]); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportAllocs()
+				b.ResetTimer()
+				var all sync.WaitGroup
+				for c := range callers {
+					all.Go(func() {
+						random := rand.New(rand.NewPCG(1, uint64(c)))
+						for i := c; i < b.N; i += callers {
+							if d, err := l.Allow(context.Background(), names[random.IntN(keys)]); err != nil || !d.Allowed {
+								b.Errorf("%+v, %v", d, err)
+								return
+							}
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // What the zero values of a Config mean, and bounds.
 const (
-	DefaultUnits   = 1024
+	DefaultUnits   = 4096
 	DefaultFor     = time.Second
 	DefaultMaxKeys = 1 << 16
 

@@ -8,13 +8,16 @@
 // to the others, for [Config].For at most, when what is unused is given back.
 // The nearer a limit is to its end, the fewer are taken ahead.
 //
-// A key is found to be busy by being asked for: its first call takes one unit,
-// and each time that what was taken is used up within For, the next call takes
-// twice as much, up to Units.
+// A key is found to be busy by being asked for: calls take their units one by
+// one, until there were 32 of them within half of For. Then one takes as many
+// ahead, and each time that those are used up as soon, the next one takes twice
+// as many, up to Units. Fewer than 32 are not worth a call that others can't
+// share, so that nothing is taken ahead under limits of less than 256 units.
 //
 // Only calls that neither wait nor can be cancelled take units ahead, and never
 // under SlidingWindow, which promises that no interval holds more: a unit may be
 // used up to For later than it was charged. Under GCRA an interval may so hold
 // up to Units more for each process than without; a window's units are never
-// used after its end. All other calls go to the store as they are.
+// used after its end. All other calls go to the store as they are, but a call of
+// a Limiter that would wait takes a unit that lies here first.
 package leasestore

@@ -30,8 +30,12 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if !ok {
 		return weir.ErrUnsupported
 	}
-	s.drop(id{scope, key})
-	return r.Reset(ctx, scope, key)
+	err := r.Reset(ctx, scope, key)
+	// What was taken since then is given back; what before, is no more.
+	if u, some := s.drop(id{scope, key}); some {
+		_ = s.giveBack(u)
+	}
+	return err
 }
 
 // Brake implements [weir.Braker]. What this process had taken ahead is given

@@ -10,9 +10,19 @@ import (
 // giveBackWithin bounds a call that gives back.
 const giveBackWithin = time.Second
 
+// end takes what is left of a lease, to be given back: until it is, giving waits.
+// The shard is locked.
+func (s *Store) end(l *lease) (u unused, some bool) {
+	if u, some = l.end(); some {
+		s.giving.Add(1)
+	}
+	return u, some
+}
+
 // giveBack corrects a call that took units ahead to those that were used. What
 // can't be given back lapses by itself.
 func (s *Store) giveBack(u unused) error {
+	defer s.giving.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
 	defer cancel()
 	return s.cfg.Store.(weir.Settler).Settle(ctx, u.receipt, u.used)
@@ -31,15 +41,12 @@ func (s *Store) arm(sh *shard, l *lease) {
 
 // expire gives back what is left of a lease whose time is over.
 func (s *Store) expire(sh *shard, l *lease) {
-	u, some := s.expired(sh, l)
-	if some {
-		defer s.giving.Done()
+	if u, some := s.expired(sh, l); some {
 		_ = s.giveBack(u)
 	}
 }
 
-// expired takes what is left of a lease whose time is over; then giving waits
-// for it to be given back.
+// expired takes what is left of a lease whose time is over.
 func (s *Store) expired(sh *shard, l *lease) (u unused, some bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -50,25 +57,23 @@ func (s *Store) expired(sh *shard, l *lease) (u unused, some bool) {
 		l.timer.Reset(l.until - now)
 		return u, false
 	}
-	if u, some = l.end(); some {
+	if u, some = s.end(l); some {
 		l.size, l.late = u.used, true
-		s.giving.Add(1)
 	}
 	return u, some
 }
 
-// drop takes what is left of a key's lease.
+// drop takes what is left of a key's lease, and has what is under way given back
+// when it comes.
 func (s *Store) drop(k id) (u unused, some bool) {
-	sh := s.shard(k)
+	hash := s.hash(k)
+	sh := s.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	l := sh.leases[k]
-	if l == nil {
+	l := sh.leases[hash]
+	if l == nil || l.id != k || sh.closed {
 		return u, false
 	}
-	l.until = 0
-	if sh.closed {
-		return u, false
-	}
-	return l.end()
+	l.forget()
+	return s.end(l)
 }

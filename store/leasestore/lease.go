@@ -13,17 +13,24 @@ type id struct{ scope, key string }
 // lease is what is known of a busy key: the units that were taken ahead.
 type lease struct {
 	id
+	// What each call looks at is together, for the sake of caches.
+	left  int64         // units that were taken and not used
+	until time.Duration // when what is left may not be used any more
+	since time.Duration // when that was asked for
+	seen  time.Duration // when a call came last
+	of    *prepared     // whose limit it is known to have; nil: nobody's
+	plain weir.Outcome  // all of d but the limit, for who is of
+
 	limits []weir.Limit
-	size   int64         // units of the last call; used of them, if late
+	size   int64         // units that were last taken ahead; used of them, if late
+	alones int64         // units that calls took by themselves since then
+	from   time.Duration // when those began to be counted
 	late   bool          // not all of them were used in time
 	took   int64         // units that the last one took
-	left   int64         // of those, not used
-	since  time.Duration // when that was asked for
-	until  time.Duration // when what is left may not be used any more
 	alone  time.Duration // until then each call is decided by itself
-	seen   time.Duration // when a call came last
 	d      weir.Decision // of the call that took
-	taking chan struct{} // closed when the call that takes more is over; nil: there is none
+	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
+	turn   int           // what was asked for in another turn is not kept
 	timer  *time.Timer   // gives back
 }
 
@@ -39,7 +46,7 @@ type next int
 const (
 	used  next = iota // it has its unit
 	wait              // for another that takes more
-	more              // take more
+	more              // take more, as begun
 	alone             // be decided by itself
 )
 
@@ -62,9 +69,7 @@ func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next
 	fits := l.fits(req.Charges)
 	switch {
 	case l.taking != nil && fits:
-		if l.left < cost || now >= l.until {
-			return wait
-		}
+		return wait
 	case l.taking != nil, now < l.alone:
 		return alone
 	case !fits:
@@ -85,20 +90,25 @@ func (l *lease) adopt(charges []weir.Charge) {
 	for i := range charges {
 		l.limits = append(l.limits, charges[i].Limit)
 	}
-	l.size, l.until = 0, 0
+	l.forget()
+}
+
+// forget has the next units be taken as for a key that was idle. What is left
+// stays to be given back, and what is under way will be.
+func (l *lease) forget() {
+	l.size, l.until, l.of = 0, 0, nil
+	l.turn++
 }
 
 // decide is the decision on a unit that was taken ahead: what the store
 // answered then, and what it was charged for units that are left.
 func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	*d = l.d
-	ago := now - l.since
+	ago := max(now-l.since, 0)
 	d.Receipt = nil
 	d.Remaining += l.left
 	d.ResetAfter = max(d.ResetAfter-ago, 0)
-	if d.At != 0 {
-		d.At += weir.Instant(ago.Microseconds())
-	}
+	d.At = after(d.At, ago)
 	if len(l.d.Charges) > 0 {
 		d.Charges = slices.Clone(l.d.Charges)
 		for i := range d.Charges {
@@ -108,27 +118,51 @@ func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	}
 }
 
+// worth is the fewest units that are taken ahead: a call for them is not combined
+// with others as those for single units are, so that it costs as much as some.
+const worth = 32
+
 // want is how many units the next call takes, one that costs cost: twice as
-// many as the last one when those were used up soon, as many when in time, what
-// was used of them when they were not, and none ahead for a key that was idle.
+// many as were last taken ahead when those were used up soon, as many when in
+// time, what was used of them when they were not. None are taken ahead of a key
+// that is slowed down, or that has not taken as many by itself within half a
+// period as are worth it.
 func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
-	n, age := l.size, now-l.since
-	switch {
-	case l.late && age > 2*period, !l.late && age > period:
-		return cost
-	case !l.late && age <= period/2:
-		n *= 2
-	}
+	least := min(worth, most)
 	for i := range l.limits {
 		most = min(most, l.limits[i].Max()/8)
 	}
-	return max(min(n, most, (l.d.Remaining+l.left)/4), cost)
+	if most = min(most, l.d.Remaining/4); most < least || most <= cost || l.d.Gap > 0 {
+		return cost
+	}
+	n, age := l.size, now-l.since
+	switch {
+	case l.late && age > 2*period, !l.late && age > period:
+		n = 0
+	case !l.late && age <= period/2:
+		n *= 2
+	}
+	if n >= least {
+		return max(min(n, most), cost)
+	}
+	if l.size = 0; now-l.from > period/2 {
+		l.alones, l.from = 0, now
+	}
+	if l.alones += cost; l.alones < least {
+		return cost
+	}
+	l.alones = 0
+	return max(least, cost)
 }
 
 // granted keeps what a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
-	l.d, l.took, l.left, l.since, l.size, l.late = r.d, r.n, r.n-r.cost, r.since, r.n, false
+	l.d, l.took, l.left, l.since, l.late = r.d, r.n, r.n-r.cost, r.since, false
+	if l.size = 0; r.ahead {
+		l.size = r.n
+	}
 	l.until = l.since + period
+	l.of, l.plain = nil, weir.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
 	for i := range l.limits {
 		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
 	}

@@ -8,40 +8,64 @@ import (
 	"github.com/goweir/weir"
 )
 
+// refill is a call that takes n units for a lease, cost of them for itself.
+type refill struct {
+	lease   *lease
+	turn    int // the lease's
+	n, cost int64
+	ahead   bool   // n was more than cost: others wait
+	back    unused // what was left before, if there is some
+	some    bool
+	since   time.Duration
+	d       weir.Decision
+}
+
+// begin has a call take as many units as are wanted. Only one that takes some
+// ahead is waited for. The shard is locked.
+func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
+	r := &refill{lease: l, cost: cost}
+	r.back, r.some = s.end(l)
+	r.n = l.want(cost, s.cfg.Units, now, s.cfg.For)
+	if r.ahead = r.n > cost; r.ahead {
+		l.taking = make(chan struct{})
+		l.turn++
+		s.giving.Add(1)
+	}
+	r.turn = l.turn
+	return r
+}
+
 // refill takes units for a lease, one of them for this call. When so many are
 // refused, the call is decided by itself, and so are those after it for a while:
 // close to a limit each unit is somebody's.
-func (s *Store) refill(ctx context.Context, sh *shard, l *lease, req *weir.Request) (weir.Decision, error) {
-	cost := req.Charges[0].Cost
-	sh.mu.Lock()
-	old, some := l.end()
-	n := l.want(cost, s.cfg.Units, s.now(), s.cfg.For)
-	sh.mu.Unlock()
-	r := refill{n: n, cost: cost}
-	defer func() { s.refilled(sh, l, &r) }()
-	if some {
-		s.giving.Go(func() { _ = s.giveBack(old) })
+func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Request) (weir.Decision, error) {
+	defer s.refilled(sh, r)
+	var back chan struct{}
+	if r.some {
+		back = make(chan struct{})
+		go func() {
+			defer close(back)
+			_ = s.giveBack(r.back)
+		}()
 	}
-	if n > cost {
+	if r.ahead {
 		s.heed()
-		err := r.take(ctx, s, ahead(req, n))
+		err := r.take(ctx, s, ahead(req, r.n))
 		if err != nil || r.d.Allowed {
 			return r.own(), err
 		}
-		r.n = cost
-	}
-	err := r.take(ctx, s, *req)
-	if n > cost {
 		r.n = 0 // Close to the limit nothing is taken ahead.
 	}
+	err := r.take(ctx, s, *req)
+	if back == nil || err != nil || r.d.Reason != weir.Limited {
+		return r.d, err
+	}
+	select { // What is given back may be what it lacked.
+	case <-back:
+		err = r.take(ctx, s, *req)
+	case <-ctx.Done():
+	}
 	return r.d, err
-}
-
-// refill is a call that takes n units, cost of them for itself.
-type refill struct {
-	n, cost int64
-	since   time.Duration
-	d       weir.Decision
 }
 
 func (r *refill) take(ctx context.Context, s *Store, req weir.Request) (err error) {
@@ -67,26 +91,29 @@ func (r *refill) own() weir.Decision {
 
 // refilled ends a refill. Without a grant, the calls of the next while are
 // decided by themselves.
-func (s *Store) refilled(sh *shard, l *lease, r *refill) {
+func (s *Store) refilled(sh *shard, r *refill) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	close(l.taking)
-	l.taking = nil
-	if !r.d.Allowed || r.n == 0 {
+	l, kept := r.lease, r.lease.turn == r.turn && !sh.closed
+	if r.ahead {
+		close(l.taking)
+		l.taking = nil
+		defer s.giving.Done()
+	}
+	switch {
+	case !kept && r.d.Allowed && r.n > r.cost && r.d.Receipt != nil:
+		s.giving.Add(1)
+		go func() { _ = s.giveBack(unused{r.d.Receipt, r.cost}) }()
+	case !kept:
+	case !r.d.Allowed || r.n == 0:
 		l.size, l.alone = 0, s.now()+s.cfg.For
 		if r.d.RetryAfter > 0 && r.d.RetryAfter < s.cfg.For {
 			l.alone = r.since + r.d.RetryAfter
 		}
-		return
-	}
-	l.granted(r, s.cfg.For)
-	switch {
-	case l.left == 0:
-	case sh.closed:
-		u, _ := l.end()
-		s.giving.Go(func() { _ = s.giveBack(u) })
 	default:
-		s.arm(sh, l)
+		if l.granted(r, s.cfg.For); l.left > 0 {
+			s.arm(sh, l)
+		}
 	}
 }
 

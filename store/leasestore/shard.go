@@ -11,43 +11,50 @@ import (
 // shard holds some of the leases.
 type shard struct {
 	mu     sync.Mutex
-	leases map[id]*lease
+	leases map[uint64]*lease // by the hashes of their keys; one for those of the same
 	closed bool
 }
 
-func (s *Store) shard(k id) *shard {
-	return &s.shards[(maphash.String(s.seed, k.key)^3*maphash.String(s.seed, k.scope))%uint64(len(s.shards))]
-}
+func (s *Store) shard(hash uint64) *shard { return &s.shards[hash%uint64(len(s.shards))] }
+
+func (s *Store) hash(k id) uint64 { return maphash.String(s.seed, k.key) ^ s.scopeHash(k.scope) }
+
+// scopeHash is the scope's part of a key's hash.
+func (s *Store) scopeHash(scope string) uint64 { return 3 * maphash.String(s.seed, scope) }
 
 // use has a call take a unit that was taken ahead, or says what it has to do
-// instead: with more, take more for the lease; with wait, wait for the channel.
-func (s *Store) use(sh *shard, k id, req *weir.Request, d *weir.Decision) (next, *lease, <-chan struct{}) {
+// instead: with more, refill; with wait, wait for the channel.
+func (s *Store) use(sh *shard, hash uint64, req *weir.Request, d *weir.Decision) (next, *refill, <-chan struct{}) {
+	now, first := s.now(), &req.Charges[0]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	now := s.now()
-	l := sh.leases[k]
+	if sh.closed {
+		return alone, nil, nil
+	}
+	l := sh.leases[hash]
 	if l == nil {
-		if l = s.add(sh, k, now); l == nil {
+		if l = s.add(sh, hash, now); l == nil {
 			return alone, nil, nil
 		}
+		l.id = id{first.Scope, first.Key}
 		l.adopt(req.Charges)
+	}
+	if l.key != first.Key || l.scope != first.Scope {
+		return alone, nil, nil
 	}
 	l.seen = now
 	n := l.use(req, now, d)
 	if n == more {
-		l.taking = make(chan struct{})
+		return n, s.begin(l, first.Cost, now), nil
 	}
-	return n, l, l.taking
+	return n, nil, l.taking
 }
 
 // add makes a lease of a key, nil when there are too many. Each new one pays for
 // looking at a few others. The shard is locked.
-func (s *Store) add(sh *shard, k id, now time.Duration) *lease {
-	if sh.closed {
-		return nil
-	}
+func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
 	if sh.leases == nil {
-		sh.leases = make(map[id]*lease)
+		sh.leases = make(map[uint64]*lease)
 	}
 	looks := 4
 	for other, l := range sh.leases {
@@ -61,18 +68,18 @@ func (s *Store) add(sh *shard, k id, now time.Duration) *lease {
 	if len(sh.leases) >= max(s.cfg.MaxKeys/len(s.shards), 1) {
 		return nil
 	}
-	l := &lease{id: k}
-	sh.leases[k] = l
+	l := new(lease)
+	sh.leases[hash] = l
 	return l
 }
 
 // close takes all that is left, and lets nothing be taken ahead any more.
-func (sh *shard) close() (all []unused) {
+func (s *Store) close(sh *shard) (all []unused) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.closed = true
 	for k, l := range sh.leases {
-		if u, some := l.end(); some {
+		if u, some := s.end(l); some {
 			all = append(all, u)
 		}
 		if l.timer != nil {

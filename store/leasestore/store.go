@@ -18,7 +18,7 @@ type Store struct {
 	seed   maphash.Seed
 	shards [64]shard
 	closed atomic.Bool
-	giving sync.WaitGroup // what gives back on its own
+	giving sync.WaitGroup // what gives back, or has units under way
 
 	heeding sync.Once
 	watch   weir.Watch // nil before heed, and without brakes
@@ -26,6 +26,7 @@ type Store struct {
 
 var (
 	_ weir.Store    = (*Store)(nil)
+	_ weir.Preparer = (*Store)(nil)
 	_ weir.Canceler = (*Store)(nil)
 	_ weir.Settler  = (*Store)(nil)
 	_ weir.Resetter = (*Store)(nil)
@@ -56,18 +57,18 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if err := req.Validate(); err != nil {
 		return weir.Decision{}, err
 	}
-	k := id{req.Charges[0].Scope, req.Charges[0].Key}
-	sh := s.shard(k)
+	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
+	sh := s.shard(hash)
 	for {
 		var d weir.Decision
-		next, l, wait := s.use(sh, k, &req, &d)
+		next, r, wait := s.use(sh, hash, &req, &d)
 		switch next {
 		case used:
 			return d, nil
 		case alone:
 			return s.cfg.Store.Take(ctx, req)
 		case more:
-			return s.refill(ctx, sh, l, &req)
+			return s.refill(ctx, sh, r, &req)
 		}
 		select {
 		case <-wait:
@@ -97,7 +98,8 @@ func leasable(req *weir.Request) bool {
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
 // Close gives back all units that were taken ahead and not used, and returns
-// when that is done. Calls after it go to the store behind as they are.
+// when that is done, also with those that calls under way are taking. Calls
+// after it go to the store behind as they are.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.heeding.Do(func() {})
@@ -106,7 +108,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	for i := range s.shards {
-		for _, u := range s.shards[i].close() {
+		for _, u := range s.close(&s.shards[i]) {
 			if e := s.giveBack(u); err == nil {
 				err = e
 			}

@@ -1,0 +1,195 @@
+package leasestore_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/leasestore"
+)
+
+// away is a store behind that is far away: the answer to a call takes as long to
+// come back as what is given back takes to arrive.
+type away struct {
+	*behind
+	far time.Duration
+}
+
+func (a away) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	d, err := a.behind.Take(ctx, req)
+	time.Sleep(a.far)
+	return d, err
+}
+
+func (a away) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	time.Sleep(a.far)
+	return a.behind.Settle(ctx, receipt, costs...)
+}
+
+// far runs a test in a bubble, with a store behind that is 10 ms away.
+func far(t *testing.T, test func(t *testing.T, b *behind, s *leasestore.Store)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: away{b, 10 * time.Millisecond}, For: 10 * time.Second})
+		defer done(t, s)
+		test(t, b, s)
+	})
+}
+
+func left(t *testing.T, b *behind, l weir.Limit) int64 {
+	t.Helper()
+	return take(t, b, charge("k", 0, l)).Remaining
+}
+
+// TestCallsThatTakeNothingAheadDoNotWaitForEachOther is about limits so small,
+// or so near their end, that units are taken one by one.
+func TestCallsThatTakeNothingAheadDoNotWaitForEachOther(t *testing.T) {
+	for name, l := range map[string]weir.Limit{
+		"a small limit":              weir.PerHour(15),
+		"a large one, on a cold key": weir.PerHour(1000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
+				for range 3 {
+					began := time.Now()
+					var all sync.WaitGroup
+					for range 5 {
+						all.Go(func() {
+							if !take(t, s, charge("k", 1, l)).Allowed {
+								t.Error("refused")
+							}
+						})
+					}
+					all.Wait()
+					if took := time.Since(began); took > 10*time.Millisecond {
+						t.Errorf("5 calls at once took %v", took)
+					}
+					time.Sleep(15 * time.Second) // the key is idle, so it begins anew
+				}
+			})
+		})
+	}
+}
+
+// TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay: such units are given back
+// when they come.
+func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
+	l := weir.PerHour(10_000).By(weir.FixedWindow)
+	for name, c := range map[string]struct {
+		do   func(t *testing.T, b *behind, s *leasestore.Store) error
+		left int64
+	}{
+		"a pause set here": {func(t *testing.T, _ *behind, s *leasestore.Store) error {
+			return s.Brake(t.Context(), charge("k", 0, l).Charges, weir.Brake{Pause: time.Minute})
+		}, 9900},
+		"a pause set elsewhere": {func(t *testing.T, b *behind, _ *leasestore.Store) error {
+			return b.Brake(t.Context(), charge("k", 0, l).Charges, weir.Brake{Pause: time.Minute})
+		}, 9900},
+		"a reset": {func(t *testing.T, _ *behind, s *leasestore.Store) error {
+			return s.Reset(t.Context(), "api", "k")
+		}, 10_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
+				for n := b.takes.Load(); ; n = b.takes.Load() {
+					if spend(t, s, 1, l); b.takes.Load() > n && left(t, b, l) < 9900 {
+						break // many are taken at a time
+					}
+				}
+				var all sync.WaitGroup
+				for n := b.takes.Load(); b.takes.Load() == n; synctest.Wait() {
+					all.Go(func() { take(t, s, charge("k", 1, l)) })
+				}
+				if err := c.do(t, b, s); err != nil {
+					t.Fatal(err)
+				}
+				all.Wait()
+				n := b.takes.Load()
+				d := take(t, s, charge("k", 1, l))
+				if b.takes.Load() == n {
+					t.Errorf("a unit taken before was used: %+v", d)
+				}
+				if paused := c.left < 10_000; d.Allowed == paused {
+					t.Errorf("%+v", d)
+				}
+			})
+		})
+	}
+}
+
+// A gap between units is kept: none of them is taken ahead.
+func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
+	l := weir.PerHour(100_000).By(weir.FixedWindow)
+	for name, brake := range map[string]weir.Brake{
+		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
+		"by a cut":         {Cut: weir.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
+				spend(t, s, 1000, l)
+				if err := s.Brake(t.Context(), charge("k", 0, l).Charges, brake); err != nil {
+					t.Fatal(err)
+				}
+				for range 20 {
+					n := 0
+					for began := time.Now(); time.Since(began) < 90*time.Millisecond; time.Sleep(time.Millisecond) {
+						n += spend(t, s, 1, l)
+					}
+					if n > 1 {
+						t.Fatalf("%d units in less than the gap", n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestCloseWhileUnitsAreUnderWay: all of them are given back when it returns,
+// and calls that waited for them take nothing ahead.
+func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
+	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
+		l := weir.PerHour(10_000).By(weir.FixedWindow)
+		spend(t, s, 100, l)
+		var all sync.WaitGroup
+		calls := int64(100)
+		for n := b.takes.Load(); b.takes.Load() == n; synctest.Wait() {
+			all.Go(func() { take(t, s, charge("k", 1, l)) })
+			calls++
+		}
+		for range 50 { // these wait
+			all.Go(func() { take(t, s, charge("k", 1, l)) })
+		}
+		synctest.Wait()
+		done(t, s)
+		synctest.Wait()
+		if got := left(t, b, l); got < 10_000-calls-50 || got > 10_000-calls {
+			t.Errorf("after Close %d are left, and %d calls were made", got, calls)
+		}
+		all.Wait()
+		if got := left(t, b, l); got != 10_000-calls-50 {
+			t.Errorf("%d are left after %d calls", got, calls+50)
+		}
+	})
+}
+
+// A call is not refused for want of units that this process gives back.
+func TestACallFindsWhatIsGivenBackForIt(t *testing.T) {
+	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
+		l := weir.PerHour(2000).By(weir.FixedWindow)
+		for n := int64(0); n < 100; n++ {
+			take(t, s, charge("k", 1, l))
+			if got := left(t, b, l); got < 2000-n-1 {
+				if d := take(t, s, charge("k", 2000-n-1, l)); !d.Allowed {
+					t.Errorf("refused with %d left: %+v", 2000-n-1, d)
+				}
+				return
+			}
+		}
+		t.Error("nothing was taken ahead")
+	})
+}

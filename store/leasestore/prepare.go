@@ -1,0 +1,61 @@
+package leasestore
+
+import (
+	"hash/maphash"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// prepared is a limit in a scope that calls come for.
+type prepared struct {
+	store *Store
+	scope string
+	limit weir.Limit
+	hash  uint64 // of the scope
+}
+
+// Prepare implements [weir.Preparer]: calls that find a unit here are decided in
+// a shorter way, and those that wait may use one too.
+func (s *Store) Prepare(of weir.Store, scope string, limit weir.Limit) weir.Prepared {
+	if of != weir.Store(s) || s.cfg.Units == 1 || limit.Algorithm == weir.SlidingWindow {
+		return nil
+	}
+	return &prepared{store: s, scope: scope, limit: limit, hash: s.scopeHash(scope)}
+}
+
+// Take implements [weir.Prepared]. All but a unit that was taken ahead it leaves
+// to the Store.
+func (p *prepared) Take(key string, cost int64) (o weir.Outcome, done bool, err error) {
+	s, h := p.store, maphash.String(p.store.seed, key)^p.hash
+	sh, now := s.shard(h), s.now()
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	l := sh.leases[h]
+	if l == nil || l.left < cost || now >= l.until || cost == 0 || l.key != key || l.scope != p.scope || l.of != p && !p.fits(l) {
+		return o, false, nil
+	}
+	l.left -= cost
+	l.seen = now
+	ago := max(now-l.since, 0)
+	o.Remaining, o.ResetAfter, o.At = l.plain.Remaining+l.left, max(l.plain.ResetAfter-ago, 0), after(l.plain.At, ago)
+	return o, true, nil
+}
+
+// fits reports whether the limit and an Outcome say all that the lease's decision
+// says, and has the lease remember that.
+func (p *prepared) fits(l *lease) bool {
+	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.d.BrakedAt != 0 {
+		return false
+	}
+	l.of = p
+	return true
+}
+
+// after is the instant so long after that of a decision, if that says it.
+func after(at weir.Instant, ago time.Duration) weir.Instant {
+	if at == 0 {
+		return 0
+	}
+	return at + weir.Instant(ago.Microseconds())
+}
