@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// combiner has the concurrent calls of a process share the wire. A call that
+// combiner has the concurrent calls of a line share the wire. A call that
 // comes while nothing is under way goes at once, on its own goroutine. Those that
 // come meanwhile wait in a line, and go together when it is back: calls of one
 // key in one script call, those of several keys in one as well, or one behind the

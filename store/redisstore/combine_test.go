@@ -124,9 +124,9 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 func inTheLine(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for {
-		s.shared.mu.Lock()
-		there := len(s.shared.line)
-		s.shared.mu.Unlock()
+		s.shared.first.mu.Lock()
+		there := len(s.shared.first.line)
+		s.shared.first.mu.Unlock()
 		if there == n {
 			return
 		}
@@ -145,7 +145,7 @@ func gated(t *testing.T, patient bool) (*Store, *gate) {
 	g := new(gate)
 	c.AddHook(g)
 	s := newStore(t, c)
-	s.shared.watched = patient
+	s.shared.first.watched = patient
 	take(t, s, charge("first", 1, weir.PerHour(5))) // It may have to send the script's text.
 	g.commands.Store(0)
 	return s, g

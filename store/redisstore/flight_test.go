@@ -16,7 +16,7 @@ import (
 
 // onBoard has a flight decide requests as they are, in one go.
 func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
-	f := flight{combiner: s.shared}
+	f := flight{combiner: s.shared.first}
 	for i := range reqs {
 		c := &reqs[i].Charges[0]
 		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(&c.Limit, c.Cost), done: make(chan struct{}, 1)}

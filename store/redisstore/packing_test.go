@@ -65,7 +65,7 @@ func TestKeysArePackedOnlyOnOneServer(t *testing.T) {
 			reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, weir.PerHour(1)))
 		}
 		ds, errs := onBoard(s, reqs)
-		if got := s.shared.packs.state.Load(); got != test.want {
+		if got := s.shared.first.packs.state.Load(); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 		if test.client == redis.UniversalClient(front) || test.want == together {
