@@ -54,7 +54,7 @@ const (
 func (f *flight) ask() {
 	f.sortOut()
 	ctx := f.context()
-	apart := len(f.entries) == 1 || !f.combiner.packs.may(ctx, f.combiner.store)
+	apart := len(f.entries) == 1 || f.combiner.packs.look(ctx, f.combiner.store, false) != together
 	f.pack(ctx, apart)
 	f.sent = f.combiner.store.elapsed()
 	f.send(ctx)

@@ -106,7 +106,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 // take is Take for what is not of the common case.
 func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := s.newCall(req, modeOf(req))
-	if len(c.groups) > 1 && s.apart(c) {
+	if len(c.groups) > 1 && s.apart(ctx, c) {
 		return s.takeInOrder(ctx, req, c)
 	}
 	v, outcomes, values, err := s.ask(ctx, c)
