@@ -43,7 +43,8 @@ type waiting struct {
 	ctx   context.Context
 	key   string
 	terms *terms
-	next  *waiting // the next of the same key in a flight
+	trip  *flightContext // of its flight
+	next  *waiting       // the next of the same key in a flight
 	state atomic.Int32
 	done  chan struct{} // gets one value when it is decided
 
@@ -108,7 +109,14 @@ func (c *combiner) take(ctx context.Context, key string, t *terms) (answer, erro
 
 // leave reports whether the call is not decided yet, and will not be heard of.
 func (w *waiting) leave() bool {
-	return w.state.CompareAndSwap(inLine, gone) || w.state.CompareAndSwap(inFlight, gone)
+	if w.state.CompareAndSwap(inLine, gone) {
+		return true
+	}
+	if !w.state.CompareAndSwap(inFlight, gone) {
+		return false
+	}
+	w.trip.leave(1)
+	return true
 }
 
 // tell has the caller go on.
@@ -153,11 +161,14 @@ func (f *flight) board() bool {
 		c.flying--
 		return false
 	}
+	f.embark(n)
 	for _, w := range c.line[:n] {
+		w.trip = f.trip
 		if w.state.CompareAndSwap(inLine, inFlight) {
 			f.calls = append(f.calls, w)
 		}
 	}
+	f.absent = n - len(f.calls)
 	rest := copy(c.line, c.line[n:])
 	clear(c.line[rest:])
 	c.line = c.line[:rest]
@@ -174,6 +185,7 @@ func (f *flight) run() {
 		}
 	}()
 	if len(f.calls) > 0 {
+		defer f.disembark()
 		f.ask()
 	}
 }

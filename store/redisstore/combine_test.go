@@ -137,6 +137,15 @@ func inTheLine(t *testing.T, s *Store, n int) {
 	}
 }
 
+// landed returns when nothing is under way.
+func landed(s *Store) {
+	for flying := 1; flying > 0; time.Sleep(100 * time.Microsecond) {
+		s.shared.first.mu.Lock()
+		flying = s.shared.first.flying
+		s.shared.first.mu.Unlock()
+	}
+}
+
 // gated returns a store whose commands pass a gate. Slow flights are waited for
 // in tests that need it.
 func gated(t *testing.T, patient bool) (*Store, *gate) {
@@ -250,6 +259,53 @@ func TestCallThatLeavesAFlightDoesNotEndIt(t *testing.T) {
 	}
 	open()
 	wg.Wait()
+}
+
+func TestFlightThatAllHaveLeftIsNotSent(t *testing.T) {
+	t.Parallel()
+	for name, stays := range map[string]bool{"all have left": false, "one stays": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, g := gated(t, true)
+			let, open := g.shut()
+			limit := weir.PerHour(100)
+			var wg sync.WaitGroup
+			var cancels []context.CancelFunc
+			var others []func()
+			left := make(chan error, 3)
+			for i := range 3 {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if !stays || i > 0 {
+					cancels = append(cancels, cancel)
+				}
+				others = append(others, func() {
+					_, err := s.Take(ctx, charge("key", 1, limit))
+					left <- err
+				})
+			}
+			flying(t, s, g, &wg, others...)
+			let()
+			inTheLine(t, s, 0)
+			g.hold(1)
+			for _, cancel := range cancels {
+				cancel()
+				if err := <-left; !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want the context's error", err)
+				}
+			}
+			open()
+			wg.Wait()
+			landed(s)
+			want := int64(100)
+			if stays {
+				want = 97
+			}
+			if d := take(t, s, charge("key", 0, limit)); d.Remaining != want {
+				t.Errorf("%d remaining, want %d", d.Remaining, want)
+			}
+		})
+	}
 }
 
 func TestSlowFlightHoldsNobodyUp(t *testing.T) {

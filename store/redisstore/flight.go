@@ -12,6 +12,9 @@ type flight struct {
 	flown    bool // it is not the first one of its goroutine
 	combiner *combiner
 	calls    []*waiting
+	absent   int // of those it was to take, who left before
+	trip     *flightContext
+	done     chan struct{} // of the context, when all may leave
 
 	entries []entry
 	at      map[string]int // the last entry of each key
