@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -141,10 +142,17 @@ func (c *combiner) land() {
 // that are ready to: they were told their answers just now, and come again.
 func (c *combiner) fly() {
 	f := flight{combiner: c}
+	over := false
+	defer func() {
+		if !over { // A hook of the client's has ended the goroutine. Another one goes on.
+			go c.fly()
+		}
+	}()
 	for runtime.Gosched(); f.board(); runtime.Gosched() {
 		f.run()
 		f.flown = true
 	}
+	over = true
 }
 
 // board takes calls from the line, and reports whether it did. A flight that is
@@ -177,17 +185,22 @@ func (f *flight) board() bool {
 
 // run asks Redis and tells everybody.
 func (f *flight) run() {
+	over := false
 	defer func() {
 		// On a caller's goroutine a panic of the client's hooks would be the
-		// caller's to handle. On this one it would end the program.
+		// caller's to handle, and so would be runtime.Goexit. On this one it would
+		// end the program, and leave callers without an answer.
 		if r := recover(); r != nil {
 			f.fail(fmt.Errorf("redisstore: the client panicked: %v", r))
+		} else if !over {
+			f.fail(errors.New("redisstore: the client ended its goroutine"))
 		}
 	}()
 	if len(f.calls) > 0 {
 		defer f.disembark()
 		f.ask()
 	}
+	over = true
 }
 
 // fail tells those that do not know their answer yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -329,6 +330,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 	}{
 		"an error":                   {func() error { return broken }, "broken"},
 		"a panic of a client's hook": {func() error { panic("oh no") }, "redisstore: the client panicked: oh no"},
+		"runtime.Goexit in a hook":   {func() error { runtime.Goexit(); return nil }, "redisstore: the client ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -355,6 +357,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 				}
 			}
 			g.answer = nil
+			landed(s)
 			take(t, s, charge("key", 1, weir.PerHour(100)))
 		})
 	}

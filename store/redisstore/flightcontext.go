@@ -37,6 +37,9 @@ func (f *flight) context() context.Context {
 		case deadline.After(c.deadline):
 			c.deadline = deadline
 		}
+		if stays && !c.ends {
+			break
+		}
 	}
 	if !stays {
 		if f.done == nil {
