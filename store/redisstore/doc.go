@@ -48,10 +48,10 @@
 // when it is back, in the order in which they came: the calls of one key as one
 // decision of the script, and many keys in one EVALSHA, or in a pipeline where
 // there are several servers. A call that is alone goes at once. Whoever's context
-// ends leaves, and is not charged unless its flight has set off. A flight that
-// takes longer than 10 ms holds up nobody but those in it. Each master of a
-// cluster and each shard of a ring has a line of its own, so one that is silent
-// holds up its own keys only.
+// ends leaves, and is not charged unless its flight has set off; one that all have
+// left is not sent if it was not yet. A flight that takes longer than 10 ms holds
+// up nobody but those in it. Each master of a cluster and each shard of a ring has
+// a line of its own, so one that is silent holds up its own keys only.
 //
 // # Refused keys
 //
