@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +50,44 @@ func withACL(t *testing.T, rules string) (*Store, *redis.Client) {
 		t.Fatal(err)
 	}
 	return newStore(t, server.Client(func(o *redis.Options) { o.Username, o.Password = "weir", "password" })), admin
+}
+
+// TestFlightWhereTextsAreForbidden: a server that may not be sent the script, and
+// does not know it, is not asked again and again for each call of a flight.
+func TestFlightWhereTextsAreForbidden(t *testing.T) {
+	t.Parallel()
+	s, admin := withACL(t, aclOf(t)[0]+" -eval")
+	const calls = 200
+	before := asked(t, admin)
+	var reqs []weir.Request
+	for i := range calls {
+		reqs = append(reqs, charge(fmt.Sprint("key", i), 1, weir.PerHour(1)))
+	}
+	_, errs := onBoard(s, reqs)
+	for i, err := range errs {
+		if !redis.HasErrorPrefix(err, "NOPERM") {
+			t.Fatalf("call %d: %v, want the server's refusal", i, err)
+		}
+	}
+	if n := asked(t, admin) - before; n > 12*calls {
+		t.Errorf("%d commands for %d calls", n, calls)
+	}
+}
+
+// asked is how many script calls the server has been sent so far.
+func asked(t *testing.T, admin *redis.Client) (n int) {
+	t.Helper()
+	text, err := admin.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`cmdstat_eval(?:sha)?:calls=(\d+),.*rejected_calls=(\d+)`).FindAllStringSubmatch(text, -1) {
+		for _, digits := range m[1:] {
+			i, _ := strconv.Atoi(digits)
+			n += i
+		}
+	}
+	return n
 }
 
 // decides does all that needs no brake and no lease.

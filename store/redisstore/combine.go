@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-// combiner has the concurrent calls of a process share the wire. A call that
+// combiner has the concurrent calls of a line share the wire. A call that
 // comes while nothing is under way goes at once, on its own goroutine. Those that
 // come meanwhile wait in a line, and go together when it is back: calls of one
 // key in one script call, those of several keys in one as well, or one behind the
@@ -43,7 +44,8 @@ type waiting struct {
 	ctx   context.Context
 	key   string
 	terms *terms
-	next  *waiting // the next of the same key in a flight
+	trip  *flightContext // of its flight
+	next  *waiting       // the next of the same key in a flight
 	state atomic.Int32
 	done  chan struct{} // gets one value when it is decided
 
@@ -108,7 +110,14 @@ func (c *combiner) take(ctx context.Context, key string, t *terms) (answer, erro
 
 // leave reports whether the call is not decided yet, and will not be heard of.
 func (w *waiting) leave() bool {
-	return w.state.CompareAndSwap(inLine, gone) || w.state.CompareAndSwap(inFlight, gone)
+	if w.state.CompareAndSwap(inLine, gone) {
+		return true
+	}
+	if !w.state.CompareAndSwap(inFlight, gone) {
+		return false
+	}
+	w.trip.leave(1)
+	return true
 }
 
 // tell has the caller go on.
@@ -133,10 +142,17 @@ func (c *combiner) land() {
 // that are ready to: they were told their answers just now, and come again.
 func (c *combiner) fly() {
 	f := flight{combiner: c}
+	over := false
+	defer func() {
+		if !over { // A hook of the client's has ended the goroutine. Another one goes on.
+			go c.fly()
+		}
+	}()
 	for runtime.Gosched(); f.board(); runtime.Gosched() {
 		f.run()
 		f.flown = true
 	}
+	over = true
 }
 
 // board takes calls from the line, and reports whether it did. A flight that is
@@ -153,11 +169,14 @@ func (f *flight) board() bool {
 		c.flying--
 		return false
 	}
+	f.embark(n)
 	for _, w := range c.line[:n] {
+		w.trip = f.trip
 		if w.state.CompareAndSwap(inLine, inFlight) {
 			f.calls = append(f.calls, w)
 		}
 	}
+	f.absent = n - len(f.calls)
 	rest := copy(c.line, c.line[n:])
 	clear(c.line[rest:])
 	c.line = c.line[:rest]
@@ -166,16 +185,22 @@ func (f *flight) board() bool {
 
 // run asks Redis and tells everybody.
 func (f *flight) run() {
+	over := false
 	defer func() {
 		// On a caller's goroutine a panic of the client's hooks would be the
-		// caller's to handle. On this one it would end the program.
+		// caller's to handle, and so would be runtime.Goexit. On this one it would
+		// end the program, and leave callers without an answer.
 		if r := recover(); r != nil {
 			f.fail(fmt.Errorf("redisstore: the client panicked: %v", r))
+		} else if !over {
+			f.fail(errors.New("redisstore: the client ended its goroutine"))
 		}
 	}()
 	if len(f.calls) > 0 {
+		defer f.disembark()
 		f.ask()
 	}
+	over = true
 }
 
 // fail tells those that do not know their answer yet.

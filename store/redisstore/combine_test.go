@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -124,9 +125,9 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 func inTheLine(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for {
-		s.shared.mu.Lock()
-		there := len(s.shared.line)
-		s.shared.mu.Unlock()
+		s.shared.first.mu.Lock()
+		there := len(s.shared.first.line)
+		s.shared.first.mu.Unlock()
 		if there == n {
 			return
 		}
@@ -134,6 +135,15 @@ func inTheLine(t *testing.T, s *Store, n int) {
 			t.Fatalf("%d calls wait, want %d", there, n)
 		}
 		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// landed returns when nothing is under way.
+func landed(s *Store) {
+	for flying := 1; flying > 0; time.Sleep(100 * time.Microsecond) {
+		s.shared.first.mu.Lock()
+		flying = s.shared.first.flying
+		s.shared.first.mu.Unlock()
 	}
 }
 
@@ -145,7 +155,7 @@ func gated(t *testing.T, patient bool) (*Store, *gate) {
 	g := new(gate)
 	c.AddHook(g)
 	s := newStore(t, c)
-	s.shared.watched = patient
+	s.shared.first.watched = patient
 	take(t, s, charge("first", 1, weir.PerHour(5))) // It may have to send the script's text.
 	g.commands.Store(0)
 	return s, g
@@ -252,6 +262,53 @@ func TestCallThatLeavesAFlightDoesNotEndIt(t *testing.T) {
 	wg.Wait()
 }
 
+func TestFlightThatAllHaveLeftIsNotSent(t *testing.T) {
+	t.Parallel()
+	for name, stays := range map[string]bool{"all have left": false, "one stays": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, g := gated(t, true)
+			let, open := g.shut()
+			limit := weir.PerHour(100)
+			var wg sync.WaitGroup
+			var cancels []context.CancelFunc
+			var others []func()
+			left := make(chan error, 3)
+			for i := range 3 {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if !stays || i > 0 {
+					cancels = append(cancels, cancel)
+				}
+				others = append(others, func() {
+					_, err := s.Take(ctx, charge("key", 1, limit))
+					left <- err
+				})
+			}
+			flying(t, s, g, &wg, others...)
+			let()
+			inTheLine(t, s, 0)
+			g.hold(1)
+			for _, cancel := range cancels {
+				cancel()
+				if err := <-left; !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, want the context's error", err)
+				}
+			}
+			open()
+			wg.Wait()
+			landed(s)
+			want := int64(100)
+			if stays {
+				want = 97
+			}
+			if d := take(t, s, charge("key", 0, limit)); d.Remaining != want {
+				t.Errorf("%d remaining, want %d", d.Remaining, want)
+			}
+		})
+	}
+}
+
 func TestSlowFlightHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	s, g := gated(t, false)
@@ -273,6 +330,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 	}{
 		"an error":                   {func() error { return broken }, "broken"},
 		"a panic of a client's hook": {func() error { panic("oh no") }, "redisstore: the client panicked: oh no"},
+		"runtime.Goexit in a hook":   {func() error { runtime.Goexit(); return nil }, "redisstore: the client ended its goroutine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -299,6 +357,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 				}
 			}
 			g.answer = nil
+			landed(s)
 			take(t, s, charge("key", 1, weir.PerHour(100)))
 		})
 	}

@@ -26,14 +26,14 @@
 //
 // Charges of several keys, as of a user within an organisation within everybody,
 // are decided in one EVALSHA on one server, and on a cluster where all the keys
-// share a slot. Otherwise, and always on a ring of several shards, they are taken
-// key after key in the request's order, which should be from narrow to wide, and
-// what was taken is given back when a later one refuses, fails, or the context
-// ends. No limit is exceeded on the way, a key that refuses has nothing taken of
-// those after it even for a moment, and what the decision tells is what holds
-// after the give-back. Two requests at the same instant may both be refused,
-// though, where one of them would have fit: the one is refused for what the other
-// is about to give back.
+// share a slot. Otherwise, and always on a ring of several shards or behind a
+// proxy that shards, they are taken key after key in the request's order, which
+// should be from narrow to wide, and what was taken is given back when a later one
+// refuses, fails, or the context ends. No limit is exceeded on the way, a key that
+// refuses has nothing taken of those after it even for a moment, and what the
+// decision tells is what holds after the give-back. Two requests at the same
+// instant may both be refused, though, where one of them would have fit: the one
+// is refused for what the other is about to give back.
 //
 // Of n keys that takes n calls when allowed; refused by the k-th, k and for what
 // is given back k-1, and n-1 that look at what the others would say, so that
@@ -48,8 +48,10 @@
 // when it is back, in the order in which they came: the calls of one key as one
 // decision of the script, and many keys in one EVALSHA, or in a pipeline where
 // there are several servers. A call that is alone goes at once. Whoever's context
-// ends leaves, and is not charged unless its flight has set off. A flight that
-// takes longer than 10 ms holds nobody up.
+// ends leaves, and is not charged unless its flight has set off; one that all have
+// left is not sent if it was not yet. A flight that takes longer than 10 ms holds
+// up nobody but those in it. Each master of a cluster and each shard of a ring has
+// a line of its own, so one that is silent holds up its own keys only.
 //
 // # Refused keys
 //

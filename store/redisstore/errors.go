@@ -9,9 +9,10 @@ import (
 )
 
 // ErrCrossSlot is returned when charges of different keys live in different slots
-// of a cluster or shards of a ring, and the request may wait for a slot or asks
-// for a lease. Take them without, or one by one: the narrowest first, and cancel
-// what was granted when a later one is refused. It matches weir.ErrUnsupported.
+// of a cluster, on shards of a ring or servers behind a proxy, and the request may
+// wait for a slot or asks for a lease. Take them without, or one by one: the
+// narrowest first, and cancel what was granted when a later one is refused. It
+// matches weir.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", weir.ErrUnsupported)
 
 // ErrNeedsScripts is returned with Config.WithoutScripts for what plain

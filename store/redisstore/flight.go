@@ -12,6 +12,9 @@ type flight struct {
 	flown    bool // it is not the first one of its goroutine
 	combiner *combiner
 	calls    []*waiting
+	absent   int // of those it was to take, who left before
+	trip     *flightContext
+	done     chan struct{} // of the context, when all may leave
 
 	entries []entry
 	at      map[string]int // the last entry of each key
@@ -54,7 +57,7 @@ const (
 func (f *flight) ask() {
 	f.sortOut()
 	ctx := f.context()
-	apart := len(f.entries) == 1 || !f.combiner.packs.may(ctx, f.combiner.store)
+	apart := len(f.entries) == 1 || f.combiner.packs.look(ctx, f.combiner.store, false) != together
 	f.pack(ctx, apart)
 	f.sent = f.combiner.store.elapsed()
 	f.send(ctx)
@@ -157,11 +160,13 @@ func (f *flight) command(ctx context.Context, from, to int) *packed {
 }
 
 // send has the commands carried out: by the script's hash, and by its text where
-// a server does not know it. Of the text one is sent at a time, as that is long
-// and the server knows it then.
+// a server does not know it. Of the text one is sent at first, as that is long and
+// the server knows it then. Where none knows it afterwards, they are twice as many
+// each time, so that a server that refuses texts is not asked for ever.
 func (f *flight) send(ctx context.Context) {
 	cmds := f.cmds
-	for f.process(ctx, cmds); ; f.process(ctx, cmds) {
+	f.process(ctx, cmds)
+	for texts := 1; ; texts *= 2 {
 		unknown := cmds[:0:0]
 		for _, cmd := range cmds {
 			if err := cmd.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -171,18 +176,20 @@ func (f *flight) send(ctx context.Context) {
 		if len(unknown) == 0 {
 			return
 		}
+		texts = min(texts, len(unknown))
 		for i, cmd := range unknown {
 			args := append([]any(nil), cmd.Args()...)
-			if i == 0 {
+			if i < texts {
 				args[0], args[1] = byText, scriptArg
 			}
 			cmd.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
 		}
-		f.process(ctx, unknown[:1])
-		cmds = unknown[1:]
+		f.process(ctx, unknown[:texts])
+		cmds = unknown[texts:]
 		if len(cmds) == 0 {
 			return
 		}
+		f.process(ctx, cmds)
 	}
 }
 

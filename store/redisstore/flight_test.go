@@ -16,13 +16,14 @@ import (
 
 // onBoard has a flight decide requests as they are, in one go.
 func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
-	f := flight{combiner: s.shared}
+	f := flight{combiner: s.shared.first}
 	for i := range reqs {
 		c := &reqs[i].Charges[0]
 		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(&c.Limit, c.Cost), done: make(chan struct{}, 1)}
 		w.state.Store(inFlight)
 		f.calls = append(f.calls, w)
 	}
+	f.embark(len(reqs))
 	f.run()
 	ds, errs := make([]weir.Decision, len(reqs)), make([]error, len(reqs))
 	for i, w := range f.calls {
@@ -155,16 +156,55 @@ func TestFlightHasTheLatestDeadline(t *testing.T) {
 		return ctx
 	}
 	f := flight{calls: []*waiting{{ctx: with(2)}, {ctx: with(3)}, {ctx: with(1)}}}
+	f.embark(3)
 	ctx := f.context()
 	if deadline, ok := ctx.Deadline(); !ok || !deadline.Equal(at.Add(3)) {
 		t.Errorf("deadline %v, %t, want %v", deadline, ok, at.Add(3))
 	}
-	if ctx.Value(key{}) != time.Duration(2) || ctx.Done() != nil {
-		t.Error("it should have the first call's values, and no end but the deadline")
+	if ctx.Value(key{}) != time.Duration(2) {
+		t.Error("it should have the first call's values")
 	}
 	f.calls = append(f.calls, &waiting{ctx: context.Background()})
-	if _, ok := f.context().Deadline(); ok {
-		t.Error("one call has no deadline, so the flight should have none")
+	f.embark(4)
+	if _, ok := f.context().Deadline(); ok || f.context().Done() != nil {
+		t.Error("one call has no deadline and can't leave, so the flight should have neither")
+	}
+}
+
+// TestFlightEndsWhenAllHaveLeft: and none ends a later flight.
+func TestFlightEndsWhenAllHaveLeft(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	f := new(flight)
+	begin := func() (first, second *waiting, trip context.Context) {
+		f.embark(3)
+		f.calls, f.absent = []*waiting{{ctx: ctx, trip: f.trip}, {ctx: ctx, trip: f.trip}}, 1
+		for _, w := range f.calls {
+			w.state.Store(inFlight)
+		}
+		return f.calls[0], f.calls[1], f.trip
+	}
+	a, b, early := begin()
+	a.leave()
+	b.leave()
+	if f.context(); early.Err() == nil {
+		t.Error("all left before it set off, which it should know")
+	}
+	f.disembark()
+	a, b, second := begin()
+	if f.context(); second.Err() != nil {
+		t.Error("it has the end of another")
+	}
+	if a.leave(); second.Err() != nil {
+		t.Error("one is still aboard")
+	}
+	f.disembark()
+	_, _, last := begin()
+	f.context()
+	b.leave() // of the flight before
+	if last.Err() != nil {
+		t.Error("somebody of an earlier flight ended it")
 	}
 }
 

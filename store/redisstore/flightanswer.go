@@ -10,7 +10,7 @@ import (
 func (f *flight) read(cmd *packed) {
 	reply, err := cmd.Val(), cmd.Err()
 	switch {
-	case err != nil && len(cmd.entries) > 1 && f.combiner.packs.refused(err):
+	case err != nil && len(cmd.entries) > 1 && f.combiner.packs.refused(f.combiner.store, err):
 		for _, i := range cmd.entries {
 			f.entries[i].ask()
 		}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,49 +16,104 @@ import (
 // shown that it does not speak with one of several behind a proxy, which takes
 // the first key to say which.
 type packing struct {
-	state atomic.Int32
-	mu    sync.Mutex
-	next  time.Time // when to try again
+	plain bool // the client is a *redis.Client
+	found atomic.Pointer[finding]
+	turn  chan struct{} // has a value while somebody probes
 }
 
-// probeAgain is how long after a probe without an answer the next one is sent.
-const probeAgain = time.Second
+// finding is what is known of the servers.
+type finding struct {
+	is   int32
+	at   time.Time
+	lost uint64 // what the store counts of connections that failed
+}
 
-// States of packing.
 const (
-	unknown = iota
-	together
-	apart
+	// probeAgain is how long after a probe the next one may be sent where the
+	// first had no answer, or a connection has failed since.
+	probeAgain = time.Second
+	// probeAnew is how long a finding is taken for true otherwise.
+	probeAnew = time.Minute
+)
+
+// What a finding is.
+const (
+	unknown   = iota
+	together  // one server has all keys
+	apart     // keys of different slots are refused, or the client is not permitted to probe
+	scattered // each of several servers takes whatever comes with a first key of its own
 )
 
 func (p *packing) of(client redis.UniversalClient) {
-	if _, ok := client.(*redis.Client); !ok {
-		p.state.Store(apart)
+	_, p.plain = client.(*redis.Client)
+	p.turn = make(chan struct{}, 1)
+}
+
+// is returns what was found last.
+func (p *packing) is() int32 {
+	if !p.plain {
+		return apart
 	}
+	if f := p.found.Load(); f != nil {
+		return f.is
+	}
+	return unknown
 }
 
 // refused reports whether a server has refused, before it did anything, a script
 // call for having several keys.
-func (p *packing) refused(err error) bool {
-	for _, prefix := range []string{"CROSSSLOT", "MOVED", "ASK"} {
-		if redis.HasErrorPrefix(err, prefix) {
-			p.state.Store(apart)
-			return true
-		}
+func (p *packing) refused(s *Store, err error) bool {
+	if outcome(err) != apart {
+		return false
 	}
-	return redis.HasErrorPrefix(err, "NOPERM") // Of one of the keys, perhaps.
+	if !redis.HasErrorPrefix(err, "NOPERM") { // Of one of the keys, perhaps.
+		p.found.Store(&finding{apart, time.Now(), s.denials.lost.Load()})
+	}
+	return true
 }
 
-// may reports whether keys can be packed.
-func (p *packing) may(ctx context.Context, s *Store) bool {
-	if p.state.Load() == unknown && p.mu.TryLock() {
-		defer p.mu.Unlock()
-		if now := time.Now(); !now.Before(p.next) {
-			p.next = now.Add(probeAgain)
-			p.state.CompareAndSwap(unknown, probe(ctx, s))
+// look returns what is known, after a probe when it is time for one. Those who
+// come while another one probes wait for that if they are patient and nothing is
+// known, else they do not.
+func (p *packing) look(ctx context.Context, s *Store, patient bool) int32 {
+	if !p.due(s) {
+		return p.is()
+	}
+	select {
+	case p.turn <- struct{}{}:
+	default:
+		if !patient || p.is() != unknown {
+			return p.is()
+		}
+		select {
+		case p.turn <- struct{}{}:
+		case <-ctx.Done():
+			return unknown
 		}
 	}
-	return p.state.Load() == together
+	defer func() { <-p.turn }()
+	if p.due(s) {
+		lost := s.denials.lost.Load()
+		is := probe(ctx, s)
+		if is == unknown {
+			is = p.is()
+		}
+		p.found.Store(&finding{is, time.Now(), lost})
+	}
+	return p.is()
+}
+
+// due reports whether it is time for a probe.
+func (p *packing) due(s *Store) bool {
+	if !p.plain {
+		return false
+	}
+	f := p.found.Load()
+	if f == nil {
+		return true
+	}
+	age := time.Since(f.at)
+	return age >= probeAnew || age >= probeAgain && (f.is == unknown || f.lost != s.denials.lost.Load())
 }
 
 // probes is how many servers there have to be for a chance of 1 in 65536 that
@@ -79,28 +133,43 @@ func probe(ctx context.Context, s *Store) int32 {
 		return outcome(err)
 	}
 	pipe = s.client.Pipeline()
-	var seen [probes]once
+	var seen [probes + 1]once
 	for i := range seen {
-		seen[i] = newOnce(ctx, "eval", look, 2, s.prefix+"{probe"+strconv.Itoa(i)+"}", name)
+		first := name // The last one shows whether the token is still there.
+		if i < probes {
+			first = s.prefix + "{probe" + strconv.Itoa(i) + "}"
+		}
+		seen[i] = newOnce(ctx, "eval", look, 2, first, name)
 		_ = pipe.Process(ctx, seen[i])
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return outcome(err)
 	}
+	elsewhere := false
 	for i := range seen {
-		if text, err := seen[i].Text(); err != nil || text != token {
-			return apart
+		text, err := seen[i].Text()
+		if err != nil && !errors.Is(err, redis.Nil) {
+			return outcome(err)
 		}
+		if text != token {
+			elsewhere = true
+			if i == probes {
+				return unknown
+			}
+		}
+	}
+	if elsewhere {
+		return scattered
 	}
 	return together
 }
 
-// outcome is what an error says of the servers: nothing, unless it is one of
-// them that says it.
+// outcome is what an error says of the servers.
 func outcome(err error) int32 {
-	var said redis.Error
-	if errors.As(err, &said) {
-		return apart
+	for _, prefix := range []string{"CROSSSLOT", "MOVED", "ASK", "NOPERM"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return apart
+		}
 	}
 	return unknown
 }

@@ -52,7 +52,7 @@ func TestKeysArePackedOnlyOnOneServer(t *testing.T) {
 		want   int32
 	}{
 		"a server":                     {one, together},
-		"a proxy in front of several":  {front, apart},
+		"a proxy in front of several":  {front, scattered},
 		"a cluster":                    {cluster.Client(), apart},
 		"a node of a cluster, alone":   {cluster.Nodes[0].Client(), apart},
 		"a ring":                       {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": cluster.Addrs[0]}}), apart},
@@ -65,7 +65,7 @@ func TestKeysArePackedOnlyOnOneServer(t *testing.T) {
 			reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, weir.PerHour(1)))
 		}
 		ds, errs := onBoard(s, reqs)
-		if got := s.shared.packs.state.Load(); got != test.want {
+		if got := s.shared.first.packs.is(); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 		if test.client == redis.UniversalClient(front) || test.want == together {

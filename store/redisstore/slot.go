@@ -1,16 +1,19 @@
 package redisstore
 
-import "strings"
+import (
+	"context"
+	"strings"
+)
 
 // apart reports whether the keys of a call can't be decided by one server: they
-// are in different slots of a cluster, or perhaps on different shards of a ring,
-// whose hashing is its own.
-func (s *Store) apart(c *call) bool {
+// are in different slots of a cluster, or perhaps on different shards of a ring
+// or servers behind a proxy, whose hashing is their own.
+func (s *Store) apart(ctx context.Context, c *call) bool {
 	if s.ring {
 		return true
 	}
 	if !s.slotted.Load() {
-		return false
+		return s.shared.first.packs.look(ctx, s, true) == scattered
 	}
 	first := slot(c.groups[0].state)
 	for i := range c.groups {

@@ -44,7 +44,7 @@ type Store struct {
 	// says so; of what else looks like one server the first answer does.
 	slotted atomic.Bool
 	terms   knownTerms
-	shared  *combiner
+	shared  lines
 
 	denials denials
 	watches watches
@@ -77,7 +77,8 @@ func New(cfg Config) (*Store, error) {
 	_, s.ring = cfg.Client.(*redis.Ring)
 	_, cluster := cfg.Client.(*redis.ClusterClient)
 	s.slotted.Store(cluster)
-	s.shared, s.denials.seed = newCombiner(s), maphash.MakeSeed()
+	s.shared.of(s)
+	s.denials.seed = maphash.MakeSeed()
 	if cfg.WithoutScripts {
 		s.plain = &plain{client: cfg.Client}
 	}
@@ -105,7 +106,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 // take is Take for what is not of the common case.
 func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := s.newCall(req, modeOf(req))
-	if len(c.groups) > 1 && s.apart(c) {
+	if len(c.groups) > 1 && s.apart(ctx, c) {
 		return s.takeInOrder(ctx, req, c)
 	}
 	v, outcomes, values, err := s.ask(ctx, c)
