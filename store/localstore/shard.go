@@ -18,12 +18,13 @@ const (
 // shard is a part of the keys behind a lock of its own.
 type shard struct {
 	mu    sync.Mutex
+	last  int64         // when the last call of a small key was, by the clock
 	small table         // the keys that are not below
 	keys  map[id]*entry // no key is in both
 	all   []*entry      // the same, in no order; each knows its place
 	hand  int           // where the search for lapsed ones goes on
 	peak  int           // the most there have been since the map was made
-	_     [64]byte      // cache lines of its own, as it begins a Store
+	_     [56]byte      // cache lines of its own, as it begins a Store
 }
 
 func (s *Store) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }

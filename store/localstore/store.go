@@ -88,8 +88,8 @@ func New(cfg Config) (*Store, error) {
 	return &Store{seed: maphash.MakeSeed(), start: now, epoch: max(now.UnixNano(), 0), most: int64(cfg.MaxKeys)}, nil
 }
 
-// now returns the time in whole microseconds since the Unix epoch. Under the
-// lock of a key it never goes back.
+// now returns the time in whole microseconds since the Unix epoch. Asked under
+// the lock of a key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
 // Reset implements [weir.Resetter]. It forgets the key's leases too.
