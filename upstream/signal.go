@@ -66,12 +66,16 @@ func (r *Reader) Check() error {
 // X-From-Cache) tells of the past: it says nothing, and is no refusal.
 func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	s := Signal{Budget: unsaid("")}
-	if resp == nil || cached(resp.Header) {
+	if resp == nil {
 		return s
 	}
-	s.Refused = resp.StatusCode == http.StatusTooManyRequests
+	refused := resp.StatusCode == http.StatusTooManyRequests
 	dialect := r.dialect(resp)
-	if dialect == (Common{}) && !speaks(resp.Header) {
+	silent := dialect == (Common{}) && !speaks(resp.Header)
+	if silent && !refused || cached(resp.Header) {
+		return s
+	}
+	if s.Refused = refused; silent {
 		return s
 	}
 	if now.IsZero() {
