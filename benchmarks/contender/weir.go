@@ -48,7 +48,8 @@ func weirBy(name string, a weir.Algorithm) Contender {
 	return weirOf(name, func(l Limit) []weir.Limit { return []weir.Limit{weirLimit(l, a)} })
 }
 
-// weirOf has a variant of weir decide by limits.
+// weirOf has a variant of weir decide by limits. Over Redis each has keys of its
+// own, or they would take over what others have counted.
 func weirOf(name string, limits func(Limit) []weir.Limit) Contender {
 	return Contender{
 		Name: name, Own: true, Variant: true,
@@ -60,7 +61,7 @@ func weirOf(name string, limits func(Limit) []weir.Limit) Contender {
 			return weirDecide(store, limits(l)...)
 		},
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
-			store, err := redisstore.New(redisstore.Config{Client: at.Client(c)})
+			store, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: name + ":"})
 			if err != nil {
 				return nil, err
 			}
