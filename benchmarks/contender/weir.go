@@ -16,7 +16,7 @@ import (
 
 // Weir is weir with its defaults: GCRA.
 func Weir() Contender {
-	c := weirBy("weir", weir.GCRA)
+	c := weirBy("weir", "weir:", weir.GCRA)
 	c.Variant = false
 	c.OnCluster = true
 	c.Resilient = weirResilient
@@ -27,13 +27,13 @@ func Weir() Contender {
 }
 
 // WeirWindow is the exact log.
-func WeirWindow() Contender { return weirBy("weir (exact window)", weir.SlidingWindow) }
+func WeirWindow() Contender { return weirBy("weir (exact window)", "wlog:", weir.SlidingWindow) }
 
 // WeirCounter is two weighted counters.
-func WeirCounter() Contender { return weirBy("weir (sliding counter)", weir.SlidingCounter) }
+func WeirCounter() Contender { return weirBy("weir (sliding counter)", "wcnt:", weir.SlidingCounter) }
 
 // WeirFixed is a window that opens at the first unit.
-func WeirFixed() Contender { return weirBy("weir (fixed window)", weir.FixedWindow) }
+func WeirFixed() Contender { return weirBy("weir (fixed window)", "wfix:", weir.FixedWindow) }
 
 // WeirThree decides three limits of a key together.
 func WeirThree() Contender {
@@ -41,16 +41,16 @@ func WeirThree() Contender {
 		one := weirLimit(l, weir.GCRA)
 		return []weir.Limit{one.WithName("a"), one.WithName("b"), one.WithName("c")}
 	}
-	return weirOf("weir (three limits)", limits)
+	return weirOf("weir (three limits)", "wall:", limits)
 }
 
-func weirBy(name string, a weir.Algorithm) Contender {
-	return weirOf(name, func(l Limit) []weir.Limit { return []weir.Limit{weirLimit(l, a)} })
+func weirBy(name, prefix string, a weir.Algorithm) Contender {
+	return weirOf(name, prefix, func(l Limit) []weir.Limit { return []weir.Limit{weirLimit(l, a)} })
 }
 
 // weirOf has a variant of weir decide by limits. Over Redis each has keys of its
-// own, or they would take over what others have counted.
-func weirOf(name string, limits func(Limit) []weir.Limit) Contender {
+// own, as long as by default, or it would take over what others have counted.
+func weirOf(name, prefix string, limits func(Limit) []weir.Limit) Contender {
 	return Contender{
 		Name: name, Own: true, Variant: true,
 		Local: func(_ Cleaner, l Limit) (Decide, error) {
@@ -61,7 +61,7 @@ func weirOf(name string, limits func(Limit) []weir.Limit) Contender {
 			return weirDecide(store, limits(l)...)
 		},
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
-			store, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: name + ":"})
+			store, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: prefix})
 			if err != nil {
 				return nil, err
 			}

@@ -11,7 +11,7 @@ func WeirLeases() Contender {
 	return Contender{
 		Name: "weir (leases)", Own: true, Variant: true,
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
-			behind, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: "leases:"})
+			behind, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: "wlea:"})
 			if err != nil {
 				return nil, err
 			}
