@@ -17,6 +17,7 @@ import (
 
 // member is a process that shares a key: a store with a client of its own.
 type member struct {
+	s    *Store
 	l    *weir.Limiter
 	mu   sync.Mutex
 	went []time.Time
@@ -25,11 +26,12 @@ type member struct {
 
 func newMember(t *testing.T, c redis.UniversalClient, limits ...weir.Limit) *member {
 	t.Helper()
-	l, err := weir.New(weir.Config{Store: newStore(t, c), Limits: limits, Name: "fleet"})
+	s := newStore(t, c)
+	l, err := weir.New(weir.Config{Store: s, Limits: limits, Name: "fleet"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &member{l: l}
+	return &member{s: s, l: l}
 }
 
 // send has n calls wait for their slot.
@@ -147,6 +149,7 @@ func TestPauseCostsNoCall(t *testing.T) {
 	m := newMember(t, server.Client(), weir.PerSecond(40).WithBurst(1))
 	m.send(t, 2)
 	m.wg.Wait()
+	hears(t, m.s)
 	commands := server.CommandsDuring(func() {
 		m.send(t, 40)
 		m.wg.Wait()

@@ -29,13 +29,7 @@ func TestWaiters(t *testing.T) {
 	if err := l.Wait(ctx, "warm up"); err != nil {
 		t.Fatal(err)
 	}
-	// Those whose slot comes before anybody has subscribed to brakes look for
-	// one, each line once or a few times: how often is up to the machine.
-	watch := store.WatchBrakes(func(string, string, weir.Instant) {})
-	defer watch.Stop()
-	for !watch.Covers(time.Now()) {
-		time.Sleep(time.Millisecond)
-	}
+	hears(t, store)
 	const waiters = 1000
 	type admission struct {
 		waiter int
@@ -88,6 +82,17 @@ func TestWaiters(t *testing.T) {
 		if early := a.at.Sub(start) - time.Duration(i)*10*time.Millisecond; early < 0 {
 			t.Errorf("admission %d came %v early", i, -early)
 		}
+	}
+}
+
+// hears has a store subscribed to brakes until the test ends. Those whose slot
+// comes before that look for one, and how often is up to the machine.
+func hears(t *testing.T, s *Store) {
+	t.Helper()
+	watch := s.WatchBrakes(func(string, string, weir.Instant) {})
+	t.Cleanup(watch.Stop)
+	for !watch.Covers(time.Now()) {
+		time.Sleep(time.Millisecond)
 	}
 }
 
