@@ -19,6 +19,15 @@ type around struct{ *leasestore.Store }
 
 func (around) Prepare(weir.Store, string, weir.Limit) weir.Prepared { return nil }
 
+// late is a store behind in which what is given back comes after what is taken
+// meanwhile: by itself either may be first, and other units be left.
+type late struct{ *behind }
+
+func (l late) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	time.Sleep(time.Microsecond)
+	return l.behind.Settle(ctx, receipt, costs...)
+}
+
 func limiter(t testing.TB, s weir.Store, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Store: s, Limits: limits, Name: "api"})
@@ -38,7 +47,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 				var stores [2]*leasestore.Store
 				var limiters, others [2]*weir.Limiter
 				for i := range stores {
-					stores[i] = open(t, leasestore.Config{Store: newBehind(t)})
+					stores[i] = open(t, leasestore.Config{Store: late{newBehind(t)}})
 					defer done(t, stores[i])
 					s := weir.Store(stores[i])
 					if i == 1 {
@@ -53,6 +62,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 					switch {
 					case what < 100:
 						time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
+						synctest.Wait() // what lapses just now has
 					case what < 200:
 						cost = random.Int64N(5)
 					case what < 210:
@@ -60,22 +70,29 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 					}
 					var got [2]weir.Decision
 					var errs [2]error
+					var both sync.WaitGroup
 					for i, l := range of {
-						switch what {
-						case 300, 301:
-							errs[i] = l.Pause(t.Context(), "k", 10*time.Millisecond)
-						case 302:
-							errs[i] = l.Reset(t.Context(), "k")
-						case 303:
-							errs[i] = stores[i].Brake(t.Context(), charge("k", 0, l.Limits()...).Charges, weir.Brake{
-								Tell: true, Gap: time.Millisecond, GapFor: time.Second,
-							})
-						}
-						if errs[i] == nil {
-							got[i], errs[i] = l.AllowN(t.Context(), "k", cost)
-						}
-						synctest.Wait()
+						both.Go(func() {
+							switch what {
+							case 300, 301:
+								errs[i] = l.Pause(t.Context(), "k", 10*time.Millisecond)
+							case 302:
+								errs[i] = l.Reset(t.Context(), "k")
+							case 303:
+								errs[i] = stores[i].Brake(t.Context(), charge("k", 0, l.Limits()...).Charges, weir.Brake{
+									Tell: true, Gap: time.Millisecond, GapFor: time.Second,
+								})
+							}
+							if errs[i] == nil {
+								got[i], errs[i] = l.AllowN(t.Context(), "k", cost)
+							}
+						})
 					}
+					both.Wait()
+					if what < 400 {
+						time.Sleep(10 * time.Microsecond) // until all is given back
+					}
+					synctest.Wait()
 					if errs[0] != nil || errs[1] != nil || !reflect.DeepEqual(got[0], got[1]) {
 						t.Fatalf("call %d:\n%+v, %v, want\n%+v, %v", n, got[0], errs[0], got[1], errs[1])
 					}
