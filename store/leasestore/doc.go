@@ -1,5 +1,5 @@
-// Package leasestore takes units of busy keys ahead, a few dozen in one call of
-// the store behind it, and decides on them in this process: for keys that are
+// Package leasestore takes units of busy keys ahead, many in one call of the
+// store behind it, and decides on them in this process: for keys that are
 // asked for so often that even a combined call for each would be too much.
 //
 // What is taken ahead is charged before it is used, so however many processes
@@ -11,8 +11,9 @@
 // A key is found to be busy by being asked for: calls take their units one by
 // one, until there were 32 of them within half of For. Then one takes as many
 // ahead, and each time that those are used up as soon, the next one takes twice
-// as many, up to Units. Fewer than 32 are not worth a call that others can't
-// share, so that nothing is taken ahead under limits of less than 256 units.
+// as many, up to Units. Fewer than 32, or than Units where that is less, are not
+// worth a call that others can't share, so that nothing is taken ahead under
+// limits of less than 256 units.
 //
 // Only calls that neither wait nor can be cancelled take units ahead, and never
 // under SlidingWindow, which promises that no interval holds more: a unit may be

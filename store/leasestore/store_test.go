@@ -97,21 +97,43 @@ func TestRemaining(t *testing.T) {
 	})
 }
 
-// A key that is asked for now and then costs what it always did.
-func TestQuietKey(t *testing.T) {
+// The 33rd call within half a second takes units ahead, under limits that have
+// enough. All before ask the store once each.
+func TestBusyEnough(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBehind(t)
-		s := open(t, leasestore.Config{Store: b})
-		defer done(t, s)
-		for range 100 {
-			take(t, s, charge("k", 1, weir.PerHour(1000)))
-			time.Sleep(time.Second)
-		}
-		if b.takes.Load() != 100 || b.settles.Load() != 0 {
-			t.Errorf("%d calls and %d given back, want 100 and none", b.takes.Load(), b.settles.Load())
-		}
-	})
+	for name, c := range map[string]struct {
+		units int64
+		calls int
+		every time.Duration
+		limit int64
+		takes int64
+	}{
+		"now and then":                 {calls: 100, every: time.Second, limit: 1000, takes: 100},
+		"59 a second":                  {calls: 200, every: 17 * time.Millisecond, limit: 1000, takes: 200},
+		"33 at once":                   {calls: 33, limit: 1000, takes: 33},
+		"more at once":                 {calls: 64, limit: 1000, takes: 33},
+		"a limit that is just enough":  {calls: 40, limit: 256, takes: 33},
+		"a limit that is not":          {calls: 100, limit: 255, takes: 100},
+		"few units, of a small limit":  {units: 4, calls: 8, limit: 40, takes: 5},
+		"few units, of one too small":  {units: 4, calls: 8, limit: 31, takes: 8},
+		"nothing ahead, however often": {units: 1, calls: 200, limit: 10_000, takes: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b, Units: c.units})
+				defer done(t, s)
+				for range c.calls {
+					take(t, s, charge("k", 1, weir.PerHour(c.limit)))
+					time.Sleep(c.every)
+				}
+				if n := b.takes.Load(); n != c.takes {
+					t.Errorf("%d calls of the store, want %d", n, c.takes)
+				}
+			})
+		})
+	}
 }
 
 // What is not used goes back when its time is over.

@@ -57,9 +57,9 @@ func TestWaiters(t *testing.T) {
 		}
 		wg.Wait()
 	})
-	// Taking slots is the only thing that writes. A subscription that was lost
-	// meanwhile, when the machine is busy, costs a look.
-	if commands["set"] != waiters || commands["evalsha"] < waiters || commands["evalsha"] > waiters+waiters/100 || commands["eval"] != 0 {
+	// One more when the limiter's watch began after the first had booked; taking
+	// slots is the only thing that writes.
+	if commands["set"] != waiters || commands["evalsha"] < waiters || commands["evalsha"] > waiters+1 || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
 	if len(admitted) != waiters {
