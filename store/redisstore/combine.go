@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,27 +131,36 @@ func (c *combiner) land() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.line) > 0 && c.flying <= mostFlights {
-		go c.fly()
+		go (&flight{combiner: c}).fly()
 		return
 	}
 	c.flying--
 }
 
-// fly takes those in the line as long as there are any. First it lets those run
-// that are ready to: they were told their answers just now, and come again.
-func (c *combiner) fly() {
-	f := flight{combiner: c}
-	over := false
-	defer func() {
-		if !over { // A hook of the client's has ended the goroutine. Another one goes on.
-			go c.fly()
+// fly takes those in the line, as long as there are any.
+func (f *flight) fly() {
+	for f.board() {
+		if len(f.calls) > 0 {
+			defer f.arrive() // Even if a hook of the client's ends the goroutine.
+			f.run()
+			return
 		}
-	}()
-	for runtime.Gosched(); f.board(); runtime.Gosched() {
-		f.run()
-		f.flown = true
 	}
-	over = true
+}
+
+// arrive tells the calls of a flight that they are decided, and sets off again
+// with those that came meanwhile. That begins before the last one is told: the
+// scheduler runs it behind all the others, so that they can come again and be taken
+// along, at once and without a timer.
+func (f *flight) arrive() {
+	last := len(f.calls) - 1
+	for _, w := range f.calls[:last] {
+		w.tell()
+	}
+	w := f.calls[last]
+	f.flown = true
+	go f.fly()
+	w.tell()
 }
 
 // board takes calls from the line, and reports whether it did. A flight that is
@@ -183,7 +191,7 @@ func (f *flight) board() bool {
 	return true
 }
 
-// run asks Redis and tells everybody.
+// run asks Redis what the calls are to be told.
 func (f *flight) run() {
 	over := false
 	defer func() {
@@ -203,13 +211,10 @@ func (f *flight) run() {
 	over = true
 }
 
-// fail tells those that do not know their answer yet.
+// fail has all calls fail that are not decided.
 func (f *flight) fail(err error) {
 	for _, w := range f.calls {
-		if w.state.Load() == inFlight {
-			w.err = err
-			w.tell()
-		}
+		w.err = err
 	}
 }
 
@@ -223,7 +228,7 @@ func (c *combiner) watch() {
 	}
 	if !c.moved {
 		c.flying++
-		go c.fly()
+		go (&flight{combiner: c}).fly()
 	}
 	c.moved = false
 	time.AfterFunc(slowFlight, c.watch)

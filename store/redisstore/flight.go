@@ -53,7 +53,7 @@ const (
 	mostSorts = 64
 )
 
-// ask sends the calls, and tells them their answers.
+// ask has the calls decided.
 func (f *flight) ask() {
 	f.sortOut()
 	ctx := f.context()

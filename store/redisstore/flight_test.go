@@ -27,7 +27,6 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 	f.run()
 	ds, errs := make([]weir.Decision, len(reqs)), make([]error, len(reqs))
 	for i, w := range f.calls {
-		<-w.done
 		a, err := w.answer, w.err
 		if w.alone {
 			a, err = s.alone(w.ctx, w.key, w.terms)

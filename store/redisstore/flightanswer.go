@@ -6,7 +6,7 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// read tells the calls of a command their answers.
+// read notes what the calls of a command are to be told.
 func (f *flight) read(cmd *packed) {
 	reply, err := cmd.Val(), cmd.Err()
 	switch {
@@ -19,7 +19,6 @@ func (f *flight) read(cmd *packed) {
 		err = classify(err)
 	case len(reply) > 2 && reply[1] == -2 && len(cmd.entries) == 1 && f.entries[cmd.entries[0]].calls == 1:
 		f.entries[cmd.entries[0]].first.answer.rest = reply[2:]
-		f.entries[cmd.entries[0]].first.tell()
 		return
 	case len(reply) != 1+3*len(cmd.entries):
 		err = errReply
@@ -48,7 +47,7 @@ func (e *entry) fail(err error) {
 	e.each(func(w *waiting) { w.err = err })
 }
 
-// answer tells each of the calls what it finds after those before it, as taken of
+// answer is what each of the calls finds after those before it, as taken of
 // them were admitted and left tat.
 func (e *entry) answer(sent time.Duration, now, taken int64, tat exact.Micros) {
 	t := e.terms
@@ -66,12 +65,9 @@ func (e *entry) answer(sent time.Duration, now, taken int64, tat exact.Micros) {
 	})
 }
 
-// each does something to each call, and tells it.
+// each does something to each call.
 func (e *entry) each(f func(w *waiting)) {
-	for w := e.first; w != nil; {
-		next := w.next // Whoever is told may use w for another call.
+	for w := e.first; w != nil; w = w.next {
 		f(w)
-		w.tell()
-		w = next
 	}
 }
