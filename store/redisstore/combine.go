@@ -2,8 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,21 +18,23 @@ type combiner struct {
 	pool  sync.Pool // of *waiting
 
 	mu      sync.Mutex
-	flying  int // flights under way
-	line    []*waiting
-	watched bool // the watch is set
-	moved   bool // somebody was taken from the line since the watch was set
+	busy    [lanes]bool // a flight of the lane is under way
+	line    [lanes][]*waiting
+	turn    int         // counts the times when flights were given up
+	watched bool        // the watch is set
+	moved   [lanes]bool // somebody was taken from the line since the watch was set
 }
 
 const (
-	// mostFlights is how many flights are under way at once, unless they are slow.
-	// With one, calls are decided in the order in which they came; more are no
-	// faster, as each then has fewer calls.
-	mostFlights = 1
+	// lanes is how many flights are under way at once. The calls of a key are in
+	// one lane, so that they are decided in the order in which they came. One flight
+	// takes both, but for where there are many keys: while the server decides those
+	// of one, this process can prepare the others.
+	lanes = 2
 	// slowFlight is how long calls wait for flights that do not come back before
-	// one more sets off.
+	// others set off.
 	slowFlight = 10 * time.Millisecond
-	// mostCalls is the most calls of a flight.
+	// mostCalls is the most calls of a lane in a flight.
 	mostCalls = 1024
 )
 
@@ -68,20 +68,21 @@ func newCombiner(s *Store) *combiner {
 	return c
 }
 
-// take decides one call.
-func (c *combiner) take(ctx context.Context, key string, t *terms) (answer, error) {
+// take decides one call, of a key in some lane.
+func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (answer, error) {
 	c.mu.Lock()
-	if c.flying < mostFlights && len(c.line) == 0 {
-		c.flying++
+	if c.busy == [lanes]bool{} && c.waiting() == 0 {
+		c.busy = [lanes]bool{true, true}
+		turn := c.turn
 		c.mu.Unlock()
-		defer c.land()
+		defer c.land(turn)
 		return c.store.alone(ctx, key, t)
 	}
 	w := c.pool.Get().(*waiting)
 	w.ctx, w.key, w.terms = ctx, key, t
-	c.line = append(c.line, w)
+	c.line[lane] = append(c.line[lane], w)
 	if !c.watched {
-		c.watched, c.moved = true, false
+		c.watched, c.moved = true, [lanes]bool{}
 		time.AfterFunc(slowFlight, c.watch)
 	}
 	c.mu.Unlock()
@@ -126,110 +127,43 @@ func (w *waiting) tell() {
 	}
 }
 
+// waiting is how many calls are in the line.
+func (c *combiner) waiting() int { return len(c.line[0]) + len(c.line[1]) }
+
 // land ends a flight of one call. Those in the line go next.
-func (c *combiner) land() {
+func (c *combiner) land(turn int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.line) > 0 && c.flying <= mostFlights {
-		go (&flight{combiner: c}).fly()
+	if turn != c.turn {
 		return
 	}
-	c.flying--
-}
-
-// fly takes those in the line, as long as there are any.
-func (f *flight) fly() {
-	for f.board() {
-		if len(f.calls) > 0 {
-			defer f.arrive() // Even if a hook of the client's ends the goroutine.
-			f.run()
-			return
-		}
+	c.busy = [lanes]bool{}
+	if c.waiting() > 0 {
+		c.setOff()
 	}
 }
 
-// arrive tells the calls of a flight that they are decided, and sets off again
-// with those that came meanwhile. That begins before the last one is told: the
-// scheduler runs it behind all the others, so that they can come again and be taken
-// along, at once and without a timer.
-func (f *flight) arrive() {
-	last := len(f.calls) - 1
-	for _, w := range f.calls[:last] {
-		w.tell()
-	}
-	w := f.calls[last]
-	f.flown = true
-	go f.fly()
-	w.tell()
+// setOff has a flight begin that takes those in the line.
+func (c *combiner) setOff() {
+	c.busy = [lanes]bool{true, true}
+	go (&flight{combiner: c, turn: c.turn, lanes: c.busy}).fly()
 }
 
-// board takes calls from the line, and reports whether it did. A flight that is
-// back while others are under way ends: those that set off because it was slow
-// would otherwise stay, each with fewer calls.
-func (f *flight) board() bool {
-	c := f.combiner
-	f.calls = f.calls[:0]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moved = true
-	n := min(len(c.line), mostCalls)
-	if n == 0 || f.flown && c.flying > mostFlights {
-		c.flying--
-		return false
-	}
-	f.embark(n)
-	for _, w := range c.line[:n] {
-		w.trip = f.trip
-		if w.state.CompareAndSwap(inLine, inFlight) {
-			f.calls = append(f.calls, w)
-		}
-	}
-	f.absent = n - len(f.calls)
-	rest := copy(c.line, c.line[n:])
-	clear(c.line[rest:])
-	c.line = c.line[:rest]
-	return true
-}
-
-// run asks Redis what the calls are to be told.
-func (f *flight) run() {
-	over := false
-	defer func() {
-		// On a caller's goroutine a panic of the client's hooks would be the
-		// caller's to handle, and so would be runtime.Goexit. On this one it would
-		// end the program, and leave callers without an answer.
-		if r := recover(); r != nil {
-			f.fail(fmt.Errorf("redisstore: the client panicked: %v", r))
-		} else if !over {
-			f.fail(errors.New("redisstore: the client ended its goroutine"))
-		}
-	}()
-	if len(f.calls) > 0 {
-		defer f.disembark()
-		f.ask()
-	}
-	over = true
-}
-
-// fail has all calls fail that are not decided.
-func (f *flight) fail(err error) {
-	for _, w := range f.calls {
-		w.err = err
-	}
-}
-
-// watch has one more flight set off while those under way do not come back.
+// watch gives flights up that do not come back: others go on without them.
 func (c *combiner) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.line) == 0 {
+	if c.waiting() == 0 {
 		c.watched = false
 		return
 	}
-	if !c.moved {
-		c.flying++
-		go (&flight{combiner: c}).fly()
+	for lane, line := range c.line {
+		if len(line) > 0 && !c.moved[lane] {
+			c.turn++
+			c.setOff()
+			break
+		}
 	}
-	c.moved = false
+	c.moved = [lanes]bool{}
 	time.AfterFunc(slowFlight, c.watch)
 }

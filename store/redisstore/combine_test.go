@@ -96,8 +96,10 @@ func (g *gate) pass(n int) error {
 
 // hold returns when n commands are held up.
 func (g *gate) hold(n int64) {
-	for g.held.Load() != n {
-		time.Sleep(100 * time.Microsecond)
+	for began := time.Now(); g.held.Load() != n; time.Sleep(100 * time.Microsecond) {
+		if time.Since(began) > time.Minute {
+			panic(fmt.Sprintf("%d commands are held up, want %d", g.held.Load(), n))
+		}
 	}
 }
 
@@ -126,7 +128,7 @@ func inTheLine(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for {
 		s.shared.first.mu.Lock()
-		there := len(s.shared.first.line)
+		there := s.shared.first.waiting()
 		s.shared.first.mu.Unlock()
 		if there == n {
 			return
@@ -140,9 +142,9 @@ func inTheLine(t *testing.T, s *Store, n int) {
 
 // landed returns when nothing is under way.
 func landed(s *Store) {
-	for flying := 1; flying > 0; time.Sleep(100 * time.Microsecond) {
+	for busy := true; busy; time.Sleep(100 * time.Microsecond) {
 		s.shared.first.mu.Lock()
-		flying = s.shared.first.flying
+		busy = s.shared.first.busy != [lanes]bool{}
 		s.shared.first.mu.Unlock()
 	}
 }

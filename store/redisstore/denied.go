@@ -52,13 +52,15 @@ type denial struct {
 	lost              uint64
 }
 
-func (n *denials) place(scope, key string) *place {
+func (n *denials) hash(scope, key string) uint64 {
 	h := maphash.String(n.seed, key)
 	if scope != "" {
 		h ^= maphash.String(n.seed, scope) * 0x9e3779b97f4a7c15
 	}
-	return &n.places[h%uint64(len(n.places))]
+	return h
 }
+
+func (n *denials) place(hash uint64) *place { return &n.places[hash%uint64(len(n.places))] }
 
 // of returns the denial of a key; nil if there is none.
 func (p *place) of(c *weir.Charge) *denial {
@@ -109,7 +111,7 @@ func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d de
 }
 
 // forget forgets what is known of a key, after it may have been changed.
-func (n *denials) forget(scope, key string) { n.place(scope, key).forget() }
+func (n *denials) forget(scope, key string) { n.place(n.hash(scope, key)).forget() }
 
 func (p *place) forget() {
 	p.turn.Add(1)
@@ -121,7 +123,7 @@ func (p *place) forget() {
 func (n *denials) charged(charges []weir.Charge, allowed bool) {
 	for i := range charges {
 		c := &charges[i]
-		p := n.place(c.Scope, c.Key)
+		p := n.place(n.hash(c.Scope, c.Key))
 		if d := p.of(c); d != nil && (allowed || len(charges) > 1 || !d.under(&c.Limit)) {
 			p.forget()
 		}

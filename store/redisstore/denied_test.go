@@ -206,7 +206,7 @@ func TestRefusalOfBeforeAResetIsNotKept(t *testing.T) {
 	req := charge("key", 1, weir.PerHour(1))
 	take(t, s, req)
 	c := &req.Charges[0]
-	p := s.denials.place("", "key")
+	p := s.denials.place(s.denials.hash("", "key"))
 	turn := p.turn.Load()
 	a, err := s.alone(t.Context(), s.stateKey("", "key"), s.terms.of(&c.Limit, 1))
 	if err != nil || a.allowed {

@@ -184,7 +184,8 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := &req.Charges[0]
 	t := s.terms.of(&c.Limit, c.Cost)
-	p := s.denials.place(c.Scope, c.Key)
+	h := s.denials.hash(c.Scope, c.Key)
+	p := s.denials.place(h)
 	if a, ok := s.denied(p, c, t); ok {
 		if err := ctx.Err(); err != nil {
 			return weir.Decision{}, err
@@ -192,7 +193,7 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 		return a.decision(req, t)
 	}
 	turn, lost := p.turn.Load(), s.denials.lost.Load()
-	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), t)
+	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), int(h>>63), t)
 	switch {
 	case err != nil:
 		s.denials.failed(err)

@@ -9,8 +9,9 @@ import (
 
 // flight is a number of calls that go to Redis together.
 type flight struct {
-	flown    bool // it is not the first one of its goroutine
 	combiner *combiner
+	turn     int         // of the combiner, when it first set off
+	lanes    [lanes]bool // that it has
 	calls    []*waiting
 	absent   int // of those it was to take, who left before
 	trip     *flightContext

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,28 +208,109 @@ func TestFlightEndsWhenAllHaveLeft(t *testing.T) {
 	}
 }
 
-// TestExtraFlightsEnd: those that set off because others were slow do not stay,
-// and none leaves the line to nobody.
-func TestExtraFlightsEnd(t *testing.T) {
+// TestFlightsTakeTheirLanes: what a flight that is back takes from the line, and
+// which lanes have one then.
+func TestFlightsTakeTheirLanes(t *testing.T) {
 	t.Parallel()
-	c := &combiner{flying: 3, line: []*waiting{{}, {}}}
-	for _, want := range []int{2, 1} {
-		back := flight{combiner: c, flown: true}
-		if back.board() || c.flying != want || len(c.line) != 2 {
-			t.Errorf("%d under way, %d in the line, want %d and 2", c.flying, len(c.line), want)
+	both, first, second, none := [lanes]bool{true, true}, [lanes]bool{true, false}, [lanes]bool{false, true}, [lanes]bool{}
+	for name, test := range map[string]struct {
+		back      flight
+		busy      [lanes]bool // when it is back
+		line      [lanes]int
+		want      [lanes]bool // that it has
+		left      [lanes]int
+		busyAfter [lanes]bool
+	}{
+		"nobody waits":                    {flight{lanes: both}, both, [lanes]int{0, 0}, none, [lanes]int{0, 0}, none},
+		"all that wait":                   {flight{lanes: both}, both, [lanes]int{2, 3}, both, [lanes]int{0, 0}, both},
+		"all of one lane":                 {flight{lanes: both}, both, [lanes]int{0, 3}, both, [lanes]int{0, 0}, both},
+		"its own lane beside another":     {flight{lanes: first}, both, [lanes]int{2, 3}, first, [lanes]int{0, 3}, both},
+		"nobody in its own lane":          {flight{lanes: second}, both, [lanes]int{2, 0}, none, [lanes]int{2, 0}, first},
+		"both lanes when the other is up": {flight{lanes: second}, second, [lanes]int{2, 3}, both, [lanes]int{0, 0}, both},
+		"one that was given up":           {flight{lanes: both, turn: -1}, both, [lanes]int{2, 3}, none, [lanes]int{2, 3}, both},
+		"no more than a flight takes":     {flight{lanes: both}, both, [lanes]int{mostCalls + 1, 1}, both, [lanes]int{1, 0}, both},
+		"many calls of few keys":          {flight{lanes: both}, both, [lanes]int{200, 200}, both, [lanes]int{0, 0}, both},
+		"many keys, but in one lane":      {flight{lanes: both, entries: make([]entry, manyKeys)}, both, [lanes]int{200, fewCalls - 1}, both, [lanes]int{0, 0}, both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &combiner{busy: test.busy}
+			for lane, n := range test.line {
+				for range n {
+					c.line[lane] = append(c.line[lane], new(waiting))
+				}
+			}
+			f := test.back
+			f.combiner = c
+			if took := f.board(); took != (test.want != none) {
+				t.Errorf("it set off: %t", took)
+			}
+			if n := test.line[0] + test.line[1] - c.waiting(); len(f.calls) != n {
+				t.Errorf("%d calls are gone, and %d aboard", n, len(f.calls))
+			}
+			if left := [lanes]int{len(c.line[0]), len(c.line[1])}; left != test.left {
+				t.Errorf("%d are left, want %d", left, test.left)
+			}
+			if c.busy != test.busyAfter {
+				t.Errorf("busy: %t, want %t", c.busy, test.busyAfter)
+			}
+		})
+	}
+}
+
+// TestManyKeysTakeTwoFlights: those of a key stay together, in their order.
+func TestManyKeysTakeTwoFlights(t *testing.T) {
+	t.Parallel()
+	s, g := gated(t, true)
+	if s.shared.first.packs.look(context.Background(), s, true) != together {
+		t.Fatal("it should be known that the server has all keys")
+	}
+	let, open := g.shut()
+	var wg sync.WaitGroup
+	flying(t, s, g, &wg)
+	const keys, calls = 200, 2
+	come := func() {
+		for n := range keys {
+			wg.Go(func() { take(t, s, charge(fmt.Sprint("key ", n), 1, weir.PerHour(10))) })
+		}
+		inTheLine(t, s, keys)
+	}
+	come()
+	let()
+	inTheLine(t, s, 0)
+	g.hold(1) // All of them, in one flight.
+	come()
+	let()
+	inTheLine(t, s, 0)
+	g.hold(2) // One of each lane.
+	open()
+	wg.Wait()
+	for n := range keys {
+		if d := take(t, s, charge(fmt.Sprint("key ", n), 0, weir.PerHour(10))); d.Remaining != 10-calls {
+			t.Errorf("key %d has %d remaining, want %d", n, d.Remaining, 10-calls)
 		}
 	}
-	last := flight{combiner: c, flown: true}
-	if !last.board() || c.flying != 1 || len(c.line) != 0 {
-		t.Errorf("the last one: %d under way, %d in the line", c.flying, len(c.line))
+}
+
+// TestGivenUpFlightsEnd: those that were slow do not set off again, and none
+// leaves the line to nobody.
+func TestGivenUpFlightsEnd(t *testing.T) {
+	t.Parallel()
+	s, g := gated(t, false)
+	var wg sync.WaitGroup
+	call := func() {
+		wg.Go(func() { take(t, s, charge("key", 1, weir.PerHour(100))) })
 	}
-	c.flying, c.line = 2, []*waiting{{}}
-	first := flight{combiner: c}
-	if !first.board() {
-		t.Error("one that was set off took nobody")
-	}
-	c.flying, c.line = 2, []*waiting{{}}
-	if c.land(); c.flying != 1 {
-		t.Errorf("after a lone call beside another: %d under way", c.flying)
+	for range 3 {
+		_, open := g.shut()
+		for n := range int64(5) {
+			call()
+			g.hold(n + 1) // None of those before came back, so that it set off too.
+		}
+		open()
+		wg.Wait()
+		landed(s)
+		if n := s.shared.first.waiting(); n != 0 {
+			t.Errorf("%d calls are in the line", n)
+		}
 	}
 }

@@ -40,16 +40,16 @@ func (l *lines) of(s *Store) {
 }
 
 // take decides one call.
-func (l *lines) take(ctx context.Context, key string, t *terms) (answer, error) {
+func (l *lines) take(ctx context.Context, key string, lane int, t *terms) (answer, error) {
 	if l.server == nil {
-		return l.first.take(ctx, key, t)
+		return l.first.take(ctx, key, lane, t)
 	}
 	if l.known.Load() {
-		return l.find(ctx, key).take(ctx, key, t)
+		return l.find(ctx, key).take(ctx, key, lane, t)
 	}
 	// Before its first answer a cluster's client would have to ask which masters
 	// there are, which may take long.
-	a, err := l.first.take(ctx, key, t)
+	a, err := l.first.take(ctx, key, lane, t)
 	if err == nil {
 		l.known.Store(true)
 	}
