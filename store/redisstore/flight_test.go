@@ -51,6 +51,9 @@ func TestFlightDecidesInOrder(t *testing.T) {
 			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
 			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
 			limits := []weir.Limit{weir.PerSecond(3).WithBurst(1 + rng.Int64N(20)), weir.PerMinute(60).WithBurst(100)}
+			if seed%2 == 1 {
+				limits = []weir.Limit{weir.Per(7, 3*time.Second).WithBurst(1 + rng.Int64N(60)), weir.PerSecond(3_000_000).WithBurst(90)}
+			}
 			for range 4 {
 				d := time.Duration(rng.IntN(1500)) * time.Millisecond
 				sleep(d)

@@ -8,7 +8,7 @@
 local uncommon
 if ARGV[1] >= 'g' then
   local call, type, keys = redis.call, type, #KEYS
-  local format, sub = string.format, string.sub
+  local format, sub, fmod = string.format, string.sub, math.fmod
   local now, more = ARGV[10], 3600000
   if now and now ~= '' then
     now = now + 0
@@ -47,6 +47,17 @@ if ARGV[1] >= 'g' then
         end
       end
       if taken == 0 then
+        if calls > 2 and calls * q < 9007199254740992 then
+          -- As many as surely go at once, and the last ones one by one.
+          local n = (full - w) / (iw + ir / q) - 1
+          if n >= calls then n = calls - 1 end
+          if n >= 1 then
+            taken = n - n % 1
+            w, r = w + taken * iw, r + taken * ir
+            local rest = fmod(r, q)
+            w, r = w + (r - rest) / q, rest
+          end
+        end
         repeat
           local x, y = w + iw, r + ir
           if y >= q then x, y = x + 1, y - q end
