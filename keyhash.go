@@ -110,6 +110,7 @@ func isToken68(s string) bool {
 type credentialHash struct {
 	domain string // ends in NUL, so that no domain is the start of another
 	states sync.Pool
+	recent *recentKeys
 }
 
 type hashState struct {
@@ -119,7 +120,7 @@ type hashState struct {
 
 func newCredentialHash(domain string, secret []byte) *credentialHash {
 	secret = bytes.Clone(secret)
-	c := &credentialHash{domain: domain}
+	c := &credentialHash{domain: domain, recent: newRecentKeys()}
 	c.states.New = func() any {
 		s := &hashState{hash: sha256.New()}
 		if len(secret) > 0 {
@@ -131,7 +132,11 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 	return c
 }
 
-func (c *credentialHash) key(credential string) string {
+// key returns the key of a credential.
+func (c *credentialHash) key(credential string) string { return c.recent.of(credential, c.sum) }
+
+// sum makes the key of a credential.
+func (c *credentialHash) sum(credential string) string {
 	s := c.states.Get().(*hashState)
 	s.hash.Reset()
 	// Through the buffer, without a copy on the heap, and in one call where it
