@@ -117,7 +117,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits [
 		g.limit(w, r, m, limits, d)
 		return r, false
 	}
-	return r.WithContext(m), true
+	return m.on(r), true
 }
 
 // take charges the request, sets d to what was decided, and returns the limits it
@@ -167,7 +167,7 @@ func (g *Guard) open(w http.ResponseWriter, r *http.Request, m *mark, err error)
 		return g.refuse(w, r, &ended)
 	}
 	g.tell(r, err)
-	return r.WithContext(m), true
+	return m.on(r), true
 }
 
 // fail answers a request that met an error, without the error's text.

@@ -9,8 +9,8 @@ import (
 )
 
 // mark is the context of a request that a mount let pass. It is a context
-// itself, and holds the header values of the response, so that passing a
-// request on takes one allocation besides the request's copy.
+// itself, and holds the header values of the response and the copy of the request
+// that has it, so that passing a request on takes one allocation.
 type mark struct {
 	context.Context
 	guard  *Guard
@@ -19,6 +19,13 @@ type mark struct {
 	booked *weir.Reservation // what is settled; nil: nothing
 	levels *levels           // what was counted; nil without Config.Within
 	values values
+	copy   http.Request
+}
+
+// on returns a copy of the request that has the mark.
+func (m *mark) on(r *http.Request) *http.Request {
+	m.copy = *r.WithContext(m)
+	return &m.copy
 }
 
 type markKey struct{}
