@@ -22,6 +22,14 @@ type Seeder interface {
 	Seed(charges []weir.Charge, states []weir.ChargeState)
 }
 
+// Denier is a primary store that may know by itself that a request is refused, as
+// it refused the like just now.
+type Denier interface {
+	// Denied returns the refusal of a valid request, and false when the store would
+	// have to be asked. It asks nobody but this process's memory.
+	Denied(req *weir.Request) (d weir.Decision, ok bool)
+}
+
 // KeyError is an error of a primary store that may concern one key alone, as
 // something foreign that is stored under it. The primary has answered, so that
 // is no outage: only calls for that key are decided by the policy.
@@ -35,6 +43,7 @@ type KeyError interface {
 // concurrent use.
 type Store struct {
 	cfg     Config
+	denier  Denier // the primary; nil: it is none
 	breaker *breaker
 	ledger  ledger
 	brakes  brakes
@@ -65,6 +74,7 @@ func New(cfg Config) (*Store, error) {
 		cfg.Local = local
 	}
 	s := &Store{cfg: cfg}
+	s.denier, _ = cfg.Primary.(Denier)
 	s.breaker = newBreaker(&s.cfg)
 	return s, nil
 }
@@ -80,6 +90,11 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if req.Hold.Asked() {
 		if _, _, err := s.holders(); err != nil {
 			return weir.Decision{}, err
+		}
+	}
+	if s.denier != nil && s.breaker.state() == StateClosed {
+		if d, ok := s.denier.Denied(&req); ok {
+			return d, nil
 		}
 	}
 	done, ok := s.breaker.allow(s.probe)

@@ -95,6 +95,23 @@ func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	return answer{now: earliest, tat: d.tat}, true
 }
 
+// Denied refuses a valid request without asking Redis, where one for the same key
+// and limit was refused just now, and reports false where Redis has to be asked. It
+// is for stores around this one, see package fallback; Take looks by itself.
+func (s *Store) Denied(req *weir.Request) (d weir.Decision, ok bool) {
+	if s.plain != nil || !isFast(req) {
+		return d, false
+	}
+	c := &req.Charges[0]
+	t := s.terms.of(&c.Limit, c.Cost)
+	a, ok := s.denied(s.denials.place(s.denials.hash(c.Scope, c.Key)), c, t)
+	if !ok {
+		return d, false
+	}
+	d, err := a.decision(req, t)
+	return d, err == nil
+}
+
 // refused notes what a refused call was told, unless there was a reason to forget
 // it since its turn.
 func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d denial) {

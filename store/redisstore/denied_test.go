@@ -42,6 +42,9 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 		if diff := differ(d, want); diff != "" || d.Allowed {
 			t.Fatalf("after %d ms: %s: %+v, want %+v", i, diff, d, want)
 		}
+		if denied, ok := s.Denied(new(charge("key", 1, limit))); !ok || differ(denied, d) != "" {
+			t.Fatalf("after %d ms: %+v, %t, want %+v", i, denied, ok, d)
+		}
 		if d := take(t, s, charge("key", 2, limit)); d.Allowed || d.RetryAfter != (200-i)*time.Millisecond {
 			t.Fatalf("after %d ms: %+v for a cost of 2", i, d)
 		}
@@ -49,6 +52,19 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	}
 	if n := g.commands.Load() - before; n != 0 {
 		t.Errorf("%d commands while the key was refused, want none", n)
+	}
+	for name, req := range map[string]weir.Request{
+		"after RetryAfter": charge("key", 1, limit),
+		"another key":      charge("other", 1, limit),
+		"a look":           charge("key", 0, limit),
+		"more than fits":   charge("key", 4, limit),
+		"another limit":    charge("key", 1, weir.PerHour(1)),
+		"two limits":       charge("key", 1, limit, weir.PerHour(1)),
+		"one that waits":   {Charges: charge("key", 1, limit).Charges, MaxWait: time.Second},
+	} {
+		if d, ok := s.Denied(&req); ok {
+			t.Errorf("%s: refused without asking: %+v", name, d)
+		}
 	}
 	if d := take(t, s, charge("key", 1, limit)); !d.Allowed {
 		t.Errorf("%+v after RetryAfter, want it allowed", d)

@@ -1,0 +1,55 @@
+package fallback_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// denier is a primary that knows of one key that it is refused.
+type denier struct {
+	*primary
+	key string
+}
+
+func (d denier) Denied(req *weir.Request) (weir.Decision, bool) {
+	if req.Charges[0].Key != d.key {
+		return weir.Decision{}, false
+	}
+	return weir.Decision{Reason: weir.Limited, RetryAfter: time.Second}, true
+}
+
+// TestDeniedCallsAskNobody: the primary is asked for others, and says nothing
+// while it is away.
+func TestDeniedCallsAskNobody(t *testing.T) {
+	t.Parallel()
+	p := newPrimary(t)
+	s := open(t, fallback.Config{Primary: denier{p, "denied"}, Probe: time.Hour})
+	limit := weir.PerSecond(1000)
+	for range 10 {
+		if d := take(t, s, charge("denied", 1, limit)); d.Allowed || d.Degraded || d.RetryAfter != time.Second {
+			t.Fatalf("%+v, want the primary's refusal", d)
+		}
+	}
+	if n := p.calls.Load(); n != 0 {
+		t.Errorf("the primary was asked %d times", n)
+	}
+	if d := take(t, s, charge("other", 1, limit)); !d.Allowed || p.calls.Load() != 1 {
+		t.Errorf("another key: %+v, and the primary was asked %d times", d, p.calls.Load())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Take(ctx, charge("denied", 1, limit)); err == nil {
+		t.Error("a context that is over should be told of")
+	}
+	p.set(errAway, 0)
+	for s.State() != fallback.StateOpen {
+		take(t, s, charge("other", 1, limit))
+	}
+	if d := take(t, s, charge("denied", 1, limit)); !d.Allowed || !d.Degraded {
+		t.Errorf("%+v while the primary is away, want the policy's decision", d)
+	}
+}
