@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -37,6 +38,12 @@ func (m *mark) Value(key any) any {
 	}
 	return m.Context.Value(key)
 }
+
+// String is what of the mark is fit for a log: not the request, with its headers.
+func (m *mark) String() string { return fmt.Sprint(m.Context, ".WithValue(weir)") }
+
+// GoString is String, for %#v.
+func (m *mark) GoString() string { return m.String() }
 
 // passed reports whether this mount, or one further out, let the request pass
 // for a limiter and key. One that failed open speaks for no mount that fails

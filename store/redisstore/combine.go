@@ -72,7 +72,7 @@ func newCombiner(s *Store) *combiner {
 func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (answer, error) {
 	c.mu.Lock()
 	if c.busy == [lanes]bool{} && c.waiting() == 0 {
-		c.busy = [lanes]bool{true, true}
+		c.busy, c.moved = [lanes]bool{true, true}, [lanes]bool{true, true}
 		turn := c.turn
 		c.mu.Unlock()
 		defer c.land(turn)

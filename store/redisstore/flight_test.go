@@ -80,6 +80,40 @@ func TestFlightDecidesInOrder(t *testing.T) {
 	}
 }
 
+// TestFlightTakesNoMoreThanOneByOne has many calls of one key come together where
+// the time of a unit is no whole number of microseconds, or less than one.
+func TestFlightTakesNoMoreThanOneByOne(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := server.Client()
+	together, _ := newStill(t, c, "a:")
+	sequence, _ := newStill(t, c, "b:")
+	rng := rand.New(rand.NewPCG(5, 3))
+	rates := []int64{3, 7, 1000, 600_000, 3_000_000, 7_000_000, 999_999_937, 1_000_000_000, 1 << 40}
+	for n := range 600 / thinning {
+		calls, cost := 3+rng.IntN(120), 1+rng.Int64N(2)
+		limit := weir.PerSecond(rates[n%len(rates)]).WithBurst(cost + rng.Int64N(int64(calls)*cost*3/2))
+		key := fmt.Sprint("key ", n)
+		before := charge(key, min(1+rng.Int64N(4), limit.Max()), limit)
+		take(t, together, before)
+		take(t, sequence, before)
+		reqs := make([]weir.Request, calls)
+		for i := range reqs {
+			reqs[i] = charge(key, cost, limit)
+		}
+		got, errs := onBoard(together, reqs)
+		for i := range reqs {
+			if errs[i] != nil {
+				t.Fatal(errs[i])
+			}
+			want := whole(t, sequence, reqs[i])
+			if diff := differ(got[i], want); diff != "" {
+				t.Fatalf("%v, call %d of %d after %d: %s\ngot  %+v\nwant %+v", limit, i, calls, before.Charges[0].Cost, diff, got[i], want)
+			}
+		}
+	}
+}
+
 func TestUncommonKeysInAFlight(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -8,7 +8,7 @@
 local uncommon
 if ARGV[1] >= 'g' then
   local call, type, keys = redis.call, type, #KEYS
-  local format, sub, fmod = string.format, string.sub, math.fmod
+  local format, sub, floor, fmod = string.format, string.sub, math.floor, math.fmod
   local now, more = ARGV[10], 3600000
   if now and now ~= '' then
     now = now + 0
@@ -48,14 +48,16 @@ if ARGV[1] >= 'g' then
       end
       if taken == 0 then
         if calls > 2 and calls * q < 9007199254740992 then
-          -- As many as surely go at once, and the last ones one by one.
-          local n = (full - w) / (iw + ir / q) - 1
+          -- As many as surely go at once, and the last ones one by one: what the
+          -- remainders make is less than 1 µs. floor has integers come of it where
+          -- Lua tells them from floats.
+          local n = (full - w - 1) / (iw + ir / q) - 1
           if n >= calls then n = calls - 1 end
           if n >= 1 then
-            taken = n - n % 1
+            taken = floor(n)
             w, r = w + taken * iw, r + taken * ir
             local rest = fmod(r, q)
-            w, r = w + (r - rest) / q, rest
+            w, r = w + floor((r - rest) / q), rest
           end
         end
         repeat
