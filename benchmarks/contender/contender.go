@@ -21,6 +21,8 @@ type Contender struct {
 	// Variant takes part in few cases: another algorithm of a library that
 	// takes part in all.
 	Variant bool
+	// Crowd has a Variant take part with the most callers too.
+	Crowd bool
 	// Batch is how many decisions one call of a Decide makes. 0: 1.
 	Batch int
 

@@ -9,7 +9,7 @@ import (
 // WeirLeases takes units of busy keys ahead, which is not on unless asked for.
 func WeirLeases() Contender {
 	return Contender{
-		Name: "weir (leases)", Own: true, Variant: true,
+		Name: "weir (leases)", Own: true, Variant: true, Crowd: true,
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
 			behind, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: "wlea:"})
 			if err != nil {
