@@ -71,7 +71,7 @@ func newCombiner(s *Store) *combiner {
 // take decides one call, of a key in some lane.
 func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (answer, error) {
 	c.mu.Lock()
-	if c.busy == [lanes]bool{} && c.waiting() == 0 {
+	if c.busy == [lanes]bool{} && c.queued() == 0 {
 		c.busy, c.moved = [lanes]bool{true, true}, [lanes]bool{true, true}
 		turn := c.turn
 		c.mu.Unlock()
@@ -127,8 +127,8 @@ func (w *waiting) tell() {
 	}
 }
 
-// waiting is how many calls are in the line.
-func (c *combiner) waiting() int { return len(c.line[0]) + len(c.line[1]) }
+// queued is how many calls are in the line.
+func (c *combiner) queued() int { return len(c.line[0]) + len(c.line[1]) }
 
 // land ends a flight of one call. Those in the line go next.
 func (c *combiner) land(turn int) {
@@ -138,7 +138,7 @@ func (c *combiner) land(turn int) {
 		return
 	}
 	c.busy = [lanes]bool{}
-	if c.waiting() > 0 {
+	if c.queued() > 0 {
 		c.setOff()
 	}
 }
@@ -153,7 +153,7 @@ func (c *combiner) setOff() {
 func (c *combiner) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.waiting() == 0 {
+	if c.queued() == 0 {
 		c.watched = false
 		return
 	}

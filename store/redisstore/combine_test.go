@@ -128,7 +128,7 @@ func inTheLine(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for {
 		s.shared.first.mu.Lock()
-		there := s.shared.first.waiting()
+		there := s.shared.first.queued()
 		s.shared.first.mu.Unlock()
 		if there == n {
 			return

@@ -281,7 +281,7 @@ func TestFlightsTakeTheirLanes(t *testing.T) {
 			if took := f.board(); took != (test.want != none) {
 				t.Errorf("it set off: %t", took)
 			}
-			if n := test.line[0] + test.line[1] - c.waiting(); len(f.calls) != n {
+			if n := test.line[0] + test.line[1] - c.queued(); len(f.calls) != n {
 				t.Errorf("%d calls are gone, and %d aboard", n, len(f.calls))
 			}
 			if left := [lanes]int{len(c.line[0]), len(c.line[1])}; left != test.left {
@@ -346,7 +346,7 @@ func TestGivenUpFlightsEnd(t *testing.T) {
 		open()
 		wg.Wait()
 		landed(s)
-		if n := s.shared.first.waiting(); n != 0 {
+		if n := s.shared.first.queued(); n != 0 {
 			t.Errorf("%d calls are in the line", n)
 		}
 	}
