@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/redisstore"
 )
 
 // BenchmarkTake measures what the fallback adds: over a primary that answers at
@@ -48,4 +50,34 @@ func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
 		take(tb, s, charge("k", 1, weir.PerSecond(1000)))
 	}
 	return s
+}
+
+// BenchmarkRefused measures a call that Redis has refused just now: the primary
+// remembers, and without that it goes as all calls do.
+func BenchmarkRefused(b *testing.B) {
+	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(b).Client()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, bench := range []struct {
+		name    string
+		primary weir.Store
+	}{
+		{"remembered", primary},
+		{"asked for", struct{ weir.Store }{primary}},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := open(b, fallback.Config{Primary: bench.primary})
+			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerDay(1)}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Allow(context.Background(), "k"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }
