@@ -248,7 +248,7 @@ func TestPlantedBrake(t *testing.T) {
 	ctx := context.Background()
 	take(t, s, charge("key", 1, weir.PerSecond(10)))
 	key, _ := s.keys("", "key")
-	good := c.Get(ctx, key).Val()
+	good := stored(t, c, key)
 	for _, planted := range []string{
 		"!", "!1", "!1.2.3", "!a.b", "!1.1.1.1.1.1.1.1", "!0.0.0.0.0.1.0.0.0.0", "!1.9007199254740993.0.0.0.0.0.0.0.0",
 		"!1.9e15.0.0.0.0.0.0.0.0", "!1.8000000000000000.0.0.0.0.0.0.0.0", "!!1.1.1.1.1.1.1.1.1", "!" + strings.Repeat("9.", 10) + "9",

@@ -43,7 +43,7 @@ func TestCommonCaseIsDecidedAsTheRest(t *testing.T) {
 			if diff := differ(got, want); diff != "" {
 				t.Fatalf("seed %d, step %d, %v of %v: %s\ngot  %+v\nwant %+v", seed, step, req.Charges[0].Cost, limit, diff, got, want)
 			}
-			a, b := c.Get(t.Context(), fast.stateKey("", "key")).Val(), c.Get(t.Context(), rest.stateKey("", "key")).Val()
+			a, b := stored(t, c, fast.stateKey("", "key")), stored(t, c, rest.stateKey("", "key"))
 			if a != b {
 				t.Fatalf("seed %d, step %d: stored %q, want %q", seed, step, a, b)
 			}

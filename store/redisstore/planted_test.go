@@ -50,7 +50,12 @@ func TestPlantedStates(t *testing.T) {
 			longest = 13 * 365 * 24 * time.Hour // A slot may be booked that far ahead.
 		}
 		c.Del(ctx, log)
-		c.Set(ctx, state, value, 0)
+		if field, number, ok := strings.Cut(value, "|"); ok && rng.IntN(3) == 0 {
+			c.Del(ctx, state)
+			c.HSet(ctx, state, field+"|", number)
+		} else {
+			c.Set(ctx, state, value, 0)
+		}
 		if rng.IntN(2) == 0 {
 			c.RPush(ctx, log, n(), n()+":"+n())
 		}

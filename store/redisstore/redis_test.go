@@ -148,6 +148,8 @@ func TestForeignStateIsATypedError(t *testing.T) {
 	ctx := context.Background()
 	plant := map[string]func(key string){
 		"hash":      func(key string) { c.HSet(ctx, key, "a", "b") },
+		"field":     func(key string) { c.HSet(ctx, key, "g5/3600000000/5|", "x") },
+		"fields":    func(key string) { c.HSet(ctx, key, "g5/3600000000/5|x", "1", "a", "b") },
 		"list":      func(key string) { c.RPush(ctx, key, "a") },
 		"empty":     func(key string) { c.Set(ctx, key, "", 0) },
 		"text":      func(key string) { c.Set(ctx, key, "hello", 0) },

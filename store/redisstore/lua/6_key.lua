@@ -4,6 +4,16 @@
 -- A brake that is set follows.
 local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 
+-- Returns a key's value. The common case keeps it in a hash, whose field is what
+-- the value begins with.
+local function get(key)
+  local value = redis.pcall('GET', key)
+  if type(value) ~= 'table' then return value end
+  local hash = redis.call('HGETALL', key)
+  if #hash ~= 2 then rubbish('a hash of more fields than one') end
+  return hash[1] .. hash[2]
+end
+
 local function numbers(text, least)
   local v = split(text, '[^.]+')
   for i = 1, #v do
@@ -70,7 +80,7 @@ end
 -- than a period for it.
 local function open(g, now, peek)
   g.last, g.at, g.len, g.newest = 0, 0, 0, 0
-  g.value = redis.call('GET', g.key)
+  g.value = get(g.key)
   local pending = false
   if g.log then
     g.len = redis.call('LLEN', g.log)
@@ -182,7 +192,7 @@ end
 -- Sets or lifts a key's brake. Of limits that are not the stored ones nothing is
 -- changed.
 local function slow(g, o, now, test)
-  local value = redis.call('GET', g.key)
+  local value = get(g.key)
   local own = not value or string.sub(value, 1, #g.signature + 1) == g.signature .. '|'
   local state, left
   if own then

@@ -15,7 +15,7 @@ local function as_of(l, list, i)
 end
 
 local function settle(g, now, test)
-  local value = redis.call('GET', g.key)
+  local value = get(g.key)
   if not value or string.sub(value, 1, #g.signature + 1) ~= g.signature .. '|' then return end
   local left = redis.call('PTTL', g.key)
   open(g, now, true)
