@@ -32,9 +32,9 @@ func (f *flight) arrive() {
 
 const (
 	// manyKeys is how many keys one flight has where the next ones take a lane each.
-	manyKeys = 64
+	manyKeys = 40
 	// fewCalls is how many calls are not worth a flight of their own.
-	fewCalls = 32
+	fewCalls = 20
 )
 
 // board takes calls from the line, and reports whether it did. A flight that was
