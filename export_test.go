@@ -24,14 +24,17 @@ func (l *Limiter) Timers() (timers []*time.Timer) {
 	return timers
 }
 
-// Waiting returns how many queues the limiter has and how many calls it counts
-// against MaxWaiters.
+// Waiting returns how many queues the limiter has, -1 if it counts others than
+// there are, and how many calls it counts against MaxWaiters.
 func (l *Limiter) Waiting() (queues, calls int) {
 	for i := range l.waits.shards {
 		s := &l.waits.shards[i]
 		s.mu.Lock()
 		queues += len(s.queues)
 		s.mu.Unlock()
+	}
+	if int(l.waits.queues.Load()) != queues {
+		queues = -1
 	}
 	return queues, int(l.waits.waiting.Load())
 }

@@ -91,7 +91,7 @@ func (l *Limiter) slotNow(ctx context.Context, key string, cost int64) (g grant,
 	if err := ctx.Err(); err != nil {
 		return g, false, err
 	}
-	if !l.waits.shard(key).idle() {
+	if !l.waits.idle(key) {
 		return g, false, nil
 	}
 	// Only what is free is taken here: a refusal is for the other way to tell of.

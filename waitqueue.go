@@ -105,8 +105,9 @@ func (q *queue) advance() {
 		q.timer.Stop()
 		q.alarm = time.Time{}
 	}
-	if len(q.slots) == 0 && !q.giving {
+	if len(q.slots) == 0 && !q.giving && q.shard.queues[q.id] == q {
 		delete(q.shard.queues, q.id)
+		q.limiter.waits.queues.Add(-1)
 	}
 }
 

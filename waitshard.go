@@ -13,6 +13,7 @@ import (
 // which nobody does.
 type waits struct {
 	waiting atomic.Int64 // calls between enter and exit; only with MaxWaiters
+	queues  atomic.Int64 // how many there are in the shards
 	shards  [waitShards]waitShard
 }
 
@@ -81,8 +82,12 @@ func (s *waitShard) waitsBefore(id queueID, arrival uint64) bool {
 	return first != nil && first.Value.(*waiter).arrival < arrival
 }
 
-// idle reports whether nobody waits.
-func (s *waitShard) idle() bool {
+// idle reports whether nobody waits, on any of some keys that this is one of.
+func (w *waits) idle(key string) bool {
+	if w.queues.Load() == 0 {
+		return true
+	}
+	s := w.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.queues) == 0
@@ -98,6 +103,7 @@ func (s *waitShard) queue(l *Limiter, id queueID) *queue {
 		}
 		q = &queue{limiter: l, shard: s, id: id, asking: make(chan struct{}, 1)}
 		s.queues[id] = q
+		l.waits.queues.Add(1)
 	}
 	return q
 }
