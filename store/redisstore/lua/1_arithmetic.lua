@@ -1,6 +1,7 @@
 -- Numbers are whole and below 2^53, where doubles are exact. Times are
 -- microseconds since the Unix epoch.
 local MOST = 1125899906842624 -- units, 2^50
+local UNITS = 2 * MOST -- that settled costs may make of a window
 
 local function str(n) return string.format('%.0f', n) end
 
@@ -44,3 +45,15 @@ end
 -- What is written under a key but can't be weir's ends the script before
 -- anything is changed.
 local function rubbish(what) error('WEIRSTATE ' .. what, 0) end
+
+-- Fills in a table when it is first asked for something. All that is below would
+-- be made anew for each call of the script, most of which need little of it.
+local LAZY = {}
+function LAZY.__index(t, name)
+  local fill = t[LAZY]
+  setmetatable(t, nil)
+  t[LAZY] = nil
+  fill(t)
+  return t[name]
+end
+local function lazy(fill) return setmetatable({ [LAZY] = fill }, LAZY) end

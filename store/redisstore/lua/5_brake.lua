@@ -1,110 +1,112 @@
 -- A brake: what holds a key back beside its limits (see exact.Brake, which
 -- works alike). It is the end of the key's value, '!' and numbers.
-local brake = {}
-local MOST_GAP, LEAST_SHARE, VOID_FROM, VOID_FOR = 1e12, 64, 100000, 5000000
-local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void' }
+local brake = lazy(function(brake)
+  brake.VOID_FROM = 100000
+  local MOST_GAP, LEAST_SHARE, VOID_FOR = 1e12, 64, 5000000
+  local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void' }
 
--- Splits a value into what is before the brake, and the brake; nil without one.
-function brake.load(value)
-  local rest, text = string.match(value, '^([^!]*)!([%d.]+)$')
-  if not rest then return value, nil end
-  local k, v = {}, split(text, '[^.]+')
-  if #v ~= #fields then rubbish('a brake of another length') end
-  for i, field in ipairs(fields) do
-    k[field] = tonumber(v[i])
-    if not k[field] or k[field] >= 9007199254740992 then rubbish('a brake out of bounds') end
-  end
-  if math.max(k.gap, k.unit) > MOST_GAP or k.recovery > 4e14 or (k.unit > 0 and math.min(k.share, k.recovery) < 1)
-    or math.max(k.pause, k.next, k.ends, k.void) > k.at + 1e15 then
-    rubbish('a brake out of bounds')
-  end
-  return rest, k
-end
-
-function brake.none(now)
-  local k = {}
-  for _, field in ipairs(fields) do k[field] = 0 end
-  k.at = now
-  return k
-end
-
-function brake.save(k)
-  local v = {}
-  for i, field in ipairs(fields) do v[i] = str(k[field]) end
-  return '!' .. table.concat(v, '.')
-end
-
-local function share_at(k, at) return k.share + math.max(at - k.cut, 0) end
-
-function brake.told(k, at) return at < k.ends and k.gap or 0 end
-
-function brake.spacing(k, at)
-  local gap = brake.told(k, at)
-  if k.unit > 0 then
-    local share = share_at(k, at)
-    if share < k.recovery then gap = math.max(gap, muldiv(k.unit, k.recovery, share) + 1) end
-  end
-  return gap
-end
-
-function brake.from(k, b) return math.max(b, k.pause, k.next) end
-
-function brake.book(k, slot, cost)
-  local gap = brake.spacing(k, slot)
-  if gap > 0 then k.next = slot + math.min(gap, math.floor(MOST_GAP / math.max(cost, 1))) * cost end
-end
-
-function brake.lapse(k)
-  local lapse = math.max(k.pause, k.next, k.ends, k.void)
-  if k.unit > 0 then lapse = math.max(lapse, k.cut + k.recovery - k.share) end
-  return lapse
-end
-
--- What is left of a brake: nil when it has lapsed. One from the future steps
--- back with the clock.
-function brake.since(k, now)
-  if not k then return end
-  local back = k.at - now
-  if back > 0 then
-    for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void' }) do
-      k[field] = math.max(k[field] - back, 0)
+  -- Splits a value into what is before the brake, and the brake; nil without one.
+  function brake.load(value)
+    local rest, text = string.match(value, '^([^!]*)!([%d.]+)$')
+    if not rest then return value, nil end
+    local k, v = {}, split(text, '[^.]+')
+    if #v ~= #fields then rubbish('a brake of another length') end
+    for i, field in ipairs(fields) do
+      k[field] = tonumber(v[i])
+      if not k[field] or k[field] >= 9007199254740992 then rubbish('a brake out of bounds') end
     end
+    if math.max(k.gap, k.unit) > MOST_GAP or k.recovery > 4e14 or (k.unit > 0 and math.min(k.share, k.recovery) < 1)
+      or math.max(k.pause, k.next, k.ends, k.void) > k.at + 1e15 then
+      rubbish('a brake out of bounds')
+    end
+    return rest, k
   end
-  if brake.lapse(k) > now then return k end
-end
 
-local function cut(k, o, unit, now)
-  if k.unit > 0 and k.cut >= o.since and share_at(k, now) < k.recovery then return false end
-  local recovery = math.max(o.recovery, LEAST_SHARE)
-  local share = recovery
-  if k.unit > 0 then share = muldiv(math.min(share_at(k, now), k.recovery), recovery, k.recovery) end
-  k.unit, k.recovery, k.cut = unit, recovery, now
-  k.share = math.max(math.floor(share / 2), math.floor(recovery / LEAST_SHARE), 1)
-  return true
-end
-
--- Sets the brake as asked for; returns whether it changed, and whether slots
--- booked ahead are void.
-function brake.apply(k, o, now)
-  local changed, void = false, false
-  if o.pause > 0 and now + o.pause > k.pause then
-    k.pause, changed, void = now + o.pause + o.slack, true, true
+  function brake.none(now)
+    local k = {}
+    for _, field in ipairs(fields) do k[field] = 0 end
+    k.at = now
+    return k
   end
-  local unit = math.min(o.unit, math.floor(MOST_GAP / LEAST_SHARE))
-  if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
-  if o.tell then
-    local gap = math.min(o.gap, MOST_GAP)
-    local told = brake.told(k, now)
-    void = void or (o.lasts > 0 and gap > told) or (told > 0 and gap <= math.floor(told / 2))
-    k.gap, k.ends, changed = gap, now + o.lasts, true
-  end
-  if changed then k.at = now end
-  return changed, void
-end
 
--- Drops what void slots, up to the last one, have set. They are remembered for
--- a while after they would have come, for those who ask then whether they are
--- still theirs.
-function brake.drop(k, last, now)
-  k.next, k.void = math.min(k.next, now + VOID_FROM), math.max(k.void, last + VOID_FOR)
-end
+  function brake.save(k)
+    local v = {}
+    for i, field in ipairs(fields) do v[i] = str(k[field]) end
+    return '!' .. table.concat(v, '.')
+  end
+
+  local function share_at(k, at) return k.share + math.max(at - k.cut, 0) end
+
+  function brake.told(k, at) return at < k.ends and k.gap or 0 end
+
+  function brake.spacing(k, at)
+    local gap = brake.told(k, at)
+    if k.unit > 0 then
+      local share = share_at(k, at)
+      if share < k.recovery then gap = math.max(gap, muldiv(k.unit, k.recovery, share) + 1) end
+    end
+    return gap
+  end
+
+  function brake.from(k, b) return math.max(b, k.pause, k.next) end
+
+  function brake.book(k, slot, cost)
+    local gap = brake.spacing(k, slot)
+    if gap > 0 then k.next = slot + math.min(gap, math.floor(MOST_GAP / math.max(cost, 1))) * cost end
+  end
+
+  function brake.lapse(k)
+    local lapse = math.max(k.pause, k.next, k.ends, k.void)
+    if k.unit > 0 then lapse = math.max(lapse, k.cut + k.recovery - k.share) end
+    return lapse
+  end
+
+  -- What is left of a brake: nil when it has lapsed. One from the future steps
+  -- back with the clock.
+  function brake.since(k, now)
+    if not k then return end
+    local back = k.at - now
+    if back > 0 then
+      for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void' }) do
+        k[field] = math.max(k[field] - back, 0)
+      end
+    end
+    if brake.lapse(k) > now then return k end
+  end
+
+  local function cut(k, o, unit, now)
+    if k.unit > 0 and k.cut >= o.since and share_at(k, now) < k.recovery then return false end
+    local recovery = math.max(o.recovery, LEAST_SHARE)
+    local share = recovery
+    if k.unit > 0 then share = muldiv(math.min(share_at(k, now), k.recovery), recovery, k.recovery) end
+    k.unit, k.recovery, k.cut = unit, recovery, now
+    k.share = math.max(math.floor(share / 2), math.floor(recovery / LEAST_SHARE), 1)
+    return true
+  end
+
+  -- Sets the brake as asked for; returns whether it changed, and whether slots
+  -- booked ahead are void.
+  function brake.apply(k, o, now)
+    local changed, void = false, false
+    if o.pause > 0 and now + o.pause > k.pause then
+      k.pause, changed, void = now + o.pause + o.slack, true, true
+    end
+    local unit = math.min(o.unit, math.floor(MOST_GAP / LEAST_SHARE))
+    if unit > 0 and cut(k, o, unit, now) then changed, void = true, true end
+    if o.tell then
+      local gap = math.min(o.gap, MOST_GAP)
+      local told = brake.told(k, now)
+      void = void or (o.lasts > 0 and gap > told) or (told > 0 and gap <= math.floor(told / 2))
+      k.gap, k.ends, changed = gap, now + o.lasts, true
+    end
+    if changed then k.at = now end
+    return changed, void
+  end
+
+  -- Drops what void slots, up to the last one, have set. They are remembered for
+  -- a while after they would have come, for those who ask then whether they are
+  -- still theirs.
+  function brake.drop(k, last, now)
+    k.next, k.void = math.min(k.next, now + brake.VOID_FROM), math.max(k.void, last + VOID_FOR)
+  end
+end)

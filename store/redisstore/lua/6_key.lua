@@ -84,13 +84,13 @@ local function open(g, now, peek)
   local pending = false
   if g.log then
     g.len = redis.call('LLEN', g.log)
-    if g.len > 0 then g.newest = entry(redis.call('LINDEX', g.log, '-1'), 1) end
+    if g.len > 0 then g.newest = log.entry(redis.call('LINDEX', g.log, '-1'), 1) end
   end
   if not g.value then
     for _, l in ipairs(g.limits) do l.alg.fresh(l) end
   else
-    local state
-    state, g.brake = brake.load(g.value)
+    local state = g.value
+    if string.find(state, '!', 1, true) then state, g.brake = brake.load(state) end
     local signature, text, tail = string.match(state, '^([^|]+)|([%d.;]+)|?([%d,]*)$')
     if not signature then rubbish('a value that is not weir\'s') end
     if tail ~= '' then
@@ -110,19 +110,19 @@ local function open(g, now, peek)
       end
     else
       local gone = inherit(g.limits, others(signature, text), now, peek)
-      if gone and g.newest > now then rewrite(g, function(t) return math.min(t, now) end) end
+      if gone and g.newest > now then log.rewrite(g, function(t) return math.min(t, now) end) end
       if gone then g.last, pending = 0, false end
       g.adapted = true
     end
   end
-  g.brake = brake.since(g.brake, now)
+  if g.brake then g.brake = brake.since(g.brake, now) end
   local back = 0
   if pending then back = math.max(g.at - now, 0) end
   local latest = pending and g.last + 1 or now
   for _, l in ipairs(g.limits) do back = math.max(back, l.alg.ahead(l, g) - latest) end
   if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
-    if g.len > 0 then rewrite(g, function(t) return t - back end) end
+    if g.len > 0 then log.rewrite(g, function(t) return t - back end) end
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
   end
   for _, l in ipairs(g.limits) do
@@ -168,13 +168,13 @@ local function void(g, now)
   g.brake = g.brake or brake.none(now)
   brake.drop(g.brake, g.last, now)
   local at = now
-  now = now + VOID_FROM
+  now = now + brake.VOID_FROM
   if g.log then
     local k = g.len
     while g.len > 0 and g.newest > now do
       redis.call('RPOP', g.log)
       g.len = g.len - 1
-      g.newest = g.len > 0 and entry(redis.call('LINDEX', g.log, '-1'), 1) or 0
+      g.newest = g.len > 0 and log.entry(redis.call('LINDEX', g.log, '-1'), 1) or 0
     end
     if g.len < k then
       for _, l in ipairs(g.limits) do

@@ -27,7 +27,7 @@ local function settle(g, now, test)
   end
   -- What was booked before the server's clock stepped back is not found again.
   if g.shifted and not (alone and nothing) then return end
-  if logged then changed = settle_log(g, g.slot, now) end
+  if logged then changed = log.settle_all(g, g.slot, now) end
   if alone and nothing then
     if g.before == '' then
       redis.call('DEL', g.key)
