@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,18 +18,18 @@ var errBudget = errors.New("fallback: no answer within the budget")
 // budget is kept for deciding locally, and for timers that are late.
 func (c *Config) patience() time.Duration { return c.Budget - c.Budget/10 }
 
-// attempt is a call of the primary. It runs on a goroutine of its own, since a
-// client may heed neither its context nor any budget, and may so outlast its
-// caller, who then uses the request's charges for another.
+// attempt is a call of the primary. It may outlast its caller, who then uses the
+// request's charges for another.
 type attempt struct {
 	store *Store
 	req   weir.Request
 	room  [1]weir.Charge // of the common case, as state
 	state [1]weir.ChargeState
 	epoch uint64
-	done  func(error) // tells the breaker, once
+	turn  turn    // of the breaker
+	end   *ending // of its patience
 	stage atomic.Int32
-	end   chan struct{} // closed when answered in time
+	over  chan struct{} // closed when answered in time
 	d     weir.Decision
 	err   error
 }
@@ -40,11 +41,15 @@ const (
 	settled         // answered, or too late
 )
 
-func (s *Store) attempt(req *weir.Request, done func(error)) *attempt {
-	a := &attempt{store: s, req: *req, epoch: s.breaker.epoch.Load(), done: done, end: make(chan struct{})}
+func (s *Store) attempt(req *weir.Request, t turn) *attempt {
+	a := attempts.Get().(*attempt)
+	*a = attempt{store: s, req: *req, epoch: s.breaker.epoch.Load(), turn: t, end: s.endings.next(s.cfg.patience())}
 	a.req.Charges = append(a.room[:0], req.Charges...)
 	return a
 }
+
+// attempts keeps those that nobody has any more.
+var attempts = sync.Pool{New: func() any { return new(attempt) }}
 
 // decision returns what the primary decides in time.
 //
@@ -52,30 +57,40 @@ func (s *Store) attempt(req *weir.Request, done func(error)) *attempt {
 // keep the breaker from opening either: where all callers have less patience
 // than the budget, a silent primary would stall each of them for ever. So the
 // call goes on without its caller, for as long as the budget lasts.
+func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
+	if st := a.start(ctx); st != nil {
+		if d, done, err := a.await(ctx, st); done {
+			if err == nil {
+				*a = attempt{}
+				attempts.Put(a)
+			}
+			return d, err
+		}
+	}
+	return a.besides(ctx)
+}
+
+// besides has the primary decide on a goroutine of its own, since a client may heed
+// neither its context nor any budget.
 //
 // What goes to the client is cancelled when the patience is over, which keeps
-// it from sending what it has not sent. The deadline that a client may set on
-// its socket is later: one that passes while this process is held up would make
-// it drop an answer that is there.
-func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
-	patience := a.store.cfg.patience()
-	deadline := time.Now().Add(patience)
+// it from sending what it has not sent.
+func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
+	a.over = make(chan struct{})
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*a.store.cfg.Budget)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	go a.run(timed, cancel)
 	select {
-	case <-a.end:
-	case <-timer.C:
-		if !a.heldUp(deadline) && a.stage.CompareAndSwap(awaited, settled) {
+	case <-a.over:
+	case <-a.end.over:
+		if !a.heldUp(a.over) && a.stage.CompareAndSwap(awaited, settled) {
 			cancel()
 			a.fail(errBudget)
 			return weir.Decision{}, errBudget
 		}
-		<-a.end
+		<-a.over
 	case <-ctx.Done():
 		if a.stage.CompareAndSwap(awaited, orphaned) {
-			time.AfterFunc(time.Until(deadline), func() {
+			time.AfterFunc(time.Until(a.end.at), func() {
 				if a.stage.CompareAndSwap(orphaned, settled) {
 					cancel()
 					a.fail(errBudget)
@@ -83,7 +98,7 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 			})
 			return weir.Decision{}, ctx.Err()
 		}
-		<-a.end
+		<-a.over
 	}
 	a.report()
 	if a.err != nil {
@@ -100,14 +115,16 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 // up, by the garbage collector or a busy machine: then the timer is late as
 // well, and the answer may lie in the socket already. A stall of ours must not
 // open the breaker.
-func (a *attempt) heldUp(deadline time.Time) bool {
-	if time.Since(deadline) < time.Millisecond {
+//
+// It takes the answer from the channel, if that comes.
+func (a *attempt) heldUp(answered <-chan struct{}) bool {
+	if time.Since(a.end.at) < time.Millisecond {
 		return false
 	}
 	grace := time.NewTimer(a.store.cfg.Budget / 25)
 	defer grace.Stop()
 	select {
-	case <-a.end:
+	case <-answered:
 		return true
 	case <-grace.C:
 		return false
@@ -122,7 +139,7 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 		a.err = errBudget
 	}
 	if a.stage.CompareAndSwap(awaited, settled) {
-		close(a.end)
+		close(a.over)
 		cancel()
 		return
 	}
@@ -153,11 +170,11 @@ func (a *attempt) ask(ctx context.Context) (d weir.Decision, err error) {
 func (a *attempt) report() {
 	switch {
 	case a.err == nil:
-		a.done(nil)
+		a.turn.done(nil)
 		a.store.learn(a)
 		a.store.heed(a)
 	case !outage(a.err):
-		a.done(nil)
+		a.turn.done(nil)
 	default:
 		a.fail(a.err)
 	}
@@ -165,7 +182,7 @@ func (a *attempt) report() {
 
 func (a *attempt) fail(err error) {
 	a.store.failed.Store(look(&a.req))
-	a.done(err)
+	a.turn.done(err)
 }
 
 func panicked(r any) error { return fmt.Errorf("fallback: the primary store panicked: %v", r) }

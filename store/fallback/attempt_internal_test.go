@@ -22,12 +22,12 @@ func TestHeldUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				a := &attempt{store: &Store{cfg: Config{Budget: 50 * time.Millisecond}}, end: make(chan struct{})}
-				deadline := time.Now()
+				answered := make(chan struct{})
+				a := &attempt{store: &Store{cfg: Config{Budget: 50 * time.Millisecond}}, end: &ending{at: time.Now()}}
 				time.Sleep(c.late)
-				time.AfterFunc(c.answer, func() { close(a.end) })
+				time.AfterFunc(c.answer, func() { close(answered) })
 				synctest.Wait()
-				if got := a.heldUp(deadline); got != c.want {
+				if got := a.heldUp(answered); got != c.want {
 					t.Errorf("got %v, want %v", got, c.want)
 				}
 			})

@@ -2,6 +2,10 @@ package fallback_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -79,5 +83,39 @@ func BenchmarkRefused(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkOverRedis measures what the fallback adds to Redis that 64 callers ask
+// at once, of one key and of many.
+func BenchmarkOverRedis(b *testing.B) {
+	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(b).Client()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, bench := range []struct {
+		name  string
+		store weir.Store
+	}{
+		{"alone", primary},
+		{"closed", open(b, fallback.Config{Primary: primary})},
+	} {
+		for _, keys := range []uint32{1, 10_000} {
+			b.Run(fmt.Sprintf("%s/%d keys", bench.name, keys), func(b *testing.B) {
+				l, err := weir.New(weir.Config{Store: bench.store, Limits: []weir.Limit{weir.PerSecond(1_000_000)}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				b.SetParallelism(64 / runtime.GOMAXPROCS(0))
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						if _, err := l.Allow(context.Background(), strconv.Itoa(int(rand.Uint32N(keys)))); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			})
+		}
 	}
 }

@@ -38,6 +38,9 @@ type breaker struct {
 	cfg     *Config
 	cb      *gobreaker.TwoStepCircuitBreaker[struct{}]
 	probing atomic.Bool   // the gobreaker is half-open
+	closed  atomic.Bool   // the gobreaker is closed
+	left    atomic.Uint64 // counts the times when it did not stay so
+	failing atomic.Bool   // a call has failed, and none succeeded since
 	epoch   atomic.Uint64 // counts the times the primary may have lost its memory
 
 	mu      sync.Mutex
@@ -51,23 +54,40 @@ type breaker struct {
 func newBreaker(cfg *Config) *breaker {
 	b := &breaker{cfg: cfg, since: time.Now()}
 	b.epoch.Store(1) // so that there is one before it
+	b.closed.Store(true)
 	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 		MaxRequests: 1,
 		Timeout:     cfg.open(),
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
+			b.left.Add(1) // before a call could find it closed no more
+			b.closed.Store(to == gobreaker.StateClosed)
 			b.probing.Store(to == gobreaker.StateHalfOpen)
 		},
 	})
 	return b
 }
 
-// allow reports whether the primary is to be asked; done takes the outcome.
+// turn is a call's leave to ask the primary.
+type turn struct {
+	of     *breaker
+	left   uint64
+	finish func(error) // nil: the gobreaker was not asked, as it was closed
+}
+
+// allow reports whether the primary is to be asked; the turn takes the outcome.
 // When it is time for a probe, that is started.
-func (b *breaker) allow(probe func() error) (done func(error), ok bool) {
+//
+// The gobreaker, which locks, hears of failures only, and of the first success
+// after them: its state is not changed by others.
+func (b *breaker) allow(probe func() error) (t turn, ok bool) {
+	t = turn{of: b, left: b.left.Load()}
+	if b.closed.Load() {
+		return t, true
+	}
 	finish, err := b.cb.Allow()
 	if err != nil {
-		return nil, false
+		return t, false
 	}
 	if b.probing.Load() {
 		go func() {
@@ -79,20 +99,47 @@ func (b *breaker) allow(probe func() error) (done func(error), ok bool) {
 			finish(err)
 			b.note(err)
 		}()
-		return nil, false
+		return t, false
 	}
-	return func(err error) {
+	t.finish = finish
+	return t, true
+}
+
+// done tells of the outcome of a call.
+func (t *turn) done(err error) {
+	b := t.of
+	switch {
+	case err != nil:
+		t.count(err)
+		b.failing.Store(true)
+	case b.failing.Load():
+		b.failing.Store(false)
+		t.count(nil)
+		return
+	default:
+		if t.finish != nil {
+			t.finish(nil)
+		}
+		return
+	}
+	if !errors.Is(err, errBudget) {
+		// The primary may be another than before, even if it is back before
+		// the breaker opens.
+		b.epoch.Add(1)
+	}
+	b.note(err)
+}
+
+// count has the gobreaker count an outcome, unless it has not been closed all the
+// time since the call began: then that says nothing of what is now.
+func (t *turn) count(err error) {
+	b, finish := t.of, t.finish
+	if finish == nil && t.left == b.left.Load() {
+		finish, _ = b.cb.Allow()
+	}
+	if finish != nil {
 		finish(err)
-		if err == nil {
-			return
-		}
-		if !errors.Is(err, errBudget) {
-			// The primary may be another than before, even if it is back before
-			// the breaker opens.
-			b.epoch.Add(1)
-		}
-		b.note(err)
-	}, true
+	}
 }
 
 // note tells of a change, if the outcome made one.

@@ -49,6 +49,22 @@ func (l *ledger) due(k id, epoch uint64) (st *settlement, mine bool) {
 	return a.settling, true
 }
 
+// even reports whether nothing is due on the keys of charges.
+func (l *ledger) even(charges []weir.Charge, epoch uint64) bool {
+	for i := range charges {
+		k := id{charges[i].Scope, charges[i].Key}
+		sh := l.shard(k)
+		sh.mu.Lock()
+		a := sh.accounts[k]
+		due := a != nil && (a.settling != nil || a.epoch < epoch || len(a.spent) > 0)
+		sh.mu.Unlock()
+		if due {
+			return false
+		}
+	}
+	return true
+}
+
 // resolve ends a settlement, once. A charge that may have been made is not made
 // again: what is due after that is only what the primary is seen to lack.
 func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {

@@ -43,8 +43,10 @@ type KeyError interface {
 // concurrent use.
 type Store struct {
 	cfg     Config
-	denier  Denier // the primary; nil: it is none
+	denier  Denier       // the primary; nil: it is none
+	starter weir.Starter // the primary; nil: it is none
 	breaker *breaker
+	endings endings
 	ledger  ledger
 	brakes  brakes
 	failed  atomic.Pointer[weir.Request] // looks at what the call that failed last asked for
@@ -75,6 +77,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg}
 	s.denier, _ = cfg.Primary.(Denier)
+	s.starter, _ = cfg.Primary.(weir.Starter)
 	s.breaker = newBreaker(&s.cfg)
 	return s, nil
 }
@@ -92,16 +95,16 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 			return weir.Decision{}, err
 		}
 	}
-	if s.denier != nil && s.breaker.state() == StateClosed {
-		if d, ok := s.denier.Denied(&req); ok {
+	if s.denier != nil && s.breaker.closed.Load() {
+		if d, ok := s.denied(req); ok {
 			return d, nil
 		}
 	}
-	done, ok := s.breaker.allow(s.probe)
+	turn, ok := s.breaker.allow(s.probe)
 	if !ok {
 		return s.decide(ctx, &req, nil)
 	}
-	a := s.attempt(&req, done)
+	a := s.attempt(&req, turn)
 	d, err := a.decision(ctx)
 	switch {
 	case err == nil:
@@ -113,6 +116,10 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	}
 	return s.decide(ctx, &a.req, err)
 }
+
+// denied is what the primary says by itself. The request is a copy, which other
+// calls need not have where an interface can keep it.
+func (s *Store) denied(req weir.Request) (weir.Decision, bool) { return s.denier.Denied(&req) }
 
 // Reset implements [weir.Resetter]: the key is forgotten locally, and by the
 // primary, whose failure is returned.

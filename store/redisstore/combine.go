@@ -78,13 +78,7 @@ func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (an
 		defer c.land(turn)
 		return c.store.alone(ctx, key, t)
 	}
-	w := c.pool.Get().(*waiting)
-	w.ctx, w.key, w.terms = ctx, key, t
-	c.line[lane] = append(c.line[lane], w)
-	if !c.watched {
-		c.watched, c.moved = true, [lanes]bool{}
-		time.AfterFunc(slowFlight, c.watch)
-	}
+	w := c.enqueue(ctx, key, lane, t)
 	c.mu.Unlock()
 
 	if end := ctx.Done(); end == nil {
@@ -99,13 +93,44 @@ func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (an
 			<-w.done
 		}
 	}
-	a, alone, err := w.answer, w.alone, w.err
-	*w = waiting{done: w.done}
-	c.pool.Put(w)
+	a, alone, err := c.outcome(w)
 	if alone {
 		return c.store.alone(ctx, key, t)
 	}
 	return a, err
+}
+
+// start has a flight decide a call, of a key in some lane, on whose done channel its
+// caller is to wait.
+func (c *combiner) start(ctx context.Context, key string, lane int, t *terms) *waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	idle := c.busy == [lanes]bool{} && c.queued() == 0
+	w := c.enqueue(ctx, key, lane, t)
+	if idle {
+		c.setOff()
+	}
+	return w
+}
+
+// enqueue puts a call into the line. The lock is held.
+func (c *combiner) enqueue(ctx context.Context, key string, lane int, t *terms) *waiting {
+	w := c.pool.Get().(*waiting)
+	w.ctx, w.key, w.terms = ctx, key, t
+	c.line[lane] = append(c.line[lane], w)
+	if !c.watched {
+		c.watched, c.moved = true, [lanes]bool{}
+		time.AfterFunc(slowFlight, c.watch)
+	}
+	return w
+}
+
+// outcome returns what a call was told, which is not looked at again.
+func (c *combiner) outcome(w *waiting) (a answer, alone bool, err error) {
+	a, alone, err = w.answer, w.alone, w.err
+	*w = waiting{done: w.done}
+	c.pool.Put(w)
+	return a, alone, err
 }
 
 // leave reports whether the call is not decided yet, and will not be heard of.

@@ -182,30 +182,50 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 
 // takeFast decides a request of the common case.
 func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+	q := s.question(req)
 	c := &req.Charges[0]
-	t := s.terms.of(&c.Limit, c.Cost)
-	h := s.denials.hash(c.Scope, c.Key)
-	p := s.denials.place(h)
-	if a, ok := s.denied(p, c, t); ok {
+	if a, ok := s.denied(q.place, c, q.terms); ok {
 		if err := ctx.Err(); err != nil {
 			return weir.Decision{}, err
 		}
-		return a.decision(req, t)
+		return a.decision(req, q.terms)
 	}
-	turn, lost := p.turn.Load(), s.denials.lost.Load()
-	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), int(h>>63), t)
+	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), q.lane, q.terms)
+	return q.decision(s, req, &a, err)
+}
+
+// question is a request of the common case, and what was known when it was asked.
+type question struct {
+	terms *terms
+	place *place
+	lane  int
+	turn  uint64 // of the place
+	lost  uint64 // of the denials
+}
+
+func (s *Store) question(req *weir.Request) question {
+	c := &req.Charges[0]
+	h := s.denials.hash(c.Scope, c.Key)
+	p := s.denials.place(h)
+	return question{s.terms.of(&c.Limit, c.Cost), p, int(h >> 63), p.turn.Load(), s.denials.lost.Load()}
+}
+
+// decision is what the caller is told of an answer, from which is learnt what the
+// next ones may be told.
+func (q *question) decision(s *Store, req *weir.Request, a *answer, err error) (weir.Decision, error) {
+	c := &req.Charges[0]
 	switch {
 	case err != nil:
 		s.denials.failed(err)
 		return weir.Decision{}, err
 	case a.allowed || a.rest != nil:
-		if p.of(c) != nil {
-			p.forget()
+		if q.place.of(c) != nil {
+			q.place.forget()
 		}
 	default:
-		s.denials.refused(p, turn, c, &a, denial{lost: lost, heard: s.elapsed()})
+		s.denials.refused(q.place, q.turn, c, a, denial{lost: q.lost, heard: s.elapsed()})
 	}
-	return a.decision(req, t)
+	return a.decision(req, q.terms)
 }
 
 // stateKey is the first of keys.

@@ -56,6 +56,19 @@ func (l *lines) take(ctx context.Context, key string, lane int, t *terms) (answe
 	return a, err
 }
 
+// start begins to decide one call. It returns nil while to find out where would
+// take a call of a server.
+func (l *lines) start(ctx context.Context, key string, lane int, t *terms) (*combiner, *waiting) {
+	c := l.first
+	if l.server != nil {
+		if !l.known.Load() {
+			return nil, nil
+		}
+		c = l.find(ctx, key)
+	}
+	return c, c.start(ctx, key, lane, t)
+}
+
 // find returns the line of a key.
 func (l *lines) find(ctx context.Context, key string) *combiner {
 	server, err := l.server(ctx, key)

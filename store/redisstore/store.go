@@ -57,6 +57,7 @@ var (
 	_ weir.Resetter = (*Store)(nil)
 	_ weir.Braker   = (*Store)(nil)
 	_ weir.Holder   = (*Store)(nil)
+	_ weir.Starter  = (*Store)(nil)
 )
 
 // New returns a Store, or a *weir.ConfigError that names the wrong field. It

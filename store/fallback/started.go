@@ -1,0 +1,82 @@
+package fallback
+
+import (
+	"context"
+
+	"github.com/goweir/weir"
+)
+
+// start has the primary begin to decide, if it can go on by itself and this process
+// owes it nothing of the keys.
+func (a *attempt) start(ctx context.Context) (st weir.Started) {
+	s := a.store
+	if s.starter == nil || !s.ledger.even(a.req.Charges, a.epoch) {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			st = nil // Take may do better, or is to tell.
+		}
+	}()
+	return s.starter.Start(&timed{of: ctx, end: a.end, deadline: a.end.at.Add(s.cfg.Budget)}, &a.req)
+}
+
+// await is decision for what was started. It reports false when the primary has to
+// be asked after all.
+func (a *attempt) await(ctx context.Context, st weir.Started) (d weir.Decision, done bool, err error) {
+	answered := false
+	select {
+	case <-st.Done():
+		answered = true
+	case <-a.end.over:
+		if answered = a.heldUp(st.Done()); !answered && st.Leave() {
+			a.fail(errBudget)
+			return d, true, errBudget
+		}
+	case <-ctx.Done():
+		select {
+		case <-st.Done():
+			answered = true
+		default:
+			go a.outlive(st)
+			return d, true, ctx.Err()
+		}
+	}
+	if !answered {
+		<-st.Done()
+	}
+	if done = a.take(st); done {
+		a.report()
+	}
+	return a.d, done, a.err
+}
+
+// outlive waits in the place of a caller who has left: what it shows of the primary
+// still counts.
+func (a *attempt) outlive(st weir.Started) {
+	select {
+	case <-st.Done():
+	case <-a.end.over:
+		if st.Leave() {
+			a.fail(errBudget)
+			return
+		}
+		<-st.Done()
+	}
+	if a.take(st) {
+		a.report()
+	}
+}
+
+// take notes the answer to what was started.
+func (a *attempt) take(st weir.Started) (done bool) {
+	if a.d, done, a.err = st.Decision(); a.err != nil {
+		a.d = weir.Decision{}
+		select {
+		case <-a.end.over:
+			a.err = errBudget
+		default:
+		}
+	}
+	return done
+}

@@ -1,0 +1,152 @@
+package fallback_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// starter is a primary that goes on by itself.
+type starter struct {
+	*primary
+	hands bool // all calls over to Take
+	panic bool // in Start
+}
+
+type startedCall struct {
+	of   *starter
+	done chan struct{}
+	d    weir.Decision
+	err  error
+}
+
+func (s *starter) Start(ctx context.Context, req *weir.Request) weir.Started {
+	if s.panic {
+		panic("boom")
+	}
+	call, mine := &startedCall{of: s, done: make(chan struct{}, 1)}, *req
+	mine.Charges = append([]weir.Charge(nil), req.Charges...)
+	go func() {
+		if !s.hands {
+			call.d, call.err = s.primary.Take(ctx, mine)
+		}
+		call.done <- struct{}{}
+	}()
+	return call
+}
+
+func (c *startedCall) Done() <-chan struct{} { return c.done }
+func (c *startedCall) Leave() bool           { return len(c.done) == 0 }
+func (c *startedCall) Decision() (weir.Decision, bool, error) {
+	return c.d, !c.of.hands, c.err
+}
+
+// TestStarted: a primary that goes on by itself is waited for as long as any other.
+func TestStarted(t *testing.T) {
+	t.Parallel()
+	const patience = 45 * time.Millisecond
+	down := errors.New("down")
+	for name, c := range map[string]struct {
+		starter  starter
+		err      error
+		after    time.Duration // that the primary takes
+		leave    time.Duration // when the caller does
+		want     error
+		degraded bool
+		took     time.Duration
+		failure  bool
+	}{
+		"answers at once":          {},
+		"answers in time":          {after: 20 * time.Millisecond, took: 20 * time.Millisecond},
+		"answers too late":         {after: 200 * time.Millisecond, took: patience, degraded: true, failure: true},
+		"fails":                    {err: down, degraded: true, failure: true},
+		"fails in time":            {err: down, after: 20 * time.Millisecond, took: 20 * time.Millisecond, degraded: true, failure: true},
+		"hands over":               {starter: starter{hands: true}, after: 20 * time.Millisecond, took: 20 * time.Millisecond},
+		"hands over, and is late":  {starter: starter{hands: true}, after: 200 * time.Millisecond, took: patience, degraded: true, failure: true},
+		"panics":                   {starter: starter{panic: true}},
+		"the caller leaves":        {after: 20 * time.Millisecond, leave: 10 * time.Millisecond, want: context.DeadlineExceeded, took: 10 * time.Millisecond},
+		"the caller leaves a hang": {after: time.Second, leave: 10 * time.Millisecond, want: context.DeadlineExceeded, took: 10 * time.Millisecond, failure: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := c.starter
+				p.primary = newPrimary(t)
+				p.set(c.err, c.after)
+				s := open(t, fallback.Config{Primary: &p, Failures: 1})
+				ctx := t.Context()
+				if c.leave > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.leave)
+					defer cancel()
+				}
+				start := time.Now()
+				d, err := s.Take(ctx, charge("k", 1, weir.PerHour(10)))
+				if took := time.Since(start); took != c.took || !errors.Is(err, c.want) {
+					t.Errorf("%v after %v, want %v after %v", err, took, c.want, c.took)
+				}
+				if err == nil && (!d.Allowed || d.Degraded != c.degraded || d.Remaining != 9) {
+					t.Errorf("%+v", d)
+				}
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				if open := s.State() == fallback.StateOpen; open != c.failure {
+					t.Errorf("the breaker is %v", s.State())
+				}
+				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
+// TestBreakerCountsFailuresInARow: a success between failures keeps the breaker
+// closed, and what began before an outage says nothing of the time after it.
+func TestBreakerCountsFailuresInARow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &starter{primary: newPrimary(t)}
+		s := open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
+		req := charge("k", 1, weir.PerHour(1000))
+		calls := func(n int, err error) {
+			p.set(err, 0)
+			for range n {
+				take(t, s, req)
+			}
+		}
+		down := errors.New("down")
+		for range 5 {
+			calls(2, down)
+			calls(1, nil)
+		}
+		if s.State() != fallback.StateClosed {
+			t.Fatalf("the breaker is %v after no three failures in a row", s.State())
+		}
+		// Three that are slow to fail.
+		p.set(down, 3*time.Second)
+		for range 3 {
+			go func() { _, _ = s.Take(context.Background(), req) }()
+		}
+		synctest.Wait()
+		calls(3, down)
+		if s.State() != fallback.StateOpen {
+			t.Fatalf("the breaker is %v after three failures", s.State())
+		}
+		p.set(nil, 0)
+		time.Sleep(time.Second)
+		calls(1, nil) // sets off the probe
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Fatalf("the breaker is %v after a probe", s.State())
+		}
+		time.Sleep(3 * time.Second) // Now they fail.
+		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Errorf("the breaker is %v: failures from before the outage were counted", s.State())
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+
+	"github.com/goweir/weir"
+)
+
+// started is a call of the common case that a flight decides.
+type started struct {
+	store    *Store
+	combiner *combiner
+	waiting  *waiting
+	question question
+	req      weir.Request
+	charges  [1]weir.Charge // of req
+}
+
+// startedPool keeps those that were told their Decision.
+var startedPool = sync.Pool{New: func() any { return new(started) }}
+
+// Start implements [weir.Starter], for calls that take of one GCRA limit, now or
+// not at all.
+func (s *Store) Start(ctx context.Context, req *weir.Request) weir.Started {
+	if s.plain != nil || !isFast(req) {
+		return nil
+	}
+	q := s.question(req)
+	c := &req.Charges[0]
+	line, w := s.shared.start(ctx, s.stateKey(c.Scope, c.Key), q.lane, q.terms)
+	if w == nil {
+		return nil
+	}
+	st := startedPool.Get().(*started)
+	*st = started{store: s, combiner: line, waiting: w, question: q, req: *req, charges: [1]weir.Charge{*c}}
+	st.req.Charges = st.charges[:]
+	return st
+}
+
+// Done implements [weir.Started].
+func (st *started) Done() <-chan struct{} { return st.waiting.done }
+
+// Leave implements [weir.Started].
+func (st *started) Leave() bool { return st.waiting.leave() }
+
+// Decision implements [weir.Started].
+func (st *started) Decision() (d weir.Decision, done bool, err error) {
+	a, alone, err := st.combiner.outcome(st.waiting)
+	if !alone {
+		d, err = st.question.decision(st.store, &st.req, &a, err)
+	}
+	*st = started{}
+	startedPool.Put(st)
+	return d, !alone, err
+}

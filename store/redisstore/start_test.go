@@ -1,0 +1,117 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// begin has a request be decided by Start. It returns nil where Take is needed.
+func begin(t testing.TB, s *Store, req weir.Request) *weir.Decision {
+	t.Helper()
+	st := s.Start(context.Background(), &req)
+	if st == nil {
+		return nil
+	}
+	<-st.Done()
+	d, done, err := st.Decision()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !done {
+		return nil
+	}
+	return &d
+}
+
+func TestStartDecidesAsTake(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	limit := weir.Per(3, time.Minute)
+	a, sleep := newStill(t, c, "a:")
+	b, sleepToo := newStill(t, c, "b:")
+	for step := range 12 {
+		got, want := begin(t, a, charge("key", 1, limit)), take(t, b, charge("key", 1, limit))
+		if got == nil {
+			t.Fatalf("step %d: not decided", step)
+		}
+		if diff := differ(*got, want); diff != "" {
+			t.Errorf("step %d: %s", step, diff)
+		}
+		sleep(5 * time.Second)
+		sleepToo(5 * time.Second)
+	}
+}
+
+// TestStartLeavesToTake: what is not of the common case is charged by Take alone.
+func TestStartLeavesToTake(t *testing.T) {
+	t.Parallel()
+	s, _ := newStill(t, redistest.Start(t).Client(), "")
+	limit := weir.PerHour(10)
+	waiting, held := charge("key", 1, limit), holding("key", "a", 2, 1, limit)
+	waiting.MaxWait = time.Second
+	for name, req := range map[string]weir.Request{
+		"may wait":   waiting,
+		"in flight":  held,
+		"a window":   charge("key", 1, weir.PerHour(10).By(weir.SlidingWindow)),
+		"two limits": charge("key", 1, limit, weir.PerDay(10)),
+		"a look":     charge("key", 0, limit),
+	} {
+		if d := begin(t, s, req); d != nil {
+			t.Errorf("%s: decided: %+v", name, d)
+		}
+	}
+	take(t, s, charge("key", 1, limit))
+	if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, weir.Brake{Pause: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	// With others in its flight a call of a key that is paused is left as it was.
+	ds, errs := onBoard(s, []weir.Request{charge("key", 1, limit), charge("other", 1, limit)})
+	if errs[0] != nil || ds[0].Reason != weir.Paused {
+		t.Errorf("%+v, %v", ds[0], errs[0])
+	}
+}
+
+// TestStartByMany: calls that start together are decided together, each once; those
+// who leave before they were sent are not charged.
+func TestStartByMany(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	s := newStore(t, server.Client())
+	limit := weir.PerHour(1000)
+	take(t, s, charge("key0", 1, limit))
+	var wg sync.WaitGroup
+	var left sync.Map
+	for i := range 64 {
+		wg.Go(func() {
+			for range 20 {
+				req := charge(fmt.Sprint("key", i%4), 1, limit)
+				st := s.Start(t.Context(), &req)
+				if i%8 == 7 && st.Leave() {
+					left.Store(st, true)
+					continue
+				}
+				<-st.Done()
+				if d, done, err := st.Decision(); err != nil || done && !d.Allowed {
+					t.Error(d, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	gone := 0
+	left.Range(func(any, any) bool { gone++; return true })
+	charged := int64(0)
+	for i := range 4 {
+		charged += limit.Max() - take(t, s, charge(fmt.Sprint("key", i), 0, limit)).Remaining
+	}
+	// Who left may have been on the way.
+	if most := int64(64*20 + 1); charged > most || charged < most-int64(gone) {
+		t.Errorf("%d charged by %d calls, of which %d left", charged, most, gone)
+	}
+}
