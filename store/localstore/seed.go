@@ -15,6 +15,9 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
+	if len(charges) == 1 && s.seedSmall(sh, &k, &charges[0].Limit, states[0].ResetAfter.Microseconds(), now) {
+		return
+	}
 	e := s.entry(sh, k)
 	switch {
 	case e == nil:
@@ -34,6 +37,32 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 	}
 	e.line = line{}
 	e.settle()
+}
+
+// seedSmall is Seed for a key with one GCRA limit, and no more to know of it. It
+// reports false, and has changed nothing, for others.
+func (s *Store) seedSmall(sh *shard, k *id, l *weir.Limit, reset, now int64) bool {
+	if l.Algorithm != weir.GCRA || sh.keys[*k] != nil {
+		return false
+	}
+	h := s.hash(k)
+	i := sh.small.find(h, k, nil)
+	if i < 0 {
+		s.sweep(sh, now, newLooks)
+		if !s.makeRoom(1, now) {
+			return true
+		}
+		if i = sh.small.add(s.seed, h, k, l, nil); i < 0 {
+			s.count.Add(-1)
+			return false
+		}
+	}
+	at := &sh.small.slots[i]
+	if !sh.small.classes[at.class].of.is(l) {
+		return false
+	}
+	at.state = exact.State{A: now + reset}
+	return true
 }
 
 // seed makes used units count until reset µs from now.

@@ -21,20 +21,27 @@ func TestSeed(t *testing.T) {
 			t.Run(fmt.Sprint(a, "/", name), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					for used := range int64(8) {
-						from, to := open(t), open(t)
+					for i := range int64(8 * 3) {
+						from, to, used := open(t), open(t), i/3
 						time.Sleep(13 * time.Second)
 						take(t, from, charge("key", used, limits...))
 						time.Sleep(5 * time.Second)
 						look := charge("key", 0, limits...)
 						was := take(t, from, look)
 						states := make([]weir.ChargeState, len(limits))
+						free := was.Remaining
 						for i := range states {
 							states[i] = was.Charge(i)
+							free = min(free, states[i].Remaining)
 						}
-						take(t, to, charge("key", 3, weir.PerDay(5).By(a)))
+						switch i % 3 { // What the store knows of the key before.
+						case 0:
+							take(t, to, charge("key", 3, weir.PerDay(5).By(a)))
+						case 1:
+							take(t, to, charge("key", 3, limits...))
+						}
 						to.Seed(look.Charges, states)
-						for left := was.Remaining; left > 0; left-- {
+						for left := free; left > 0; left-- {
 							if d := take(t, to, charge("key", 1, limits...)); !d.Allowed {
 								t.Fatalf("%d used, %d left: %+v", used, left, d)
 							}
