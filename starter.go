@@ -10,8 +10,11 @@ type Starter interface {
 	// for anybody. It keeps nothing of the request but its texts. ctx is what goes
 	// to the server: when it ends nobody is told of that.
 	//
-	// It returns nil where only Take can decide, and has charged nothing then.
-	Start(ctx context.Context, req *Request) Started
+	// It returns nil where only Take can decide, and has charged nothing then: for
+	// requests that are Cancelable or ask for a lease always. of is the store that
+	// the caller would ask otherwise: nil is returned as well when it is not this
+	// one but something around it, which would be passed by.
+	Start(ctx context.Context, of Store, req *Request) Started
 }
 
 // Started is a request that is being decided. It is for one caller, and over after

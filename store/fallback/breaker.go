@@ -112,7 +112,7 @@ func (t *turn) done(err error) {
 	case err != nil:
 		t.count(err)
 		b.failing.Store(true)
-	case b.failing.Load():
+	case b.failing.Load() && (t.finish != nil || t.left == b.left.Load()):
 		b.failing.Store(false)
 		t.count(nil)
 		return
@@ -135,7 +135,9 @@ func (t *turn) done(err error) {
 func (t *turn) count(err error) {
 	b, finish := t.of, t.finish
 	if finish == nil && t.left == b.left.Load() {
-		finish, _ = b.cb.Allow()
+		if finish, _ = b.cb.Allow(); t.left != b.left.Load() {
+			err = errBudget // It was the turn of a probe, which it is no answer to.
+		}
 	}
 	if finish != nil {
 		finish(err)

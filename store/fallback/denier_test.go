@@ -15,7 +15,7 @@ type denier struct {
 	key string
 }
 
-func (d denier) Denied(req *weir.Request) (weir.Decision, bool) {
+func (d denier) Denied(_ weir.Store, req *weir.Request) (weir.Decision, bool) {
 	if req.Charges[0].Key != d.key {
 		return weir.Decision{}, false
 	}

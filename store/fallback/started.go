@@ -2,6 +2,8 @@ package fallback
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"github.com/goweir/weir"
 )
@@ -10,7 +12,7 @@ import (
 // owes it nothing of the keys.
 func (a *attempt) start(ctx context.Context) (st weir.Started) {
 	s := a.store
-	if s.starter == nil || !s.ledger.even(a.req.Charges, a.epoch) {
+	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || !s.ledger.even(a.req.Charges, a.epoch) {
 		return nil
 	}
 	defer func() {
@@ -18,7 +20,7 @@ func (a *attempt) start(ctx context.Context) (st weir.Started) {
 			st = nil // Take may do better, or is to tell.
 		}
 	}()
-	return s.starter.Start(&timed{of: ctx, end: a.end, deadline: a.end.at.Add(s.cfg.Budget)}, &a.req)
+	return s.starter.Start(&timed{of: ctx, end: a.end, deadline: a.end.at.Add(s.cfg.Budget)}, s.cfg.Primary, &a.req)
 }
 
 // await is decision for what was started. It reports false when the primary has to
@@ -70,12 +72,13 @@ func (a *attempt) outlive(st weir.Started) {
 
 // take notes the answer to what was started.
 func (a *attempt) take(st weir.Started) (done bool) {
-	if a.d, done, a.err = st.Decision(); a.err != nil {
-		a.d = weir.Decision{}
-		select {
-		case <-a.end.over:
-			a.err = errBudget
-		default:
+	if a.d, done, a.err = st.Decision(); a.err == nil {
+		return done
+	}
+	a.d = weir.Decision{}
+	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+		if errors.Is(a.err, ended) {
+			a.err = errBudget // Nobody else's context goes to the client.
 		}
 	}
 	return done

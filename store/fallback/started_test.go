@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/redisstore"
 )
 
 // starter is a primary that goes on by itself.
@@ -25,7 +27,7 @@ type startedCall struct {
 	err  error
 }
 
-func (s *starter) Start(ctx context.Context, req *weir.Request) weir.Started {
+func (s *starter) Start(ctx context.Context, _ weir.Store, req *weir.Request) weir.Started {
 	if s.panic {
 		panic("boom")
 	}
@@ -149,4 +151,77 @@ func TestBreakerCountsFailuresInARow(t *testing.T) {
 			t.Errorf("the breaker is %v: failures from before the outage were counted", s.State())
 		}
 	})
+}
+
+// TestSuccessFromBeforeAnOutage: it does not keep later ones from being counted.
+func TestSuccessFromBeforeAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &starter{primary: newPrimary(t)}
+		s := open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
+		req := charge("k", 1, weir.PerHour(1000))
+		calls := func(n int, err error) {
+			p.set(err, 0)
+			for range n {
+				take(t, s, req)
+			}
+		}
+		down := errors.New("down")
+		p.set(nil, 3*time.Second)
+		go func() { _, _ = s.Take(context.Background(), req) }()
+		synctest.Wait()
+		calls(3, down)
+		time.Sleep(time.Second)
+		calls(1, nil) // sets off the probe
+		synctest.Wait()
+		calls(1, down)
+		time.Sleep(3 * time.Second) // The slow one succeeds.
+		synctest.Wait()
+		calls(10, nil)
+		calls(2, down)
+		if s.State() != fallback.StateClosed {
+			t.Errorf("the breaker is %v after two failures in a row", s.State())
+		}
+	})
+}
+
+// around is a store with something to say of each call.
+type around struct {
+	*redisstore.Store
+	calls int
+}
+
+func (a *around) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	a.calls++
+	return a.Store.Take(ctx, req)
+}
+
+// TestStoreAroundThePrimary: what embeds a store that can go on by itself is not
+// passed by.
+func TestStoreAroundThePrimary(t *testing.T) {
+	t.Parallel()
+	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(t).Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &around{Store: primary}
+	s := open(t, fallback.Config{Primary: a})
+	for range 5 {
+		take(t, s, charge("k", 1, weir.PerHour(2)))
+	}
+	if a.calls != 5 {
+		t.Errorf("asked %d times of 5", a.calls)
+	}
+}
+
+// TestStoreInTwoBubbles: a store that tests in bubbles share is nobody's.
+func TestStoreInTwoBubbles(t *testing.T) {
+	t.Parallel()
+	s := open(t, fallback.Config{Primary: newPrimary(t)})
+	for range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			take(t, s, charge("k", 1, weir.PerHour(10)))
+			time.Sleep(time.Second)
+		})
+	}
 }

@@ -26,8 +26,10 @@ type Seeder interface {
 // it refused the like just now.
 type Denier interface {
 	// Denied returns the refusal of a valid request, and false when the store would
-	// have to be asked. It asks nobody but this process's memory.
-	Denied(req *weir.Request) (d weir.Decision, ok bool)
+	// have to be asked. It asks nobody but this process's memory. of is the store that
+	// the caller would ask otherwise: false is returned as well when it is not this
+	// one but something around it, which would be passed by.
+	Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool)
 }
 
 // KeyError is an error of a primary store that may concern one key alone, as
@@ -119,7 +121,9 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 
 // denied is what the primary says by itself. The request is a copy, which other
 // calls need not have where an interface can keep it.
-func (s *Store) denied(req weir.Request) (weir.Decision, bool) { return s.denier.Denied(&req) }
+func (s *Store) denied(req weir.Request) (weir.Decision, bool) {
+	return s.denier.Denied(s.cfg.Primary, &req)
+}
 
 // Reset implements [weir.Resetter]: the key is forgotten locally, and by the
 // primary, whose failure is returned.

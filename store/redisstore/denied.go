@@ -98,8 +98,8 @@ func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 // Denied refuses a valid request without asking Redis, where one for the same key
 // and limit was refused just now, and reports false where Redis has to be asked. It
 // is for stores around this one, see package fallback; Take looks by itself.
-func (s *Store) Denied(req *weir.Request) (d weir.Decision, ok bool) {
-	if s.plain != nil || !isFast(req) {
+func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool) {
+	if of != weir.Store(s) || s.plain != nil || !isFast(req) {
 		return d, false
 	}
 	c := &req.Charges[0]

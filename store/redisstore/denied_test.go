@@ -42,7 +42,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 		if diff := differ(d, want); diff != "" || d.Allowed {
 			t.Fatalf("after %d ms: %s: %+v, want %+v", i, diff, d, want)
 		}
-		if denied, ok := s.Denied(new(charge("key", 1, limit))); !ok || differ(denied, d) != "" {
+		if denied, ok := s.Denied(s, new(charge("key", 1, limit))); !ok || differ(denied, d) != "" {
 			t.Fatalf("after %d ms: %+v, %t, want %+v", i, denied, ok, d)
 		}
 		if d := take(t, s, charge("key", 2, limit)); d.Allowed || d.RetryAfter != (200-i)*time.Millisecond {
@@ -62,7 +62,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 		"two limits":       charge("key", 1, limit, weir.PerHour(1)),
 		"one that waits":   {Charges: charge("key", 1, limit).Charges, MaxWait: time.Second},
 	} {
-		if d, ok := s.Denied(&req); ok {
+		if d, ok := s.Denied(s, &req); ok {
 			t.Errorf("%s: refused without asking: %+v", name, d)
 		}
 	}

@@ -22,8 +22,8 @@ var startedPool = sync.Pool{New: func() any { return new(started) }}
 
 // Start implements [weir.Starter], for calls that take of one GCRA limit, now or
 // not at all.
-func (s *Store) Start(ctx context.Context, req *weir.Request) weir.Started {
-	if s.plain != nil || !isFast(req) {
+func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) weir.Started {
+	if of != weir.Store(s) || s.plain != nil || !isFast(req) {
 		return nil
 	}
 	q := s.question(req)

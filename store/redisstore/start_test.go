@@ -14,7 +14,7 @@ import (
 // begin has a request be decided by Start. It returns nil where Take is needed.
 func begin(t testing.TB, s *Store, req weir.Request) *weir.Decision {
 	t.Helper()
-	st := s.Start(context.Background(), &req)
+	st := s.Start(context.Background(), s, &req)
 	if st == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func TestStartByMany(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				req := charge(fmt.Sprint("key", i%4), 1, limit)
-				st := s.Start(t.Context(), &req)
+				st := s.Start(t.Context(), s, &req)
 				if i%8 == 7 && st.Leave() {
 					left.Store(st, true)
 					continue
