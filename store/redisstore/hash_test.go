@@ -145,3 +145,21 @@ func TestDamagedHash(t *testing.T) {
 		}
 	}
 }
+
+// TestExpiryOfAnEarlyClock: the hash of a clock that is close to its epoch has a
+// TTL as well.
+func TestExpiryOfAnEarlyClock(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s, err := New(Config{Client: c, now: func() int64 { return startMicros + 300_000_000 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	limit := weir.Per(1, 24*365*time.Hour).WithBurst(40)
+	_, errs := onBoard(s, []weir.Request{charge("a", 1, limit), charge("b", 1, limit)})
+	for i, key := range []string{"a", "b"} {
+		if ttl := c.PTTL(t.Context(), s.stateKey("", key)).Val(); errs[i] != nil || ttl <= 0 {
+			t.Errorf("%s: %v, a TTL of %v", key, errs[i], ttl)
+		}
+	}
+}

@@ -2,7 +2,7 @@
 -- may be given back and no brake, decided before the rest of the script is set
 -- up, which takes longer than this. Any number of keys, and of calls for each.
 --
--- Where the limit's times are whole microseconds, the key is a hash of one field,
+-- Where a unit takes whole microseconds, the key is a hash of one field,
 -- what a state begins with, and its TAT: that goes on by HINCRBY in half the time
 -- that GET, formats and SET take. The rest of the script reads both forms, and
 -- writes strings.
@@ -29,7 +29,7 @@ if ARGV[1] >= 'g' then
       ir, cr, q = ARGV[a + 4] + 0, ARGV[a + 5] + 0, ARGV[a + 6] + 0
       if ARGV[a + 7] then calls, last = ARGV[a + 7] + 0, k + ARGV[a + 8] end
     end
-    local full, whole = now + cw, ir == 0 and cr == 0
+    local full, whole = now + cw, q == 1
     local step = cw > 1000000 and cw or 1000000
     repeat
       k = k + 1
@@ -80,17 +80,15 @@ if ARGV[1] >= 'g' then
           local by, ends, hash = w - was, w - w % step + step, whole
           if whole then
             if value and not hashed then call('DEL', key) end
-            hash = type(try('HINCRBY', key, prefix, by == iw and each or format('%.0f', by))) == 'number'
+            hash = try('HINCRBY', key, prefix, by == iw and each or format('%.0f', by)) == w
           end
           if hashed and not hash then
             taken = -1
-          elseif not hash or k == 1 or ends ~= was - was % step + step then
+          elseif not hash or not hashed or k == 1 or ends ~= was - was % step + step then
             -- In ms, rounded up, and one more for servers that expire at the ms.
             local px = ((hash and ends or w) + 1 - now) / 1000 + 2 + more
             px = format(px < 2147483648 and '%d' or '%.0f', px - px % 1)
-            if hash then
-              call('PEXPIRE', key, px)
-            else
+            if not hash or not tonumber(try('PEXPIRE', key, px)) then
               call('SET', key, format(r > 0 and '%s%.0f.%.0f' or '%s%.0f', prefix, w, r), 'PX', px)
             end
           end

@@ -136,6 +136,40 @@ local log = lazy(function(log)
     g.newest = s
   end
 
+  -- When the windows of a key have changed, their units are in other places of the
+  -- entries: each counts by its own, a new one by those of the longest window.
+  function log.arrange(g, list, peek)
+    local at, longest, n = {}, nil, 0
+    for _, old in ipairs(list) do
+      if old.alg == log then
+        n = n + 1
+        at[old.spec] = at[old.spec] or n
+        if not longest or old.p > longest.p then longest = { p = old.p, n = n } end
+      end
+    end
+    local same = true
+    for _, l in ipairs(g.limits) do
+      if l.alg == log then
+        l.from = at[l.spec] or longest and longest.n or 1
+        same = same and l.from == l.j
+      end
+    end
+    if same then return end
+    if peek then
+      for _, l in ipairs(g.limits) do l.j = l.from end
+      return
+    end
+    local all = redis.call('LRANGE', g.log, '0', '-1')
+    redis.call('DEL', g.log)
+    for _, e in ipairs(all) do
+      local t
+      for _, l in ipairs(g.limits) do
+        if l.alg == log then t, l.n = log.entry(e, l.from) end
+      end
+      redis.call('RPUSH', g.log, t and text(g, t, 'n') or e)
+    end
+  end
+
   -- Moves entries to other times: all by the same, as the server's clock stepped
   -- back, or those of later slots to now, as limits that were waited for are gone.
   function log.rewrite(g, move)

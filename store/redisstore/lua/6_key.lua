@@ -109,7 +109,9 @@ local function open(g, now, peek)
         l.alg.check(l)
       end
     else
-      local gone = inherit(g.limits, others(signature, text), now, peek)
+      local list = others(signature, text)
+      if g.len > 0 then log.arrange(g, list, peek) end
+      local gone = inherit(g.limits, list, now, peek)
       if gone and g.newest > now then log.rewrite(g, function(t) return math.min(t, now) end) end
       if gone then g.last, pending = 0, false end
       g.adapted = true

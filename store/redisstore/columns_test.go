@@ -1,0 +1,68 @@
+package redisstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// TestWindowsOfDifferentCostsChange: where the windows of a key are charged
+// different costs and others come in their places, each goes on with its own units.
+func TestWindowsOfDifferentCostsChange(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	type part struct {
+		rate   int64
+		period time.Duration
+		cost   int64
+	}
+	request := func(parts ...part) (req weir.Request) {
+		for _, p := range parts {
+			req.Charges = append(req.Charges, weir.Charge{Key: "key", Cost: p.cost, Limit: weir.Per(p.rate, p.period).By(weir.SlidingWindow)})
+		}
+		return req
+	}
+	type step struct {
+		after   time.Duration
+		req     weir.Request
+		allowed bool
+		left    int64
+	}
+	second, minute := time.Second, time.Minute
+	for name, steps := range map[string][]step{
+		"one goes, and the other is full": {
+			{0, request(part{5, second, 0}, part{8, minute, 3}), true, 5},
+			{5 * time.Microsecond, request(part{8, minute, 0}), true, 5},
+			{5 * time.Microsecond, request(part{8, minute, 7}), false, 5},
+			{0, request(part{8, minute, 5}), true, 0},
+		},
+		"one goes, and the other moves on": {
+			{0, request(part{5, second, 1}, part{8, second, 4}), true, 4},
+			{600 * time.Millisecond, request(part{8, second, 4}), true, 0},
+			{400*time.Millisecond + time.Microsecond, request(part{8, second, 2}), true, 2},
+		},
+		"they change places": {
+			{0, request(part{50, second, 1}, part{8, second, 4}), true, 4},
+			{0, request(part{8, second, 0}, part{50, second, 0}), true, 4},
+			{0, request(part{8, second, 4}, part{50, second, 1}), true, 0},
+			{second + time.Microsecond, request(part{8, second, 8}, part{50, second, 1}), true, 0},
+		},
+		"one is added": {
+			{0, request(part{8, minute, 3}), true, 5},
+			{0, request(part{5, second, 1}, part{8, minute, 1}), true, 1},
+			{0, request(part{5, second, 2}, part{8, minute, 1}), false, 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, sleep := newStill(t, c, name+":")
+			for i, st := range steps {
+				sleep(st.after)
+				if d := take(t, s, st.req); d.Allowed != st.allowed || d.Remaining != st.left {
+					t.Errorf("step %d: %+v, want %t and %d left", i, d, st.allowed, st.left)
+				}
+			}
+		})
+	}
+}
