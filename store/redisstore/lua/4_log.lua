@@ -136,6 +136,11 @@ local log = lazy(function(log)
     g.newest = s
   end
 
+  local function replace(g, all)
+    redis.call('DEL', g.log)
+    for _, e in ipairs(all) do redis.call('RPUSH', g.log, e) end
+  end
+
   -- When the windows of a key have changed, their units are in other places of the
   -- entries: each counts by its own, a new one by those of the longest window.
   function log.arrange(g, list, peek)
@@ -160,14 +165,14 @@ local log = lazy(function(log)
       return
     end
     local all = redis.call('LRANGE', g.log, '0', '-1')
-    redis.call('DEL', g.log)
-    for _, e in ipairs(all) do
+    for i, e in ipairs(all) do
       local t
       for _, l in ipairs(g.limits) do
         if l.alg == log then t, l.n = log.entry(e, l.from) end
       end
-      redis.call('RPUSH', g.log, t and text(g, t, 'n') or e)
+      if t then all[i] = text(g, t, 'n') end
     end
+    replace(g, all)
   end
 
   -- Moves entries to other times: all by the same, as the server's clock stepped
@@ -178,8 +183,7 @@ local log = lazy(function(log)
       local t = log.entry(e, 1)
       all[i] = str(math.max(move(t), 0)) .. string.match(e, ':?[%d,]*$', #string.match(e, '^%d+') + 1)
     end
-    redis.call('DEL', g.log)
-    for _, e in ipairs(all) do redis.call('RPUSH', g.log, e) end
+    replace(g, all)
     g.newest = move(g.newest)
   end
 

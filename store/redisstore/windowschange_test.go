@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -64,5 +65,25 @@ func TestWindowsOfDifferentCostsChange(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWindowsChangeOverADamagedLog: nothing is changed of a log that somebody else
+// has damaged, wherever in it that is.
+func TestWindowsChangeOverADamagedLog(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s := newStore(t, c)
+	a, b := weir.Per(50, time.Minute).By(weir.SlidingWindow), weir.Per(80, time.Hour).By(weir.SlidingWindow)
+	take(t, s, charge("key", 1, a, b))
+	_, log := s.keys("", "key")
+	c.RPush(t.Context(), log, "what?")
+	c.RPush(t.Context(), log, c.LIndex(t.Context(), log, 0).Val())
+	before := c.Dump(t.Context(), log).Val()
+	if _, err := s.Take(t.Context(), charge("key", 1, b, a)); !errors.Is(err, ErrState) {
+		t.Errorf("%v, want ErrState", err)
+	}
+	if c.Dump(t.Context(), log).Val() != before {
+		t.Errorf("the log is %q", c.LRange(t.Context(), log, 0, -1).Val())
 	}
 }
