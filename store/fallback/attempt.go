@@ -29,7 +29,7 @@ type attempt struct {
 	turn  turn    // of the breaker
 	end   *ending // of its patience
 	stage atomic.Int32
-	over  chan struct{} // closed when answered in time
+	heard chan struct{} // closed when answered in time, on a goroutine of its own
 	d     weir.Decision
 	err   error
 }
@@ -76,18 +76,18 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 // What goes to the client is cancelled when the patience is over, which keeps
 // it from sending what it has not sent.
 func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
-	a.over = make(chan struct{})
+	a.heard = make(chan struct{})
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*a.store.cfg.Budget)
 	go a.run(timed, cancel)
 	select {
-	case <-a.over:
+	case <-a.heard:
 	case <-a.end.over:
-		if !a.heldUp(a.over) && a.stage.CompareAndSwap(awaited, settled) {
+		if !a.heldUp(a.heard) && a.stage.CompareAndSwap(awaited, settled) {
 			cancel()
 			a.fail(errBudget)
 			return weir.Decision{}, errBudget
 		}
-		<-a.over
+		<-a.heard
 	case <-ctx.Done():
 		if a.stage.CompareAndSwap(awaited, orphaned) {
 			time.AfterFunc(time.Until(a.end.at), func() {
@@ -98,7 +98,7 @@ func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
 			})
 			return weir.Decision{}, ctx.Err()
 		}
-		<-a.over
+		<-a.heard
 	}
 	a.report()
 	if a.err != nil {
@@ -139,7 +139,7 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 		a.err = errBudget
 	}
 	if a.stage.CompareAndSwap(awaited, settled) {
-		close(a.over)
+		close(a.heard)
 		cancel()
 		return
 	}

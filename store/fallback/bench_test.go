@@ -56,13 +56,19 @@ func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
 	return s
 }
 
+func overRedis(tb testing.TB) *redisstore.Store {
+	tb.Helper()
+	s, err := redisstore.New(redisstore.Config{Client: redistest.Start(tb).Client()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
 // BenchmarkRefused measures a call that Redis has refused just now: the primary
 // remembers, and without that it goes as all calls do.
 func BenchmarkRefused(b *testing.B) {
-	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(b).Client()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	primary := overRedis(b)
 	for _, bench := range []struct {
 		name    string
 		primary weir.Store
@@ -89,10 +95,7 @@ func BenchmarkRefused(b *testing.B) {
 // BenchmarkOverRedis measures what the fallback adds to Redis that 64 callers ask
 // at once, of one key and of many.
 func BenchmarkOverRedis(b *testing.B) {
-	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(b).Client()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	primary := overRedis(b)
 	for _, bench := range []struct {
 		name  string
 		store weir.Store

@@ -108,20 +108,15 @@ func (b *breaker) allow(probe func() error) (t turn, ok bool) {
 // done tells of the outcome of a call.
 func (t *turn) done(err error) {
 	b := t.of
-	switch {
-	case err != nil:
-		t.count(err)
-		b.failing.Store(true)
-	case b.failing.Load() && (t.finish != nil || t.left == b.left.Load()):
-		b.failing.Store(false)
-		t.count(nil)
-		return
-	default:
-		if t.finish != nil {
-			t.finish(nil)
+	if err == nil {
+		if t.finish != nil || b.failing.Load() && t.left == b.left.Load() {
+			b.failing.Store(false)
+			t.count(nil)
 		}
 		return
 	}
+	t.count(err)
+	b.failing.Store(true)
 	if !errors.Is(err, errBudget) {
 		// The primary may be another than before, even if it is back before
 		// the breaker opens.

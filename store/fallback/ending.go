@@ -36,22 +36,22 @@ func (e *endings) next(patience time.Duration) *ending {
 	return end
 }
 
-// timed is a context with the values of a call's, which ends with its patience. The
+// endingContext is a context with the values of a call's, which ends with its patience. The
 // deadline that a client may set on its socket is later: one that passes while
 // this process is held up would make it drop an answer that is there.
-type timed struct {
+type endingContext struct {
 	of       context.Context
 	end      *ending
 	deadline time.Time
 }
 
-func (t *timed) Deadline() (time.Time, bool) { return t.deadline, true }
-func (t *timed) Done() <-chan struct{}       { return t.end.over }
-func (t *timed) Value(key any) any           { return t.of.Value(key) }
+func (c *endingContext) Deadline() (time.Time, bool) { return c.deadline, true }
+func (c *endingContext) Done() <-chan struct{}       { return c.end.over }
+func (c *endingContext) Value(key any) any           { return c.of.Value(key) }
 
-func (t *timed) Err() error {
+func (c *endingContext) Err() error {
 	select {
-	case <-t.end.over:
+	case <-c.end.over:
 		return context.DeadlineExceeded
 	default:
 		return nil

@@ -38,7 +38,7 @@ func (l *ledger) due(k id, epoch uint64) (st *settlement, mine bool) {
 		return nil, false
 	case a.settling != nil:
 		return a.settling, false
-	case a.epoch >= epoch && len(a.spent) == 0:
+	case a.even(epoch):
 		return nil, false
 	case time.Now().After(a.until):
 		delete(sh.accounts, k)
@@ -56,13 +56,17 @@ func (l *ledger) even(charges []weir.Charge, epoch uint64) bool {
 		sh := l.shard(k)
 		sh.mu.Lock()
 		a := sh.accounts[k]
-		due := a != nil && (a.settling != nil || a.epoch < epoch || len(a.spent) > 0)
+		even := a == nil || a.even(epoch)
 		sh.mu.Unlock()
-		if due {
+		if !even {
 			return false
 		}
 	}
 	return true
+}
+
+func (a *account) even(epoch uint64) bool {
+	return a.settling == nil && a.epoch >= epoch && len(a.spent) == 0
 }
 
 // resolve ends a settlement, once. A charge that may have been made is not made

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -106,20 +105,26 @@ func TestStarted(t *testing.T) {
 	}
 }
 
+// threeInARow returns a store whose breaker opens after three failures in a row, and
+// what makes calls that the primary answers so.
+func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req weir.Request, calls func(n int, err error)) {
+	p = &starter{primary: newPrimary(t)}
+	s = open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
+	req = charge("k", 1, weir.PerHour(1000))
+	return p, s, req, func(n int, err error) {
+		p.set(err, 0)
+		for range n {
+			take(t, s, req)
+		}
+	}
+}
+
 // TestBreakerCountsFailuresInARow: a success between failures keeps the breaker
 // closed, and what began before an outage says nothing of the time after it.
 func TestBreakerCountsFailuresInARow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &starter{primary: newPrimary(t)}
-		s := open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
-		req := charge("k", 1, weir.PerHour(1000))
-		calls := func(n int, err error) {
-			p.set(err, 0)
-			for range n {
-				take(t, s, req)
-			}
-		}
+		p, s, req, calls := threeInARow(t)
 		down := errors.New("down")
 		for range 5 {
 			calls(2, down)
@@ -157,15 +162,7 @@ func TestBreakerCountsFailuresInARow(t *testing.T) {
 func TestSuccessFromBeforeAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := &starter{primary: newPrimary(t)}
-		s := open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
-		req := charge("k", 1, weir.PerHour(1000))
-		calls := func(n int, err error) {
-			p.set(err, 0)
-			for range n {
-				take(t, s, req)
-			}
-		}
+		p, s, req, calls := threeInARow(t)
 		down := errors.New("down")
 		p.set(nil, 3*time.Second)
 		go func() { _, _ = s.Take(context.Background(), req) }()
@@ -200,11 +197,7 @@ func (a *around) Take(ctx context.Context, req weir.Request) (weir.Decision, err
 // passed by.
 func TestStoreAroundThePrimary(t *testing.T) {
 	t.Parallel()
-	primary, err := redisstore.New(redisstore.Config{Client: redistest.Start(t).Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &around{Store: primary}
+	a := &around{Store: overRedis(t)}
 	s := open(t, fallback.Config{Primary: a})
 	for range 5 {
 		take(t, s, charge("k", 1, weir.PerHour(2)))

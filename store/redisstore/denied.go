@@ -102,13 +102,12 @@ func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bo
 	if of != weir.Store(s) || s.plain != nil || !isFast(req) {
 		return d, false
 	}
-	c := &req.Charges[0]
-	t := s.terms.of(&c.Limit, c.Cost)
-	a, ok := s.denied(s.denials.place(s.denials.hash(c.Scope, c.Key)), c, t)
+	q := s.question(req)
+	a, ok := s.denied(q.place, &req.Charges[0], q.terms)
 	if !ok {
 		return d, false
 	}
-	d, err := a.decision(req, t)
+	d, err := a.decision(req, q.terms)
 	return d, err == nil
 }
 
