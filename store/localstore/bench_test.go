@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"time"
 
@@ -78,6 +79,31 @@ func BenchmarkNewKeys(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSeed tells the store of 100 000 new keys, as a fallback store does, and
+// reports what is kept of each.
+func BenchmarkSeed(b *testing.B) {
+	const keys = 100_000
+	reqs := requests(keys, weir.PerHour(100))
+	states := []weir.ChargeState{{Remaining: 50, ResetAfter: time.Hour}}
+	kept := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	bytes := 0.0
+	for b.Loop() {
+		before := kept()
+		s := openFor(b, keys)
+		for _, req := range reqs {
+			s.Seed(req.Charges, states)
+		}
+		bytes = float64(kept()-before) / keys
+		runtime.KeepAlive(s)
+	}
+	b.ReportMetric(bytes, "B/key")
 }
 
 func requests(keys int, l weir.Limit) []weir.Request {
