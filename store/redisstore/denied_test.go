@@ -99,6 +99,7 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 			sleepToo(d)
 			sleepModel(d)
 			s, req := one, charge("key", 1+rng.Int64N(limit.Max()), limit)
+			leaveSome(rng, &req)
 			switch choice := rng.IntN(8); {
 			case seed%2 == 0:
 			case choice < 3:
@@ -224,7 +225,7 @@ func TestRefusalOfBeforeAResetIsNotKept(t *testing.T) {
 	c := &req.Charges[0]
 	p := s.denials.place(s.denials.hash("", "key"))
 	turn := p.turn.Load()
-	a, err := s.alone(t.Context(), s.stateKey("", "key"), s.terms.of(&c.Limit, 1))
+	a, err := s.alone(t.Context(), s.stateKey("", "key"), s.terms.of(c))
 	if err != nil || a.allowed {
 		t.Fatal(a, err)
 	}

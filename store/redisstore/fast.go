@@ -26,9 +26,13 @@ import (
 //	[8] the calls of each key, which are decided one after the other
 //	[9] how many keys the group has
 //	[10] a test's clock in µs, or "" for the server's
+//	[11] the units that have to be free, with those to leave to others; 0 where
+//	     that is the cost
+//	[12] and [13] the time they take, in whole µs and the remainder
 //
 // The last group may end after [3], where the cost is 1 and there are no
-// remainders, or after [7], where there is one call of each key that is left.
+// remainders, or after [7], where there is one call of each key that is left;
+// both only where nothing has to be left.
 //
 // The reply is a list of numbers: the instant, and for each key how many of its
 // calls were admitted and its TAT afterwards (whole µs and remainder). A key that
@@ -38,31 +42,43 @@ import (
 
 // terms are what a limit asks of a call of some cost, worked out once.
 type terms struct {
-	rate, period, max, cost int64
+	rate, period, max, cost, need int64
 
 	pace exact.Pace
 	each exact.Micros // the time that cost units take
+	room exact.Micros // how far ahead the TAT may be afterwards
 	args [7]any       // the arguments of a group up to [7], see above
+	left [3]any       // those from [11] on
 }
 
 // Where the last group may end, and where all others do.
 const (
 	groupShort  = 3
 	groupOfOnes = 7
-	groupFull   = 10
+	groupFull   = 13
 )
 
-// length is where the last group may end, with one call of each key.
-func (t *terms) length() int {
-	if t.cost == 1 && t.each.Rem == 0 && t.pace.Full.Rem == 0 {
-		return groupShort
+// group appends a group to a call's arguments, the last one as short as it may be.
+func (t *terms) group(args []any, calls, keys int, clock any, last bool) []any {
+	switch {
+	case !last || calls > 1 || clock != "" || t.need > t.cost:
+		return append(append(append(args, t.args[:]...), calls, keys, clock), t.left[:]...)
+	case t.cost == 1 && t.each.Rem == 0 && t.pace.Full.Rem == 0:
+		return append(args, t.args[:groupShort]...)
 	}
-	return groupOfOnes
+	return append(args, t.args[:groupOfOnes]...)
 }
 
-func newTerms(l *weir.Limit, cost int64) *terms {
-	t := &terms{rate: l.Rate, period: int64(l.Period), max: l.Max(), cost: cost, pace: exact.PaceOf(l)}
+func newTerms(c *weir.Charge) *terms {
+	l, cost := &c.Limit, c.Cost
+	t := &terms{rate: l.Rate, period: int64(l.Period), max: l.Max(), cost: cost, need: c.Need(), pace: exact.PaceOf(l)}
 	t.each = t.pace.Span(cost)
+	t.room, t.left = t.pace.Full, [3]any{0, 0, 0}
+	if t.need > cost {
+		need := t.pace.Span(t.need)
+		t.room = t.room.Minus(t.pace.Span(t.need-cost), t.pace.Den)
+		t.left = [3]any{t.need, need.Whole, need.Rem}
+	}
 	t.args = [7]any{
 		spec(l) + "|", t.each.Whole, t.pace.Full.Whole, cost,
 		t.each.Rem, t.pace.Full.Rem, t.pace.Den,
@@ -73,14 +89,14 @@ func newTerms(l *weir.Limit, cost int64) *terms {
 // knownTerms keeps those that were asked for last.
 type knownTerms [256]atomic.Pointer[terms]
 
-// of returns the terms of a GCRA limit.
-func (k *knownTerms) of(l *weir.Limit, cost int64) *terms {
-	most := l.Max()
-	h := (uint64(l.Rate)*31+uint64(l.Period))*31 + uint64(most)*31 + uint64(cost)
+// of returns the terms of a charge of a GCRA limit.
+func (k *knownTerms) of(c *weir.Charge) *terms {
+	l, cost, most, need := &c.Limit, c.Cost, c.Limit.Max(), c.Need()
+	h := ((uint64(l.Rate)*31+uint64(l.Period))*31+uint64(most))*31 + uint64(cost) + uint64(need-cost)*37
 	place := &k[h*0x9e3779b97f4a7c15>>56]
 	t := place.Load()
-	if t == nil || t.cost != cost || t.max != most || t.rate != l.Rate || t.period != int64(l.Period) {
-		t = newTerms(l, cost)
+	if t == nil || t.cost != cost || t.need != need || t.max != most || t.rate != l.Rate || t.period != int64(l.Period) {
+		t = newTerms(c)
 		place.Store(t)
 	}
 	return t
@@ -89,7 +105,7 @@ func (k *knownTerms) of(l *weir.Limit, cost int64) *terms {
 // isFast reports whether a valid request is of the common case.
 func isFast(req *weir.Request) bool {
 	c := &req.Charges[0]
-	return len(req.Charges) == 1 && c.Limit.Algorithm == weir.GCRA && c.Leave == 0 && c.Cost > 0 && c.Cost <= c.Limit.Max() &&
+	return len(req.Charges) == 1 && c.Limit.Algorithm == weir.GCRA && c.Cost > 0 && c.Cost <= c.Limit.Max() &&
 		req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked()
 }
 
@@ -122,7 +138,7 @@ func (a *answer) decision(req *weir.Request, t *terms) (weir.Decision, error) {
 
 // slot is the instant from which the cost is admitted.
 func (t *terms) slot(tat exact.Micros) int64 {
-	return tat.Plus(t.each, t.pace.Den).Minus(t.pace.Full, t.pace.Den).Up()
+	return tat.Plus(t.each, t.pace.Den).Minus(t.room, t.pace.Den).Up()
 }
 
 func readRest(list []int64, v *exact.Verdict, o *exact.Outcome) error {
@@ -153,11 +169,7 @@ var (
 func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err error) {
 	args := make([]any, 4, 4+groupOfOnes)
 	args[0], args[1], args[2], args[3] = byHash, hashArg, one, key
-	if s.now == nil {
-		args = append(args, t.args[:t.length()]...)
-	} else {
-		args = append(append(args, t.args[:]...), one, one, s.clock())
-	}
+	args = t.group(args, 1, 1, s.clock(), true)
 	sent := s.elapsed()
 	cmd := numbers{redis.NewIntSliceCmd(ctx, args...)}
 	err = s.client.Process(ctx, cmd)
@@ -207,7 +219,7 @@ func (s *Store) question(req *weir.Request) question {
 	c := &req.Charges[0]
 	h := s.denials.hash(c.Scope, c.Key)
 	p := s.denials.place(h)
-	return question{s.terms.of(&c.Limit, c.Cost), p, int(h >> 63), p.turn.Load(), s.denials.lost.Load()}
+	return question{s.terms.of(c), p, int(h >> 63), p.turn.Load(), s.denials.lost.Load()}
 }
 
 // decision is what the caller is told of an answer, from which is learnt what the

@@ -42,6 +42,7 @@ func TestCommonCaseIsDecidedAsTheRest(t *testing.T) {
 			sleep(d)
 			sleepToo(d)
 			req := charge("key", 1+rng.Int64N(limit.Max()), limit)
+			leaveSome(rng, &req)
 			got, want := take(t, fast, req), whole(t, rest, req)
 			if diff := differ(got, want); diff != "" {
 				t.Fatalf("seed %d, step %d, %v of %v: %s\ngot  %+v\nwant %+v", seed, step, req.Charges[0].Cost, limit, diff, got, want)

@@ -150,11 +150,7 @@ func (f *flight) command(ctx context.Context, from, to int) *packed {
 	}
 	clock := f.combiner.store.clock()
 	for i, s := range f.sorts {
-		if i == len(f.sorts)-1 && s.calls == 1 && clock == "" {
-			args = append(args, s.terms.args[:s.terms.length()]...)
-			break
-		}
-		args = append(append(args, s.terms.args[:]...), s.calls, s.n, clock)
+		args = s.terms.group(args, s.calls, s.n, clock, i == len(f.sorts)-1)
 	}
 	p.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
 	return p

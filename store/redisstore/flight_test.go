@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 	f := flight{combiner: s.shared.first}
 	for i := range reqs {
 		c := &reqs[i].Charges[0]
-		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(&c.Limit, c.Cost), done: make(chan struct{}, 1)}
+		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(c), done: make(chan struct{}, 1)}
 		w.state.Store(inFlight)
 		f.calls = append(f.calls, w)
 	}
@@ -37,6 +38,13 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 		}
 	}
 	return ds, errs
+}
+
+// leaveSome has every third request leave units to others.
+func leaveSome(rng *rand.Rand, req *weir.Request) {
+	if c := &req.Charges[0]; rng.IntN(3) == 0 {
+		c.Leave = rng.Int64N(c.Limit.Max() + 2)
+	}
 }
 
 // TestFlightDecidesInOrder sends flights of random calls, and the same one by
@@ -64,6 +72,7 @@ func TestFlightDecidesInOrder(t *testing.T) {
 					k := rng.IntN(keys)
 					l := limits[k%2]
 					reqs[i] = charge(fmt.Sprint("key", k), min(1+rng.Int64N(costs), l.Max()), l)
+					leaveSome(rng, &reqs[i])
 				}
 				got, errs := onBoard(together, reqs)
 				for i := range reqs {
@@ -97,10 +106,9 @@ func TestFlightTakesNoMoreThanOneByOne(t *testing.T) {
 		before := charge(key, min(1+rng.Int64N(4), limit.Max()), limit)
 		take(t, together, before)
 		take(t, sequence, before)
-		reqs := make([]weir.Request, calls)
-		for i := range reqs {
-			reqs[i] = charge(key, cost, limit)
-		}
+		one := charge(key, cost, limit)
+		leaveSome(rng, &one)
+		reqs := slices.Repeat([]weir.Request{one}, calls)
 		got, errs := onBoard(together, reqs)
 		for i := range reqs {
 			if errs[i] != nil {

@@ -25,12 +25,19 @@ if ARGV[1] >= 'g' then
   repeat
     local prefix, each, cw, last = ARGV[a], ARGV[a + 1], ARGV[a + 2] + 0, keys
     local iw, calls, ir, cr, q = each + 0, 1, 0, 0, 1
+    local full, need = now + cw, '0'
+    local most = full
     if ARGV[a + 4] then
       ir, cr, q = ARGV[a + 4] + 0, ARGV[a + 5] + 0, ARGV[a + 6] + 0
-      if ARGV[a + 7] then calls, last = ARGV[a + 7] + 0, k + ARGV[a + 8] end
+      if ARGV[a + 7] then
+        calls, last, need = ARGV[a + 7] + 0, k + ARGV[a + 8], ARGV[a + 10]
+        if need ~= '0' then
+          most, cr = full - ARGV[a + 11] + iw, cr - ARGV[a + 12] + ir
+          if cr < 0 then most, cr = most - 1, cr + q elseif cr >= q then most, cr = most + 1, cr - q end
+        end
+      end
     end
-    local full, whole = now + cw, q == 1
-    local step = cw > 1000000 and cw or 1000000
+    local whole, step = q == 1, cw > 1000000 and cw or 1000000
     repeat
       k = k + 1
       local key = KEYS[k]
@@ -59,7 +66,7 @@ if ARGV[1] >= 'g' then
           -- As many as surely go at once, and the last ones one by one: what the
           -- remainders make is less than 1 µs. floor has integers come of it where
           -- Lua tells them from floats.
-          local n = (full - w - 1) / (iw + ir / q) - 1
+          local n = (most - w - 1) / (iw + ir / q) - 1
           if n >= calls then n = calls - 1 end
           if n >= 1 then
             taken = floor(n)
@@ -71,7 +78,7 @@ if ARGV[1] >= 'g' then
         repeat
           local x, y = w + iw, r + ir
           if y >= q then x, y = x + 1, y - q end
-          if x > full or (x == full and y > cr) then break end
+          if x > most or (x == most and y > cr) then break end
           w, r, taken = x, y, taken + 1
         until taken == calls
         if taken > 0 then
@@ -103,13 +110,15 @@ if ARGV[1] >= 'g' then
         reply[n + 1], reply[n + 2], reply[n + 3] = taken, w, r
       end
     until k >= last
-    a = a + 10
+    a = a + 13
   until k >= keys
   if reply then return reply end
   local signature, p, max = string.match(ARGV[1], '^(g%d+/(%d+)/(%d+))|$')
+  local leaves = (ARGV[11] or '0') ~= '0'
   uncommon = {
-    ARGV[10] or '', '0', 'take', signature, '0', '1', ARGV[4] or '1', max, p,
+    ARGV[10] or '', '0', leaves and 'spare' or 'take', signature, '0', '1', ARGV[4] or '1', max, p,
     ARGV[2], ARGV[5] or '0', ARGV[3], ARGV[6] or '0', ARGV[7] or '1',
+    leaves and ARGV[11] or nil, ARGV[12], ARGV[13],
   }
 end
 local ARGV = uncommon or ARGV
