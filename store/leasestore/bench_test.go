@@ -30,10 +30,7 @@ func BenchmarkOverRedis(b *testing.B) {
 			s := open(b, leasestore.Config{Store: inner})
 			defer done(b, s)
 			l := limiter(b, s, weir.PerSecond(1_000_000_000))
-			names := make([]string, keys)
-			for i := range names {
-				names[i] = fmt.Sprintf("customer-%08d", i)
-			}
+			names := customers(keys)
 			const callers = 256
 			before := server.Commands()["evalsha"]
 			b.ReportAllocs()
@@ -55,11 +52,10 @@ func BenchmarkAllow(b *testing.B) {
 				s := open(b, leasestore.Config{Store: newBehind(b), Units: 1 << 16, For: 10 * time.Second})
 				defer done(b, s)
 				l := limiter(b, s, weir.PerSecond(1_000_000_000))
-				names := make([]string, keys)
-				for i := range names {
-					names[i] = fmt.Sprintf("customer-%08d", i)
+				names := customers(keys)
+				for _, name := range names {
 					for range 64 {
-						if _, err := l.Allow(context.Background(), names[i]); err != nil {
+						if _, err := l.Allow(context.Background(), name); err != nil {
 							b.Fatal(err)
 						}
 					}

@@ -8,12 +8,21 @@
 // to the others, for [Config].For at most, when what is unused is given back.
 // The nearer a limit is to its end, the fewer are taken ahead.
 //
+// Units of one GCRA limit that come back within For by themselves are best: they
+// lapse where they are not used, so that nothing has to be given back. They are
+// taken, a quarter of those at a time, as long as all processes together have
+// used no more of the limit than comes back within For. Such a call costs the
+// store behind no more than one for a single unit, so that keys that are asked
+// for eight times a second gain by it. All others are taken with a receipt, for
+// keys that are asked for 64 times a second.
+//
 // A key is found to be busy by being asked for: calls take their units one by
-// one, until there were 32 of them within half of For. Then one takes as many
-// ahead, and each time that those are used up as soon, the next one takes twice
-// as many, up to Units. Fewer than 32, or than Units where that is less, are not
-// worth a call that others can't share, so that nothing is taken ahead under
-// limits of less than 256 units.
+// one, until there were 4 of them within half of For, or 32 where there has to be
+// a receipt. Then one takes as many ahead, and each time that those are used up
+// as soon, the next one takes as many as would have lasted for all of it, up to
+// eight times as many, and up to Units. Less than the 4 or 32 are not worth it, so
+// that nothing is taken ahead under limits of less than 32 and 256 units, unless
+// Units says less.
 //
 // Only calls that neither wait nor can be cancelled take units ahead, and never
 // under SlidingWindow, which promises that no interval holds more: a unit may be

@@ -31,6 +31,7 @@ type lease struct {
 	d      weir.Decision // of the call that took
 	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
 	turn   int           // what was asked for in another turn is not kept
+	deep   time.Duration // until then no units are there that would lapse in time
 	timer  *time.Timer   // gives back
 }
 
@@ -118,47 +119,76 @@ func (l *lease) decide(d *weir.Decision, now time.Duration) {
 	}
 }
 
-// worth is the fewest units that are taken ahead: a call for them is not combined
-// with others as those for single units are, so that it costs as much as some.
-const worth = 32
+// The fewest units that are taken ahead. A call for units that may have to be
+// given back is not combined with others as those for single units are, so that
+// it costs as much as some. One for units that lapse in time by themselves is.
+const (
+	worth        = 32
+	worthLapsing = 4
+)
 
-// want is how many units the next call takes, one that costs cost: twice as
-// many as were last taken ahead when those were used up soon, as many when in
-// time, what was used of them when they were not. None are taken ahead of a key
-// that is slowed down, or that has not taken as many by itself within half a
-// period as are worth it.
-func (l *lease) want(cost, most int64, now, period time.Duration) int64 {
-	least := min(worth, most)
+// plan is how a call takes units.
+type plan struct {
+	n     int64 // so many, its own among them
+	leave int64 // with so many left to others, so that what is not used lapses in time; 0: it can be given back
+}
+
+// plan is how the next call takes units, one that costs cost: as many more than
+// were last taken ahead as would have lasted for a period, when those were used up
+// soon, as many when in time, what was used of them when they were not. None are
+// taken ahead of a key that is slowed down, or that has not taken as many by
+// itself within half a period as are worth it.
+func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
+	least, leave := min(worth, most), int64(0)
 	for i := range l.limits {
 		most = min(most, l.limits[i].Max()/8)
 	}
-	if most = min(most, l.d.Remaining/4); most < least || most <= cost || l.d.Gap > 0 {
-		return cost
+	most = min(most, l.d.Remaining/4)
+	if n := l.refilled(period) / 4; n >= worthLapsing && now >= l.deep {
+		least, most = min(worthLapsing, least), min(most, n)
+		leave = max(l.limits[0].Max()-l.refilled(period), 1)
+	}
+	single := plan{n: cost}
+	if most < least || most <= cost || l.d.Gap > 0 {
+		return single
 	}
 	n, age := l.size, now-l.since
 	switch {
 	case l.late && age > 2*period, !l.late && age > period:
 		n = 0
 	case !l.late && age <= period/2:
-		n *= 2
+		n *= int64(min(period/max(age, 1), mostGrowth))
 	}
 	if n >= least {
-		return max(min(n, most), cost)
+		return plan{max(min(n, most), cost), leave}
 	}
 	if l.size = 0; now-l.from > period/2 {
 		l.alones, l.from = 0, now
 	}
 	if l.alones += cost; l.alones < least {
-		return cost
+		return single
 	}
 	l.alones = 0
-	return max(least, cost)
+	return plan{max(least, cost), leave}
+}
+
+// mostGrowth is how many times as many units are taken as before.
+const mostGrowth = 8
+
+// refilled is how many units come back by themselves within a period; 0 where not
+// all of them do one after the other.
+func (l *lease) refilled(period time.Duration) int64 {
+	if len(l.limits) != 1 || l.limits[0].Algorithm != weir.GCRA {
+		return 0
+	}
+	limit := &l.limits[0]
+	return int64(min(float64(limit.Rate)*float64(period)/float64(limit.Period), float64(limit.Max())))
 }
 
 // granted keeps what a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
 	l.d, l.took, l.left, l.since, l.late = r.d, r.n, r.n-r.cost, r.since, false
-	if l.size = 0; r.ahead {
+	if l.size = 0; r.n > r.cost {
 		l.size = r.n
 	}
 	l.until = l.since + period
@@ -177,6 +207,13 @@ func windowEnd(limit *weir.Limit, reset time.Duration) time.Duration {
 		return max(reset-limit.Period, 0)
 	}
 	return longest
+}
+
+// lapse forgets what was not used in time and need not be given back.
+func (l *lease) lapse(now time.Duration) {
+	if l.left > 0 && l.d.Receipt == nil && now >= l.until {
+		l.size, l.left, l.late = l.took-l.left, 0, true
+	}
 }
 
 // end takes away what is left, to be given back.

@@ -2,6 +2,7 @@ package leasestore_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 
@@ -86,4 +87,13 @@ func spend(t testing.TB, s weir.Store, most int, limits ...weir.Limit) (n int) {
 		n++
 	}
 	return n
+}
+
+// customers are so many keys.
+func customers(n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("customer-%08d", i)
+	}
+	return list
 }

@@ -10,22 +10,25 @@ import (
 
 // refill is a call that takes n units for a lease, cost of them for itself.
 type refill struct {
-	lease   *lease
-	turn    int // the lease's
-	n, cost int64
-	ahead   bool   // n was more than cost: others wait
-	back    unused // what was left before, if there is some
-	some    bool
-	since   time.Duration
-	d       weir.Decision
+	lease *lease
+	turn  int // the lease's
+	plan
+	cost  int64
+	ahead bool   // n was more than cost: others wait
+	back  unused // what was left before, if there is some
+	some  bool
+	since time.Duration
+	deep  time.Duration // when there are such units as the plan leaves, if that was told
+	d     weir.Decision
 }
 
 // begin has a call take as many units as are wanted. Only one that takes some
 // ahead is waited for. The shard is locked.
 func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	r := &refill{lease: l, cost: cost}
+	l.lapse(now)
 	r.back, r.some = s.end(l)
-	r.n = l.want(cost, s.cfg.Units, now, s.cfg.For)
+	r.plan = l.plan(cost, s.cfg.Units, now, s.cfg.For)
 	if r.ahead = r.n > cost; r.ahead {
 		l.taking = make(chan struct{})
 		l.turn++
@@ -37,7 +40,8 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 
 // refill takes units for a lease, one of them for this call. When so many are
 // refused, the call is decided by itself, and so are those after it for a while:
-// close to a limit each unit is somebody's.
+// close to a limit each unit is somebody's. When they would only not lapse in
+// time, others are taken that can be given back.
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Request) (weir.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
@@ -50,11 +54,13 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 	}
 	if r.ahead {
 		s.heed()
-		err := r.take(ctx, s, ahead(req, r.n))
+		err := r.take(ctx, s, r.ask(req))
 		if err != nil || r.d.Allowed {
 			return r.own(), err
 		}
-		r.n = 0 // Close to the limit nothing is taken ahead.
+		if r.n = 0; r.leave > 0 && r.d.Reason == weir.Limited {
+			r.n, r.deep = r.cost, r.since+r.d.RetryAfter
+		}
 	}
 	err := r.take(ctx, s, *req)
 	if back == nil || err != nil || r.d.Reason != weir.Limited {
@@ -111,19 +117,20 @@ func (s *Store) refilled(sh *shard, r *refill) {
 			l.alone = r.since + r.d.RetryAfter
 		}
 	default:
-		if l.granted(r, s.cfg.For); l.left > 0 {
+		l.deep = max(l.deep, r.deep)
+		if l.granted(r, s.cfg.For); l.left > 0 && l.d.Receipt != nil {
 			s.arm(sh, l)
 		}
 	}
 }
 
-// ahead is a request for n units that can be given back.
-func ahead(req *weir.Request, n int64) weir.Request {
+// ask is the request for all units of the plan.
+func (r *refill) ask(req *weir.Request) weir.Request {
 	a := *req
 	a.Charges = append([]weir.Charge(nil), req.Charges...)
 	for i := range a.Charges {
-		a.Charges[i].Cost = n
+		a.Charges[i].Cost, a.Charges[i].Leave = r.n, r.leave
 	}
-	a.Cancelable = true
+	a.Cancelable = r.leave == 0
 	return a
 }

@@ -1,0 +1,164 @@
+package leasestore_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// Units that come back within For are taken from the fifth call on, more and more
+// of them, and never with a receipt.
+func TestUnitsThatLapse(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit weir.Limit
+		units int64
+		calls int
+		every time.Duration
+		takes int64
+	}{
+		"eight at once":                     {weir.PerSecond(10_000), 0, 8, 0, 5},
+		"8 times as many after those":       {weir.PerSecond(10_000), 0, 8 + 32, 0, 6},
+		"and so on":                         {weir.PerSecond(10_000), 0, 8 + 32 + 256, 0, 7},
+		"at most an eighth of the limit":    {weir.PerSecond(1000), 0, 8 + 32 + 125 + 1, 0, 8},
+		"at most a quarter of what returns": {weir.PerSecond(64).WithBurst(1000), 0, 8 + 16 + 1, 0, 7},
+		"seven a second":                    {weir.PerSecond(1000), 0, 70, time.Second / 7, 23},
+		"five a second":                     {weir.PerSecond(1000), 0, 70, time.Second / 5, 70},
+		"few units":                         {weir.PerSecond(1000), 2, 20, 0, 11},
+		"just enough come back":             {weir.PerSecond(16).WithBurst(32), 0, 8, 0, 5},
+		"too few come back":                 {weir.PerSecond(15).WithBurst(255), 0, 100, 0, 100},
+		"a limit that is too small":         {weir.PerSecond(16).WithBurst(31), 0, 31, 0, 31},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b, Units: c.units})
+				defer done(t, s)
+				for range c.calls {
+					take(t, s, charge("k", 1, c.limit))
+					time.Sleep(c.every)
+				}
+				time.Sleep(2 * leasestore.DefaultFor)
+				if n := b.takes.Load(); n != c.takes || b.settles.Load() != 0 {
+					t.Errorf("%d calls of the store, %d that gave back, want %d and none", n, b.settles.Load(), c.takes)
+				}
+			})
+		})
+	}
+}
+
+// What is not used is there again when its time is over, for whoever asks.
+func TestWhatLapsesIsThereAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: b})
+		defer done(t, s)
+		l := weir.PerSecond(100)
+		for range 10 {
+			spend(t, s, 6, l)
+			if left := take(t, b, charge("k", 0, l)).Remaining; left >= 94 {
+				t.Fatalf("nothing was taken ahead: %d left", left)
+			}
+			time.Sleep(leasestore.DefaultFor)
+			if left := take(t, b, charge("k", 0, l)).Remaining; left != 100 {
+				t.Fatalf("%d of 100 left", left)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+// A bucket of which more is used than comes back within For has units that can
+// be given back, and they are.
+func TestDeepBuckets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: b})
+		defer done(t, s)
+		l := weir.PerSecond(100).WithBurst(100_000)
+		take(t, b, charge("k", 1000, l)) // ten seconds of it
+		if n := spend(t, s, 40, l); n != 40 {
+			t.Fatalf("%d admitted of 40", n)
+		}
+		if left := take(t, b, charge("k", 0, l)).Remaining; left > 98_950 {
+			t.Fatalf("nothing was taken ahead: %d left", left)
+		}
+		time.Sleep(leasestore.DefaultFor)
+		synctest.Wait()
+		if left := take(t, b, charge("k", 0, l)).Remaining; left != 100_000-1040+100 {
+			t.Errorf("%d left", left)
+		}
+		was := b.settles.Load()
+		time.Sleep(time.Minute)
+		spend(t, s, 8, l)
+		time.Sleep(2 * leasestore.DefaultFor)
+		if was == 0 || b.settles.Load() != was {
+			t.Errorf("%d calls gave back, and %d when all had come back", was, b.settles.Load()-was)
+		}
+	})
+}
+
+// Units of a key that others use up near its limit are not charged twice, nor
+// admitted twice.
+func TestLapsingProcesses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		l := weir.PerSecond(200).WithBurst(400)
+		var admitted atomic.Int64
+		const lasts = 20
+		for range 4 {
+			s := open(t, leasestore.Config{Store: b})
+			defer done(t, s)
+			for range 4 {
+				go func() {
+					for start := time.Now(); time.Since(start) < lasts*time.Second; time.Sleep(10 * time.Millisecond) {
+						if take(t, s, charge("k", 1, l)).Allowed {
+							admitted.Add(1)
+						}
+					}
+				}()
+			}
+		}
+		time.Sleep(lasts*time.Second + time.Millisecond)
+		// All ask for 1600 a second, eight times of what there is.
+		n, most := admitted.Load(), int64(400+lasts*200)
+		if n > most || n < most*95/100 {
+			t.Errorf("%d admitted of %d", n, most)
+		}
+	})
+}
+
+// TestLapsingOverRedis: calls that take units ahead of many keys travel together.
+func TestLapsingOverRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	inner, err := redisstore.New(redisstore.Config{Client: server.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, leasestore.Config{Store: inner, For: 10 * time.Second})
+	defer done(t, s)
+	l := limiter(t, s, weir.PerSecond(1_000_000))
+	names := customers(200)
+	for range 20_000 / len(names) {
+		for _, name := range names {
+			if d, err := l.Allow(context.Background(), name); err != nil || !d.Allowed {
+				t.Fatal(d, err)
+			}
+		}
+	}
+	if n := server.Commands()["evalsha"]; n > 200*10 {
+		t.Errorf("%d script calls for 20000 decisions", n)
+	}
+}
