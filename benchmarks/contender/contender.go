@@ -23,6 +23,10 @@ type Contender struct {
 	Variant bool
 	// Crowd has a Variant take part with the most callers too.
 	Crowd bool
+	// Warm is how long it is used before it is measured, so that it learns how its
+	// keys are used: limits of many are such then that they can be, see Used. 0:
+	// until it is connected.
+	Warm time.Duration
 	// Batch is how many decisions one call of a Decide makes. 0: 1.
 	Batch int
 
@@ -91,6 +95,16 @@ func Roomy(keys int) Limit {
 		return Limit{Burst: 1_000_000_000, Refill: time.Second, Window: time.Hour}
 	}
 	return Limit{Burst: 1_000_000, Refill: 10 * time.Minute, Window: time.Hour}
+}
+
+// Used returns a limit that is never reached with so many keys that are used all
+// the time.
+func Used(keys int) Limit {
+	l := Roomy(keys)
+	if keys > 1 {
+		l.Refill = time.Millisecond
+	}
+	return l
 }
 
 // Tight returns a limit that admits one unit, and then none for an hour.

@@ -1,15 +1,18 @@
 package contender
 
 import (
+	"time"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// WeirLeases takes units of busy keys ahead, which is not on unless asked for.
+// WeirLeases takes units of busy keys ahead, which is not on unless asked for. What
+// it has learnt of its keys lasts for a second.
 func WeirLeases() Contender {
 	return Contender{
-		Name: "weir (leases)", Own: true, Variant: true, Crowd: true,
+		Name: "weir (leases)", Own: true, Variant: true, Crowd: true, Warm: 2 * time.Second,
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
 			behind, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: "wlea:"})
 			if err != nil {

@@ -88,6 +88,10 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 	for _, of := range r.those(func(of contender.Contender) bool {
 		return slices.ContainsFunc(c.callers, func(callers int) bool { return suits(of, callers) })
 	}) {
+		limit := limit
+		if c.allowed && of.Warm > 0 {
+			limit = contender.Used(c.keys)
+		}
 		var decide contender.Decide
 		err := within(3*time.Minute, func(ctx context.Context) (err error) {
 			if decide, err = of.Redis(s, limit, at); err != nil || of.Batch > 0 {
@@ -130,7 +134,8 @@ func redisOnce(r *Run, part string, l redisLoad, of contender.Contender, decide 
 	var spent cost
 	err := within(20*time.Second, func(context.Context) error {
 		// The first calls connect.
-		drive(decide, load{keys: l.keys, callers: l.callers, lasts: 20 * time.Millisecond})
+		warm := max(size(r, of.Warm, 0), 20*time.Millisecond)
+		drive(decide, load{keys: l.keys, callers: l.callers, lasts: warm})
 		before := costOf(servers)
 		o = drive(decide, load{keys: l.keys, callers: l.callers, lasts: size(r, 300*time.Millisecond, 50*time.Millisecond), timed: true})
 		spent = costOf(servers).minus(before)

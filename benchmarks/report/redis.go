@@ -15,7 +15,7 @@ func (w *writer) redis() {
 		return
 	}
 	w.line("## A decision by Redis")
-	w.line("Decisions per second of one process. The server is on the same cores.")
+	w.line("Decisions per second of one process. The server is on the same cores. Leases are used for two seconds before they are measured, as they follow how keys are used, and where there are many keys each of those gets a unit back each millisecond: under the limit of all others, a unit in ten minutes, no key could be used for long.")
 	w.chart("redis-one-key.svg", "decisions per second on one key")
 	w.chart("redis-many-keys.svg", "decisions per second on 10 000 keys")
 	w.chart("redis-refused.svg", "refusals per second on one key")
