@@ -61,6 +61,7 @@ func (s *Store) seedSmall(sh *shard, k *id, l *weir.Limit, reset, now int64) boo
 	if !sh.small.classes[at.class].of.is(l) {
 		return false
 	}
+	sh.hot.cool(at)
 	at.state = exact.State{A: now + reset}
 	return true
 }

@@ -25,6 +25,7 @@ type shard struct {
 	hand  int           // where the search for lapsed ones goes on
 	peak  int           // the most there have been since the map was made
 	_     [56]byte      // cache lines of its own, as it begins a Store
+	hot   hots
 }
 
 func (s *Store) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }
@@ -43,6 +44,7 @@ func (s *Store) entry(sh *shard, k id) *entry {
 		return nil
 	}
 	at := &sh.small.slots[i]
+	sh.hot.cool(at)
 	e := sh.small.classes[at.class].of.entry(k, &at.state)
 	sh.small.remove(s.seed, i)
 	sh.add(e)
@@ -83,7 +85,7 @@ func (s *Store) remove(sh *shard, e *entry) {
 // sweep looks at up to n of a shard's keys, each in turn, and forgets those
 // whose state has lapsed. It returns at how many it looked.
 func (s *Store) sweep(sh *shard, now int64, n int) int {
-	looks, forgotten := sh.small.sweep(s.seed, now, n)
+	looks, forgotten := sh.small.sweep(s.seed, &sh.hot, now, n)
 	s.count.Add(int64(-forgotten))
 	n = min(n, len(sh.all))
 	for range n {

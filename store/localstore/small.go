@@ -14,6 +14,7 @@ type class struct {
 	period int64
 	pace   exact.Pace // of GCRA
 	one    exact.Micros
+	whole  bool // of GCRA: a unit takes whole microseconds
 }
 
 // mostClasses is the most limits, in their scopes, that a shard keeps small keys
@@ -30,6 +31,7 @@ func newClass(scope string, l *weir.Limit) *class {
 	if l.Algorithm == weir.GCRA {
 		c.pace = exact.PaceOf(l)
 		c.one = c.pace.Span(1)
+		c.whole = c.pace.Den == 1
 	}
 	return c
 }

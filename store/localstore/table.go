@@ -214,7 +214,7 @@ func (t *table) resize(seed maphash.Seed, n int) {
 
 // sweep looks at up to n keys, each in turn, and forgets those whose state has
 // lapsed. It returns at how many it looked, and how many it has forgotten.
-func (t *table) sweep(seed maphash.Seed, now int64, n int) (looks, forgotten int) {
+func (t *table) sweep(seed maphash.Seed, h *hots, now int64, n int) (looks, forgotten int) {
 	for steps := min(4*n, len(t.tags)); steps > 0 && looks < n; steps-- {
 		// Downwards, as those behind one that is removed come to its place.
 		if t.hand == 0 || t.hand > len(t.tags) {
@@ -226,6 +226,9 @@ func (t *table) sweep(seed maphash.Seed, now int64, n int) (looks, forgotten int
 		}
 		looks++
 		at := &t.slots[t.hand]
+		if at.state.B == isHot && !h.lapsed(at, now) {
+			continue
+		}
 		if t.classes[at.class].of.lapse(&at.state) <= now {
 			size := len(t.tags)
 			t.remove(seed, t.hand)

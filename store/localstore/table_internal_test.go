@@ -63,12 +63,12 @@ func TestTableIsAMap(t *testing.T) {
 				now += rng.Int64N(1e5)
 				before := maps.Clone(want)
 				maps.DeleteFunc(want, func(_ id, lapse int64) bool { return lapse <= now })
-				_, forgotten := tab.sweep(s, now, 1<<20)
+				_, forgotten := tab.sweep(s, new(hots), now, 1<<20)
 				if forgotten > len(before)-len(want) {
 					t.Fatalf("seed %d, step %d: %d forgotten, %d had lapsed", seed, step, forgotten, len(before)-len(want))
 				}
 				for tab.count > len(want) { // A sweep ends early where it makes the table smaller.
-					if _, n := tab.sweep(s, now, 1<<20); n == 0 {
+					if _, n := tab.sweep(s, new(hots), now, 1<<20); n == 0 {
 						t.Fatalf("seed %d, step %d: %d kept, %d are alive", seed, step, tab.count, len(want))
 					}
 				}

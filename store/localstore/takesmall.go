@@ -25,6 +25,11 @@ type ask struct {
 func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
 	sh := &s.shards[a.hash%shards]
 	now := s.now()
+	if at := sh.hot.of(a); at != nil {
+		if o, done = at.take(a, now); done {
+			return o, true, nil
+		}
+	}
 	sh.mu.Lock()
 	if now < sh.last {
 		now = sh.last // Another call was faster from the clock to here.
@@ -37,9 +42,11 @@ func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
 		return o, done, err
 	}
 	at := &sh.small.slots[i]
+	sh.hot.cool(at)
 	c := sh.small.classes[at.class].of
 	slot, done := c.take(a, &at.state, now)
 	st := at.state
+	sh.heed(a.hash, i)
 	sh.mu.Unlock()
 	if done {
 		o = c.outcome(&st, a.cost, slot, now)

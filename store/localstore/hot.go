@@ -1,0 +1,153 @@
+package localstore
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// hot is a small key that is asked for again and again. While it is hot its state
+// is here, and goes on without the lock of its shard, for which its calls would
+// wait: it is one number, as that of a GCRA limit whose units take whole
+// microseconds is. Its slot in the table stays, and says where it is.
+type hot struct {
+	tat   atomic.Int64 // µs, or cooled
+	class *class
+	hash  uint64
+	n     uint8
+	text  [37]byte // as a slot's
+}
+
+const (
+	// cooled is in place of a TAT that is in the table.
+	cooled = math.MinInt64
+	// isHot is in place of a remainder where the state is not in the table; what
+	// follows it is the place.
+	isHot = -1
+
+	hotPlaces = 64 // of a shard
+	// looksForHot is how many calls of a shard's other keys there are for one that
+	// is looked at: keys that come again soon do so often.
+	looksForHot = 4
+)
+
+// hots are a shard's hot keys, by their hashes: one for those that share a place.
+type hots struct {
+	at    [hotPlaces]atomic.Pointer[hot]
+	next  [hotPlaces]candidate // under the lock, as calls is
+	calls uint64
+	_     [56]byte
+}
+
+// candidate is the key that was seen last at a place, and the TAT of the one that
+// is hot there, which stays so if it was used since.
+type candidate struct {
+	hash uint64
+	tat  int64
+}
+
+func placeOf(h uint64) int { return int(h >> 14 % hotPlaces) }
+
+// of returns the hot key that is asked for, or nil.
+func (h *hots) of(a *ask) *hot {
+	at := h.at[placeOf(a.hash)].Load()
+	if at == nil || string(at.text[:at.n]) != a.key {
+		return nil
+	}
+	if c := at.class; c != a.class && (c.scope != a.scope || !c.is(a.limit)) {
+		return nil
+	}
+	return at
+}
+
+// take is takeSmall for a hot key. It reports false, and has changed nothing, when
+// it is hot no more or has to be booked ahead.
+func (at *hot) take(a *ask, now int64) (o weir.Outcome, done bool) {
+	c := at.class
+	unit, full := c.one.Whole, c.pace.Full.Whole
+	for {
+		tat := at.tat.Load()
+		if tat == cooled {
+			return o, false
+		}
+		ahead, wait := max(tat-now, 0), int64(0)
+		if a.cost > 0 && a.cost <= c.most {
+			wait = max(ahead+min(a.cost+a.leave, c.most)*unit-full, 0)
+		}
+		switch {
+		case wait > 0 && wait <= a.maxWait:
+			return o, false
+		case wait == 0 && a.cost > 0 && a.cost <= c.most:
+			ahead += a.cost * unit
+			if !at.tat.CompareAndSwap(tat, now+ahead) {
+				continue
+			}
+		}
+		o.Remaining, o.ResetAfter = max(full-ahead, 0)/unit, time.Duration(ahead)*time.Microsecond
+		o.At = weir.Instant(now)
+		if o.RetryAfter = time.Duration(wait) * time.Microsecond; a.cost > c.most {
+			o.RetryAfter = weir.Never
+		}
+		return o, true
+	}
+}
+
+// cool has the state of a slot be in the table.
+func (h *hots) cool(at *small) {
+	if at.state.B == isHot {
+		at.state = exact.State{A: h.at[at.state.C].Load().tat.Swap(cooled)}
+	}
+}
+
+// lapsed reports whether a hot key, which it cools then, is as if never used.
+func (h *hots) lapsed(at *small, now int64) bool {
+	key := h.at[at.state.C].Load()
+	tat := key.tat.Load()
+	if tat > now || !key.tat.CompareAndSwap(tat, cooled) {
+		return false
+	}
+	at.state = exact.State{A: tat}
+	return true
+}
+
+// heed looks at one of several calls of keys that are not hot, and makes that key
+// hot when it was the last one of its place as well, and the one that is hot there
+// was not used since. The shard is locked.
+func (sh *shard) heed(hash uint64, i int) {
+	h, at := &sh.hot, &sh.small.slots[i]
+	c := sh.small.classes[at.class].of
+	if h.calls++; h.calls%looksForHot != 0 || !c.whole || at.n == isLong {
+		return
+	}
+	place := placeOf(hash)
+	key, seen := h.at[place].Load(), candidate{hash, cooled}
+	if key != nil {
+		seen.tat = key.tat.Load()
+	}
+	if h.next[place] != seen {
+		h.next[place] = seen
+		return
+	}
+	if key == nil || key.hash != hash || key.class != c || key.n != at.n || key.text != at.text {
+		if seen.tat != cooled {
+			sh.coolOther(key)
+		}
+		key = &hot{class: c, hash: hash, n: at.n, text: at.text}
+		key.tat.Store(at.state.A)
+		h.at[place].Store(key)
+	} else {
+		key.tat.Store(at.state.A)
+	}
+	at.state.B, at.state.C = isHot, int64(place)
+}
+
+// coolOther cools a key that makes place for another.
+func (sh *shard) coolOther(key *hot) {
+	k := id{key.class.scope, string(key.text[:key.n])}
+	if i := sh.small.find(key.hash, &k, key.class); i >= 0 {
+		sh.hot.cool(&sh.small.slots[i])
+	}
+}

@@ -1,0 +1,240 @@
+package localstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+func openStore(t testing.TB) *Store {
+	t.Helper()
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func request(key string, cost int64, l weir.Limit) weir.Request {
+	return weir.Request{Charges: []weir.Charge{{Scope: "api", Key: key, Limit: l, Cost: cost}}}
+}
+
+// neighbours are so many keys that share a place.
+func neighbours(s *Store, n int) (keys []string) {
+	first := uint64(0)
+	for i := 0; len(keys) < n; i++ {
+		key := fmt.Sprint("key ", i)
+		h := s.hash(&id{"api", key})
+		if i == 0 {
+			first = h
+		}
+		if h%shards == first%shards && placeOf(h) == placeOf(first) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// hotKeys are the keys that are hot now.
+func (s *Store) hotKeys() (keys []string) {
+	for i := range s.shards {
+		for j := range s.shards[i].hot.at {
+			if at := s.shards[i].hot.at[j].Load(); at != nil && at.tat.Load() != cooled {
+				keys = append(keys, string(at.text[:at.n]))
+			}
+		}
+	}
+	return keys
+}
+
+// coolAll has no key be hot.
+func (s *Store) coolAll() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for j, tag := range sh.small.tags {
+			if tag != 0 {
+				sh.hot.cool(&sh.small.slots[j])
+			}
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// A key that is asked for again and again gets hot, unless its state is no whole
+// number of microseconds, and one that shares its place when it is used no more.
+func TestKeysGetHot(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	keys := neighbours(s, 2)
+	ask := func(key string, l weir.Limit, times int) {
+		for range times {
+			if _, err := s.Take(t.Context(), request(key, 1, l)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask("a third of a second each", weir.PerSecond(3), 100)
+	ask("a window", weir.PerSecond(5).By(weir.FixedWindow), 100)
+	ask("a key that is so long that it does not fit into a slot", weir.PerSecond(5), 100)
+	ask("seldom", weir.PerSecond(5), 2*looksForHot-1)
+	if hot := s.hotKeys(); len(hot) > 0 {
+		t.Errorf("%q are hot", hot)
+	}
+	l := weir.Per(1, time.Hour).WithBurst(1000)
+	for _, key := range []string{keys[0], keys[1], keys[0]} {
+		ask(key, l, 2*looksForHot+1)
+		if hot := s.hotKeys(); len(hot) != 1 || hot[0] != key {
+			t.Errorf("%q are hot, want %q", hot, key)
+		}
+	}
+	for range 10 * looksForHot { // Of two that are used by turns the first one stays.
+		ask(keys[0], l, 1)
+		ask(keys[1], l, 1)
+		if hot := s.hotKeys(); len(hot) != 1 || hot[0] != keys[0] {
+			t.Fatalf("%q are hot, want %q", hot, keys[0])
+		}
+	}
+}
+
+// TestHotKeysAreDecidedTheSame compares two stores that are asked the same, in
+// one of which no key is ever hot.
+func TestHotKeysAreDecidedTheSame(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(seed, 11))
+			s, cold := openStore(t), openStore(t)
+			cold.seed = s.seed
+			l := weir.Per(1+rng.Int64N(3)*4, time.Duration(1+rng.IntN(20))*time.Millisecond).WithBurst(1 + rng.Int64N(30))
+			keys := neighbours(s, 3)
+			hot := 0
+			for step := range 2000 {
+				key := keys[min(rng.IntN(6), 2)]
+				req := request(key, 1, l)
+				c := &req.Charges[0]
+				switch what := rng.IntN(100); {
+				case what < 15:
+					time.Sleep(time.Duration(rng.Int64N(int64(l.Period)*2)) / 1000 * 1000)
+				case what < 18:
+					c.Cost = rng.Int64N(l.Max() + 2)
+				case what < 20:
+					c.Leave = rng.Int64N(l.Max() + 2)
+				case what < 21:
+					req.MaxWait = time.Duration(rng.Int64N(int64(l.Period)))
+				case what < 22:
+					state := []weir.ChargeState{{ResetAfter: time.Duration(rng.Int64N(int64(l.Period)*3)) / 1000 * 1000}}
+					s.Seed(req.Charges, state)
+					cold.Seed(req.Charges, state)
+				case what < 23:
+					if err := s.Reset(t.Context(), "api", key); err != nil {
+						t.Fatal(err)
+					}
+					if err := cold.Reset(t.Context(), "api", key); err != nil {
+						t.Fatal(err)
+					}
+				case what < 24:
+					time.Sleep(time.Second)
+					for i := range s.shards {
+						s.sweep(&s.shards[i], s.now(), 100)
+						cold.sweep(&cold.shards[i], cold.now(), 100)
+					}
+				}
+				got, err := s.Take(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hot += len(s.hotKeys())
+				want, err := cold.Take(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cold.coolAll()
+				if got.Allowed != want.Allowed || got.Remaining != want.Remaining || got.ResetAfter != want.ResetAfter ||
+					got.RetryAfter != want.RetryAfter || got.Delay != want.Delay || got.At != want.At || got.Reason != want.Reason {
+					t.Fatalf("seed %d, step %d, %+v:\ngot  %+v\nwant %+v", seed, step, req, got, want)
+				}
+				if s.Keys() != cold.Keys() {
+					t.Fatalf("seed %d, step %d: %d keys, want %d", seed, step, s.Keys(), cold.Keys())
+				}
+			}
+			if whole := newClass("", &l).whole; (hot > 50) != whole {
+				t.Errorf("seed %d, %v: keys were hot at %d calls", seed, l, hot)
+			}
+		})
+	}
+}
+
+// TestHotKeysAreExact has many callers ask for keys that share a place, while
+// others cool and sweep them.
+func TestHotKeysAreExact(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	keys := neighbours(s, 3)
+	const most = 5000
+	l := weir.Per(1, time.Hour).WithBurst(most)
+	sh := s.shard(id{"api", keys[0]})
+	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{l}, Name: "api"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var admitted [3]atomic.Int64
+	var all, others sync.WaitGroup
+	var over atomic.Bool
+	var hot atomic.Int64
+	others.Go(func() {
+		for i := 0; !over.Load(); i++ {
+			hot.Add(int64(len(s.hotKeys())))
+			if i%100 == 0 {
+				s.coolAll()
+			}
+			sh.mu.Lock()
+			s.sweep(sh, s.now(), 10)
+			sh.mu.Unlock()
+		}
+	})
+	for g := range 8 {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			for range 3 * most / 8 * 2 {
+				i := min(rng.IntN(10), 2)
+				cost := 1 + rng.Int64N(2)
+				d, err := limiter.AllowN(context.Background(), keys[i], cost)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d.Allowed {
+					admitted[i].Add(cost)
+				}
+			}
+			for i, key := range keys {
+				for {
+					d, err := limiter.Allow(context.Background(), key)
+					if err != nil || !d.Allowed {
+						break
+					}
+					admitted[i].Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	over.Store(true)
+	others.Wait()
+	for i := range admitted {
+		if n := admitted[i].Load(); n != most {
+			t.Errorf("key %d: %d admitted of %d", i, n, most)
+		}
+	}
+	if hot.Load() == 0 {
+		t.Error("none was hot")
+	}
+}
