@@ -81,7 +81,8 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, ca
 
 // acquire is AcquireN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) acquire(ctx context.Context, key string, cost int64, maxWait time.Duration) (*Lease, error) {
-	switch _, ok, err := l.slotNow(ctx, key, cost); {
+	var g grant // which nobody asks for
+	switch ok, err := l.slotNow(ctx, key, cost, &g); {
 	case err != nil:
 		return nil, err
 	case ok:

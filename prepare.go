@@ -82,28 +82,29 @@ func (l *Limiter) takeNow(ctx context.Context, key string, cost int64, d *Decisi
 }
 
 // slotNow is waitSlot, in the shorter way, for a slot that is now and will not be
-// given back: there is no receipt. It reports false, and has taken nothing, when
-// the call has to wait, or in the other way.
-func (l *Limiter) slotNow(ctx context.Context, key string, cost int64) (g grant, ok bool, err error) {
+// given back: there is no receipt. It sets g, which was zero. It reports false, and
+// has taken nothing, when the call has to wait, or in the other way.
+func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) (ok bool, err error) {
 	if l.prepared == nil || cost <= 0 || key == "" || l.cfg.MaxWaiters > 0 || inBackground(ctx) {
-		return g, false, nil
+		return false, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return g, false, err
+		return false, err
 	}
 	if !l.waits.idle(key) {
-		return g, false, nil
+		return false, nil
 	}
 	// Only what is free is taken here: a refusal is for the other way to tell of.
 	o, done, err := l.prepared.Take(key, cost)
 	if !done || err != nil || o.RetryAfter > 0 {
-		return g, false, nil
+		return false, nil
 	}
 	if l.cfg.Hook != nil {
 		d := Decision{Allowed: true, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, Remaining: o.Remaining, ResetAfter: o.ResetAfter, At: o.At}
 		l.observeDecision(ctx, queueID{key, cost}, d)
 	}
-	return grant{at: o.At, remaining: o.Remaining}, true, nil
+	g.at, g.remaining = o.At, o.Remaining
+	return true, nil
 }
 
 // takeKept is takeNow by the Store.

@@ -176,8 +176,7 @@ func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
 func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
 	l := b.limiter
 	if cancelable = cancelable || b.settle != nil; !cancelable {
-		var ok bool
-		if b.grant, ok, err = l.slotNow(ctx, b.key, b.cost); ok || err != nil {
+		if ok, err := l.slotNow(ctx, b.key, b.cost, &b.grant); ok || err != nil {
 			return err
 		}
 	}
