@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -46,7 +47,11 @@ func (r *Reader) dialect(resp *http.Response) Dialect {
 	if r == nil || len(r.Dialects) == 0 || resp.Request == nil || resp.Request.URL == nil {
 		return Common{}
 	}
-	u := resp.Request.URL
+	return r.named(resp.Request.URL)
+}
+
+// named returns the dialect that is named for a host, or Common.
+func (r *Reader) named(u *url.URL) Dialect {
 	if d := r.Dialects[strings.ToLower(u.Host)]; d != nil {
 		return d
 	}

@@ -46,7 +46,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if containsFold(name, "limit") {
+		if wordLimit.in(name) {
 			names = append(names, name)
 		}
 	}

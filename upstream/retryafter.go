@@ -30,7 +30,7 @@ const (
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
-		if !containsFold(name, "retry-after") {
+		if !wordRetryAfter.in(name) {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)
@@ -81,15 +81,4 @@ func parseRetryAfter(s string, unit time.Duration, date time.Time) (time.Duratio
 		}
 	}
 	return within(s, unit, date)
-}
-
-// containsFold reports whether s contains sub, which is lower case and ASCII,
-// in upper or lower case. It does not allocate.
-func containsFold(s, sub string) bool {
-	for i := 0; i+len(sub) <= len(s); i++ {
-		if s[i]|0x20 == sub[0]|0x20 && strings.EqualFold(s[i:i+len(sub)], sub) {
-			return true
-		}
-	}
-	return false
 }

@@ -65,19 +65,29 @@ func (r *Reader) Check() error {
 // beyond a year. A response from a cache (its Age is not 0, or it has
 // X-From-Cache) tells of the past: it says nothing, and is no refusal.
 func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
-	s := Signal{Budget: unsaid("")}
 	if resp == nil {
-		return s
+		return nothing
 	}
 	refused := resp.StatusCode == http.StatusTooManyRequests
 	dialect := r.dialect(resp)
-	silent := dialect == (Common{}) && !speaks(resp.Header)
-	if silent && !refused || cached(resp.Header) {
-		return s
+	_, common := dialect.(Common)
+	silent := common && !speaks(resp.Header)
+	switch {
+	case silent && !refused || cached(resp.Header):
+		return nothing
+	case silent:
+		return Signal{Refused: true, Budget: nothing.Budget}
 	}
-	if s.Refused = refused; silent {
-		return s
-	}
+	return r.read(resp, dialect, now)
+}
+
+// nothing is what a response says that does not speak of limits.
+var nothing = Signal{Budget: unsaid("")}
+
+// read is Read for a response that is to be read as a dialect has it. It is by
+// itself as it needs much room on the stack, and most responses say nothing.
+func (r *Reader) read(resp *http.Response, dialect Dialect, now time.Time) Signal {
+	s := Signal{Refused: resp.StatusCode == http.StatusTooManyRequests, Budget: nothing.Budget}
 	if now.IsZero() {
 		now = time.Now()
 	}
@@ -152,7 +162,7 @@ func cached(h http.Header) bool {
 // none, and cost no allocation.
 func speaks(h http.Header) bool {
 	for name := range h {
-		if containsFold(name, "limit") || containsFold(name, "retry-after") {
+		if wordLimit.in(name) || wordRetryAfter.in(name) {
 			return true
 		}
 	}
