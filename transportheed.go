@@ -31,6 +31,9 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 		return 0, false
 	}
 	signal := t.upstream.Read(resp, time.Time{})
+	if !signal.Refused && signal.Pause == 0 && signal.Limit <= 0 {
+		return 0, false // It says nothing, as most do, or nothing to go by.
+	}
 	l := b.limiter
 	if t.ignore || l == nil { // No limit counts it.
 		return signal.Pause, false

@@ -28,18 +28,26 @@ const mostTail = 4 << 10
 // conclude sees to what an attempt took when its outcome is there: leases end
 // and real costs are settled, now or when the response's body has ended.
 func (a *admission) conclude(req *http.Request, resp *http.Response, err error) {
-	a.each(func(b *booking) {
-		switch {
-		case err != nil:
-			b.lease.Release()
-			if b.settle != nil && neverSent(err) {
-				b.settleTo(req.Context(), 0)
-			}
-		default:
-			keepInFlight(resp, b.lease)
-			b.settleBy(req.Context(), resp)
+	if a.counted {
+		a.first.conclude(req, resp, err)
+	}
+	for i := range a.rest {
+		a.rest[i].conclude(req, resp, err)
+	}
+}
+
+func (b *booking) conclude(req *http.Request, resp *http.Response, err error) {
+	switch {
+	case b.lease == nil && b.settle == nil: // as most often
+	case err != nil:
+		b.lease.Release()
+		if b.settle != nil && neverSent(err) {
+			b.settleTo(req.Context(), 0)
 		}
-	})
+	default:
+		keepInFlight(resp, b.lease)
+		b.settleBy(req.Context(), resp)
+	}
 }
 
 // abandon gives back what an attempt holds that panicked.
