@@ -49,3 +49,7 @@ func (l *Limiter) Flights() (keys int, beats bool) {
 
 // KeepInFlight has a response's body release a lease.
 func KeepInFlight(resp *http.Response, lease *Lease) { keepInFlight(resp, lease) }
+
+// UnderWay returns how many requests the Transport counts as sent and not
+// answered.
+func (t *Transport) UnderWay() int64 { return t.underWay.Load() }

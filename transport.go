@@ -247,24 +247,31 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 // attempt sends an admitted request, and sees to what its outcome means for the
 // limits: see heed for what else it returns.
 func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admission) (resp *http.Response, pause time.Duration, seenTo bool, err error) {
-	concluded := false
-	var body io.Closer
+	back, concluded := false, false
+	var body io.ReadCloser // no io.Closer, which would have to be looked for in it
 	// Deferred, so that a panic in the base, a Dialect or Settle keeps nothing in
-	// flight, and no body open.
+	// flight or under way, and no body open.
 	defer func() {
 		if concluded {
 			return
+		}
+		if !back {
+			t.underWay.Add(-1)
 		}
 		a.abandon()
 		if body != nil {
 			_ = body.Close()
 		}
 	}()
-	resp, err = t.send(base, req)
+	t.underWay.Add(1)
+	resp, err = base.RoundTrip(req)
+	t.underWay.Add(-1)
+	back = true
+	if (resp == nil) == (err == nil) {
+		resp, err = either(base, resp, err)
+	}
 	if err == nil {
-		if resp.Body != nil {
-			body = resp.Body // without what is put around it
-		}
+		body = resp.Body // without what is put around it
 		pause, seenTo = t.heed(req, &a.first, resp)
 	}
 	a.conclude(req, resp, err)
@@ -272,22 +279,16 @@ func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admiss
 	return resp, pause, seenTo, err
 }
 
-// send makes a base that returns both a response and an error, or neither,
+// either makes a base that has returned both a response and an error, or neither,
 // keep to http.RoundTripper's contract all the same.
-func (t *Transport) send(base http.RoundTripper, req *http.Request) (*http.Response, error) {
-	t.underWay.Add(1)
-	defer t.underWay.Add(-1)
-	resp, err := base.RoundTrip(req)
-	switch {
-	case resp != nil && err != nil:
-		if resp.Body != nil {
-			_ = resp.Body.Close()
-		}
-		return nil, err
-	case resp == nil && err == nil:
+func either(base http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
+	if err == nil {
 		return nil, fmt.Errorf("weir: transport: the base %T %w", base, errNoOutcome)
 	}
-	return resp, err
+	if resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	return nil, err
 }
 
 var errNoOutcome = errors.New("returned neither a response nor an error")

@@ -173,6 +173,46 @@ func TestPanicAfterTheResponse(t *testing.T) {
 	}
 }
 
+// TestUnderWayIsOver: a request is under way while the base has it, however that
+// ends, and not after.
+func TestUnderWayIsOver(t *testing.T) {
+	t.Parallel()
+	answer := func() *http.Response { return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} }
+	failed := errors.New("base")
+	settle := func(*http.Response, *weir.BodyEnd) (int64, bool) { panic("settle") }
+	for name, test := range map[string]struct {
+		base   func() (*http.Response, error)
+		settle weir.SettleFunc
+	}{
+		"response":        {func() (*http.Response, error) { return answer(), nil }, nil},
+		"error":           {func() (*http.Response, error) { return nil, failed }, nil},
+		"both":            {func() (*http.Response, error) { return answer(), failed }, nil},
+		"neither":         {func() (*http.Response, error) { return nil, nil }, nil},
+		"panic":           {func() (*http.Response, error) { panic("base") }, nil},
+		"panic in Settle": {func() (*http.Response, error) { return answer(), nil }, settle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var tr *weir.Transport
+			base := transportFunc(func(*http.Request) (*http.Response, error) {
+				if n := tr.UnderWay(); n != 1 {
+					t.Errorf("%d under way with the base, want 1", n)
+				}
+				return test.base()
+			})
+			l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}})
+			tr = overLimiter(t, l, base, func(cfg *weir.TransportConfig) { cfg.Settle = test.settle })
+			func() {
+				defer func() { _ = recover() }()
+				_, _ = tr.RoundTrip(getRequest(t, t.Context()))
+			}()
+			if n := tr.UnderWay(); n != 0 {
+				t.Errorf("%d under way after it, want 0", n)
+			}
+		})
+	}
+}
+
 // upgraded is the body of 101 Switching Protocols.
 type upgraded struct {
 	io.Reader
