@@ -31,15 +31,14 @@ const (
 	hotPlaces = 64 // of a shard
 	// looksForHot is how many calls of a shard's other keys there are for one that
 	// is looked at: keys that come again soon do so often.
-	looksForHot = 4
+	looksForHot = 8
 )
 
 // hots are a shard's hot keys, by their hashes: one for those that share a place.
 type hots struct {
-	at    [hotPlaces]atomic.Pointer[hot]
-	next  [hotPlaces]candidate // under the lock, as calls is
-	calls uint64
-	_     [56]byte
+	at   [hotPlaces]atomic.Pointer[hot]
+	next [hotPlaces]candidate // under the lock
+	_    [64]byte
 }
 
 // candidate is the key that was seen last at a place, and the TAT of the one that
@@ -117,9 +116,12 @@ func (h *hots) lapsed(at *small, now int64) bool {
 // hot when it was the last one of its place as well, and the one that is hot there
 // was not used since. The shard is locked.
 func (sh *shard) heed(hash uint64, i int) {
+	if sh.calls++; sh.calls%looksForHot != 0 {
+		return
+	}
 	h, at := &sh.hot, &sh.small.slots[i]
 	c := sh.small.classes[at.class].of
-	if h.calls++; h.calls%looksForHot != 0 || !c.whole || at.n == isLong {
+	if !c.whole || at.n == isLong {
 		return
 	}
 	place := placeOf(hash)

@@ -19,12 +19,13 @@ const (
 type shard struct {
 	mu    sync.Mutex
 	last  int64         // when the last call of a small key was, by the clock
+	calls uint64        // of small keys that were not hot
 	small table         // the keys that are not below
 	keys  map[id]*entry // no key is in both
 	all   []*entry      // the same, in no order; each knows its place
 	hand  int           // where the search for lapsed ones goes on
 	peak  int           // the most there have been since the map was made
-	_     [56]byte      // cache lines of its own, as it begins a Store
+	_     [48]byte      // cache lines of its own, as it begins a Store
 	hot   hots
 }
 
