@@ -38,8 +38,9 @@ const denialLife = time.Second
 // place is where the refusal of a key is kept. The turn changes with each reason
 // to forget: a refusal is not kept when there was one while it was on its way.
 type place struct {
-	turn atomic.Uint64
-	is   atomic.Pointer[denial]
+	turn  atomic.Uint64
+	is    atomic.Pointer[denial]
+	names names
 }
 
 // denial is what a refused call was told. It does not change.

@@ -202,7 +202,7 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 		}
 		return a.decision(req, q.terms)
 	}
-	a, err := s.shared.take(ctx, s.stateKey(c.Scope, c.Key), q.lane, q.terms)
+	a, err := s.shared.take(ctx, q.state(s, c), q.lane(), q.terms)
 	return q.decision(s, req, &a, err)
 }
 
@@ -210,7 +210,7 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 type question struct {
 	terms *terms
 	place *place
-	lane  int
+	hash  uint64 // of the key
 	turn  uint64 // of the place
 	lost  uint64 // of the denials
 }
@@ -219,8 +219,14 @@ func (s *Store) question(req *weir.Request) question {
 	c := &req.Charges[0]
 	h := s.denials.hash(c.Scope, c.Key)
 	p := s.denials.place(h)
-	return question{s.terms.of(c), p, int(h >> 63), p.turn.Load(), s.denials.lost.Load()}
+	return question{s.terms.of(c), p, h, p.turn.Load(), s.denials.lost.Load()}
 }
+
+// state is the first of the key's names in Redis.
+func (q *question) state(s *Store, c *weir.Charge) string { return q.place.names.state(s, c, q.hash) }
+
+// lane is the key's in a combiner.
+func (q *question) lane() int { return int(q.hash >> 63) }
 
 // decision is what the caller is told of an answer, from which is learnt what the
 // next ones may be told.

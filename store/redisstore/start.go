@@ -28,7 +28,7 @@ func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) wei
 	}
 	q := s.question(req)
 	c := &req.Charges[0]
-	line, w := s.shared.start(ctx, s.stateKey(c.Scope, c.Key), q.lane, q.terms)
+	line, w := s.shared.start(ctx, q.state(s, c), q.lane(), q.terms)
 	if w == nil {
 		return nil
 	}
