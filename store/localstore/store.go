@@ -1,7 +1,7 @@
 // Package localstore keeps limits in the memory of one process, with the same
 // answers as package redisstore: golang.org/x/time/rate for GCRA that is booked
-// ahead, code of its own for windows and for what is taken at once. It is for programs of one process, for tests, and for what
-// happens while Redis is away.
+// ahead, code of its own for windows and for what is taken at once. It is for
+// programs of one process, for tests, and for what happens while Redis is away.
 //
 // It runs nothing in the background. A key takes memory until its state has
 // lapsed, that is, until it is as if never used; lapsed keys are forgotten while
@@ -9,7 +9,9 @@
 // call waits or may be cancelled, takes 75 to 95 bytes with its text, if that is
 // no longer than 37 bytes, and nothing of it concerns the garbage collector.
 // Others take about 450 bytes and their text. A sliding window adds up to 40 for
-// each call within its period.
+// each call within its period. A Store takes 120 KB by itself, and up to 256 KB for
+// keys that are asked for again and again: under a GCRA limit whose units take
+// whole microseconds these are decided without a lock.
 package localstore
 
 import (
