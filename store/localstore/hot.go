@@ -29,6 +29,10 @@ const (
 	isHot = -1
 
 	hotPlaces = 64 // of a shard
+	// mostLate is how much longer, in µs, a call may have taken from the clock to
+	// the state than another one that has changed it: what comes this close to a
+	// slot looks at the clock once more before it is refused.
+	mostLate = 10_000
 	// looksForHot is how many calls of a shard's other keys there are for one that
 	// is looked at: keys that come again soon do so often.
 	looksForHot = 8
@@ -36,7 +40,7 @@ const (
 
 // hots are a shard's hot keys, by their hashes: one for those that share a place.
 type hots struct {
-	at   [hotPlaces]atomic.Pointer[hot]
+	keys [hotPlaces]atomic.Pointer[hot]
 	next [hotPlaces]candidate // under the lock
 	_    [64]byte
 }
@@ -52,23 +56,23 @@ func placeOf(h uint64) int { return int(h >> 14 % hotPlaces) }
 
 // of returns the hot key that is asked for, or nil.
 func (h *hots) of(a *ask) *hot {
-	at := h.at[placeOf(a.hash)].Load()
-	if at == nil || string(at.text[:at.n]) != a.key {
+	k := h.keys[placeOf(a.hash)].Load()
+	if k == nil || string(k.text[:k.n]) != a.key {
 		return nil
 	}
-	if c := at.class; c != a.class && (c.scope != a.scope || !c.is(a.limit)) {
+	if c := k.class; c != a.class && (c.scope != a.scope || !c.is(a.limit)) {
 		return nil
 	}
-	return at
+	return k
 }
 
 // take is takeSmall for a hot key. It reports false, and has changed nothing, when
 // it is hot no more or has to be booked ahead.
-func (at *hot) take(a *ask, now int64) (o weir.Outcome, done bool) {
-	c := at.class
+func (k *hot) take(s *Store, a *ask, now int64) (o weir.Outcome, done bool) {
+	c := k.class
 	unit, full := c.one.Whole, c.pace.Full.Whole
-	for {
-		tat := at.tat.Load()
+	for again := true; ; {
+		tat := k.tat.Load()
 		if tat == cooled {
 			return o, false
 		}
@@ -77,11 +81,14 @@ func (at *hot) take(a *ask, now int64) (o weir.Outcome, done bool) {
 			wait = max(ahead+min(a.cost+a.leave, c.most)*unit-full, 0)
 		}
 		switch {
+		case wait > 0 && wait <= mostLate && again:
+			now, again = s.now(), false
+			continue
 		case wait > 0 && wait <= a.maxWait:
 			return o, false
 		case wait == 0 && a.cost > 0 && a.cost <= c.most:
 			ahead += a.cost * unit
-			if !at.tat.CompareAndSwap(tat, now+ahead) {
+			if !k.tat.CompareAndSwap(tat, now+ahead) {
 				continue
 			}
 		}
@@ -97,15 +104,15 @@ func (at *hot) take(a *ask, now int64) (o weir.Outcome, done bool) {
 // cool has the state of a slot be in the table.
 func (h *hots) cool(at *small) {
 	if at.state.B == isHot {
-		at.state = exact.State{A: h.at[at.state.C].Load().tat.Swap(cooled)}
+		at.state = exact.State{A: h.keys[at.state.C].Load().tat.Swap(cooled)}
 	}
 }
 
 // lapsed reports whether a hot key, which it cools then, is as if never used.
 func (h *hots) lapsed(at *small, now int64) bool {
-	key := h.at[at.state.C].Load()
-	tat := key.tat.Load()
-	if tat > now || !key.tat.CompareAndSwap(tat, cooled) {
+	k := h.keys[at.state.C].Load()
+	tat := k.tat.Load()
+	if tat > now || !k.tat.CompareAndSwap(tat, cooled) {
 		return false
 	}
 	at.state = exact.State{A: tat}
@@ -125,31 +132,29 @@ func (sh *shard) heed(hash uint64, i int) {
 		return
 	}
 	place := placeOf(hash)
-	key, seen := h.at[place].Load(), candidate{hash, cooled}
-	if key != nil {
-		seen.tat = key.tat.Load()
+	k, seen := h.keys[place].Load(), candidate{hash, cooled}
+	if k != nil {
+		seen.tat = k.tat.Load()
 	}
 	if h.next[place] != seen {
 		h.next[place] = seen
 		return
 	}
-	if key == nil || key.hash != hash || key.class != c || key.n != at.n || key.text != at.text {
+	if k == nil || k.hash != hash || k.class != c || k.n != at.n || k.text != at.text {
 		if seen.tat != cooled {
-			sh.coolOther(key)
+			sh.coolOther(k)
 		}
-		key = &hot{class: c, hash: hash, n: at.n, text: at.text}
-		key.tat.Store(at.state.A)
-		h.at[place].Store(key)
-	} else {
-		key.tat.Store(at.state.A)
+		k = &hot{class: c, hash: hash, n: at.n, text: at.text}
 	}
-	at.state.B, at.state.C = isHot, int64(place)
+	k.tat.Store(at.state.A)
+	h.keys[place].Store(k)
+	at.state = exact.State{B: isHot, C: int64(place)}
 }
 
 // coolOther cools a key that makes place for another.
-func (sh *shard) coolOther(key *hot) {
-	k := id{key.class.scope, string(key.text[:key.n])}
-	if i := sh.small.find(key.hash, &k, key.class); i >= 0 {
+func (sh *shard) coolOther(k *hot) {
+	other := id{k.class.scope, string(k.text[:k.n])}
+	if i := sh.small.find(k.hash, &other, k.class); i >= 0 {
 		sh.hot.cool(&sh.small.slots[i])
 	}
 }

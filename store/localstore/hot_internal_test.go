@@ -45,9 +45,9 @@ func neighbours(s *Store, n int) (keys []string) {
 // hotKeys are the keys that are hot now.
 func (s *Store) hotKeys() (keys []string) {
 	for i := range s.shards {
-		for j := range s.shards[i].hot.at {
-			if at := s.shards[i].hot.at[j].Load(); at != nil && at.tat.Load() != cooled {
-				keys = append(keys, string(at.text[:at.n]))
+		for j := range s.shards[i].hot.keys {
+			if k := s.shards[i].hot.keys[j].Load(); k != nil && k.tat.Load() != cooled {
+				keys = append(keys, string(k.text[:k.n]))
 			}
 		}
 	}
@@ -73,8 +73,8 @@ func (s *Store) coolAll() {
 func TestKeysGetHot(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	keys := neighbours(s, 2)
 	ask := func(key string, l weir.Limit, times int) {
+		t.Helper()
 		for range times {
 			if _, err := s.Take(t.Context(), request(key, 1, l)); err != nil {
 				t.Fatal(err)
@@ -84,11 +84,15 @@ func TestKeysGetHot(t *testing.T) {
 	ask("a third of a second each", weir.PerSecond(3), 100)
 	ask("a window", weir.PerSecond(5).By(weir.FixedWindow), 100)
 	ask("a key that is so long that it does not fit into a slot", weir.PerSecond(5), 100)
+	if hot := s.hotKeys(); len(hot) > 0 {
+		t.Errorf("%q are hot", hot)
+	}
+	s = openStore(t)
 	ask("seldom", weir.PerSecond(5), 2*looksForHot-1)
 	if hot := s.hotKeys(); len(hot) > 0 {
 		t.Errorf("%q are hot", hot)
 	}
-	l := weir.Per(1, time.Hour).WithBurst(1000)
+	l, keys := weir.Per(1, time.Hour).WithBurst(1000), neighbours(s, 2)
 	for _, key := range []string{keys[0], keys[1], keys[0]} {
 		ask(key, l, 2*looksForHot+1)
 		if hot := s.hotKeys(); len(hot) != 1 || hot[0] != key {
@@ -170,6 +174,33 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A call that looked at the clock before another one that was faster from there
+// finds the room that there is.
+func TestHotKeysHaveTheLatestClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		l := weir.PerSecond(1000).WithBurst(2)
+		for s.hotKeys() == nil {
+			if _, err := s.Take(t.Context(), request("key", 1, l)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		a := ask{id: id{"api", "key"}, limit: &l, cost: 1}
+		a.hash = s.hash(&a.id)
+		k := s.shard(a.id).hot.of(&a)
+		for i, late := range []int64{0, 500} {
+			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != weir.Allowed {
+				t.Errorf("call %d of 2: %+v, %t", i, o, done)
+			}
+		}
+		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != weir.Limited || o.RetryAfter != time.Millisecond {
+			t.Errorf("the third call: %+v, %t", o, done)
+		}
+	})
 }
 
 // TestHotKeysAreExact has many callers ask for keys that share a place, while

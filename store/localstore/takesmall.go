@@ -26,7 +26,7 @@ func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
 	sh := &s.shards[a.hash%shards]
 	now := s.now()
 	if at := sh.hot.of(a); at != nil {
-		if o, done = at.take(a, now); done {
+		if o, done = at.take(s, a, now); done {
 			return o, true, nil
 		}
 	}
@@ -45,6 +45,11 @@ func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
 	sh.hot.cool(at)
 	c := sh.small.classes[at.class].of
 	slot, done := c.take(a, &at.state, now)
+	if slot > now && slot-now <= mostLate && c.whole { // It may have been hot.
+		now = max(s.now(), now)
+		sh.last = now
+		slot, done = c.take(a, &at.state, now)
+	}
 	st := at.state
 	sh.heed(a.hash, i)
 	sh.mu.Unlock()
