@@ -2,6 +2,7 @@ package leasestore_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ func TestUnitsThatLapse(t *testing.T) {
 		"eight at once":                     {weir.PerSecond(10_000), 0, 8, 0, 5},
 		"8 times as many after those":       {weir.PerSecond(10_000), 0, 8 + 32, 0, 6},
 		"and so on":                         {weir.PerSecond(10_000), 0, 8 + 32 + 256, 0, 7},
-		"at most an eighth of the limit":    {weir.PerSecond(1000), 0, 8 + 32 + 125 + 1, 0, 8},
+		"at most an eighth of the limit":    {weir.PerSecond(1000), 0, 8 + 32 + 64 + 64 + 1, 0, 9},
 		"at most a quarter of what returns": {weir.PerSecond(64).WithBurst(1000), 0, 8 + 16 + 1, 0, 7},
 		"seven a second":                    {weir.PerSecond(1000), 0, 70, time.Second / 7, 23},
 		"five a second":                     {weir.PerSecond(1000), 0, 70, time.Second / 5, 70},
@@ -135,6 +136,124 @@ func TestLapsingProcesses(t *testing.T) {
 		n, most := admitted.Load(), int64(400+lasts*200)
 		if n > most || n < most*95/100 {
 			t.Errorf("%d admitted of %d", n, most)
+		}
+	})
+}
+
+// Keys that are used no more make room for others, whatever was left of them.
+func TestIdleKeysAreForgotten(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]weir.Limit{
+		"units that lapse":          weir.PerSecond(10_000),
+		"units that are kept":       weir.PerSecond(10_000).By(weir.FixedWindow),
+		"units that are given back": weir.PerHour(1_000_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b, MaxKeys: 64})
+				defer done(t, s)
+				use := func(prefix string, keys, calls int) {
+					for _, key := range customers(keys) {
+						for range calls {
+							take(t, s, charge(prefix+key, 1, l))
+						}
+					}
+				}
+				use("old ", 2000, 42)
+				time.Sleep(time.Hour)
+				was := b.takes.Load()
+				for range 20 {
+					use("new ", 20, 100)
+					time.Sleep(10 * time.Second)
+				}
+				if n := b.takes.Load() - was; n > 30_000 {
+					t.Errorf("%d calls of the store for 40000 decisions", n)
+				}
+			})
+		})
+	}
+}
+
+// Units that lie here count for a call that needs more than those, and stay for
+// others when it is refused.
+func TestUnitsThatLieHereCount(t *testing.T) {
+	t.Parallel()
+	for name, l := range map[string]weir.Limit{
+		"units that lapse":          weir.PerSecond(1000),
+		"units of a window":         weir.Per(1000, 10*time.Second).By(weir.FixedWindow),
+		"units that are given back": weir.Per(1000, 100*time.Second),
+	} {
+		for _, small := range []int{8, 41, 100} {
+			t.Run(fmt.Sprint(name, ", after ", small), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					b := newBehind(t)
+					s := open(t, leasestore.Config{Store: b})
+					defer done(t, s)
+					spend(t, s, small, l)
+					left := l.Max() - int64(small)
+					if d := take(t, s, charge("k", l.Max()+1, l)); d.Reason != weir.NeverFits {
+						t.Errorf("more than the limit: %+v", d)
+					}
+					if d := take(t, s, charge("k", left+1, l)); d.Allowed || d.Remaining != left {
+						t.Errorf("one more than there are: %+v, want %d left", d, left)
+					}
+					if d := take(t, s, charge("k", left, l)); !d.Allowed || d.Remaining != 0 {
+						t.Errorf("all there are: %+v", d)
+					}
+					if d := take(t, s, charge("k", 1, l)); d.Allowed {
+						t.Errorf("one more: %+v", d)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Under other limits, and after a reset, a key is as one that was idle.
+func TestLapsingChanges(t *testing.T) {
+	t.Parallel()
+	deep, other := weir.PerSecond(100).WithBurst(1_000_000), weir.PerSecond(10_000)
+	for name, c := range map[string]struct {
+		limit  weir.Limit
+		change func(s *leasestore.Store, b *behind) error
+	}{
+		"a reset":       {deep, func(s *leasestore.Store, _ *behind) error { return s.Reset(context.Background(), "api", "k") }},
+		"another limit": {other, func(_ *leasestore.Store, b *behind) error { return b.Reset(context.Background(), "api", "k") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				s := open(t, leasestore.Config{Store: b})
+				defer done(t, s)
+				take(t, b, charge("k", 500_000, deep)) // It takes hours to come back.
+				spend(t, s, 100, deep)
+				time.Sleep(10 * time.Second)
+				if err := c.change(s, b); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				was, gave := b.takes.Load(), b.settles.Load()
+				spend(t, s, 8, c.limit)
+				if n := b.takes.Load() - was; n != 5 || b.settles.Load() != gave {
+					t.Errorf("%d calls of the store for 8 units, %d that gave back, want 5 and none", n, b.settles.Load()-gave)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t)
+		s := open(t, leasestore.Config{Store: b})
+		defer done(t, s)
+		spend(t, s, 130, other)
+		half := weir.PerSecond(5000)
+		left := take(t, b, charge("k", 0, half)).Remaining
+		spend(t, s, 1, half)
+		if now := take(t, b, charge("k", 0, half)).Remaining; now < left-1 {
+			t.Errorf("the first call under another limit took %d units", left-now)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package leasestore
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -71,21 +72,20 @@ func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next
 	switch {
 	case l.taking != nil && fits:
 		return wait
-	case l.taking != nil, now < l.alone:
+	case l.taking == nil && fits && l.left >= cost && now < l.until:
+		l.left -= cost
+		l.decide(d, now)
+		return used
+	case l.taking != nil, now < l.alone && l.left == 0, cost > req.Charges[0].Limit.Max():
 		return alone
 	case !fits:
 		l.adopt(req.Charges)
-		return more
-	case l.left < cost || now >= l.until:
-		return more
 	}
-	l.left -= cost
-	l.decide(d, now)
-	return used
+	return more
 }
 
 // adopt makes it a lease of other limits. What is left of the old ones stays to
-// be given back.
+// be given back, or lapses.
 func (l *lease) adopt(charges []weir.Charge) {
 	l.limits = slices.Grow(l.limits[:0], len(charges))
 	for i := range charges {
@@ -95,10 +95,12 @@ func (l *lease) adopt(charges []weir.Charge) {
 }
 
 // forget has the next units be taken as for a key that was idle. What is left
-// stays to be given back, and what is under way will be.
+// stays to be given back, or lapses, and so does what is under way.
 func (l *lease) forget() {
-	l.size, l.until, l.of = 0, 0, nil
-	l.turn++
+	l.size, l.until, l.deep, l.of = 0, 0, 0, nil
+	if l.turn++; l.d.Receipt == nil {
+		l.left = 0
+	}
 }
 
 // decide is the decision on a unit that was taken ahead: what the store
@@ -149,7 +151,7 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 		leave = max(l.limits[0].Max()-l.refilled(period), 1)
 	}
 	single := plan{n: cost}
-	if most < least || most <= cost || l.d.Gap > 0 {
+	if most < least || most <= cost || l.d.Gap > 0 || now < l.alone {
 		return single
 	}
 	n, age := l.size, now-l.since
@@ -159,8 +161,11 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 	case !l.late && age <= period/2:
 		n *= int64(min(period/max(age, 1), mostGrowth))
 	}
-	if n >= least {
-		return plan{max(min(n, most), cost), leave}
+	if n = min(n, most); n >= least {
+		if leave > 0 { // Calls for the same number travel together.
+			n = 1 << (bits.Len64(uint64(n)) - 1)
+		}
+		return plan{max(n, cost), leave}
 	}
 	if l.size = 0; now-l.from > period/2 {
 		l.alones, l.from = 0, now
@@ -182,12 +187,17 @@ func (l *lease) refilled(period time.Duration) int64 {
 		return 0
 	}
 	limit := &l.limits[0]
-	return int64(min(float64(limit.Rate)*float64(period)/float64(limit.Period), float64(limit.Max())))
+	hi, lo := bits.Mul64(uint64(limit.Rate), uint64(period))
+	if hi >= uint64(limit.Period) {
+		return limit.Max()
+	}
+	n, _ := bits.Div64(hi, lo, uint64(limit.Period))
+	return int64(min(n, uint64(limit.Max())))
 }
 
 // granted keeps what a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
-	l.d, l.took, l.left, l.since, l.late = r.d, r.n, r.n-r.cost, r.since, false
+	l.d, l.took, l.left, l.since, l.late = r.d, r.n-r.rest, r.n-r.cost, r.since, false
 	if l.size = 0; r.n > r.cost {
 		l.size = r.n
 	}

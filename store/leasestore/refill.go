@@ -14,8 +14,10 @@ type refill struct {
 	turn  int // the lease's
 	plan
 	cost  int64
-	ahead bool   // n was more than cost: others wait
-	back  unused // what was left before, if there is some
+	rest  int64         // units that lie here and are not enough, but count
+	was   time.Duration // when these were taken
+	ahead bool          // n was more than cost: others wait
+	back  unused        // what was left before, if there is some
 	some  bool
 	since time.Duration
 	deep  time.Duration // when there are such units as the plan leaves, if that was told
@@ -26,7 +28,9 @@ type refill struct {
 // ahead is waited for. The shard is locked.
 func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	r := &refill{lease: l, cost: cost}
-	l.lapse(now)
+	if l.lapse(now); l.d.Receipt == nil {
+		r.rest, r.was = l.left, l.since
+	}
 	r.back, r.some = s.end(l)
 	r.plan = l.plan(cost, s.cfg.Units, now, s.cfg.For)
 	if r.ahead = r.n > cost; r.ahead {
@@ -54,7 +58,9 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 	}
 	if r.ahead {
 		s.heed()
-		err := r.take(ctx, s, r.ask(req))
+		all := r.ask(req, r.n, r.leave)
+		all.Cancelable = r.leave == 0
+		err := r.take(ctx, s, all)
 		if err != nil || r.d.Allowed {
 			return r.own(), err
 		}
@@ -62,7 +68,14 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 			r.n, r.deep = r.cost, r.since+r.d.RetryAfter
 		}
 	}
-	err := r.take(ctx, s, *req)
+	single := *req
+	if r.rest > 0 {
+		single = r.ask(req, r.cost, 0)
+	}
+	err := r.take(ctx, s, single)
+	if err == nil && !r.d.Allowed {
+		r.d.Remaining += r.rest
+	}
 	if back == nil || err != nil || r.d.Reason != weir.Limited {
 		return r.d, err
 	}
@@ -109,9 +122,12 @@ func (s *Store) refilled(sh *shard, r *refill) {
 	switch {
 	case !kept && r.d.Allowed && r.n > r.cost && r.d.Receipt != nil:
 		s.giving.Add(1)
-		go func() { _ = s.giveBack(unused{r.d.Receipt, r.cost}) }()
+		go func() { _ = s.giveBack(unused{r.d.Receipt, r.cost - r.rest}) }()
 	case !kept:
 	case !r.d.Allowed || r.n == 0:
+		if !r.d.Allowed && l.since == r.was {
+			l.left = r.rest
+		}
 		l.size, l.alone = 0, s.now()+s.cfg.For
 		if r.d.RetryAfter > 0 && r.d.RetryAfter < s.cfg.For {
 			l.alone = r.since + r.d.RetryAfter
@@ -124,13 +140,12 @@ func (s *Store) refilled(sh *shard, r *refill) {
 	}
 }
 
-// ask is the request for all units of the plan.
-func (r *refill) ask(req *weir.Request) weir.Request {
+// ask is the request for what n units need that do not lie here.
+func (r *refill) ask(req *weir.Request, n, leave int64) weir.Request {
 	a := *req
 	a.Charges = append([]weir.Charge(nil), req.Charges...)
 	for i := range a.Charges {
-		a.Charges[i].Cost, a.Charges[i].Leave = r.n, r.leave
+		a.Charges[i].Cost, a.Charges[i].Leave = n-r.rest, leave
 	}
-	a.Cancelable = r.leave == 0
 	return a
 }

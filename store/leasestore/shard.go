@@ -61,7 +61,7 @@ func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
 		if looks--; looks < 0 {
 			break
 		}
-		if l.taking == nil && l.left == 0 && now-l.seen > s.cfg.For {
+		if l.lapse(now); l.taking == nil && l.left == 0 && now-l.seen > s.cfg.For {
 			delete(sh.leases, other)
 		}
 	}
