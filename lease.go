@@ -81,8 +81,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, ca
 
 // acquire is AcquireN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) acquire(ctx context.Context, key string, cost int64, maxWait time.Duration) (*Lease, error) {
-	var g grant // which nobody asks for
-	switch ok, err := l.slotNow(ctx, key, cost, &g); {
+	switch ok, err := l.slotNow(ctx, key, cost, nil); {
 	case err != nil:
 		return nil, err
 	case ok:

@@ -82,8 +82,9 @@ func (l *Limiter) takeNow(ctx context.Context, key string, cost int64, d *Decisi
 }
 
 // slotNow is waitSlot, in the shorter way, for a slot that is now and will not be
-// given back: there is no receipt. It sets g, which was zero. It reports false, and
-// has taken nothing, when the call has to wait, or in the other way.
+// given back: there is no receipt. It sets g, which was zero, if it is not
+// nil. It reports false, and has taken nothing, when the call has to wait, or in
+// the other way.
 func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) (ok bool, err error) {
 	if l.prepared == nil || cost <= 0 || key == "" || l.cfg.MaxWaiters > 0 || inBackground(ctx) {
 		return false, nil
@@ -103,7 +104,9 @@ func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant)
 		d := Decision{Allowed: true, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, Remaining: o.Remaining, ResetAfter: o.ResetAfter, At: o.At}
 		l.observeDecision(ctx, queueID{key, cost}, d)
 	}
-	g.at, g.remaining = o.At, o.Remaining
+	if g != nil {
+		g.at, g.remaining = o.At, o.Remaining
+	}
 	return true, nil
 }
 

@@ -37,8 +37,7 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	var g grant // which nobody asks for
-	if ok, err := l.slotNow(ctx, key, cost, &g); ok || err != nil {
+	if ok, err := l.slotNow(ctx, key, cost, nil); ok || err != nil {
 		return err
 	}
 	_, err := l.waitSlot(ctx, key, cost, maxWait, nil)

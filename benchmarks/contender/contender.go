@@ -23,10 +23,11 @@ type Contender struct {
 	Variant bool
 	// Crowd has a Variant take part with the most callers too.
 	Crowd bool
-	// Warm is how long it is used before it is measured, so that it learns how its
-	// keys are used: limits of many are such then that they can be, see Used. 0:
-	// until it is connected.
+	// Warm is how long it is used before it is measured. 0: until it is connected.
 	Warm time.Duration
+	// Paced has it measured under limits by which many keys can be used all the time,
+	// see Used, as it goes by how they are used.
+	Paced bool
 	// Batch is how many decisions one call of a Decide makes. 0: 1.
 	Batch int
 

@@ -12,7 +12,7 @@ import (
 // it has learnt of its keys lasts for a second.
 func WeirLeases() Contender {
 	return Contender{
-		Name: "weir (leases)", Own: true, Variant: true, Crowd: true, Warm: 2 * time.Second,
+		Name: "weir (leases)", Own: true, Variant: true, Crowd: true, Warm: 2 * time.Second, Paced: true,
 		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
 			behind, err := redisstore.New(redisstore.Config{Client: at.Client(c), Prefix: "wlea:"})
 			if err != nil {

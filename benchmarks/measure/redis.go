@@ -89,7 +89,7 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 		return slices.ContainsFunc(c.callers, func(callers int) bool { return suits(of, callers) })
 	}) {
 		limit := limit
-		if c.allowed && of.Warm > 0 {
+		if c.allowed && of.Paced {
 			limit = contender.Used(c.keys)
 		}
 		var decide contender.Decide

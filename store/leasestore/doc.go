@@ -13,14 +13,15 @@
 // taken, a quarter of those at a time, as long as all processes together have
 // used no more of the limit than comes back within For. Such a call costs the
 // store behind no more than one for a single unit, so that keys that are asked
-// for eight times a second gain by it. All others are taken with a receipt, for
-// keys that are asked for 64 times a second.
+// for six times a second gain by it. All others are taken with a receipt, for
+// keys that are asked for 62 times a second.
 //
 // A key is found to be busy by being asked for: calls take their units one by
 // one, until there were 4 of them within half of For, or 32 where there has to be
 // a receipt. Then one takes as many ahead, and each time that those are used up
 // as soon, the next one takes as many as would have lasted for all of it, up to
-// eight times as many, and up to Units. Less than the 4 or 32 are not worth it, so
+// eight times as many, and up to Units; of those that lapse always a power of two,
+// as calls for the same number travel together. Less than the 4 or 32 are not worth it, so
 // that nothing is taken ahead under limits of less than 32 and 256 units, unless
 // Units says less.
 //

@@ -16,7 +16,7 @@ import (
 
 // The common case is a call that takes of one GCRA limit, now or not at all.
 // The script's first part decides any number of them. For it KEYS are the keys'
-// states, and ARGV consists of groups of ten: what some of the keys have in
+// states, and ARGV consists of groups of 13: what some of the keys have in
 // common.
 //
 //	[1] the signature of the limit and '|', as the states begin

@@ -146,6 +146,28 @@ func TestDamagedHash(t *testing.T) {
 	}
 }
 
+// TestTTLIsMended: a call that is alone gives a key the TTL that it has to have,
+// whatever somebody did to that.
+func TestTTLIsMended(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s := newStore(t, c)
+	state, req := s.stateKey("", "key"), charge("key", 1, weir.PerHour(60))
+	take(t, s, req)
+	for name, spoil := range map[string]func() error{
+		"none":      func() error { return c.Persist(t.Context(), state).Err() },
+		"too short": func() error { return c.PExpire(t.Context(), state, 10*time.Second).Err() },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		d := take(t, s, req)
+		if ttl := c.PTTL(t.Context(), state).Val(); ttl < d.ResetAfter-time.Second {
+			t.Errorf("%s: a TTL of %v, the state lives %v", name, ttl, d.ResetAfter)
+		}
+	}
+}
+
 // TestExpiryOfAnEarlyClock: the hash of a clock that is close to its epoch has a
 // TTL as well.
 func TestExpiryOfAnEarlyClock(t *testing.T) {

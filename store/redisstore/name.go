@@ -35,8 +35,9 @@ func (n *names) state(s *Store, c *weir.Charge, hash uint64) string {
 		n.others.Store(hash / namedAfter * namedAfter)
 	case last%namedAfter < namedAfter-1:
 		n.others.Store(last + 1)
-	default:
-		n.is.Store(&named{c.Scope, strings.Clone(c.Key), state}) // It may be part of something far longer.
+	case len(c.Scope)+len(c.Key) <= longestText:
+		// They may be parts of something far longer.
+		n.is.Store(&named{strings.Clone(c.Scope), strings.Clone(c.Key), state})
 	}
 	return state
 }

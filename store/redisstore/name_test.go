@@ -38,7 +38,7 @@ func TestRememberedNames(t *testing.T) {
 	}
 }
 
-// Of keys that are asked for by turns none takes the place of another.
+// A key that is remembered stays so while others are asked for by turns.
 func TestNamesStay(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, redistest.Start(t).Client())

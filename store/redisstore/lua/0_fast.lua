@@ -91,7 +91,7 @@ if ARGV[1] >= 'g' then
           end
           if hashed and not hash then
             taken = -1
-          elseif not hash or not hashed or ends ~= was - was % step + step or (k == 1 and call('PTTL', key) == -1) then
+          elseif not hash or not hashed or ends ~= was - was % step + step or (k == 1 and call('PTTL', key) * 1000 < w - now) then
             -- In ms, rounded up, and one more for servers that expire at the ms.
             local px = ((hash and ends or w) + 1 - now) / 1000 + 2 + more
             px = format(px < 2147483648 and '%d' or '%.0f', px - px % 1)
