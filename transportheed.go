@@ -27,13 +27,10 @@ const (
 // nothing new, so none at all as long as all is well, but a look when a request
 // may have been overtaken by many.
 func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pause time.Duration, seenTo bool) {
-	if resp == nil || t.ignore && t.retry.times == 0 {
+	if t.ignore && t.retry.times == 0 || !t.upstream.Speaks(resp) {
 		return 0, false
 	}
 	signal := t.upstream.Read(resp, time.Time{})
-	if !signal.Refused && signal.Pause == 0 && signal.Limit <= 0 {
-		return 0, false // It says nothing, as most do, or nothing to go by.
-	}
 	l := b.limiter
 	if t.ignore || l == nil { // No limit counts it.
 		return signal.Pause, false

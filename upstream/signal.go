@@ -57,6 +57,19 @@ func (r *Reader) Check() error {
 	return nil
 }
 
+// Speaks reports whether resp may say something of the upstream's limits. Of most
+// responses Read would say nothing, which this sees in a fraction of the time.
+func (r *Reader) Speaks(resp *http.Response) bool {
+	if resp == nil {
+		return false
+	}
+	if resp.StatusCode == http.StatusTooManyRequests || speaks(resp.Header) {
+		return true
+	}
+	_, common := r.dialect(resp).(Common)
+	return !common
+}
+
 // Read returns what resp says of the upstream's limits, seen from the Date of
 // the response, or from now when it has none that can be true; a zero now is the
 // present. It reads the status and the headers only, and changes nothing.
@@ -65,29 +78,12 @@ func (r *Reader) Check() error {
 // beyond a year. A response from a cache (its Age is not 0, or it has
 // X-From-Cache) tells of the past: it says nothing, and is no refusal.
 func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
-	if resp == nil {
-		return nothing
+	s := Signal{Budget: unsaid("")}
+	if !r.Speaks(resp) || cached(resp.Header) {
+		return s
 	}
-	refused := resp.StatusCode == http.StatusTooManyRequests
+	s.Refused = resp.StatusCode == http.StatusTooManyRequests
 	dialect := r.dialect(resp)
-	_, common := dialect.(Common)
-	silent := common && !speaks(resp.Header)
-	switch {
-	case silent && !refused || cached(resp.Header):
-		return nothing
-	case silent:
-		return Signal{Refused: true, Budget: nothing.Budget}
-	}
-	return r.read(resp, dialect, now)
-}
-
-// nothing is what a response says that does not speak of limits.
-var nothing = Signal{Budget: unsaid("")}
-
-// read is Read for a response that is to be read as a dialect has it. It is by
-// itself as it needs much room on the stack, and most responses say nothing.
-func (r *Reader) read(resp *http.Response, dialect Dialect, now time.Time) Signal {
-	s := Signal{Refused: resp.StatusCode == http.StatusTooManyRequests, Budget: nothing.Budget}
 	if now.IsZero() {
 		now = time.Now()
 	}
