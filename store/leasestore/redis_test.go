@@ -50,3 +50,41 @@ func TestOverRedis(t *testing.T) {
 		})
 	}
 }
+
+// TestLapsingFleetOverRedis: four stores with clients of their own never use more
+// of a key than there is, of units that lapse where they are not used.
+func TestLapsingFleetOverRedis(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	const burst, rate = 500, 2000
+	l := weir.PerSecond(rate).WithBurst(burst)
+	var admitted atomic.Int64
+	var all sync.WaitGroup
+	begin := time.Now()
+	for range 4 {
+		inner, err := redisstore.New(redisstore.Config{Client: server.Client()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, leasestore.Config{Store: inner, For: 100 * time.Millisecond})
+		defer done(t, s)
+		for g := range 16 {
+			all.Go(func() {
+				cost := int64(1 + g%3)
+				for time.Since(begin) < 2*time.Second {
+					d := take(t, s, charge("k", cost, l))
+					if d.Allowed {
+						admitted.Add(cost)
+					} else {
+						time.Sleep(d.RetryAfter)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	most := burst + int64(time.Since(begin)*rate/time.Second) + 1
+	if n := admitted.Load(); n > most || n < burst {
+		t.Errorf("%d admitted of %d", n, most)
+	}
+}

@@ -65,7 +65,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 			return r.own(), err
 		}
 		if r.n = 0; r.leave > 0 && r.d.Reason == weir.Limited {
-			r.n, r.deep = r.cost, r.since+r.d.RetryAfter
+			r.n, r.deep = r.cost, r.since+max(r.d.RetryAfter, s.cfg.For/2)
 		}
 	}
 	single := *req
