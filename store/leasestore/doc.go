@@ -21,9 +21,9 @@
 // a receipt. Then one takes as many ahead, and each time that those are used up
 // as soon, the next one takes as many as would have lasted for all of it, up to
 // eight times as many, and up to Units; of those that lapse always a power of two,
-// as calls for the same number travel together. Less than the 4 or 32 are not worth it, so
-// that nothing is taken ahead under limits of less than 32 and 256 units, unless
-// Units says less.
+// as calls for the same number travel together. Less than the 4 or 32 are not
+// worth it, so that nothing is taken ahead under limits of less than 32 and 256
+// units, unless Units says less.
 //
 // Only calls that neither wait nor can be cancelled take units ahead, and never
 // under SlidingWindow, which promises that no interval holds more: a unit may be

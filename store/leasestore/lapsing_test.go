@@ -40,16 +40,8 @@ func TestUnitsThatLapse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBehind(t)
-				s := open(t, leasestore.Config{Store: b, Units: c.units})
-				defer done(t, s)
-				for range c.calls {
-					take(t, s, charge("k", 1, c.limit))
-					time.Sleep(c.every)
-				}
-				time.Sleep(2 * leasestore.DefaultFor)
-				if n := b.takes.Load(); n != c.takes || b.settles.Load() != 0 {
-					t.Errorf("%d calls of the store, %d that gave back, want %d and none", n, b.settles.Load(), c.takes)
+				if n, back := paced(t, c.units, c.calls, c.every, c.limit); n != c.takes || back != 0 {
+					t.Errorf("%d calls of the store, %d that gave back, want %d and none", n, back, c.takes)
 				}
 			})
 		})

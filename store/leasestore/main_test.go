@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
@@ -87,6 +88,22 @@ func spend(t testing.TB, s weir.Store, most int, limits ...weir.Limit) (n int) {
 		n++
 	}
 	return n
+}
+
+// paced has a store asked for single units of a key, so far apart, and returns how
+// often it asked the one behind.
+func paced(t *testing.T, units int64, calls int, every time.Duration, limit weir.Limit) (takes, settles int64) {
+	t.Helper()
+	b := newBehind(t)
+	s := open(t, leasestore.Config{Store: b, Units: units})
+	for range calls {
+		take(t, s, charge("k", 1, limit))
+		time.Sleep(every)
+	}
+	takes = b.takes.Load()
+	time.Sleep(2 * leasestore.DefaultFor)
+	done(t, s)
+	return takes, b.settles.Load()
 }
 
 // customers are so many keys.

@@ -81,7 +81,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 	}
 	select { // What is given back may be what it lacked.
 	case <-back:
-		err = r.take(ctx, s, *req)
+		err = r.take(ctx, s, single)
 	case <-ctx.Done():
 	}
 	return r.d, err

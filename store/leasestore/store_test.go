@@ -121,14 +121,7 @@ func TestBusyEnough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBehind(t)
-				s := open(t, leasestore.Config{Store: b, Units: c.units})
-				defer done(t, s)
-				for range c.calls {
-					take(t, s, charge("k", 1, weir.PerHour(c.limit)))
-					time.Sleep(c.every)
-				}
-				if n := b.takes.Load(); n != c.takes {
+				if n, _ := paced(t, c.units, c.calls, c.every, weir.PerHour(c.limit)); n != c.takes {
 					t.Errorf("%d calls of the store, want %d", n, c.takes)
 				}
 			})
