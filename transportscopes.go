@@ -65,12 +65,14 @@ type admission struct {
 	counted bool // by first
 }
 
-func (a *admission) each(f func(*booking)) {
-	if a.counted {
-		f(&a.first)
+func (a *admission) each(yield func(*booking) bool) {
+	if a.counted && !yield(&a.first) {
+		return
 	}
 	for i := range a.rest {
-		f(&a.rest[i])
+		if !yield(&a.rest[i]) {
+			return
+		}
 	}
 }
 

@@ -28,11 +28,8 @@ const mostTail = 4 << 10
 // conclude sees to what an attempt took when its outcome is there: leases end
 // and real costs are settled, now or when the response's body has ended.
 func (a *admission) conclude(req *http.Request, resp *http.Response, err error) {
-	if a.counted {
-		a.first.conclude(req, resp, err)
-	}
-	for i := range a.rest {
-		a.rest[i].conclude(req, resp, err)
+	for b := range a.each {
+		b.conclude(req, resp, err)
 	}
 }
 
@@ -51,7 +48,11 @@ func (b *booking) conclude(req *http.Request, resp *http.Response, err error) {
 }
 
 // abandon gives back what an attempt holds that panicked.
-func (a *admission) abandon() { a.each(func(b *booking) { b.lease.Release() }) }
+func (a *admission) abandon() {
+	for b := range a.each {
+		b.lease.Release()
+	}
+}
 
 // neverSent reports whether an error is of a request that did not get as far as
 // a connection.
