@@ -168,7 +168,8 @@ func TestClientThatLooksSingle(t *testing.T) {
 }
 
 // TestLevelsTogether: whoever comes at the same time, what is used of a wide
-// level is what was admitted, and what a refused call took is given back.
+// level is what was admitted, and what a refused call took is given back. A bucket
+// may keep a few units where more were booked meanwhile than it tells apart.
 func TestLevelsTogether(t *testing.T) {
 	clients := map[string]redis.UniversalClient{
 		"single":  redistest.Start(t).Client(),
@@ -206,19 +207,23 @@ func TestLevelsTogether(t *testing.T) {
 					})
 				}
 				wg.Wait()
+				fits := func(l weir.Limit, admitted, left int64) bool {
+					lost := l.Max() - admitted - left
+					return lost == 0 || l.Algorithm == weir.GCRA && lost > 0 && lost <= 8
+				}
 				sum := int64(0)
 				for u := range admitted {
 					n := admitted[u].Load()
 					sum += n
 					req := nested(limits, fmt.Sprint(a, "user", u), fmt.Sprint(a, "org", u/2), fmt.Sprint(a, "all"))
 					left := look(t, s, req)
-					if n > 20 || left[0] != 20-n {
+					if !fits(user, n, left[0]) {
 						t.Errorf("user %d: %d admitted and %d remain of 20", u, n, left[0])
 					}
-					if pair := admitted[u/2*2].Load() + admitted[u/2*2+1].Load(); u%2 == 1 && (pair > 45 || left[1] != 45-pair) {
+					if pair := admitted[u/2*2].Load() + admitted[u/2*2+1].Load(); u%2 == 1 && !fits(org, pair, left[1]) {
 						t.Errorf("organisation of user %d: %d admitted and %d remain of 45", u, pair, left[1])
 					}
-					if u == 3 && (sum > 70 || left[2] != 70-sum) {
+					if u == 3 && !fits(all, sum, left[2]) {
 						t.Errorf("%d admitted and %d remain of 70", sum, left[2])
 					}
 				}
