@@ -55,6 +55,37 @@ func TestCluster(t *testing.T) {
 	})
 }
 
+func TestClusterMove(t *testing.T) {
+	t.Parallel()
+	c := StartCluster(t)
+	client := c.Client()
+	const tag = "{t}"
+	for _, key := range []string{"a", "b"} {
+		mustSet(t, client, tag+key, key)
+	}
+	from := c.Node(tag)
+	to := c.Nodes[0]
+	if from == to {
+		to = c.Nodes[1]
+	}
+	m := c.Move(tag, from, to)
+	m.Key(tag + "a")
+	m.Key(tag + "not there")
+	for key, sent := range map[string]bool{"a": true, "b": false} {
+		if err := from.Client().Get(t.Context(), tag+key).Err(); (err != nil && strings.HasPrefix(err.Error(), "ASK ")) != sent {
+			t.Errorf("%s on the way: %v", key, err)
+		}
+		wantGet(t, client, tag+key, key)
+	}
+	m.End()
+	for _, key := range []string{"a", "b"} {
+		if got, err := to.Client().Get(t.Context(), tag+key).Result(); got != key {
+			t.Errorf("%s is not where it should be: %v", key, err)
+		}
+		wantGet(t, client, tag+key, key)
+	}
+}
+
 func TestClusterNodeDies(t *testing.T) {
 	t.Parallel()
 	c := StartCluster(t)

@@ -5,7 +5,8 @@
 -- Where a unit takes whole microseconds, the key is a hash of one field,
 -- what a state begins with, and its TAT: that goes on by HINCRBY in half the time
 -- that GET, formats and SET take. The rest of the script reads both forms, and
--- writes strings.
+-- writes strings. A string stays one as long as it lives: without the key, for the
+-- moment that another form takes, its slot might not be this server's any more.
 --
 -- fast.go says what is in ARGV and what is returned. A key that is not common is
 -- left as it is, for the rest of the script to decide; which does so at once if
@@ -84,9 +85,8 @@ if ARGV[1] >= 'g' then
         if taken > 0 then
           -- The hash lives a while longer than the state, so that this is not to be
           -- written each time.
-          local by, ends, hash = w - was, w - w % step + step, whole
-          if whole then
-            if value and not hashed then call('DEL', key) end
+          local by, ends, hash = w - was, w - w % step + step, whole and (hashed or not value)
+          if hash then
             hash = try('HINCRBY', key, prefix, by == iw and each or format('%.0f', by)) == w
           end
           if hashed and not hash then
