@@ -64,7 +64,7 @@ const (
 func newCombiner(s *Store) *combiner {
 	c := &combiner{store: s}
 	c.pool.New = func() any { return &waiting{done: make(chan struct{}, 1)} }
-	c.packs.of(s.client)
+	c.packs.turn = make(chan struct{}, 1)
 	return c
 }
 

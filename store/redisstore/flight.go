@@ -138,8 +138,12 @@ func (f *flight) sort(e *entry) bool {
 // command returns the script call of some entries.
 func (f *flight) command(ctx context.Context, from, to int) *packed {
 	p := &packed{entries: make([]int, 0, to-from)}
-	args := make([]any, 3, 3+to-from+groupFull*len(f.sorts))
+	args := make([]any, 3, 6+to-from+groupFull*len(f.sorts))
 	args[0], args[1], args[2] = byHash, hashArg, to-from
+	if to-from > 1 && f.combiner.packs.undeclared {
+		args[2] = one
+		args = append(args, f.entries[from].key, "p", to-from)
+	}
 	for _, s := range f.sorts {
 		for i := from; i < to; i++ {
 			if e := &f.entries[i]; e.terms == s.terms && e.calls == s.calls {

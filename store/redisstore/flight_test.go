@@ -16,19 +16,28 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// onBoard has a flight decide requests as they are, in one go.
+// onBoard has a flight of each line decide requests as they are, in one go.
 func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
-	f := flight{combiner: s.shared.first}
+	ctx := context.Background()
+	calls, flights := make([]*waiting, len(reqs)), map[*combiner]*flight{}
 	for i := range reqs {
 		c := &reqs[i].Charges[0]
-		w := &waiting{ctx: context.Background(), key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(c), done: make(chan struct{}, 1)}
+		w := &waiting{ctx: ctx, key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(c), done: make(chan struct{}, 1)}
 		w.state.Store(inFlight)
-		f.calls = append(f.calls, w)
+		line := lineOf(s, w.key)
+		f := flights[line]
+		if f == nil {
+			f = &flight{combiner: line}
+			flights[line] = f
+		}
+		calls[i], f.calls = w, append(f.calls, w)
 	}
-	f.embark(len(reqs))
-	f.run()
+	for _, f := range flights {
+		f.embark(len(f.calls))
+		f.run()
+	}
 	ds, errs := make([]weir.Decision, len(reqs)), make([]error, len(reqs))
-	for i, w := range f.calls {
+	for i, w := range calls {
 		a, err := w.answer, w.err
 		if w.alone {
 			a, err = s.alone(w.ctx, w.key, w.terms)
@@ -38,6 +47,14 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 		}
 	}
 	return ds, errs
+}
+
+// lineOf is the line of a key, found as when the servers are known.
+func lineOf(s *Store, key string) *combiner {
+	if s.shared.server == nil {
+		return s.shared.first
+	}
+	return s.shared.find(context.Background(), key)
 }
 
 // leaveSome has every third request leave units to others.

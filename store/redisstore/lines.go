@@ -13,11 +13,12 @@ import (
 // a server that its key is not on. What goes where is still the client's to say;
 // a key that moves is in another line from then on.
 type lines struct {
-	first  *combiner // of all calls, where there is one server or none is known yet
-	server func(ctx context.Context, key string) (*redis.Client, error)
-	known  atomic.Bool // server answers by itself, without Redis
-	others sync.Map    // *combiner by *redis.Client
-	n      atomic.Int32
+	first      *combiner // of all calls, where there is one server or none is known yet
+	server     func(ctx context.Context, key string) (*redis.Client, error)
+	undeclared bool        // see packing
+	known      atomic.Bool // server answers by itself, without Redis
+	others     sync.Map    // *combiner by *redis.Client
+	n          atomic.Int32
 }
 
 // mostLines is how many lines there are before those of servers that are gone are
@@ -27,10 +28,12 @@ const mostLines = 1024
 func (l *lines) of(s *Store) {
 	l.first = newCombiner(s)
 	switch c := s.client.(type) {
+	case *redis.Client:
+		l.first.packs.has = func(context.Context, string) bool { return true }
 	case interface {
 		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	}:
-		l.server = c.MasterForKey
+		l.server, l.undeclared = c.MasterForKey, true
 	case interface {
 		GetShardClientForKey(key string) (*redis.Client, error)
 	}:
@@ -82,6 +85,12 @@ func (l *lines) find(ctx context.Context, key string) *combiner {
 		l.others.Clear()
 		l.n.Store(1)
 	}
-	c, _ := l.others.LoadOrStore(server, newCombiner(l.first.store))
-	return c.(*combiner)
+	c := newCombiner(l.first.store)
+	c.packs.undeclared = l.undeclared
+	c.packs.has = func(ctx context.Context, key string) bool {
+		has, err := l.server(ctx, key)
+		return err == nil && has == server
+	}
+	known, _ := l.others.LoadOrStore(server, c)
+	return known.(*combiner)
 }

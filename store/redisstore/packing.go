@@ -2,9 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -12,13 +9,20 @@ import (
 )
 
 // packing says whether one script call may have keys that share no slot: only
-// where there is but one server. It takes a *redis.Client for such, when that has
-// shown that it does not speak with one of several behind a proxy, which takes
-// the first key to say which.
+// where one server has them all. For that it takes a server that a *redis.Client
+// speaks with, a master of a cluster and a shard of a ring, when it has shown that
+// it is not several behind a proxy, which takes the first key to say which.
+//
+// A cluster's master refuses a call that declares keys of several slots, and not
+// one whose script uses them, as long as they are its own. So there only the first
+// is declared. A key that is not there any more, or is on the move, meets
+// an error of its own in the script, and is asked for by itself, which the
+// client can send on.
 type packing struct {
-	plain bool // the client is a *redis.Client
-	found atomic.Pointer[finding]
-	turn  chan struct{} // has a value while somebody probes
+	has        func(ctx context.Context, key string) bool // the server; nil: it is not known which
+	undeclared bool
+	found      atomic.Pointer[finding]
+	turn       chan struct{} // has a value while somebody probes
 }
 
 // finding is what is known of the servers.
@@ -44,14 +48,9 @@ const (
 	scattered // each of several servers takes whatever comes with a first key of its own
 )
 
-func (p *packing) of(client redis.UniversalClient) {
-	_, p.plain = client.(*redis.Client)
-	p.turn = make(chan struct{}, 1)
-}
-
 // is returns what was found last.
 func (p *packing) is() int32 {
-	if !p.plain {
+	if p.has == nil {
 		return apart
 	}
 	if f := p.found.Load(); f != nil {
@@ -94,7 +93,7 @@ func (p *packing) look(ctx context.Context, s *Store, patient bool) int32 {
 	defer func() { <-p.turn }()
 	if p.due(s) {
 		lost := s.denials.lost.Load()
-		is := probe(ctx, s)
+		is := p.probe(ctx, s)
 		if is == unknown {
 			is = p.is()
 		}
@@ -105,7 +104,7 @@ func (p *packing) look(ctx context.Context, s *Store, patient bool) int32 {
 
 // due reports whether it is time for a probe.
 func (p *packing) due(s *Store) bool {
-	if !p.plain {
+	if p.has == nil {
 		return false
 	}
 	f := p.found.Load()
@@ -114,54 +113,6 @@ func (p *packing) due(s *Store) bool {
 	}
 	age := time.Since(f.at)
 	return age >= probeAnew || age >= probeAgain && (f.is == unknown || f.lost != s.denials.lost.Load())
-}
-
-// probes is how many servers there have to be for a chance of 1 in 65536 that
-// two are taken for one.
-const probes = 16
-
-// probe finds out whether scripts with any first key see the same second one.
-func probe(ctx context.Context, s *Store) int32 {
-	token, name := rand.Text(), s.prefix+"{probe}"
-	const (
-		leave = "redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return ARGV[1]"
-		look  = "return redis.call('GET', KEYS[2])"
-	)
-	pipe := s.client.Pipeline()
-	_ = pipe.Process(ctx, newOnce(ctx, "eval", leave, 1, name, token))
-	if _, err := pipe.Exec(ctx); err != nil {
-		return outcome(err)
-	}
-	pipe = s.client.Pipeline()
-	var seen [probes + 1]once
-	for i := range seen {
-		first := name // The last one shows whether the token is still there.
-		if i < probes {
-			first = s.prefix + "{probe" + strconv.Itoa(i) + "}"
-		}
-		seen[i] = newOnce(ctx, "eval", look, 2, first, name)
-		_ = pipe.Process(ctx, seen[i])
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return outcome(err)
-	}
-	elsewhere := false
-	for i := range seen {
-		text, err := seen[i].Text()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return outcome(err)
-		}
-		if text != token {
-			elsewhere = true
-			if i == probes {
-				return unknown
-			}
-		}
-	}
-	if elsewhere {
-		return scattered
-	}
-	return together
 }
 
 // outcome is what an error says of the servers.

@@ -47,36 +47,81 @@ func TestKeysArePackedOnlyOnOneServer(t *testing.T) {
 	_, front := miniClient(t)
 	front.AddHook(proxy{[]*redis.Client{one, another}})
 	cluster := redistest.StartCluster(t)
+	master := one.Options().Addr // of a cluster whose masters are proxies
+	masters := redis.NewClusterClient(&redis.ClusterOptions{ClusterSlots: func(context.Context) ([]redis.ClusterSlot, error) {
+		return []redis.ClusterSlot{{End: 16383, Nodes: []redis.ClusterNode{{Addr: master}}}}, nil
+	}})
+	masters.AddHook(proxy{[]*redis.Client{one, another}})
+	ring := func(addrs ...string) *redis.Ring {
+		shards := map[string]string{}
+		for i, addr := range addrs {
+			shards[fmt.Sprint("shard", i)] = addr
+		}
+		c := redis.NewRing(&redis.RingOptions{Addrs: shards})
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	absent := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1})
+	t.Cleanup(func() { _, _ = masters.Close(), absent.Close() })
 	for name, test := range map[string]struct {
 		client redis.UniversalClient
 		want   int32
 	}{
-		"a server":                     {one, together},
-		"a proxy in front of several":  {front, scattered},
-		"a cluster":                    {cluster.Client(), apart},
-		"a node of a cluster, alone":   {cluster.Nodes[0].Client(), apart},
-		"a ring":                       {redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": cluster.Addrs[0]}}), apart},
-		"a server that is not there":   {redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", DialerRetries: 1}), unknown},
-		"a server without its scripts": {func() redis.UniversalClient { _, c := miniClient(t); return c }(), together},
+		"a server":                    {one, together},
+		"a proxy in front of several": {front, scattered},
+		"a cluster":                   {cluster.Client(), together},
+		"a cluster of proxies":        {masters, scattered},
+		"a node of a cluster, alone":  {cluster.Nodes[0].Client(), apart},
+		"a ring":                      {ring(one.Options().Addr, another.Options().Addr), together},
+		"a ring of a cluster's node":  {ring(cluster.Addrs[0]), apart},
+		"a server that is not there":  {absent, unknown},
 	} {
-		s := newStore(t, test.client)
-		var reqs []weir.Request
-		for i := range 60 {
-			reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, weir.PerHour(1)))
-		}
-		ds, errs := onBoard(s, reqs)
-		if got := s.shared.first.packs.is(); got != test.want {
-			t.Errorf("%s: %d, want %d", name, got, test.want)
-		}
-		if test.client == redis.UniversalClient(front) || test.want == together {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, test.client)
+			var reqs []weir.Request
+			for i := range 60 {
+				reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, weir.PerHour(1)))
+			}
+			ds, errs := onBoard(s, reqs)
 			for i := range reqs {
+				if got := lineOf(s, s.stateKey("", reqs[i].Charges[0].Key)).packs.is(); got != test.want {
+					t.Errorf("%d, want %d", got, test.want)
+				}
+				if test.want == unknown || test.want == apart {
+					continue
+				}
 				if errs[i] != nil || ds[i].Allowed != (i < 30) {
-					t.Errorf("%s: call %d: %+v, %v", name, i, ds[i], errs[i])
+					t.Errorf("call %d: %+v, %v", i, ds[i], errs[i])
 				}
 			}
+		})
+	}
+}
+
+// TestPackedCallsOfACluster counts the script calls of a flight of many keys: one
+// of each master.
+func TestPackedCallsOfACluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	s := newStore(t, cluster.Client())
+	var reqs []weir.Request
+	for i := range 100 {
+		reqs = append(reqs, charge(fmt.Sprint("key", i), 1, weir.PerHour(10)))
+	}
+	fly := func() {
+		if _, errs := onBoard(s, reqs); errors.Join(errs...) != nil {
+			t.Error(errors.Join(errs...))
 		}
-		if name == "a ring" || test.want == unknown {
-			_ = test.client.Close()
+	}
+	fly() // The first one probes, and sends the script's text.
+	for i, node := range cluster.Nodes {
+		if commands := node.CommandsDuring(fly); commands["evalsha"] != 1 || commands["eval"] != 0 {
+			t.Errorf("node %d: %v, want one EVALSHA", i, commands)
+		}
+	}
+	for _, req := range reqs {
+		if d := take(t, s, req); d.Remaining != 5 {
+			t.Errorf("%s: %d remaining, want 5", req.Charges[0].Key, d.Remaining)
 		}
 	}
 }

@@ -49,17 +49,29 @@ func TestFindingsLastAsLongAsTheyMay(t *testing.T) {
 	server := redistest.Start(t)
 	lost := func() error { server.Client().FlushAll(t.Context()); return nil }
 	answer := func(err error) func() error { return func() error { return err } }
+	afterOne := func(f func() error) func() error {
+		n := 0
+		return func() error {
+			if n++; n == 1 {
+				return nil
+			}
+			return f()
+		}
+	}
 	for name, test := range map[string]struct {
 		before       func() error
 		first, later int32 // found at once, and in a second, when nothing is in the way
+		undeclared   bool
 	}{
-		"a server":                        {nil, together, together},
-		"a server that loads its data":    {answer(said("LOADING Redis is loading the dataset in memory")), unknown, together},
-		"a replica":                       {answer(said("READONLY You can't write against a read only replica.")), unknown, together},
-		"no connection":                   {answer(errors.New("broken")), unknown, together},
-		"a failover during the probe":     {lost, unknown, together},
-		"a node of a cluster":             {answer(said("MOVED 1 127.0.0.1:1")), apart, apart},
-		"a server that permits no probes": {answer(said("NOPERM No permissions to access a key")), apart, apart},
+		"a server":                        {nil, together, together, false},
+		"a server that loads its data":    {answer(said("LOADING Redis is loading the dataset in memory")), unknown, together, false},
+		"a replica":                       {answer(said("READONLY You can't write against a read only replica.")), unknown, together, false},
+		"no connection":                   {answer(errors.New("broken")), unknown, together, false},
+		"a failover during the probe":     {lost, unknown, together, false},
+		"a node of a cluster":             {answer(said("MOVED 1 127.0.0.1:1")), apart, apart, false},
+		"a server that permits no probes": {answer(said("NOPERM No permissions to access a key")), apart, apart, false},
+		"a master on which a slot moves":  {afterOne(answer(said("ERR Script attempted to access a non local key in a cluster node"))), apart, apart, true},
+		"an error of a script":            {afterOne(answer(said("ERR user_script:1: broken"))), unknown, together, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := server.Client()
@@ -67,6 +79,7 @@ func TestFindingsLastAsLongAsTheyMay(t *testing.T) {
 			c.AddHook(h)
 			s := newStore(t, c)
 			p := &s.shared.first.packs
+			p.undeclared = test.undeclared
 			if got := p.look(t.Context(), s, false); got != test.first {
 				t.Errorf("%d at first, want %d", got, test.first)
 			}

@@ -15,14 +15,19 @@ local uncommon
 if ARGV[1] >= 'g' then
   local call, try, type, keys = redis.call, redis.pcall, type, #KEYS
   local format, floor, fmod = string.format, math.floor, math.fmod
-  local now, more = ARGV[10], 3600000
+  local names, before, a, k = KEYS, 0, 1, 0
+  if ARGV[1] == 'p' then
+    keys = ARGV[2] + 0
+    names, before, a = ARGV, 2, 3 + keys
+  end
+  local now, more = ARGV[a + 9], 3600000
   if now and now ~= '' then
     now = now + 0
   else
     local t = call('TIME')
     now, more = t[1] * 1000000 + t[2], 0
   end
-  local reply, a, k = keys > 1 and { now }, 1, 0
+  local reply = keys > 1 and { now }
   repeat
     local prefix, each, cw, last = ARGV[a], ARGV[a + 1], ARGV[a + 2] + 0, keys
     local iw, calls, ir, cr, q = each + 0, 1, 0, 0, 1
@@ -41,7 +46,7 @@ if ARGV[1] >= 'g' then
     local whole, step = q == 1, cw > 1000000 and cw or 1000000
     repeat
       k = k + 1
-      local key = KEYS[k]
+      local key = names[before + k]
       local w, r, taken, was = now, 0, 0, 0
       local value = whole and try('HGET', key, prefix)
       local hashed = type(value) == 'string'
@@ -51,9 +56,9 @@ if ARGV[1] >= 'g' then
       else
         value = try('GET', key)
         if value then
-          local before, tat, rem
-          if type(value) == 'string' then before, tat, rem = string.match(value, '^([^|]*|)(%d+)%.?(%d*)$') end
-          w = before == prefix and tonumber(tat)
+          local what, tat, rem
+          if type(value) == 'string' then what, tat, rem = string.match(value, '^([^|]*|)(%d+)%.?(%d*)$') end
+          w = what == prefix and tonumber(tat)
           if w and rem ~= '' then r = rem + 0 end
         end
       end
