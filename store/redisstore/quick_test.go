@@ -1,0 +1,132 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// without returns the script without the parts that match a pattern.
+func without(t *testing.T, pattern string) *redis.Script {
+	t.Helper()
+	names, err := parts.ReadDir("lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, name := range names {
+		if part, err := parts.ReadFile("lua/" + name.Name()); err != nil {
+			t.Fatal(err)
+		} else if !regexp.MustCompile(pattern).MatchString(name.Name()) {
+			text.Write(part)
+		}
+	}
+	return redis.NewScript(text.String())
+}
+
+// TestQuickPartAgreesWithTheRest has calls decided by the script's quick part
+// alone, and by the script without it: what it decides is the same, it decides all
+// that it is for, and what it does not decide it leaves as it is.
+func TestQuickPartAgreesWithTheRest(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	client := redistest.Start(t).Client()
+	quick, rest := without(t, "^[1-9]"), without(t, "quick")
+	plain := regexp.MustCompile(`^((g[^,|]*|[fac][^,|]*),?)+\|(\d+(\.\d+){0,2};?)+$`)
+	decided, left := 0, 0
+	for seed := range uint64(120 / thinning) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
+		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
+		limits := make([]weir.Limit, 1+rng.IntN(3))
+		for i := range limits {
+			a := []weir.Algorithm{weir.GCRA, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow}[rng.IntN(4)]
+			limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(a)
+			if a == weir.GCRA {
+				limits[i].Burst = 1 + rng.Int64N(12)
+			}
+		}
+		back := false // the clock has stepped back
+		for range 80 {
+			req := charge("key", 1, limits...)
+			for i := range req.Charges {
+				req.Charges[i].Cost = 1 + rng.Int64N(min(2, limits[i].Max()))
+			}
+			switch rng.IntN(8) {
+			case 0, 1:
+				sleep(time.Duration(rng.Int64N(3*int64(period)/1000)) * time.Microsecond)
+				continue
+			case 4:
+				sleep(period / 10 * time.Duration(rng.IntN(20)))
+				continue
+			case 2:
+				req.Cancelable, req.MaxWait = rng.IntN(2) == 0, period*time.Duration(rng.IntN(3))
+				if d := take(t, s, req); d.Allowed && rng.IntN(2) == 0 && req.Cancelable {
+					if err := s.Cancel(ctx, d.Receipt); err != nil {
+						t.Fatal(err)
+					}
+				}
+				continue
+			case 3:
+				if rng.IntN(20) == 0 {
+					back = true
+					sleep(-time.Duration(rng.IntN(3)) * period)
+				}
+			}
+			state := s.stateKey("", "key")
+			before, as := client.Get(ctx, state).Val(), client.Dump(ctx, state).Val()
+			var lives time.Duration
+			args := s.newCall(&req, "take").args("", "")[4:]
+			got, err := quick.Run(ctx, client, []string{state}, args...).Text()
+			after := client.Get(ctx, state).Val()
+			if err == nil {
+				decided++
+				lives = client.PTTL(ctx, state).Val()
+				client.Del(ctx, state)
+				if as != "" {
+					client.Restore(ctx, state, time.Hour, as)
+				}
+			} else if left++; err != redis.Nil || client.Dump(ctx, state).Val() != as {
+				t.Fatalf("seed %d, %v: not decided, %v: %q became %q", seed, limits, err, before, after)
+			}
+			want, wrong := rest.Run(ctx, client, []string{state}, args...).Text()
+			if wrong != nil {
+				t.Fatal(wrong)
+			}
+			at := fmt.Sprint("1 ", args[0], " ", args[0], " ")
+			should := !back && strings.HasPrefix(want, at) && (as == "" || plain.MatchString(before) && strings.Count(before, ";") == len(limits)-1)
+			switch now, ttl := client.Get(ctx, state).Val(), client.PTTL(ctx, state).Val(); {
+			case err == nil && (got != want || after != now || (lives-ttl).Abs() > time.Second):
+				t.Fatalf("seed %d, %v, of %q: got %s and %q for %v, want %s and %q for %v", seed, limits, before, got, after, lives, want, now, ttl)
+			case err != nil && should && !manyNumbers(before):
+				t.Fatalf("seed %d, %v: not decided, of %q: %s", seed, limits, before, want)
+			}
+		}
+	}
+	t.Logf("%d decided, %d left", decided, left)
+	if decided == 0 || left == 0 {
+		t.Error("it should meet both")
+	}
+}
+
+// manyNumbers reports whether a plain value tells more of a limit than what is
+// used of it.
+func manyNumbers(value string) bool {
+	signature, text, _ := strings.Cut(value, "|")
+	specs := strings.Split(signature, ",")
+	for i, part := range strings.Split(text, ";") {
+		if most := map[byte]int{'g': 2, 'f': 2, 'a': 2, 'c': 3}; value != "" && strings.Count(part, ".")+1 > most[specs[i][0]] {
+			return true
+		}
+	}
+	return false
+}
