@@ -80,3 +80,72 @@ func TestSlotsOnTheMove(t *testing.T) {
 		}
 	}
 }
+
+// slotMates returns two keys of one slot.
+func slotMates(s *Store) (string, string) {
+	seen := map[uint16]string{}
+	for i := 0; ; i++ {
+		key := fmt.Sprint("key", i)
+		at := slot(s.stateKey("", key))
+		if mate, ok := seen[at]; ok {
+			return mate, key
+		}
+		seen[at] = key
+	}
+}
+
+// TestPackOfASlotOnTheMove: a key that is not there is asked for where its slot
+// moves to, without those that are still here.
+func TestPackOfASlotOnTheMove(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	s := newStore(t, cluster.Client())
+	limit := weir.PerHour(10)
+	absent, present := slotMates(s)
+	for range 10 {
+		take(t, s, charge(present, 1, limit))
+	}
+	key := s.stateKey("", absent)
+	from, to := cluster.Node(key), cluster.Nodes[0]
+	if from == to {
+		to = cluster.Nodes[1]
+	}
+	move := cluster.Move(key, from, to)
+	for i := range 12 {
+		ds, errs := onBoard(s, []weir.Request{charge(absent, 1, limit), charge(present, 1, limit)})
+		if errs[0] != nil || errs[1] != nil || ds[0].Allowed != (i < 10) || ds[1].Allowed {
+			t.Errorf("flight %d: %+v, %v", i, ds, errs)
+		}
+	}
+	move.End()
+	for _, key := range []string{absent, present} {
+		if d := take(t, s, charge(key, 1, limit)); d.Allowed {
+			t.Errorf("%s: %+v when the slot has moved", key, d)
+		}
+	}
+}
+
+// TestSlotThatNobodyServes: only its own keys fail.
+func TestSlotThatNobodyServes(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	s := newStore(t, cluster.Client())
+	limit := weir.PerHour(10)
+	node := cluster.Node(s.stateKey("", "key0"))
+	var reqs []weir.Request
+	for i := 0; len(reqs) < 20; i++ {
+		if key := fmt.Sprint("key", i); cluster.Node(s.stateKey("", key)) == node {
+			reqs = append(reqs, charge(key, 1, limit))
+			take(t, s, reqs[len(reqs)-1])
+		}
+	}
+	if err := node.Client().ClusterDelSlots(t.Context(), int(slot(s.stateKey("", "key0")))).Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := onBoard(s, reqs)
+	for i, err := range errs {
+		if (err != nil) != (i == 0) {
+			t.Errorf("%s: %v", reqs[i].Charges[0].Key, err)
+		}
+	}
+}

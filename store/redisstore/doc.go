@@ -46,15 +46,15 @@
 // A call that takes of one bucket (GCRA), now or not at all, is the common case.
 // While one is under way those that come meanwhile wait in a line and go together
 // when it is back, in the order in which they came: the calls of one key as one
-// decision of the script, and many keys in one EVALSHA, or in a pipeline where a
-// proxy shards. Where there are many keys two flights are under way at
+// decision of the script, and many keys in one EVALSHA, or in a pipeline on a ring
+// and where a server does not take that. Where there are many keys two flights are under way at
 // once, each with keys of its own. A call that is alone goes at once. Whoever's context
 // ends leaves, and is not charged unless its flight has set off; one that all have
 // left is not sent if it was not yet. A flight that takes longer than 10 ms holds
 // up nobody but those in it. Each master of a cluster and each shard of a ring has
-// a line of its own, so one that is silent holds up its own keys only. Of the keys
-// of several slots only the first is declared, as a cluster asks for; one whose
-// slot is on the move is asked for by itself.
+// a line of its own, so one that is silent holds up its own keys only. Keys of
+// several slots of a cluster are not declared, as it takes no call that does; one
+// whose slot is on the move is asked for by itself.
 //
 // # Refused keys
 //

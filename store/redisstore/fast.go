@@ -34,8 +34,8 @@ import (
 // remainders, or after [7], where there is one call of each key that is left;
 // both only where nothing has to be left.
 //
-// For keys of several slots of a cluster KEYS is the first of them, and before the
-// groups ARGV has "p", how many keys there are, and all of them, see packing.
+// For keys of several slots of a cluster KEYS is empty, and before the groups ARGV
+// has "p", how many keys there are, and the keys, see packing.
 //
 // The reply is a list of numbers: the instant, and for each key how many of its
 // calls were admitted and its TAT afterwards (whole µs and remainder). A key that

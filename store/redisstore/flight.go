@@ -43,6 +43,15 @@ type sort struct {
 type packed struct {
 	numbers
 	entries []int
+	first   int8 // where its first key is, if it declares none
+}
+
+// say makes the command one of these arguments.
+func (p *packed) say(ctx context.Context, args []any) {
+	p.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
+	if p.first > 0 {
+		p.SetFirstKeyPos(p.first)
+	}
 }
 
 const (
@@ -138,11 +147,12 @@ func (f *flight) sort(e *entry) bool {
 // command returns the script call of some entries.
 func (f *flight) command(ctx context.Context, from, to int) *packed {
 	p := &packed{entries: make([]int, 0, to-from)}
-	args := make([]any, 3, 6+to-from+groupFull*len(f.sorts))
+	args := make([]any, 3, 5+to-from+groupFull*len(f.sorts))
 	args[0], args[1], args[2] = byHash, hashArg, to-from
 	if to-from > 1 && f.combiner.packs.undeclared {
-		args[2] = one
-		args = append(args, f.entries[from].key, "p", to-from)
+		args[2] = 0
+		args = append(args, "p", to-from)
+		p.first = 5
 	}
 	for _, s := range f.sorts {
 		for i := from; i < to; i++ {
@@ -156,7 +166,7 @@ func (f *flight) command(ctx context.Context, from, to int) *packed {
 	for i, s := range f.sorts {
 		args = s.terms.group(args, s.calls, s.n, clock, i == len(f.sorts)-1)
 	}
-	p.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
+	p.say(ctx, args)
 	return p
 }
 
@@ -183,7 +193,7 @@ func (f *flight) send(ctx context.Context) {
 			if i < texts {
 				args[0], args[1] = byText, scriptArg
 			}
-			cmd.numbers = numbers{redis.NewIntSliceCmd(ctx, args...)}
+			cmd.say(ctx, args)
 		}
 		f.process(ctx, unknown[:texts])
 		cmds = unknown[texts:]

@@ -13,12 +13,12 @@ import (
 // a server that its key is not on. What goes where is still the client's to say;
 // a key that moves is in another line from then on.
 type lines struct {
-	first      *combiner // of all calls, where there is one server or none is known yet
-	server     func(ctx context.Context, key string) (*redis.Client, error)
-	undeclared bool        // see packing
-	known      atomic.Bool // server answers by itself, without Redis
-	others     sync.Map    // *combiner by *redis.Client
-	n          atomic.Int32
+	first  *combiner // of all calls, where there is one server or none is known yet
+	server func(ctx context.Context, key string) (*redis.Client, error)
+	slots  bool        // the servers are masters of a cluster
+	known  atomic.Bool // server answers by itself, without Redis
+	others sync.Map    // *combiner by *redis.Client
+	n      atomic.Int32
 }
 
 // mostLines is how many lines there are before those of servers that are gone are
@@ -33,7 +33,7 @@ func (l *lines) of(s *Store) {
 	case interface {
 		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 	}:
-		l.server, l.undeclared = c.MasterForKey, true
+		l.server, l.slots = c.MasterForKey, true
 	case interface {
 		GetShardClientForKey(key string) (*redis.Client, error)
 	}:
@@ -86,11 +86,13 @@ func (l *lines) find(ctx context.Context, key string) *combiner {
 		l.n.Store(1)
 	}
 	c := newCombiner(l.first.store)
-	c.packs.undeclared = l.undeclared
-	c.packs.has = func(ctx context.Context, key string) bool {
-		has, err := l.server(ctx, key)
-		return err == nil && has == server
+	if l.slots {
+		c.packs.undeclared = true
+		c.packs.has = func(ctx context.Context, key string) bool {
+			has, err := l.server(ctx, key)
+			return err == nil && has == server
+		}
 	}
-	known, _ := l.others.LoadOrStore(server, c)
-	return known.(*combiner)
+	line, _ := l.others.LoadOrStore(server, c)
+	return line.(*combiner)
 }

@@ -10,14 +10,16 @@ import (
 
 // packing says whether one script call may have keys that share no slot: only
 // where one server has them all. For that it takes a server that a *redis.Client
-// speaks with, a master of a cluster and a shard of a ring, when it has shown that
-// it is not several behind a proxy, which takes the first key to say which.
+// speaks with and a master of a cluster, when it has shown that it is not several
+// behind a proxy.
 //
 // A cluster's master refuses a call that declares keys of several slots, and not
-// one whose script uses them, as long as they are its own. So there only the first
-// is declared. A key that is not there any more, or is on the move, meets
-// an error of its own in the script, and is asked for by itself, which the
-// client can send on.
+// one whose script uses them, as long as they are its own. Such a call declares
+// none: it is neither refused nor sent on for one of its keys. A key that is not
+// there any more, or is on the move, meets an error of its own in the script, and
+// is asked for by itself, which the client can send on. (Had it declared the first,
+// a server to which that key's slot moves would be told to take all slots that do,
+// with keys that are still elsewhere.)
 type packing struct {
 	has        func(ctx context.Context, key string) bool // the server; nil: it is not known which
 	undeclared bool

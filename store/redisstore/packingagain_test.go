@@ -70,7 +70,8 @@ func TestFindingsLastAsLongAsTheyMay(t *testing.T) {
 		"a failover during the probe":     {lost, unknown, together, false},
 		"a node of a cluster":             {answer(said("MOVED 1 127.0.0.1:1")), apart, apart, false},
 		"a server that permits no probes": {answer(said("NOPERM No permissions to access a key")), apart, apart, false},
-		"a master on which a slot moves":  {afterOne(answer(said("ERR Script attempted to access a non local key in a cluster node"))), apart, apart, true},
+		"a master on which a slot moves":  {afterOne(answer(said("ERR Script attempted to access a non local key in a cluster node"))), unknown, together, true},
+		"a master that has keys declared": {afterOne(answer(said("ERR script tried accessing undeclared key"))), apart, apart, true},
 		"an error of a script":            {afterOne(answer(said("ERR user_script:1: broken"))), unknown, together, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,10 +18,10 @@ const (
 	mostNames = 1 << 12
 )
 
-// names returns those that a probe is made with, of different slots: the token's,
-// and as many to look at it by. Of a server with few slots there may be less.
-func (p *packing) names(ctx context.Context, s *Store) []string {
-	names := make([]string, 0, 1+probes)
+// names returns those that a probe is made with, of different slots. Of a server
+// with few slots there may be fewer than it takes.
+func (p *packing) names(ctx context.Context, s *Store) []any {
+	names := make([]any, 0, 1+probes)
 	for i := 0; i < mostNames && len(names) < cap(names); i++ {
 		if name := s.prefix + "{probe" + strconv.Itoa(i) + "}"; p.has(ctx, name) {
 			names = append(names, name)
@@ -30,59 +30,71 @@ func (p *packing) names(ctx context.Context, s *Store) []string {
 	return names
 }
 
-// probe finds out whether scripts with any first key see the same second one.
+// probe leaves a token under each name, where whoever declares that finds it, and
+// looks whether a script that has all the names finds as many.
 func (p *packing) probe(ctx context.Context, s *Store) int32 {
 	names := p.names(ctx, s)
 	if len(names) <= probes {
 		return apart
 	}
-	token := rand.Text()
 	const (
-		leave = "redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return ARGV[1]"
-		look  = "return redis.call('GET', KEYS[2] or ARGV[1])"
+		leave = "redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return 1"
+		check = "return redis.call('GET', KEYS[1]) == ARGV[1] and 1 or 0"
+		look  = "local n, names = 0, #KEYS > 0 and KEYS or ARGV " +
+			"for i = 1, tonumber(ARGV[#ARGV - 1]) do if redis.call('GET', names[i]) == ARGV[#ARGV] then n = n + 1 end end return n"
 	)
-	pipe := s.client.Pipeline()
-	_ = pipe.Process(ctx, newOnce(ctx, "eval", leave, 1, names[0], token))
-	if _, err := pipe.Exec(ctx); err != nil {
+	token := rand.Text()
+	if _, err := each(ctx, s, names, leave, token); err != nil {
 		return outcome(err)
 	}
-	pipe = s.client.Pipeline()
-	declared := 2
+	declared := len(names)
 	if p.undeclared {
-		declared = 1
+		declared = 0
 	}
-	var seen [probes + 1]once
-	for i := range seen { // The last one, by itself, shows whether the token is still there.
-		seen[i] = newOnce(ctx, "eval", look, declared, names[(i+1)%len(names)], names[0])
-		_ = pipe.Process(ctx, seen[i])
-	}
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+	args := append(append([]any{"eval", look, declared}, names...), len(names), token)
+	all := newOnce(ctx, args...)
+	all.SetFirstKeyPos(3)
+	pipe := s.client.Pipeline()
+	_ = pipe.Process(ctx, all)
+	if _, err := pipe.Exec(ctx); err != nil {
 		return p.refusal(err)
 	}
-	elsewhere := false
-	for i := range seen {
-		text, err := seen[i].Text()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return p.refusal(err)
-		}
-		if text != token {
-			elsewhere = true
-			if i == probes {
-				return unknown
-			}
-		}
+	if found, _ := all.Int(); found == len(names) {
+		return together
 	}
-	if elsewhere {
-		return scattered
+	if there, err := each(ctx, s, names, check, token); err != nil || there < len(names) {
+		return unknown // They were lost meanwhile.
 	}
-	return together
+	return scattered
 }
 
-// refusal is what the error of a look says: of a master whose scripts may not use
-// what they have not declared, or that a slot leaves, that it does not take such.
+// each calls a script for each name, and adds up what they return.
+func each(ctx context.Context, s *Store, names []any, script, token string) (sum int, err error) {
+	pipe := s.client.Pipeline()
+	cmds := make([]once, len(names))
+	for i, name := range names {
+		cmds[i] = newOnce(ctx, "eval", script, 1, name, token)
+		_ = pipe.Process(ctx, cmds[i])
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return 0, err
+	}
+	for _, cmd := range cmds {
+		n, err := cmd.Int()
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// refusal is what the error of a look says. That a slot has moved, or is about to,
+// is soon over; of other errors of its own a script of a master dies that does not
+// let it use what it has not declared.
 func (p *packing) refusal(err error) int32 {
 	var said redis.Error
-	if p.undeclared && errors.As(err, &said) && strings.HasPrefix(said.Error(), "ERR ") {
+	if p.undeclared && errors.As(err, &said) && strings.HasPrefix(said.Error(), "ERR ") && !strings.Contains(said.Error(), "non local key") {
 		return apart
 	}
 	return outcome(err)

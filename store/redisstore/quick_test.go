@@ -55,11 +55,18 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 				limits[i].Burst = 1 + rng.Int64N(12)
 			}
 		}
+		most := int64(2)
+		if seed%4 == 3 { // Products beyond 2^53, some of which are left.
+			period, most = 30*24*time.Hour, 5_000_000
+			for i := range limits {
+				limits[i].Rate, limits[i].Period = 1+rng.Int64N(6_000_000), period*time.Duration(1+rng.IntN(5))
+			}
+		}
 		back := false // the clock has stepped back
 		for range 80 {
 			req := charge("key", 1, limits...)
 			for i := range req.Charges {
-				req.Charges[i].Cost = 1 + rng.Int64N(min(2, limits[i].Max()))
+				req.Charges[i].Cost = 1 + rng.Int64N(min(most, limits[i].Max()))
 			}
 			switch rng.IntN(8) {
 			case 0, 1:
@@ -103,7 +110,7 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 				t.Fatal(wrong)
 			}
 			at := fmt.Sprint("1 ", args[0], " ", args[0], " ")
-			should := !back && strings.HasPrefix(want, at) && (as == "" || plain.MatchString(before) && strings.Count(before, ";") == len(limits)-1)
+			should := !back && most == 2 && strings.HasPrefix(want, at) && (as == "" || plain.MatchString(before) && strings.Count(before, ";") == len(limits)-1)
 			switch now, ttl := client.Get(ctx, state).Val(), client.PTTL(ctx, state).Val(); {
 			case err == nil && (got != want || after != now || (lives-ttl).Abs() > time.Second):
 				t.Fatalf("seed %d, %v, of %q: got %s and %q for %v, want %s and %q for %v", seed, limits, before, got, after, lives, want, now, ttl)

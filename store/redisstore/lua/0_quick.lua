@@ -51,7 +51,7 @@ if not uncommon and ARGV[3] == 'take' and ARGV[5] == '0' and #KEYS == 1 then
             x, y = x + p, 0
           end
           local room, left = max - y - c, p - (now - x)
-          if room < 0 or (z > room and (z * p >= 9007199254740992 or z * left > room * p)) then a = nil break end
+          if room < 0 or (z > room and (z >= 9007199254740992 / p or z * left > room * p)) then a = nil break end
           y = y + c
           state = format('%s%s%.0f.%.0f.%.0f', state, a > 7 and ';' or '|', x, y, z)
         else
