@@ -53,6 +53,23 @@ func viewCounter(l *weir.Limit, s State, now int64) (remaining, reset int64) {
 	return l.Rate - cur - weight, reset
 }
 
+// Before returns the state before units were taken that were the last, at the same
+// instant as those before them.
+func (s State) Before(l *weir.Limit, units int64) State {
+	switch {
+	case units == 0:
+	case l.Algorithm == weir.GCRA:
+		p := PaceOf(l)
+		t := Micros{s.A, s.B}.Minus(p.Span(units), p.Den)
+		s.A, s.B = t.Whole, t.Rem
+	case l.Algorithm == weir.SlidingWindow:
+		s.A -= units
+	default:
+		s.B -= units
+	}
+	return s
+}
+
 // Roll returns a sliding counter's window at t, its units and those before it.
 func Roll(s State, p, t int64) (start, cur, prev int64) {
 	switch {

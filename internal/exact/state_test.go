@@ -90,6 +90,29 @@ func TestViewCounter(t *testing.T) {
 	}
 }
 
+func TestBefore(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limit weir.Limit
+		units int64
+		want  State
+	}{
+		"no units":              {weir.PerSecond(3), 0, State{A: 9_000_000, B: 1, C: 7}},
+		"gcra":                  {weir.PerSecond(3), 2, State{A: 8_333_333, B: 2, C: 7}},
+		"gcra, of one µs":       {weir.PerSecond(1_000_000), 5, State{A: 8_999_995, B: 1, C: 7}},
+		"log":                   {weir.PerSecond(3).By(weir.SlidingWindow), 2, State{A: 8_999_998, B: 1, C: 7}},
+		"counter":               {weir.PerSecond(3).By(weir.SlidingCounter), 1, State{A: 9_000_000, B: 0, C: 7}},
+		"fixed window":          {weir.PerSecond(3).By(weir.FixedWindow), 1, State{A: 9_000_000, B: 0, C: 7}},
+		"aligned, of no window": {weir.PerSecond(3).By(weir.AlignedWindow), 0, State{A: 9_000_000, B: 1, C: 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (State{A: 9_000_000, B: 1, C: 7}).Before(&test.limit, test.units); got != test.want {
+				t.Errorf("%+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
 func TestRoll(t *testing.T) {
 	t.Parallel()
 	s := State{A: 1000, B: 5, C: 7}

@@ -35,9 +35,9 @@ func (c *call) mode() string { return c.head[2].(string) }
 func (g *group) limits() int { return g.argv[1].(int) }
 
 func (s *Store) newCall(req *weir.Request, mode string) *call {
-	leaves := req.Leaves() && (mode == "take" || mode == "keep" || mode == "look")
-	if leaves {
-		mode = spares[mode]
+	spare, leaves := spares[mode]
+	if leaves = leaves && req.Leaves(); leaves {
+		mode = spare
 	}
 	c := &call{head: [3]any{s.clock(), exact.MaxWait(req), mode}, order: make([]int, 0, len(req.Charges))}
 	for first := range req.Charges {
@@ -52,7 +52,7 @@ func (s *Store) newCall(req *weir.Request, mode string) *call {
 }
 
 // spares are the modes for charges that have to leave units.
-var spares = map[string]string{"take": "spare", "keep": "spare keep", "look": "spare look"}
+var spares = map[string]string{"take": "spare", "keep": "spare keep", "look": "spare look", "calls": "spare calls"}
 
 func (s *Store) clock() any {
 	if s.now == nil {

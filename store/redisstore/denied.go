@@ -79,7 +79,7 @@ func (d *denial) under(l *weir.Limit) bool {
 // denied returns what a call is refused with, without asking.
 func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	d := p.of(c)
-	if d == nil || !d.under(&c.Limit) {
+	if d == nil || t.rules != nil || !d.under(&c.Limit) {
 		return a, false
 	}
 	clock := s.elapsed()
@@ -100,7 +100,7 @@ func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 // and limit was refused just now, and reports false where Redis has to be asked. It
 // is for stores around this one, see package fallback; Take looks by itself.
 func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool) {
-	if of != weir.Store(s) || s.plain != nil || !isFast(req) {
+	if of != weir.Store(s) || s.plain != nil || !shared(req) || !isCommon(req) {
 		return d, false
 	}
 	q := s.question(req)

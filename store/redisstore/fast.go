@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,12 +38,14 @@ import (
 //
 // The reply is a list of numbers: the instant, and for each key how many of its
 // calls were admitted and its TAT afterwards (whole µs and remainder). A key that
-// is not common was left as it is and has -1, 0, 0. If there is only that one, and
-// one call of it, the reply is the instant, -2, and what the rest of the script
-// replies.
+// is not common was left as it is and has -1, 0, 0. If there is only that one, the
+// rest of the script decides and replies as to "calls", see script.go.
 
-// terms are what a limit asks of a call of some cost, worked out once.
+// terms are what is asked of a key by calls that go in flights, worked out once: a
+// cost of one limit, in the common case, or what the rules say.
 type terms struct {
+	rules *rules // nil: the common case
+
 	rate, period, max, cost, need int64
 
 	pace exact.Pace
@@ -105,32 +106,41 @@ func (k *knownTerms) of(c *weir.Charge) *terms {
 	return t
 }
 
-// isFast reports whether a valid request is of the common case.
-func isFast(req *weir.Request) bool {
-	c := &req.Charges[0]
-	return len(req.Charges) == 1 && c.Limit.Algorithm == weir.GCRA && c.Cost > 0 && c.Cost <= c.Limit.Max() &&
-		req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked()
+// termsOf returns the terms of a request that goes in flights.
+func (s *Store) termsOf(req *weir.Request) *terms {
+	if isCommon(req) {
+		return s.terms.of(&req.Charges[0])
+	}
+	return s.rules.of(s, req.Charges)
 }
 
-// answer is what the script says of one call of the common case.
+// isCommon reports whether a request that goes in flights is of the common case.
+func isCommon(req *weir.Request) bool {
+	return len(req.Charges) == 1 && req.Charges[0].Limit.Algorithm == weir.GCRA
+}
+
+// answer is what the script says of one call.
 type answer struct {
 	now     int64
 	tat     exact.Micros
 	allowed bool
-	rest    []int64       // what the rest of the script replied; nil if it was not asked
+	rest    []int64       // what the rest of the script told; nil if it was not asked
+	after   int64         // calls that were admitted after this one, and are in what it told
 	sent    time.Duration // by the clock of the store
 }
 
 // decision is what a request's caller sees.
 func (a *answer) decision(req *weir.Request, t *terms) (weir.Decision, error) {
-	var o [1]exact.Outcome
-	v := exact.Verdict{Allowed: a.allowed, Now: a.now, Slot: a.now}
 	if a.rest != nil {
-		if err := readRest(a.rest, &v, &o[0]); err != nil {
+		outcomes := make([]exact.Outcome, len(req.Charges))
+		v, err := a.read(req.Charges, outcomes)
+		if err != nil {
 			return weir.Decision{}, err
 		}
-		return exact.Decide(req, v, o[:]), nil
+		return exact.Decide(req, v, outcomes), nil
 	}
+	var o [1]exact.Outcome
+	v := exact.Verdict{Allowed: a.allowed, Now: a.now, Slot: a.now}
 	if !a.allowed {
 		v.Slot = t.slot(a.tat)
 	}
@@ -142,19 +152,6 @@ func (a *answer) decision(req *weir.Request, t *terms) (weir.Decision, error) {
 // slot is the instant from which the cost is admitted.
 func (t *terms) slot(tat exact.Micros) int64 {
 	return tat.Plus(t.each, t.pace.Den).Minus(t.room, t.pace.Den).Up()
-}
-
-func readRest(list []int64, v *exact.Verdict, o *exact.Outcome) error {
-	if len(list) != 7 && len(list) != 12 {
-		return fmt.Errorf("%w: %d numbers", errReply, len(list))
-	}
-	v.Allowed, v.Now, v.Slot = list[0] == 1, list[1], list[2]
-	o.Slot, o.State = list[3], exact.State{A: list[4], B: list[5], C: list[6]}
-	if len(list) == 12 {
-		v.Braked = true
-		v.Brakes = []exact.Braked{{At: list[7], Paused: list[8], From: list[9], Gap: list[10], Told: list[11]}}
-	}
-	return nil
 }
 
 // numbers is a command that is not sent twice, as once is.
@@ -170,9 +167,7 @@ var (
 
 // alone has the script decide one call, on its caller's goroutine.
 func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err error) {
-	args := make([]any, 4, 4+groupOfOnes)
-	args[0], args[1], args[2], args[3] = byHash, hashArg, one, key
-	args = t.group(args, 1, 1, s.clock(), true)
+	args := s.argsAlone(key, t)
 	sent := s.elapsed()
 	cmd := numbers{redis.NewIntSliceCmd(ctx, args...)}
 	err = s.client.Process(ctx, cmd)
@@ -188,15 +183,26 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 	reply := cmd.Val()
 	switch {
 	case len(reply) > 2 && reply[1] == -2:
-		return answer{rest: reply[2:]}, nil
+		told, err := readTold(reply[2:], 1)
+		return answer{rest: told.rest, allowed: told.admitted > 0}, err
 	case len(reply) == 4 && (reply[1] == 0 || reply[1] == 1):
 		return answer{now: reply[0], tat: exact.Micros{Whole: reply[2], Rem: reply[3]}, allowed: reply[1] == 1, sent: sent}, nil
 	}
 	return a, errReply
 }
 
-// takeFast decides a request of the common case.
-func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+// argsAlone are those of the command that decides one call.
+func (s *Store) argsAlone(key string, t *terms) []any {
+	if t.rules != nil {
+		return t.rules.args(key, 1, s.clock())
+	}
+	args := make([]any, 4, 4+groupOfOnes)
+	args[0], args[1], args[2], args[3] = byHash, hashArg, one, key
+	return t.group(args, 1, 1, s.clock(), true)
+}
+
+// takeShared decides a request that goes in flights.
+func (s *Store) takeShared(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	q := s.question(req)
 	c := &req.Charges[0]
 	if a, ok := s.denied(q.place, c, q.terms); ok {
@@ -209,7 +215,7 @@ func (s *Store) takeFast(ctx context.Context, req *weir.Request) (weir.Decision,
 	return q.decision(s, req, &a, err)
 }
 
-// question is a request of the common case, and what was known when it was asked.
+// question is a request that goes in flights, and what was known when it was asked.
 type question struct {
 	terms *terms
 	place *place
@@ -222,7 +228,7 @@ func (s *Store) question(req *weir.Request) question {
 	c := &req.Charges[0]
 	h := s.denials.hash(c.Scope, c.Key)
 	p := s.denials.place(h)
-	return question{s.terms.of(c), p, h, p.turn.Load(), s.denials.lost.Load()}
+	return question{s.termsOf(req), p, h, p.turn.Load(), s.denials.lost.Load()}
 }
 
 // state is the first of the key's names in Redis.

@@ -89,8 +89,15 @@ func (f *flight) sortOut() {
 		if i := len(f.entries) - 1; i >= 0 && f.entries[i].add(w) {
 			continue
 		}
-		if i, ok := f.at[w.key]; ok && f.entries[i].add(w) {
-			continue
+		if i, ok := f.at[w.key]; ok {
+			e := &f.entries[i]
+			if e.add(w) {
+				continue
+			}
+			if (e.terms.rules == nil) != (w.terms.rules == nil) {
+				w.alone = true // It comes after those before it.
+				continue
+			}
 		}
 		f.at[w.key] = len(f.entries)
 		f.entries = append(f.entries, entry{key: w.key, terms: w.terms, first: w, last: w, calls: 1})
@@ -108,23 +115,38 @@ func (e *entry) add(w *waiting) bool {
 }
 
 // pack makes commands of the entries: apart, each of one; else of as many as may
-// be. A key is in a command once: its other entries follow in later ones.
+// be. A key is in a command once: its other entries follow in later ones. Those that
+// are not of the common case have a command each.
 func (f *flight) pack(ctx context.Context, apart bool) {
 	f.cmds = f.cmds[:0]
 	clear(f.at)
 	for from := 0; from < len(f.entries); {
 		f.sorts = f.sorts[:0]
-		to, bytes := from, 0
-		for ; to < len(f.entries) && (to == from || !apart) && to-from < mostKeys && bytes < mostKeyBytes; to++ {
+		keys, to, bytes := 0, from, 0
+		for ; to < len(f.entries) && (keys == 0 || !apart) && keys < mostKeys && bytes < mostKeyBytes; to++ {
 			e := &f.entries[to]
+			if e.terms.rules != nil {
+				continue
+			}
 			if before, ok := f.at[e.key]; ok && before >= from || !f.sort(e) {
 				break
 			}
 			f.at[e.key] = to
 			bytes += len(e.key)
+			keys++
 		}
-		f.cmds = append(f.cmds, f.command(ctx, from, to))
+		if keys > 0 {
+			f.cmds = append(f.cmds, f.command(ctx, from, to, keys))
+		}
 		from = to
+	}
+	clock := f.combiner.store.clock()
+	for i := range f.entries {
+		if e := &f.entries[i]; e.terms.rules != nil {
+			p := &packed{entries: []int{i}}
+			p.say(ctx, e.terms.rules.args(e.key, e.calls, clock))
+			f.cmds = append(f.cmds, p)
+		}
 	}
 }
 
@@ -144,14 +166,15 @@ func (f *flight) sort(e *entry) bool {
 	return true
 }
 
-// command returns the script call of some entries.
-func (f *flight) command(ctx context.Context, from, to int) *packed {
-	p := &packed{entries: make([]int, 0, to-from)}
-	args := make([]any, 3, 5+to-from+groupFull*len(f.sorts))
-	args[0], args[1], args[2] = byHash, hashArg, to-from
-	if to-from > 1 && f.combiner.packs.undeclared {
+// command returns the script call of some entries, which have so many keys of the
+// common case.
+func (f *flight) command(ctx context.Context, from, to, keys int) *packed {
+	p := &packed{entries: make([]int, 0, keys)}
+	args := make([]any, 3, 5+keys+groupFull*len(f.sorts))
+	args[0], args[1], args[2] = byHash, hashArg, keys
+	if keys > 1 && f.combiner.packs.undeclared {
 		args[2] = 0
-		args = append(args, "p", to-from)
+		args = append(args, "p", keys)
 		p.first = 5
 	}
 	for _, s := range f.sorts {

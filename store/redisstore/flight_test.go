@@ -22,7 +22,7 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 	calls, flights := make([]*waiting, len(reqs)), map[*combiner]*flight{}
 	for i := range reqs {
 		c := &reqs[i].Charges[0]
-		w := &waiting{ctx: ctx, key: s.stateKey(c.Scope, c.Key), terms: s.terms.of(c), done: make(chan struct{}, 1)}
+		w := &waiting{ctx: ctx, key: s.stateKey(c.Scope, c.Key), terms: s.termsOf(&reqs[i]), done: make(chan struct{}, 1)}
 		w.state.Store(inFlight)
 		line := lineOf(s, w.key)
 		f := flights[line]

@@ -17,8 +17,8 @@ func (f *flight) read(cmd *packed) {
 		return
 	case err != nil:
 		err = classify(err)
-	case len(reply) > 2 && reply[1] == -2 && len(cmd.entries) == 1 && f.entries[cmd.entries[0]].calls == 1:
-		f.entries[cmd.entries[0]].first.answer.rest = reply[2:]
+	case len(reply) > 2 && reply[1] == -2 && len(cmd.entries) == 1:
+		f.entries[cmd.entries[0]].hear(reply[2:])
 		return
 	case len(reply) != 1+3*len(cmd.entries):
 		err = errReply
@@ -28,6 +28,8 @@ func (f *flight) read(cmd *packed) {
 		switch {
 		case err != nil:
 			e.fail(err)
+		case e.terms.rules != nil:
+			e.fail(errReply)
 		case reply[1+3*k] < 0:
 			e.ask()
 		case reply[1+3*k] > int64(e.calls):
@@ -62,6 +64,22 @@ func (e *entry) answer(sent time.Duration, now, taken int64, tat exact.Micros) {
 		} else {
 			own = tat
 		}
+	})
+}
+
+// hear is what each of the calls is told by the rest of the script. Those that
+// were not told ask by themselves.
+func (e *entry) hear(list []int64) {
+	told, err := readTold(list, e.calls)
+	if err != nil {
+		e.fail(err)
+		return
+	}
+	n := int64(0)
+	e.each(func(w *waiting) {
+		n++
+		w.alone = n > told.calls
+		w.answer = answer{rest: told.rest, allowed: n <= told.admitted, after: max(told.admitted-n, 0)}
 	})
 }
 

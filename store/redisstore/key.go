@@ -14,8 +14,11 @@ const longestText = 120
 // the same hash tag, so they live in the same slot of a cluster.
 func (s *Store) keys(scope, key string) (state, log string) {
 	state = s.prefix + "{" + tag(scope, key) + "}"
-	return state, state + ":log"
+	return state, logOf(state)
 }
+
+// logOf returns the second of keys.
+func logOf(state string) string { return state + ":log" }
 
 // tag writes scope and key so that no two pairs look the same, nothing in them
 // can end the hash tag, and it is never empty or long.

@@ -7,23 +7,23 @@ import (
 	"github.com/goweir/weir"
 )
 
-// started is a call of the common case that a flight decides.
+// started is a call that a flight decides.
 type started struct {
 	store    *Store
 	combiner *combiner
 	waiting  *waiting
 	question question
 	req      weir.Request
-	charges  [1]weir.Charge // of req
+	charges  []weir.Charge // of req
 }
 
 // startedPool keeps those that were told their Decision.
 var startedPool = sync.Pool{New: func() any { return new(started) }}
 
-// Start implements [weir.Starter], for calls that take of one GCRA limit, now or
-// not at all.
+// Start implements [weir.Starter], for calls that take of one key, now or not at
+// all.
 func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) weir.Started {
-	if of != weir.Store(s) || s.plain != nil || !isFast(req) {
+	if of != weir.Store(s) || s.plain != nil || !shared(req) {
 		return nil
 	}
 	q := s.question(req)
@@ -33,8 +33,8 @@ func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) wei
 		return nil
 	}
 	st := startedPool.Get().(*started)
-	*st = started{store: s, combiner: line, waiting: w, question: q, req: *req, charges: [1]weir.Charge{*c}}
-	st.req.Charges = st.charges[:]
+	*st = started{store: s, combiner: line, waiting: w, question: q, req: *req, charges: append(st.charges[:0], req.Charges...)}
+	st.req.Charges = st.charges
 	return st
 }
 
@@ -50,7 +50,8 @@ func (st *started) Decision() (d weir.Decision, done bool, err error) {
 	if !alone {
 		d, err = st.question.decision(st.store, &st.req, &a, err)
 	}
-	*st = started{}
+	clear(st.charges)
+	*st = started{charges: st.charges}
 	startedPool.Put(st)
 	return d, !alone, err
 }

@@ -32,23 +32,28 @@ func begin(t testing.TB, s *Store, req weir.Request) *weir.Decision {
 func TestStartDecidesAsTake(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
-	limit := weir.Per(3, time.Minute)
 	a, sleep := newStill(t, c, "a:")
 	b, sleepToo := newStill(t, c, "b:")
-	for step := range 12 {
-		got, want := begin(t, a, charge("key", 1, limit)), take(t, b, charge("key", 1, limit))
-		if got == nil {
-			t.Fatalf("step %d: not decided", step)
+	for name, limits := range map[string][]weir.Limit{
+		"one":      {weir.Per(3, time.Minute)},
+		"two":      {weir.Per(3, time.Minute), weir.PerHour(9)},
+		"a window": {weir.Per(3, time.Minute).By(weir.SlidingWindow)},
+	} {
+		for step := range 12 {
+			got, want := begin(t, a, charge(name, 1, limits...)), take(t, b, charge(name, 1, limits...))
+			if got == nil {
+				t.Fatalf("%s, step %d: not decided", name, step)
+			}
+			if diff := differ(*got, want); diff != "" {
+				t.Errorf("%s, step %d: %s", name, step, diff)
+			}
+			sleep(5 * time.Second)
+			sleepToo(5 * time.Second)
 		}
-		if diff := differ(*got, want); diff != "" {
-			t.Errorf("step %d: %s", step, diff)
-		}
-		sleep(5 * time.Second)
-		sleepToo(5 * time.Second)
 	}
 }
 
-// TestStartLeavesToTake: what is not of the common case is charged by Take alone.
+// TestStartLeavesToTake: what does not go in flights is charged by Take alone.
 func TestStartLeavesToTake(t *testing.T) {
 	t.Parallel()
 	s, _ := newStill(t, redistest.Start(t).Client(), "")
@@ -58,9 +63,9 @@ func TestStartLeavesToTake(t *testing.T) {
 	for name, req := range map[string]weir.Request{
 		"may wait":   waiting,
 		"in flight":  held,
-		"a window":   charge("key", 1, weir.PerHour(10).By(weir.SlidingWindow)),
-		"two limits": charge("key", 1, limit, weir.PerDay(10)),
+		"two keys":   {Charges: append(charge("key", 1, limit).Charges, charge("wider", 1, limit).Charges...)},
 		"a look":     charge("key", 0, limit),
+		"never fits": charge("key", 11, limit),
 	} {
 		if d := begin(t, s, req); d != nil {
 			t.Errorf("%s: decided: %+v", name, d)

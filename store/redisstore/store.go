@@ -44,6 +44,7 @@ type Store struct {
 	// says so; of what else looks like one server the first answer does.
 	slotted atomic.Bool
 	terms   knownTerms
+	rules   knownRules
 	shared  lines
 
 	denials denials
@@ -96,15 +97,15 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
 	}
-	if isFast(&req) {
-		return s.takeFast(ctx, &req)
+	if shared(&req) {
+		return s.takeShared(ctx, &req)
 	}
 	d, err := s.take(ctx, &req)
 	s.denials.charged(req.Charges, d.Allowed)
 	return d, err
 }
 
-// take is Take for what is not of the common case.
+// take is Take for what does not go in flights.
 func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, error) {
 	c := s.newCall(req, modeOf(req))
 	if len(c.groups) > 1 && s.apart(ctx, c) {

@@ -109,7 +109,7 @@ if ARGV[1] >= 'g' then
         end
       end
       if not reply then
-        if taken >= 0 or calls > 1 then return { now, taken, w, r } end
+        if taken >= 0 then return { now, taken, w, r } end
       else
         local n = #reply
         reply[n + 1], reply[n + 2], reply[n + 3] = taken, w, r
@@ -121,7 +121,7 @@ if ARGV[1] >= 'g' then
   local signature, p, max = string.match(ARGV[1], '^(g%d+/(%d+)/(%d+))|$')
   local leaves = (ARGV[11] or '0') ~= '0'
   uncommon = {
-    ARGV[10] or '', '0', leaves and 'spare' or 'take', signature, '0', '1', ARGV[4] or '1', max, p,
+    ARGV[10] or '', ARGV[8] or '1', leaves and 'spare calls' or 'calls', signature, '0', '1', ARGV[4] or '1', max, p,
     ARGV[2], ARGV[5] or '0', ARGV[3], ARGV[6] or '0', ARGV[7] or '1',
     leaves and ARGV[11] or nil, ARGV[12], ARGV[13],
   }

@@ -7,9 +7,14 @@ if not test then
   now = tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
--- Charges that have to leave some units: 'spare', 'spare keep' and 'spare look'.
+-- Charges that have to leave some units: 'spare', 'spare keep', 'spare look' and
+-- 'spare calls'.
 local spare = string.sub(mode, 1, 5) == 'spare'
 if spare then mode = mode == 'spare' and 'take' or string.sub(mode, 7) end
+
+-- Several calls of one key that ask for the same, now or not at all.
+local calls = mode == 'calls' and longest or 1
+if mode == 'calls' then longest = 0 end
 
 if mode == 'renew' then return renew(now, test) end
 
@@ -26,13 +31,15 @@ do
     local specs = split(g.signature, '[^,]+')
     for i = 1, number() do
       local l = { spec = specs[i], c = number(), max = number(), p = number() }
-      l.alg = algorithms[string.sub(l.spec, 1, 1)]
+      l.one, l.alg = { l.c, 0, 0 }, algorithms[string.sub(l.spec, 1, 1)]
       if l.alg == gcra then
         l.iw, l.ir, l.cw, l.cr, l.q = number(), number(), number(), number(), number()
+        l.one = { l.c, l.iw, l.ir }
       elseif l.alg == log then
         windows = windows + 1
         l.j = windows
       end
+      l.last = l.one
       g.limits[i] = l
     end
     if mode == 'settle' then
@@ -54,8 +61,8 @@ do
     end
     for _, g in ipairs(spare and groups or {}) do
       for _, l in ipairs(g.limits) do
-        l.need = { number(), l.iw, l.ir }
-        if l.alg == gcra then l.need[2], l.need[3] = number(), number() end
+        l.last = { number(), 0, 0 }
+        if l.alg == gcra then l.last[2], l.last[3] = number(), number() end
       end
     end
   end
@@ -74,28 +81,69 @@ end
 -- A "look" says what taking would meet, and changes as little as a "peek".
 local looks = mode == 'peek' or mode == 'look'
 
--- Of several keys, those have a say of which something is taken. Each limit's
--- slot is what it alone would have the request wait.
-local floor, slot, braked = now, now, false
+-- Of several keys, those have a say of which something is taken.
+local braked = false
 for i, g in ipairs(groups) do
   open(g, now, looks)
   g.from = g.brake and brake.from(g.brake, now) or now
   braked = braked or g.brake
-  local b = math.max(now, g.last, g.from)
   g.counts = not groups[2] or (held and i == 1)
   for _, l in ipairs(g.limits) do
-    l.slot = now
     if l.c > 0 then g.counts = true end
-    if l.c > 0 and mode ~= 'peek' then
-      local c, w, r = l.c, l.iw, l.ir
-      if spare then l.c, l.iw, l.ir = l.need[1], l.need[2], l.need[3] end
-      local f, s = l.alg.slot(l, b, g)
-      l.c, l.iw, l.ir = c, w, r
-      l.slot = s
-      floor, slot = math.max(floor, f), math.max(slot, s)
-    end
   end
-  if g.counts then floor, slot = math.max(floor, b), math.max(slot, b) end
+end
+
+-- What n calls take of a limit: its units, and of a bucket the time of them (w and
+-- r/q). The last of them takes another sum, or for a while leaves units.
+local function sum(l, n, last)
+  l.c = l.one[1] * (n - 1) + last[1]
+  if l.q then
+    local w, r = l.one[2] * (n - 1) + last[2], l.one[3] * (n - 1) + last[3]
+    local rest = math.fmod(r, l.q)
+    l.iw, l.ir = w + (r - rest) / l.q, rest
+  end
+end
+
+-- Finds the slot at which n calls are admitted together. Each limit's is what it
+-- alone would have the last of them wait.
+local floor, slot
+local function find(n)
+  floor, slot = now, now
+  for _, g in ipairs(groups) do
+    local b = math.max(now, g.last, g.from)
+    for _, l in ipairs(g.limits) do
+      l.slot = now
+      if l.one[1] > 0 and mode ~= 'peek' then
+        sum(l, n, l.last)
+        local f, s = l.alg.slot(l, b, g)
+        sum(l, n, l.one)
+        l.slot = s
+        floor, slot = math.max(floor, f), math.max(slot, s)
+      end
+    end
+    if g.counts then floor, slot = math.max(floor, b), math.max(slot, b) end
+  end
+end
+
+-- As many of the calls as are admitted now; the others are refused. Under a brake,
+-- and of numbers too large to be multiplied, the first is told of its decision
+-- alone.
+local told, all = calls, calls
+for _, l in ipairs(calls > 1 and groups[1].limits or {}) do
+  if l.one[1] > 0 then calls = math.min(calls, math.floor((l.max - l.last[1]) / l.one[1]) + 1) end
+  if braked or (l.q and calls * l.q >= 9007199254740992) then told = 1 end
+end
+calls = math.min(calls, told)
+find(calls)
+if slot > now and calls > 1 then
+  local none = calls
+  calls = 0
+  while none - calls > 1 do
+    local n = math.floor((calls + none) / 2)
+    find(n)
+    if slot > now then none = n else calls = n end
+  end
+  find(math.max(calls, 1))
 end
 
 local allowed = not looks and slot - now <= longest
@@ -104,6 +152,7 @@ if held and (allowed or mode == 'peek') then
   room = full(held, now)
   allowed = allowed and not room
 end
+if not allowed then calls, told = 0, all end
 local reply, values = {}, {}
 for _, g in ipairs(groups) do
   if allowed and g.counts then
@@ -123,6 +172,9 @@ for _, g in ipairs(groups) do
     if repairs(g, looks) then close(g, now, test) end
     if mode == 'keep' then values[#values + 1], values[#values + 2] = '', '' end
   end
+end
+if mode == 'calls' and calls > 0 and calls < told then find(1) end
+for _, g in ipairs(groups) do
   for _, l in ipairs(g.limits) do
     local x, y, z = l.alg.view(l, g)
     reply[#reply + 1] = str(l.slot) .. ' ' .. str(x) .. ' ' .. str(y) .. ' ' .. str(z)
@@ -140,12 +192,13 @@ if braked then
     for _, n in ipairs(t) do reply[#reply + 1] = str(n) end
   end
 end
-local head = (allowed and '1 ' or '0 ') .. str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
-if uncommon then
-  local list = { now, -2 }
+local head = str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
+if mode == 'calls' then
+  local list = { now, -2, told, calls }
   for n in string.gmatch(head, '%d+') do list[#list + 1] = tonumber(n) end
   return list
 end
+head = (allowed and '1 ' or '0 ') .. head
 if mode ~= 'keep' or not allowed then return head end
 table.insert(values, 1, head)
 return values

@@ -1,0 +1,140 @@
+package redisstore
+
+import (
+	"sync/atomic"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/exact"
+)
+
+// rules are what calls charge one key of that are not of the common case: limits of
+// any kind, and any number of them. They do not change.
+//
+// Such calls are in flights too: those of a key that charge the same in one script
+// call, which decides them one after the other. Its mode is "calls" or "spare
+// calls", see script.go.
+type rules struct {
+	charges   []weir.Charge // of no key, and without names
+	mode      string
+	signature string
+	argv      []any // what follows the signature
+	needs     []any // what follows that
+	logged    bool  // there is a sliding window
+}
+
+// shared reports whether a valid request goes in flights: it takes of one key, now or
+// not at all.
+func shared(req *weir.Request) bool {
+	first, takes := &req.Charges[0], false
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		if c.Key != first.Key || c.Scope != first.Scope || c.Cost > c.Limit.Max() {
+			return false
+		}
+		takes = takes || c.Cost > 0
+	}
+	return takes && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked()
+}
+
+// knownRules keeps the terms of rules that were asked for last.
+type knownRules [64]atomic.Pointer[terms]
+
+// of returns the terms of charges of one key.
+func (k *knownRules) of(s *Store, charges []weir.Charge) *terms {
+	h := uint64(len(charges))
+	for i := range charges {
+		c := &charges[i]
+		h = (((h*31+uint64(c.Limit.Rate))*31+uint64(c.Limit.Period))*31+uint64(c.Limit.Burst))*31 + uint64(c.Cost)
+	}
+	place := &k[h*0x9e3779b97f4a7c15>>58]
+	t := place.Load()
+	if t == nil || !t.rules.are(charges) {
+		t = &terms{rules: newRules(s, charges)}
+		place.Store(t)
+	}
+	return t
+}
+
+// are reports whether these are the rules of charges.
+func (r *rules) are(charges []weir.Charge) bool {
+	if len(charges) != len(r.charges) {
+		return false
+	}
+	for i := range charges {
+		a, b := &charges[i], &r.charges[i]
+		if a.Cost != b.Cost || a.Leave != b.Leave || a.Limit.Rate != b.Limit.Rate || a.Limit.Period != b.Limit.Period ||
+			a.Limit.Burst != b.Limit.Burst || a.Limit.Algorithm != b.Limit.Algorithm {
+			return false
+		}
+	}
+	return true
+}
+
+func newRules(s *Store, charges []weir.Charge) *rules {
+	r := &rules{charges: make([]weir.Charge, len(charges))}
+	for i, c := range charges {
+		c.Scope, c.Key, c.Limit.Name = "", "", ""
+		r.charges[i] = c
+	}
+	c := s.newCall(&weir.Request{Charges: r.charges}, "calls")
+	g := &c.groups[0]
+	r.mode, r.signature, r.argv, r.needs, r.logged = c.mode(), g.signature, g.argv, c.needs, g.log != ""
+	return r
+}
+
+// args are those of the command that decides some calls of a key.
+func (r *rules) args(state string, calls int, clock any) []any {
+	args := make([]any, 0, 9+len(r.argv)+len(r.needs))
+	args = append(args, byHash, hashArg, one, state)
+	if r.logged {
+		args[2] = 2
+		args = append(args, logOf(state))
+	}
+	args = append(args, clock, calls, r.mode, r.signature)
+	return append(append(args, r.argv...), r.needs...)
+}
+
+// told is what the rest of the script replied to calls: of how many it told how
+// they were decided, how many of those were admitted, and what follows "allowed" in
+// its other replies, after the last one that was admitted and for the first that was
+// not.
+type told struct {
+	calls, admitted int64
+	rest            []int64
+}
+
+// readTold reads a reply behind its -2.
+func readTold(list []int64, calls int) (told, error) {
+	if len(list) < 2+2+4 {
+		return told{}, errReply
+	}
+	t := told{list[0], list[1], list[2:]}
+	if t.calls < 1 || t.calls > int64(calls) || t.admitted < 0 || t.admitted > t.calls {
+		return told{}, errReply
+	}
+	return t, nil
+}
+
+// read makes a verdict of what was told, for a call after which others were admitted
+// at the same instant. The outcomes are as many as the charges.
+func (a *answer) read(charges []weir.Charge, outcomes []exact.Outcome) (exact.Verdict, error) {
+	list, most := a.rest, 2+4*len(charges)
+	if len(list) != most && len(list) != most+5 {
+		return exact.Verdict{}, errReply
+	}
+	v := exact.Verdict{Allowed: a.allowed, Now: list[0], Slot: list[1]}
+	if a.allowed {
+		v.Slot = v.Now
+	}
+	for i := range outcomes {
+		n, c := list[2+4*i:], &charges[i]
+		s := exact.State{A: n[1], B: n[2], C: n[3]}
+		outcomes[i] = exact.Outcome{Slot: n[0], State: s.Before(&c.Limit, a.after*c.Cost)}
+	}
+	if len(list) > most {
+		k := list[most:]
+		v.Braked = true
+		v.Brakes = []exact.Braked{{At: k[0], Paused: k[1], From: k[2], Gap: k[3], Told: k[4]}}
+	}
+	return v, nil
+}

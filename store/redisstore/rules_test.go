@@ -1,0 +1,245 @@
+package redisstore
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+)
+
+// drawLimits is some limits of any kind.
+func drawLimits(rng *rand.Rand, period time.Duration) []weir.Limit {
+	limits := make([]weir.Limit, 1+rng.IntN(3))
+	for i := range limits {
+		limits[i] = weir.Per(1+rng.Int64N(40), period*time.Duration(1+rng.IntN(5))).By(weir.Algorithm(rng.IntN(5)))
+		if limits[i].Algorithm == weir.GCRA {
+			limits[i].Burst = 1 + rng.Int64N(40)
+		}
+	}
+	return limits
+}
+
+// TestRulesInFlightsAreDecidedInOrder sends flights of calls of any limits, and the
+// same ones one by one to another store, with bookings, brakes and changed limits
+// between: the decisions are the same.
+func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
+	t.Parallel()
+	_, mini := miniClient(t)
+	clients := map[string]redis.UniversalClient{
+		"single": redistest.Start(t).Client(), "cluster": redistest.StartCluster(t).Client(), "miniredis": mini,
+	}
+	for name, client := range clients {
+		for seed := range uint64(90 / thinning) {
+			rng := rand.New(rand.NewPCG(seed, 8))
+			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
+			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
+			period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
+			limits, brakes := drawLimits(rng, period), seed%3 == 0
+			var last weir.Instant
+			for step := range 30 {
+				switch rng.IntN(8) {
+				case 0, 1, 2:
+					d := time.Duration(rng.Int64N(2*int64(period)/1000)) * time.Microsecond
+					sleep(d)
+					sleepToo(d)
+				case 3:
+					limits = drawLimits(rng, period)
+				case 4:
+					req := charge("key0", rng.Int64N(3), limits...)
+					req.MaxWait, req.Cancelable = period*time.Duration(rng.IntN(3)), true
+					a, b := take(t, together, req), take(t, sequence, req)
+					if a.Allowed && b.Allowed && a.Receipt != nil && rng.IntN(2) == 0 {
+						if err := errors.Join(together.Cancel(t.Context(), a.Receipt), sequence.Cancel(t.Context(), b.Receipt)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				case 5:
+					if b := drawBrake(rng, period, last); brakes {
+						charges := charge("key0", 0, limits...).Charges
+						if err := errors.Join(together.Brake(t.Context(), charges, b), sequence.Brake(t.Context(), charges, b)); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				sorts := make([]weir.Request, 1+rng.IntN(3))
+				for i := range sorts {
+					sorts[i] = charge("key0", 1+rng.Int64N(3), limits...)
+					for j := range sorts[i].Charges {
+						if c := &sorts[i].Charges[j]; rng.IntN(6) == 0 {
+							c.Cost = rng.Int64N(c.Limit.Max() + 1)
+						}
+					}
+					leaveSome(rng, &sorts[i])
+				}
+				reqs := make([]weir.Request, 1+rng.IntN(60))
+				for i := range reqs {
+					// Those that have to ask by themselves, for a brake or as their key is not
+					// common, come behind all others.
+					req, key := sorts[0], fmt.Sprint("key", rng.IntN(2))
+					if !brakes && !isCommon(&req) {
+						req, key = sorts[rng.IntN(len(sorts))], fmt.Sprint("key", rng.IntN(20))
+					}
+					reqs[i].Charges = slices.Clone(req.Charges)
+					for j := range reqs[i].Charges {
+						reqs[i].Charges[j].Key = key
+					}
+				}
+				reqs = slices.DeleteFunc(reqs, func(r weir.Request) bool { return !shared(&r) })
+				got, errs := onBoard(together, reqs)
+				for i := range reqs {
+					want := whole(t, sequence, reqs[i])
+					if errs[i] != nil {
+						t.Fatal(name, seed, errs[i])
+					}
+					last = want.At
+					if diff := differ(got[i], want); diff != "" {
+						t.Fatalf("%s, seed %d, step %d, call %d of %d, %+v: %s\ngot  %+v\nwant %+v", name, seed, step, i, len(reqs), reqs[i].Charges, diff, got[i], want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestRulesOfLargeNumbers: what can't be multiplied is decided one by one.
+func TestRulesOfLargeNumbers(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	for i, limit := range []weir.Limit{
+		weir.PerSecond(1<<50 - 1), weir.Per(1<<50-1, weir.MaxPeriod).WithBurst(40), weir.PerDay(999_999_937).WithBurst(7),
+		weir.Per(1<<50, weir.MaxPeriod).By(weir.SlidingCounter), weir.Per(1<<50, weir.MaxPeriod).By(weir.FixedWindow),
+	} {
+		together, _ := newStill(t, client, fmt.Sprintf("a%d:", i))
+		sequence, _ := newStill(t, client, fmt.Sprintf("b%d:", i))
+		for _, cost := range []int64{1, 2, limit.Max() / 3} {
+			reqs := slices.Repeat([]weir.Request{charge("key", cost, limit, weir.PerDay(1<<50).By(weir.AlignedWindow))}, 30)
+			got, errs := onBoard(together, reqs)
+			for n := range reqs {
+				want := whole(t, sequence, reqs[n])
+				if errs[n] != nil {
+					t.Fatal(errs[n])
+				}
+				if diff := differ(got[n], want); diff != "" {
+					t.Errorf("%v, call %d of cost %d: %s\ngot  %+v\nwant %+v", limit, n, cost, diff, got[n], want)
+				}
+			}
+		}
+	}
+}
+
+// TestRulesShareTheWire: calls of a key that charge the same go in one command.
+func TestRulesShareTheWire(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for name, limits := range map[string][]weir.Limit{
+		"two limits":     {weir.Per(25, 5*time.Second), weir.PerMinute(300)},
+		"sliding window": {weir.Per(25, 5*time.Second).By(weir.SlidingWindow)},
+		"fixed window":   {weir.PerMinute(25).By(weir.FixedWindow)},
+	} {
+		s := newStore(t, server.Client())
+		take(t, s, charge(name, 1, limits...)) // The server knows the script.
+		g := new(gate)
+		s.client.AddHook(g)
+		let, open := g.shut()
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		admitted, left := 0, []int64{}
+		call := func() {
+			d := take(t, s, charge(name, 1, limits...))
+			mu.Lock()
+			defer mu.Unlock()
+			if left = append(left, d.Remaining); d.Allowed {
+				admitted++
+			}
+		}
+		wg.Go(call)
+		g.hold(1)
+		for range 40 {
+			wg.Go(call)
+		}
+		inTheLine(t, s, 40)
+		let()
+		open()
+		wg.Wait()
+		if n := g.commands.Load(); n != 2 {
+			t.Errorf("%s: %d commands, want 2", name, n)
+		}
+		slices.Sort(left)
+		if left = slices.Compact(left); admitted != 24 || len(left) != 24 {
+			t.Errorf("%s: %d of 25 were admitted, and told that %d remain", name, admitted+1, left)
+		}
+	}
+}
+
+// TestKeyOfBothKinds: calls of one key in a flight that are of the common case, and
+// that are not, are all decided.
+func TestKeyOfBothKinds(t *testing.T) {
+	t.Parallel()
+	s, _ := newStill(t, redistest.Start(t).Client(), "")
+	var reqs []weir.Request
+	for range 5 {
+		reqs = append(reqs, charge("key", 1, weir.PerHour(100)), charge("key", 1, weir.PerHour(100), weir.PerDay(1000)))
+	}
+	ds, errs := onBoard(s, reqs)
+	for i := range reqs {
+		if errs[i] != nil || !ds[i].Allowed || len(reqs[i].Charges) > 1 && len(ds[i].Charges) != 2 {
+			t.Errorf("call %d: %+v, %v", i, ds[i], errs[i])
+		}
+	}
+	if d := take(t, s, charge("key", 0, weir.PerHour(100))); d.Remaining != 90 {
+		t.Errorf("%d remain of 100, want 90", d.Remaining)
+	}
+}
+
+// TestRulesOfDamagedKeys: what is not weir's fails the calls of its key alone.
+func TestRulesOfDamagedKeys(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s := newStore(t, c)
+	c.Set(t.Context(), s.stateKey("", "foreign"), "what?", time.Hour)
+	var reqs []weir.Request
+	for i := range 12 {
+		reqs = append(reqs, charge([]string{"foreign", "own"}[i%2], 1, weir.PerHour(3), weir.PerDay(5)))
+	}
+	ds, errs := onBoard(s, reqs)
+	for i := range reqs {
+		switch {
+		case i%2 == 0 && !errors.Is(errs[i], ErrState):
+			t.Errorf("call %d: %v, want ErrState", i, errs[i])
+		case i%2 == 1 && (errs[i] != nil || ds[i].Allowed != (i < 6)):
+			t.Errorf("call %d: %+v, %v", i, ds[i], errs[i])
+		}
+	}
+}
+
+// TestReadTold: a reply that is not the script's is no decision.
+func TestReadTold(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string][]int64{
+		"too short":          {1, 1, 5, 5},
+		"none told":          {0, 0, 5, 5, 5, 5, 0, 0},
+		"more told":          {4, 1, 5, 5, 5, 5, 0, 0},
+		"more admitted":      {2, 3, 5, 5, 5, 5, 0, 0},
+		"less than none":     {2, -1, 5, 5, 5, 5, 0, 0},
+		"of another length":  {2, 1, 5, 5, 5, 5, 0, 0, 9},
+		"of a limit too few": {2, 1, 5, 5, 5, 5, 0, 0, 5, 5, 0},
+	} {
+		req := charge("key", 1, weir.PerHour(3), weir.PerDay(5))
+		told, err := readTold(list, 3)
+		if err == nil {
+			a := answer{rest: told.rest}
+			_, err = a.decision(&req, nil)
+		}
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
