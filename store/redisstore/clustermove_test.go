@@ -19,6 +19,7 @@ func TestSlotsOnTheMove(t *testing.T) {
 	cluster := redistest.StartCluster(t)
 	const keys, callers, burst = 40, 64, 1_000_000
 	limit := weir.Per(burst, burst*20*time.Minute)
+	limits := [][]weir.Limit{{limit}, {limit, weir.Per(2*burst, burst*25*time.Minute)}, {limit.By(weir.FixedWindow)}}
 	stores := []*Store{newStore(t, cluster.Client()), newStore(t, cluster.Client())}
 	name := func(k int) string { return fmt.Sprint("key", k) }
 	var admitted [keys]atomic.Int64
@@ -35,7 +36,7 @@ func TestSlotsOnTheMove(t *testing.T) {
 					default:
 					}
 					k := (g + i) % keys
-					req := charge(name(k), 1, limit)
+					req := charge(name(k), 1, limits[k%3]...)
 					if i%50 == 0 {
 						req.MaxWait = time.Second // So that some keys are strings for a while.
 					}
@@ -74,9 +75,9 @@ func TestSlotsOnTheMove(t *testing.T) {
 	close(moved)
 	wg.Wait()
 	for k := range keys {
-		d := take(t, stores[0], charge(name(k), 0, limit))
-		if n := admitted[k].Load(); n == 0 || d.Remaining != burst-n {
-			t.Errorf("%s: %d admitted, %d counted", name(k), n, burst-d.Remaining)
+		d := take(t, stores[0], charge(name(k), 0, limits[k%3]...))
+		if n, left := admitted[k].Load(), d.Charge(0).Remaining; n == 0 || left != burst-n {
+			t.Errorf("%s: %d admitted, %d counted", name(k), n, burst-left)
 		}
 	}
 }

@@ -185,6 +185,11 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 	case len(reply) > 2 && reply[1] == -2:
 		told, err := readTold(reply[2:], 1)
 		return answer{rest: told.rest, allowed: told.admitted > 0}, err
+	case t.rules != nil:
+		if len(reply) != 2+3*len(t.rules.charges) || reply[1] != 1 {
+			return a, errReply
+		}
+		return answer{rest: quickly(reply[0], reply[2:]), allowed: true}, nil
 	case len(reply) == 4 && (reply[1] == 0 || reply[1] == 1):
 		return answer{now: reply[0], tat: exact.Micros{Whole: reply[2], Rem: reply[3]}, allowed: reply[1] == 1, sent: sent}, nil
 	}

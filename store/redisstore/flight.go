@@ -30,6 +30,9 @@ type entry struct {
 	terms       *terms
 	first, last *waiting
 	calls       int
+	other       bool // there is another one of the key
+	packed      bool // it is in a command
+	left        bool // the command has left it as it was
 }
 
 // sort is what entries of a command have in common.
@@ -69,6 +72,14 @@ func (f *flight) ask() {
 	ctx := f.context()
 	apart := len(f.entries) == 1 || f.combiner.packs.look(ctx, f.combiner.store, false) != together
 	f.pack(ctx, apart)
+	f.carryOut(ctx)
+	if f.packLeft(ctx) {
+		f.carryOut(ctx)
+	}
+}
+
+// carryOut sends the commands, and reads what they reply.
+func (f *flight) carryOut(ctx context.Context) {
 	f.sent = f.combiner.store.elapsed()
 	f.send(ctx)
 	for i := range f.cmds {
@@ -89,6 +100,7 @@ func (f *flight) sortOut() {
 		if i := len(f.entries) - 1; i >= 0 && f.entries[i].add(w) {
 			continue
 		}
+		other := false
 		if i, ok := f.at[w.key]; ok {
 			e := &f.entries[i]
 			if e.add(w) {
@@ -98,9 +110,10 @@ func (f *flight) sortOut() {
 				w.alone = true // It comes after those before it.
 				continue
 			}
+			e.other, other = true, true
 		}
 		f.at[w.key] = len(f.entries)
-		f.entries = append(f.entries, entry{key: w.key, terms: w.terms, first: w, last: w, calls: 1})
+		f.entries = append(f.entries, entry{key: w.key, terms: w.terms, first: w, last: w, calls: 1, other: other})
 	}
 }
 
@@ -115,8 +128,7 @@ func (e *entry) add(w *waiting) bool {
 }
 
 // pack makes commands of the entries: apart, each of one; else of as many as may
-// be. A key is in a command once: its other entries follow in later ones. Those that
-// are not of the common case have a command each.
+// be. A key is in a command once: its other entries follow in later ones.
 func (f *flight) pack(ctx context.Context, apart bool) {
 	f.cmds = f.cmds[:0]
 	clear(f.at)
@@ -140,12 +152,9 @@ func (f *flight) pack(ctx context.Context, apart bool) {
 		}
 		from = to
 	}
-	clock := f.combiner.store.clock()
 	for i := range f.entries {
-		if e := &f.entries[i]; e.terms.rules != nil {
-			p := &packed{entries: []int{i}}
-			p.say(ctx, e.terms.rules.args(e.key, e.calls, clock))
-			f.cmds = append(f.cmds, p)
+		if e := &f.entries[i]; e.terms.rules != nil && !e.packed {
+			f.cmds = append(f.cmds, f.commandOfRules(ctx, i, apart))
 		}
 	}
 }
@@ -191,6 +200,53 @@ func (f *flight) command(ctx context.Context, from, to, keys int) *packed {
 	}
 	p.say(ctx, args)
 	return p
+}
+
+// commandOfRules returns the script call of an entry, and unless it is to be apart of
+// those after it with the same rules.
+func (f *flight) commandOfRules(ctx context.Context, first int, apart bool) *packed {
+	e, clock := &f.entries[first], f.combiner.store.clock()
+	p := &packed{entries: []int{first}}
+	bytes := len(e.key)
+	for i := first + 1; i < len(f.entries) && !apart && e.terms.rules.quick && !e.other; i++ {
+		o := &f.entries[i]
+		if o.terms != e.terms || o.packed || o.other {
+			continue
+		}
+		if bytes += len(o.key); len(p.entries) == mostKeys || bytes > mostKeyBytes {
+			break
+		}
+		o.packed = true
+		p.entries = append(p.entries, i)
+	}
+	if len(p.entries) == 1 {
+		p.say(ctx, e.terms.rules.args(e.key, e.calls, clock))
+		return p
+	}
+	args, first := e.terms.rules.argsOfMany(f.entries, p.entries, !f.combiner.packs.undeclared, clock)
+	p.first = int8(first)
+	p.say(ctx, args)
+	return p
+}
+
+// packLeft makes a command of each entry that one of several keys has left as it was.
+// It reports whether there are any.
+func (f *flight) packLeft(ctx context.Context) bool {
+	f.cmds = f.cmds[:0]
+	for i := range f.entries {
+		e := &f.entries[i]
+		switch {
+		case !e.left:
+		case e.terms.rules != nil:
+			f.cmds = append(f.cmds, f.commandOfRules(ctx, i, true))
+		default:
+			f.sorts = f.sorts[:0]
+			f.sort(e)
+			f.cmds = append(f.cmds, f.command(ctx, i, i+1, 1))
+		}
+		e.left = false
+	}
+	return len(f.cmds) > 0
 }
 
 // send has the commands carried out: by the script's hash, and by its text where

@@ -12,13 +12,16 @@ func (f *flight) read(cmd *packed) {
 	switch {
 	case err != nil && len(cmd.entries) > 1 && f.combiner.packs.refused(f.combiner.store, err):
 		for _, i := range cmd.entries {
-			f.entries[i].ask()
+			f.entries[i].left = true
 		}
 		return
 	case err != nil:
 		err = classify(err)
 	case len(reply) > 2 && reply[1] == -2 && len(cmd.entries) == 1:
 		f.entries[cmd.entries[0]].hear(reply[2:])
+		return
+	case f.entries[cmd.entries[0]].terms.rules != nil:
+		f.readQuick(cmd, reply)
 		return
 	case len(reply) != 1+3*len(cmd.entries):
 		err = errReply
@@ -28,11 +31,9 @@ func (f *flight) read(cmd *packed) {
 		switch {
 		case err != nil:
 			e.fail(err)
-		case e.terms.rules != nil:
-			e.fail(errReply)
-		case reply[1+3*k] < 0:
-			e.ask()
-		case reply[1+3*k] > int64(e.calls):
+		case reply[1+3*k] < 0 && len(cmd.entries) > 1:
+			e.left = true
+		case reply[1+3*k] < 0 || reply[1+3*k] > int64(e.calls):
 			e.fail(errReply)
 		default:
 			e.answer(f.sent, reply[0], reply[1+3*k], exact.Micros{Whole: reply[2+3*k], Rem: reply[3+3*k]})
@@ -40,9 +41,28 @@ func (f *flight) read(cmd *packed) {
 	}
 }
 
-// ask has each of the calls ask by itself.
-func (e *entry) ask() {
-	e.each(func(w *waiting) { w.alone = true })
+// readQuick notes what the calls of a command were told by the script's quick part.
+func (f *flight) readQuick(cmd *packed, reply []int64) {
+	each := 0
+	if len(reply) > 0 && (len(reply)-1)%len(cmd.entries) == 0 {
+		each = (len(reply) - 1) / len(cmd.entries)
+	}
+	for k, i := range cmd.entries {
+		e := &f.entries[i]
+		if each != 1+3*len(e.terms.rules.charges) {
+			e.fail(errReply)
+			continue
+		}
+		list := reply[1+k*each:][:each]
+		switch calls := int64(e.calls); {
+		case list[0] == 0 && len(cmd.entries) > 1:
+			e.left = true
+		case list[0] != calls:
+			e.fail(errReply)
+		default:
+			e.tell(told{calls, calls, quickly(reply[0], list[1:])})
+		}
+	}
 }
 
 func (e *entry) fail(err error) {
@@ -75,6 +95,11 @@ func (e *entry) hear(list []int64) {
 		e.fail(err)
 		return
 	}
+	e.tell(told)
+}
+
+// tell has each of the calls told.
+func (e *entry) tell(told told) {
 	n := int64(0)
 	e.each(func(w *waiting) {
 		n++

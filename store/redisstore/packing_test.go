@@ -104,24 +104,30 @@ func TestPackedCallsOfACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	var reqs []weir.Request
-	for i := range 100 {
-		reqs = append(reqs, charge(fmt.Sprint("key", i), 1, weir.PerHour(10)))
-	}
-	fly := func() {
-		if _, errs := onBoard(s, reqs); errors.Join(errs...) != nil {
-			t.Error(errors.Join(errs...))
+	for name, limits := range map[string][]weir.Limit{
+		"one limit":       {weir.PerHour(10)},
+		"two limits":      {weir.PerHour(10), weir.PerDay(100)},
+		"sliding windows": {weir.PerHour(10).By(weir.SlidingWindow), weir.PerDay(100).By(weir.SlidingWindow)},
+	} {
+		var reqs []weir.Request
+		for i := range 100 {
+			reqs = append(reqs, charge(fmt.Sprint(name, i), 1, limits...))
 		}
-	}
-	fly() // The first one probes, and sends the script's text.
-	for i, node := range cluster.Nodes {
-		if commands := node.CommandsDuring(fly); commands["evalsha"] != 1 || commands["eval"] != 0 {
-			t.Errorf("node %d: %v, want one EVALSHA", i, commands)
+		fly := func() {
+			if _, errs := onBoard(s, reqs); errors.Join(errs...) != nil {
+				t.Error(errors.Join(errs...))
+			}
 		}
-	}
-	for _, req := range reqs {
-		if d := take(t, s, req); d.Remaining != 5 {
-			t.Errorf("%s: %d remaining, want 5", req.Charges[0].Key, d.Remaining)
+		fly() // The first one probes, and sends the script's text.
+		for i, node := range cluster.Nodes {
+			if commands := node.CommandsDuring(fly); commands["evalsha"] != 1 || commands["eval"] != 0 {
+				t.Errorf("%s, node %d: %v, want one EVALSHA", name, i, commands)
+			}
+		}
+		for _, req := range reqs {
+			if d := take(t, s, req); d.Charge(0).Remaining != 5 {
+				t.Errorf("%s: %d remaining, want 5", req.Charges[0].Key, d.Charge(0).Remaining)
+			}
 		}
 	}
 }

@@ -43,14 +43,14 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 	client := redistest.Start(t).Client()
 	quick, rest := without(t, "^[1-9]"), without(t, "quick")
 	plain := regexp.MustCompile(`^((g[^,|]*|[fac][^,|]*),?)+\|(\d+(\.\d+){0,2};?)+$`)
-	decided, left := 0, 0
+	decided, logs, left := 0, 0, 0
 	for seed := range uint64(120 / thinning) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
 		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
 		limits := make([]weir.Limit, 1+rng.IntN(3))
 		for i := range limits {
-			a := []weir.Algorithm{weir.GCRA, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow}[rng.IntN(4)]
+			a := weir.Algorithm(rng.IntN(5))
 			limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(a)
 			if a == weir.GCRA {
 				limits[i].Burst = 1 + rng.Int64N(12)
@@ -66,8 +66,12 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 		back := false // the clock has stepped back
 		for range 80 {
 			req := charge("key", 1, limits...)
+			same := rng.IntN(3) > 0
 			for i := range req.Charges {
 				req.Charges[i].Cost = 1 + rng.Int64N(min(most, limits[i].Max()))
+				if same {
+					req.Charges[i].Cost = min(req.Charges[0].Cost, limits[i].Max())
+				}
 			}
 			switch rng.IntN(8) {
 			case 0, 1:
@@ -90,27 +94,46 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 					sleep(-time.Duration(rng.IntN(3)) * period)
 				}
 			}
-			state := s.stateKey("", "key")
-			before, as := client.Get(ctx, state).Val(), client.Dump(ctx, state).Val()
-			var lives time.Duration
-			args := newRules(s, req.Charges).args(state, 1+rng.IntN(3)*rng.IntN(2), s.clock())[4:]
-			got, err := quick.Run(ctx, client, []string{state}, args...).Int64Slice()
-			after := client.Get(ctx, state).Val()
-			if err == nil {
-				decided++
-				lives = client.PTTL(ctx, state).Val()
+			state, log := s.keys("", "key")
+			switch rng.IntN(40) { // Somebody else was there.
+			case 0:
 				client.Del(ctx, state)
-				if as != "" {
-					client.Restore(ctx, state, time.Hour, as)
+			case 1:
+				client.RPop(ctx, log)
+			}
+			before, as, entries := client.Get(ctx, state).Val(), client.Dump(ctx, state).Val(), client.Dump(ctx, log).Val()
+			var lives, logLives time.Duration
+			r := newRules(s, req.Charges)
+			args, keys := r.args(state, 1+rng.IntN(3)*rng.IntN(2), s.clock())[4:], []string{state}
+			if r.logged {
+				args, keys = args[1:], []string{state, log}
+			}
+			got, err := quick.Run(ctx, client, keys, args...).Int64Slice()
+			after, entriesAfter := client.Get(ctx, state).Val(), client.LRange(ctx, log, 0, -1).Val()
+			if err == nil {
+				got = append([]int64{got[0], -2, got[1], got[1]}, quickly(got[0], got[2:])...)
+				decided++
+				if r.logged {
+					logs++
 				}
-			} else if left++; err != redis.Nil || client.Dump(ctx, state).Val() != as {
+				lives, logLives = client.PTTL(ctx, state).Val(), client.PTTL(ctx, log).Val()
+				for key, was := range map[string]string{state: as, log: entries} {
+					client.Del(ctx, key)
+					if was != "" {
+						client.Restore(ctx, key, time.Hour, was)
+					}
+				}
+			} else if left++; err != redis.Nil || client.Dump(ctx, state).Val() != as || client.Dump(ctx, log).Val() != entries {
 				t.Fatalf("seed %d, %v: not decided, %v: %q became %q", seed, limits, err, before, after)
 			}
-			want, wrong := rest.Run(ctx, client, []string{state}, args...).Int64Slice()
+			want, wrong := rest.Run(ctx, client, keys, args...).Int64Slice()
 			if wrong != nil {
 				t.Fatal(wrong)
 			}
-			should := !back && most == 2 && want[3] == int64(args[1].(int)) && (as == "" || plain.MatchString(before) && strings.Count(before, ";") == len(limits)-1)
+			if now := client.LRange(ctx, log, 0, -1).Val(); err == nil && r.logged && (!slices.Equal(entriesAfter, now) || (logLives-client.PTTL(ctx, log).Val()).Abs() > time.Second) {
+				t.Fatalf("seed %d, %v, of %q: the log is %q for %v, want %q", seed, limits, before, entriesAfter, logLives, now)
+			}
+			should := !r.logged && !back && most == 2 && want[3] == int64(args[1].(int)) && (as == "" || plain.MatchString(before) && strings.Count(before, ";") == len(limits)-1)
 			switch now, ttl := client.Get(ctx, state).Val(), client.PTTL(ctx, state).Val(); {
 			case err == nil && (!slices.Equal(got, want) || after != now || (lives-ttl).Abs() > time.Second):
 				t.Fatalf("seed %d, %v, of %q: got %d and %q for %v, want %d and %q for %v", seed, limits, before, got, after, lives, want, now, ttl)
@@ -119,9 +142,9 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d decided, %d left", decided, left)
-	if decided == 0 || left == 0 {
-		t.Error("it should meet both")
+	t.Logf("%d decided, %d of them of logs, %d left", decided, logs, left)
+	if decided == 0 || left == 0 || logs == 0 {
+		t.Error("it should meet all")
 	}
 }
 

@@ -20,6 +20,7 @@ type rules struct {
 	argv      []any // what follows the signature
 	needs     []any // what follows that
 	logged    bool  // there is a sliding window
+	quick     bool  // the script's quick part may decide, and so many keys
 }
 
 // shared reports whether a valid request goes in flights: it takes of one key, now or
@@ -79,6 +80,16 @@ func newRules(s *Store, charges []weir.Charge) *rules {
 	c := s.newCall(&weir.Request{Charges: r.charges}, "calls")
 	g := &c.groups[0]
 	r.mode, r.signature, r.argv, r.needs, r.logged = c.mode(), g.signature, g.argv, c.needs, g.log != ""
+	r.quick = r.mode == "calls"
+	logged := int64(0)
+	for i := range charges {
+		cost := charges[i].Cost
+		if charges[i].Limit.Algorithm == weir.SlidingWindow {
+			r.quick = r.quick && (logged == 0 || logged == cost)
+			logged = cost
+		}
+		r.quick = r.quick && cost > 0
+	}
 	return r
 }
 
@@ -92,6 +103,45 @@ func (r *rules) args(state string, calls int, clock any) []any {
 	}
 	args = append(args, clock, calls, r.mode, r.signature)
 	return append(append(args, r.argv...), r.needs...)
+}
+
+// argsOfMany are those of the command that decides the calls of several keys, which
+// it declares, or not: then first is where those are.
+func (r *rules) argsOfMany(entries []entry, which []int, declares bool, clock any) (args []any, first int) {
+	args = make([]any, 0, 8+len(r.argv)+3*len(which))
+	names := func() {
+		for _, i := range which {
+			args = append(args, entries[i].key)
+			if r.logged {
+				args = append(args, logOf(entries[i].key))
+			}
+		}
+	}
+	args = append(args, byHash, hashArg, 0)
+	if declares {
+		names()
+		args[2] = len(args) - 3
+	}
+	args = append(args, clock, len(which), "many", r.signature)
+	args = append(args, r.argv...)
+	for _, i := range which {
+		args = append(args, entries[i].calls)
+	}
+	if !declares {
+		first = len(args)
+		names()
+	}
+	return args, first
+}
+
+// quickly returns what the rest of the script would have told of calls that its quick
+// part has admitted, of what that replied of a key.
+func quickly(now int64, list []int64) []int64 {
+	rest := append(make([]int64, 0, 2+len(list)/3*4), now, now)
+	for i := 0; i < len(list); i += 3 {
+		rest = append(rest, now, list[i], list[i+1], list[i+2])
+	}
+	return rest
 }
 
 // told is what the rest of the script replied to calls: of how many it told how

@@ -179,6 +179,52 @@ func TestRulesShareTheWire(t *testing.T) {
 	}
 }
 
+// TestManyKeysOfRules: those of which one script call can't decide are in one pipeline
+// afterwards.
+func TestManyKeysOfRules(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	s := newStore(t, client)
+	g := new(gate)
+	client.AddHook(g)
+	for name, limits := range map[string][]weir.Limit{
+		"two limits":      {weir.PerHour(10), weir.PerDay(100)},
+		"sliding windows": {weir.PerHour(10).By(weir.SlidingWindow), weir.PerDay(100).By(weir.SlidingWindow)},
+		"one limit":       {weir.PerHour(10)},
+	} {
+		var reqs []weir.Request
+		for i := range 30 {
+			key := fmt.Sprint(name, i)
+			reqs = append(reqs, charge(key, 1, limits...), charge(key, 1, limits...))
+		}
+		for i := range 5 {
+			booked := charge(fmt.Sprint(name, i), 1, limits...)
+			booked.Cancelable = i < 4
+			take(t, s, booked)
+		}
+		fly := func() (commands int64) {
+			before := g.commands.Load()
+			ds, errs := onBoard(s, reqs)
+			for i := range reqs {
+				if used := int64(i%2 + 1); errs[i] != nil || !ds[i].Allowed || i >= 10 && ds[i].Charge(0).Remaining != 10-used {
+					t.Errorf("%s: call %d: %+v, %v", name, i, ds[i], errs[i])
+				}
+			}
+			return g.commands.Load() - before
+		}
+		if s.shared.first.packs.look(t.Context(), s, true) != together {
+			t.Fatal("it should be known that the server has all keys")
+		}
+		want := int64(1 + 4) // Those of which a booking may be cancelled.
+		if name == "sliding windows" {
+			want = 1
+		}
+		if n := fly(); n != want {
+			t.Errorf("%s: %d commands, want %d", name, n, want)
+		}
+	}
+}
+
 // TestKeyOfBothKinds: calls of one key in a flight that are of the common case, and
 // that are not, are all decided.
 func TestKeyOfBothKinds(t *testing.T) {

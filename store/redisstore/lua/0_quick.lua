@@ -1,78 +1,136 @@
--- Calls that take of one key at once, of any limits but sliding windows, where
--- the state tells no more than what of each is used: where all are admitted, they are
--- decided before the rest of the script is set up, which takes longer than this.
--- Whatever else is found, or refused, is left as it is, for the rest of the script
--- to decide.
+
+-- Calls that take of a key at once, of any limits, where the state tells no more
+-- than what of each is used: where all are admitted, they are decided before the rest
+-- of the script is set up, which takes longer than this. Whatever else is found, or
+-- refused, is left as it is, for the rest of the script to decide; which does so at
+-- once if there is but one key.
 --
 -- The numbers are those of the algorithms below, and are written as there.
-if not uncommon and ARGV[3] == 'calls' and ARGV[5] == '0' then
-  repeat
-    local value = redis.pcall('GET', KEYS[1])
-    local signature, ends = ARGV[4], #ARGV[4] + 1
-    if type(value) == 'table' or (value and string.sub(value, 1, ends) ~= signature .. '|') then break end
-    local format, match, byte, calls = string.format, string.match, string.byte, ARGV[2] + 0
-    local now, more = tonumber(ARGV[1]), 3600000
-    if not now then
-      local t = redis.call('TIME')
-      now, more = t[1] * 1000000 + t[2], 0
+if not uncommon and (ARGV[3] == 'many' or ARGV[3] == 'calls') then
+  local try, type, tonumber, format, sub = redis.pcall, type, tonumber, string.format, string.sub
+  local match, byte, floor, fmod = string.match, string.byte, math.floor, math.fmod
+  local now, more = tonumber(ARGV[1]), 3600000
+  if not now then
+    local t = redis.call('TIME')
+    now, more = t[1] * 1000000 + t[2], 0
+  end
+  local many, signature, logged, limits, a = ARGV[3] == 'many', ARGV[4], ARGV[5] == '1', {}, 7
+  for kind in string.gmatch(signature, '%a') do
+    local l = { kind = kind, c = ARGV[a] + 0, max = ARGV[a + 1] + 0, p = ARGV[a + 2] + 0 }
+    a = a + 3
+    if kind == 'g' then
+      l.iw, l.ir, l.cw, l.cr, l.q = ARGV[a] + 0, ARGV[a + 1] + 0, ARGV[a + 2] + 0, ARGV[a + 3] + 0, ARGV[a + 4] + 0
+      a = a + 5
     end
-    local state, lapse, reply = signature, now, { now, -2, calls, calls, now, now }
-    local separator, a = 124, 7 -- '|'
-    for kind in string.gmatch(signature, '%a') do
-      local x, y, z = 0, 0, 0
+    limits[#limits + 1] = l
+  end
+  local keys, names, before, reply = 1, KEYS, 0, { now }
+  if many then
+    keys = ARGV[2] + 0
+    if not KEYS[1] then names, before = ARGV, a + keys - 1 end
+  end
+  for k = 1, keys do
+    local calls, n, told = many and ARGV[a + k - 1] + 0 or ARGV[2] + 0, #reply + 1, true
+    local key, log, newest, most, units = names[before + k], nil, nil, 0, nil
+    if logged then key, log = names[before + 2 * k - 1], names[before + 2 * k] end
+    local value, ends = try('GET', key), #signature + 1
+    local state, lapse, separator = signature, now, 124 -- '|'
+    if type(value) == 'table' or (value and sub(value, 1, ends) ~= signature .. '|') then told = false end
+    for i = 1, #limits do
+      if not told then break end
+      local l, x, y, z = limits[i], 0, 0, 0
+      local kind, p, c = l.kind, l.p, l.c * calls
+      told = false
       if value then
-        if byte(value, ends) ~= separator then a = nil break end
-        x, y, z, ends = match(value, '^(%d+)%.?(%d*)%.?(%d*)()', ends + 1)
-        if not x or (z ~= '') ~= (kind == 'c') or (y == '' and kind ~= 'g') then a = nil break end
+        if byte(value, ends) ~= separator then break end
+        if kind == 'w' then
+          x, y, z, ends = match(value, '^(%d+)%.(%d+)%.(%d+)%.0%.%d+()', ends + 1)
+        else
+          x, y, z, ends = match(value, '^(%d+)%.?(%d*)%.?(%d*)()', ends + 1)
+          if not x or (z ~= '') ~= (kind == 'c') or (y == '' and kind ~= 'g') then break end
+        end
+        if not x then break end
         x, y, z = x + 0, y ~= '' and y + 0 or 0, z ~= '' and z + 0 or 0
       end
-      local c, max, p = ARGV[a] * calls, ARGV[a + 1] + 0, ARGV[a + 2] + 0
-      if c < 1 or c > max or x >= 9007199254740992 then a = nil break end
+      if c < 1 or c > l.max or x >= 9007199254740992 then break end
       if kind == 'g' then
-        local cw, q = ARGV[a + 5] + 0, ARGV[a + 7] + 0
-        if x - cw > now or y >= q or q >= 9007199254740992 / (calls + 1) then a = nil break end
+        local q, full = l.q, now + l.cw
+        if x > full or y >= q or q >= 9007199254740992 / (calls + 1) then break end
         if x < now then x, y = now, 0 end
-        x, y = x + ARGV[a + 3] * calls, y + ARGV[a + 4] * calls
+        x, y = x + l.iw * calls, y + l.ir * calls
         if y >= q then
-          local rest = math.fmod(y, q)
-          x, y = x + math.floor((y - rest) / q), rest
+          local rest = fmod(y, q)
+          x, y = x + floor((y - rest) / q), rest
         end
-        local full = now + cw
-        if x > full or (x == full and y > ARGV[a + 6] + 0) then a = nil break end
+        if x > full or (x == full and y > l.cr) then break end
         lapse = x + 1 > lapse and x + 1 or lapse
-        state = format(y > 0 and '%s%s%.0f.%.0f' or '%s%s%.0f', state, a > 7 and ';' or '|', x, y)
-        a = a + 8
+        state = format(y > 0 and '%s%s%.0f.%.0f' or '%s%s%.0f', state, i > 1 and ';' or '|', x, y)
+      elseif kind == 'w' then
+        if not newest then
+          local e = try('LINDEX', log, '-1')
+          if e then e = type(e) == 'string' and (match(e, '^(%d+)$') or match(e, '^(%d+):[%d,]*%d$')) else e = '0' end
+          if not e or #e > 16 then break end
+          newest = e + 0
+        end
+        if newest ~= z or newest > now or (units and units ~= c) then break end
+        -- A few that have expired; where they are more it takes another way.
+        local steps = 0
+        while y > 0 and steps < 9 do
+          local e = try('LINDEX', log, format('%.0f', -y))
+          local t, u = nil, nil
+          if type(e) == 'string' and #e <= 33 then t, u = match(e, '^(%d+):?(%d*)$') end
+          if not t or #t > 16 then steps = 9 break end
+          if t + p > now then break end
+          x, y, steps = x - (u == '' and 1 or u), y - 1, steps + 1
+        end
+        if steps == 9 or x < 0 or x + c > l.max then break end
+        x, y, z, units = x + c, y + 1, 0, c
+        most = y > most and y or most
+        state = format('%s%s%.0f.%.0f.%.0f.0.%.0f', state, i > 1 and ';' or '|', x, y, now, now)
+        y = now
+        lapse = now + p > lapse and now + p or lapse
       else
-        if x > now or y > 2251799813685248 or z > 2251799813685248 then a = nil break end
-        local over = now >= x + p
+        if x > now or y > 2251799813685248 or z > 2251799813685248 then break end
+        local over, gone = now >= x + p, p
         if kind == 'c' then
-          if now >= x + 2 * p then
-            x, y, z = now - math.fmod(now, p), 0, 0
+          gone = 2 * p
+          if now >= x + gone then
+            x, y, z = now - fmod(now, p), 0, 0
           elseif over then
             z = y
             x, y = x + p, 0
           end
-          local room, left = max - y - c, p - (now - x)
-          if room < 0 or (z > room and (z >= 9007199254740992 / p or z * left > room * p)) then a = nil break end
+          local room, left = l.max - y - c, p - (now - x)
+          if room < 0 or (z > room and (z >= 9007199254740992 / p or z * left > room * p)) then break end
           y = y + c
-          state = format('%s%s%.0f.%.0f.%.0f', state, a > 7 and ';' or '|', x, y, z)
+          state = format('%s%s%.0f.%.0f.%.0f', state, i > 1 and ';' or '|', x, y, z)
         else
-          if over or y == 0 then x, y = kind == 'a' and now - math.fmod(now, p) or now, 0 end
+          if over or y == 0 then x, y = kind == 'a' and now - fmod(now, p) or now, 0 end
           y = y + c
-          if y > max then a = nil break end
-          state = format('%s%s%.0f.%.0f', state, a > 7 and ';' or '|', x, y)
+          if y > l.max then break end
+          state = format('%s%s%.0f.%.0f', state, i > 1 and ';' or '|', x, y)
         end
-        local gone = x + (kind == 'c' and 2 * p or p)
-        lapse = gone > lapse and gone or lapse
-        a = a + 3
+        lapse = x + gone > lapse and x + gone or lapse
       end
-      local n = #reply
-      reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = now, x, y, z
-      separator = 59 -- ';'
+      reply[n + 3 * i - 2], reply[n + 3 * i - 1], reply[n + 3 * i] = x, y, z
+      separator, told = 59, true -- ';'
     end
-    if not a or (value and ends <= #value) then break end
-    redis.call('SET', KEYS[1], state, 'PX', format('%.0f', math.max(math.ceil((lapse - now) / 1000), 0) + 1 + more))
-    return reply
-  until true
+    reply[n] = 0
+    if told and not (value and ends <= #value) then
+      local px = format('%.0f', math.max(math.ceil((lapse - now) / 1000), 0) + 1 + more)
+      -- A state that is not of the log's newest entry is not believed.
+      if not try('SET', key, state, 'PX', px).err then
+        local len = log and try('RPUSH', log, format(units == 1 and '%.0f' or '%.0f:%.0f', now, units))
+        if not log or type(len) == 'number' then reply[n] = calls end
+        if len and reply[n] > 0 then
+          if most < len then try('LTRIM', log, format('%.0f', -most), '-1') end
+          try('PEXPIRE', log, px)
+        end
+      end
+    end
+    if reply[n] == 0 then
+      for i = 1, 3 * #limits do reply[n + i] = 0 end
+    end
+  end
+  if many or reply[2] > 0 then return reply end
 end
-
