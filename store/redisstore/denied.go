@@ -12,9 +12,10 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// denials remembers what refused calls of the common case were told of their key,
-// so that more of them are refused without asking Redis again: until the instant
-// from which the cost is admitted, counted from when the call was sent, and so
+// denials remembers what refused calls were told of their key, so that more of them
+// are refused without asking Redis again: of one GCRA limit, and of the same rules
+// where the script says that nothing could be given back; until the instant from which
+// the cost is admitted, counted from when the call was sent, and so
 // never too long.
 //
 // The state of such a key holds nothing that could be given back: whatever is
@@ -48,6 +49,8 @@ type denial struct {
 	scope, key        string
 	rate, period, max int64
 	tat               exact.Micros
+	rules             *rules        // of which it was; nil: of the limit
+	rest              []int64       // what was told of those
 	now               int64         // the instant of the decision by the server's clock
 	sent, heard       time.Duration // by the clock of the store
 	lost              uint64
@@ -71,15 +74,23 @@ func (p *place) of(c *weir.Charge) *denial {
 	return nil
 }
 
-// under reports whether a denial was of this limit.
+// slot is the instant from which its call, or one of these terms, is admitted.
+func (d *denial) slot(t *terms) int64 {
+	if d.rules != nil {
+		return d.rest[1]
+	}
+	return t.slot(d.tat)
+}
+
+// under reports whether a denial was of this limit alone.
 func (d *denial) under(l *weir.Limit) bool {
-	return l.Algorithm == weir.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
+	return d.rules == nil && l.Algorithm == weir.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
 }
 
 // denied returns what a call is refused with, without asking.
 func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	d := p.of(c)
-	if d == nil || t.rules != nil || !d.under(&c.Limit) {
+	if d == nil || d.rules != t.rules || d.rules == nil && !d.under(&c.Limit) {
 		return a, false
 	}
 	clock := s.elapsed()
@@ -90,17 +101,17 @@ func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	// The server's clock is between these two.
 	earliest := d.now + int64((clock-d.heard)/time.Microsecond)
 	latest := d.now + exact.Whole(since)
-	if t.slot(d.tat) <= latest {
+	if d.slot(t) <= latest {
 		return a, false
 	}
-	return answer{now: earliest, tat: d.tat}, true
+	return answer{now: earliest, tat: d.tat, rest: d.rest}, true
 }
 
 // Denied refuses a valid request without asking Redis, where one for the same key
 // and limit was refused just now, and reports false where Redis has to be asked. It
 // is for stores around this one, see package fallback; Take looks by itself.
 func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool) {
-	if of != weir.Store(s) || s.plain != nil || !shared(req) || !isCommon(req) {
+	if of != weir.Store(s) || s.plain != nil || !shared(req) {
 		return d, false
 	}
 	q := s.question(req)
@@ -115,12 +126,15 @@ func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bo
 // refused notes what a refused call was told, unless there was a reason to forget
 // it since its turn.
 func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d denial) {
-	if last := p.of(c); last != nil && last.now == a.now && last.tat == a.tat && last.under(&c.Limit) {
+	d.scope, d.key = c.Scope, c.Key
+	d.tat, d.now, d.rest, d.sent = a.tat, a.now, a.rest, a.sent
+	if d.rules != nil {
+		d.now = a.rest[0]
+	}
+	if last := p.of(c); last != nil && last.now == d.now && last.tat == d.tat && last.rules == d.rules && (d.rules != nil || last.under(&c.Limit)) {
 		return // Another call of the same flight was faster.
 	}
-	d.scope, d.key = c.Scope, c.Key
 	d.rate, d.period, d.max = c.Limit.Rate, int64(c.Limit.Period), c.Limit.Max()
-	d.tat, d.now, d.sent = a.tat, a.now, a.sent
 	p.is.Store(&d)
 	if p.turn.Load() != turn {
 		p.is.CompareAndSwap(&d, nil)

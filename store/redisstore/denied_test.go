@@ -1,10 +1,12 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,14 +82,71 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	}
 }
 
+// TestRefusedKeyOfRules: a key is refused without Redis under any limits that are not
+// logs, and says the same as Redis would.
+func TestRefusedKeyOfRules(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		limits []weir.Limit
+		keeps  bool // in mind
+	}{
+		"two buckets":      {[]weir.Limit{weir.Per(3, time.Second), weir.Per(5, time.Minute)}, true},
+		"a fixed window":   {[]weir.Limit{weir.Per(3, time.Second).By(weir.FixedWindow)}, true},
+		"an aligned one":   {[]weir.Limit{weir.Per(3, time.Second).By(weir.AlignedWindow)}, true},
+		"a counter":        {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingCounter)}, true},
+		"of all but a log": {[]weir.Limit{weir.Per(3, time.Second), weir.PerMinute(4).By(weir.FixedWindow), weir.PerHour(5).By(weir.SlidingCounter)}, true},
+		"a log":            {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingWindow)}, false},
+		"a log beside":     {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingWindow), weir.PerHour(3)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, sleep, g := stillCounted(t)
+			model, sleepModel := newStill(t, s.client, "model:")
+			one := charge("key", 1, test.limits...)
+			for range 3 {
+				take(t, s, one)
+				whole(t, model, one)
+			}
+			known := false
+			for step := range 60 {
+				before := g.commands.Load()
+				denied, ok := s.Denied(s, &one)
+				got := take(t, s, one)
+				if asked := g.commands.Load() > before; asked == known {
+					t.Fatalf("step %d: it asked: %t, %+v", step, asked, got)
+				}
+				want := whole(t, model, one)
+				if diff := differ(got, want); diff != "" {
+					t.Fatalf("step %d: %s: %+v, want %+v", step, diff, got, want)
+				}
+				if ok && differ(denied, got) != "" {
+					t.Fatalf("step %d: denied with %+v, want %+v", step, denied, got)
+				}
+				d := 7 * time.Millisecond
+				if step%10 == 9 {
+					d = max(got.RetryAfter, 2*time.Second)
+				}
+				known = test.keeps && d < got.RetryAfter && d < denialLife
+				sleep(d)
+				sleepModel(d)
+			}
+		})
+	}
+}
+
 // TestRememberedRefusalsAdmitAsMany compares each decision with one of a store
 // that remembers nothing.
 func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	for seed := range uint64(20) {
+	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		limit := weir.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(100))*time.Millisecond).WithBurst(1 + rng.Int64N(6))
+		limits := []weir.Limit{limit}
+		if seed%4 > 1 {
+			limits = drawLimits(rng, limit.Period)
+			limits[0].Rate, limits[0].Burst = min(limits[0].Rate, 12), min(limits[0].Burst, 6)
+		}
 		c := server.Client()
 		one, sleep := newStill(t, c, fmt.Sprintf("one%d:", seed))
 		other, sleepToo := newStill(t, c, fmt.Sprintf("one%d:", seed)) // another process
@@ -98,7 +157,7 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 			sleep(d)
 			sleepToo(d)
 			sleepModel(d)
-			s, req := one, charge("key", 1+rng.Int64N(limit.Max()), limit)
+			s, req := one, charge("key", 1+rng.Int64N(slices.MinFunc(limits, func(a, b weir.Limit) int { return cmp.Compare(a.Max(), b.Max()) }).Max()), limits...)
 			leaveSome(rng, &req)
 			switch choice := rng.IntN(8); {
 			case seed%2 == 0:
@@ -129,7 +188,7 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 				diff = "" // Another process may have taken less meanwhile.
 			}
 			if diff != "" {
-				t.Fatalf("seed %d, step %d, %d of %v: %s\ngot  %+v\nwant %+v", seed, step, req.Charges[0].Cost, limit, diff, got, want)
+				t.Fatalf("seed %d, step %d, %d of %v: %s\ngot  %+v\nwant %+v", seed, step, req.Charges[0].Cost, limits, diff, got, want)
 			}
 		}
 	}

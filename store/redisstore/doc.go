@@ -46,8 +46,8 @@
 // While a call that takes of one key, now or not at all, is under way, those that
 // come meanwhile wait in a line and go together when it is back, in the order in
 // which they came: the calls of one key that charge the same as one decision of the
-// script, and many keys in one EVALSHA where it is a bucket (GCRA) that each takes
-// of, else, and on a ring and where a server does not take that, in a pipeline. Where there are many keys two flights are under way at
+// script, and many keys in one EVALSHA, or in a pipeline on a ring and where a server
+// does not take that. Where there are many keys two flights are under way at
 // once, each with keys of its own. A call that is alone goes at once. Whoever's context
 // ends leaves, and is not charged unless its flight has set off; one that all have
 // left is not sent if it was not yet. A flight that takes longer than 10 ms holds
@@ -58,8 +58,11 @@
 //
 // # Refused keys
 //
-// After a call of one bucket was refused, those of the same key that do not fit either are
-// refused without Redis until RetryAfter, and a second at most. What this process
+// After such a call was refused, those of the same key that do not fit either are
+// refused without Redis until RetryAfter, and a second at most: under one bucket
+// (GCRA) whatever they cost; under several limits, and windows, those that charge the
+// same, if nothing of the key's state may be given back. Logs of sliding windows do
+// not tell that, so they are always asked. What this process
 // does to the key (Reset, Cancel, Settle, Brake, an admitted call) ends that at
 // once, and so does a connection that fails. Cancelled and settled bookings of
 // other processes can't free such a key earlier. A Reset, or other limits for the

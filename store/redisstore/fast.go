@@ -126,13 +126,15 @@ type answer struct {
 	allowed bool
 	rest    []int64       // what the rest of the script told; nil if it was not asked
 	after   int64         // calls that were admitted after this one, and are in what it told
+	firm    bool          // nothing is in what it told that could be given back
 	sent    time.Duration // by the clock of the store
 }
 
 // decision is what a request's caller sees.
 func (a *answer) decision(req *weir.Request, t *terms) (weir.Decision, error) {
 	if a.rest != nil {
-		outcomes := make([]exact.Outcome, len(req.Charges))
+		var few [4]exact.Outcome
+		outcomes := append(few[:0], make([]exact.Outcome, len(req.Charges))...)
 		v, err := a.read(req.Charges, outcomes)
 		if err != nil {
 			return weir.Decision{}, err
@@ -182,14 +184,14 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 	}
 	reply := cmd.Val()
 	switch {
-	case len(reply) > 2 && reply[1] == -2:
-		told, err := readTold(reply[2:], 1)
-		return answer{rest: told.rest, allowed: told.admitted > 0}, err
+	case isTold(reply):
+		told, err := readTold(reply, 1)
+		return told.answer(1, sent), err
 	case t.rules != nil:
 		if len(reply) != 2+3*len(t.rules.charges) || reply[1] != 1 {
 			return a, errReply
 		}
-		return answer{rest: quickly(reply[0], reply[2:]), allowed: true}, nil
+		return told{1, 1, quickly(reply[0], reply[2:]), false}.answer(1, sent), nil
 	case len(reply) == 4 && (reply[1] == 0 || reply[1] == 1):
 		return answer{now: reply[0], tat: exact.Micros{Whole: reply[2], Rem: reply[3]}, allowed: reply[1] == 1, sent: sent}, nil
 	}
@@ -250,12 +252,12 @@ func (q *question) decision(s *Store, req *weir.Request, a *answer, err error) (
 	case err != nil:
 		s.denials.failed(err)
 		return weir.Decision{}, err
-	case a.allowed || a.rest != nil:
+	case a.allowed || a.rest != nil && (q.terms.rules == nil || !a.firm):
 		if q.place.of(c) != nil {
 			q.place.forget()
 		}
 	default:
-		s.denials.refused(q.place, q.turn, c, a, denial{lost: q.lost, heard: s.elapsed()})
+		s.denials.refused(q.place, q.turn, c, a, denial{lost: q.lost, heard: s.elapsed(), rules: q.terms.rules})
 	}
 	return a.decision(req, q.terms)
 }

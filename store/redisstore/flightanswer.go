@@ -17,8 +17,8 @@ func (f *flight) read(cmd *packed) {
 		return
 	case err != nil:
 		err = classify(err)
-	case len(reply) > 2 && reply[1] == -2 && len(cmd.entries) == 1:
-		f.entries[cmd.entries[0]].hear(reply[2:])
+	case isTold(reply) && len(cmd.entries) == 1:
+		f.entries[cmd.entries[0]].hear(f.sent, reply)
 		return
 	case f.entries[cmd.entries[0]].terms.rules != nil:
 		f.readQuick(cmd, reply)
@@ -60,7 +60,7 @@ func (f *flight) readQuick(cmd *packed, reply []int64) {
 		case list[0] != calls:
 			e.fail(errReply)
 		default:
-			e.tell(told{calls, calls, quickly(reply[0], list[1:])})
+			e.tell(f.sent, told{calls, calls, quickly(reply[0], list[1:]), false})
 		}
 	}
 }
@@ -89,22 +89,22 @@ func (e *entry) answer(sent time.Duration, now, taken int64, tat exact.Micros) {
 
 // hear is what each of the calls is told by the rest of the script. Those that
 // were not told ask by themselves.
-func (e *entry) hear(list []int64) {
-	told, err := readTold(list, e.calls)
+func (e *entry) hear(sent time.Duration, reply []int64) {
+	told, err := readTold(reply, e.calls)
 	if err != nil {
 		e.fail(err)
 		return
 	}
-	e.tell(told)
+	e.tell(sent, told)
 }
 
 // tell has each of the calls told.
-func (e *entry) tell(told told) {
+func (e *entry) tell(sent time.Duration, told told) {
 	n := int64(0)
 	e.each(func(w *waiting) {
 		n++
 		w.alone = n > told.calls
-		w.answer = answer{rest: told.rest, allowed: n <= told.admitted, after: max(told.admitted-n, 0)}
+		w.answer = told.answer(n, sent)
 	})
 }
 

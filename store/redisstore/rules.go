@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"sync/atomic"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
@@ -147,39 +148,48 @@ func quickly(now int64, list []int64) []int64 {
 // told is what the rest of the script replied to calls: of how many it told how
 // they were decided, how many of those were admitted, and what follows "allowed" in
 // its other replies, after the last one that was admitted and for the first that was
-// not.
+// not; and whether nothing is in it that could be given back.
 type told struct {
 	calls, admitted int64
 	rest            []int64
+	firm            bool
 }
 
-// readTold reads a reply behind its -2.
-func readTold(list []int64, calls int) (told, error) {
-	if len(list) < 2+2+4 {
+// isTold reports whether the rest of the script has replied.
+func isTold(reply []int64) bool { return len(reply) > 2 && (reply[1] == -2 || reply[1] == -3) }
+
+// readTold reads its reply to some calls.
+func readTold(reply []int64, calls int) (told, error) {
+	if len(reply) < 4+2+4 {
 		return told{}, errReply
 	}
-	t := told{list[0], list[1], list[2:]}
+	t := told{reply[2], reply[3], reply[4:], reply[1] == -3}
 	if t.calls < 1 || t.calls > int64(calls) || t.admitted < 0 || t.admitted > t.calls {
 		return told{}, errReply
 	}
 	return t, nil
 }
 
+// answer is that of the n-th call.
+func (t told) answer(n int64, sent time.Duration) answer {
+	return answer{rest: t.rest, allowed: n <= t.admitted, after: max(t.admitted-n, 0), firm: t.firm, sent: sent}
+}
+
 // read makes a verdict of what was told, for a call after which others were admitted
-// at the same instant. The outcomes are as many as the charges.
+// at the same instant, or for one that is refused later. The outcomes are as many as the charges.
 func (a *answer) read(charges []weir.Charge, outcomes []exact.Outcome) (exact.Verdict, error) {
 	list, most := a.rest, 2+4*len(charges)
 	if len(list) != most && len(list) != most+5 {
 		return exact.Verdict{}, errReply
 	}
-	v := exact.Verdict{Allowed: a.allowed, Now: list[0], Slot: list[1]}
+	v := exact.Verdict{Allowed: a.allowed, Now: max(list[0], a.now), Slot: list[1]}
 	if a.allowed {
 		v.Slot = v.Now
 	}
 	for i := range outcomes {
 		n, c := list[2+4*i:], &charges[i]
 		s := exact.State{A: n[1], B: n[2], C: n[3]}
-		outcomes[i] = exact.Outcome{Slot: n[0], State: s.Before(&c.Limit, a.after*c.Cost)}
+		outcomes[i] = exact.Outcome{Slot: max(n[0], v.Now), State: s.Before(&c.Limit, a.after*c.Cost)}
 	}
 	if len(list) > most {
 		k := list[most:]

@@ -270,13 +270,13 @@ func TestRulesOfDamagedKeys(t *testing.T) {
 func TestReadTold(t *testing.T) {
 	t.Parallel()
 	for name, list := range map[string][]int64{
-		"too short":          {1, 1, 5, 5},
-		"none told":          {0, 0, 5, 5, 5, 5, 0, 0},
-		"more told":          {4, 1, 5, 5, 5, 5, 0, 0},
-		"more admitted":      {2, 3, 5, 5, 5, 5, 0, 0},
-		"less than none":     {2, -1, 5, 5, 5, 5, 0, 0},
-		"of another length":  {2, 1, 5, 5, 5, 5, 0, 0, 9},
-		"of a limit too few": {2, 1, 5, 5, 5, 5, 0, 0, 5, 5, 0},
+		"too short":          {5, -2, 1, 1, 5, 5},
+		"none told":          {5, -2, 0, 0, 5, 5, 5, 5, 0, 0},
+		"more told":          {5, -3, 4, 1, 5, 5, 5, 5, 0, 0},
+		"more admitted":      {5, -2, 2, 3, 5, 5, 5, 5, 0, 0},
+		"less than none":     {5, -3, 2, -1, 5, 5, 5, 5, 0, 0},
+		"of another length":  {5, -2, 2, 1, 5, 5, 5, 5, 0, 0, 9},
+		"of a limit too few": {5, -2, 2, 1, 5, 5, 5, 5, 0, 0, 5, 5, 0},
 	} {
 		req := charge("key", 1, weir.PerHour(3), weir.PerDay(5))
 		told, err := readTold(list, 3)

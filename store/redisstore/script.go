@@ -45,8 +45,8 @@ import (
 // exact.State), when a lease was asked for " full", 0 or the instant from which
 // there is room for it, and where a brake is set " !" and for each key " set
 // paused from gap told" (see exact.Braked), as one string; for "keep", when allowed, a list of that
-// string and each key's value before and after; and for "calls" a list of numbers: now, -2, how
-// many calls are told how they were decided, which is all of them or the first, how
+// string and each key's value before and after; and for "calls" a list of numbers: now, -2 or,
+// where nothing is booked that could be given back, -3, how many calls are told how they were decided, which is all of them or the first, how
 // many of those were admitted, and those of that string behind "allowed", as they
 // are after the calls that were admitted, and for the first that was not. A "renew" has the leases of
 // KEYS[1] that ARGV[4] and so on name end ARGV[2] µs from now, and returns those

@@ -194,7 +194,11 @@ if braked then
 end
 local head = str(now) .. ' ' .. str(slot) .. ' ' .. table.concat(reply, ' ')
 if mode == 'calls' then
-  local list = { now, -2, told, calls }
+  -- Whether those refused can't be admitted earlier, whatever is given back.
+  local g = groups[1]
+  local firm = calls < told and not braked and g.last < now
+  for _, l in ipairs(g.limits) do firm = firm and l.alg ~= log and not l.credit and not l.since end
+  local list = { now, firm and -3 or -2, told, calls }
   for n in string.gmatch(head, '%d+') do list[#list + 1] = tonumber(n) end
   return list
 end
