@@ -223,9 +223,10 @@ func (f *flight) commandOfRules(ctx context.Context, first int, apart bool) *pac
 		p.say(ctx, e.terms.rules.args(e.key, e.calls, clock))
 		return p
 	}
-	args, first := e.terms.rules.argsOfMany(f.entries, p.entries, !f.combiner.packs.undeclared, clock)
-	p.first = int8(first)
-	p.say(ctx, args)
+	if f.combiner.packs.undeclared {
+		p.first = namesFrom
+	}
+	p.say(ctx, e.terms.rules.argsOfMany(f.entries, p.entries, p.first == 0, clock))
 	return p
 }
 

@@ -110,7 +110,7 @@ func TestPackedCallsOfACluster(t *testing.T) {
 		"sliding windows": {weir.PerHour(10).By(weir.SlidingWindow), weir.PerDay(100).By(weir.SlidingWindow)},
 	} {
 		var reqs []weir.Request
-		for i := range 100 {
+		for i := range 600 {
 			reqs = append(reqs, charge(fmt.Sprint(name, i), 1, limits...))
 		}
 		fly := func() {

@@ -12,8 +12,26 @@ import (
 // any kind, and any number of them. They do not change.
 //
 // Such calls are in flights too: those of a key that charge the same in one script
-// call, which decides them one after the other. Its mode is "calls" or "spare
-// calls", see script.go.
+// call, which decides them one after the other. Its ARGV is as script.go has it for
+// "calls". For several keys under the same rules KEYS are all that each has, and ARGV
+// is
+//
+//	[1] a test's clock in µs, or "" for the server's
+//	[2] how many keys there are
+//	[3] "many"
+//
+// then the signature and the rest of the rules, and for each key how many calls it
+// has. For keys of several slots of a cluster KEYS is empty, and before the signature
+// ARGV has how many names there are, and the names, see packing.
+//
+// The reply is a list of numbers. The script's second part replies the instant, and for
+// each key how many of its calls were admitted and for each limit a, b and c (see
+// exact.State). Of several keys one may have 0s: it was left as it is. A key that is
+// alone is left to the rest of the script, which replies the instant, -2, or -3 where
+// nothing is booked that could be given back, how many of the calls are told how they
+// were decided, which is all of them or the first, how many of those were admitted, and
+// what "take" gets behind "allowed", as it is after the calls that were admitted, and
+// for the first that was not.
 type rules struct {
 	charges   []weir.Charge // of no key, and without names
 	mode      string
@@ -106,33 +124,36 @@ func (r *rules) args(state string, calls int, clock any) []any {
 	return append(append(args, r.argv...), r.needs...)
 }
 
+// namesFrom is where the names of the keys are in a command that does not declare them.
+const namesFrom = 7
+
 // argsOfMany are those of the command that decides the calls of several keys, which
-// it declares, or not: then first is where those are.
-func (r *rules) argsOfMany(entries []entry, which []int, declares bool, clock any) (args []any, first int) {
-	args = make([]any, 0, 8+len(r.argv)+3*len(which))
-	names := func() {
-		for _, i := range which {
-			args = append(args, entries[i].key)
-			if r.logged {
-				args = append(args, logOf(entries[i].key))
-			}
+// it declares, or not.
+func (r *rules) argsOfMany(entries []entry, which []int, declares bool, clock any) []any {
+	n := len(which)
+	if r.logged {
+		n *= 2
+	}
+	args := make([]any, 0, namesFrom+1+n+len(r.argv)+len(which))
+	if declares {
+		args = append(args, byHash, hashArg, n)
+	} else {
+		args = append(args, byHash, hashArg, 0, clock, len(which), "many", n)
+	}
+	for _, i := range which {
+		args = append(args, entries[i].key)
+		if r.logged {
+			args = append(args, logOf(entries[i].key))
 		}
 	}
-	args = append(args, byHash, hashArg, 0)
 	if declares {
-		names()
-		args[2] = len(args) - 3
+		args = append(args, clock, len(which), "many")
 	}
-	args = append(args, clock, len(which), "many", r.signature)
-	args = append(args, r.argv...)
+	args = append(append(args, r.signature), r.argv...)
 	for _, i := range which {
 		args = append(args, entries[i].calls)
 	}
-	if !declares {
-		first = len(args)
-		names()
-	}
-	return args, first
+	return args
 }
 
 // quickly returns what the rest of the script would have told of calls that its quick

@@ -13,18 +13,18 @@ import (
 )
 
 // The script is one: its parts are put together in the order of their names.
-// The first decides the common case by itself, see fast.go; the second what of
-// "calls" is simple; the others are the whole. For these KEYS are, for each
-// key of the request, its state and, when it has a sliding window, its log; then,
-// when a lease is asked for, the leases of the first.
+// The first decides the common case by itself, see fast.go; the second what is simple
+// of the other calls that go in flights, see rules.go; the others are the whole. For
+// these KEYS are, for each key of the request, its state and, when it has a sliding
+// window, its log; then, when a lease is asked for, the leases of the first.
 // ARGV is
 //
 //	[1] a test's clock in µs, or "" for the server's
 //	[2] the longest delay in µs; for "calls" how many they are
-//	[3] "take", "keep" (take, and return what settling needs), "calls" (take of one
-//	    key, now or not at all, for several calls that are decided one after the
-//	    other), "peek", "look" (peek, and say what taking would meet), "settle" (to
-//	    a cost of 0: cancel), "renew" or "brake"
+//	[3] "take", "keep" (take, and return what settling needs), "peek", "look"
+//	    (peek, and say what taking would meet), "calls" (take of one key, now or
+//	    not at all, for each of them), "settle" (to a cost of 0: cancel), "renew" or
+//	    "brake"
 //
 // then for each key: the signature of its limits, "1" if it has a log, the
 // number of limits; for each limit: cost, most units at once, period in µs, and
@@ -34,23 +34,20 @@ import (
 // the time of the units that this differs by (whole µs and remainder); and at
 // the end, when a lease is asked for, "hold", the most leases, the lease's ID,
 // and how long it lives in µs. A "peek" with that is a request that takes a lease
-// and no units. For "spare", "spare keep", "spare calls" and "spare look", which are "take",
-// "keep", "calls" and "look" for charges that have to leave units, the end is for each limit what has to be
-// free, and for GCRA the time that this takes (whole µs and remainder). For
-// "brake" follow: 1 to lift, the pause, a cut's unit, recovery
-// and instant, 1 to tell a gap, the gap, how long it lasts, the channel to
+// and no units. For "spare", "spare keep", "spare look" and "spare calls", which
+// are "take", "keep", "look" and "calls" for charges that have to leave units, the
+// end is for each limit what has to be free, and for GCRA the time that this takes
+// (whole µs and remainder). For "brake" follow: 1 to lift, the pause, a cut's unit,
+// recovery and instant, 1 to tell a gap, the gap, how long it lasts, the channel to
 // publish on and the name that is published.
 //
 // The reply is "allowed now slot" and for each limit " slot a b c" (see
 // exact.State), when a lease was asked for " full", 0 or the instant from which
 // there is room for it, and where a brake is set " !" and for each key " set
-// paused from gap told" (see exact.Braked), as one string; for "keep", when allowed, a list of that
-// string and each key's value before and after; and for "calls" a list of numbers: now, -2 or,
-// where nothing is booked that could be given back, -3, how many calls are told how they were decided, which is all of them or the first, how
-// many of those were admitted, and those of that string behind "allowed", as they
-// are after the calls that were admitted, and for the first that was not. A "renew" has the leases of
-// KEYS[1] that ARGV[4] and so on name end ARGV[2] µs from now, and returns those
-// that are not there.
+// paused from gap told" (see exact.Braked), as one string; for "keep", when
+// allowed, a list of that string and each key's value before and after; for "calls"
+// see rules.go. A "renew" has the leases of KEYS[1] that ARGV[4] and so on name end
+// ARGV[2] µs from now, and returns those that are not there.
 //
 //go:embed lua/*.lua
 var parts embed.FS

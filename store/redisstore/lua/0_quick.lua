@@ -14,7 +14,13 @@ if not uncommon and (ARGV[3] == 'many' or ARGV[3] == 'calls') then
     local t = redis.call('TIME')
     now, more = t[1] * 1000000 + t[2], 0
   end
-  local many, signature, logged, limits, a = ARGV[3] == 'many', ARGV[4], ARGV[5] == '1', {}, 7
+  local many, keys, names, before, a = ARGV[3] == 'many', 1, KEYS, 0, 4
+  if many then
+    keys = ARGV[2] + 0
+    if not KEYS[1] then names, before, a = ARGV, 4, 5 + ARGV[4] end
+  end
+  local signature, logged, limits, reply = ARGV[a], ARGV[a + 1] == '1', {}, { now }
+  a = a + 3
   for kind in string.gmatch(signature, '%a') do
     local l = { kind = kind, c = ARGV[a] + 0, max = ARGV[a + 1] + 0, p = ARGV[a + 2] + 0 }
     a = a + 3
@@ -23,11 +29,6 @@ if not uncommon and (ARGV[3] == 'many' or ARGV[3] == 'calls') then
       a = a + 5
     end
     limits[#limits + 1] = l
-  end
-  local keys, names, before, reply = 1, KEYS, 0, { now }
-  if many then
-    keys = ARGV[2] + 0
-    if not KEYS[1] then names, before = ARGV, a + keys - 1 end
   end
   for k = 1, keys do
     local calls, n, told = many and ARGV[a + k - 1] + 0 or ARGV[2] + 0, #reply + 1, true
