@@ -69,3 +69,20 @@ func simple(text string, scope bool) bool {
 func standsForItself(c byte, scope bool) bool {
 	return c > ' ' && c < 0x7f && c != '{' && c != '}' && c != '%' && c != '#' && (c != ':' || !scope)
 }
+
+// stateKey is the first of keys.
+func (s *Store) stateKey(scope, key string) string {
+	if !simple(scope, true) || !simple(key, false) || len(scope)+len(key) > longestText {
+		state, _ := s.keys(scope, key)
+		return state
+	}
+	var b strings.Builder
+	b.Grow(len(s.prefix) + len(scope) + len(key) + 3)
+	b.WriteString(s.prefix)
+	b.WriteByte('{')
+	b.WriteString(scope)
+	b.WriteByte(':')
+	b.WriteString(key)
+	b.WriteByte('}')
+	return b.String()
+}
