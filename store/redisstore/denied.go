@@ -90,7 +90,7 @@ func (d *denial) under(l *weir.Limit) bool {
 // denied returns what a call is refused with, without asking.
 func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 	d := p.of(c)
-	if d == nil || d.rules != t.rules || d.rules == nil && !d.under(&c.Limit) {
+	if d == nil || !d.rules.same(t.rules) || d.rules == nil && !d.under(&c.Limit) {
 		return a, false
 	}
 	clock := s.elapsed()
@@ -131,7 +131,7 @@ func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d de
 	if d.rules != nil {
 		d.now = a.rest[0]
 	}
-	if last := p.of(c); last != nil && last.now == d.now && last.tat == d.tat && last.rules == d.rules && (d.rules != nil || last.under(&c.Limit)) {
+	if last := p.of(c); last != nil && last.now == d.now && last.tat == d.tat && last.rules.same(d.rules) && (d.rules != nil || last.under(&c.Limit)) {
 		return // Another call of the same flight was faster.
 	}
 	d.rate, d.period, d.max = c.Limit.Rate, int64(c.Limit.Period), c.Limit.Max()

@@ -134,6 +134,56 @@ func TestRefusedKeyOfRules(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfAlternatingRules: limits that differ in little are told apart, and
+// remembered beside each other.
+func TestRefusalsOfAlternatingRules(t *testing.T) {
+	t.Parallel()
+	s, _, g := stillCounted(t)
+	limits := []weir.Limit{weir.PerHour(2).By(weir.FixedWindow), weir.PerHour(3)}
+	var reqs []weir.Request
+	for i := range 40 {
+		req := charge(fmt.Sprint("key", i), 1, limits...)
+		req.Charges[1].Leave = int64(i % 3)
+		if i%2 == 1 {
+			req.Charges[0].Limit.Algorithm = weir.AlignedWindow
+		}
+		take(t, s, req)
+		take(t, s, req)
+		if take(t, s, req).Allowed {
+			t.Fatal("allowed")
+		}
+		reqs = append(reqs, req)
+	}
+	before := g.commands.Load()
+	for range 3 {
+		for _, req := range reqs {
+			take(t, s, req)
+		}
+	}
+	if n := g.commands.Load() - before; n != 0 {
+		t.Errorf("%d commands for refused keys", n)
+	}
+}
+
+// TestBadReplyIsNotRemembered: what can't be read is asked again.
+func TestBadReplyIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	s, _, _ := stillCounted(t)
+	req := charge("key", 1, weir.PerHour(3), weir.PerDay(5))
+	q := s.question(&req)
+	told, err := readTold([]int64{5, -3, 1, 0, 5, 5, 5, 5, 0, 0}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := told.answer(1, 0)
+	if d, err := q.decision(s, &req, &a, nil); err == nil {
+		t.Errorf("%+v, want an error", d)
+	}
+	if d := take(t, s, req); !d.Allowed {
+		t.Errorf("%+v", d)
+	}
+}
+
 // TestRememberedRefusalsAdmitAsMany compares each decision with one of a store
 // that remembers nothing.
 func TestRememberedRefusalsAdmitAsMany(t *testing.T) {

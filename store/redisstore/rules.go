@@ -41,22 +41,36 @@ type rules struct {
 }
 
 // knownRules keeps the terms of rules that were asked for last.
-type knownRules [64]atomic.Pointer[terms]
+type knownRules [256]atomic.Pointer[terms]
 
-// of returns the terms of charges of one key.
+// of returns the terms of charges of one key. They may be in two places, so that two
+// of one place do not drive each other out.
 func (k *knownRules) of(s *Store, charges []weir.Charge) *terms {
 	h := uint64(len(charges))
 	for i := range charges {
 		c := &charges[i]
-		h = (((h*31+uint64(c.Limit.Rate))*31+uint64(c.Limit.Period))*31+uint64(c.Limit.Burst))*31 + uint64(c.Cost)
+		for _, n := range [...]int64{c.Limit.Rate, int64(c.Limit.Period), c.Limit.Burst, int64(c.Limit.Algorithm), c.Cost, c.Leave} {
+			h = h*31 + uint64(n)
+		}
 	}
-	place := &k[h*0x9e3779b97f4a7c15>>58]
+	first := h * 0x9e3779b97f4a7c15 >> 56
+	place, other := &k[first], &k[first^1]
 	t := place.Load()
-	if t == nil || !t.rules.are(charges) {
-		t = &terms{rules: newRules(s, charges)}
-		place.Store(t)
+	if t != nil && t.rules.are(charges) {
+		return t
 	}
+	if o := other.Load(); o != nil && o.rules.are(charges) {
+		return o
+	}
+	other.Store(t)
+	t = &terms{rules: newRules(s, charges)}
+	place.Store(t)
 	return t
+}
+
+// same reports whether two are the same rules, or both nil.
+func (r *rules) same(o *rules) bool {
+	return r == o || r != nil && o != nil && r.are(o.charges)
 }
 
 // are reports whether these are the rules of charges.

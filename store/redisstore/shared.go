@@ -76,11 +76,14 @@ func (q *question) lane() int { return int(q.hash >> 63) }
 // decision is what the caller is told of an answer, from which is learnt what the
 // next ones may be told.
 func (q *question) decision(s *Store, req *weir.Request, a *answer, err error) (weir.Decision, error) {
-	c := &req.Charges[0]
-	switch {
-	case err != nil:
+	if err != nil {
 		s.denials.failed(err)
 		return weir.Decision{}, err
+	}
+	c := &req.Charges[0]
+	d, err := a.decision(req, q.terms)
+	switch {
+	case err != nil:
 	case a.allowed || a.rest != nil && (q.terms.rules == nil || !a.firm):
 		if q.place.of(c) != nil {
 			q.place.forget()
@@ -88,7 +91,7 @@ func (q *question) decision(s *Store, req *weir.Request, a *answer, err error) (
 	default:
 		s.denials.refused(q.place, q.turn, c, a, denial{lost: q.lost, heard: s.elapsed(), rules: q.terms.rules})
 	}
-	return a.decision(req, q.terms)
+	return d, err
 }
 
 // alone has the script decide one call, on its caller's goroutine.

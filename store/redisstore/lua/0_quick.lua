@@ -119,13 +119,13 @@ if not uncommon and (ARGV[3] == 'many' or ARGV[3] == 'calls') then
     reply[n] = 0
     if told and not (value and ends <= #value) then
       local px = format('%.0f', math.max(math.ceil((lapse - now) / 1000), 0) + 1 + more)
-      -- A state that is not of the log's newest entry is not believed.
-      if not try('SET', key, state, 'PX', px).err then
-        local len = log and try('RPUSH', log, format(units == 1 and '%.0f' or '%.0f:%.0f', now, units))
-        if not log or type(len) == 'number' then reply[n] = calls end
-        if len and reply[n] > 0 then
-          if most < len then try('LTRIM', log, format('%.0f', -most), '-1') end
-          try('PEXPIRE', log, px)
+      -- Without the state what was pushed counts all the same.
+      local len = not log or try('RPUSH', log, format(units == 1 and '%.0f' or '%.0f:%.0f', now, units))
+      if type(len) ~= 'table' and not try('SET', key, state, 'PX', px).err then
+        reply[n] = calls
+        if log then
+          if most < len then redis.call('LTRIM', log, format('%.0f', -most), '-1') end
+          redis.call('PEXPIRE', log, px)
         end
       end
     end
