@@ -59,12 +59,13 @@ func (c correction) lose(lost *int64, first, over int64) bool {
 }
 
 // snapshot is what makes a state the same as another: a GCRA state has the
-// first two fields, the others the last two.
+// first two fields, the others some of the rest.
 type snapshot struct {
-	tat    exact.Micros
-	credit credit
-	window exact.State
-	lost   int64
+	tat     exact.Micros
+	credit  credit
+	window  exact.State
+	lost    int64
+	present exact.State
 }
 
 // fresh returns the state of a limit that was never used.

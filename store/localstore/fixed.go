@@ -12,6 +12,9 @@ type fixed struct {
 	aligned      bool
 	start, units int64
 	lost         int64 // see lose
+	// present is the window until the last one, if that is still to come: it is it
+	// again when nobody comes.
+	present exact.State
 }
 
 func (w *fixed) slot(b, cost int64) (floor, slot int64) {
@@ -22,8 +25,11 @@ func (w *fixed) slot(b, cost int64) (floor, slot int64) {
 	return b, b
 }
 
-func (w *fixed) book(_, slot, cost, _ int64, _ bool) {
+func (w *fixed) book(_, slot, cost, now int64, _ bool) {
 	if w.units == 0 || slot >= w.start+w.period {
+		if w.start <= now {
+			w.present = w.state()
+		}
 		w.start, w.units, w.lost = slot, 0, 0
 		if w.aligned {
 			w.start = align(slot, w.period)
@@ -54,6 +60,10 @@ func (w *fixed) adapted(l *weir.Limit, now int64) counting {
 }
 
 func (w *fixed) clamp(now int64) {
+	if p := w.present; w.start > now && p.B > 0 && now < p.A+w.period {
+		w.start, w.units = p.A, p.B
+		return
+	}
 	if w.aligned {
 		now = align(now, w.period)
 	}
@@ -71,10 +81,12 @@ func (w *fixed) state() exact.State { return exact.State{A: w.start, B: w.units}
 
 func (w *fixed) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
-func (w *fixed) save() snapshot { return snapshot{window: w.state(), lost: w.lost} }
+func (w *fixed) save() snapshot {
+	return snapshot{window: w.state(), lost: w.lost, present: w.present}
+}
 
 func (w *fixed) restore(b *snapshot, _, _ int64) {
-	w.start, w.units, w.lost = b.window.A, b.window.B, b.lost
+	w.start, w.units, w.lost, w.present = b.window.A, b.window.B, b.lost, b.present
 }
 
 // align returns the start of the window of length p, counted from the Unix

@@ -15,15 +15,14 @@ import (
 // denials remembers what refused calls were told of their key, so that more of them
 // are refused without asking Redis again: of one GCRA limit, and of the same rules
 // where the script says that nothing could be given back; until the instant from which
-// the cost is admitted, counted from when the call was sent, and so
-// never too long.
+// the cost is admitted, counted from when the call was sent, and so never too long.
 //
 // The state of such a key holds nothing that could be given back: whatever is
 // booked after a refusal, and cancelled or settled by whichever process, leaves
 // the key at least as full as it was then. What can free it earlier is a Reset,
 // other limits for the same key, and a server that has lost its memory. Where
 // this process knows of that, the refusal is forgotten at once, else after
-// denialLife. So it is when another process takes a smaller cost meanwhile, which
+// denialLife, as is one that was on its way when other limits came. So it is when another process takes a smaller cost meanwhile, which
 // makes what a remembered refusal says of the wait too short.
 //
 // Of keys that share a place the last one refused is remembered.

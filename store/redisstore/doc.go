@@ -45,8 +45,8 @@
 //
 // While a call that takes of one key, now or not at all, is under way, those that
 // come meanwhile wait in a line and go together when it is back, in the order in
-// which they came: the calls of one key that charge the same as one decision of the
-// script, and many keys in one EVALSHA, or in a pipeline on a ring and where a server
+// which they came: the calls of one key that charge the same, one behind the other,
+// as one decision of the script, and many keys in one EVALSHA, or in a pipeline on a ring and where a server
 // does not take that. Where there are many keys two flights are under way at
 // once, each with keys of its own. A call that is alone goes at once. Whoever's context
 // ends leaves, and is not charged unless its flight has set off; one that all have

@@ -114,6 +114,30 @@ func pausedSlots(r *run) {
 	}
 }
 
+// usedUnits: what was used before a pause stays used, though somebody had booked for
+// later by then and is not to come.
+func usedUnits(r *run) {
+	if r.braker() == nil {
+		return
+	}
+	for _, l := range each(3, 24*time.Hour) {
+		key := "used " + l.Algorithm.String()
+		r.take(charge(key, 3, l))
+		r.reserve(key, 1, 72*time.Hour, l)
+		for _, b := range []weir.Brake{{Pause: time.Millisecond}, {Lift: true}} {
+			r.brake(key, b, l)
+			r.sleep(200 * time.Millisecond)
+			if d := r.take(charge(key, 1, l)); d.Allowed {
+				r.Errorf("%v, all used, %+v: %+v", l.Algorithm, b, d)
+			}
+		}
+		r.sleep(time.Millisecond)
+		if d := r.reserve(key, 1, 96*time.Hour, l); !d.Allowed || d.Delay > 72*time.Hour {
+			r.Errorf("%v, after the brake: %+v", l.Algorithm, d)
+		}
+	}
+}
+
 // paces: units are no closer together than was told, and a cut halves the rate,
 // which then rises again.
 func paces(r *run) {

@@ -96,6 +96,7 @@ var cases = []struct {
 	{"units left to others", leaving},
 	{"pauses", pauses},
 	{"slots and pauses", pausedSlots},
+	{"used units and pauses", usedUnits},
 	{"paces", paces},
 	{"mistakes in braking", brakeMistakes},
 	{"calls in flight", inFlight},

@@ -2,22 +2,30 @@
 -- units were booked that may be settled, when the first of them were (since),
 -- which tells the window from one after a reset; and, if there were any, how many
 -- units of debt were of windows before it (lost). Nobody can book in those, but
--- who undoes what is booked after them must not bring them back without.
+-- who undoes what is booked after them must not bring them back without. While the
+-- window is still to come, the start and the count of the one until then follow
+-- (present, used), which it is again when nobody comes.
 local fixed = lazy(function(fixed)
   fixed.fields = 2
 
-  function fixed.fresh(l) l.start, l.n, l.since, l.lost = 0, 0, nil, 0 end
+  function fixed.fresh(l) l.start, l.n, l.since, l.lost, l.present, l.used = 0, 0, nil, 0, 0, 0 end
 
-  function fixed.load(l, v) l.start, l.n, l.since, l.lost = v[1], v[2], v[3], v[4] or 0 end
+  function fixed.load(l, v)
+    l.start, l.n, l.since, l.lost, l.present, l.used = v[1], v[2], v[3], v[4] or 0, v[5] or 0, v[6] or 0
+    if l.since == 0 then l.since = nil end
+  end
 
   function fixed.check_count(l, n)
     if n > UNITS then rubbish('a count out of bounds') end
   end
 
-  function fixed.check(l) fixed.check_count(l, l.n) end
+  function fixed.check(l)
+    fixed.check_count(l, l.n)
+    fixed.check_count(l, l.used)
+  end
 
   function fixed.adapt(l, old, now)
-    l.n, l.since = math.min(l.n, l.max), nil
+    l.n, l.since, l.used = math.min(l.n, l.max), nil, 0
   end
 
   function fixed.slot(l, b)
@@ -28,6 +36,7 @@ local fixed = lazy(function(fixed)
 
   function fixed.book(l, _, s, keep, now)
     if l.n == 0 or s >= l.start + l.p then
+      if l.start <= now then l.present, l.used = l.start, l.n end
       l.start, l.n, l.since, l.lost = l.alg.opens(l, s), 0, nil, 0
     end
     l.n, l.since = l.n + l.c, l.since or keep and now or nil
@@ -62,15 +71,30 @@ local fixed = lazy(function(fixed)
     return text
   end
 
-  function fixed.save(l) return fixed.with_since(l, str(l.start) .. '.' .. str(l.n)) end
+  function fixed.save(l, _, now)
+    local text = str(l.start) .. '.' .. str(l.n)
+    if l.start <= now or l.used == 0 then return fixed.with_since(l, text) end
+    return table.concat({ text, str(l.since or 0), str(l.lost), str(l.present), str(l.used) }, '.')
+  end
 
   function fixed.lapse(l) return l.start + l.p end
 
   function fixed.ahead(l) return l.start end
 
-  function fixed.shift(l, by) l.start, l.since = l.start - by, nil end
+  function fixed.shift(l, by)
+    l.start, l.since, l.present = math.max(l.start - by, 0), nil, math.max((l.present or 0) - by, 0)
+  end
 
-  function fixed.clamp(l, now) l.start = math.min(l.start, now) end
+  -- Whether the window until then is that of now.
+  function fixed.again(l, now)
+    if l.start <= now or (l.used or 0) == 0 or now >= l.present + l.p then return false end
+    l.start, l.n, l.since, l.used = l.present, l.used, nil, 0
+    return true
+  end
+
+  function fixed.clamp(l, now)
+    if not fixed.again(l, now) then l.start = math.min(l.start, now) end
+  end
 
   function fixed.view(l) return l.start, l.n, 0 end
 end)
@@ -82,15 +106,20 @@ local aligned = lazy(function(aligned)
   -- The units of an old window count when it began in the new one.
   function aligned.adapt(l, old, now)
     local start = align(now, l.p)
-    l.n, l.since = l.start < start and 0 or math.min(l.n, l.max), nil
+    l.n, l.since, l.used = l.start < start and 0 or math.min(l.n, l.max), nil, 0
     l.start = math.max(start, align(l.start, l.p))
   end
 
   function aligned.opens(l, s) return align(s, l.p) end
 
-  function aligned.shift(l, by) l.start, l.since = align(l.start - by, l.p), nil end
+  function aligned.shift(l, by)
+    fixed.shift(l, by)
+    l.start, l.present = align(l.start, l.p), align(l.present, l.p)
+  end
 
-  function aligned.clamp(l, now) l.start = math.min(l.start, align(now, l.p)) end
+  function aligned.clamp(l, now)
+    if not fixed.again(l, now) then l.start = math.min(l.start, align(now, l.p)) end
+  end
 end)
 
 -- Sliding counters. State: the start of the last window, its count and the
