@@ -148,6 +148,73 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 	}
 }
 
+// TestQuickPartAgreesOnLevels: and so it does of several keys together.
+func TestQuickPartAgreesOnLevels(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	client := redistest.Start(t).Client()
+	quick, rest := without(t, "^[1-9]"), without(t, "quick")
+	decided, left := 0, 0
+	for seed := range uint64(80 / thinning) {
+		rng := rand.New(rand.NewPCG(seed, 12))
+		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
+		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
+		levels := make([][]weir.Limit, 2+rng.IntN(2))
+		for i := range levels {
+			levels[i] = drawLimits(rng, period)
+		}
+		for range 60 {
+			sleep(time.Duration(rng.Int64N(int64(period)/4000)) * time.Microsecond)
+			var req weir.Request
+			for i, limits := range levels {
+				req.Charges = append(req.Charges, charge(fmt.Sprint("{tag}", i), 1-rng.Int64N(20)/19, limits...).Charges...)
+			}
+			if rng.IntN(20) == 0 {
+				req.Cancelable, req.MaxWait = true, period
+				take(t, s, req)
+				continue
+			}
+			args := s.newCall(&req, "take").args("", "")[2:]
+			n := args[0].(int)
+			keys := make([]string, n)
+			for i := range keys {
+				keys[i] = args[1+i].(string)
+			}
+			dump := func() (all []string) {
+				for _, key := range keys {
+					all = append(all, client.Dump(ctx, key).Val())
+				}
+				return all
+			}
+			before := dump()
+			got, err := quick.Run(ctx, client, keys, args[1+n:]...).Text()
+			after := dump()
+			if err == nil {
+				decided++
+				for i, key := range keys {
+					client.Del(ctx, key)
+					if before[i] != "" {
+						client.Restore(ctx, key, time.Hour, before[i])
+					}
+				}
+			} else if left++; err != redis.Nil || !slices.Equal(before, after) {
+				t.Fatalf("seed %d: not decided, %v: %q became %q", seed, err, before, after)
+			}
+			want, wrong := rest.Run(ctx, client, keys, args[1+n:]...).Text()
+			if wrong != nil {
+				t.Fatal(wrong)
+			}
+			if err == nil && (got != want || !slices.Equal(after, dump())) {
+				t.Fatalf("seed %d, %v: got %s and %q, want %s and %q", seed, levels, got, after, want, dump())
+			}
+		}
+	}
+	t.Logf("%d decided, %d left", decided, left)
+	if decided == 0 || left == 0 {
+		t.Error("it should meet both")
+	}
+}
+
 // manyNumbers reports whether a plain value tells more of a limit than what is
 // used of it.
 func manyNumbers(value string) bool {

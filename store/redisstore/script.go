@@ -14,9 +14,10 @@ import (
 
 // The script is one: its parts are put together in the order of their names.
 // The first decides the common case by itself, see fast.go; the second what is simple
-// of the other calls that go in flights, see rules.go; the others are the whole. For
-// these KEYS are, for each key of the request, its state and, when it has a sliding
-// window, its log; then, when a lease is asked for, the leases of the first.
+// of the other calls that go in flights, see rules.go, and of those of several keys; the
+// others are the whole. For these KEYS are, for each key of the request, its state and,
+// when it has a sliding window, its log; then, when a lease is asked for, the leases of
+// the first.
 // ARGV is
 //
 //	[1] a test's clock in µs, or "" for the server's
