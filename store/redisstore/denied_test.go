@@ -141,8 +141,14 @@ func TestRefusalsOfAlternatingRules(t *testing.T) {
 	s, _, g := stillCounted(t)
 	limits := []weir.Limit{weir.PerHour(2).By(weir.FixedWindow), weir.PerHour(3)}
 	var reqs []weir.Request
+	taken := map[*place]bool{}
 	for i := range 40 {
 		req := charge(fmt.Sprint("key", i), 1, limits...)
+		if p := s.denials.place(s.denials.hash("", req.Charges[0].Key)); taken[p] {
+			continue // Of keys that share a place one is remembered.
+		} else {
+			taken[p] = true
+		}
 		req.Charges[1].Leave = int64(i % 3)
 		if i%2 == 1 {
 			req.Charges[0].Limit.Algorithm = weir.AlignedWindow
