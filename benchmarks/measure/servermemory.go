@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -88,7 +89,8 @@ func takeUnits(ctx context.Context, decide contender.Decide, keys []string, unit
 }
 
 // memoryUsage returns what MEMORY USAGE says of a tracked key, and how many
-// Redis keys there are of it, by the first thousand that SCAN finds.
+// Redis keys there are of it, by the first thousand that SCAN finds. Those of weir's
+// probes are of no tracked key, and gone after 10 s.
 func memoryUsage(addr string, tracked int) (bytes, keys float64, err error) {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
@@ -96,8 +98,15 @@ func memoryUsage(addr string, tracked int) (bytes, keys float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	for scan := client.Scan(bg, 0, "*{probe*", 5000).Iterator(); scan.Next(bg); {
+		total--
+	}
 	var sum, seen float64
-	for scan := client.Scan(bg, 0, "*", 500).Iterator(); seen < 1000 && scan.Next(bg); seen++ {
+	for scan := client.Scan(bg, 0, "*", 500).Iterator(); seen < 1000 && scan.Next(bg); {
+		if strings.Contains(scan.Val(), "{probe") {
+			continue
+		}
+		seen++
 		n, err := client.MemoryUsage(bg, scan.Val(), 0).Result()
 		if err != nil {
 			return 0, 0, fmt.Errorf("MEMORY USAGE: %w", err)
