@@ -13,13 +13,20 @@ type embedded struct {
 	hung   bool
 }
 
-func startEmbedded() (*embedded, error) {
-	at, err := freeAddr()
-	if err != nil {
-		return nil, err
+// startEmbedded starts one at an address that free returns. Somebody else may have
+// got that meanwhile: then it is another.
+func startEmbedded(free func() (string, error)) (e *embedded, err error) {
+	for range 10 {
+		at, none := free()
+		if none != nil {
+			return nil, none
+		}
+		e = &embedded{at: at}
+		if err = e.restart(false); err == nil {
+			return e, nil
+		}
 	}
-	e := &embedded{at: at}
-	return e, e.restart(false)
+	return nil, err
 }
 
 func (e *embedded) describe() string {

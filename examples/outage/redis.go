@@ -30,7 +30,7 @@ func openRedis(o options) (redisServer, error) {
 	if o.real || o.redisServer != "" {
 		return startReal(o.redisServer)
 	}
-	return startEmbedded()
+	return startEmbedded(freeAddr)
 }
 
 // freeAddr returns a loopback address that nobody listens on. Its port is below

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 func TestEmbedded(t *testing.T) {
 	// Not beside tests that start programs: until those run, they have the sockets of
 	// this process, and one that is closed here goes on listening in them.
-	s, err := startEmbedded()
+	s, err := startEmbedded(freeAddr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,5 +78,30 @@ func TestFreeAddr(t *testing.T) {
 	addr, err := freeAddr()
 	if err != nil || len(addr) != len("127.0.0.1:20000") {
 		t.Errorf("%q, %v", addr, err)
+	}
+}
+
+// TestAddressIsTaken: whoever got the address first keeps it.
+func TestAddressIsTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	asked := 0
+	e, err := startEmbedded(func() (string, error) {
+		if asked++; asked < 3 {
+			return l.Addr().String(), nil
+		}
+		return freeAddr()
+	})
+	if err != nil || asked != 3 {
+		t.Fatalf("asked %d times, %v", asked, err)
+	}
+	e.close()
+	if e, err = startEmbedded(func() (string, error) { return l.Addr().String(), nil }); err == nil {
+		e.close()
+		t.Error("an address that is never free was had")
 	}
 }
