@@ -52,6 +52,29 @@ func withACL(t *testing.T, rules string) (*Store, *redis.Client) {
 	return newStore(t, server.Client(func(o *redis.Options) { o.Username, o.Password = "weir", "password" })), admin
 }
 
+// TestCallsThatCannotBeWritten: a user who may not write logs, or not let them expire,
+// is told of it, and what can't be logged is not charged to the limits beside it.
+func TestCallsThatCannotBeWritten(t *testing.T) {
+	for _, denied := range []string{"rpush", "pexpire"} {
+		t.Run(denied, func(t *testing.T) {
+			t.Parallel()
+			s, admin := withACL(t, aclOf(t)[0]+" -"+denied)
+			req := charge("key", 1, weir.PerHour(5), weir.PerHour(5).By(weir.SlidingWindow))
+			other := charge("other", 1, req.Charges[0].Limit, req.Charges[1].Limit)
+			_, alone := s.Take(t.Context(), req)
+			_, errs := onBoard(s, []weir.Request{req, other})
+			for i, err := range append(errs, alone) {
+				if err == nil {
+					t.Errorf("call %d: no error", i)
+				}
+			}
+			if state, log := s.keys("", "key"); denied == "rpush" && admin.Exists(t.Context(), state, log).Val() != 0 {
+				t.Errorf("it was charged: %q", admin.Get(t.Context(), state).Val())
+			}
+		})
+	}
+}
+
 // TestFlightWhereTextsAreForbidden: a server that may not be sent the script, and
 // does not know it, is not asked again and again for each call of a flight.
 func TestFlightWhereTextsAreForbidden(t *testing.T) {

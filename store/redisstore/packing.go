@@ -21,7 +21,7 @@ import (
 // a server to which that key's slot moves would be told to take all slots that do,
 // with keys that are still elsewhere.)
 type packing struct {
-	has        func(ctx context.Context, key string) bool // the server; nil: it is not known which
+	has        func(ctx context.Context, key string) bool // the server; nil: there is no one server
 	undeclared bool
 	found      atomic.Pointer[finding]
 	turn       chan struct{} // has a value while somebody probes
