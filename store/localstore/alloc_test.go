@@ -2,6 +2,7 @@ package localstore_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -48,6 +49,41 @@ func TestOneLimitAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestSeveralLimitsAllocateTheirStates, which the decision tells of, and nothing
+// else.
+func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
+	for _, n := range []int{2, 3, mostSmall} {
+		for name, test := range map[string]struct {
+			rate    int64
+			cost    int64
+			allowed bool
+		}{
+			"allowed": {weir.MaxUnits, 1, true}, "refused": {1, 1, false}, "never": {weir.MaxUnits, weir.MaxUnits + 1, false}, "peek": {1, 0, true},
+		} {
+			t.Run(fmt.Sprint(n, "/", name), func(t *testing.T) {
+				s := open(t)
+				limits := make([]weir.Limit, n)
+				for i := range limits {
+					limits[i] = weir.PerDay(test.rate).By([]weir.Algorithm{weir.GCRA, weir.FixedWindow, weir.SlidingCounter}[i%3])
+				}
+				req := charge("key", test.cost, limits...)
+				take(t, s, charge("key", 1, limits...))
+				allocs := testing.AllocsPerRun(1000, func() {
+					if d := take(t, s, req); d.Allowed != test.allowed {
+						t.Errorf("%+v", d)
+					}
+				})
+				if allocs != 1 {
+					t.Errorf("%v allocations", allocs)
+				}
+			})
+		}
+	}
+}
+
+// mostSmall is the most limits that a key may be under and take little memory.
+const mostSmall = 8
 
 // TestReservingAllocatesTheReceipt, and nothing else.
 func TestReservingAllocatesTheReceipt(t *testing.T) {

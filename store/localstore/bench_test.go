@@ -87,20 +87,14 @@ func BenchmarkSeed(b *testing.B) {
 	const keys = 100_000
 	reqs := requests(keys, weir.PerHour(100))
 	states := []weir.ChargeState{{Remaining: 50, ResetAfter: time.Hour}}
-	kept := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	bytes := 0.0
 	for b.Loop() {
-		before := kept()
+		before := heap()
 		s := openFor(b, keys)
 		for _, req := range reqs {
 			s.Seed(req.Charges, states)
 		}
-		bytes = float64(kept()-before) / keys
+		bytes = float64(heap()-before) / keys
 		runtime.KeepAlive(s)
 	}
 	b.ReportMetric(bytes, "B/key")
@@ -148,4 +142,37 @@ func parallel(b *testing.B, reqs []weir.Request, allowed bool) {
 			}
 		}
 	})
+}
+
+// BenchmarkSeveralLimits has keys under three limits each, and reports what is kept
+// of each key.
+func BenchmarkSeveralLimits(b *testing.B) {
+	for _, keys := range []int{1, 1000, 100_000} {
+		for name, rate := range map[string]int64{"allowed": 1 << 40, "refused": 1} {
+			b.Run(fmt.Sprintf("keys=%d/%s", keys, name), func(b *testing.B) {
+				reqs := make([]weir.Request, keys)
+				for i := range reqs {
+					reqs[i] = charge(fmt.Sprint("user:", i), 1, weir.PerDay(rate), weir.PerHour(rate), weir.PerMinute(1<<40).By(weir.FixedWindow))
+				}
+				before := heap()
+				s := open(b)
+				for _, req := range reqs {
+					take(b, s, req)
+				}
+				kept := float64(heap()-before) / float64(keys)
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					take(b, s, reqs[i%keys])
+				}
+				b.ReportMetric(kept, "B/key")
+			})
+		}
+	}
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -14,6 +14,20 @@ func (s *Store) Room() (n int) {
 	return n
 }
 
+// SmallKeys returns how many of the keys are small.
+func (s *Store) SmallKeys() (n int) {
+	for i := range s.shards {
+		n += s.shards[i].small.count
+	}
+	return n
+}
+
+// IsEntry reports whether a key is kept as one that is not small.
+func (s *Store) IsEntry(scope, key string) bool {
+	k := id{scope, key}
+	return s.shard(k).keys[k] != nil
+}
+
 // LogEntries returns how many entries a key's log has, and room for how many.
 func (s *Store) LogEntries(scope, key string) (n, room int) {
 	k := id{scope, key}

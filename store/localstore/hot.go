@@ -60,7 +60,7 @@ func (h *hots) of(a *ask) *hot {
 	if k == nil || string(k.text[:k.n]) != a.key {
 		return nil
 	}
-	if c := k.class; c != a.class && (c.scope != a.scope || !c.is(a.limit)) {
+	if c := k.class; c != a.class && (c.scope != a.scope || !c.is(a.limit, nil)) {
 		return nil
 	}
 	return k
@@ -128,7 +128,7 @@ func (sh *shard) heed(hash uint64, i int) {
 	}
 	h, at := &sh.hot, &sh.small.slots[i]
 	c := sh.small.classes[at.class].of
-	if !c.whole || at.n == isLong {
+	if !c.whole || c.more != nil || at.n == isLong {
 		return
 	}
 	place := placeOf(hash)

@@ -68,6 +68,37 @@ func (s *Store) coolAll() {
 	}
 }
 
+// A key under several limits never gets hot, also when it is asked for under one of
+// them; and its calls see no time before that of others.
+func TestSeveralLimitsStayInTheTable(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := openStore(t)
+		one := request("key", 1, weir.PerSecond(5))
+		two := one
+		two.Charges = append(two.Charges[:1:1], weir.Charge{Scope: "api", Key: "key", Limit: weir.PerMinute(100), Cost: 1})
+		d, err := s.Take(t.Context(), two)
+		if err != nil || !d.Allowed {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		a := ask{id: idOf(&one.Charges[0]), limit: &one.Charges[0].Limit, cost: 1}
+		a.hash = s.hash(&a.id)
+		for range 10 * looksForHot {
+			if _, done, err := s.takeSmall(&a); done || err != nil {
+				t.Fatal("decided under one limit", err)
+			}
+		}
+		if hot := s.hotKeys(); len(hot) > 0 {
+			t.Errorf("%q are hot", hot)
+		}
+		at := s.now() + 7
+		s.shard(a.id).last = at
+		if d, err := s.Take(t.Context(), two); err != nil || d.At != weir.Instant(at) {
+			t.Errorf("%+v, %v, want it at %d", d, err, at)
+		}
+	})
+}
+
 // A key that is asked for again and again gets hot, unless its state is no whole
 // number of microseconds, and one that shares its place when it is used no more.
 func TestKeysGetHot(t *testing.T) {
@@ -169,7 +200,7 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %d keys, want %d", seed, step, s.Keys(), cold.Keys())
 				}
 			}
-			if whole := newClass("", &l).whole; (hot > 50) != whole {
+			if whole := newClass("", &l, nil).whole; (hot > 50) != whole {
 				t.Errorf("seed %d, %v: keys were hot at %d calls", seed, l, hot)
 			}
 		})

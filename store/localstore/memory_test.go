@@ -79,6 +79,8 @@ func TestOnlyWhatWasTakenIsKept(t *testing.T) {
 		"peek":               charge("new", 0, l),
 		"peek at two limits": charge("new", 0, l, weir.PerDay(5).By(weir.SlidingWindow)),
 		"never fits":         charge("new", 2, l),
+		"never fits two":     charge("new", 2, l, weir.PerDay(5)),
+		"peek at two small":  charge("new", 0, l, weir.PerDay(5)),
 		"refused by another": two("new", "used up"),
 		"refused, the first": two("used up", "new"),
 	} {
@@ -154,28 +156,32 @@ func TestFullStore(t *testing.T) {
 func TestKeyInUseNeverGetsAFreshBurst(t *testing.T) {
 	t.Parallel()
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		t.Run(a.String(), func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				s := openFor(t, 500)
-				used, crowd := weir.PerHour(3).By(a), weir.PerSecond(1).By(a)
-				keys := make([]string, 50)
-				for i := range keys {
-					keys[i] = fmt.Sprint("used ", i)
-					take(t, s, charge(keys[i], 3, used))
-				}
-				for i := range 20_000 {
-					if _, err := s.Take(context.Background(), charge(fmt.Sprint("crowd ", i), 1, crowd)); err != nil && !errors.Is(err, localstore.ErrFull) {
-						t.Fatal(err)
-					}
-					// Not so long that an aligned hour or a third of one ends.
-					time.Sleep(50 * time.Millisecond)
-					if d := take(t, s, charge(keys[rand.IntN(len(keys))], 1, used)); d.Allowed {
-						t.Fatalf("after %d other keys: %+v", i, d)
-					}
-				}
+		for name, further := range map[string][]weir.Limit{"one limit": nil, "three": {weir.PerSecond(5).By(a), weir.PerHour(100)}} {
+			t.Run(a.String()+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { neverFresh(t, a, further) })
 			})
-		})
+		}
+	}
+}
+
+func neverFresh(t *testing.T, a weir.Algorithm, further []weir.Limit) {
+	s := openFor(t, 500)
+	used, crowd := append(further[:len(further):len(further)], weir.PerHour(3).By(a)), append(further[:len(further):len(further)], weir.PerSecond(1).By(a))
+	keys := make([]string, 50)
+	for i := range keys {
+		keys[i] = fmt.Sprint("used ", i)
+		take(t, s, charge(keys[i], 3, used...))
+	}
+	for i := range 20_000 {
+		if _, err := s.Take(context.Background(), charge(fmt.Sprint("crowd ", i), 1, crowd...)); err != nil && !errors.Is(err, localstore.ErrFull) {
+			t.Fatal(err)
+		}
+		// Not so long that an aligned hour or a third of one ends.
+		time.Sleep(50 * time.Millisecond)
+		if d := take(t, s, charge(keys[rand.IntN(len(keys))], 1, used...)); d.Allowed {
+			t.Fatalf("after %d other keys: %+v", i, d)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	if len(charges) == 1 && s.seedSmall(sh, &k, &charges[0].Limit, states[0].ResetAfter.Microseconds(), now) {
+	if s.seedSmall(sh, &k, charges, states, now) {
 		return
 	}
 	e := s.entry(sh, k)
@@ -39,30 +39,41 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 	e.settle()
 }
 
-// seedSmall is Seed for a key with one GCRA limit, and no more to know of it. It
+// seedSmall is Seed for a key with GCRA limits, and no more to know of it. It
 // reports false, and has changed nothing, for others.
-func (s *Store) seedSmall(sh *shard, k *id, l *weir.Limit, reset, now int64) bool {
-	if l.Algorithm != weir.GCRA || sh.keys[*k] != nil {
+func (s *Store) seedSmall(sh *shard, k *id, charges []weir.Charge, states []weir.ChargeState, now int64) bool {
+	if len(charges) > mostLimits || sh.keys[*k] != nil {
 		return false
 	}
-	h := s.hash(k)
-	i := sh.small.find(h, k, nil)
-	if i < 0 {
-		s.sweep(sh, now, newLooks)
-		if !s.makeRoom(1, now) {
-			return true
-		}
-		if i = sh.small.add(s.seed, h, k, l, nil); i < 0 {
-			s.count.Add(-1)
+	for i := range charges {
+		if charges[i].Limit.Algorithm != weir.GCRA {
 			return false
 		}
 	}
+	h := s.hash(k)
+	limit, more := &charges[0].Limit, charges[1:]
+	i := sh.small.find(h, k, nil)
+	if i < 0 {
+		s.sweep(sh, now, newLooks)
+		class := sh.small.class(k.scope, limit, more, nil)
+		if class < 0 {
+			return false
+		}
+		if !s.makeRoom(1, now) {
+			return true
+		}
+		i = sh.small.add(s.seed, h, k, class)
+	}
 	at := &sh.small.slots[i]
-	if !sh.small.classes[at.class].of.is(l) {
+	m := &sh.small.classes[at.class]
+	if !m.of.is(limit, more) {
 		return false
 	}
 	sh.hot.cool(at)
-	at.state = exact.State{A: now + reset}
+	at.state = exact.State{A: now + states[0].ResetAfter.Microseconds()}
+	for j := range m.further(at) {
+		m.further(at)[j] = exact.State{A: now + states[j+1].ResetAfter.Microseconds()}
+	}
 	return true
 }
 

@@ -2,6 +2,7 @@ package localstore_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,31 @@ func TestSeed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSeedOfSmallKey: each limit of a key has the state that it is told of, and the
+// key takes no more memory than if it had been used here.
+func TestSeedOfSmallKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t)
+		req := charge("key", 1, weir.PerSecond(5), weir.PerMinute(60), weir.PerHour(100))
+		states := []weir.ChargeState{{Remaining: 4, ResetAfter: 200 * time.Millisecond}, {Remaining: 0, ResetAfter: time.Minute}, {Remaining: 50, ResetAfter: 30 * time.Minute}}
+		for range 2 { // a new key and one that is known
+			s.Seed(req.Charges, states)
+			look := charge("key", 0, weir.PerSecond(5), weir.PerMinute(60), weir.PerHour(100))
+			if d := take(t, s, look); !slices.Equal(d.Charges, states) || s.SmallKeys() != 1 {
+				t.Errorf("%+v, want %+v, %d small keys", d.Charges, states, s.SmallKeys())
+			}
+			if d := take(t, s, req); d.Allowed || d.RetryAfter != time.Second {
+				t.Errorf("%+v", d)
+			}
+			time.Sleep(time.Second)
+			if d := take(t, s, req); !d.Allowed {
+				t.Errorf("a second later: %+v", d)
+			}
+		}
+	})
 }
 
 // TestSeedOfAFullStore does nothing, unless the key is there.

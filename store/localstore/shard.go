@@ -46,7 +46,8 @@ func (s *Store) entry(sh *shard, k id) *entry {
 	}
 	at := &sh.small.slots[i]
 	sh.hot.cool(at)
-	e := sh.small.classes[at.class].of.entry(k, &at.state)
+	m := &sh.small.classes[at.class]
+	e := m.of.entry(k, &at.state, m.further(at))
 	sh.small.remove(s.seed, i)
 	sh.add(e)
 	return e

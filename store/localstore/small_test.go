@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,7 @@ import (
 // and, where that is all they ask for, to one through what it has prepared.
 func TestSmallKeysDecideLikeOthers(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(100) {
+	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) { likeOthers(t, rand.New(rand.NewPCG(seed, 9))) })
 	}
 }
@@ -31,21 +32,35 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 		}
 		return l
 	}
-	limit, ctx := draw(), context.Background()
-	prepared := quick.Prepare(quick, "", limit)
+	ctx, n := context.Background(), 1
+	if rng.IntN(2) == 0 {
+		n += rng.IntN(10) // up to more than small keys are under
+	}
+	var limits []weir.Limit
+	var prepared weir.Prepared
+	change := func() {
+		limits = limits[:0]
+		for range n {
+			limits = append(limits, draw())
+		}
+		if prepared = nil; n == 1 {
+			prepared = quick.Prepare(quick, "", limits[0])
+		}
+	}
+	change()
 	changes := rng.IntN(3) == 0
+	refused := time.Duration(0) // how long the last call would have had to wait
 	for range 200 {
 		switch rng.IntN(12) {
 		case 0, 1, 2:
-			time.Sleep(time.Duration(rng.Int64N(int64(limit.Period)/1000)) * time.Microsecond)
+			time.Sleep(time.Duration(rng.Int64N(int64(limits[0].Period)/1000)) * time.Microsecond)
 			continue
 		case 3:
 			if changes {
 				// What has lapsed under one limit may still count under another, or
 				// be forgotten.
 				time.Sleep(2 * time.Second)
-				limit = draw()
-				prepared = quick.Prepare(quick, "", limit)
+				change()
 			}
 			continue
 		case 4:
@@ -57,12 +72,19 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 			continue
 		}
 		key := fmt.Sprint("key ", rng.IntN(3))
-		req := charge(key, rng.Int64N(5), limit)
+		req := charge(key, rng.Int64N(5), limits...)
+		if n > 1 && rng.IntN(3) == 0 {
+			req.Charges[rng.IntN(n)].Cost = rng.Int64N(3)
+		}
 		if plain := rng.IntN(3) > 0; !plain {
-			req.MaxWait = time.Duration(rng.Int64N(int64(limit.Period)))
-			req.Charges[0].Leave = rng.Int64N(3)
+			req.MaxWait = time.Duration(rng.Int64N(int64(limits[0].Period)))
+			if refused > 0 && rng.IntN(2) == 0 {
+				req.MaxWait = refused
+			}
+			req.Charges[rng.IntN(n)].Leave = rng.Int64N(3)
 		}
 		a := take(t, small, req)
+		refused = a.RetryAfter
 		asked := req
 		asked.Cancelable = true
 		b := take(t, large, asked)
@@ -70,7 +92,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Fatalf("%+v:\nsmall %+v\nlarge %+v", req, a, b)
 		}
-		if req.MaxWait == 0 && req.Charges[0].Leave == 0 && prepared != nil {
+		if req.MaxWait == 0 && !req.Leaves() && prepared != nil {
 			if o, done, err := prepared.Take(key, req.Charges[0].Cost); err != nil {
 				t.Fatal(err)
 			} else if done {
@@ -94,13 +116,19 @@ func TestKeysOfAnyLength(t *testing.T) {
 		l := weir.PerHour(1)
 		for _, allowed := range []bool{true, false} {
 			for n := range 300 {
-				for _, scope := range []string{"", "x", "x\x00"} {
-					req := charge(fmt.Sprintf("%0*d", n, 0), 1, l)
-					req.Charges[0].Scope = scope
+				for _, scope := range []string{"", "x", "x\x00", "two", "two\x00"} {
+					key := fmt.Sprintf("%0*d", n, 0)
 					if n == 0 {
-						req.Charges[0].Key = ""
+						key = ""
 					} else if n == 1 {
-						req.Charges[0].Key = "1"
+						key = "1"
+					}
+					req := charge(key, 1, l)
+					if strings.HasPrefix(scope, "two") {
+						req = charge(key, 1, l, weir.PerDay(5))
+					}
+					for i := range req.Charges {
+						req.Charges[i].Scope = scope
 					}
 					if d := take(t, s, req); d.Allowed != allowed {
 						t.Fatalf("%d bytes in scope %q: %+v", n, scope, d)
@@ -108,7 +136,7 @@ func TestKeysOfAnyLength(t *testing.T) {
 				}
 			}
 		}
-		if s.Keys() != 900 {
+		if s.Keys() != 1500 {
 			t.Errorf("%d keys", s.Keys())
 		}
 	})
@@ -131,6 +159,20 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != weir.Allowed || s.Keys() != 1 {
 			t.Errorf("when it has lapsed: %+v, %t, %v, %d keys", o, done, err, s.Keys())
+		}
+
+		two := func(i int) weir.Request { return charge(fmt.Sprint("two ", i), 1, l, weir.PerMinute(60)) }
+		const many = 1000 // so that this is not by the search for lapsed keys
+		for i := range many {
+			req := two(i)
+			req.Cancelable = true
+			take(t, s, req)
+		}
+		time.Sleep(time.Second)
+		for i := range many {
+			if d := take(t, s, two(i)); !d.Allowed || s.IsEntry("", two(i).Charges[0].Key) {
+				t.Errorf("of two limits, when it has lapsed: %+v", d)
+			}
 		}
 	})
 }

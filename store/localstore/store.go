@@ -5,10 +5,11 @@
 //
 // It runs nothing in the background. A key takes memory until its state has
 // lapsed, that is, until it is as if never used; lapsed keys are forgotten while
-// new ones come. A key with one limit that is no sliding window, and of which no
-// call waits or may be cancelled, takes 75 to 95 bytes with its text, if that is
-// no longer than 37 bytes, and nothing of it concerns the garbage collector.
-// Others take about 450 bytes and their text. A sliding window adds up to 40 for
+// new ones come. A key with up to 8 limits of which none is a sliding window, and of
+// which no call waits or may be cancelled, takes 75 to 95 bytes with its text, if that
+// is no longer than 37 bytes, and about 30 for each further limit; nothing of it
+// concerns the garbage collector. Others take about 450 bytes and their text, and
+// 200 for each further limit. A sliding window adds up to 40 for
 // each call within its period. A Store takes 120 KB by itself, and up to 256 KB for
 // keys that are asked for again and again: under a GCRA limit whose units take
 // whole microseconds these are decided without a lock.

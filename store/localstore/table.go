@@ -10,7 +10,7 @@ import (
 )
 
 // table holds the small keys of a shard: those of which there is no more to know
-// than the state of one limit, which is most of them, most of the time. It is a
+// than the states of their limits, which is most of them, most of the time. It is a
 // hash table with open addressing and linear probing, and without pointers, so
 // that the garbage collector has nothing to look at.
 type table struct {
@@ -27,9 +27,11 @@ type table struct {
 type members struct {
 	of   *class
 	keys int // how many there are
+	rows rows
 }
 
-// small is a key and its state, in a cache line.
+// small is a key and its state, in a cache line. Under several limits it is that of
+// the first, and the text ends in the number of a row with the others.
 type small struct {
 	state exact.State
 	class uint16 // its place in the table's
@@ -92,26 +94,27 @@ func (t *table) has(at *small, key string) bool {
 	return string(at.text[:at.n]) == key
 }
 
-// add makes a slot for a key that has none, or returns -1 when there are too many
-// classes. with is its class, or nil.
-func (t *table) add(seed maphash.Seed, h uint64, k *id, l *weir.Limit, with *class) int {
-	c := t.class(k.scope, l, with)
-	if c < 0 {
-		return -1
-	}
+// add makes a slot for a key that has none. c is the place of its class.
+func (t *table) add(seed maphash.Seed, h uint64, k *id, c int) int {
 	if n := len(t.tags); (t.count+1)*8 > n*7 {
 		t.resize(seed, n+max(n/4, 8))
 	}
 	i := t.place(h)
 	at := &t.slots[i]
 	*at = small{class: uint16(c)}
-	if len(k.key) <= len(at.text) {
+	m := &t.classes[c]
+	room := len(at.text)
+	if m.rows.width > 0 {
+		room -= rowLen
+		at.setRow(m.rows.take())
+	}
+	if len(k.key) <= room {
 		at.n = uint8(copy(at.text[:], k.key))
 	} else {
 		at.n = isLong
 		binary.LittleEndian.PutUint32(at.text[:], t.keep(k.key))
 	}
-	t.classes[c].keys++
+	m.keys++
 	t.count++
 	return i
 }
@@ -128,12 +131,14 @@ func (t *table) place(h uint64) int {
 	return i
 }
 
-// class returns the place of a class, which it makes if there is none.
-func (t *table) class(scope string, l *weir.Limit, with *class) int {
+// class returns the place of the class of a limit and of those of further charges,
+// which it makes if there is none, or -1 when there are too many. with is the
+// class, if there is an idea of it.
+func (t *table) class(scope string, l *weir.Limit, more []weir.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
 		m := &t.classes[i]
-		if m.of == with || m.of.scope == scope && m.of.is(l) {
+		if m.of == with || m.of.scope == scope && m.of.is(l, more) {
 			return i
 		}
 		if m.keys == 0 {
@@ -148,9 +153,9 @@ func (t *table) class(scope string, l *weir.Limit, with *class) int {
 		place = len(t.classes) - 1
 	}
 	if with == nil {
-		with = newClass(scope, l)
+		with = newClass(scope, l, more)
 	}
-	t.classes[place].of = with
+	t.classes[place] = members{of: with, rows: rows{width: len(with.more)}}
 	return place
 }
 
@@ -174,7 +179,11 @@ func (t *table) remove(seed maphash.Seed, i int) {
 		t.long[at.place()] = ""
 		t.free = append(t.free, at.place())
 	}
-	t.classes[at.class].keys--
+	m := &t.classes[at.class]
+	if m.rows.width > 0 {
+		m.rows.free = append(m.rows.free, at.row())
+	}
+	m.keys--
 	t.count--
 	n := len(t.tags)
 	for j := i; ; {
@@ -210,6 +219,7 @@ func (t *table) resize(seed maphash.Seed, n int) {
 	if len(t.long) == len(t.free) {
 		t.long, t.free = nil, nil
 	}
+	t.pack()
 }
 
 // sweep looks at up to n keys, each in turn, and forgets those whose state has
@@ -229,7 +239,7 @@ func (t *table) sweep(seed maphash.Seed, h *hots, now int64, n int) (looks, forg
 		if at.state.B == isHot && !h.lapsed(at, now) {
 			continue
 		}
-		if t.classes[at.class].of.lapse(&at.state) <= now {
+		if t.lapse(at) <= now {
 			size := len(t.tags)
 			t.remove(seed, t.hand)
 			forgotten++
@@ -239,4 +249,14 @@ func (t *table) sweep(seed maphash.Seed, h *hots, now int64, n int) (looks, forg
 		}
 	}
 	return looks, forgotten
+}
+
+// lapse returns the instant from which a key is as if never used.
+func (t *table) lapse(at *small) int64 {
+	m := &t.classes[at.class]
+	lapse := m.of.lapse(&at.state)
+	for i, st := range m.further(at) {
+		lapse = max(lapse, m.of.more[i].lapse(&st))
+	}
+	return lapse
 }

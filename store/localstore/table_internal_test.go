@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +33,11 @@ func TestTableIsAMap(t *testing.T) {
 		var tab table
 		s := maphash.MakeSeed()
 		limits := []weir.Limit{weir.PerSecond(1), weir.PerSecond(1).By(weir.FixedWindow), weir.PerMinute(5).By(weir.SlidingCounter)}
-		want := map[id]int64{} // until when they are alive
+		type known struct {
+			lapse   int64 // until when it is alive
+			further []exact.State
+		}
+		want := map[id]known{}
 		room := 1 + rng.IntN(500)
 		hashOf := func(k *id) uint64 { return hash(s, maphash.String(s, k.key), k.scope) }
 		now := int64(1e15)
@@ -48,11 +53,19 @@ func TestTableIsAMap(t *testing.T) {
 			}
 			switch what := rng.IntN(10); {
 			case i < 0 && what < 7:
-				i = tab.add(s, h, &k, &limits[rng.IntN(len(limits))], nil)
+				more := []weir.Charge{{Limit: limits[0]}, {Limit: weir.PerHour(1)}}[:rng.IntN(3)]
+				i = tab.add(s, h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
 				at := &tab.slots[i]
-				c := tab.classes[at.class].of
-				c.book(&at.state, now, 1)
-				want[k] = c.lapse(&at.state)
+				m := &tab.classes[at.class]
+				m.of.book(&at.state, now, 1)
+				further := m.further(at)
+				for j := range further {
+					if further[j] != (exact.State{}) {
+						t.Fatalf("seed %d, step %d: the state of a new key is %v", seed, step, further[j])
+					}
+					further[j].A = now + rng.Int64N(1e6)
+				}
+				want[k] = known{tab.lapse(at), slices.Clone(further)}
 			case i >= 0 && what < 3:
 				if got := tab.key(&tab.slots[i]); got != k {
 					t.Fatalf("%q is found as %q", k, got)
@@ -62,7 +75,7 @@ func TestTableIsAMap(t *testing.T) {
 			case what == 9:
 				now += rng.Int64N(1e5)
 				before := maps.Clone(want)
-				maps.DeleteFunc(want, func(_ id, lapse int64) bool { return lapse <= now })
+				maps.DeleteFunc(want, func(_ id, is known) bool { return is.lapse <= now })
 				_, forgotten := tab.sweep(s, new(hots), now, 1<<20)
 				if forgotten > len(before)-len(want) {
 					t.Fatalf("seed %d, step %d: %d forgotten, %d had lapsed", seed, step, forgotten, len(before)-len(want))
@@ -77,16 +90,25 @@ func TestTableIsAMap(t *testing.T) {
 				t.Fatalf("seed %d, step %d: %d keys, want %d", seed, step, tab.count, len(want))
 			}
 		}
-		for k, lapse := range want {
-			if i := tab.find(hashOf(&k), &k, nil); i < 0 || tab.classes[tab.slots[i].class].of.lapse(&tab.slots[i].state) != lapse {
+		for k, is := range want {
+			i := tab.find(hashOf(&k), &k, nil)
+			if i < 0 {
+				t.Errorf("seed %d: %q is gone", seed, k)
+				continue
+			}
+			at := &tab.slots[i]
+			if tab.lapse(at) != is.lapse || !slices.Equal(tab.classes[at.class].further(at), is.further) {
 				t.Errorf("seed %d: %q is not as it was left", seed, k)
 			}
 		}
 		members := 0
 		for _, m := range tab.classes {
 			members += m.keys
+			if w := m.rows.width; w > 0 && len(m.rows.states)/w-len(m.rows.free) != m.keys {
+				t.Errorf("seed %d: %d states and %d free rows of %d, for %d keys", seed, len(m.rows.states), len(m.rows.free), w, m.keys)
+			}
 		}
-		if members != tab.count || len(tab.classes) > 9 {
+		if members != tab.count || len(tab.classes) > 27 {
 			t.Errorf("seed %d: %d classes of %d keys, %d are there", seed, len(tab.classes), members, tab.count)
 		}
 	}
@@ -100,7 +122,11 @@ func TestMostClasses(t *testing.T) {
 	s := maphash.MakeSeed()
 	add := func(n int) int {
 		k, l := id{key: fmt.Sprint(n)}, weir.PerHour(int64(n+1))
-		return tab.add(s, maphash.String(s, k.key), &k, &l, nil)
+		class := tab.class("", &l, nil, nil)
+		if class >= 0 {
+			tab.add(s, maphash.String(s, k.key), &k, class)
+		}
+		return class
 	}
 	for n := range mostClasses {
 		if add(n) < 0 {
@@ -140,7 +166,7 @@ func TestClassCountsLikeItsAlgorithm(t *testing.T) {
 		if l.Algorithm == weir.GCRA {
 			l.Burst = rng.Int64N(20)
 		}
-		c, of := newClass("", &l), fresh(&l)
+		c, of := newClass("", &l, nil), fresh(&l)
 		var st exact.State
 		now := int64(1e15)
 		for range 50 {

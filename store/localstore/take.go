@@ -16,7 +16,8 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, er
 	if err = req.Validate(); err != nil {
 		return d, err
 	}
-	if len(req.Charges) == 1 && !req.Cancelable && !req.Hold.Asked() && isSmall(&req.Charges[0].Limit) {
+	switch small := !req.Cancelable && !req.Hold.Asked() && areSmall(req.Charges); {
+	case small && len(req.Charges) == 1:
 		c := &req.Charges[0]
 		a := ask{id: idOf(c), limit: &c.Limit, cost: c.Cost, leave: c.Leave, maxWait: exact.MaxWait(&req)}
 		a.hash = s.hash(&a.id)
@@ -24,6 +25,10 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, er
 			if err == nil {
 				setDecision(&d, c, &o)
 			}
+			return d, err
+		}
+	case small:
+		if d, done, err := s.takeSeveral(&req); done {
 			return d, err
 		}
 	}

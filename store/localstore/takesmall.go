@@ -13,7 +13,8 @@ type ask struct {
 	id
 	hash        uint64
 	limit       *weir.Limit
-	class       *class // the limit's in the scope; nil: there may be one
+	more        []weir.Charge // those of further limits of the key
+	class       *class        // the limits' in the scope; nil: there may be one
 	cost, leave int64
 	maxWait     int64
 }
@@ -61,7 +62,7 @@ func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
 
 // take is takeSmall for a key whose state is known. It returns the earliest slot.
 func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool) {
-	if c != a.class && !c.is(a.limit) {
+	if c != a.class && !c.is(a.limit, nil) {
 		return 0, false
 	}
 	if a.cost == 0 || a.cost > c.most {
@@ -96,13 +97,13 @@ func (s *Store) takeNew(sh *shard, a *ask, now int64) (o weir.Outcome, done bool
 	if !s.makeRoom(1, now) {
 		return o, true, ErrFull
 	}
-	i := sh.small.add(s.seed, a.hash, &a.id, a.limit, a.class)
-	if i < 0 {
+	place := sh.small.class(a.scope, a.limit, nil, a.class)
+	if place < 0 {
 		s.count.Add(-1)
 		return o, false, nil
 	}
-	at := &sh.small.slots[i]
-	c := sh.small.classes[at.class].of
+	at := &sh.small.slots[sh.small.add(s.seed, a.hash, &a.id, place)]
+	c := sh.small.classes[place].of
 	c.book(&at.state, now, a.cost)
 	return c.outcome(&at.state, a.cost, now, now), true, nil
 }
@@ -140,7 +141,7 @@ func (s *Store) Prepare(of weir.Store, scope string, limit weir.Limit) weir.Prep
 	if of != weir.Store(s) || !isSmall(&limit) {
 		return nil
 	}
-	return &prepared{store: s, class: newClass(scope, &limit), limit: limit, hash: hash(s.seed, 0, scope)}
+	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(s.seed, 0, scope)}
 }
 
 // Take implements [weir.Prepared].
