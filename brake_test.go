@@ -137,8 +137,7 @@ func TestPauseHoldsThoseWhoWait(t *testing.T) {
 	}
 }
 
-// TestResumeFreesThoseWhoWait early, in order, and as if the slots of the next
-// 100 ms were used.
+// TestResumeFreesThoseWhoWait early, in order, from 100 ms on.
 func TestResumeFreesThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -156,7 +155,7 @@ func TestResumeFreesThoseWhoWait(t *testing.T) {
 		}
 		n.wg.Wait()
 		for i := range 5 {
-			n.want(t, i, time.Second+time.Duration(i+2)*100*ms, nil)
+			n.want(t, i, time.Second+time.Duration(i+1)*100*ms, nil)
 		}
 	})
 }

@@ -21,9 +21,10 @@ type Brake struct {
 	// by one each microsecond, and is the whole after Recovery.
 	Unit, Recovery, Share, Cut int64
 
-	// Voided is until when it matters that slots were made void: to those who
-	// ask, when their slot comes, whether it is still theirs.
-	Voided int64
+	// Voided is until when it matters that slots were made void, which was at
+	// VoidedAt: to those who ask, when their slot comes, whether it is still
+	// theirs, or who give it back.
+	Voided, VoidedAt int64
 }
 
 const (
@@ -113,25 +114,41 @@ func (k *Brake) Spacing(at int64) int64 {
 // From returns the earliest instant from b on at which a slot may lie.
 func (k *Brake) From(b int64) int64 { return max(b, k.Until, k.Next) }
 
-// Book notes a slot of cost units.
+// Book notes a slot of cost units. They keep others away until the pace ends, and
+// no longer: then nothing has to be apart. One unit does for its gap at the least.
 func (k *Brake) Book(slot, cost int64) {
-	if gap := k.Spacing(slot); gap > 0 {
-		k.Next = slot + min(gap, mostGap/max(cost, 1))*cost
+	gap := k.Spacing(slot)
+	if gap == 0 {
+		return
 	}
+	ahead := mostGap
+	if cost <= mostGap/gap {
+		ahead = gap * cost
+	}
+	k.Next = slot + min(ahead, max(k.paceEnds()-slot, gap))
+}
+
+// paceEnds returns the instant from which units need not be apart.
+func (k *Brake) paceEnds() int64 {
+	if k.Unit > 0 {
+		return max(k.Ends, k.Cut+k.Recovery-k.Share)
+	}
+	return k.Ends
 }
 
 // Lapse returns the instant from which the brake holds nothing back.
 func (k *Brake) Lapse() int64 {
-	lapse := max(k.Until, k.Next, k.Ends, k.Voided)
-	if k.Unit > 0 {
-		lapse = max(lapse, k.Cut+k.Recovery-k.Share)
-	}
-	return lapse
+	return max(k.Until, k.Next, k.paceEnds(), k.Voided)
 }
 
 // Void drops what slots that are void now, up to the last one, have set.
 func (k *Brake) Void(last, now int64) {
-	k.Next, k.Voided = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor)
+	k.Next, k.Voided, k.VoidedAt = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor), now
+}
+
+// IsVoid reports whether a slot that was granted at an instant is void.
+func (k *Brake) IsVoid(slot, granted int64) bool {
+	return granted > 0 && granted <= k.VoidedAt && slot > k.VoidedAt+VoidFrom
 }
 
 // shift moves a brake that was set in the future, as the clock stepped back.
@@ -140,7 +157,7 @@ func (k *Brake) shift(now int64) {
 	if back <= 0 {
 		return
 	}
-	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided} {
+	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided, &k.VoidedAt} {
 		*t = max(*t-back, 0)
 	}
 }

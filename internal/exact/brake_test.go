@@ -98,7 +98,10 @@ func TestBrakeBooks(t *testing.T) {
 		{"one unit", time.Second, 0, 1, second},
 		{"three units", time.Second, 5, 3, 3 * second},
 		{"no unit", time.Second, 0, 0, 0},
-		{"units without end", time.Second, 0, weir.MaxUnits, 0},
+		{"more units than fit until the pace ends", time.Second, 0, 5000, 3600 * second},
+		{"units without end", time.Second, 0, weir.MaxUnits, 3600 * second},
+		{"one unit, longer than the pace", 2 * time.Hour, 0, 1, 7200 * second},
+		{"two units, longer than the pace", 2 * time.Hour, 0, 2, 7200 * second},
 		{"the longest gap", weir.MaxPeriod / 4, 0, 1, mostGap},
 		{"the longest gap for a million", weir.MaxPeriod / 4, 0, 1_000_000, mostGap},
 	} {
@@ -193,8 +196,18 @@ func TestBrakeProperties(t *testing.T) {
 			cost := rnd.Int64N(weir.MaxUnits>>rnd.IntN(51) + 1)
 			spacing := k.Spacing(slot)
 			k.Book(slot, cost)
-			if next := k.From(slot); spacing > 0 && next < slot+min(spacing, mostGap/max(cost, 1))*cost || next < slot || next > slot+mostGap {
+			next := k.From(slot)
+			if next < slot || next > slot+mostGap {
 				t.Fatalf("%d units at %d, %d apart: the next at %d", cost, slot, spacing, next)
+			}
+			if far := slot + min(spacing, mostGap/max(cost, 1))*cost; next < far && k.Spacing(next) > 0 {
+				t.Fatalf("%d units at %d, %d apart: the next at %d, where units are still apart", cost, slot, spacing, next)
+			}
+			if cost > 0 && spacing > 0 && next < slot+min(spacing, mostGap) {
+				t.Fatalf("%d units at %d, %d apart: the next at %d", cost, slot, spacing, next)
+			}
+			if spacing > 0 && next > max(slot+spacing, before.Until, k.Until) && k.Spacing(next-1) == 0 {
+				t.Fatalf("%d units at %d, %d apart: the next at %d, where nothing is apart any more", cost, slot, spacing, next)
 			}
 			if rnd.IntN(4) == 0 {
 				k.Void(slot, at)

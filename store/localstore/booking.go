@@ -130,6 +130,9 @@ func (b *booking) open(g *group) {
 		}
 	}
 	e.states, e.line = states, line{}
+	if e.brake != nil {
+		e.brake.still = nil
+	}
 	e.settle()
 }
 

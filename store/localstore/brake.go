@@ -50,10 +50,17 @@ func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, vo
 		sh.add(e)
 	}
 	if !e.held(now) {
-		e.brake = new(exact.Brake)
+		e.brake = new(braking)
 	}
-	if _, void = e.brake.Apply(b, now); void && e.fits(charges, p) {
-		e.void(now)
+	was, fits := e.brake.Until, e.fits(charges, p)
+	if was <= now {
+		e.brake.still = nil
+	}
+	if _, void = e.brake.Apply(b, now); void && fits {
+		e.void(now, was)
+		if e.brake.still == nil || was <= now+exact.VoidFrom {
+			e.stand(now)
+		}
 	}
 	if e.brake.Lapse() <= now {
 		e.brake = nil
@@ -62,13 +69,21 @@ func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, vo
 	return weir.Instant(now), void, nil
 }
 
-// void frees the slots booked ahead. Those that come at once count as used,
-// since whoever has one may be gone before hearing of it.
-func (e *entry) void(now int64) {
+// void frees the slots booked ahead, where was is when the pause so far ends. Those
+// that come at once count as used, since whoever has one may be gone before hearing
+// of it. In a pause none does.
+func (e *entry) void(now, was int64) {
 	if e.line.last <= now {
 		return
 	}
 	e.brake.Void(e.line.last, now)
+	// Those who book again come from then on, in their order, which they would not
+	// if one of them was let in at once.
+	e.line.last = now + exact.VoidFrom
+	if e.brake.still != nil && was > now+exact.VoidFrom {
+		e.resume(now)
+		return
+	}
 	now += exact.VoidFrom
 	for i := range e.states {
 		if g, ok := e.states[i].counting.(*log); ok {
@@ -77,7 +92,6 @@ func (e *entry) void(now int64) {
 		}
 		e.states[i].clamp(now)
 	}
-	e.line.last = now
 }
 
 // held reports whether a brake is set.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/exact"
 )
 
 // id is a key in a scope.
@@ -16,10 +15,10 @@ type entry struct {
 	states []state
 	one    [1]state // the room of the common case
 	line   line
-	brake  *exact.Brake // nil: none
-	leases *leases      // nil: none
-	lapse  int64        // when all of it is as if never used
-	place  int          // in its shard
+	brake  *braking // nil: none
+	leases *leases  // nil: none
+	lapse  int64    // when all of it is as if never used
+	place  int      // in its shard
 }
 
 // line is where those who wait stand: the last booked slot, rounded down, and

@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"github.com/goweir/weir"
-	"github.com/goweir/weir/internal/exact"
 )
 
 // receipt is what cancelling or settling a booking takes.
@@ -18,7 +17,7 @@ type receipt struct {
 type kept struct {
 	entry         *entry
 	before, after line
-	braked        [2]*exact.Brake // before and after; nil without one
+	braked        [2]*braking // before and after; nil without one
 	limits        []keptLimit
 	one           [1]keptLimit
 }
@@ -63,7 +62,7 @@ func (r *receipt) done(e *entry) {
 	}
 }
 
-func copyOf(k *exact.Brake) *exact.Brake {
+func copyOf(k *braking) *braking {
 	if k == nil {
 		return nil
 	}

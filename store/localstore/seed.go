@@ -36,6 +36,9 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 		seed(st.counting, max(st.limit.Max()-states[i].Remaining, 0), states[i].ResetAfter.Microseconds(), now)
 	}
 	e.line = line{}
+	if e.brake != nil {
+		e.brake.still = nil
+	}
 	e.settle()
 }
 

@@ -58,11 +58,11 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	// After a reset, or when it lapsed, the key's entry is another.
-	if sh.keys[e.id] != e || !k.sameLimits() {
+	if sh.keys[e.id] != e || !k.sameLimits() || e.brake != nil && e.brake.IsVoid(slot, k.after.at) {
 		return
 	}
 	now, alone, nothing := s.now(), k.unchanged(), true
-	changed := false
+	changed := e.brake.correct(k, slot, now, cost)
 	for j := range k.limits {
 		l, st := &k.limits[j], &e.states[j]
 		to := cost(l.charge)

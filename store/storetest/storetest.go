@@ -97,6 +97,7 @@ var cases = []struct {
 	{"pauses", pauses},
 	{"slots and pauses", pausedSlots},
 	{"used units and pauses", usedUnits},
+	{"void slots", voidSlots},
 	{"paces", paces},
 	{"mistakes in braking", brakeMistakes},
 	{"calls in flight", inFlight},

@@ -1,13 +1,17 @@
 -- A brake: what holds a key back beside its limits (see exact.Brake, which
--- works alike). It is the end of the key's value, '!' and numbers.
+-- works alike). It is the end of the key's value, '!' and numbers. While the key is
+-- paused, '!' follows and, with ';' between, when the pause was set and what the
+-- state of each limit was then (still): nothing is used until the pause ends, so that
+-- when the slots that were booked for after it are made void the states are those
+-- again. Of a sliding window the log tells.
 local brake = lazy(function(brake)
   brake.VOID_FROM = 100000
   local MOST_GAP, LEAST_SHARE, VOID_FOR = 1e12, 64, 5000000
-  local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void' }
+  local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void', 'voided' }
 
   -- Splits a value into what is before the brake, and the brake; nil without one.
   function brake.load(value)
-    local rest, text = string.match(value, '^([^!]*)!([%d.]+)$')
+    local rest, text, still = string.match(value, '^([^!]*)!([%d.]+)(!?[%d.;]*)$')
     if not rest then return value, nil end
     local k, v = {}, split(text, '[^.]+')
     if #v ~= #fields then rubbish('a brake of another length') end
@@ -18,6 +22,13 @@ local brake = lazy(function(brake)
     if math.max(k.gap, k.unit) > MOST_GAP or k.recovery > 4e14 or (k.unit > 0 and math.min(k.share, k.recovery) < 1)
       or math.max(k.pause, k.next, k.ends, k.void) > k.at + 1e15 then
       rubbish('a brake out of bounds')
+    end
+    if still ~= '' then
+      local at, states = string.match(still, '^!(%d+);(.+)$')
+      at = at and tonumber(at)
+      if not at or at >= 9007199254740992 then rubbish('a pause out of bounds') end
+      k.still = split(states, '[^;]+')
+      k.still.at = at
     end
     return rest, k
   end
@@ -32,7 +43,9 @@ local brake = lazy(function(brake)
   function brake.save(k)
     local v = {}
     for i, field in ipairs(fields) do v[i] = str(k[field]) end
-    return '!' .. table.concat(v, '.')
+    local text = '!' .. table.concat(v, '.')
+    if not k.still then return text end
+    return text .. '!' .. str(k.still.at) .. ';' .. table.concat(k.still, ';')
   end
 
   local function share_at(k, at) return k.share + math.max(at - k.cut, 0) end
@@ -50,16 +63,20 @@ local brake = lazy(function(brake)
 
   function brake.from(k, b) return math.max(b, k.pause, k.next) end
 
-  function brake.book(k, slot, cost)
-    local gap = brake.spacing(k, slot)
-    if gap > 0 then k.next = slot + math.min(gap, math.floor(MOST_GAP / math.max(cost, 1))) * cost end
+  -- The instant from which units need not be apart.
+  local function pace_ends(k)
+    return k.unit > 0 and math.max(k.ends, k.cut + k.recovery - k.share) or k.ends
   end
 
-  function brake.lapse(k)
-    local lapse = math.max(k.pause, k.next, k.ends, k.void)
-    if k.unit > 0 then lapse = math.max(lapse, k.cut + k.recovery - k.share) end
-    return lapse
+  -- Units keep others away until the pace ends, one for its gap at the least.
+  function brake.book(k, slot, cost)
+    local gap = brake.spacing(k, slot)
+    if gap == 0 then return end
+    local ahead = cost <= MOST_GAP / gap and gap * cost or MOST_GAP
+    k.next = slot + math.min(ahead, math.max(pace_ends(k) - slot, gap))
   end
+
+  function brake.lapse(k) return math.max(k.pause, k.next, pace_ends(k), k.void) end
 
   -- What is left of a brake: nil when it has lapsed. One from the future steps
   -- back with the clock.
@@ -67,10 +84,11 @@ local brake = lazy(function(brake)
     if not k then return end
     local back = k.at - now
     if back > 0 then
-      for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void' }) do
+      for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void', 'voided' }) do
         k[field] = math.max(k[field] - back, 0)
       end
     end
+    if back > 0 or k.pause <= now then k.still = nil end
     if brake.lapse(k) > now then return k end
   end
 
@@ -107,6 +125,9 @@ local brake = lazy(function(brake)
   -- a while after they would have come, for those who ask then whether they are
   -- still theirs.
   function brake.drop(k, last, now)
-    k.next, k.void = math.min(k.next, now + brake.VOID_FROM), math.max(k.void, last + VOID_FOR)
+    k.next, k.void, k.voided = math.min(k.next, now + brake.VOID_FROM), math.max(k.void, last + VOID_FOR), now
   end
+
+  -- Whether a slot that was granted at an instant is void.
+  function brake.is_void(k, slot, granted) return granted <= k.voided and slot > k.voided + brake.VOID_FROM end
 end)

@@ -24,6 +24,14 @@ local function numbers(text, least)
   return v
 end
 
+-- Makes the state of a limit another.
+local function reload(l, text)
+  if not text then rubbish('a pause of another length than its signature') end
+  l.alg.fresh(l)
+  l.alg.load(l, numbers(text, l.alg.fields))
+  l.alg.check(l)
+end
+
 -- The limits of a signature that is not the request's, each with its numbers.
 local function others(signature, text)
   local list, values = {}, split(text, '[^;]+')
@@ -118,6 +126,7 @@ local function open(g, now, peek)
     end
   end
   if g.brake then g.brake = brake.since(g.brake, now) end
+  if g.brake and g.adapted then g.brake.still = nil end
   local back = 0
   if pending then back = math.max(g.at - now, 0) end
   local latest = pending and g.last + 1 or now
@@ -126,6 +135,7 @@ local function open(g, now, peek)
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
     if g.len > 0 then log.rewrite(g, function(t) return t - back end) end
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
+    if g.brake then g.brake.still = nil end
   end
   for _, l in ipairs(g.limits) do
     if l.alg.open then l.alg.open(l, g, now) end
@@ -163,9 +173,17 @@ local function close(g, now, test)
   return value
 end
 
+-- Has the states of a key's limits be kept for as long as it is paused.
+local function stand(g, now)
+  local still = { at = now }
+  for i, l in ipairs(g.limits) do still[i] = l.alg == log and '0' or l.alg.save(l, g, now) end
+  g.brake.still = g.brake.pause > now and still or nil
+end
+
 -- Frees the slots booked ahead on a key. Those that come at once count as used,
--- since whoever has one may be gone before hearing of it.
-local function void(g, now)
+-- since whoever has one may be gone before hearing of it. In a pause, of which still
+-- is what was kept, none does.
+local function void(g, now, still)
   if g.last <= now then return end
   g.brake = g.brake or brake.none(now)
   brake.drop(g.brake, g.last, now)
@@ -187,7 +205,15 @@ local function void(g, now)
       end
     end
   end
-  for _, l in ipairs(g.limits) do l.alg.clamp(l, now) end
+  for i, l in ipairs(g.limits) do
+    if not still then
+      l.alg.clamp(l, now)
+    elseif l.alg ~= log then
+      reload(l, still[i])
+    end
+  end
+  -- Those who book again come from then on, in their order, which they would not if
+  -- one of them was let in at once.
   g.last = now
 end
 
@@ -204,7 +230,8 @@ local function slow(g, o, now, test)
     state, g.brake = brake.load(value)
     g.brake = brake.since(g.brake, now)
   end
-  local changed, voided
+  local changed, voided, still
+  if g.brake and g.brake.pause > now + brake.VOID_FROM then still = g.brake.still end
   if o.lift then
     changed, voided, g.brake = g.brake ~= nil, g.brake ~= nil, nil
   else
@@ -213,7 +240,10 @@ local function slow(g, o, now, test)
   end
   if not changed then return end
   if own then
-    if voided then void(g, now) end
+    if voided then
+      void(g, now, still)
+      if g.brake and not still then stand(g, now) end
+    end
     close(g, now, test)
   else
     local px = left

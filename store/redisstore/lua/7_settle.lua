@@ -14,11 +14,34 @@ local function as_of(l, list, i)
   return old
 end
 
+-- Corrects what was booked before a pause in the states that are kept of then too,
+-- and returns whether anything changed.
+local function settle_still(g, after, now)
+  local still, changed = g.brake and g.brake.still, false
+  if not still or g.slot > still.at + brake.VOID_FROM then return false end
+  for i, l in ipairs(g.limits) do
+    local old = l.alg ~= log and l.a ~= l.c and as_of(l, after, i)
+    if old then
+      local s = {}
+      for k, v in pairs(l) do s[k] = v end
+      reload(s, still[i])
+      local since = s.alg.since(s)
+      if since and s.alg.since(old) == since and s.alg.settle(s, g.slot, now, false) then
+        still[i], changed = s.alg.save(s, g, now), true
+      end
+    end
+  end
+  return changed
+end
+
 local function settle(g, now, test)
   local value = get(g.key)
   if not value or string.sub(value, 1, #g.signature + 1) ~= g.signature .. '|' then return end
   local left = redis.call('PTTL', g.key)
   open(g, now, true)
+  -- Of a slot that was made void nothing is booked.
+  local granted = g.brake and string.match(g.after, '|%d+,(%d+)')
+  if granted and brake.is_void(g.brake, g.slot, tonumber(granted)) then return end
   local alone, nothing, changed, logged = value == g.after, true, false, false
   for _, l in ipairs(g.limits) do
     if l.c == 0 then l.a = 0 end
@@ -37,6 +60,7 @@ local function settle(g, now, test)
     return
   end
   local before, after = parts(g.before), parts(g.after)
+  changed = settle_still(g, after, now) or changed
   for i, l in ipairs(g.limits) do
     if l.alg ~= log and l.a ~= l.c then
       if alone and l.a == 0 then

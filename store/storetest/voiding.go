@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// voidSlots: slots that were booked in a pause and are made void, by lifting it or by
+// a longer one, have used nothing. A twin of each key, that is not paused and that
+// nobody books on, tells what is used.
+func voidSlots(r *run) {
+	if r.braker() == nil {
+		return
+	}
+	day := each(10, 24*time.Hour)
+	sets := [][]weir.Limit{{weir.PerDay(1)}, {weir.Per(3, 7*time.Hour), weir.PerDay(40).By(weir.FixedWindow), weir.PerDay(30).By(weir.SlidingWindow)}}
+	for _, l := range day {
+		sets = append(sets, []weir.Limit{l})
+	}
+	for i, limits := range sets {
+		for _, used := range []int64{0, 1, 2} {
+			for _, settled := range []int64{0, 1, 2, 4} {
+				if most := limits[0].Max(); used <= most && settled <= most {
+					r.void(fmt.Sprintf("void %d %d %d", i, used, settled), used, settled, limits)
+				}
+			}
+		}
+	}
+}
+
+// void has a key paused of which some units are used, which are settled at others
+// while it is.
+func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
+	twin := key + " twin"
+	kept := func(key string) weir.Decision {
+		req := charge(key, used, limits...)
+		req.Cancelable = true
+		return r.take(req)
+	}
+	a, b := kept(key), kept(twin)
+	same := func(when string) {
+		r.Helper()
+		r.brake(key, weir.Brake{Lift: true}, limits...)
+		got, want := r.take(charge(key, 0, limits...)), r.take(charge(twin, 0, limits...))
+		if got.Remaining != want.Remaining || got.ResetAfter != want.ResetAfter {
+			r.Errorf("%s, %v: %d remaining, reset after %v, want %d, %v", key, when, got.Remaining, got.ResetAfter, want.Remaining, want.ResetAfter)
+		}
+	}
+	book := func() (slots []weir.Decision) {
+		for range 5 {
+			slots = append(slots, r.reserve(key, 1, 90*24*time.Hour, limits...))
+		}
+		return slots
+	}
+	void := func(slots []weir.Decision) {
+		c, ok := r.store.(weir.Canceler)
+		for _, d := range slots[1:] {
+			if ok && d.Allowed {
+				if err := c.Cancel(context.Background(), d.Receipt); err != nil {
+					r.Error(err)
+				}
+			}
+		}
+	}
+
+	r.brake(key, weir.Brake{Pause: 10 * time.Minute}, limits...)
+	first := book()
+	r.sleep(time.Minute)
+	if _, ok := r.store.(weir.Settler); ok && used > 0 && settled != used {
+		r.settle(a, settled)
+		r.settle(b, settled)
+	}
+	same("lifted")
+	void(first)
+	same("void slots given back")
+
+	r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
+	slots := book()
+	for i := range 10 {
+		r.sleep(time.Minute)
+		r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
+		void(slots)
+		slots = book()
+		if free := r.take(charge(twin, 0, limits...)).Remaining > 0; free && (!slots[0].Allowed || slots[0].Delay != time.Hour) {
+			r.Errorf("%s, paused for longer %d times: the first slot: %+v", key, i+1, slots[0])
+		}
+	}
+	same("paused for longer")
+}
