@@ -41,13 +41,14 @@ type TransportConfig struct {
 	Within []TransportLimit
 	// MaxWait is the longest a request waits, in place of its limiters'
 	// MaxWait: for its slots of all limits, and with Retry for all its attempts
-	// and before them, together. 0: the MaxWait of Limiter, and those of the
-	// limiters in Within each for its own slot. It can't be combined with
-	// Refuse.
+	// and before them, together; not counting the up to 50 ms by which a pause
+	// is made longer than the upstream asked for. 0: the MaxWait of Limiter, and
+	// those of the limiters in Within each for its own slot. It can't be
+	// combined with Refuse.
 	MaxWait time.Duration
 	// Refuse makes a request that can't leave now fail now. With Retry a
 	// further attempt still waits for what the upstream asked for, and is not
-	// made when it can't leave then. False: it waits.
+	// made when it can't leave within 200 ms after that. False: it waits.
 	Refuse bool
 	// Retry says when a request is sent again. The zero value: never.
 	Retry Retry
@@ -201,7 +202,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		start = time.Now()
 	}
 	var a admission
-	if err := t.admit(req, t.maxWait, &a); err != nil {
+	if err := t.admit(req, t.maxWait, t.refuse, &a); err != nil {
 		return nil, err
 	}
 	sent = true // from here on the body is the base's to close

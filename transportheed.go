@@ -59,7 +59,7 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 	switch {
 	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
 	case s.Pause > 0:
-		b.Pause, b.Slack, news = s.Pause, min(s.Pause/pauseSlack, mostSlack), true
+		b.Pause, b.Slack, news = s.Pause, slackOf(s.Pause), true
 	case s.Refused:
 		b.Cut, news = l.cut(g.at), true
 	}
@@ -75,6 +75,10 @@ func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake,
 	}
 	return b, news
 }
+
+// slackOf returns the most by which a pause that an upstream asked for is made
+// longer.
+func slackOf(pause time.Duration) time.Duration { return min(pause/pauseSlack, mostSlack) }
 
 // cut halves the rate of the fastest limit: that of a slow one, which has much
 // left, is far from what goes on. When that was not enough, it is cut again.

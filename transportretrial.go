@@ -39,7 +39,7 @@ func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
 			break
 		}
 		wait := time.Since(start)
-		r.waited += wait
+		r.waited += max(0, wait-r.slack())
 		r.observe(n, wait, err)
 		resp, r.pause, r.seenTo, err = r.t.attempt(r.base, next, &r.booked)
 	}
@@ -53,6 +53,16 @@ func (r *retrial) fits(pause time.Duration) bool {
 	}
 	deadline, ok := r.req.Context().Deadline()
 	return !ok || pause < time.Until(deadline)
+}
+
+// slack returns by how much a pause that the store sees to is longer than the
+// upstream asked for, at the most. MaxWait does not count it: whoever allows ten
+// seconds allows a Retry-After of ten.
+func (r *retrial) slack() time.Duration {
+	if !r.seenTo {
+		return 0
+	}
+	return slackOf(r.pause)
 }
 
 // prepare returns the request of the next attempt when that may leave, and has
@@ -79,7 +89,7 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 	ctx, start := r.req.Context(), time.Now()
 	readAhead(resp)
 	// Whoever waits for a slot in the meantime has a place in the line.
-	if !r.seenTo || r.t.refuse {
+	if !r.seenTo {
 		if err := sleep(ctx, pause-time.Since(start)); err != nil {
 			return nil, err
 		}
@@ -87,12 +97,17 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 	// What is left of the last response must not keep this call from being in
 	// flight: it would wait for itself.
 	r.booked.abandon()
-	longest := r.t.maxWait
+	longest, refuse, waited := r.t.maxWait, r.t.refuse, time.Since(start)
 	if longest > 0 {
-		longest = left(longest, r.waited+time.Since(start))
+		longest = left(longest, r.waited+waited) + r.slack()
+	}
+	if refuse && r.seenTo {
+		// The pause ends by the store's clock, and a little later when others were
+		// refused meanwhile.
+		longest, refuse = shorter(longest, left(pause, waited)+4*mostSlack), false
 	}
 	r.booked = admission{}
-	if err := r.t.admit(r.req, longest, &r.booked); err != nil {
+	if err := r.t.admit(r.req, longest, refuse, &r.booked); err != nil {
 		r.booked = admission{}
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended

@@ -76,13 +76,13 @@ func (a *admission) each(yield func(*booking) bool) {
 	}
 }
 
-// admit returns no error when the request may leave. maxWait bounds all that it
-// waits for; 0: no bound but the context's.
+// admit returns no error when the request may leave. Unless it is to refuse,
+// maxWait bounds all that it waits for; 0: no bound but the context's.
 //
 // It sets a, which was zero, and is as good as zero with an error.
-func (t *Transport) admit(req *http.Request, maxWait time.Duration, a *admission) (err error) {
+func (t *Transport) admit(req *http.Request, maxWait time.Duration, refuse bool, a *admission) (err error) {
 	if len(t.scopes) > 1 {
-		*a, err = t.admitAll(req, maxWait)
+		*a, err = t.admitAll(req, maxWait, refuse)
 		return err
 	}
 	a.counted, err = t.scopes[0].read(req, &a.first)
@@ -92,12 +92,12 @@ func (t *Transport) admit(req *http.Request, maxWait time.Duration, a *admission
 	case !a.counted:
 		return req.Context().Err()
 	}
-	return t.book(req.Context(), &a.first, maxWait, false)
+	return a.first.book(req.Context(), maxWait, refuse, false)
 }
 
 // admitAll books the request on one limit after the other, and gives back what
 // it has booked when a later one fails.
-func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (admission, error) {
+func (t *Transport) admitAll(req *http.Request, maxWait time.Duration, refuse bool) (admission, error) {
 	all := make([]booking, 0, len(t.scopes))
 	for i := range t.scopes {
 		var b booking
@@ -126,7 +126,7 @@ func (t *Transport) admitAll(req *http.Request, maxWait time.Duration) (admissio
 		if maxWait > 0 {
 			longest = shorter(longest, left(maxWait, time.Since(start)))
 		}
-		if err := t.book(ctx, b, longest, true); err != nil {
+		if err := b.book(ctx, longest, refuse, true); err != nil {
 			return admission{}, err
 		}
 		booked++
@@ -175,14 +175,14 @@ func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
 
 // book takes what b says, when its slot has come or not at all, and a lease where
 // the limiter has any. The receipt is for giving it back.
-func (t *Transport) book(ctx context.Context, b *booking, maxWait time.Duration, cancelable bool) (err error) {
+func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cancelable bool) (err error) {
 	l := b.limiter
 	if cancelable = cancelable || b.settle != nil; !cancelable {
 		if ok, err := l.slotNow(ctx, b.key, b.cost, &b.grant); ok || err != nil {
 			return err
 		}
 	}
-	if t.refuse {
+	if refuse {
 		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.key, b.cost, cancelable)
 	} else {
 		b.grant, b.lease, err = l.acquireSlot(ctx, b.key, b.cost, maxWait)
