@@ -25,6 +25,9 @@ func (r *retrial) run(resp *http.Response, err error) (*http.Response, error) {
 	for n := 1; n <= r.t.retry.times && ctx.Err() == nil && r.t.retry.covers(r.req, resp, err); n++ {
 		pause := r.pause
 		if pause == 0 {
+			pause = r.t.upstream.RetryAfter(resp, time.Time{})
+		}
+		if pause == 0 {
 			pause = r.t.backoff(n)
 		}
 		if !r.fits(pause) {

@@ -22,7 +22,8 @@ import (
 //
 // Each attempt is a clone of the request, admitted and charged anew. Before it
 // the Transport waits for as long as the response asks for, as read by Upstream
-// and capped by its MaxPause, or for Backoff when it does not say. An attempt that would come after MaxWait or the
+// and capped by its MaxPause, with a Retry-After whatever its status; or for
+// Backoff when it does not say. An attempt that would come after MaxWait or the
 // context's deadline is not made. Of the response that an attempt replaces up
 // to 64 KiB are read, so that its connection is used again, and it is closed.
 // Reading them takes as long as the upstream takes to send them.

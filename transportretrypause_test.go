@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,40 @@ func TestRetryAfterThePause(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestRetryAfterOfAnyStatus is waited for by the request itself, and by no other:
+// only a refusal says something of limits.
+func TestRetryAfterOfAnyStatus(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{400, 408, 409, 413, 425, 500, 502, 504} {
+		for _, ignore := range []bool{false, true} {
+			t.Run(fmt.Sprint(status, ", ignoring the upstream ", ignore), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					base := &retryBase{steps: []retryStep{{status: status, after: "20"}, {status: 200}}}
+					l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}})
+					tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
+						cfg.IgnoreUpstream, cfg.Retry = ignore, weir.Retry{Times: 1, Statuses: []int{status}}
+					})
+					time.AfterFunc(time.Second, func() {
+						if d, err := l.Allow(t.Context(), "key"); err != nil || !d.Allowed {
+							t.Errorf("another call meanwhile: %+v, %v", d, err)
+						}
+					})
+					resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+					if err != nil || resp.StatusCode != http.StatusOK {
+						t.Fatalf("%v, %v", resp, err)
+					}
+					_ = resp.Body.Close()
+					base.check(t)
+					if waited := base.at[1].Sub(base.at[0]); waited != 20*time.Second {
+						t.Errorf("sent again after %v, 20 s were asked for", waited)
+					}
+				})
+			})
+		}
 	}
 }
 

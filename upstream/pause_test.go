@@ -129,3 +129,37 @@ func TestPause(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryAfter holds what a response of any status asks of its own request.
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reader  *upstream.Reader
+		status  int
+		headers []string
+		want    time.Duration
+	}{
+		"an error":             {nil, 500, []string{"Retry-After", "20"}, 20 * sec},
+		"a date":               {nil, 500, []string{"Retry-After", "Mon, 13 Jun 2022 11:49:23 GMT"}, 30 * sec},
+		"another name":         {nil, 502, []string{"Retry-After-Ms", "20"}, 20 * ms},
+		"a redirect":           {nil, 303, []string{"Retry-After", "20"}, 20 * sec},
+		"over the cap":         {nil, 500, []string{"Retry-After", "901"}, cap15},
+		"over a cap of one's":  {&upstream.Reader{MaxPause: sec}, 500, []string{"Retry-After", "20"}, sec},
+		"cached":               {nil, 500, []string{"Retry-After", "20", "Age", "7"}, 0},
+		"a budget":             {nil, 500, []string{"X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20"}, 0},
+		"nothing":              {nil, 500, nil, 0},
+		"rubbish":              {nil, 500, []string{"Retry-After", "soon"}, 0},
+		"a refusal":            {nil, 429, []string{"Retry-After", "20"}, 20 * sec},
+		"a reader that is new": {new(upstream.Reader), 429, []string{"Retry-After", "20"}, 20 * sec},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.reader.RetryAfter(response(c.status, c.headers...), date); got != c.want {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+	if got := new(upstream.Reader).RetryAfter(nil, date); got != 0 {
+		t.Errorf("no response asks for %v", got)
+	}
+}

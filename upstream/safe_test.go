@@ -31,6 +31,9 @@ func possible(t *testing.T, r *upstream.Reader, resp *http.Response) {
 	case s.Refused && resp.StatusCode < 400:
 		t.Errorf("status %d is a refusal", resp.StatusCode)
 	}
+	if after := r.RetryAfter(resp, date); after < 0 || after > upstream.MaxPause {
+		t.Errorf("retry after %v", after)
+	}
 	if again := r.Read(resp, date); again != s {
 		t.Errorf("first %+v, then %+v", s, again)
 	}

@@ -107,6 +107,20 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	return s
 }
 
+// RetryAfter returns for how long a response of any status asks not to send the
+// same request again, by its Retry-After alone, seen from the same time as Read:
+// 0 when it doesn't ask, at most Reader.MaxPause. That of a 500 says nothing of
+// limits, so that Read has no pause for other requests.
+func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
+	if resp == nil || !speaks(resp.Header) || cached(resp.Header) {
+		return 0
+	}
+	if now.IsZero() {
+		now = time.Now()
+	}
+	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
+}
+
 // pause returns how long to wait after a refusal, or with nothing left.
 //
 // Retry-After comes before what the budgets say, as the drafts demand. On a
