@@ -57,7 +57,8 @@ type TransportConfig struct {
 	// which understands what is common.
 	Upstream *upstream.Reader
 	// IgnoreUpstream sends requests at the limits' pace whatever the responses
-	// say. False: they are heeded.
+	// say; only a further attempt of a request waits for what its own response
+	// asks for. False: they are heeded.
 	IgnoreUpstream bool
 }
 
