@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -34,6 +35,31 @@ func readAhead(resp *http.Response) {
 	b.read = buf
 	resp.Body = b
 }
+
+// giveUpRest closes the body of a response. What was read ahead of it can be read
+// still, and then the error is that it returns.
+func giveUpRest(resp *http.Response) *restGone {
+	gone := new(restGone)
+	b, ok := resp.Body.(*bufferedBody)
+	if !ok {
+		b = &bufferedBody{rest: resp.Body}
+		resp.Body = b
+	}
+	body := b.rest
+	b.rest, b.err = http.NoBody, gone
+	_ = body.Close()
+	return gone
+}
+
+// restGone is the error of reading more of a response than was read ahead of it,
+// when the attempt that was to replace it was not made.
+type restGone struct{ why error }
+
+func (e *restGone) Error() string {
+	return fmt.Sprintf("weir: transport: the rest of the response was given up for a further attempt: %v", e.why)
+}
+
+func (e *restGone) Unwrap() error { return e.why }
 
 // bufferedBody is a body of which the beginning was read already. Like the
 // bodies of net/http it may be closed while it is read.

@@ -98,8 +98,12 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 		}
 	}
 	// What is left of the last response must not keep this call from being in
-	// flight: it would wait for itself.
-	r.booked.abandon()
+	// flight: it would wait for itself. Nor may it stay open beside it, uncounted.
+	var rest *restGone
+	if r.booked.inFlight() {
+		rest = giveUpRest(resp)
+		r.booked.abandon()
+	}
 	longest, refuse, waited := r.t.maxWait, r.t.refuse, time.Since(start)
 	if longest > 0 {
 		longest = left(longest, r.waited+waited) + r.slack()
@@ -114,6 +118,9 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 		r.booked = admission{}
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended
+		}
+		if rest != nil {
+			rest.why = err
 		}
 		keep = true
 		return nil, nil

@@ -30,8 +30,10 @@ import (
 //
 // When no further attempt can be made, the caller gets the last outcome there
 // is, its response unchanged and unread: also when the limiter refuses the next
-// attempt. When the request's context ends during the wait it gets the
-// context's error.
+// attempt. Only with Config.InFlight is a response of 64 KiB or more closed
+// before the limiter is asked, as both would be in flight; when that refuses,
+// reading beyond what was read ahead fails with its error. When the request's
+// context ends during the wait it gets the context's error.
 type Retry struct {
 	// Times is how often a request is sent again at the most, after the first
 	// attempt. 0: never; every other field must be zero then.

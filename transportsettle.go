@@ -47,7 +47,17 @@ func (b *booking) conclude(req *http.Request, resp *http.Response, err error) {
 	}
 }
 
-// abandon gives back what an attempt holds that panicked.
+// inFlight reports whether an attempt is in flight still.
+func (a *admission) inFlight() bool {
+	for b := range a.each {
+		if b.lease != nil && b.lease.flight != nil && !b.lease.done.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// abandon gives back what an attempt holds that panicked or is to be replaced.
 func (a *admission) abandon() {
 	for b := range a.each {
 		b.lease.Release()
