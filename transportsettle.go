@@ -65,10 +65,10 @@ func (a *admission) abandon() {
 }
 
 // neverSent reports whether an error is of a request that did not get as far as
-// a connection.
+// a connection: to the upstream, to a proxy, or from that to the upstream.
 func neverSent(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }
 
 // settleBy settles what the response says, or sees to it at the body's end.

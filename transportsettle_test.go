@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,6 +66,7 @@ func fromBytes(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
 func TestTransportSettles(t *testing.T) {
 	t.Parallel()
 	dial := &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("refused")}
+	proxied := &net.OpError{Op: "proxyconnect", Net: "tcp", Err: dial}
 	long := strings.Repeat("x", 10_000) + `{"tokens":300}`
 	for name, test := range map[string]struct {
 		base   roundTripper
@@ -81,6 +83,7 @@ func TestTransportSettles(t *testing.T) {
 		"by a body that is not read":      {answer(long, nil), fromUsage, false, 0},
 		"by the bytes":                    {answer(strings.Repeat("x", 250), nil), fromBytes, true, 750},
 		"an error before it was sent":     {func(*http.Request) (*http.Response, error) { return nil, dial }, fromHeader, false, 1000},
+		"a proxy that is away":            {func(*http.Request) (*http.Response, error) { return nil, proxied }, fromHeader, false, 1000},
 		"an error after it may have been": {func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, fromHeader, false, 0},
 	} {
 		for i := range 4 {
@@ -112,6 +115,76 @@ func TestTransportSettles(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// TestProxyDown: what net/http says of a proxy that can't be reached, or can't
+// reach the upstream, is that no connection could be made.
+func TestProxyDown(t *testing.T) {
+	t.Parallel()
+	nobody, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = nobody.Close()
+	socks, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = socks.Close() })
+	go refuseSocks(socks)
+	for name, test := range map[string]struct{ proxy, target string }{
+		"no proxy":                     {"", "http://" + nobody.Addr().String()},
+		"a proxy":                      {"http://" + nobody.Addr().String(), "http://api.example"},
+		"a tunnel through a proxy":     {"http://" + nobody.Addr().String(), "https://api.example"},
+		"a SOCKS proxy":                {"socks5://" + nobody.Addr().String(), "http://api.example"},
+		"a SOCKS proxy's way from it":  {"socks5://" + socks.Addr().String(), "http://api.example"},
+		"a SOCKS proxy's own resolver": {"socks5h://" + socks.Addr().String(), "http://api.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := &http.Transport{}
+			if test.proxy != "" {
+				u, err := url.Parse(test.proxy)
+				if err != nil {
+					t.Fatal(err)
+				}
+				base.Proxy = http.ProxyURL(u)
+			}
+			l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(10)}})
+			tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
+				cfg.Cost = func(*http.Request) (int64, error) { return 5, nil }
+				cfg.Settle = fromHeader
+			})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, test.target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := tr.RoundTrip(req)
+			if err == nil {
+				_ = resp.Body.Close()
+				t.Fatal("somebody answered")
+			}
+			if d, peeked := l.Peek(t.Context(), "key"); peeked != nil || d.Remaining != 10 {
+				t.Errorf("%d of 10 remaining after %q (%v)", d.Remaining, err, peeked)
+			}
+		})
+	}
+}
+
+// refuseSocks is a SOCKS 5 proxy that reaches nobody.
+func refuseSocks(on net.Listener) {
+	for {
+		c, err := on.Accept()
+		if err != nil {
+			return
+		}
+		buf := make([]byte, 300)
+		_, _ = c.Read(buf) // what it offers to authenticate by
+		_, _ = c.Write([]byte{5, 0})
+		_, _ = c.Read(buf) // where it wants to go
+		_, _ = c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
+		_ = c.Close()
 	}
 }
 
