@@ -54,7 +54,10 @@ type TransportConfig struct {
 	Retry Retry
 	// Upstream reads what responses say of the upstream's limits, which slows
 	// down everybody who shares the store: see Transport. Nil: a zero Reader,
-	// which understands what is common.
+	// which understands what is common. Where it has no Skip, budgets that are
+	// named for what costs, as tokens, are skipped, or those that are named for
+	// requests where Cost or Settle is set: only a limit of the same unit can be
+	// compared.
 	Upstream *upstream.Reader
 	// IgnoreUpstream sends requests at the limits' pace whatever the responses
 	// say; only a further attempt of a request waits for what its own response
@@ -96,7 +99,7 @@ type TransportConfig struct {
 // Every response is read for what it says of the upstream's own limits, by
 // package upstream, and the request's key slowed down accordingly, for everybody
 // who shares the store; with Within it is the first key that counted the
-// request. A refusal that says for how long, and a response that says that
+// request, or that of the limit which a response of success speaks of. A refusal that says for how long, and a response that says that
 // nothing is left until some time, pause the key (see [Limiter.Pause]), at most
 // for the limiter's MaxPause. A refusal that does not say for how long halves the
 // rate (see [Cut]). A limit that is lower than ours, or less left than we know
@@ -174,7 +177,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		override: cfg.MaxWait > 0,
 		refuse:   cfg.Refuse,
 		retry:    retry,
-		upstream: cfg.Upstream,
+		upstream: readerFor(cfg.Upstream, scopes),
 		ignore:   cfg.IgnoreUpstream,
 	}
 	if t.maxWait == 0 {
@@ -274,7 +277,7 @@ func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admiss
 	}
 	if err == nil {
 		body = resp.Body // without what is put around it
-		pause, seenTo = t.heed(req, &a.first, resp)
+		pause, seenTo = t.heed(req, a, resp)
 	}
 	a.conclude(req, resp, err)
 	concluded = true

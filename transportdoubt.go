@@ -20,14 +20,14 @@ type look struct {
 // left than was left when a slot was granted. Either somebody has used it who
 // does not share the store, or others who do have overtaken the request.
 func (c *comparison) doubts(s *upstream.Signal, remaining, underWay int64) bool {
-	return c.lowered == 0 && s.Limit > 0 && s.Remaining >= 0 && remaining-underWay-s.Remaining > s.Limit/2
+	return c.lowered == 0 && !c.other && s.Limit > 0 && s.Remaining >= 0 && remaining-underWay-s.Remaining > s.Limit/2
 }
 
 // resolve replaces what was left at the grant by what is left now, where there
 // is doubt, so that only the use by others remains as news. What the store can't
 // say stays in doubt.
-func (l *Limiter) resolve(ctx context.Context, b *booking, s *upstream.Signal, underWay int64) {
-	c, g := l.compare(s), &b.grant
+func (l *Limiter) resolve(ctx context.Context, b *booking, c *comparison, s *upstream.Signal, underWay int64) {
+	g := &b.grant
 	if s.Refused || !c.doubts(s, g.remaining, underWay) {
 		return
 	}

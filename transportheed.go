@@ -26,23 +26,23 @@ const (
 // store sees to that. It makes no call of the store when the response says
 // nothing new, so none at all as long as all is well, but a look when a request
 // may have been overtaken by many.
-func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pause time.Duration, seenTo bool) {
+func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (pause time.Duration, seenTo bool) {
 	if t.ignore && t.retry.times == 0 || !t.upstream.Speaks(resp) {
 		return 0, false
 	}
 	signal := t.upstream.Read(resp, time.Time{})
-	l := b.limiter
-	if t.ignore || l == nil { // No limit counts it.
+	if t.ignore || !a.counted {
 		return signal.Pause, false
 	}
-	underWay := t.underWay.Load()
-	if _, news := l.answer(&signal, &b.grant, underWay); !news {
+	b := a.meant(&signal)
+	l, c, underWay := b.limiter, a.compare(&signal), t.underWay.Load()
+	if _, news := l.answer(&signal, &c, &b.grant, underWay); !news {
 		return signal.Pause, false
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
-	l.resolve(ctx, b, &signal, underWay)
-	brake, news := l.answer(&signal, &b.grant, underWay)
+	l.resolve(ctx, b, &c, &signal, underWay)
+	brake, news := l.answer(&signal, &c, &b.grant, underWay)
 	if !news {
 		return signal.Pause, false
 	}
@@ -54,8 +54,7 @@ func (t *Transport) heed(req *http.Request, b *booking, resp *http.Response) (pa
 
 // answer returns what a signal that came in answer to a granted slot calls for.
 // underWay is how many other requests the upstream may have counted meanwhile.
-func (l *Limiter) answer(s *upstream.Signal, g *grant, underWay int64) (b Brake, news bool) {
-	c := l.compare(s)
+func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay int64) (b Brake, news bool) {
 	switch {
 	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
 	case s.Pause > 0:
@@ -92,93 +91,4 @@ func (l *Limiter) cut(since Instant) Cut {
 		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
 	}
 	return c
-}
-
-// comparison is how an upstream's limit compares with ours.
-type comparison struct {
-	lowered time.Duration // how far apart units are by a limit lower than ours; 0: it is not
-	window  time.Duration // of the upstream's limit; 0: not known
-	same    *Limit        // of ours, that has the same number of units; nil: none
-}
-
-// compare compares limits. An upstream that does not say the window of its limit
-// is taken to speak of ours with as many units, or the next more.
-func (l *Limiter) compare(s *upstream.Signal) (c comparison) {
-	if s.Limit <= 0 {
-		return c
-	}
-	var more *Limit
-	for i := range l.cfg.Limits {
-		ours := &l.cfg.Limits[i]
-		switch {
-		case ours.Rate == s.Limit || ours.Max() == s.Limit:
-			c.same = ours
-		case ours.Rate > s.Limit && (more == nil || ours.Rate < more.Rate):
-			more = ours
-		}
-	}
-	switch {
-	case s.Window > 0:
-		c.window = s.Window
-		if gap, unit := s.Window/time.Duration(s.Limit), l.unit(); gap > unit+unit/20 {
-			c.lowered = spaced(gap)
-		}
-	case c.same != nil:
-		c.window = c.same.Period
-	case more != nil:
-		c.window, c.lowered = more.Period, spaced(more.Period/time.Duration(s.Limit))
-		if s.Reset > more.Period+more.Period/4+time.Second {
-			// It speaks of another window, which is at least as long: by more than
-			// the second by which resets are rounded up.
-			c.window, c.lowered = 0, spaced(s.Reset/time.Duration(s.Limit))
-		}
-	}
-	return c
-}
-
-// vague reports whether the reset is not the time at which a window ends, as
-// more than a quarter of it is used though not a quarter of it would be over.
-// Then some units are free sooner.
-func (c *comparison) vague(s *upstream.Signal) bool {
-	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
-}
-
-// knows reports whether a response that admits and says that nothing is left
-// tells nothing new: units are as far apart as the upstream's limit has it
-// already, or ours is the same sliding window, which knows when the next is
-// free. Nothing left where we know of much is news.
-func (c *comparison) knows(s *upstream.Signal, g *grant, underWay int64) bool {
-	if c.lowered > 0 {
-		return g.told > 0 && c.vague(s)
-	}
-	return c.same != nil && c.same.Algorithm == SlidingWindow && g.remaining-underWay <= c.same.Rate/2
-}
-
-// gap returns how far apart units have to be by what an upstream says; 0 when
-// the limits are enough. When its limit is lower than ours, or when much of it
-// is used that is not ours, what is left is to last until the reset.
-func (c *comparison) gap(s *upstream.Signal, g *grant, underWay int64) time.Duration {
-	even := time.Duration(0)
-	if s.Remaining > 0 && s.Reset > 0 && !(g.told > 0 && c.vague(s)) {
-		even = s.Reset / time.Duration(s.Remaining)
-	}
-	switch {
-	case c.lowered > 0:
-		return max(c.lowered, even)
-	case s.Limit > 0 && g.remaining-underWay-s.Remaining > s.Limit/2:
-		return even
-	}
-	return 0
-}
-
-// spaced adds a twentieth, as units that leave evenly may arrive less so.
-func spaced(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
-
-// unit returns the time between two units at the limiter's rate: that of its
-// slowest limit.
-func (l *Limiter) unit() (longest time.Duration) {
-	for i := range l.cfg.Limits {
-		longest = max(longest, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
-	}
-	return max(longest, time.Microsecond)
 }

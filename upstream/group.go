@@ -74,6 +74,9 @@ func (g *group) budgets() []Budget {
 		if i < len(left) {
 			b = g.countDown(b, left[i])
 		}
+		if b.Window == 0 {
+			b.Window = windowNamed(b.Name)
+		}
 		if b.Limit >= 0 || b.Remaining >= 0 || b.Reset >= 0 {
 			all = append(all, b)
 		}

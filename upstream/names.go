@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -39,6 +40,34 @@ var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date"
 var units = map[string]time.Duration{
 	"ms": time.Millisecond, "msec": time.Millisecond, "millis": time.Millisecond, "milliseconds": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second,
+}
+
+// windows are the words of a budget's name that say how long it lasts, also behind a
+// number: X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining.
+var windows = map[string]time.Duration{
+	"second": time.Second, "secondly": time.Second, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
+	"day": 24 * time.Hour, "daily": 24 * time.Hour,
+}
+
+// windowNamed returns the window that a budget's name says; 0: none.
+func windowNamed(name string) time.Duration {
+	for token := range strings.SplitSeq(name, "-") {
+		word := strings.TrimLeft(token, "0123456789")
+		window := windows[word]
+		if window == 0 {
+			continue
+		}
+		times := 1
+		if digits := token[:len(token)-len(word)]; digits != "" {
+			n, err := strconv.Atoi(digits)
+			if err != nil || n < 1 || n > 1000 {
+				continue
+			}
+			times = n
+		}
+		return time.Duration(times) * window
+	}
+	return 0
 }
 
 // headerName is what the name of a header says.

@@ -74,3 +74,34 @@ func TestReadVectors(t *testing.T) {
 		})
 	}
 }
+
+// TestSkip: of budgets that are skipped only that they are used up is heeded.
+func TestSkip(t *testing.T) {
+	t.Parallel()
+	header := func(requests, tokens string) http.Header {
+		return http.Header{
+			"X-Ratelimit-Limit-Requests": {"100"}, "X-Ratelimit-Remaining-Requests": {requests}, "X-Ratelimit-Reset-Requests": {"10"},
+			"X-Ratelimit-Limit-Tokens": {"1000"}, "X-Ratelimit-Remaining-Tokens": {tokens}, "X-Ratelimit-Reset-Tokens": {"20"},
+		}
+	}
+	for name, c := range map[string]struct {
+		requests, tokens, skipped string
+		want                      string
+		pause                     time.Duration
+	}{
+		"the smaller share":           {"5", "900", "", "requests", 0},
+		"the smaller share, skipped":  {"5", "900", "requests", "tokens", 0},
+		"the other":                   {"5", "900", "tokens", "requests", 0},
+		"used up, and skipped":        {"0", "900", "requests", "tokens", 10 * time.Second},
+		"both used up, and one of it": {"0", "0", "tokens", "requests", 20 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := upstream.Reader{Skip: func(name string) bool { return name == c.skipped }}
+			s := r.Read(&http.Response{StatusCode: http.StatusOK, Header: header(c.requests, c.tokens)}, time.Now())
+			if s.Name != c.want || s.Pause != c.pause || s.Refused {
+				t.Errorf("%+v, want %q and a pause of %v", s, c.want, c.pause)
+			}
+		})
+	}
+}

@@ -38,6 +38,10 @@ type Reader struct {
 	// matches wins. Retry-After is read whatever the dialect. Nil: Common for
 	// every host.
 	Dialects map[string]Dialect
+	// Skip leaves budgets of some names out of Signal.Budget, as those that count
+	// tokens where we count requests. Which of them is used up pauses all the same,
+	// as nothing is admitted then. Nil: none is left out.
+	Skip func(name string) bool
 }
 
 // Check returns an error that names the field that is wrong, or nil.
@@ -92,8 +96,8 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	for i := range budgets {
 		budgets[i] = budgets[i].sane()
 	}
-	if len(budgets) > 0 {
-		s.Budget = slices.MinFunc(budgets, compare)
+	if ours := r.ours(budgets); len(ours) > 0 {
+		s.Budget = slices.MinFunc(ours, compare)
 	}
 	after := retryAfter(resp.Header, date)
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
@@ -105,6 +109,14 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	}
 	s.Pause = min(s.Pause, r.maxPause())
 	return s
+}
+
+// ours returns the budgets that are not skipped.
+func (r *Reader) ours(budgets []Budget) []Budget {
+	if r.Skip == nil {
+		return budgets
+	}
+	return slices.DeleteFunc(slices.Clone(budgets), func(b Budget) bool { return r.Skip(b.Name) })
 }
 
 // RetryAfter returns for how long a response of any status asks not to send the

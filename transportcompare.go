@@ -1,0 +1,153 @@
+package weir
+
+import (
+	"time"
+
+	"github.com/goweir/weir/upstream"
+)
+
+// comparison is how an upstream's limit compares with ours.
+type comparison struct {
+	lowered time.Duration // how far apart units are by a limit lower than ours; 0: it is not
+	window  time.Duration // of the upstream's limit; 0: not known
+	unit    time.Duration // between two units of ours, at the slowest limit's rate
+	same    *Limit        // of ours, that has the same number of units; nil: none
+	// other: the limit is lower than ours in a window that nobody knows. What we
+	// know to be left says nothing of what is left of that.
+	other bool
+}
+
+// meant returns the booking whose key is slowed down for what a signal says: that on
+// the limit it speaks of, where it is just that, and the first otherwise.
+func (a *admission) meant(s *upstream.Signal) *booking {
+	if s.Refused || s.Limit <= 0 {
+		return &a.first
+	}
+	for b := range a.each {
+		for i := range b.limiter.cfg.Limits {
+			if l := &b.limiter.cfg.Limits[i]; l.isSaid(s) && (s.Window == 0 || s.Window == l.Period) {
+				return b
+			}
+		}
+	}
+	return &a.first
+}
+
+// isSaid reports whether a signal speaks of as many units as the limit has.
+func (l *Limit) isSaid(s *upstream.Signal) bool { return l.Rate == s.Limit || l.Max() == s.Limit }
+
+// compare compares limits: the one that a signal speaks of with all those that
+// counted the request. An upstream that does not say the window of its limit is
+// taken to speak of ours with as many units, or the next more.
+func (a *admission) compare(s *upstream.Signal) (c comparison) {
+	if s.Limit <= 0 {
+		return c
+	}
+	var more *Limit
+	for b := range a.each {
+		c.unit = max(c.unit, b.limiter.unit())
+		for i := range b.limiter.cfg.Limits {
+			ours := &b.limiter.cfg.Limits[i]
+			switch {
+			case ours.isSaid(s):
+				if c.same == nil {
+					c.same = ours
+				}
+			case ours.Rate > s.Limit && (more == nil || ours.Rate < more.Rate):
+				more = ours
+			}
+		}
+	}
+	switch {
+	case s.Window > 0:
+		c.window = s.Window
+		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 {
+			c.lowered = spaced(gap)
+		}
+	case c.same != nil:
+		c.window = c.same.Period
+	case more == nil:
+	case s.Reset > more.Period+more.Period/4+time.Second:
+		// It speaks of another window, which is at least as long: by more than the
+		// second by which resets are rounded up.
+		c.lowered = spaced(s.Reset / time.Duration(s.Limit))
+	default:
+		c.guess(s, more.Period)
+	}
+	return c
+}
+
+// guess takes the window of a limit lower than ours to be one of ours, unless what is
+// left is to last for a far shorter time: then it is another, that nobody knows.
+func (c *comparison) guess(s *upstream.Signal, window time.Duration) {
+	gap := window / time.Duration(s.Limit)
+	far := s.Reset > window/2
+	if even := evenly(s); !far && (s.Reset <= 0 || even > 0 && gap > 4*even) {
+		c.other = true
+		return
+	}
+	c.window, c.lowered = window, spaced(gap)
+	if !far {
+		c.lowered = min(c.lowered, s.Reset)
+	}
+}
+
+// vague reports whether the reset is not the time at which a window ends, as
+// more than a quarter of it is used though not a quarter of it would be over.
+// Then some units are free sooner.
+func (c *comparison) vague(s *upstream.Signal) bool {
+	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
+}
+
+// knows reports whether a response that admits and says that nothing is left
+// tells nothing new: units are as far apart as the upstream's limit has it
+// already, or ours is the same sliding window, which knows when the next is
+// free. Nothing left where we know of much is news.
+func (c *comparison) knows(s *upstream.Signal, g *grant, underWay int64) bool {
+	if c.lowered > 0 {
+		return g.told > 0 && c.vague(s)
+	}
+	return c.same != nil && c.same.Algorithm == SlidingWindow && g.remaining-underWay <= c.same.Rate/2
+}
+
+// gap returns how far apart units have to be by what an upstream says; 0 when
+// the limits are enough. When its limit is lower than ours, or when much of it
+// is used that is not ours, what is left is to last until the reset.
+func (c *comparison) gap(s *upstream.Signal, g *grant, underWay int64) time.Duration {
+	even := evenly(s)
+	if g.told > 0 && c.vague(s) {
+		even = 0
+	}
+	switch {
+	case c.lowered > 0:
+		return max(c.lowered, even)
+	case c.other && even > 0:
+		return spaced(even)
+	case s.Limit > 0 && g.remaining-underWay-s.Remaining > s.Limit/2:
+		return even
+	case s.Limit > 0 && g.told > 0 && even > c.unit+c.unit/20:
+		return even // What we know to be left is not told while units are spaced.
+	}
+	return 0
+}
+
+// evenly returns how far apart the units are that are left until the reset; 0 when
+// that is not said, or none is.
+func evenly(s *upstream.Signal) time.Duration {
+	if s.Remaining > 0 && s.Reset > 0 {
+		return s.Reset / time.Duration(s.Remaining)
+	}
+	return 0
+}
+
+// spaced adds a twentieth, as units that leave evenly may arrive less so.
+func spaced(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
+
+// unit returns the time between two units at the limiter's rate: that of its
+// slowest limit.
+func (l *Limiter) unit() (longest time.Duration) {
+	for i := range l.cfg.Limits {
+		longest = max(longest, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
+	}
+	return max(longest, time.Microsecond)
+}
