@@ -3,6 +3,7 @@ package weir
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync/atomic"
 )
@@ -95,4 +96,19 @@ func closeBody(resp *http.Response) {
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close()
 	}
+}
+
+// trailingBody is the body of a clone. When it has been read to its end it gives
+// the clone the trailers that it gave the request itself, the only one it knows.
+type trailingBody struct {
+	io.ReadCloser
+	from, to http.Header
+}
+
+func (b trailingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		maps.Copy(b.to, b.from.Clone())
+	}
+	return n, err
 }

@@ -127,6 +127,9 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 	}
 	again := r.req.Clone(ctx)
 	again.Body = body
+	if again.Trailer != nil && body != nil && body != http.NoBody {
+		again.Body = trailingBody{body, r.req.Trailer, again.Trailer}
+	}
 	return again, nil
 }
 
