@@ -171,12 +171,14 @@ func ambiguous(status int) bool {
 	return false
 }
 
-// cached reports whether a response was stored before it came here.
+// cached reports whether a response was stored before it came here. Of several
+// values of Age the first counts: RFC 9111, section 5.1.
 func cached(h http.Header) bool {
 	if h.Get("X-From-Cache") != "" {
 		return true
 	}
-	age, ok := parseDecimal(strings.TrimSpace(h.Get("Age")))
+	value, _, _ := strings.Cut(h.Get("Age"), ",")
+	age, ok := parseDecimal(strings.TrimSpace(value))
 	return ok && age.whole > 0
 }
 
