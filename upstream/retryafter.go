@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,7 +39,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			continue
 		}
 		for _, v := range values[:min(len(values), mostLines)] {
-			if d, ok := parseRetryAfter(strings.TrimSpace(v), unit, date); ok {
+			if d, ok := parseRetryAfter(once(v), unit, date); ok {
 				found[p] = max(found[p], d)
 			}
 		}
@@ -70,6 +71,25 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 		return standard, time.Second, true
 	}
 	return other, time.Second, true
+}
+
+// once returns a value of which a proxy that joins lines has made several, all the
+// same: 120 of "120, 120". A date has a comma of its own.
+func once(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.Contains(s, ",") || len(s) > longestLine {
+		return s
+	}
+	parts := strings.Split(s, ",")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	for _, size := range [...]int{1, 2} {
+		if n := len(parts); n%size == 0 && n > size && slices.Equal(parts[size:], parts[:n-size]) {
+			return strings.Join(parts[:size], ", ")
+		}
+	}
+	return s
 }
 
 // parseRetryAfter reads a duration or a date. A number is a moment only when
