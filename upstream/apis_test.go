@@ -78,6 +78,19 @@ func TestReadAPIs(t *testing.T) {
 			"X-RateLimit-ClientLimit", "12500", "X-RateLimit-ClientRemaining", "12000"}, said(false, 0, 500, 17, 300*s)},
 		"Strava: lists of the same length": {200, []string{
 			"X-RateLimit-Limit", "100,1000", "X-RateLimit-Usage", "25,900"}, said(false, 0, 1000, 100, unsaid)},
+		"lists of the same length, resets too": {429, []string{
+			"X-RateLimit-Limit", "1000, 100", "X-RateLimit-Remaining", "990, 0", "X-RateLimit-Reset", "3600, 12"}, said(true, 12*s, 100, 0, 12*s)},
+		"lists, the first is used up": {200, []string{
+			"X-RateLimit-Limit", "1000, 100", "X-RateLimit-Remaining", "0, 50", "X-RateLimit-Reset", "3600, 12"}, said(false, 15*time.Minute, 1000, 0, time.Hour)},
+		"lists over lines": {200, []string{
+			"X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "990", "X-RateLimit-Reset", "3600",
+			"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "12"}, said(false, 12*s, 100, 0, 12*s)},
+		"lists, a reset that can't be read": {200, []string{
+			"X-RateLimit-Limit", "1000, 100", "X-RateLimit-Remaining", "990, 0", "X-RateLimit-Reset", "60, soon"}, said(false, 60*s, 100, 0, 60*s)},
+		"lists, more resets than counts": {200, []string{
+			"X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "60, 12"}, said(false, 60*s, 100, 0, 60*s)},
+		"lists of epochs": {200, []string{
+			"X-RateLimit-Limit", "1000, 100", "X-RateLimit-Used", "10, 100", "X-RateLimit-Reset", "1655124533, 1655120945"}, said(false, 12*s, 100, 0, 12*s)},
 		"Salesforce":               {200, []string{"Sforce-Limit-Info", "api-usage=18/5000"}, said(false, 0, 5000, 4982, unsaid)},
 		"Recharge: over the limit": {429, []string{"X-Recharge-Limit", "41/40", "Retry-After", "2"}, said(true, 2*s, 40, 0, unsaid)},
 		"BigCommerce": {429, []string{

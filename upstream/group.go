@@ -9,8 +9,9 @@ import (
 type group struct {
 	name                         string
 	bare, limit, remaining, used []count
-	reset                        time.Duration // -1: not said
-	relative                     bool          // reset is of a header that needs no clock
+	reset                        time.Duration   // -1: not said
+	resets                       []time.Duration // of a list, or of several lines; -1 each that can't be read
+	relative                     bool            // reset is of a header that needs no clock
 	window                       time.Duration
 }
 
@@ -27,21 +28,28 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	if n.relative {
 		read = within
 	}
+	var all []time.Duration
 	for _, v := range values[:min(len(values), mostLines)] {
-		v = strings.TrimSpace(v)
-		d, ok := read(v, n.unit, date)
-		if !ok {
-			// 50;w=60, or the same line twice: what a list begins with.
-			v, _, _ = strings.Cut(v, ",")
-			v, _, _ = strings.Cut(v, ";")
-			d, ok = read(strings.TrimSpace(v), n.unit, date)
+		if d, ok := read(strings.TrimSpace(v), n.unit, date); ok {
+			found, all = max(found, d), append(all, d)
+			continue
 		}
-		if ok {
-			found = max(found, d)
+		// 50;w=60, or a list: of 60, 60, or of one reset for each count.
+		begin := len(all)
+		for item := range strings.SplitSeq(v[:min(len(v), longestLine)], ",") {
+			item, _, _ = strings.Cut(item, ";")
+			d, ok := read(strings.TrimSpace(item), n.unit, date)
+			if !ok {
+				d = -1
+			}
+			if all = append(all, d); len(all) == mostItems {
+				break
+			}
 		}
+		found = max(found, all[begin])
 	}
 	if found >= 0 {
-		g.reset, g.relative = found, n.relative
+		g.reset, g.resets, g.relative = found, all, n.relative
 	}
 }
 
@@ -63,6 +71,9 @@ func (g *group) budgets() []Budget {
 	for i := range max(len(left), 1) {
 		b := unsaid(g.name)
 		b.Reset, b.Window = g.reset, g.window
+		if i < len(g.resets) && len(g.resets) == len(left) && g.resets[i] >= 0 {
+			b.Reset = g.resets[i]
+		}
 		j := 0
 		if len(left) == len(g.limit) {
 			j = i
