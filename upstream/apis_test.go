@@ -31,6 +31,13 @@ func TestReadAPIs(t *testing.T) {
 		"Zendesk: of two that are alike the one that says when": {200, []string{
 			"RateLimit-Limit", "700", "RateLimit-Remaining", "699",
 			"X-Rate-Limit", "700", "X-Rate-Limit-Remaining", "699", "X-Rate-Limit-Reset", "41"}, said(false, 0, 700, 699, 41*s)},
+		"Zendesk: all that is said of an endpoint in one header": {200, []string{
+			"RateLimit-Limit", "700", "RateLimit-Remaining", "600", "RateLimit-Reset", "40",
+			"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=0; resets=58"}, said(false, 58*s, 100, 0, 58*s)},
+		"Zendesk: several endpoints": {200, []string{
+			"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=60; resets=58",
+			"Zendesk-RateLimit-Incremental-Exports", "total=10; remaining=3; resets=30"}, said(false, 0, 10, 3, 30*s)},
+		"in one header, what is no count": {200, []string{"X-RateLimit-Info", "total=many; remaining=; resets; =5; a=b; limit=7"}, said(false, 0, 7, unsaid, unsaid)},
 		"HubSpot: a daily limit by its own name": {200, []string{
 			"X-HubSpot-RateLimit-Daily", "250000", "X-HubSpot-RateLimit-Daily-Remaining", "1000",
 			"X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "9",

@@ -18,6 +18,7 @@
 //	X-RateLimit-*, X-Rate-Limit-*            Limit, Remaining, Used, Reset      GitHub, X, Okta, Discord
 //	… with a name of the budget in it        X-RateLimit-Remaining-Tokens       OpenAI, Anthropic, Kong
 //	… with any other beginning               Anthropic-RateLimit-Tokens-Limit   HubSpot, Azure, Contentful
+//	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //

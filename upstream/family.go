@@ -70,8 +70,12 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 	g := f.groups[i]
 	switch n.role {
 	case bare:
-		if g.bare = parseCounts(values); len(g.bare) == 0 && n.budget == "" {
+		switch g.bare = parseCounts(values); {
+		case len(g.bare) > 0:
+		case n.budget == "":
 			f.structured = append(f.structured, parseStructured(values)...)
+		default:
+			g.addAll(first(values), date)
 		}
 	case limit:
 		g.limit = append(g.limit, parseCounts(values)...)

@@ -53,6 +53,28 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	}
 }
 
+// addAll takes what one header says of a budget in words, as Zendesk's do:
+// "total=100; remaining=0; resets=58".
+func (g *group) addAll(line string, date time.Time) {
+	if len(line) > longestLine {
+		return
+	}
+	for item := range strings.SplitSeq(line, ";") {
+		word, value, _ := strings.Cut(item, "=")
+		values := []string{value}
+		switch words[strings.ToLower(strings.TrimSpace(word))] {
+		case limit:
+			g.limit = append(g.limit, parseCounts(values)...)
+		case remaining:
+			g.remaining = append(g.remaining, parseCounts(values)...)
+		case used:
+			g.used = append(g.used, parseCounts(values)...)
+		case reset:
+			g.addReset(headerName{unit: time.Second}, values, date)
+		}
+	}
+}
+
 func first(values []string) string {
 	if len(values) == 0 {
 		return ""
