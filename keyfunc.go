@@ -63,7 +63,8 @@ func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 }
 
 // KeyHost returns a KeyFunc whose key is where an outgoing request goes:
-// scheme://host, with :port unless it is the scheme's default, in lower case.
+// scheme://host, with :port unless it is the scheme's default, in lower case,
+// without a dot at the end of the host.
 // It is what a [Transport] uses by default.
 //
 // For a request that a server received it is the Host it was sent to, with the
@@ -105,7 +106,19 @@ func origin(scheme, host string) string {
 	case "https":
 		host = strings.TrimSuffix(host, ":443")
 	}
-	return scheme + "://" + strings.TrimSuffix(host, ":")
+	return scheme + "://" + withoutDot(strings.TrimSuffix(host, ":"))
+}
+
+// withoutDot returns a host, with a port or without, without the dot at the end
+// of its name, which says only that it is a whole one.
+func withoutDot(host string) string {
+	if name, port, ok := strings.Cut(host, ".:"); ok && name != "" {
+		return name + ":" + port
+	}
+	if name := strings.TrimSuffix(host, "."); name != "" {
+		return name
+	}
+	return host
 }
 
 // KeyRoute returns a KeyFunc whose key is the route that a router matched:
