@@ -42,7 +42,9 @@ type TransportConfig struct {
 	// MaxWait is the longest a request waits, in place of its limiters'
 	// MaxWait: for its slots of all limits, and with Retry for all its attempts
 	// and before them, together; not counting the up to 50 ms by which a pause
-	// is made longer than the upstream asked for. 0: the MaxWait of Limiter, and
+	// is made longer than the upstream asked for. What Retry reads of a response
+	// counts, but is not cut off: that takes as long as the upstream takes to
+	// send it, until the request's context ends. 0: the MaxWait of Limiter, and
 	// those of the limiters in Within each for its own slot. It can't be
 	// combined with Refuse.
 	MaxWait time.Duration
