@@ -29,7 +29,8 @@ type Config struct {
 	// Primary decides as long as it can. Required.
 	Primary weir.Store
 	// Local decides while the primary is away. Nil: a new localstore. A store
-	// of your own is kept warm only if it is a [Seeder].
+	// of your own is kept warm only if it is a [Seeder]. It has to book ahead, or
+	// calls that cost more than this process's share exceed that.
 	Local weir.Store
 
 	// Budget is the longest a call is held up, whatever the client's own timeouts

@@ -13,6 +13,7 @@ import (
 type receipt struct {
 	primary bool
 	of      any
+	parts   []part // of a call that costs more than this process's share; nil: of is all
 	charges []weir.Charge
 }
 
@@ -32,7 +33,7 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	case !ok:
 		return weir.ErrUnsupported
 	case !r.primary:
-		err := c.Cancel(ctx, r.of)
+		err := cancelParts(ctx, c, &r)
 		if err == nil {
 			s.ledger.settle(r.charges, func(int) int64 { return 0 })
 		}
@@ -68,7 +69,12 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	case err != nil:
 		return err
 	case !r.primary:
-		if err := st.Settle(ctx, r.of, costs...); err != nil {
+		if r.parts != nil {
+			err = settleParts(ctx, st, &r, cost)
+		} else {
+			err = st.Settle(ctx, r.of, costs...)
+		}
+		if err != nil {
 			return err
 		}
 		s.ledger.settle(r.charges, cost)

@@ -47,11 +47,16 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 	shared := *req
 	shared.Charges = share(req.Charges, s.cfg.ReplicasFunc())
 	shared.Hold = shareOfHold(req.Hold, s.cfg.ReplicasFunc())
+	over := cut(shared.Charges, req.Charges)
 	d, err := s.cfg.Local.Take(ctx, shared)
 	if err != nil {
 		return weir.Decision{}, err
 	}
 	d.Degraded = true
+	var parts []part
+	if d.Allowed && over != nil {
+		parts = s.takeAhead(ctx, shared, over, &d)
+	}
 	for i := range shared.Charges {
 		if shared.Charges[i].Limit == d.Limit && shared.Charges[i].Scope == d.Scope {
 			d.Limit = req.Charges[i].Limit
@@ -62,7 +67,7 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d)
 	}
 	if d.Receipt != nil {
-		d.Receipt = receipt{of: d.Receipt, charges: append([]weir.Charge(nil), req.Charges...)}
+		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]weir.Charge(nil), req.Charges...)}
 	}
 	return d, nil
 }
@@ -100,7 +105,7 @@ func share(charges []weir.Charge, replicas int) []weir.Charge {
 	}
 	shared := append([]weir.Charge(nil), charges...)
 	for i := range shared {
-		shared[i].Limit = shareOf(shared[i].Limit, shared[i].Cost, n)
+		shared[i].Limit = shareOf(shared[i].Limit, n)
 		shared[i].Leave /= n
 	}
 	return shared
@@ -108,20 +113,26 @@ func share(charges []weir.Charge, replicas int) []weir.Charge {
 
 // shareOf divides a limit by n. A bucket keeps its rate exactly, in a longer
 // period, and gets its part of the burst. A window gets its part of the rate,
-// rounded down; where that is less than one, or less than one call costs, it
-// admits that much in a longer window. So whatever fits the whole limit fits
-// the share, and the shares together keep the rate.
-func shareOf(l weir.Limit, cost, n int64) weir.Limit {
+// rounded down; where that is less than one, it admits one in a longer window. So
+// the shares together keep the rate. They do not depend on what a call costs:
+// another limit for each cost would have the key's state change with every call.
+// Of a limit that so many share that its part is tiny, several parts are admitted
+// in as many times the window.
+func shareOf(l weir.Limit, n int64) weir.Limit {
 	l.Name = l.Policy()
-	most := max(l.Max()/n, min(cost, l.Max()), 1)
+	k := min(n, mostParts)
+	most := max(l.Max()/k, 1)
 	if l.Algorithm == weir.GCRA {
 		l.Burst = most
 		// A bucket that takes longer than that to fill is not valid.
 		l.Period = max(min(times(l.Period, n, 1), times(weir.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
 		return l
 	}
-	if most*n > l.Rate {
-		l.Period = times(l.Period, most*n, l.Rate)
+	if most*k > l.Rate {
+		l.Period = times(l.Period, most*k, l.Rate)
+	}
+	if n > k {
+		l.Period = times(l.Period, n, k)
 	}
 	l.Rate = most
 	return l
@@ -190,11 +201,14 @@ func free(l *weir.Limit, st weir.ChargeState) int64 {
 	return st.Remaining
 }
 
-// scale returns n·to/from, rounded down.
+// scale returns n·to/from, rounded down; at most weir.MaxUnits.
 func scale(n, to, from int64) int64 {
 	hi, lo := bits.Mul64(uint64(n), uint64(to))
+	if hi >= uint64(from) {
+		return weir.MaxUnits
+	}
 	q, _ := bits.Div64(hi, lo, uint64(from))
-	return int64(q)
+	return int64(min(q, weir.MaxUnits))
 }
 
 // group returns the places of the charges with the key of the first-th, or nil

@@ -16,13 +16,21 @@
 // foreign under one key (see [KeyError]). A call whose caller has left goes on
 // for the rest of the budget, and only what the primary does by then counts.
 //
+// # The share
+//
+// A call may cost more than this process's share of a limit ever holds. It is
+// allowed where it fits the whole limit, and what it takes too much is booked
+// ahead: the next calls wait until the share has made up for it. So a fleet keeps
+// the rate in an outage whatever its calls cost.
+//
 // # No second burst
 //
 // The local store starts from the last answers of the primary, not from full.
 // When the primary is back, the first call of each key makes it whole, and the
 // others wait for that: it is charged what was admitted here meanwhile, and, if
 // it has lost its memory, what it was known to have used. Only what still
-// counts is charged, so an outage longer than a window leaves nothing behind.
+// counts is charged, so an outage longer than a window leaves nothing behind, but
+// for calls that cost more than this process's share.
 //
 // A call that got no answer in time may have been charged by the primary all
 // the same; it is not sent again, and it is decided locally as well. If it

@@ -170,7 +170,10 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 		used := part - free(&shared[i].Limit, local.Charge(i))
 		own := int64(0)
 		if j := place(st.spent, charges[i].Limit); j >= 0 {
-			own = min(st.spent[j].Cost, used)
+			if own = used; local.BrakedAt == 0 {
+				own = max(used, ahead(&shared[i].Limit, local.Charge(i)))
+			}
+			own = min(st.spent[j].Cost, own)
 		}
 		debts[i].Cost = own
 		if st.returned {

@@ -7,24 +7,24 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Whatever limit is valid has valid shares, which admit what the whole admits
-// at once for its cost.
+// Whatever limit is valid has valid shares, in so many parts of which whatever fits
+// the whole can be booked.
 func FuzzShareOf(f *testing.F) {
-	f.Add(int64(100), int64(time.Second), int64(0), uint8(0), int64(1), int64(4))
-	f.Add(int64(1), int64(time.Second), int64(1_500_000_000), uint8(0), int64(1_500_000_000), int64(1000))
-	f.Add(int64(3), int64(time.Hour), int64(0), uint8(1), int64(2), int64(7))
-	f.Add(int64(1), int64(weir.MaxPeriod), int64(0), uint8(3), int64(1), int64(9))
-	f.Fuzz(func(t *testing.T, rate, period, burst int64, algorithm uint8, cost, replicas int64) {
+	f.Add(int64(100), int64(time.Second), int64(0), uint8(0), int64(4))
+	f.Add(int64(1), int64(time.Second), int64(1_500_000_000), uint8(0), int64(1000))
+	f.Add(int64(3), int64(time.Hour), int64(0), uint8(1), int64(7))
+	f.Add(int64(1), int64(weir.MaxPeriod), int64(0), uint8(3), int64(9))
+	f.Fuzz(func(t *testing.T, rate, period, burst int64, algorithm uint8, replicas int64) {
 		l := weir.Limit{Rate: rate, Period: time.Duration(period), Burst: burst, Algorithm: weir.Algorithm(algorithm)}
-		if l.Validate() != nil || cost < 0 || cost > weir.MaxUnits || replicas < 2 || replicas > 1<<31 {
+		if l.Validate() != nil || replicas < 2 || replicas > 1<<31 {
 			t.Skip()
 		}
-		s := shareOf(l, cost, replicas)
+		s := shareOf(l, replicas)
 		if err := s.Validate(); err != nil {
-			t.Fatalf("the share of %+v for %d by %d: %v", l, cost, replicas, err)
+			t.Fatalf("the share of %+v by %d: %v", l, replicas, err)
 		}
-		if s.Max() < min(cost, l.Max()) || s.Max() > l.Max() || s.Period < l.Period {
-			t.Errorf("the share of %+v for %d by %d is %+v", l, cost, replicas, s)
+		if (l.Max()-1)/s.Max()+1 > 2*mostParts || s.Max() > l.Max() || s.Period < l.Period {
+			t.Errorf("the share of %+v by %d is %+v", l, replicas, s)
 		}
 	})
 }
