@@ -102,6 +102,36 @@ func TestDebtAndTheClock(t *testing.T) {
 	}
 }
 
+// What somebody has kept from expiring is as it was before when the last booking is
+// cancelled, and has an end again after the next.
+func TestCancelOfAKeyWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s := newStore(t, c)
+	ctx := context.Background()
+	for _, l := range every(5, time.Hour) {
+		key := l.Algorithm.String()
+		reserve(t, s, key, 3, 0, l)
+		d := reserve(t, s, key, 1, 0, l)
+		state, log := s.keys("", key)
+		c.Persist(ctx, state)
+		c.Persist(ctx, log)
+		if err := s.Cancel(ctx, d.Receipt); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+		if d := reserve(t, s, key, 0, 0, l); d.Remaining != 2 {
+			t.Errorf("%v: %d remain of the 2 that were left", l.Algorithm, d.Remaining)
+		}
+		reserve(t, s, key, 1, 0, l)
+		for _, key := range []string{state, log} {
+			if c.Exists(ctx, key).Val() > 0 && c.PTTL(ctx, key).Val() < 10*time.Minute {
+				t.Errorf("%v: %s has a TTL of %v", l.Algorithm, key, c.PTTL(ctx, key).Val())
+			}
+		}
+	}
+}
+
 // Of a window's log too long to look through, the entry is found.
 func TestSettleInALongLog(t *testing.T) {
 	t.Parallel()

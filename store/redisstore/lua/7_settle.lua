@@ -54,6 +54,8 @@ local function settle(g, now, test)
   if alone and nothing then
     if g.before == '' then
       redis.call('DEL', g.key)
+    elseif left < 0 then
+      redis.call('SET', g.key, g.before) -- Whoever takes next gives it a TTL again.
     else
       redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
     end
