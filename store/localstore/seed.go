@@ -94,11 +94,12 @@ func seed(c counting, used, reset, now int64) {
 			c.write(0)
 		}
 	case *counter:
-		c.start, c.cur, c.prev = align(now, c.period), 0, 0
+		// The windows are those of the store that answered, by its clock. What is
+		// used of the one before weighs less by now than it was.
 		if reset > c.period {
-			c.cur = used
+			c.start, c.cur, c.prev = now+min(reset-2*c.period, 0), used, 0
 		} else {
-			c.prev = used
+			c.start, c.cur, c.prev = now+reset-c.period, 0, unweighted(used, c.period, reset)
 		}
 	case *fixed:
 		// With more than a period until it ends, none is free until it starts. None
@@ -111,4 +112,18 @@ func seed(c counting, used, reset, now int64) {
 			c.start = align(max(now, c.start), c.period)
 		}
 	}
+}
+
+// unweighted returns how many units of the window before, of which so much of the
+// period still counts, weigh as much as so many; at most exact.MostUnits.
+func unweighted(units, period, counts int64) int64 {
+	counts = max(counts, 1)
+	if exact.ProductLess(exact.MostUnits, counts, units, period) {
+		return exact.MostUnits
+	}
+	n, rest := exact.MulDiv(units, period, counts)
+	if rest {
+		n++
+	}
+	return n
 }

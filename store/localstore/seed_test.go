@@ -57,6 +57,38 @@ func TestSeed(t *testing.T) {
 	}
 }
 
+// TestSeedOfTheWindowBefore: what a sliding counter still counts of the window before
+// weighs less than it was, and goes on to.
+func TestSeedOfTheWindowBefore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := weir.PerMinute(100).By(weir.SlidingCounter)
+		for after := time.Second; after < 2*time.Minute; after += 7 * time.Second {
+			from, to := open(t), open(t)
+			take(t, from, charge("key", 100, l))
+			time.Sleep(after)
+			was := take(t, from, charge("key", 0, l))
+			to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+			for range 10 {
+				was, now := take(t, from, charge("key", 0, l)), take(t, to, charge("key", 0, l))
+				if now.Remaining > was.Remaining || now.Remaining < was.Remaining-1 || now.ResetAfter != was.ResetAfter {
+					t.Errorf("%s later: %+v, want %+v", after, now, was)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+	})
+	// Whatever is said, it fits.
+	s := open(t)
+	for _, l := range []weir.Limit{{Rate: weir.MaxUnits, Period: weir.MaxPeriod}, {Rate: 1, Period: time.Microsecond}} {
+		for _, st := range []weir.ChargeState{{ResetAfter: time.Microsecond}, {}, {ResetAfter: weir.MaxPeriod}, {ResetAfter: 2 * weir.MaxPeriod}} {
+			l := l.By(weir.SlidingCounter)
+			s.Seed(charge("key", 0, l).Charges, []weir.ChargeState{st})
+			take(t, s, charge("key", 1, l))
+		}
+	}
+}
+
 // TestSeedOfSmallKey: each limit of a key has the state that it is told of, and the
 // key takes no more memory than if it had been used here.
 func TestSeedOfSmallKey(t *testing.T) {
