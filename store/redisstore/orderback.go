@@ -19,18 +19,25 @@ const (
 )
 
 // handBack gives back what a request has taken of the parts so far, the widest
-// first. Where the context has ended that goes on without the caller, who is told
-// of the context's end.
+// first.
 func (s *Store) handBack(ctx context.Context, parts []part) error {
 	taken := taken(parts)
 	if len(taken) == 0 {
 		return nil
 	}
+	return seeThrough(ctx, func(ctx context.Context) error {
+		return s.settleParts(ctx, taken, func(int) int64 { return 0 })
+	})
+}
+
+// seeThrough runs what gives something back. Where the context has ended that goes
+// on without the caller, who is told of the context's end.
+func seeThrough(ctx context.Context, giveBack func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() {
 		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
 		defer cancel()
-		done <- s.settleParts(timed, taken, func(int) int64 { return 0 })
+		done <- giveBack(timed)
 	}()
 	select {
 	case err := <-done:

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -91,7 +92,7 @@ func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counte
 		}
 	}
 	if !look && !v.Allowed {
-		if err := p.giveBack(ctx, counters); err != nil {
+		if err := p.refuse(ctx, counters); err != nil {
 			return weir.Decision{}, classify(err)
 		}
 	}
@@ -203,6 +204,23 @@ func (p *plain) count(ctx context.Context, counters []counter, sign int64) ([]co
 		}
 	}
 	return list, nil
+}
+
+// refuse takes back what was counted of a refused request, without the caller where
+// that has left, and so with charges of its own.
+func (p *plain) refuse(ctx context.Context, counters []counter) error {
+	back := slices.Clone(counters)
+	for i := range back {
+		c := *back[i].charge
+		back[i].charge = &c
+	}
+	if err := seeThrough(ctx, func(ctx context.Context) error { return p.giveBack(ctx, back) }); err != nil {
+		return err
+	}
+	for i := range counters {
+		counters[i].value = back[i].value
+	}
+	return nil
 }
 
 // giveBack takes a refused request's units out of the windows that counted

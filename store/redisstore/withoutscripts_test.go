@@ -238,3 +238,55 @@ func TestWithoutScriptsWindowEnds(t *testing.T) {
 		})
 	}
 }
+
+// What a refused call has counted is taken back though its context has ended.
+func TestWithoutScriptsContextEnds(t *testing.T) {
+	t.Parallel()
+	for _, incrEx := range []bool{false, true} {
+		t.Run(fmt.Sprint("INCREX ", incrEx), func(t *testing.T) {
+			m, c := miniClient(t)
+			if incrEx {
+				withIncrEx(t, m)
+			}
+			s := newPlain(t, c)
+			one, hundred := weir.Per(1, time.Minute).By(weir.FixedWindow), weir.PerHour(100).By(weir.FixedWindow)
+			take(t, s, charge("k", 1, one, hundred))
+			var counted atomic.Pointer[context.CancelFunc]
+			c.AddHook(afterPipeline(func() {
+				if end := counted.Load(); end != nil {
+					(*end)()
+				}
+			}))
+			for range 10 {
+				ctx, cancel := context.WithCancel(context.Background())
+				counted.Store(&cancel)
+				if d, err := s.Take(ctx, charge("k", 1, one, hundred)); err == nil && d.Allowed {
+					t.Fatalf("a second of one: %+v", d)
+				}
+			}
+			d := take(t, s, charge("k", 0, one, hundred))
+			for range 100 { // What is given back without the caller may take a while.
+				if d.Charge(1).Remaining == 99 {
+					return
+				}
+				time.Sleep(handBackGrace)
+				d = take(t, s, charge("k", 0, one, hundred))
+			}
+			t.Errorf("after one of 100: %+v", d.Charges)
+		})
+	}
+}
+
+// afterPipeline is called after each pipeline.
+type afterPipeline func()
+
+func (afterPipeline) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (afterPipeline) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (f afterPipeline) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		defer f()
+		return next(ctx, cmds)
+	}
+}
