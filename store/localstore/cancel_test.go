@@ -137,3 +137,27 @@ func TestLogTellsBookingsApart(t *testing.T) {
 		}
 	})
 }
+
+// TestSettlingWhatHasLapsed of a sliding window leaves everything as it is: the last
+// booking after it is still the last.
+func TestSettlingWhatHasLapsed(t *testing.T) {
+	t.Parallel()
+	for _, cost := range []int64{0, 4, 9} {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t)
+			limits := []weir.Limit{weir.Per(5, time.Second).By(weir.SlidingWindow), weir.Per(10, time.Hour).By(weir.FixedWindow)}
+			first := take(t, s, cancelable("key", 5, 0, limits...))
+			time.Sleep(2 * time.Second)
+			take(t, s, charge("key", 5, limits...))
+			ahead := take(t, s, cancelable("key", 1, time.Hour, limits...)) // when the fixed window ends
+			time.Sleep(2 * time.Second)
+			settle(t, s, first, cost, 5)
+			cancel(t, s, ahead)
+			only := charge("key", 1, limits...)
+			only.Charges[1].Cost = 0
+			if d := take(t, s, only); !d.Allowed {
+				t.Errorf("settled at %d, after the slot ahead was taken back: %+v", cost, d)
+			}
+		})
+	}
+}

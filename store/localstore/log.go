@@ -117,6 +117,9 @@ func (g *log) rest(units int64) []taken {
 }
 
 func (g *log) correct(c correction, _ *snapshot) bool {
+	if c.slot <= c.now-g.period {
+		return false // What is expired of the log is as good as gone.
+	}
 	g.expire(c.now - g.period)
 	var more int64
 	if c.to < c.from {
