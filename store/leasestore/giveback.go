@@ -2,13 +2,20 @@ package leasestore
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
 )
 
-// giveBackWithin bounds a call that gives back.
-const giveBackWithin = time.Second
+const (
+	// giveBackWithin bounds a call that gives back, and closeWithin all that are
+	// made at the end, so many at once.
+	giveBackWithin = time.Second
+	closeWithin    = 3 * time.Second
+	mostAtOnce     = 64
+)
 
 // end takes what is left of a lease, to be given back: until it is, giving waits.
 // The shard is locked.
@@ -21,11 +28,39 @@ func (s *Store) end(l *lease) (u unused, some bool) {
 
 // giveBack corrects a call that took units ahead to those that were used. What
 // can't be given back lapses by itself.
-func (s *Store) giveBack(u unused) error {
+func (s *Store) giveBack(u unused) error { return s.giveBackBy(context.Background(), u) }
+
+// giveBackBy is giveBack for as long as the context lasts.
+func (s *Store) giveBackBy(ctx context.Context, u unused) error {
 	defer s.giving.Done()
-	ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
 	defer cancel()
 	return s.cfg.Store.(weir.Settler).Settle(ctx, u.receipt, u.used)
+}
+
+// giveAllBack gives back what is left of all leases, as far as there is time, and
+// returns the first error.
+func (s *Store) giveAllBack(all []unused) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	for range min(mostAtOnce, len(all)) {
+		workers.Go(func() {
+			for i := next.Add(1); i <= int64(len(all)); i = next.Add(1) {
+				if err := s.giveBackBy(ctx, all[i-1]); err != nil {
+					once.Do(func() { first = err })
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return first
 }
 
 // arm has what is left of a lease given back when it may not be used any

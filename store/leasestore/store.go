@@ -98,22 +98,20 @@ func leasable(req *weir.Request) bool {
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
 // Close gives back all units that were taken ahead and not used, and returns
-// when that is done, also with those that calls under way are taking. Calls
-// after it go to the store behind as they are.
+// when that is done, also with those that calls under way are taking. It tries for
+// 3 s: what a store that is away does not take back by then lies unused until it
+// lapses, and is an error. Calls after it go to the store behind as they are.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.heeding.Do(func() {})
 	if s.watch != nil {
 		s.watch.Stop()
 	}
-	var err error
+	var all []unused
 	for i := range s.shards {
-		for _, u := range s.close(&s.shards[i]) {
-			if e := s.giveBack(u); err == nil {
-				err = e
-			}
-		}
+		all = append(all, s.close(&s.shards[i])...)
 	}
+	err := s.giveAllBack(all)
 	s.giving.Wait()
 	return err
 }

@@ -1,0 +1,54 @@
+package leasestore_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/leasestore"
+)
+
+// silent is a store that does not take units back any more.
+type silent struct {
+	*behind
+	away bool
+}
+
+func (s *silent) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	if s.away {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.behind.Settle(ctx, receipt, costs...)
+}
+
+// However many keys are busy, Close over a store that does not answer is soon over,
+// and says that not all was given back. Over one that does, all is.
+func TestCloseOfManyBusyKeys(t *testing.T) {
+	t.Parallel()
+	for _, away := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &silent{behind: newBehind(t)}
+			s := open(t, leasestore.Config{Store: b})
+			l, keys := weir.PerMinute(100_000).By(weir.FixedWindow), customers(1000)
+			for _, key := range keys {
+				for range 40 {
+					take(t, s, charge(key, 1, l))
+				}
+			}
+			b.away = away
+			start := time.Now()
+			err := s.Close()
+			if took := time.Since(start); took > 3*time.Second || (err != nil) != away {
+				t.Errorf("closed after %s: %v", took, err)
+			}
+			for _, key := range keys {
+				if d := take(t, b, charge(key, 0, l)); !away && d.Remaining != 100_000-40 {
+					t.Fatalf("%d of %d are left after 40", d.Remaining, l.Rate)
+				}
+			}
+		})
+	}
+}
