@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"context"
 	"errors"
 	"hash/maphash"
 	"sync/atomic"
@@ -165,6 +166,14 @@ func (n *denials) failed(err error) {
 	var answered redis.Error
 	if !errors.As(err, &answered) {
 		n.lost.Add(1)
+	}
+}
+
+// failedFor is failed for a call that goes by itself, whose caller's leaving says
+// nothing of the server.
+func (n *denials) failedFor(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		n.failed(err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
 )
@@ -330,6 +332,60 @@ func TestRefusalIsForgotten(t *testing.T) {
 		}
 	})
 }
+
+// A connection that fails ends remembered refusals whatever it was used for. A server
+// that answers, and a caller who leaves, do not.
+func TestRefusalsAndFailures(t *testing.T) {
+	t.Parallel()
+	limit := weir.PerHour(3)
+	waiting := charge("another", 1, limit)
+	waiting.MaxWait = time.Minute
+	calls := map[string]func(ctx context.Context, s *Store) error{
+		"a call that may wait": func(ctx context.Context, s *Store) error { _, err := s.Take(ctx, waiting); return err },
+		"a look": func(ctx context.Context, s *Store) error {
+			_, err := s.Take(ctx, charge("another", 0, limit))
+			return err
+		},
+		"a brake": func(ctx context.Context, s *Store) error {
+			return s.Brake(ctx, waiting.Charges, weir.Brake{Pause: time.Minute})
+		},
+		"a Reset": func(ctx context.Context, s *Store) error { return s.Reset(ctx, "", "another") },
+	}
+	for name, call := range calls {
+		for _, failure := range []error{errors.New("a connection was lost"), redis.ErrClosed, redisError("ERR busy"), context.Canceled} {
+			t.Run(fmt.Sprint(name, ", ", failure), func(t *testing.T) {
+				t.Parallel()
+				s, _, g := stillCounted(t)
+				take(t, s, charge("key", 3, limit))
+				take(t, s, charge("key", 1, limit))
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				g.answer = func() error {
+					if failure == context.Canceled {
+						leave()
+					}
+					return failure
+				}
+				if err := call(ctx, s); err == nil {
+					t.Fatal("no error")
+				}
+				g.answer = nil
+				before := g.commands.Load()
+				take(t, s, charge("key", 1, limit))
+				_, answered := failure.(redisError)
+				if asked, want := g.commands.Load() != before, !answered && failure != context.Canceled; asked != want {
+					t.Errorf("a refused key asks again: %t, want %t", asked, want)
+				}
+			})
+		}
+	}
+}
+
+// redisError is what a server answers.
+type redisError string
+
+func (e redisError) Error() string { return string(e) }
+func (redisError) RedisError()     {}
 
 // A refusal that was on its way while the key was reset must not be kept.
 func TestRefusalOfBeforeAResetIsNotKept(t *testing.T) {

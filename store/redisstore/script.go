@@ -88,6 +88,7 @@ func (s *Store) run(ctx context.Context, c *call) (any, error) {
 		err = s.client.Process(ctx, cmd)
 	}
 	if err != nil {
+		s.denials.failedFor(ctx, err)
 		return nil, classify(err)
 	}
 	return cmd.Val(), nil

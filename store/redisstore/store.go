@@ -165,5 +165,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 		}
 	}
 	defer s.denials.forget(scope, key)
-	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
+	err := s.client.Process(ctx, newOnce(ctx, args...))
+	if err != nil {
+		s.denials.failedFor(ctx, err)
+	}
+	return classify(err)
 }
