@@ -72,7 +72,7 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			if g.fresh {
 				g.shard.add(g.entry)
 			}
-			b.verdict.Allowed, b.verdict.Slot = true, b.now
+			b.verdict.Allowed = true
 		}
 		g.entry.hold(b.req.Hold.ID, b.now+b.req.Hold.Lease.Microseconds())
 	}
@@ -87,6 +87,9 @@ func (b *booking) decide(s *Store) (*receipt, error) {
 			o.Slot, o.Brake = b.outcomes[at].Slot, i
 			b.outcomes[at] = o
 		}
+	}
+	if holds && b.free {
+		b.verdict.Slot = b.now // Nothing is charged, so nothing is waited for.
 	}
 	return r, nil
 }

@@ -201,6 +201,42 @@ func differ(a, b weir.Decision) string {
 	return ""
 }
 
+// TestLeaseUnderABrake: both stores tell a call that asks for nothing but a lease the
+// same of a key that is slowed down.
+func TestLeaseUnderABrake(t *testing.T) {
+	_, client := miniClient(t)
+	synctest.Test(t, func(t *testing.T) {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		remote, sleep := newStill(t, client, "")
+		limit := weir.PerSecond(10)
+		for i, b := range []weir.Brake{
+			{Tell: true, Gap: time.Second, GapFor: 3 * time.Second},
+			{Pause: 2 * time.Second, Cut: weir.Cut{Unit: 100 * time.Millisecond, Recovery: 10 * time.Second}},
+			{Pause: 2 * time.Second, Tell: true, Gap: time.Second, GapFor: time.Second},
+		} {
+			key := fmt.Sprint(i)
+			for _, s := range []weir.Store{local, remote} {
+				if err := s.(weir.Braker).Brake(t.Context(), charge(key, 0, limit).Charges, b); err != nil {
+					t.Fatal(err)
+				}
+				take(t, s, charge(key, 1, limit))
+			}
+			for call := range 8 {
+				req := charge(key, int64(call%3/2), limit) // the third has no room, nor have those after it
+				req.Hold = weir.Hold{Max: 2, ID: fmt.Sprint("id", call), Lease: time.Hour}
+				if a, b := take(t, local, req), take(t, remote, req); differ(a, b) != "" {
+					t.Errorf("brake %d, call %d: %s\nlocal  %+v\nremote %+v", i, call, differ(a, b), a, b)
+				}
+				time.Sleep(500 * time.Millisecond)
+				sleep(500 * time.Millisecond)
+			}
+		}
+	})
+}
+
 func algorithms(limits []weir.Limit) (list []string) {
 	for _, l := range limits {
 		list = append(list, fmt.Sprint(l.Algorithm, " ", l, " burst ", l.Burst))
