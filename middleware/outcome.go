@@ -11,8 +11,9 @@ import (
 // Outcome is what became of a request that was served.
 type Outcome struct {
 	// Status is the response's: 200 when the handler set none, 500 when it
-	// panicked before it wrote any of the body. One that panics later, as
-	// httputil.ReverseProxy does where a client leaves, has sent its status.
+	// panicked before anything went out: some of the body, or the status alone,
+	// by a flush. One that panics later, as httputil.ReverseProxy does where a
+	// client leaves, has sent its status.
 	Status int
 	// Bytes is how much of the body was written, before any compression
 	// further out. What a handler writes to a hijacked connection is not in it.
@@ -47,16 +48,17 @@ func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
 const settleTimeout = 5 * time.Second
 
 // Settle corrects what r was charged by how it ended: it is called with the
-// request that Check returned for r, when the handler has returned or, with
-// ended false, panicked. It does nothing unless Settles.
-func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, ended bool) {
+// request that Check returned for r, when the handler has returned or panicked.
+// The status counts if it was sent, or is going to be as the handler has returned.
+// It does nothing unless Settles.
+func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bool) {
 	m, _ := passed.Context().(*mark)
 	if r == passed || m == nil || m.booked == nil {
 		return
 	}
 	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
 	switch {
-	case !ended && (status == 0 || bytes <= 0):
+	case !sent:
 		o.Status = http.StatusInternalServerError
 	case status == 0:
 		o.Status = http.StatusOK
@@ -84,12 +86,20 @@ func settling(r *http.Request) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(r.Context()), settleTimeout)
 }
 
+// Record returns a ResponseWriter for a handler, with the abilities of w, and what
+// calls Settle with what was written to it, when the handler has returned or, with
+// ended false, panicked.
+func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.ResponseWriter, settle func(ended bool)) {
+	rec := &recorder{ResponseWriter: w}
+	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }
+}
+
 // serve runs a handler and settles what it did.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
-	rec := &recorder{ResponseWriter: w}
 	defer g.Done(r, passed)
+	rw, settle := g.Record(w, r, passed)
 	ended := false
-	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended) }()
-	next.ServeHTTP(rec.writer(), passed)
+	defer func() { settle(ended) }()
+	next.ServeHTTP(rw, passed)
 	ended = true
 }

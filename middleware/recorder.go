@@ -12,6 +12,7 @@ type recorder struct {
 	http.ResponseWriter
 	status int // 0: none yet
 	bytes  int64
+	sent   bool // the status has gone out, or is with the body on its way
 }
 
 // Unwrap is for http.ResponseController.
@@ -51,14 +52,20 @@ func (rec *recorder) wrote(n int64) {
 		rec.status = http.StatusOK
 	}
 	rec.bytes += n
+	rec.sent = rec.sent || n > 0
 }
 
-// FlushError is for http.ResponseController, which finds one further in, too. A
-// flush sends 200 where nothing is said yet.
+// flushed notes that the status went out: 200 where nothing was said yet.
+func (rec *recorder) flushed() {
+	rec.wrote(0)
+	rec.sent = true
+}
+
+// FlushError is for http.ResponseController, which finds one further in, too.
 func (rec *recorder) FlushError() error {
 	err := http.NewResponseController(rec.ResponseWriter).Flush()
 	if !errors.Is(err, http.ErrNotSupported) {
-		rec.wrote(0)
+		rec.flushed()
 	}
 	return err
 }
@@ -67,7 +74,7 @@ type flushing struct{ rec *recorder }
 
 func (f flushing) Flush() {
 	f.rec.ResponseWriter.(http.Flusher).Flush()
-	f.rec.wrote(0)
+	f.rec.flushed()
 }
 
 type reading struct {

@@ -40,8 +40,11 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 			c.SetRequest(passed)
 			defer func() { guard.Done(r, c.Request()) }()
 			if guard.Settles() && passed != r {
+				// Echo's own response does not know whether it was flushed.
+				w, settle := guard.Record(c.Response().Writer, r, passed)
+				c.Response().Writer = w
 				ended := false
-				defer func() { guard.Settle(r, passed, c.Response().Status, c.Response().Size, ended) }()
+				defer func() { settle(ended) }()
 				err := next(c)
 				if err != nil {
 					c.Error(err) // What it is answered with is to be settled.

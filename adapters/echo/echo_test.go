@@ -201,6 +201,29 @@ func TestSettledErrors(t *testing.T) {
 	}
 }
 
+// TestSettledFlush checks that a status which a flush has sent is settled, whatever
+// the error says that the handler returns after it.
+func TestSettledFlush(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outcome middleware.Outcome
+	e := echo.New()
+	e.Use(mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyStatic("all"),
+		Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return 0 },
+	}))
+	e.GET("/", func(c echo.Context) error {
+		c.Response().Flush()
+		return errors.New("too late")
+	})
+	if w := get(e, "/"); w.Code != http.StatusOK || outcome.Status != w.Code {
+		t.Errorf("answered %d, outcome %+v", w.Code, outcome)
+	}
+}
+
 // TestSkippedErrorsAreEchos checks that an error of a request which is not settled
 // is left to the middlewares further out.
 func TestSkippedErrorsAreEchos(t *testing.T) {

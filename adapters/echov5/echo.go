@@ -60,8 +60,11 @@ func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, n
 		resp = echo.NewResponse(c.Response(), c.Logger())
 		c.SetResponse(resp)
 	}
+	// Echo's own response does not know whether it was flushed.
+	w, settled := guard.Record(resp.ResponseWriter, r, passed)
+	resp.ResponseWriter = w
 	ended := false
-	defer func() { guard.Settle(r, passed, resp.Status, resp.Size, ended) }()
+	defer func() { settled(ended) }()
 	err = next(c)
 	if err != nil {
 		c.Echo().HTTPErrorHandler(c, err) // What it is answered with is to be settled.

@@ -39,7 +39,9 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		defer func() { guard.Done(r, c.Request) }()
 		if guard.Settles() {
 			ended := false
-			defer func() { guard.Settle(r, passed, c.Writer.Status(), int64(c.Writer.Size()), ended) }()
+			defer func() {
+				guard.Settle(r, passed, c.Writer.Status(), int64(c.Writer.Size()), ended || c.Writer.Written())
+			}()
 			c.Next()
 			ended = true
 			return

@@ -143,21 +143,43 @@ func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	})
 }
 
-// testAborted checks that a handler which panics behind a client that has read
-// nearly all and left, as httputil.ReverseProxy does, is charged as what it sent.
+// testAborted checks that a handler which panics behind a client that has left,
+// as httputil.ReverseProxy does, is charged as what it sent: all of a body, or a
+// status alone, which a flush sends.
 func testAborted(t *testing.T, mount Mount) {
 	t.Parallel()
-	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {
+	flushed := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if status != 0 {
+				w.WriteHeader(status)
+			}
+			_ = http.NewResponseController(w).Flush()
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		settle  settleFunc
+		handler http.HandlerFunc
+		want    middleware.Outcome
+		next    int // what the next request gets
+	}{
+		{"failures, a body", middleware.OnlyFailures, handler, middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}, 200},
+		{"successes, a body", middleware.OnlySuccesses, handler, middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}, 429},
+		{"failures, a status", middleware.OnlyFailures, flushed(200), middleware.Outcome{Status: 200, Cost: 1}, 200},
+		{"successes, a status", middleware.OnlySuccesses, flushed(200), middleware.Outcome{Status: 200, Cost: 1}, 429},
+		{"successes, no status of its own", middleware.OnlySuccesses, flushed(0), middleware.Outcome{Status: 200, Cost: 1}, 429},
+		{"failures, another status", middleware.OnlyFailures, flushed(404), middleware.Outcome{Status: 404, Cost: 1}, 429},
+	} {
 		var outcome middleware.Outcome
 		cfg := middleware.Config{
 			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
-			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return settle(r, o) },
+			Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return tt.settle(r, o) },
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			handler(w, r)
+			tt.handler(w, r)
 			panic(http.ErrAbortHandler)
 		}))
-		for _, want := range map[string][]int{"failures": {200, 200}, "successes": {200, 429}}[name] {
+		for _, want := range []int{tt.want.Status, tt.next} {
 			var got int
 			func() {
 				defer func() { _ = recover() }()
@@ -165,8 +187,8 @@ func testAborted(t *testing.T, mount Mount) {
 				defer func() { got = w.Code }()
 				h.ServeHTTP(w, ann.build(t))
 			}()
-			if got != want || outcome != (middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}) {
-				t.Errorf("%s: status %d, want %d; outcome %+v", name, got, want, outcome)
+			if got != want || outcome != tt.want {
+				t.Errorf("%s: status %d, want %d; outcome %+v, want %+v", tt.name, got, want, outcome, tt.want)
 			}
 		}
 	}
