@@ -84,7 +84,9 @@ type reading struct {
 
 func (r reading) ReadFrom(src io.Reader) (int64, error) {
 	n, err := r.from.ReadFrom(src)
-	r.rec.wrote(n)
+	if n > 0 { // or the status is still to come
+		r.rec.wrote(n)
+	}
 	return n, err
 }
 

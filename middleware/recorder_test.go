@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
@@ -206,6 +207,39 @@ func TestOutcome(t *testing.T) {
 		want := middleware.Outcome{Status: tt.status, Bytes: tt.bytes, Cost: 1}
 		if got := settled(t, discard{}, tt.handler); got != want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, want)
+		}
+	}
+}
+
+// TestEmptyReadFrom checks that copying from what has nothing to give answers
+// nothing, as on the server, so that the status which follows is the response's.
+func TestEmptyReadFrom(t *testing.T) {
+	t.Parallel()
+	for name, from := range map[string]io.Reader{
+		"empty":  io.LimitReader(strings.NewReader(""), 1),
+		"broken": iotest.ErrReader(errAbility),
+	} {
+		var outcome middleware.Outcome
+		limit, err := middleware.New(middleware.Config{
+			Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := httptest.NewServer(limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if n, _ := io.Copy(w, from); n == 0 {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+		})))
+		resp, err := srv.Client().Get(srv.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		srv.Close() // The handler has ended then.
+		if resp.StatusCode != http.StatusBadGateway || outcome.Status != resp.StatusCode {
+			t.Errorf("%s: answered %d, outcome %+v", name, resp.StatusCode, outcome)
 		}
 	}
 }
