@@ -16,7 +16,8 @@
 // Retry-After there if scripts should read them); authentication; the limiter;
 // the handler. A key that comes from the route (weir.KeyRoute) needs the
 // limiter inside the ServeMux, around single handlers: outside of it no
-// pattern has matched yet.
+// pattern has matched yet. With [Config.Settle] what makes answers of errors
+// belongs inside the limiter, which else has not seen the status when it settles.
 //
 // This is wrong:
 //

@@ -7,6 +7,8 @@
 package weirgin
 
 import (
+	"net/http"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/goweir/weir/middleware"
@@ -15,6 +17,10 @@ import (
 // New returns the middleware, or a *weir.ConfigError that names the wrong
 // field. A refused request is answered and aborted: handlers after this one do
 // not run, those before it go on after their Next.
+//
+// With Config.Settle a handler that leaves an error in the gin.Context and answers
+// nothing itself counts as one that answered 500. What answers errors, where it is
+// mounted inside of this one, gives the status that it answers with instead.
 //
 // The route that gin matched becomes the request's Pattern, unless a ServeMux
 // in front of gin has set one, so that weir.KeyRoute works.
@@ -39,13 +45,21 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		defer func() { guard.Done(r, c.Request) }()
 		if guard.Settles() {
 			ended := false
-			defer func() {
-				guard.Settle(r, passed, c.Writer.Status(), int64(c.Writer.Size()), ended || c.Writer.Written())
-			}()
+			defer func() { guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written()) }()
 			c.Next()
 			ended = true
 			return
 		}
 		c.Next()
 	}, nil
+}
+
+// status returns what the request is answered with, as far as is known here: an
+// error that nobody has answered yet is a failure, whatever becomes of it.
+func status(c *gin.Context) int {
+	status := c.Writer.Status()
+	if len(c.Errors) > 0 && status < http.StatusBadRequest && !c.Writer.Written() {
+		return http.StatusInternalServerError
+	}
+	return status
 }

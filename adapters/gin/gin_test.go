@@ -1,6 +1,7 @@
 package weirgin_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -128,6 +129,58 @@ func TestRoute(t *testing.T) {
 		if get(tt.handler, tt.path); seen != tt.want {
 			t.Errorf("%s: key %q, want %q", tt.name, seen, tt.want)
 		}
+	}
+}
+
+// TestSettledErrors checks that an error which a handler leaves to a middleware
+// further out, to be answered there, is settled as a failure, and that whatever
+// the handler answered itself is settled as that.
+func TestSettledErrors(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("wrong password")
+	tests := []struct {
+		name    string
+		handler gin.HandlerFunc
+		want    int // the status that is settled
+	}{
+		{"an error", func(c *gin.Context) { _ = c.Error(failed) }, 500},
+		{"an error, and a status that is good", func(c *gin.Context) { c.Status(http.StatusCreated); _ = c.Error(failed) }, 500},
+		{"an error and its status", func(c *gin.Context) { c.Status(http.StatusConflict); _ = c.Error(failed) }, 409},
+		{"an error that is answered", func(c *gin.Context) { _ = c.AbortWithError(http.StatusForbidden, failed) }, 403},
+		{"an error besides", func(c *gin.Context) { _ = c.Error(failed); c.String(http.StatusOK, "served") }, 200},
+		{"none", func(c *gin.Context) { c.Status(http.StatusNoContent) }, 204},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			store, err := localstore.New(localstore.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var outcome middleware.Outcome
+			e := gin.New()
+			e.Use(func(c *gin.Context) {
+				c.Next()
+				if len(c.Errors) > 0 && !c.Writer.Written() {
+					c.Status(http.StatusUnauthorized)
+				}
+			}, mustNew(t, middleware.Config{
+				Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+				Settle: func(r *http.Request, o middleware.Outcome) int64 { outcome = o; return middleware.OnlyFailures(r, o) },
+			}))
+			e.GET("/", tt.handler)
+			get(e, "/")
+			if outcome.Status != tt.want {
+				t.Errorf("outcome %+v, want the status %d", outcome, tt.want)
+			}
+			next := http.StatusTooManyRequests
+			if tt.want < 400 {
+				next = tt.want
+			}
+			if w := get(e, "/"); w.Code != next {
+				t.Errorf("the next is answered %d, want %d", w.Code, next)
+			}
+		})
 	}
 }
 
