@@ -54,6 +54,10 @@ func (l *Limiter) CanSettle() bool {
 	return ok
 }
 
+// InFlight returns the Config's InFlight: the most calls of a key that may be in
+// flight at once, or 0, when calls have no end.
+func (l *Limiter) InFlight() int64 { return l.cfg.InFlight }
+
 // MaxPause returns the longest that [Limiter.Pause] pauses a key for; 0 when
 // the store can't.
 func (l *Limiter) MaxPause() time.Duration {

@@ -12,7 +12,8 @@ import (
 // are called from many goroutines at once, must not write to the response, and
 // must not read the body unless they put it back.
 type Config struct {
-	// Limiter decides. Required. Its Hook is told of every decision.
+	// Limiter decides. Required, and without InFlight, as no limiter here is told
+	// when a request has ended. Its Hook is told of every decision.
 	Limiter *weir.Limiter
 
 	// Key says who is counted. Required: there is no default identity. An
@@ -171,9 +172,10 @@ const (
 
 // validate reports the first field that is wrong, as a *weir.ConfigError.
 func (cfg *Config) validate() error {
+	if want, got := unfit(cfg.Limiter); want != "" {
+		return invalid("Limiter", want, got)
+	}
 	switch {
-	case cfg.Limiter == nil:
-		return invalid("Limiter", "a limiter", "nil")
 	case cfg.Key == nil:
 		return invalid("Key", "a key function", "nil")
 	case cfg.OnStoreFailure > FailClosed:

@@ -29,6 +29,8 @@ func TestConfig(t *testing.T) {
 	}{
 		{"limiter and key", func(*middleware.Config) {}, ""},
 		{"no limiter", func(c *middleware.Config) { c.Limiter = nil }, "Limiter"},
+		{"a limiter that New did not make", func(c *middleware.Config) { c.Limiter = &weir.Limiter{} }, "Limiter"},
+		{"a limiter of calls in flight", func(c *middleware.Config) { c.Limiter = inFlight(t, newLocal(t), "") }, "Limiter"},
 		{"no key", func(c *middleware.Config) { c.Key = nil }, "Key"},
 		{"unknown policy for no key", func(c *middleware.Config) { c.NoKey = 8 }, "NoKey"},
 		{"unknown policy for a bad key", func(c *middleware.Config) { c.BadKey = 8 }, "BadKey"},
@@ -81,6 +83,11 @@ func TestConfig(t *testing.T) {
 		{"a delay", delay(time.Second, 1), ""},
 		{"a penalty without a limiter", penalty(nil, time.Second), "Penalty.For"},
 		{"a penalty counted by the limiter itself", penalty(named(t, ""), time.Second), "Penalty.Limiter"},
+		{"a penalty counted by a limiter that New did not make", func(c *middleware.Config) {
+			penalty(&weir.Limiter{}, time.Second)(c)
+			c.Limiter = named(t, "api")
+		}, "Penalty.Limiter"},
+		{"a penalty counted by calls in flight", penalty(inFlight(t, newLocal(t), "refusals"), time.Second), "Penalty.Limiter"},
 		{"a penalty of no time", penalty(named(t, "refusals"), 0), "Penalty.For"},
 		{"a penalty below 0", penalty(named(t, "refusals"), -1), "Penalty.For"},
 		{"a penalty longer than a pause", penalty(named(t, "refusals"), weir.DefaultMaxPause+1), "Penalty.For"},
@@ -89,6 +96,10 @@ func TestConfig(t *testing.T) {
 		}, "Penalty.Limiter"},
 		{"a penalty", penalty(named(t, "refusals"), weir.DefaultMaxPause), ""},
 		{"a shadow that is nil", shadows(nil), "Shadows"},
+		{"a shadow that New did not make", func(c *middleware.Config) {
+			c.Limiter, c.Shadows = named(t, "api"), []*weir.Limiter{named(t, "a"), {}}
+		}, "Shadows"},
+		{"a shadow of calls in flight", shadows(inFlight(t, newLocal(t), "a")), "Shadows"},
 		{"a shadow with the limiter's name", shadows(named(t, "")), "Shadows"},
 		{"two shadows of one name", shadows(named(t, "a"), named(t, "a")), "Shadows"},
 		{"shadows", shadows(named(t, "a"), named(t, "b")), ""},
@@ -102,12 +113,8 @@ func TestConfig(t *testing.T) {
 		{"a level with the limiter's name", beside("", weir.PerHour(1)), "Within[0].Limiter"},
 		{"a level of calls in flight", func(c *middleware.Config) {
 			store := newLocal(t)
-			l, err := weir.New(weir.Config{Name: "all", Store: store, Limits: []weir.Limit{weir.PerHour(1)}, InFlight: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
 			c.Limiter = on(t, store, "", weir.PerSecond(1))
-			c.Within = []middleware.Level{{Limiter: l, Key: weir.KeyStatic("all")}}
+			c.Within = []middleware.Level{{Limiter: inFlight(t, store, "all"), Key: weir.KeyStatic("all")}}
 		}, "Within[0].Limiter"},
 		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Within[0].Limiter"},
 		{"two levels with policies of two names", beside("all", weir.PerSecond(1).WithName("all")), ""},
@@ -167,6 +174,17 @@ func newLocal(t *testing.T) weir.Store {
 func on(t *testing.T, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// inFlight returns a limiter whose calls have an end, which the middleware would
+// not tell it of.
+func inFlight(t *testing.T, store weir.Store, name string) *weir.Limiter {
+	t.Helper()
+	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, InFlight: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,15 +22,13 @@ type KeyGuard struct {
 }
 
 // NewKeyGuard returns a KeyGuard, or a *[weir.ConfigError] that names the wrong
-// argument. failure says what becomes of requests that the limiter's store can't
+// argument. The limiter is one without InFlight. failure says what becomes of requests that the limiter's store can't
 // decide on.
 func NewKeyGuard(limiter *weir.Limiter, failure StoreFailure) (*KeyGuard, error) {
-	switch {
-	case limiter == nil:
-		return nil, &weir.ConfigError{Field: "limiter", Want: "a limiter", Got: "nil"}
-	case len(limiter.Limits()) == 0:
-		return nil, &weir.ConfigError{Field: "limiter", Want: "a limiter made by weir.New", Got: "a zero one"}
-	case failure > FailClosed:
+	if want, got := unfit(limiter); want != "" {
+		return nil, &weir.ConfigError{Field: "limiter", Want: want, Got: got}
+	}
+	if failure > FailClosed {
 		return nil, &weir.ConfigError{Field: "failure", Want: "FailOpen or FailClosed", Got: "another value"}
 	}
 	return &KeyGuard{limiter, failure}, nil

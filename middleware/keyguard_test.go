@@ -115,6 +115,7 @@ func TestKeyGuardMistakes(t *testing.T) {
 	}{
 		"no limiter":      {nil, 0, "limiter"},
 		"a zero limiter":  {new(weir.Limiter), 0, "limiter"},
+		"calls in flight": {inFlight(t, newLocal(t), ""), 0, "limiter"},
 		"another failure": {httpcases.NewLimiter(t, hanging{}, weir.PerHour(1)), 9, "failure"},
 	} {
 		var mistake *weir.ConfigError

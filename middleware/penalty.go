@@ -28,12 +28,17 @@ type Penalty struct {
 }
 
 func (p *Penalty) validate(limiter *weir.Limiter) error {
+	if p.Limiter == nil {
+		if p.For != 0 {
+			return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
+		}
+		return nil
+	}
+	if want, got := unfit(p.Limiter); want != "" {
+		return invalid("Penalty.Limiter", want, got)
+	}
 	longest := limiter.MaxPause()
 	switch {
-	case p.Limiter == nil && p.For != 0:
-		return invalid("Penalty.For", "0 without Penalty.Limiter", p.For.String())
-	case p.Limiter == nil:
-		return nil
 	case p.Limiter.Name() == limiter.Name():
 		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
 	case longest == 0:

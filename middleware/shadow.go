@@ -22,8 +22,8 @@ func validateShadows(enforced, shadows []*weir.Limiter) error {
 		names[l.Name()] = true
 	}
 	for _, l := range shadows {
-		if l == nil {
-			return invalid("Shadows", "limiters", "nil")
+		if want, got := unfit(l); want != "" {
+			return invalid("Shadows", want, got)
 		}
 		if names[l.Name()] {
 			return invalid("Shadows", "limiters with names of their own", `"`+l.Name()+`"`)
