@@ -68,7 +68,7 @@ func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 // It is what a [Transport] uses by default.
 //
 // For a request that a server received it is the Host it was sent to, with the
-// scheme by whether the connection is encrypted. The client controls that: do
+// scheme by whether the connection is encrypted, whatever URL was sent. The client controls that: do
 // not limit by it unless unknown hosts have been turned away before.
 func KeyHost() KeyFunc { return new(hostKey).of }
 
@@ -78,7 +78,7 @@ type hostKey struct{ first atomic.Pointer[hostOrigin] }
 type hostOrigin struct{ scheme, host, key string }
 
 func (k *hostKey) of(r *http.Request) (string, error) {
-	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" {
+	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" && !sentWhole(r) {
 		first := k.first.Load()
 		if first == nil {
 			first = &hostOrigin{strings.Clone(u.Scheme), strings.Clone(u.Host), origin(u.Scheme, u.Host)}
@@ -96,6 +96,14 @@ func (k *hostKey) of(r *http.Request) (string, error) {
 		return origin("https", r.Host), nil
 	}
 	return origin("http", r.Host), nil
+}
+
+// sentWhole reports whether a server received the request with its whole URL in
+// the request line, so that the client wrote the scheme. Only servers set
+// RequestURI, and it stays as it came where a proxy sends the request on.
+func sentWhole(r *http.Request) bool {
+	line, n := r.RequestURI, len(r.URL.Scheme)
+	return len(line) > n && line[n] == ':' && strings.EqualFold(line[:n], r.URL.Scheme) && r.Host == r.URL.Host
 }
 
 func origin(scheme, host string) string {

@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -112,6 +113,20 @@ func TestKeyHost(t *testing.T) {
 	in := func(host string, state *tls.ConnectionState) *http.Request {
 		return &http.Request{URL: &url.URL{Path: "/x"}, Host: host, TLS: state, RequestURI: "/x"}
 	}
+	// As http.ReadRequest reads a request whose line has a whole URL.
+	whole := func(target string, state *tls.ConnectionState) *http.Request {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + target + " HTTP/1.1\r\nHost: another.example\r\n\r\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.TLS = state
+		return r
+	}
+	// As httputil.ReverseProxy makes an outgoing request of one that came in.
+	through := func(upstream string, r *http.Request) *http.Request {
+		r.URL = out(upstream).URL
+		return r
+	}
 	var cases []keyCase
 	for _, c := range []struct {
 		name string
@@ -140,6 +155,13 @@ func TestKeyHost(t *testing.T) {
 		{"server with TLS", in("api.example:443", &tls.ConnectionState{}), "https://api.example", nil},
 		{"server with TLS on port 80", in("api.example:80", &tls.ConnectionState{}), "https://api.example:80", nil},
 		{"server without Host", in("", nil), "", weir.ErrNoKey},
+		{"server, with a URL", whole("http://api.example/x", nil), "http://api.example", nil},
+		{"server, with a URL of another scheme", whole("https://api.example/x", nil), "http://api.example", nil},
+		{"server, with a URL of an invented scheme", whole("A1://API.example/x", nil), "http://api.example", nil},
+		{"server, with a URL that has a user", whole("a1://ann@api.example/x", nil), "http://api.example", nil},
+		{"server with TLS, with a URL", whole("http://api.example/x", &tls.ConnectionState{}), "https://api.example", nil},
+		{"through a proxy", through("https://up.example/", in("api.example", nil)), "https://up.example", nil},
+		{"through a proxy, with a URL", through("https://up.example/", whole("https://api.example/x", nil)), "https://up.example", nil},
 		{"no URL", &http.Request{}, "", weir.ErrNoKey},
 	} {
 		cases = append(cases, keyCase{c.name, weir.KeyHost(), c.r, c.want, c.err})
