@@ -190,6 +190,32 @@ func TestTheFirst20MistakesAreTold(t *testing.T) {
 	}
 }
 
+// TestAWrongLimitIsReadOnce checks that the aliases of a wrong limit add nothing to
+// what it is told as, and that one with any number of names is one mistake: else a
+// file would take as long as the two of them multiplied.
+func TestAWrongLimitIsReadOnce(t *testing.T) {
+	t.Parallel()
+	var names, aliases strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&names, ", k%d: 1", i)
+	}
+	for i := range 100 {
+		fmt.Fprintf(&aliases, "  q%d: [%s*l]\n", i, strings.Repeat("*l, ", 15))
+	}
+	const start = "limitfile: l.yaml:3:7: plans.p[0]"
+	for name, c := range map[string]struct{ limit, aliases, want string }{
+		"a value":             {"{rate: x, per: 1s}", aliases.String(), "limitfile: l.yaml:3:17: plans.p[0].rate: want a whole number of 1 to 2^50, got the text \"x\""},
+		"a text":              {"often", aliases.String(), start + ": want a limit, as 10/s, 25 per 5 s or {rate: 10, per: 1s}, got the text \"often\""},
+		"many names":          {"{rate: 1" + names.String() + "}", "", start + ": want algorithm, burst, name, per and rate, got a mapping of 3001 names"},
+		"many names, aliases": {"{rate: 1" + names.String() + "}", aliases.String(), start + ": want algorithm, burst, name, per and rate, got a mapping of 3001 names"},
+	} {
+		_, err := limitfile.Parse("l.yaml", []byte("default: p\nplans:\n  p: [&l "+c.limit+"]\n"+c.aliases))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got\n%.2000v\nwant\n%s", name, err, c.want)
+		}
+	}
+}
+
 // costSize is enough to see what grows faster than a file.
 const costSize = limitfile.MaxSize / 4
 

@@ -47,6 +47,8 @@ type mistakes struct {
 	lists map[*yaml.Node][]weir.Limit // those that were read
 	told  []error
 	more  int // mistakes beyond mostErrors
+
+	anchored map[*yaml.Node]readLimit // the limits that aliases may stand for
 }
 
 func (m *mistakes) add(line, column int, field, want, got string) {

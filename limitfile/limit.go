@@ -3,6 +3,7 @@ package limitfile
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goweir/weir"
@@ -62,16 +63,33 @@ func (m *mistakes) limits(n *yaml.Node, field string) []weir.Limit {
 	return limits
 }
 
-// limit reads one limit and names it.
+// readLimit is what a limit that has aliases was read as.
+type readLimit struct {
+	limit weir.Limit
+	ok    bool
+}
+
+// limit reads one limit and names it. What is wrong with it is told once, however
+// many aliases it has.
 func (m *mistakes) limit(n *yaml.Node, field string) (weir.Limit, bool) {
 	n = resolve(n)
-	var limit weir.Limit
-	var ok bool
+	if n.Anchor == "" {
+		return m.readLimit(n, field)
+	}
+	read, known := m.anchored[n]
+	if !known {
+		read.limit, read.ok = m.readLimit(n, field)
+		m.anchored[n] = read
+	}
+	return read.limit, read.ok
+}
+
+func (m *mistakes) readLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		limit, ok = m.longLimit(n, field)
 	case n.Kind == yaml.ScalarNode && n.Tag == tagText:
-		if limit, ok = shortLimit(n.Value); !ok {
+		if limit, ok = shortLimit(text(n)); !ok {
 			m.at(n, field, wantLimit, describe(n))
 		}
 	default:
@@ -122,9 +140,17 @@ func shortLimit(s string) (limit weir.Limit, ok bool) {
 	return limit, ok
 }
 
+// mostNames is how many names of a limit are read: more than it has fields, so
+// that a few mistakes are told each for itself.
+const mostNames = 16
+
 // longLimit reads a limit written as a mapping. It is not ok when a field is
 // wrong.
 func (m *mistakes) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
+	if names := len(n.Content) / 2; names > mostNames {
+		m.at(n, field, "algorithm, burst, name, per and rate", "a mapping of "+strconv.Itoa(names)+" names")
+		return limit, false
+	}
 	before := len(m.told) + m.more
 	for _, e := range m.entries(n, field, wantLimit) {
 		at := child(field, e.name)
@@ -134,16 +160,16 @@ func (m *mistakes) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok b
 		case "burst":
 			limit.Burst = m.units(e.value, at)
 		case "per":
-			limit.Period, ok = parsePeriod(e.value.Value)
+			limit.Period, ok = parsePeriod(text(e.value))
 			if !ok || !isText(e.value) {
 				m.at(e.value, at, wantPeriod, describe(e.value))
 			}
 		case "algorithm":
-			if err := limit.Algorithm.UnmarshalText([]byte(e.value.Value)); err != nil || !isText(e.value) || e.value.Value == "" {
+			if err := limit.Algorithm.UnmarshalText([]byte(text(e.value))); err != nil || !isText(e.value) || e.value.Value == "" {
 				m.at(e.value, at, wantAlgorithms, describe(e.value))
 			}
 		case "name":
-			limit.Name = e.value.Value
+			limit.Name = text(e.value)
 			if !isText(e.value) || limit.Name == "" {
 				m.at(e.value, at, wantName, describe(e.value))
 			}
@@ -161,7 +187,7 @@ func (m *mistakes) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok b
 
 // units reads a rate or a burst.
 func (m *mistakes) units(n *yaml.Node, field string) int64 {
-	units, ok := parseUnits(n.Value)
+	units, ok := parseUnits(text(n))
 	if !ok || n.Kind != yaml.ScalarNode || n.Tag != tagInt {
 		m.at(n, field, wantUnits, describe(n))
 	}

@@ -58,6 +58,18 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
+// longestText is how long anything in a limit may be, in bytes.
+const longestText = 256
+
+// text returns what a scalar of a limit says, or nothing when it is too long to be
+// right: aliases may have it read any number of times.
+func text(n *yaml.Node) string {
+	if len(n.Value) > longestText {
+		return ""
+	}
+	return n.Value
+}
+
 // isText reports whether a node is a text, and not a number or nothing.
 func isText(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && (n.Tag == tagText || n.Tag == tagTime)

@@ -20,7 +20,7 @@ type Set struct {
 // are reported together, in the order of the file and up to 20, each an
 // *[Error] that errors.As finds.
 func Parse(name string, content []byte) (*Set, error) {
-	m := &mistakes{file: name, lists: map[*yaml.Node][]weir.Limit{}}
+	m := &mistakes{file: name, lists: map[*yaml.Node][]weir.Limit{}, anchored: map[*yaml.Node]readLimit{}}
 	root := m.parse(content)
 	if root == nil {
 		return nil, m.err()
