@@ -89,9 +89,13 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 
 // decide asks the limiter about a request whose key is known.
 func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
+	cost, err := g.cost(r)
+	if err != nil {
+		return g.fail(w, r, &broken, err)
+	}
 	m := &mark{Context: r.Context(), guard: g, key: key}
 	var d weir.Decision // large, so that it is filled in where it is
-	limits, err := g.take(r, m, &d)
+	limits, err := g.take(r, m, cost, &d)
 	return g.answer(w, r, m, limits, &d, err)
 }
 
@@ -120,15 +124,17 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits [
 	return m.on(r), true
 }
 
+// cost returns what a request takes. An error is a mistake, whatever it matches.
+func (g *Guard) cost(r *http.Request) (int64, error) {
+	if g.cfg.Cost == nil {
+		return 1, nil
+	}
+	return g.cfg.Cost(r)
+}
+
 // take charges the request, sets d to what was decided, and returns the limits it
 // was charged on. That nothing could be decided is a weir.ErrStore.
-func (g *Guard) take(r *http.Request, m *mark, d *weir.Decision) (limits []weir.Limit, err error) {
-	cost := int64(1)
-	if g.cfg.Cost != nil {
-		if cost, err = g.cfg.Cost(r); err != nil {
-			return nil, err
-		}
-	}
+func (g *Guard) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
 	limits = g.own
 	if g.cfg.Limits != nil {
 		if limits, err = g.cfg.Limits(r); err != nil {

@@ -49,12 +49,9 @@ type levels struct {
 func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error) {
 	n := 1 + len(g.cfg.Within)
 	s := &levels{list: make([]weir.Level, 0, n), limits: make([]weir.Limit, 0, n), counts: make([]int, 0, n)}
-	cost := int64(1)
-	if g.cfg.Cost != nil {
-		var err error
-		if cost, err = g.cfg.Cost(r); err != nil {
-			return nil, &broken, err
-		}
+	cost, err := g.cost(r)
+	if err != nil {
+		return nil, &broken, err
 	}
 	own := Level{Limiter: g.cfg.Limiter, Limits: g.cfg.Limits}
 	if !g.passed(r.Context(), g.cfg.Limiter, key) {

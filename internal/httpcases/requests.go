@@ -17,6 +17,11 @@ func costHeader(cfg *middleware.Config) {
 	}
 }
 
+// storedCost looks the cost up in a store that is away.
+func storedCost(cfg *middleware.Config) {
+	cfg.Cost = func(*http.Request) (int64, error) { return 0, &weir.StoreError{Op: "peek", Err: errSecret} }
+}
+
 func costing(cost string) request {
 	return request{header: http.Header{"X-User": {"ann"}, "X-Cost": {cost}}}
 }
@@ -82,6 +87,26 @@ var requestCases = []testCase{
 		name:   "a cost that is wrong or unknown is not an outage",
 		config: costHeader,
 		steps:  []step{{request: costing("-1"), want: broken}, {request: costing("cheap"), want: broken}, {request: costing("1"), want: first}},
+	},
+	{
+		name:   "a cost that a store could not tell is not an outage",
+		config: storedCost,
+		steps:  one(broken),
+	},
+	{
+		name:   "a cost that a store could not tell is not an outage, closed",
+		config: func(cfg *middleware.Config) { storedCost(cfg); failClosed(cfg) },
+		steps:  one(broken),
+	},
+	{
+		name: "a cost that comes too late is for nobody",
+		config: func(cfg *middleware.Config) {
+			cfg.Cost = func(r *http.Request) (int64, error) {
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			}
+		},
+		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 }
 
