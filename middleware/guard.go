@@ -66,7 +66,6 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	}
 	key, err := g.cfg.Key(r)
 	if err == nil && key != "" {
-		key = bounded(key)
 		g.identified()
 	} else {
 		var ok bool
@@ -79,6 +78,8 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return g.refuse(w, r, &blocked)
 	case lists.Allow != nil && lists.Allow(key):
 		return r, true
+	}
+	switch key = bounded(key); {
 	case len(g.cfg.Within) > 0:
 		return g.decideWithin(w, r, key)
 	case g.passed(r.Context(), g.cfg.Limiter, key):

@@ -2,6 +2,7 @@ package httpcases
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/goweir/weir/middleware"
 )
@@ -25,6 +26,21 @@ var listCases = []testCase{
 			{request: request{header: http.Header{"X-User": {"bob", "ann"}}}, want: ambiguous},
 			{request: nobody, want: unidentified},
 			{request: ann, want: first},
+		},
+	},
+	{
+		name: "a key of any length is listed as it is",
+		config: func(cfg *middleware.Config) {
+			cfg.Key = func(r *http.Request) (string, error) { return strings.Repeat(r.Header.Get("X-User"), 400), nil }
+			cfg.Lists = middleware.Lists{Allow: middleware.Keys(strings.Repeat("bob", 400)), Block: middleware.Keys(strings.Repeat("eve", 400))}
+		},
+		steps: []step{
+			{request: request{user: "eve"}, want: forbidden},
+			{request: bob, want: unlimited},
+			{request: ann, want: first},
+			{request: ann, want: second},
+			{request: ann, want: third},
+			{request: request{user: "amy"}, want: first},
 		},
 	},
 	{
