@@ -201,7 +201,7 @@ func (cfg *Config) validate() error {
 	if err := cfg.validateWithin(); err != nil {
 		return err
 	}
-	return validateShadows(cfg.limiters(), cfg.Shadows)
+	return validateShadows(append(cfg.limiters(), cfg.Penalty.Limiter), cfg.Shadows)
 }
 
 func invalid(field, want, got string) error {

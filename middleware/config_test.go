@@ -102,6 +102,11 @@ func TestConfig(t *testing.T) {
 		{"a shadow of calls in flight", shadows(inFlight(t, newLocal(t), "a")), "Shadows"},
 		{"a shadow with the limiter's name", shadows(named(t, "")), "Shadows"},
 		{"two shadows of one name", shadows(named(t, "a"), named(t, "a")), "Shadows"},
+		{"a shadow with the name of the penalty's limiter", func(c *middleware.Config) {
+			c.Limiter = named(t, "api")
+			penalty(named(t, "a"), time.Second)(c)
+			c.Shadows = []*weir.Limiter{named(t, "a")}
+		}, "Shadows"},
 		{"shadows", shadows(named(t, "a"), named(t, "b")), ""},
 		{"a level without a limiter", level(nil, weir.KeyStatic("all")), "Within[0].Limiter"},
 		{"a level without a key", level(named(t, "all"), nil), "Within[0].Key"},

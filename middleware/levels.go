@@ -112,21 +112,23 @@ func (s *levels) add(r *http.Request, l *Level, key string, cost int64, own []we
 	narrower := len(s.limits)
 	s.limits = append(s.limits, limits...)
 	for i := narrower; i < len(s.limits); i++ {
-		if name, taken := s.limits[i].Policy(), s.limits[:narrower]; l.Limits != nil || hasPolicy(taken, name) {
-			s.limits[i].Name = policyOf(l.Limiter.Name(), name, taken)
+		if l.Limits != nil || hasPolicy(s.limits[:narrower], s.limits[i].Policy()) {
+			s.limits[i].Name = policyOf(l.Limiter.Name(), s.limits, i, narrower)
 		}
 	}
 	return nil
 }
 
-// policyOf returns a policy's name, or where narrower levels have that already
-// one that they do not have.
-func policyOf(limiter, name string, narrower []weir.Limit) string {
-	if !hasPolicy(narrower, name) {
+// policyOf returns the name of the i-th policy, or where those before its level,
+// which are narrower, have that already, one that neither they nor its own level's
+// others have.
+func policyOf(limiter string, limits []weir.Limit, i, narrower int) string {
+	name := limits[i].Policy()
+	if !hasPolicy(limits[:narrower], name) {
 		return name
 	}
 	name = limiter + ":" + name
-	for n, base := 2, name; hasPolicy(narrower, name); n++ {
+	for n, base := 2, name; hasPolicy(limits[:i], name) || hasPolicy(limits[i+1:], name); n++ {
 		name = base + "-" + strconv.Itoa(n)
 	}
 	return name

@@ -16,10 +16,14 @@ func (g *Guard) shadow(r *http.Request, key string, cost int64) {
 	}
 }
 
-func validateShadows(enforced, shadows []*weir.Limiter) error {
+// validateShadows reports what is wrong with the limiters in shadow beside others,
+// some of which may be nil.
+func validateShadows(others, shadows []*weir.Limiter) error {
 	names := map[string]bool{}
-	for _, l := range enforced {
-		names[l.Name()] = true
+	for _, l := range others {
+		if l != nil {
+			names[l.Name()] = true
+		}
 	}
 	for _, l := range shadows {
 		if want, got := unfit(l); want != "" {

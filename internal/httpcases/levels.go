@@ -133,6 +133,20 @@ var levelCases = []testCase{
 		},
 	},
 	{
+		name: "a policy that gets another name has none of its own level's",
+		more: within(func(cfg *middleware.Config) {
+			cfg.Within[0].Limits = func(*http.Request) ([]weir.Limit, error) {
+				return []weir.Limit{
+					weir.PerMinute(9).WithName("2-in-1m"), weir.PerHour(60).WithName("team:2-in-1m"), weir.PerDay(100).WithName("team:2-in-1m-2"),
+				}, nil
+			}
+		}),
+		steps: []step{{request: inTeam("ann", "blue"), want: served(ietf(
+			`"2-in-1m";q=2;w=60, "team:2-in-1m-3";q=9;w=60, "team:2-in-1m";q=60;w=3600, "team:2-in-1m-2";q=100;w=86400, "everybody";q=4;w=3600`,
+			`"2-in-1m";r=1;t=30, "team:2-in-1m-3";r=8;t=7, "team:2-in-1m";r=59;t=60, "team:2-in-1m-2";r=99;t=864, "everybody";r=3;t=900`,
+		))}},
+	},
+	{
 		name: "X headers tell of the binding limit of all levels",
 		more: within(xStyle),
 		steps: []step{
