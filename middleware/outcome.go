@@ -16,7 +16,7 @@ type Outcome struct {
 	// client leaves, has sent its status.
 	Status int
 	// Bytes is how much of the body was written, before any compression
-	// further out. What a handler writes to a hijacked connection is not in it.
+	// further out, and 0 of a HEAD, which has none. What a handler writes to a hijacked connection is not in it.
 	Bytes int64
 	// Cost is what the request was charged before it was served, 1 or more.
 	Cost int64
@@ -60,8 +60,11 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 	switch {
 	case !sent:
 		o.Status = http.StatusInternalServerError
-	case status == 0:
-		o.Status = http.StatusOK
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		o.Status = http.StatusOK // none was set, or hints, which the server's 200 follows
+	}
+	if r.Method == http.MethodHead {
+		o.Bytes = 0
 	}
 	var err error
 	if m.levels != nil {

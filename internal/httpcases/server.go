@@ -59,6 +59,7 @@ func testServer(t *testing.T, mount Mount) {
 			}
 		}
 	}
+	t.Run("what hints settle as", func(t *testing.T) { testHints(t, mount) })
 	for version := 1; version <= 2; version++ {
 		t.Run(fmt.Sprintf("nothing is lost, HTTP/%d", version), func(t *testing.T) { testTransparent(t, mount, version) })
 	}

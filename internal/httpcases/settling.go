@@ -94,6 +94,15 @@ var settleCases = []testCase{
 		},
 	},
 	{
+		name:   "the body that a HEAD does not get is not charged",
+		limits: []weir.Limit{weir.PerMinute(10)},
+		config: settling(middleware.ResponseBytes),
+		steps: []step{
+			{request: request{method: http.MethodHead, user: "ann"}, want: served(tenPerMinute("9", "6"))},
+			{request: request{method: http.MethodHead, user: "ann"}, want: served(tenPerMinute("9", "6"))},
+		},
+	},
+	{
 		name:   "a request that passes unlimited is not settled",
 		config: func(cfg *middleware.Config) { cfg.Skip = health; cfg.Settle = middleware.ResponseBytes },
 		steps: []step{

@@ -53,6 +53,35 @@ func testTransparent(t *testing.T, mount Mount, version int) {
 	}
 }
 
+// testHints checks that hints are not settled as the answer, whatever a framework
+// makes of them, but what the client gets.
+func testHints(t *testing.T, mount Mount) {
+	t.Parallel()
+	for name, h := range map[string]http.HandlerFunc{
+		"alone": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints) },
+		"and a status": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusNotFound)
+		},
+		"and a body": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			_, _ = io.WriteString(w, "body")
+		},
+	} {
+		var outcome middleware.Outcome
+		cfg := middleware.Config{
+			Limiter: NewLimiter(t, newStore(), weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
+		}
+		srv := listen(t, 1, mustMount(t, mount, cfg, h))
+		resp := call(t, srv, nil, "")
+		srv.Close() // The handler has ended then.
+		if outcome.Status != resp.StatusCode {
+			t.Errorf("%s: answered %d, outcome %+v", name, resp.StatusCode, outcome)
+		}
+	}
+}
+
 // abilities says what a ResponseWriter can do.
 func abilities(w http.ResponseWriter) string {
 	_, flush := w.(http.Flusher)
