@@ -101,6 +101,9 @@ func modelClientIP(header string, trusted func(n int, ip net.IP) bool, peer net.
 	if ip4 := ip.To4(); ip4 != nil {
 		return ip4.String()
 	}
+	if ip.Mask(net.CIDRMask(96, 128)).Equal(net.ParseIP("64:ff9b::")) {
+		return ip[12:].String()
+	}
 	return ip.Mask(net.CIDRMask(64, 128)).String() + "/64"
 }
 
@@ -108,7 +111,7 @@ func modelClientIP(header string, trusted func(n int, ip net.IP) bool, peer net.
 // second, and compares with the model.
 func FuzzKeyClientIP(f *testing.F) {
 	for _, s := range []string{
-		client, "10.0.0.2", "6.6.6.6, 203.0.113.9:80, 10.0.0.2", "[2001:db8::1]:80,[fe80::1%lo]", "::ffff:10.0.0.1", "1.2.3.4,,", " , ",
+		client, "10.0.0.2", "6.6.6.6, 203.0.113.9:80, 10.0.0.2", "[2001:db8::1]:80,[fe80::1%lo]", "64:ff9b::1.2.3.4, 64:ff9b::10.0.0.2", "::ffff:10.0.0.1", "1.2.3.4,,", " , ",
 		"for=" + client, `for="[2001:db8::1]:_x";by="a,b\"",For=10.0.0.2`, `for="a`, `for=1.2.3.4;x="\\",FOR="10.\0.0.1"`,
 		`a=",for=10.0.0.3";for=10.0.0.1;;`, "for=unknown,for=10.1.1.1", `x="a,x=";z="`, `for=1.2.3.4",for=10.0.0.1;a="\"`, "for=10.0.0.1:70000",
 	} {
