@@ -113,8 +113,12 @@
 //
 // The ResponseWriter is handed on as it came: flushing, hijacking, trailers and
 // [http.ResponseController] are what they were. Only [Config.Settle], which has
-// to see what is answered, wraps it, and that keeps every ability it has. The
-// request is a shallow copy whose context remembers which limiter counted it
+// to see what is answered, wraps it, and that keeps every ability it has but one,
+// which net/http keeps to itself: an http.MaxBytesReader no longer closes the
+// connection of a client that sends too much. It does where it is made outside of
+// the limiter, as by http.MaxBytesHandler.
+//
+// The request is a shallow copy whose context remembers which limiter counted it
 // under which key, so that a second mount on the way charges nothing. A
 // request that a handler builds from that context for further work inside the
 // process is part of the same call and is not charged again either.

@@ -7,7 +7,9 @@ import (
 )
 
 // recorder is a ResponseWriter that remembers what was answered. What handlers
-// get is made by writer, which keeps the abilities of the one inside.
+// get is made by writer, which keeps the abilities of the one inside, but for a
+// method that net/http does not export: the one by which http.MaxBytesReader has
+// the connection closed.
 type recorder struct {
 	http.ResponseWriter
 	status int // 0: none yet
