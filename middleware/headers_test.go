@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
@@ -25,6 +27,44 @@ func (full) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
 		d.Charges = append(d.Charges, weir.ChargeState{RetryAfter: time.Minute, ResetAfter: time.Hour})
 	}
 	return d, nil
+}
+
+// TestPolicyIsTrue checks that a client which takes q each w seconds is never refused,
+// and that t is never above w; of a sliding counter, that t is never above twice w.
+func TestPolicyIsTrue(t *testing.T) {
+	t.Parallel()
+	for _, l := range []weir.Limit{
+		weir.PerMinute(2), weir.PerMinute(2).WithBurst(7), weir.PerMinute(2).By(weir.SlidingWindow),
+		weir.PerMinute(2).By(weir.SlidingCounter), weir.PerMinute(2).By(weir.FixedWindow), weir.PerMinute(2).By(weir.AlignedWindow),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			limit, err := middleware.New(middleware.Config{Limiter: on(t, newLocal(t), "", l), Key: weir.KeyStatic("all")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := limit(http.NotFoundHandler())
+			time.Sleep(59 * time.Second) // aligned windows begin with the minute
+			for range 4 {
+				var policy, state string
+				var q, w, r, reset int64
+				for n := int64(0); n == 0 || n < q; n++ {
+					resp := serve(h)
+					policy, state = resp.Header().Get("RateLimit-Policy"), resp.Header().Get("RateLimit")
+					_, err := fmt.Sscanf(policy+state, strconv.Quote(l.Policy())+";q=%d;w=%d"+strconv.Quote(l.Policy())+";r=%d;t=%d", &q, &w, &r, &reset)
+					if err != nil {
+						t.Fatalf("%s %s: %v", policy, state, err)
+					}
+					if resp.Code == http.StatusTooManyRequests && l.Algorithm != weir.SlidingCounter {
+						t.Errorf("%v: refused under %s", l.Algorithm, policy)
+					}
+					if reset > w && l.Algorithm != weir.SlidingCounter || reset > 2*w {
+						t.Errorf("%v: %s under %s", l.Algorithm, state, policy)
+					}
+				}
+				time.Sleep(time.Duration(w) * time.Second)
+			}
+		})
+	}
 }
 
 // FuzzHeaders checks that the fields parse as RFC 9651 has them, and the body

@@ -12,11 +12,19 @@ const (
 	// to that is never refused. Of a window q is the rate and w the window. Of
 	// a GCRA limit q is the burst and w the time that refills it, which is the
 	// limit's rate said in bursts, and Rate and Period where the burst is the
-	// rate. So r is never above q, nor t above w. w is rounded up to whole
-	// seconds, which is the safe side; below one second that would say
-	// something else entirely, and w, which is optional, is left out. r is what
-	// remains, t the time until the limit is as if never used, rounded up. On a
-	// refusal Retry-After takes precedence over t, as the draft has it.
+	// rate. So r is never above q, nor t above w, unless the key is paused or
+	// Settle has charged it more than there was.
+	//
+	// Of a SlidingCounter w is the window too, which is what the draft means. But
+	// what was taken in one window counts on through the next, less and less: a
+	// client that keeps to q in w may be refused all the same, and t is up to
+	// twice w.
+	//
+	// w is rounded up to whole seconds, which is the safe side; below one second
+	// that would say something else entirely, and w, which is optional, is left
+	// out. r is what remains, t the time until the limit is as if never used,
+	// rounded up. On a refusal Retry-After takes precedence over t, as the draft
+	// has it.
 	HeadersIETF HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
 	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
