@@ -57,10 +57,11 @@ type Config struct {
 	// one call; on a Redis cluster level after level (see package redisstore).
 	//
 	// Lists, NoKey, Penalty and Shadows are about the request's own key: what one
-	// of these lets pass no level counts, and only what its own limits refuse is
-	// penalised. Settle is asked once for each cost, with that in the Outcome, and
-	// corrects all levels of that cost. HeadersIETF lists the policies of all levels,
-	// the other styles tell of the binding limit. Empty: Limiter's limits are all.
+	// of these lets pass no level counts, and only what its own limits refuse for
+	// longest is penalised. Settle is asked once for each cost, with that in the
+	// Outcome, and corrects all levels of that cost. HeadersIETF lists the policies of
+	// all levels, the other styles tell of the binding limit. Empty: Limiter's limits
+	// are all.
 	Within []Level
 
 	// NoKey says what a request without an identity gets: Key returned

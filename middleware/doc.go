@@ -17,7 +17,11 @@
 // the handler. A key that comes from the route (weir.KeyRoute) needs the
 // limiter inside the ServeMux, around single handlers: outside of it no
 // pattern has matched yet. With [Config.Settle] what makes answers of errors
-// belongs inside the limiter, which else has not seen the status when it settles.
+// belongs inside the limiter, which else has not seen the status when it settles,
+// and so does an http.TimeoutHandler, whose 503 is else none of the handler's.
+//
+// Where two mounts on the way have one Limiter and find the same key, the outer one
+// decides and sets the headers. If that is in Shadow, what passes has no headers.
 //
 // This is wrong:
 //

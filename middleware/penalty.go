@@ -16,6 +16,10 @@ import (
 // holds for whatever else is limited by the same Limiter, too. Whoever can ask in
 // the name of a key can have it blocked: penalise keys that are verified. Under
 // NoKeyAnonymous all without an identity are one key.
+//
+// With Config.Within a refusal counts when the key's own limits are those that
+// refuse for longest, and no other. A redisstore without scripts can't pause keys:
+// nothing is blocked, and OnError is told at each refusal that should be.
 type Penalty struct {
 	// Limiter counts the refusals of a key; the one that uses it up blocks the
 	// key. With weir.Per(20, time.Minute).By(weir.FixedWindow) that is the 20th

@@ -208,6 +208,21 @@ var levelCases = []testCase{
 		},
 	},
 	{
+		name: "what a wider level refuses for longer is not penalised",
+		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
+			within()(t, store, cfg)
+			penalty(1, 5*time.Minute)(t, store, cfg)
+		},
+		steps: []step{
+			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
+			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
+			{request: inTeam("bob", "blue"), want: served(leveled("r=1;t=30", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "blue"), want: limited(`"2-in-1m","3-in-1h"`, "1200", leveled("r=0;t=60", "r=0;t=3600", "r=1;t=2700"))},
+			{request: inTeam("ann", "red"), want: abnormal("300", leveled("r=0;t=300", "r=3;t=0", "r=1;t=2700"))},
+		},
+	},
+	{
 		name: "lists speak for all levels",
 		more: within(func(cfg *middleware.Config) {
 			cfg.Lists = middleware.Lists{Allow: middleware.Keys("bob"), Block: middleware.Keys("mallory")}

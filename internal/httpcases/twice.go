@@ -75,8 +75,9 @@ func testTwice(t *testing.T, mount Mount) {
 		outer.Shadow = true
 		h := mustMount(t, mount, outer, mustMount(t, mount, inner, http.HandlerFunc(handler)))
 		for i, want := range []int{200, 200, 429} {
-			if got := do(t, h, ann); got.status != want {
-				t.Errorf("request %d: status %d, want %d", i, got.status, want)
+			got := do(t, h, ann)
+			if told := got.header["RateLimit"] != ""; got.status != want || told != (want == 429) {
+				t.Errorf("request %d: status %d, want %d; headers: %t", i, got.status, want, told)
 			}
 		}
 	})
