@@ -105,6 +105,21 @@ func (l *Limit) appendRule(b []byte) []byte {
 	return appendDuration(b, l.Period)
 }
 
+// samePolicy reports whether two limits have one policy name, and makes none.
+func (l *Limit) samePolicy(other *Limit) bool {
+	named, derived := l, other
+	switch {
+	case l.Name != "" && other.Name != "":
+		return l.Name == other.Name
+	case l.Name == "" && other.Name == "":
+		return l.Rate == other.Rate && l.Period == other.Period
+	case l.Name == "":
+		named, derived = other, l
+	}
+	var room [64]byte
+	return string(derived.appendRule(room[:0])) == named.Name
+}
+
 // String returns the policy name.
 func (l Limit) String() string { return l.Policy() }
 

@@ -105,13 +105,6 @@ func New(cfg Config) (*Limiter, error) {
 	if err := cfg.checkInFlight(); err != nil {
 		return nil, err
 	}
-	for i := range cfg.Limits {
-		for j := range i {
-			if name := cfg.Limits[i].Policy(); name == cfg.Limits[j].Policy() {
-				return nil, &ConfigError{Field: "Config.Limits[" + strconv.Itoa(i) + "].Name", Want: "a name that no other of the limits has", Got: strconv.Quote(name)}
-			}
-		}
-	}
 	cfg.Limits = append([]Limit(nil), cfg.Limits...)
 	l := &Limiter{cfg: cfg}
 	l.calls.New = func() any { return l.newCall() }
@@ -123,7 +116,8 @@ func New(cfg Config) (*Limiter, error) {
 	return l, nil
 }
 
-// checkLimits validates each limit and names the place of a wrong one.
+// checkLimits validates each limit and names the place of a wrong one, or of one
+// whose policy name an earlier one has.
 func checkLimits(field string, limits []Limit) error {
 	for i := range limits {
 		if err := limits[i].Validate(); err != nil {
@@ -133,6 +127,12 @@ func checkLimits(field string, limits []Limit) error {
 				return &ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
 			}
 			return err
+		}
+		for j := range i {
+			if limits[i].samePolicy(&limits[j]) {
+				at := field + "[" + strconv.Itoa(i) + "]"
+				return &ConfigError{Field: at + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(limits[i].Policy())}
+			}
 		}
 	}
 	return nil
@@ -159,7 +159,8 @@ func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decisio
 }
 
 // AllowLimits is AllowN with other limits than the limiter's, for limits that
-// depend on the call, as a customer's plan does. A key's limits may change
+// depend on the call, as a customer's plan does. They are what Config.Limits may
+// be: at least one, and no two of the same policy name. A key's limits may change
 // from call to call: the share already used carries over.
 func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
 	if len(limits) == 0 {

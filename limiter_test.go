@@ -265,12 +265,67 @@ func TestAllowLimitsRefuses(t *testing.T) {
 	for field, limits := range map[string][]weir.Limit{
 		"limits":         nil,
 		"limits[1].Rate": {weir.PerSecond(1), weir.PerSecond(0)},
+		"limits[2].Name": {weir.PerSecond(1), weir.PerDay(9), weir.PerSecond(1).By(weir.FixedWindow)},
 	} {
 		_, err := l.AllowLimits(t.Context(), "k", 1, limits)
 		var ce *weir.ConfigError
 		if !errors.As(err, &ce) || ce.Field != field {
 			t.Errorf("got %v, want a ConfigError of %s", err, field)
 		}
+	}
+}
+
+// TestLimitsOfOneName: no two limits of a call have one policy name, whether it
+// is given or derived, wherever the limits come from.
+func TestLimitsOfOneName(t *testing.T) {
+	t.Parallel()
+	second := weir.PerSecond(1)
+	for name, tt := range map[string]struct {
+		limits []weir.Limit
+		same   bool
+	}{
+		"both derived":              {[]weir.Limit{second, second.By(weir.FixedWindow)}, true},
+		"both derived, of a minute": {[]weir.Limit{weir.PerMinute(1), weir.Per(1, 60*time.Second)}, true},
+		"both given":                {[]weir.Limit{second.WithName("a"), weir.PerDay(2).WithName("a")}, true},
+		"one given":                 {[]weir.Limit{second, weir.PerDay(2).WithName("1-in-1s")}, true},
+		"the first given":           {[]weir.Limit{weir.PerDay(2).WithName("3-in-7us"), weir.Per(3, 7*time.Microsecond)}, true},
+		"another rate":              {[]weir.Limit{second, weir.PerSecond(2)}, false},
+		"another period":            {[]weir.Limit{second, weir.PerMinute(1)}, false},
+		"other names":               {[]weir.Limit{second.WithName("a"), second.WithName("b")}, false},
+		"one given, another":        {[]weir.Limit{second, second.WithName("a")}, false},
+		"a stretched one":           {[]weir.Limit{second, weir.Per(1, 900*ms).Stretch(100 * ms)}, false},
+	} {
+		l := newLimiter(t, freeStore{})
+		if got := tt.limits[0].Policy() == tt.limits[1].Policy(); got != tt.same {
+			t.Fatalf("%s: %v have one name: %t", name, tt.limits, got)
+		}
+		_, made := weir.New(weir.Config{Store: freeStore{}, Limits: tt.limits})
+		_, allowed := l.AllowLimits(t.Context(), "k", 1, tt.limits)
+		_, _, reserved := l.ReserveWithin(t.Context(), "k", 1, tt.limits, 0)
+		_, level := weir.AllowLevels(t.Context(), weir.Level{Limiter: l, Key: "k", Limits: tt.limits})
+		for _, got := range []struct {
+			err   error
+			field string
+		}{{made, "Config.Limits"}, {allowed, "limits"}, {reserved, "limits"}, {level, "levels[0].Limits"}} {
+			var ce *weir.ConfigError
+			if tt.same && (!errors.As(got.err, &ce) || ce.Field != got.field+"[1].Name") || !tt.same && got.err != nil {
+				t.Errorf("%s: got %v, want an error of %s: %t", name, got.err, got.field, tt.same)
+			}
+		}
+	}
+}
+
+// TestLimitsOfACallAreCheckedWithoutAllocating, as they are for each.
+func TestLimitsOfACallAreCheckedWithoutAllocating(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector has pools forget")
+	}
+	l := newLimiter(t, freeStore{})
+	plan := []weir.Limit{weir.PerSecond(5), weir.PerDay(1000), weir.PerMinute(30).WithName("minute")}
+	check := testing.AllocsPerRun(100, func() { _, _ = l.AllowLimits(context.Background(), "k", 1, plan) })
+	alone := testing.AllocsPerRun(100, func() { _, _ = l.AllowLimits(context.Background(), "k", 1, plan[:1]) })
+	if check > alone {
+		t.Errorf("%v allocations with three limits, %v with one", check, alone)
 	}
 }
 
