@@ -32,7 +32,8 @@ func inBackground(ctx context.Context) bool {
 	return anyBackground.Load() && ctx.Value(backgroundKey{}) != nil
 }
 
-// leave returns how many units of a limit a background call leaves to others.
+// leave returns how many units of a limit a background call leaves to others: the
+// share rounded up, and at most all but one, so that it can be used at all.
 func (l *Limiter) leave(limit *Limit) int64 {
 	percent := int64(l.cfg.Leave)
 	if percent == 0 {
@@ -42,7 +43,7 @@ func (l *Limiter) leave(limit *Limit) int64 {
 		percent = 10
 	}
 	most := limit.Max()
-	return most/100*percent + most%100*percent/100
+	return min((most*percent+99)/100, most-1)
 }
 
 // behind holds the lines of background calls that wait.

@@ -35,9 +35,10 @@ type Config struct {
 	// DefaultMaxPause.
 	MaxPause time.Duration
 	// Leave is the share of each limit, in percent, that calls of the background
-	// class leave to the others (see [InBackground]): 0 to 99. What they leave of
-	// a window nobody may come to use. 0: 10 % of a GCRA limit's burst, which
-	// does not slow them down, and nothing of a window.
+	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to
+	// whole units, and to at most all but one: of a limit of one unit nothing is
+	// left. What they leave of a window nobody may come to use. 0: 10 % of a GCRA
+	// limit's burst, which does not slow them down, and nothing of a window.
 	Leave int
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
