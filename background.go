@@ -17,8 +17,10 @@ type backgroundKey struct{}
 //
 // A background call that waits asks again when there may be room: of one process
 // the first in line does, and the others wait behind it in the order of their
-// arrival. It fails with a *[LimitedError] as soon as it is clear that MaxWait or
-// its deadline comes first.
+// arrival. The first in line fails with a *[LimitedError] as soon as it is clear
+// that MaxWait or its deadline comes before it would ask again. Those behind it
+// wait until then: after MaxWait they fail with a *[LimitedError], at the deadline
+// with the context's error.
 func InBackground(ctx context.Context) context.Context {
 	anyBackground.Store(true)
 	return context.WithValue(ctx, backgroundKey{}, true)
@@ -56,6 +58,8 @@ type behind struct {
 type behindLine struct {
 	calls int
 	token chan struct{}
+	heard Decision  // the last refusal; zero: none
+	free  time.Time // when its RetryAfter is over
 }
 
 func (b *behind) enter(key string) *behindLine {
@@ -82,6 +86,27 @@ func (b *behind) leave(key string, line *behindLine) {
 	}
 }
 
+// hear keeps a refusal for those who wait behind.
+func (b *behind) hear(line *behindLine, d *Decision) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	line.heard, line.free = *d, time.Now().Add(d.RetryAfter)
+}
+
+// refusal is what a call is told that did not come to ask: what the first in line
+// heard last. When that is over, or nothing was heard yet, asking again may be
+// right at once.
+func (l *Limiter) refusal(line *behindLine) Decision {
+	l.behind.mu.Lock()
+	defer l.behind.mu.Unlock()
+	d := line.heard
+	if d.Reason == Allowed {
+		d = Decision{Reason: Limited, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
+	}
+	d.RetryAfter = max(time.Until(line.free), time.Millisecond)
+	return d
+}
+
 // waitBehind is what waitSlot does for a background call.
 func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
 	l, key := c.limiter, c.id.key
@@ -100,24 +125,27 @@ func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
 		if err := ctx.Err(); err != nil {
 			return grant{}, err
 		}
-		d := Decision{Reason: Limited, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
-		return grant{}, l.limited(key, d, BoundMaxWait)
+		return grant{}, l.limited(key, l.refusal(line), BoundMaxWait)
 	}
 	c.again = true // What is left of the longest wait counts from the start.
 	for {
-		d, _, err := c.ask(ctx)
+		d, bound, err := c.ask(ctx)
 		switch {
 		case err != nil:
 			return grant{}, err
 		case d.Allowed:
 			return grantOf(&d), nil
 		case d.Reason != Limited && d.Reason != Paused:
-			return grant{}, l.limited(key, d, BoundNone)
-		}
-		if longest, bound := longestWait(ctx, time.Now(), c.left()); d.RetryAfter > longest {
 			return grant{}, l.limited(key, d, bound)
 		}
-		if err := sleep(ctx, max(d.RetryAfter, time.Millisecond)+courtesy(&d.Limit)); err != nil {
+		l.behind.hear(line, &d)
+		d.RetryAfter += courtesy(&d.Limit)
+		rest := max(d.RetryAfter, time.Millisecond)
+		// At the deadline it is too late to ask, but not when MaxWait ends.
+		if longest, bound := longestWait(ctx, time.Now(), c.left()); rest > longest || rest == longest && bound == BoundDeadline {
+			return grant{}, l.limited(key, d, bound)
+		}
+		if err := sleep(ctx, rest); err != nil {
 			return grant{}, err
 		}
 	}

@@ -42,6 +42,9 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 		return nil, err
 	}
 	if !d.Allowed {
+		if inBackground(ctx) {
+			bound = BoundNone // It takes what is free now or nothing.
+		}
 		return nil, l.limited(key, d, bound)
 	}
 	now := time.Now()
