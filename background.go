@@ -109,9 +109,58 @@ func (l *Limiter) refusal(line *behindLine) Decision {
 
 // waitBehind is what waitSlot does for a background call.
 func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
+	g, waited, err := c.standBehind(ctx)
+	if waited || c.claim != nil && c.claim.waited {
+		c.observe(ctx, err)
+	}
+	return g, err
+}
+
+// standBehind waits for the call's turn to ask, and then for units that are free.
+// It reports whether it waited for either.
+func (c *waitingCall) standBehind(ctx context.Context) (g grant, waited bool, err error) {
 	l, key := c.limiter, c.id.key
 	line := l.behind.enter(key)
 	defer l.behind.leave(key, line)
+	if waited, err = c.turn(ctx, line); err != nil {
+		return grant{}, waited, err
+	}
+	defer func() { line.token <- struct{}{} }()
+	c.again = true // What is left of the longest wait counts from the start.
+	for {
+		d, bound, err := c.ask(ctx)
+		if err != nil {
+			return grant{}, waited, err
+		}
+		c.d = d
+		switch {
+		case d.Allowed:
+			return grantOf(&d), waited, nil
+		case d.Reason != Limited && d.Reason != Paused:
+			return grant{}, waited, l.limited(key, d, bound)
+		}
+		l.behind.hear(line, &d)
+		d.RetryAfter += courtesy(&d.Limit)
+		rest := max(d.RetryAfter, time.Millisecond)
+		// At the deadline it is too late to ask, but not when MaxWait ends.
+		if longest, bound := longestWait(ctx, time.Now(), c.left()); rest > longest || rest == longest && bound == BoundDeadline {
+			return grant{}, waited, l.limited(key, d, bound)
+		}
+		waited = true
+		if err := sleep(ctx, rest); err != nil {
+			return grant{}, waited, err
+		}
+	}
+}
+
+// turn waits for the line's token. Where it returns an error the call has not got
+// it.
+func (c *waitingCall) turn(ctx context.Context, line *behindLine) (waited bool, err error) {
+	select {
+	case <-line.token:
+		return false, nil
+	default:
+	}
 	timed := ctx
 	if c.maxWait > 0 {
 		var cancel context.CancelFunc
@@ -120,35 +169,14 @@ func (c *waitingCall) waitBehind(ctx context.Context) (grant, error) {
 	}
 	select {
 	case <-line.token:
-		defer func() { line.token <- struct{}{} }()
+		return true, nil
 	case <-timed.Done():
-		if err := ctx.Err(); err != nil {
-			return grant{}, err
-		}
-		return grant{}, l.limited(key, l.refusal(line), BoundMaxWait)
 	}
-	c.again = true // What is left of the longest wait counts from the start.
-	for {
-		d, bound, err := c.ask(ctx)
-		switch {
-		case err != nil:
-			return grant{}, err
-		case d.Allowed:
-			return grantOf(&d), nil
-		case d.Reason != Limited && d.Reason != Paused:
-			return grant{}, l.limited(key, d, bound)
-		}
-		l.behind.hear(line, &d)
-		d.RetryAfter += courtesy(&d.Limit)
-		rest := max(d.RetryAfter, time.Millisecond)
-		// At the deadline it is too late to ask, but not when MaxWait ends.
-		if longest, bound := longestWait(ctx, time.Now(), c.left()); rest > longest || rest == longest && bound == BoundDeadline {
-			return grant{}, l.limited(key, d, bound)
-		}
-		if err := sleep(ctx, rest); err != nil {
-			return grant{}, err
-		}
+	c.d = c.limiter.refusal(line)
+	if err := ctx.Err(); err != nil {
+		return true, err
 	}
+	return true, c.limiter.limited(c.id.key, c.d, BoundMaxWait)
 }
 
 // courtesy is how long a background call lets others go first when units are

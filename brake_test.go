@@ -16,17 +16,22 @@ import (
 func onLocal(t *testing.T, cfg weir.Config) *weir.Limiter {
 	t.Helper()
 	if cfg.Store == nil {
-		store, err := localstore.New(localstore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg.Store = store
+		cfg.Store = localStore(t)
 	}
 	l, err := weir.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func localStore(t *testing.T) *localstore.Store {
+	t.Helper()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
 }
 
 func TestPauseRefuses(t *testing.T) {

@@ -28,9 +28,10 @@ const (
 	// EventDecision: the store decided, or TooManyWaiters refused in its place;
 	// Decision is set.
 	EventDecision EventKind = iota + 1
-	// EventWait: a wait ended; Decision is what granted its slot, Wait is how
-	// long it took from the call on, and Err is why it ended early, nil when
-	// its slot came. A call that is admitted at once does not wait.
+	// EventWait: a wait ended; Decision is the last on the call, which granted its
+	// slot or refused it, Wait is how long it took from the call on, and Err is why
+	// it ended early, nil when its slot came. A call that is admitted or refused at
+	// once does not wait.
 	EventWait
 	// EventStoreError: the store failed; Err is a *[StoreError].
 	EventStoreError

@@ -93,8 +93,9 @@ type waitingCall struct {
 	maxWait time.Duration
 	shard   *waitShard
 	arrival uint64
-	inQueue bool // the queue counts it out
-	again   bool // it has booked before
+	inQueue bool     // the queue counts it out
+	again   bool     // it has booked before
+	d       Decision // the last
 	granted grant
 	claim   *claim // nil: it needs no lease
 }
@@ -121,12 +122,15 @@ func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err err
 func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	l, key := c.limiter, c.id.key
 	d, bound, err := c.ask(ctx)
-	if err == nil && !d.Allowed {
-		err = l.limited(key, d, bound)
+	if err == nil {
+		c.d = d
+		if !d.Allowed {
+			err = l.limited(key, d, bound)
+		}
 	}
 	if now := d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival); err != nil || now {
-		if c.claim != nil && c.claim.waited {
-			l.observeWait(ctx, c.id, d, c.start, err)
+		if c.again || c.claim != nil && c.claim.waited {
+			c.observe(ctx, err)
 		}
 		c.granted = grantOf(&d)
 		return false, err
@@ -135,7 +139,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	now := time.Now()
 	if err := l.tooLate(ctx, key, d, now); err != nil {
 		back := l.surrender(ctx, c.id, d, now)
-		l.observeWait(ctx, c.id, d, c.start, err)
+		c.observe(ctx, err)
 		linger(back)
 		return false, err
 	}
@@ -149,7 +153,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	case <-ctx.Done():
 		if back, left := q.leave(ctx, w); left {
 			err = ctx.Err()
-			l.observeWait(ctx, c.id, d, c.start, err)
+			c.observe(ctx, err)
 			linger(back)
 			return false, err
 		}
@@ -163,7 +167,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 		c.inQueue = false
 		return true, nil
 	}
-	l.observeWait(ctx, c.id, d, c.start, nil)
+	c.observe(ctx, nil)
 	c.granted = grantOf(&d)
 	c.granted.receipt, c.granted.at = w.used.receipt, w.used.granted
 	return false, nil
@@ -212,11 +216,12 @@ func (l *Limiter) tooManyWaiters(ctx context.Context, key string, cost int64) er
 	return l.limited(key, d, BoundNone)
 }
 
-func (l *Limiter) observeWait(ctx context.Context, id queueID, d Decision, start time.Time, err error) {
-	if l.cfg.Hook != nil {
-		l.cfg.Hook.Observe(ctx, Event{
-			Kind: EventWait, Scope: l.cfg.Name, Key: id.key, Cost: id.cost,
-			Decision: d, Wait: time.Since(start), Err: err,
+// observe tells of the end of a wait.
+func (c *waitingCall) observe(ctx context.Context, err error) {
+	if hook := c.limiter.cfg.Hook; hook != nil {
+		hook.Observe(ctx, Event{
+			Kind: EventWait, Scope: c.limiter.cfg.Name, Key: c.id.key, Cost: c.id.cost,
+			Decision: c.d, Wait: time.Since(c.start), Err: err,
 		})
 	}
 }
