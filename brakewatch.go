@@ -140,7 +140,8 @@ func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
 		a.asked = time.Now()
 		d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
 		if err != nil {
-			return true // The store is away: what it granted holds.
+			_ = l.storeError(ctx, "take", q.id.key, q.id.cost, err) // The Hook is told.
+			return true                                             // The store is away: what it granted holds.
 		}
 		a.checked, a.braked = a.asked, d.BrakedAt
 	}

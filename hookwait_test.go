@@ -157,3 +157,26 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 		}
 	})
 }
+
+// TestEventStoreErrorOfTheLastLook: a store that fails when a call asks whether its
+// slot is still its own is told of, and what it granted holds.
+func TestEventStoreErrorOfTheLastLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := new(toldHook)
+		l := onLocal(t, weir.Config{
+			Store:  newAskedAgain(t, func(context.Context) error { return errors.New("down") }),
+			Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h,
+		})
+		for range 2 {
+			if err := l.Wait(t.Context(), "key"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := h.of(weir.EventStoreError)
+		if len(failed) != 1 || !errors.Is(failed[0].Err, weir.ErrStore) || failed[0].Key != "key" || failed[0].Cost != 1 {
+			t.Errorf("told of %+v, want one failure of the store", failed)
+		}
+		h.wantWait(t, time.Second, nil, weir.Allowed)
+	})
+}
