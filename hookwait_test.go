@@ -64,6 +64,9 @@ func TestEventWaitOfThoseWhoBookAgain(t *testing.T) {
 		"admitted": {weir.PerSecond(10).By(weir.SlidingWindow), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
 			return l.Resume(ctx, "key")
 		}, 2100 * ms, nil, weir.Allowed},
+		"admitted at once": {weir.PerSecond(10), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
+			return l.Reset(ctx, "key")
+		}, 2 * time.Second, nil, weir.Allowed},
 		"the store fails": {weir.PerSecond(1), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, s *weirtest.Store) error {
 			s.Next(weirtest.Fail(errors.New("down")))
 			return l.Resume(ctx, "key")

@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -179,8 +180,12 @@ func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	return l.take(ctx, key, 0, l.cfg.Limits, 0, false)
 }
 
-// Reset forgets what is known of key. It returns ErrUnsupported when the store
-// can't.
+// Reset forgets what is known of key, a pause too. It returns ErrUnsupported when
+// the store can't.
+//
+// Calls of this Limiter that wait for key book again, at a [Braker]; what waits
+// elsewhere keeps the slot that it has, as far away as a pause has put it. To free
+// those as well, call [Limiter.Resume] first.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	r, ok := l.cfg.Store.(Resetter)
 	if !ok {
@@ -189,7 +194,11 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if err := l.checkKey(key); err != nil {
 		return err
 	}
-	return l.storeError(ctx, "reset", key, 0, r.Reset(ctx, l.cfg.Name, key))
+	err := l.storeError(ctx, "reset", key, 0, r.Reset(ctx, l.cfg.Name, key))
+	if _, brakes := l.cfg.Store.(Braker); brakes && err == nil {
+		l.braked(l.cfg.Name, key, math.MaxInt64) // Their slots are forgotten, whenever they were granted.
+	}
+	return err
 }
 
 func (l *Limiter) checkKey(key string) error {
