@@ -78,7 +78,7 @@ func (q *queue) giveOneBack(c Canceler, s surplus) (ok bool) {
 			_ = q.limiter.storeError(context.WithoutCancel(s.ctx), "cancel", q.id.key, q.id.cost, fmt.Errorf("panic: %v", r))
 		}
 	}()
-	return q.limiter.detached(s.ctx, "cancel", q.id, func(ctx context.Context) error { return c.Cancel(ctx, s.receipt) }) == nil
+	return q.limiter.detached(s.ctx, "cancel", q.id.queueID, func(ctx context.Context) error { return c.Cancel(ctx, s.receipt) }) == nil
 }
 
 // linger waits until give-backs are done, nil ones aside, but not for long.
@@ -105,7 +105,7 @@ func (l *Limiter) handBack(ctx context.Context, id queueID, receipt any) <-chan 
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	q := shard.queue(l, id)
+	q := shard.queue(l, lineID{queueID: id})
 	back := q.giveBack(ctx, &slot{receipt: receipt})
 	q.advance()
 	return back

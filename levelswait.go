@@ -2,7 +2,7 @@ package weir
 
 import (
 	"context"
-	"math/bits"
+	"errors"
 	"time"
 )
 
@@ -13,13 +13,24 @@ import (
 //
 // What can't be had at once is waited for level by level, the narrowest first, so
 // that nobody is held up on a wide level by a call that is still waiting on a
-// narrow one; each level is a call of the store, on a cluster as on one server.
-// What was booked is given back when a later level refuses or ctx ends; the call
-// is then decided on once more, without waiting. No limit is exceeded on the way.
-// Calls of the background class do not wait (see [InBackground]).
+// narrow one; each level is a call of the store, on a cluster as on one server. On
+// each level the call waits as one of [Limiter.Wait] does: in line, counted against
+// the MaxWaiters of that Limiter, and on when the level's key is paused before its
+// slot there has come.
+//
+// What was booked is given back when a later level refuses or ctx ends. A call that
+// was refused is then decided on once more, without waiting. Calls of the background
+// class do not wait (see [InBackground]).
+//
+// A level counts a call at its own slot. One that then waits for a wider level
+// leaves later than that, so when the wait for the wide level gets shorter, calls
+// of one narrow key may leave closer together than the narrow limit has it, though
+// never faster than the wide one does. Where the narrow limit is the one that must
+// not be exceeded, give the wide one room.
 //
 // The Hook of the first level's Limiter is told of the decision that is returned,
-// and of the wait if there was any.
+// and of the wait if there was any: of one that ended with an error, in the name of
+// the level that was waited for.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
@@ -27,28 +38,20 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 	if err := checkLevels(ctx, levels); err != nil {
 		return nil, Decision{}, err
 	}
-	start := time.Now()
+	w := levelWait{levels: levels, start: time.Now()}
 	r, d, err := reserveLevels(ctx, levels)
 	if err != nil {
 		return nil, d, err
 	}
-	waited := false
-	if longest, _ := longestWait(ctx, time.Now(), maxWait); maxWait > 0 && !d.Allowed && !inBackground(ctx) &&
-		(d.Reason == Limited || d.Reason == Paused) && d.RetryAfter <= longest {
-		waited = true
-		w := levelWait{levels: levels, start: start, longest: longest}
-		if r, d, err = w.wait(ctx); err == nil && r == nil {
-			r, d, err = reserveLevels(ctx, levels)
-		}
+	w.longest, w.bound = longestWait(ctx, time.Now(), maxWait)
+	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && (d.Reason == Limited || d.Reason == Paused) && d.RetryAfter <= w.longest {
+		r, d, err = w.wait(ctx, d)
 	}
 	if err == nil {
 		observeLevels(ctx, levels, d)
 	}
-	if hook := levels[0].Limiter.cfg.Hook; waited && hook != nil {
-		at := bindingLevel(levels, &d)
-		hook.Observe(ctx, Event{
-			Kind: EventWait, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: d, Wait: time.Since(start), Err: err,
-		})
+	if w.waited {
+		w.observe(ctx, d, err)
 	}
 	return r, d, err
 }
@@ -58,68 +61,79 @@ type levelWait struct {
 	levels  []Level
 	start   time.Time
 	longest time.Duration
+	bound   Bound
 	taken   []levelTaken
+	at      int      // the level that it waits for
+	last    Decision // the last on that, or on all of them
+	waited  bool
+	full    bool // refused by the level's MaxWaiters
 }
 
-// wait books one level after the other and waits for each slot. It returns no
-// reservation, and no error, when a level refuses.
-func (w *levelWait) wait(ctx context.Context) (*Reservation, Decision, error) {
+// wait waits for one level after the other. Where one refuses, it decides on all
+// of them once more.
+func (w *levelWait) wait(ctx context.Context, first Decision) (r *Reservation, d Decision, err error) {
+	switch err = w.takeAll(ctx, first); {
+	case err == nil:
+		v := &w.levels[0]
+		d = w.decision()
+		return &Reservation{limiter: v.Limiter, key: v.Key, cost: v.cost(), decision: d, at: time.Now(), levels: &w.taken}, d, nil
+	case !errors.Is(err, ErrLimited):
+		return nil, Decision{}, err
+	}
+	if d = first; w.waited {
+		r, d, err = reserveLevels(ctx, w.levels)
+	} else {
+		err = nil // Too many wait, and it was decided just now.
+	}
+	if w.full && err == nil && (d.Reason == Limited || d.Reason == Paused) {
+		w.refuseFull(&d)
+	}
+	return r, d, err
+}
+
+// takeAll books one level after the other and waits for each slot. The error is
+// ErrLimited when a level refuses.
+func (w *levelWait) takeAll(ctx context.Context, first Decision) (err error) {
 	done := false
 	// Deferred, so that a panic in a store gives back too.
 	defer func() {
 		if !done {
-			_ = (&Reservation{levels: &w.taken}).cancelLevels(ctx) // The Hook is told when that fails.
+			w.giveBack(ctx, errors.Is(err, ErrLimited))
 		}
 	}()
-	for i := range w.levels {
-		left := w.longest - time.Since(w.start)
-		d, err := takeLevels(ctx, w.levels[i:i+1], max(left, 0), true)
-		if err != nil || !d.Allowed {
-			return nil, Decision{}, err
-		}
-		alone := reserved(w.levels[i:i+1], d, time.Now())
-		alone.levels = nil
-		w.taken = append(w.taken, levelTaken{cost: alone.cost, alone: alone})
-		if deadline, ok := ctx.Deadline(); ok && alone.at.Add(d.Delay).After(deadline) && ctx.Err() == nil {
-			return nil, Decision{}, nil
-		}
-		if err := sleep(ctx, alone.Delay()); err != nil {
-			return nil, Decision{}, err
+	for w.at = range w.levels {
+		w.last = first
+		if err := w.take(ctx); err != nil {
+			return err
 		}
 	}
 	done = true
-	d := w.decision()
-	return &Reservation{limiter: w.levels[0].Limiter, key: w.levels[0].Key, cost: w.levels[0].cost(), decision: d, at: time.Now(), levels: &w.taken}, d, nil
+	return nil
 }
 
-// decision makes one of those of all levels, as of the instant at which the last
-// slot came.
-func (w *levelWait) decision() Decision {
-	d := Decision{Allowed: true}
-	binds := false
-	for i := range w.taken {
-		alone := w.taken[i].alone
-		since, limits := time.Since(alone.at), w.levels[i].limits()
-		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
-		for j := range limits {
-			c := alone.decision.Charge(j)
-			c.ResetAfter = max(0, c.ResetAfter-since)
-			d.Charges = append(d.Charges, c)
-			if !binds || smallerShare(c.Remaining, limits[j].Max(), d.Remaining, d.Limit.Max()) {
-				binds = true
-				d.Scope, d.Limit, d.Remaining, d.ResetAfter = w.levels[i].Limiter.cfg.Name, limits[j], c.Remaining, c.ResetAfter
-			}
-		}
+// take books the level that it is at and waits for the slot.
+func (w *levelWait) take(ctx context.Context) error {
+	v := &w.levels[w.at]
+	l, now := v.Limiter, time.Now()
+	c := waitingCall{
+		limiter: l, id: l.line(queueID{v.Key, v.cost()}, v.limits()), start: now,
+		maxWait: max(w.longest-now.Sub(w.start), 1), level: w.levels[w.at : w.at+1], d: w.last,
 	}
-	if len(d.Charges) == 1 {
-		d.Charges = nil
+	// A level that is only looked at is not waited for.
+	if c.inQueue = v.Peek; !c.inQueue && !l.enter() {
+		w.full = true
+		return ErrLimited
 	}
-	return d
-}
-
-// smallerShare reports whether a of all is less than b of whole.
-func smallerShare(a, all, b, whole int64) bool {
-	h1, l1 := bits.Mul64(uint64(a), uint64(whole))
-	h2, l2 := bits.Mul64(uint64(b), uint64(all))
-	return h1 < h2 || h1 == h2 && l1 < l2
+	w.waited = true
+	_, err := c.wait(ctx)
+	w.last = c.d
+	if err != nil {
+		return err
+	}
+	if c.at.IsZero() {
+		c.at = time.Now()
+	}
+	c.d.Receipt, c.d.At = c.granted.receipt, c.granted.at // They go with the slot, which may have been another's.
+	w.taken = append(w.taken, levelTaken{cost: c.id.cost, alone: &Reservation{limiter: l, key: c.id.key, cost: c.id.cost, decision: c.d, at: c.at}})
+	return nil
 }

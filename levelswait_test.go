@@ -66,8 +66,11 @@ func TestWaitLevelsGivesBack(t *testing.T) {
 		want  error
 	}{
 		"a wide level refuses": {wide: func(n *nest) { _, _ = n.org.AllowN(context.Background(), "acme", 4) }, leave: time.Hour},
-		"the store fails":      {wide: func(n *nest) { n.store.Next(weirtest.Fail(nil)) }, leave: time.Hour, want: weir.ErrStore},
-		"the context ends":     {wide: func(*nest) {}, leave: time.Minute, want: context.Canceled},
+		"the store fails": {wide: func(n *nest) {
+			// The first asks whether the slot is still the call's.
+			n.store.Next(weirtest.Pass(), weirtest.Fail(nil))
+		}, leave: time.Hour, want: weir.ErrStore},
+		"the context ends": {wide: func(*nest) {}, leave: time.Minute, want: context.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,7 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	}
 	now := time.Now()
 	if err := l.tooLate(ctx, key, d, now); err != nil {
-		linger(l.surrender(ctx, queueID{key, cost}, d, now))
+		linger(l.surrender(ctx, lineID{queueID: queueID{key, cost}}, d, now))
 		return nil, err
 	}
 	return &Reservation{limiter: l, key: key, cost: cost, decision: d, at: now}, nil

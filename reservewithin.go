@@ -37,7 +37,7 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 	}
 	now := time.Now()
 	if err := l.tooLate(ctx, key, d, now); err != nil {
-		linger(l.surrender(ctx, queueID{key, cost}, d, now))
+		linger(l.surrender(ctx, l.line(queueID{key, cost}, limits), d, now))
 		if ctx.Err() != nil {
 			return nil, Decision{}, ctx.Err()
 		}

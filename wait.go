@@ -63,17 +63,22 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	if !l.enter() {
 		return grant{}, l.tooManyWaiters(ctx, key, cost)
 	}
-	// The place in the line is taken before the store is asked, so that it
-	// holds whatever the network does to the order of the replies.
 	c := waitingCall{
-		limiter: l, id: queueID{key, cost}, start: time.Now(), maxWait: maxWait,
-		shard: l.waits.shard(key), claim: claim,
+		limiter: l, id: lineID{queueID: queueID{key, cost}}, start: time.Now(), maxWait: maxWait, claim: claim,
 	}
+	return c.wait(ctx)
+}
+
+// wait waits for the slot of a call that was counted by enter.
+func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 	defer func() {
 		if !c.inQueue {
-			l.exit()
+			c.limiter.exit()
 		}
 	}()
+	// The place in the line is taken before the store is asked, so that it
+	// holds whatever the network does to the order of the replies.
+	c.shard = c.limiter.waits.shard(c.id.key)
 	c.arrival = c.shard.arrivals.Add(1)
 	if inBackground(ctx) {
 		return c.waitBehind(ctx)
@@ -85,19 +90,21 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	}
 }
 
-// waitingCall is a call of Wait.
+// waitingCall is a call of Wait, or one of WaitLevels on one of its levels.
 type waitingCall struct {
 	limiter *Limiter
-	id      queueID
+	id      lineID
 	start   time.Time
 	maxWait time.Duration
 	shard   *waitShard
 	arrival uint64
-	inQueue bool     // the queue counts it out
-	again   bool     // it has booked before
-	d       Decision // the last
+	inQueue bool      // the queue counts it out
+	again   bool      // it has booked before
+	d       Decision  // the last
+	at      time.Time // when d came, if the slot had not come with it
 	granted grant
-	claim   *claim // nil: it needs no lease
+	claim   *claim  // nil: it needs no lease
+	level   []Level // the one; nil: a call of Wait
 }
 
 // ask has the store decide. A call that has a lease already, and books again,
@@ -105,13 +112,20 @@ type waitingCall struct {
 func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err error) {
 	if c.claim != nil && c.claim.lease == nil {
 		c.claim.arrival = c.arrival
-		return c.claim.ask(ctx, c.limiter, c.id, c.start, c.maxWait)
+		return c.claim.ask(ctx, c.limiter, c.id.queueID, c.start, c.maxWait)
 	}
 	l := c.limiter
 	longest, bound := longestWait(ctx, time.Now(), c.left())
-	if c.claim == nil {
+	if c.claim == nil && c.level == nil {
 		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
-	} else if err = ctx.Err(); err == nil {
+		return d, bound, err
+	}
+	if err = ctx.Err(); err != nil {
+		return d, bound, err
+	}
+	if c.level != nil {
+		d, err = takeLevels(ctx, c.level, longest, true)
+	} else {
 		err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true, &d)
 	}
 	return d, bound, err
@@ -137,6 +151,7 @@ func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
 	}
 
 	now := time.Now()
+	c.at = now
 	if err := l.tooLate(ctx, key, d, now); err != nil {
 		back := l.surrender(ctx, c.id, d, now)
 		c.observe(ctx, err)
@@ -216,9 +231,9 @@ func (l *Limiter) tooManyWaiters(ctx context.Context, key string, cost int64) er
 	return l.limited(key, d, BoundNone)
 }
 
-// observe tells of the end of a wait.
+// observe tells of the end of a wait. WaitLevels tells of its own.
 func (c *waitingCall) observe(ctx context.Context, err error) {
-	if hook := c.limiter.cfg.Hook; hook != nil {
+	if hook := c.limiter.cfg.Hook; hook != nil && c.level == nil {
 		hook.Observe(ctx, Event{
 			Kind: EventWait, Scope: c.limiter.cfg.Name, Key: c.id.key, Cost: c.id.cost,
 			Decision: c.d, Wait: time.Since(c.start), Err: err,

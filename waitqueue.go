@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// queue is the line of the calls of one Limiter that wait with the same key
-// and cost. Their slots are interchangeable, as they have the same limits too.
+// queue is the line of the calls of one Limiter that wait with the same key,
+// cost and limits, so that their slots are interchangeable.
 //
 // The mutex of its shard guards a queue. A queue exists while it has slots or
 // something to give back.
 type queue struct {
 	limiter *Limiter
 	shard   *waitShard
-	id      queueID
+	id      lineID
 
 	arrivals list.List // of *waiter, by arrival
 	slots    []*slot   // in order; one for each waiter

@@ -4,6 +4,8 @@ import (
 	"context"
 	"hash/maphash"
 	"math"
+	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,13 +25,36 @@ const waitShards = 32
 type waitShard struct {
 	arrivals atomic.Uint64 // numbers the calls
 	mu       sync.Mutex
-	queues   map[queueID]*queue
+	queues   map[lineID]*queue
 	look     look // with it a shard is one cache line
 }
 
+// queueID says what a call takes.
 type queueID struct {
 	key  string
 	cost int64
+}
+
+// lineID says whose slots are interchangeable: of those that take the same under
+// the same limits.
+type lineID struct {
+	queueID
+	rules string // of limits that are not the limiter's; "" for those
+}
+
+// line returns which line a call under limits belongs in.
+func (l *Limiter) line(id queueID, limits []Limit) lineID {
+	if slices.Equal(limits, l.cfg.Limits) {
+		return lineID{queueID: id}
+	}
+	var b []byte
+	for i := range limits {
+		at := &limits[i]
+		for _, n := range [...]int64{at.Rate, int64(at.Period), at.Burst, int64(at.Algorithm)} {
+			b = append(strconv.AppendInt(b, n, 36), ' ')
+		}
+	}
+	return lineID{id, string(b)}
 }
 
 var waitSeed = maphash.MakeSeed()
@@ -71,7 +96,7 @@ func (l *Limiter) exit() {
 }
 
 // waitsBefore reports whether anybody who arrived before waits.
-func (s *waitShard) waitsBefore(id queueID, arrival uint64) bool {
+func (s *waitShard) waitsBefore(id lineID, arrival uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queues[id]
@@ -95,11 +120,11 @@ func (w *waits) idle(key string) bool {
 
 // queue returns the queue of id, a new one if there is none. The shard is
 // locked.
-func (s *waitShard) queue(l *Limiter, id queueID) *queue {
+func (s *waitShard) queue(l *Limiter, id lineID) *queue {
 	q := s.queues[id]
 	if q == nil {
 		if s.queues == nil {
-			s.queues = make(map[queueID]*queue)
+			s.queues = make(map[lineID]*queue)
 		}
 		q = &queue{limiter: l, shard: s, id: id, asking: make(chan struct{}, 1)}
 		s.queues[id] = q
@@ -122,7 +147,7 @@ func newSlot(d *Decision, now time.Time) *slot {
 }
 
 // join queues a waiter with the slot that was granted to it just now.
-func (l *Limiter) join(id queueID, w *waiter, d Decision, now time.Time) *queue {
+func (l *Limiter) join(id lineID, w *waiter, d Decision, now time.Time) *queue {
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -135,7 +160,7 @@ func (l *Limiter) join(id queueID, w *waiter, d Decision, now time.Time) *queue 
 // surrender gives up a slot that was granted just now to a call that can't use
 // it, and returns what the give-back closes when it is done. Whoever waits
 // gains by it.
-func (l *Limiter) surrender(ctx context.Context, id queueID, d Decision, now time.Time) <-chan struct{} {
+func (l *Limiter) surrender(ctx context.Context, id lineID, d Decision, now time.Time) <-chan struct{} {
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
