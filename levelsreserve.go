@@ -32,12 +32,11 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, Decision,
 	if err != nil || !d.Allowed {
 		return nil, d, err
 	}
-	r := reserved(levels, d, time.Now())
 	if err := ctx.Err(); err != nil {
-		_ = r.Cancel(ctx) // The Hook is told when that fails.
+		linger(levels[0].Limiter.handBack(ctx, queueID{levels[0].Key, levels[0].cost()}, d.Receipt))
 		return nil, Decision{}, err
 	}
-	return r, d, nil
+	return reserved(levels, d, time.Now()), d, nil
 }
 
 // reserved returns the reservation of what was taken of levels at once.

@@ -213,6 +213,11 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 			_, _, err := weir.WaitLevels(ctx, time.Hour, levels...)
 			return err
 		},
+		"ReserveLevels": func(ctx context.Context, levels ...weir.Level) error {
+			levels[0].Key, levels[1].Key = "fresh", "fresh"
+			_, _, err := weir.ReserveLevels(ctx, levels...)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,6 +231,13 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(10*time.Second, cancel)
+				if name == "ReserveLevels" { // Its reply comes after the end.
+					store.Next(func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+						d, err := base.Take(ctx, req)
+						time.Sleep(11 * time.Second)
+						return d, err
+					})
+				}
 				start := time.Now()
 				err := call(ctx, levels...)
 				if took := time.Since(start); !errors.Is(err, context.Canceled) || took > 11*time.Second+20*ms {
