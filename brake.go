@@ -79,9 +79,12 @@ const DefaultMaxPause = 15 * time.Minute
 
 // Pause keeps everybody who shares the store from using key for d, at most
 // Config.MaxPause: calls are refused or wait until then, and those that wait
-// already wait on. Afterwards calls go on at the pace of the limits, in order.
-// Of several pauses the one that ends last counts; [Limiter.Resume] ends it. It
-// returns ErrUnsupported when the store can't.
+// already wait on. Of several pauses the one that ends last counts;
+// [Limiter.Resume] ends it. It returns ErrUnsupported when the store can't.
+//
+// Afterwards calls go on as the limits have it, in order: what these admit at
+// once, the burst of a GCRA limit or the rate of a window, leaves together, and
+// the rest at their pace. Under GCRA with a burst of 1 ([Limit.WithBurst]) no two do.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
 	if d <= 0 {
 		return &ConfigError{Field: "pause", Want: "more than 0", Got: d.String()}

@@ -3,11 +3,12 @@
 //
 // Outbound, a [Transport] around http.Client.Transport keeps every process of
 // a fleet together inside a provider's limits: calls wait their turn in order,
-// or are refused at once. Inbound, package middleware and the gin and echo
-// adapters protect an API per user or API key.
+// or are refused at once. Inbound, package middleware and the adapters for gin,
+// echo (v4 and v5) and gRPC protect an API per user or API key.
 //
 // Both use a [Limiter], which binds a [Store] to limits. Stores live below
-// store/: redisstore for a fleet, localstore for one process.
+// store/: redisstore for a fleet, localstore for one process, fallback for when
+// the fleet's is away, leasestore around one for keys that are very busy.
 //
 // # Words
 //
