@@ -11,9 +11,9 @@ import (
 // Delay queues requests briefly instead of refusing them. Each books its slot
 // in one call of the store and is served when that has come, in order across
 // all processes. A client that leaves gives its slot back. One that waits does
-// not hear of a pause that is set meanwhile. With Config.Within a request waits for
-// its own limits first and then for each wider level, one call of the store each
-// (see weir.WaitLevels). With a store that books nothing ahead, as a redisstore
+// not hear of a pause that is set meanwhile, unless it waits for levels: with
+// Config.Within a request waits for its own limits first and then for each wider
+// level, one call of the store each (see weir.WaitLevels). With a store that books nothing ahead, as a redisstore
 // without scripts, every request is answered with 500. The zero value is off:
 // requests are served now or refused.
 type Delay struct {
