@@ -13,9 +13,9 @@ import (
 // all processes. A client that leaves gives its slot back. One that waits does
 // not hear of a pause that is set meanwhile, unless it waits for levels: with
 // Config.Within a request waits for its own limits first and then for each wider
-// level, one call of the store each (see weir.WaitLevels). With a store that books nothing ahead, as a redisstore
-// without scripts, every request is answered with 500. The zero value is off:
-// requests are served now or refused.
+// level, one call of the store each (see weir.WaitLevels). With a store that books
+// nothing ahead, as a redisstore without scripts, every request is answered with
+// 500. The zero value is off: requests are served now or refused.
 type Delay struct {
 	// Max is the longest that a request waits; one that would have to wait
 	// longer is refused at once. Above 0 and below what the server's and the

@@ -58,8 +58,8 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 
 // Check decides whether the handler may run. If so it sets the rate headers on
 // w and returns true and the request to serve; defer Done before that, and, if the
-// Guard Settles, Settle or what Record returns. Otherwise it has answered and returns false. It never
-// wraps w. With Config.Delay it may wait.
+// Guard Settles, Settle or what Record returns. Otherwise it has answered and
+// returns false. It never wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true

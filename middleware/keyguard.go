@@ -22,8 +22,8 @@ type KeyGuard struct {
 }
 
 // NewKeyGuard returns a KeyGuard, or a *[weir.ConfigError] that names the wrong
-// argument. The limiter is one without InFlight. failure says what becomes of requests that the limiter's store can't
-// decide on.
+// argument. The limiter is one without InFlight. failure says what becomes of
+// requests that the limiter's store can't decide on.
 func NewKeyGuard(limiter *weir.Limiter, failure StoreFailure) (*KeyGuard, error) {
 	if want, got := unfit(limiter); want != "" {
 		return nil, &weir.ConfigError{Field: "limiter", Want: want, Got: got}

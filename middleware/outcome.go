@@ -16,7 +16,8 @@ type Outcome struct {
 	// client leaves, has sent its status.
 	Status int
 	// Bytes is how much of the body was written, before any compression
-	// further out, and 0 of a HEAD, which has none. What a handler writes to a hijacked connection is not in it.
+	// further out, and 0 of a HEAD, which has none. What a handler writes to a
+	// hijacked connection is not in it.
 	Bytes int64
 	// Cost is what the request was charged before it was served, 1 or more.
 	Cost int64
