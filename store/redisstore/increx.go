@@ -7,17 +7,18 @@ import (
 )
 
 // incrEx counts with INCREX, which adds only what fits under the rate, and
-// answers with the value and what was added.
+// answers with the value and what was added. Windows of charges that cost nothing are
+// looked at.
 func (p *plain) incrEx(ctx context.Context, counters []counter) error {
-	cmds := make([]once, 0, 2*len(counters))
+	cmds := make([][]once, len(counters))
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range counters {
 			c := &counters[i]
-			for _, cmd := range []once{
-				newOnce(ctx, "increx", c.key, "byint", c.charge.Cost, "ubound", c.charge.Limit.Rate, "px", c.period(), "enx"),
-				newOnce(ctx, "pttl", c.key),
-			} {
-				cmds = append(cmds, cmd)
+			cmds[i] = c.look(ctx)
+			if c.charge.Cost > 0 {
+				cmds[i][0] = newOnce(ctx, "increx", c.key, "byint", c.charge.Cost, "ubound", c.charge.Limit.Rate, "px", c.period(), "enx")
+			}
+			for _, cmd := range cmds[i] {
 				if err := pipe.Process(ctx, cmd); err != nil {
 					return err
 				}
@@ -25,12 +26,20 @@ func (p *plain) incrEx(ctx context.Context, counters []counter) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && err != redis.Nil {
 		return err
 	}
 	for i := range counters {
 		c := &counters[i]
-		answer, err := cmds[2*i].Int64Slice()
+		if c.charge.Cost == 0 {
+			c.taken = true
+			if c.value, c.left, err = read(cmds[i]); err != nil {
+				return err
+			}
+			c.left = max(c.left, 1)
+			continue
+		}
+		answer, err := cmds[i][0].Int64Slice()
 		if err != nil {
 			return err
 		}
@@ -38,7 +47,8 @@ func (p *plain) incrEx(ctx context.Context, counters []counter) error {
 			return errReply
 		}
 		c.value, c.taken = answer[0], answer[1] == c.charge.Cost
-		pttl, err := cmds[2*i+1].Int64()
+		c.first = c.taken && c.value == c.charge.Cost
+		pttl, err := cmds[i][1].Int64()
 		if err != nil {
 			return err
 		}
@@ -54,7 +64,7 @@ func (p *plain) incrEx(ctx context.Context, counters []counter) error {
 func (p *plain) giveBackEx(ctx context.Context, counters []counter) error {
 	for i := range counters {
 		c := &counters[i]
-		if !c.taken {
+		if !c.taken || c.charge.Cost == 0 {
 			continue
 		}
 		c.value -= c.charge.Cost

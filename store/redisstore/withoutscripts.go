@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,7 @@ type counter struct {
 	key    string
 	charge *weir.Charge
 	taken  bool
+	first  bool  // of what the window counts: one that nobody is counted in is not open
 	value  int64 // after the call, without what was refused
 	left   int64 // ms until the window ends
 }
@@ -96,6 +98,11 @@ func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counte
 			return weir.Decision{}, classify(err)
 		}
 	}
+	if v.Allowed {
+		if err := p.begin(ctx, counters); err != nil {
+			return weir.Decision{}, classify(err)
+		}
+	}
 	for i := range counters {
 		c, o := &counters[i], &outcomes[i]
 		o.Viewed, o.Remaining = true, max(c.charge.Limit.Rate-c.value, 0)
@@ -106,7 +113,23 @@ func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counte
 	return exact.Decide(req, v, outcomes), nil
 }
 
-// left reads a PTTL. A window that was found without end, or with one later
+// begin has windows last for their period from now that a refused call has left
+// behind empty and that count their first units only now.
+func (p *plain) begin(ctx context.Context, counters []counter) error {
+	for i := range counters {
+		c := &counters[i]
+		if !c.first || c.left >= c.period() {
+			continue
+		}
+		c.left = c.period()
+		if err := p.client.Process(ctx, newOnce(ctx, "pexpire", c.key, c.left)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ttl reads a PTTL. A window that was found without end, or with one later
 // than the limit's, ends after the limit's period.
 func (p *plain) ttl(ctx context.Context, c *counter, pttl int64) error {
 	c.left = pttl
@@ -119,70 +142,11 @@ func (p *plain) ttl(ctx context.Context, c *counter, pttl int64) error {
 }
 
 func (p *plain) peek(ctx context.Context, counters []counter) error {
-	cmds := make([]*redis.Cmd, 0, 2*len(counters))
+	cmds := make([][]once, len(counters))
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range counters {
-			cmds = append(cmds, pipe.Do(ctx, "get", counters[i].key), pipe.Do(ctx, "pttl", counters[i].key))
-		}
-		return nil
-	})
-	if err != nil && err != redis.Nil {
-		return err
-	}
-	for i := range counters {
-		c := &counters[i]
-		if text, err := cmds[2*i].Text(); err == nil {
-			if c.value, err = strconv.ParseInt(text, 10, 64); err != nil {
-				return &stateError{kind: ErrState, err: err}
-			}
-		}
-		pttl, err := cmds[2*i+1].Int64()
-		if err != nil {
-			return err
-		}
-		c.left = max(pttl, 1)
-	}
-	return nil
-}
-
-// incrBy opens each window if it is not open, with its end, and counts.
-func (p *plain) incrBy(ctx context.Context, counters []counter) error {
-	values, err := p.count(ctx, counters, 1)
-	if err != nil {
-		return err
-	}
-	for i := range counters {
-		c := &counters[i]
-		c.value = values[i].value
-		c.taken = c.value <= c.charge.Limit.Rate
-		if err := p.ttl(ctx, c, values[i].pttl); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// counted is a window's answer: its value after, how long it is still open, and
-// whether it was opened.
-type counted struct {
-	value, pttl int64
-	opened      bool
-}
-
-// count adds each charge's cost times sign in one transaction. A window never
-// stands without its end: it is opened with it, where PEXPIRE NX would come
-// after (and needs Redis 7).
-func (p *plain) count(ctx context.Context, counters []counter, sign int64) ([]counted, error) {
-	cmds := make([]once, 0, 3*len(counters))
-	_, err := p.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		for i := range counters {
-			c := &counters[i]
-			for _, cmd := range []once{
-				newOnce(ctx, "set", c.key, 0, "px", c.period(), "nx"),
-				newOnce(ctx, "incrby", c.key, sign*c.charge.Cost),
-				newOnce(ctx, "pttl", c.key),
-			} {
-				cmds = append(cmds, cmd)
+			cmds[i] = counters[i].look(ctx)
+			for _, cmd := range cmds[i] {
 				if err := pipe.Process(ctx, cmd); err != nil {
 					return err
 				}
@@ -191,19 +155,36 @@ func (p *plain) count(ctx context.Context, counters []counter, sign int64) ([]co
 		return nil
 	})
 	if err != nil && err != redis.Nil {
-		return nil, err
+		return err
 	}
-	list := make([]counted, len(counters))
-	for i := range list {
-		list[i].opened = cmds[3*i].Err() == nil
-		if list[i].value, err = cmds[3*i+1].Int64(); err != nil {
-			return nil, err
+	for i := range counters {
+		c := &counters[i]
+		if c.value, c.left, err = read(cmds[i]); err != nil {
+			return err
 		}
-		if list[i].pttl, err = cmds[3*i+2].Int64(); err != nil {
-			return nil, err
-		}
+		c.left = max(c.left, 1)
 	}
-	return list, nil
+	return nil
+}
+
+// look returns commands that change nothing of a window.
+func (c *counter) look(ctx context.Context) []once {
+	return []once{newOnce(ctx, "get", c.key), newOnce(ctx, "pttl", c.key)}
+}
+
+// read reads the answers to two commands: the value of a window, 0 if there is
+// none, and its end.
+func read(cmds []once) (value, pttl int64, err error) {
+	value, err = cmds[0].Int64()
+	var wrong *strconv.NumError
+	switch {
+	case errors.As(err, &wrong):
+		return 0, 0, &stateError{kind: ErrState, err: err}
+	case err != nil && err != redis.Nil:
+		return 0, 0, err
+	}
+	pttl, err = cmds[1].Int64()
+	return value, pttl, err
 }
 
 // refuse takes back what was counted of a refused request, without the caller where
@@ -219,29 +200,6 @@ func (p *plain) refuse(ctx context.Context, counters []counter) error {
 	}
 	for i := range counters {
 		counters[i].value = back[i].value
-	}
-	return nil
-}
-
-// giveBack takes a refused request's units out of the windows that counted
-// them, and out of what is reported of those.
-func (p *plain) giveBack(ctx context.Context, counters []counter) error {
-	if !p.noIncrEx.Load() {
-		return p.giveBackEx(ctx, counters)
-	}
-	values, err := p.count(ctx, counters, -1)
-	if err != nil {
-		return err
-	}
-	for i := range counters {
-		c := &counters[i]
-		c.value -= c.charge.Cost
-		// The window ended in between: the new one must not start below 0.
-		if values[i].opened {
-			if err := p.client.Process(ctx, newOnce(ctx, "incrby", c.key, c.charge.Cost)); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }

@@ -239,6 +239,78 @@ func TestWithoutScriptsWindowEnds(t *testing.T) {
 	}
 }
 
+// A window begins with the first unit that is counted in it: neither with a refused
+// call, nor with one that costs nothing of it, nor when what is taken back comes too
+// late.
+func TestWithoutScriptsWindowBegins(t *testing.T) {
+	t.Parallel()
+	for _, incrEx := range []bool{false, true} {
+		t.Run(fmt.Sprint("INCREX ", incrEx), func(t *testing.T) {
+			m, c := miniClient(t)
+			if incrEx {
+				withIncrEx(t, m)
+			}
+			s := newPlain(t, c)
+			one, two := weir.Per(1, time.Minute).By(weir.FixedWindow), weir.Per(2, 10*time.Second).By(weir.FixedWindow)
+			free := func(key string) weir.Request {
+				req := charge(key, 1, one, two)
+				req.Charges[0].Cost = 0
+				return req
+			}
+			begins := func(t *testing.T, key string) {
+				t.Helper()
+				if d := take(t, s, charge(key, 0, one, two)); d.Charge(1).Remaining != 2 || d.Charge(1).ResetAfter != 0 {
+					t.Errorf("before the first unit: %+v", d.Charges)
+				}
+				m.FastForward(7 * time.Second)
+				if d := take(t, s, free(key)); !d.Allowed || d.Charge(1).Remaining != 1 || d.Charge(1).ResetAfter != 10*time.Second {
+					t.Errorf("the first unit: %+v", d)
+				}
+				m.FastForward(4 * time.Second)
+				if d := take(t, s, free(key)); !d.Allowed || d.Charge(1).Remaining != 0 || d.Charge(1).ResetAfter != 6*time.Second {
+					t.Errorf("4 s later: %+v", d.Charges)
+				}
+			}
+			t.Run("not with a refused call", func(t *testing.T) {
+				take(t, s, charge("refused", 1, one, two))
+				m.FastForward(11 * time.Second)
+				for range 2 {
+					if take(t, s, charge("refused", 1, one, two)).Allowed {
+						t.Fatal("allowed")
+					}
+				}
+				begins(t, "refused")
+			})
+			t.Run("not with what costs nothing", func(t *testing.T) {
+				req := charge("free", 1, one, two)
+				req.Charges[1].Cost = 0
+				if d := take(t, s, req); !d.Allowed || d.Charge(1).ResetAfter != 0 {
+					t.Fatalf("%+v", d)
+				}
+				if m.Exists(s.plainKey("", "free", 1)) {
+					t.Error("there is a window")
+				}
+				begins(t, "free")
+			})
+			t.Run("not with what comes back too late", func(t *testing.T) {
+				take(t, s, charge("late", 1, one, two))
+				var late sync.Once
+				c.AddHook(afterPipeline(func() { late.Do(func() { m.FastForward(11 * time.Second) }) }))
+				if take(t, s, charge("late", 1, one, two)).Allowed {
+					t.Fatal("allowed")
+				}
+				begins(t, "late")
+			})
+			t.Run("nothing refuses what costs nothing", func(t *testing.T) {
+				take(t, s, charge("full", 1, one, two))
+				if d := take(t, s, free("full")); !d.Allowed || d.Charge(0).Remaining != 0 || d.Charge(0).ResetAfter != time.Minute {
+					t.Errorf("%+v", d)
+				}
+			})
+		})
+	}
+}
+
 // What a refused call has counted is taken back though its context has ended.
 func TestWithoutScriptsContextEnds(t *testing.T) {
 	t.Parallel()
