@@ -55,6 +55,46 @@ func TestSettleIsOneCall(t *testing.T) {
 	}
 }
 
+// What was booked before a Reset for when an aligned window begins is told from what
+// was booked after it for the same slot.
+func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
+	t.Parallel()
+	s, sleep := newStill(t, redistest.Start(t).Client(), "")
+	limits := []weir.Limit{weir.Per(5, 10*time.Second).By(weir.AlignedWindow), weir.Per(10, 1000*time.Second)}
+	ctx := context.Background()
+	sleep(time.Second)
+	book := func() (d weir.Decision) {
+		if err := s.Reset(ctx, "", "k"); err != nil {
+			t.Fatal(err)
+		}
+		full := charge("k", 5, limits...)
+		full.Charges[1].Cost = 0 // The bucket's first booking is the slot's.
+		take(t, s, full)
+		return reserve(t, s, "k", 4, 20*time.Second, limits...)
+	}
+	old := book()
+	sleep(time.Second)
+	own := book()
+	if old.Delay != own.Delay+time.Second {
+		t.Fatalf("slots in %s, and in %s a second later", old.Delay, own.Delay)
+	}
+	reserve(t, s, "k", 1, 20*time.Second, limits...)
+	before := reserve(t, s, "k", 0, 0, limits...)
+	settleAt(t, s, old, 100)
+	if err := s.Cancel(ctx, old.Receipt); err != nil {
+		t.Fatal(err)
+	}
+	if d := reserve(t, s, "k", 0, 0, limits...); d.Charge(1) != before.Charge(1) {
+		t.Errorf("the bucket after a booking of before a Reset is settled and cancelled: %+v, want %+v", d.Charge(1), before.Charge(1))
+	}
+	if err := s.Cancel(ctx, own.Receipt); err != nil {
+		t.Fatal(err)
+	}
+	if d := reserve(t, s, "k", 0, 0, limits...); d.Charge(1).Remaining <= before.Charge(1).Remaining {
+		t.Errorf("the bucket after its own booking is cancelled: %+v, was %+v", d.Charge(1), before.Charge(1))
+	}
+}
+
 // By the server's own clock, what was booked before a reset is told from what
 // was booked after it, slots ahead too.
 func TestSettleAfterAReset(t *testing.T) {

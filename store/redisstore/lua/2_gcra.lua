@@ -1,28 +1,31 @@
 -- GCRA. State: tat = w + r/q. A booking that may be cancelled or settled also
 -- keeps the credit, a list of what bookings at slots from an instant on can give
--- back without admitting too much (whole, remainder, that instant), and how far
--- debt has taken the tat beyond what can be booked (owed). Giving back has the bucket fill up sooner,
+-- back without admitting too much (whole, remainder, that instant), how far
+-- debt has taken the tat beyond what can be booked (owed), and how far ahead the
+-- first of those was booked (early). Giving back has the bucket fill up sooner,
 -- but not beyond a moment at which it was full then: so each booking can give
 -- back as much as the bucket was from full at the first booking of every later
 -- slot, at least. Those are levels that only rise with the slot; the last is a
 -- whole bucket, as nothing comes after. Where there are more than GRACES, a
 -- booking gets the one below its own. The first begins where the bucket was last
--- full for a while: that tells the bookings of now from those that have lapsed.
+-- full for a while: that tells the bookings of now from those that have lapsed,
+-- and with the instant at which it was made from those of before a Reset.
 local gcra = lazy(function(gcra)
   gcra.fields = 1
   local GRACES = 8
   -- As far as anybody may wait, a quarter of the longest period.
   local DEBT = 394200000000000
 
-  function gcra.fresh(l) l.w, l.r, l.credit, l.owed = 0, 0, nil, 0 end
+  function gcra.fresh(l) l.w, l.r, l.credit, l.owed, l.early = 0, 0, nil, 0, 0 end
 
   function gcra.load(l, v)
     gcra.fresh(l)
     l.w, l.r = v[1], v[2] or 0
     if #v < 3 then return end
     local rest = (#v - 2) % 3
-    if #v < 5 or rest == 2 then rubbish('a value with too few numbers') end
+    if #v < 5 then rubbish('a value with too few numbers') end
     if rest == 1 then l.owed = v[#v] end
+    if rest == 2 then l.owed, l.early = v[#v - 1], v[#v] end
     l.credit = {}
     for i = 3, #v - 2, 3 do l.credit[#l.credit + 1] = { v[i], v[i + 1], v[i + 2] } end
   end
@@ -87,7 +90,7 @@ local gcra = lazy(function(gcra)
     l.credit = graces(list)
   end
 
-  function gcra.book(l, floor, s, keep)
+  function gcra.book(l, floor, s, keep, now)
     -- Slots are rounded up. A bucket that is full within the last microsecond
     -- before one was not idle, or rounding would add up: so it counts from the
     -- slot rounded down.
@@ -96,6 +99,7 @@ local gcra = lazy(function(gcra)
       pass(l, s)
     else
       l.credit = keep and { { l.cw, l.cr, s } } or nil
+      l.early = keep and s - now or 0
     end
     l.owed = 0
     if idle then l.w, l.r = floor, 0 end
@@ -130,7 +134,7 @@ local gcra = lazy(function(gcra)
     return w, r
   end
 
-  function gcra.since(l) return l.credit and l.credit[1][3] end
+  function gcra.since(l) return l.credit and str(l.credit[1][3]) .. ' ' .. str(l.early) end
 
   -- A bucket that is full, or was for a while, has forgotten the booking.
   function gcra.settle(l, s, now, alone)
@@ -156,7 +160,8 @@ local gcra = lazy(function(gcra)
     for _, c in ipairs(l.credit) do
       for i = 1, 3 do list[#list + 1] = str(c[i]) end
     end
-    if l.owed > 0 then list[#list + 1] = str(l.owed) end
+    if l.owed > 0 or l.early > 0 then list[#list + 1] = str(l.owed) end
+    if l.early > 0 then list[#list + 1] = str(l.early) end
     return table.concat(list, '.')
   end
 
