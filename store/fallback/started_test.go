@@ -198,7 +198,8 @@ func (a *around) Take(ctx context.Context, req weir.Request) (weir.Decision, err
 func TestStoreAroundThePrimary(t *testing.T) {
 	t.Parallel()
 	a := &around{Store: overRedis(t)}
-	s := open(t, fallback.Config{Primary: a})
+	// More than any call takes on a busy machine.
+	s := open(t, fallback.Config{Primary: a, Budget: 5 * time.Second, Probe: 100 * time.Second})
 	for range 5 {
 		take(t, s, charge("k", 1, weir.PerHour(2)))
 	}

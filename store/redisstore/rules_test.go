@@ -140,9 +140,9 @@ func TestRulesShareTheWire(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for name, limits := range map[string][]weir.Limit{
-		"two limits":     {weir.Per(25, 5*time.Second), weir.PerMinute(300)},
-		"sliding window": {weir.Per(25, 5*time.Second).By(weir.SlidingWindow)},
-		"fixed window":   {weir.PerMinute(25).By(weir.FixedWindow)},
+		"two limits":     {weir.Per(25, 5*time.Hour), weir.PerDay(300)},
+		"sliding window": {weir.Per(25, 5*time.Hour).By(weir.SlidingWindow)},
+		"fixed window":   {weir.PerHour(25).By(weir.FixedWindow)},
 	} {
 		s := newStore(t, server.Client())
 		take(t, s, charge(name, 1, limits...)) // The server knows the script.
