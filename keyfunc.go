@@ -64,12 +64,13 @@ func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 
 // KeyHost returns a KeyFunc whose key is where an outgoing request goes:
 // scheme://host, with :port unless it is the scheme's default, in lower case,
-// without a dot at the end of the host.
-// It is what a [Transport] uses by default.
+// without a dot at the end of the host. It is what a [Transport] uses by default.
 //
-// For a request that a server received it is the Host it was sent to, with the
-// scheme by whether the connection is encrypted, whatever URL was sent. The client controls that: do
-// not limit by it unless unknown hosts have been turned away before.
+// For a request that a server received, which has set its RequestURI, it is the Host
+// it was sent to, with the scheme by whether the connection is encrypted, whatever
+// URL was sent. The client controls that: do not limit by it unless unknown hosts
+// have been turned away before. A Transport asks it about a request without
+// RequestURI, so that what a reverse proxy sends on goes by where it is sent.
 func KeyHost() KeyFunc { return new(hostKey).of }
 
 // hostKey remembers the key of the first host, which most often is the only one.
@@ -78,7 +79,7 @@ type hostKey struct{ first atomic.Pointer[hostOrigin] }
 type hostOrigin struct{ scheme, host, key string }
 
 func (k *hostKey) of(r *http.Request) (string, error) {
-	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" && !sentWhole(r) {
+	if u := r.URL; u != nil && u.Scheme != "" && u.Host != "" && r.RequestURI == "" {
 		first := k.first.Load()
 		if first == nil {
 			first = &hostOrigin{strings.Clone(u.Scheme), strings.Clone(u.Host), origin(u.Scheme, u.Host)}
@@ -96,14 +97,6 @@ func (k *hostKey) of(r *http.Request) (string, error) {
 		return origin("https", r.Host), nil
 	}
 	return origin("http", r.Host), nil
-}
-
-// sentWhole reports whether a server received the request with its whole URL in
-// the request line, so that the client wrote the scheme. Only servers set
-// RequestURI, and it stays as it came where a proxy sends the request on.
-func sentWhole(r *http.Request) bool {
-	line, n := r.RequestURI, len(r.URL.Scheme)
-	return len(line) > n && line[n] == ':' && strings.EqualFold(line[:n], r.URL.Scheme) && r.Host == r.URL.Host
 }
 
 func origin(scheme, host string) string {

@@ -10,44 +10,66 @@ import (
 type comparison struct {
 	lowered time.Duration // how far apart units are by a limit lower than ours; 0: it is not
 	window  time.Duration // of the upstream's limit; 0: not known
-	unit    time.Duration // between two units of ours, at the slowest limit's rate
+	unit    time.Duration // between two units of ours, by the slowest limit of no longer windows
 	same    *Limit        // of ours, that has the same number of units; nil: none
+	// apart: there is nothing to compare. The limit counts something else, or lasts so
+	// much longer than ours that what is left of it says nothing of our pace.
+	apart bool
 	// other: the limit is lower than ours in a window that nobody knows. What we
 	// know to be left says nothing of what is left of that.
 	other bool
 }
 
-// meant returns the booking whose key is slowed down for what a signal says: that on
-// the limit it speaks of, where it is just that, and the first otherwise.
+// meant returns the booking whose key is slowed down for what a signal says: of a
+// refusal the first; otherwise that on the limit it speaks of, where it is just that,
+// and else the first that counts in its unit.
 func (a *admission) meant(s *upstream.Signal) *booking {
 	if s.Refused || s.Limit <= 0 {
 		return &a.first
 	}
+	var first *booking
 	for b := range a.each {
+		if !b.counts(s) {
+			continue
+		}
+		if first == nil {
+			first = b
+		}
 		for i := range b.limiter.cfg.Limits {
 			if l := &b.limiter.cfg.Limits[i]; l.isSaid(s) && (s.Window == 0 || s.Window == l.Period) {
 				return b
 			}
 		}
 	}
-	return &a.first
+	if first == nil {
+		return &a.first
+	}
+	return first
 }
 
 // isSaid reports whether a signal speaks of as many units as the limit has.
 func (l *Limit) isSaid(s *upstream.Signal) bool { return l.Rate == s.Limit || l.Max() == s.Limit }
 
 // compare compares limits: the one that a signal speaks of with all those that
-// counted the request. An upstream that does not say the window of its limit is
-// taken to speak of ours with as many units, or the next more.
-func (a *admission) compare(s *upstream.Signal) (c comparison) {
+// counted the request in its unit. An upstream that does not say the window of its
+// limit is taken to speak of ours with as many units, or the next more. b is the
+// booking that is meant.
+func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c
 	}
+	if !b.counts(s) {
+		return comparison{apart: true}
+	}
 	var more *Limit
+	longest := b.limiter.cfg.MaxPause
 	for b := range a.each {
-		c.unit = max(c.unit, b.limiter.unit())
+		if !b.counts(s) {
+			continue
+		}
 		for i := range b.limiter.cfg.Limits {
 			ours := &b.limiter.cfg.Limits[i]
+			longest = max(longest, ours.Period)
 			switch {
 			case ours.isSaid(s):
 				if c.same == nil {
@@ -58,7 +80,10 @@ func (a *admission) compare(s *upstream.Signal) (c comparison) {
 			}
 		}
 	}
+	c.unit = a.unit(s)
 	switch {
+	case s.Window > longest:
+		return comparison{apart: true}
 	case s.Window > 0:
 		c.window = s.Window
 		if gap := s.Window / time.Duration(s.Limit); gap > c.unit+c.unit/20 {
@@ -72,22 +97,46 @@ func (a *admission) compare(s *upstream.Signal) (c comparison) {
 		// second by which resets are rounded up.
 		c.lowered = spaced(s.Reset / time.Duration(s.Limit))
 	default:
-		c.guess(s, more.Period)
+		c.guess(s, more.Period, b.grant.told)
 	}
 	return c
 }
 
+// unit returns the time between two units at our pace: that of the slowest limit
+// among those whose period is no longer than what a signal speaks of, if there are
+// any. A longer one has its burst to give.
+func (a *admission) unit(s *upstream.Signal) (unit time.Duration) {
+	window, all := max(s.Window, s.Reset), time.Duration(0)
+	for b := range a.each {
+		if !b.counts(s) {
+			continue
+		}
+		for i := range b.limiter.cfg.Limits {
+			l := &b.limiter.cfg.Limits[i]
+			each := max(l.Period/time.Duration(l.Rate), time.Microsecond)
+			if all = max(all, each); l.Period <= window {
+				unit = max(unit, each)
+			}
+		}
+	}
+	if unit == 0 {
+		return all
+	}
+	return unit
+}
+
 // guess takes the window of a limit lower than ours to be one of ours, unless what is
-// left is to last for a far shorter time: then it is another, that nobody knows.
-func (c *comparison) guess(s *upstream.Signal, window time.Duration) {
+// left is to last for a far shorter time: then it is another, that nobody knows. What
+// was told already stays so when its end draws near.
+func (c *comparison) guess(s *upstream.Signal, window, told time.Duration) {
 	gap := window / time.Duration(s.Limit)
-	far := s.Reset > window/2
-	if even := evenly(s); !far && (s.Reset <= 0 || even > 0 && gap > 4*even) {
+	sure := s.Reset > window/2 || told > gap && told < gap+gap/4
+	if even := evenly(s); !sure && (s.Reset <= 0 || even > 0 && gap > 4*even) {
 		c.other = true
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)
-	if !far {
+	if !sure {
 		c.lowered = min(c.lowered, s.Reset)
 	}
 }
@@ -121,11 +170,11 @@ func (c *comparison) gap(s *upstream.Signal, g *grant, underWay int64) time.Dura
 	switch {
 	case c.lowered > 0:
 		return max(c.lowered, even)
-	case c.other && even > 0:
+	case c.apart, even <= c.unit+c.unit/20:
+		return 0
+	case c.other:
 		return spaced(even)
-	case s.Limit > 0 && g.remaining-underWay-s.Remaining > s.Limit/2:
-		return even
-	case s.Limit > 0 && g.told > 0 && even > c.unit+c.unit/20:
+	case s.Limit > 0 && (g.told > 0 || g.remaining-underWay-s.Remaining > s.Limit/2):
 		return even // What we know to be left is not told while units are spaced.
 	}
 	return 0
@@ -142,12 +191,3 @@ func evenly(s *upstream.Signal) time.Duration {
 
 // spaced adds a twentieth, as units that leave evenly may arrive less so.
 func spaced(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
-
-// unit returns the time between two units at the limiter's rate: that of its
-// slowest limit.
-func (l *Limiter) unit() (longest time.Duration) {
-	for i := range l.cfg.Limits {
-		longest = max(longest, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
-	}
-	return max(longest, time.Microsecond)
-}

@@ -2,11 +2,14 @@ package weir_test
 
 import (
 	"net/http"
+	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/weirtest"
 )
 
 // headers returns a header of names and values by turns.
@@ -90,6 +93,15 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 			limits: []weir.Limit{weir.Per(100, 10*time.Second)}, n: 50,
 			said: headers("X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "7"),
 		},
+		"a day by the header's name, half used": {
+			limits: []weir.Limit{weir.Per(190, 10*time.Second)}, n: 100,
+			said: headers("X-HubSpot-RateLimit-Daily", "500000", "X-HubSpot-RateLimit-Daily-Remaining", "250000",
+				"X-HubSpot-RateLimit-Interval-Milliseconds", "10000", "X-HubSpot-RateLimit-Max", "190", "X-HubSpot-RateLimit-Remaining", "180"),
+		},
+		"an hour far beyond our period": {
+			limits: []weir.Limit{weir.PerSecond(10)}, n: 30, most: 2 * time.Second,
+			said: headers("RateLimit-Policy", `"h";q=10000;w=3600`, "RateLimit", `"h";r=9999;t=3599`),
+		},
 		"requests, where tokens are counted": {
 			limits: []weir.Limit{weir.PerMinute(30_000)}, change: tokens(500), n: 60,
 			said: headers("anthropic-ratelimit-requests-limit", "50", "anthropic-ratelimit-requests-remaining", "49", "anthropic-ratelimit-requests-reset", "2000-01-01T00:00:55Z",
@@ -120,10 +132,11 @@ func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 		least time.Duration
 		most  time.Duration
 	}{
-		"the same":  {headers("RateLimit-Policy", `"hour";q=5000;w=3600`, "RateLimit", `"hour";r=4990;t=3500`), 0, time.Second},
-		"more":      {headers("RateLimit-Policy", `"hour";q=6000;w=3600`, "RateLimit", `"hour";r=5990;t=3500`), 0, time.Second},
-		"less":      {headers("RateLimit-Policy", `"hour";q=1800;w=3600`, "RateLimit", `"hour";r=1790;t=3500`), 36 * time.Second, 42 * time.Second},
-		"used much": {headers("RateLimit-Policy", `"hour";q=5000;w=3600`, "RateLimit", `"hour";r=100;t=1000`), 180 * time.Second, 210 * time.Second},
+		"the same":                              {headers("RateLimit-Policy", `"hour";q=5000;w=3600`, "RateLimit", `"hour";r=4990;t=3500`), 0, time.Second},
+		"more":                                  {headers("RateLimit-Policy", `"hour";q=6000;w=3600`, "RateLimit", `"hour";r=5990;t=3500`), 0, time.Second},
+		"less":                                  {headers("RateLimit-Policy", `"hour";q=1800;w=3600`, "RateLimit", `"hour";r=1790;t=3500`), 36 * time.Second, 42 * time.Second},
+		"a minute, lower than the narrow limit": {headers("RateLimit-Policy", `"m";q=60;w=60`, "RateLimit", `"m";r=50;t=55`), 18 * time.Second, 22 * time.Second},
+		"used much":                             {headers("RateLimit-Policy", `"hour";q=5000;w=3600`, "RateLimit", `"hour";r=100;t=1000`), 180 * time.Second, 210 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,5 +190,100 @@ func TestWhatIsSaidHoldsNobodyLonger(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestWhatIsSaidInOtherUnits: where one limit counts requests and another tokens, each
+// is compared with its own.
+func TestWhatIsSaidInOtherUnits(t *testing.T) {
+	t.Parallel()
+	requests := func(limit, remaining, reset string) []string {
+		return []string{"x-ratelimit-limit-requests", limit, "x-ratelimit-remaining-requests", remaining, "x-ratelimit-reset-requests", reset}
+	}
+	tokens := func(limit, remaining, reset string) []string {
+		return []string{"x-ratelimit-limit-tokens", limit, "x-ratelimit-remaining-tokens", remaining, "x-ratelimit-reset-tokens", reset}
+	}
+	for name, c := range map[string]struct {
+		said        []string
+		least, most time.Duration
+	}{
+		"requests agree":          {requests("5000", "2000", "36s"), 0, time.Second},
+		"requests are fewer":      {requests("60", "50", "55s"), 18 * time.Second, 22 * time.Second},
+		"tokens agree":            {tokens("600000", "590000", "1s"), 0, time.Second},
+		"tokens are fewer":        {tokens("60000", "50000", "55s"), 18 * time.Second, 22 * time.Second},
+		"of both requests few":    {append(requests("60", "30", "55s"), tokens("600000", "590000", "1s")...), 18 * time.Second, 40 * time.Second},
+		"without a word for unit": {[]string{"x-ratelimit-limit", "60", "x-ratelimit-remaining", "50", "x-ratelimit-reset", "55"}, 18 * time.Second, 22 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				of := onLocal(t, weir.Config{Name: "requests", Limits: []weir.Limit{weir.PerMinute(4500)}})
+				both := func(cfg *weir.TransportConfig) {
+					cfg.Cost = func(*http.Request) (int64, error) { return 1000, nil }
+					cfg.Within = []weir.TransportLimit{{Limiter: of, Key: weir.KeyStatic("key")}}
+				}
+				if took := takesFor(t, 20, headers(c.said...), both, weir.PerMinute(500_000)); took < c.least || took > c.most {
+					t.Errorf("20 requests of 1000 tokens took %v, want %v to %v", took, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// TestLowerLimitIsToldOnce: however near the reset of an upstream's lower limit is, and
+// however many wait, the store is told of it no more than it changes.
+func TestLowerLimitIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		ours, theirs weir.Limit
+		every        time.Duration
+		workers      int
+		most         int // brakes
+	}{
+		"a window, now and then":       {weir.PerMinute(100), weir.PerMinute(60).By(weir.AlignedWindow), 5 * time.Second, 1, 3},
+		"a window, busy":               {weir.PerMinute(100), weir.PerMinute(60).By(weir.AlignedWindow), 0, 10, 12},
+		"a bucket that is nearly full": {weir.PerMinute(540).WithBurst(1), weir.PerMinute(500), 0, 50, 3},
+		"a bucket, now and then":       {weir.PerMinute(600), weir.PerMinute(500), 700 * time.Millisecond, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				cfg := weirtest.ProviderConfig{Limits: []weir.Limit{c.theirs}, Dialect: weirtest.XRateLimitDelta, Latency: func(*http.Request) time.Duration { return time.Millisecond }}
+				f := newFleet(t, 1, cfg, c.ours)
+				time.Sleep(13 * time.Second)
+				var wg sync.WaitGroup
+				for range c.workers {
+					wg.Go(func() {
+						for range 150 / c.workers {
+							f.get(t, 0)
+							time.Sleep(c.every)
+						}
+					})
+				}
+				wg.Wait()
+				if n := f.store.brakes; n > c.most || f.store.takes > 200 || f.provider.Counts().Refused() > 0 {
+					t.Errorf("%d brakes and %d decisions for 150 requests: %+v", n, f.store.takes, f.provider.Counts())
+				}
+			})
+		})
+	}
+}
+
+// TestProxiedRequestGoesByWhereItIsSent, whatever its client has sent.
+func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"/things", "https://up.example/things", "http://up.example/things", "a1://up.example/things"} {
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(5)}})
+		tr := overLimiter(t, l, &retryBase{steps: []retryStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = nil })
+		req := getRequest(t, t.Context())
+		req.URL, req.Host, req.RequestURI = &url.URL{Scheme: "https", Host: "up.example", Path: "/things"}, "up.example", target
+		resp, err := tr.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if d, err := l.Peek(t.Context(), "https://up.example"); err != nil || d.Remaining != 4 || req.RequestURI != target {
+			t.Errorf("%s: %+v, %v", target, d, err)
+		}
 	}
 }

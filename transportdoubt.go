@@ -20,7 +20,7 @@ type look struct {
 // left than was left when a slot was granted. Either somebody has used it who
 // does not share the store, or others who do have overtaken the request.
 func (c *comparison) doubts(s *upstream.Signal, remaining, underWay int64) bool {
-	return c.lowered == 0 && !c.other && s.Limit > 0 && s.Remaining >= 0 && remaining-underWay-s.Remaining > s.Limit/2
+	return c.lowered == 0 && !c.other && !c.apart && s.Limit > 0 && s.Remaining >= 0 && remaining-underWay-s.Remaining > s.Limit/2
 }
 
 // resolve replaces what was left at the grant by what is left now, where there

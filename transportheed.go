@@ -35,7 +35,7 @@ func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (
 		return signal.Pause, false
 	}
 	b := a.meant(&signal)
-	l, c, underWay := b.limiter, a.compare(&signal), t.underWay.Load()
+	l, c, underWay := b.limiter, a.compare(&signal, b), t.underWay.Load()
 	if _, news := l.answer(&signal, &c, &b.grant, underWay); !news {
 		return signal.Pause, false
 	}
@@ -69,7 +69,7 @@ func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay i
 	switch {
 	case gap > 0 && (g.told == 0 || gap > g.told+g.told/4 || gap < g.told-g.told/4):
 		b.Tell, b.Gap, b.GapFor, news = true, gap, lasts, true
-	case gap == 0 && g.told > 0 && s.Limit > 0:
+	case gap == 0 && g.told > 0 && s.Limit > 0 && !c.apart:
 		b.Tell, news = true, true
 	}
 	return b, news

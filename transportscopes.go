@@ -31,15 +31,17 @@ type TransportLimit struct {
 type scope struct {
 	TransportLimit
 	place string
+	mixed bool // some of the limits count requests, and others what these cost
 }
 
 // scopes returns the configuration's limits, narrowest first.
 func (cfg *TransportConfig) scopes() ([]scope, error) {
 	scopes := make([]scope, 0, 1+len(cfg.Within))
-	scopes = append(scopes, scope{TransportLimit{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}, ""})
+	scopes = append(scopes, scope{TransportLimit: TransportLimit{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}})
 	for i, l := range cfg.Within {
-		scopes = append(scopes, scope{l, "Within[" + strconv.Itoa(i) + "]."})
+		scopes = append(scopes, scope{TransportLimit: l, place: "Within[" + strconv.Itoa(i) + "]."})
 	}
+	mixed := false
 	for i := range scopes {
 		s := &scopes[i]
 		switch {
@@ -54,6 +56,12 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 		if s.Key == nil {
 			s.Key = KeyHost()
 		}
+		if s.costs() != scopes[0].costs() {
+			mixed = true
+		}
+	}
+	for i := range scopes {
+		scopes[i].mixed = mixed
 	}
 	return scopes, nil
 }
@@ -146,11 +154,24 @@ type booking struct {
 	grant   grant         // what was taken
 	lease   *Lease
 	settle  SettleFunc
+	costs   bool // it counts what requests cost
+	mixed   bool // and another of the Transport's limits counts in the other unit
+}
+
+// outgoing returns a request without what only a server sets, which a reverse proxy
+// leaves where it is.
+func outgoing(req *http.Request) *http.Request {
+	if req.RequestURI == "" {
+		return req
+	}
+	out := *req
+	out.RequestURI = ""
+	return &out
 }
 
 // read sets b to what a request takes, or returns false when it is not counted.
 func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
-	key, err := s.Key(req)
+	key, err := s.Key(outgoing(req))
 	if err == nil {
 		err = s.Limiter.checkKey(key)
 	}
@@ -170,6 +191,7 @@ func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
 		}
 	}
 	b.limiter, b.key, b.cost, b.settle = s.Limiter, key, cost, s.Settle
+	b.costs, b.mixed = s.costs(), s.mixed
 	return true, nil
 }
 

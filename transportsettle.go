@@ -64,8 +64,10 @@ func (a *admission) abandon() {
 	}
 }
 
-// neverSent reports whether an error is of a request that did not get as far as
-// a connection: to the upstream, to a proxy, or from that to the upstream.
+// neverSent reports whether an error is of a request that did not get as far as a
+// connection: to the upstream, to a proxy, or from a SOCKS proxy to the upstream. An
+// HTTP proxy that can't reach the upstream answers, and what net/http makes of that
+// can't be told from others.
 func neverSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")

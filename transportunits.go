@@ -15,7 +15,7 @@ var (
 )
 
 // readerFor returns a reader that leaves budgets out which count in another unit than
-// the limits do: a Transport counts requests, or costs where it is told any. What it
+// all the limits do: these count requests, or costs where they are told any. What it
 // is told not to read itself is as it is.
 func readerFor(r *upstream.Reader, scopes []scope) *upstream.Reader {
 	if r.Skip != nil {
@@ -23,27 +23,50 @@ func readerFor(r *upstream.Reader, scopes []scope) *upstream.Reader {
 	}
 	costs, requests := false, false
 	for i := range scopes {
-		if scopes[i].Cost != nil || scopes[i].Settle != nil {
+		if scopes[i].costs() {
 			costs = true
 		} else {
 			requests = true
 		}
 	}
-	others := namesOfCosts
-	switch {
-	case costs && requests:
+	if costs && requests {
 		return r
-	case costs:
-		others = namesOfRequests
 	}
 	own := *r
-	own.Skip = func(name string) bool {
-		for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return c == '-' || c == '_' || c == ' ' }) {
-			if slices.Contains(others, strings.ToLower(word)) {
-				return true
-			}
-		}
+	own.Skip = func(name string) bool { return countsOther(name, costs) }
+	return &own
+}
+
+// costs reports whether a limit counts what requests cost.
+func (s *scope) costs() bool { return s.Cost != nil || s.Settle != nil }
+
+// counts reports whether a booking counts in the unit of a budget. One without a name
+// for its unit is taken to count requests where both are counted.
+func (b *booking) counts(s *upstream.Signal) bool {
+	if !b.mixed {
+		return true
+	}
+	return b.costs == names(s.Name, namesOfCosts)
+}
+
+// countsOther reports whether a budget counts something else than costs, or than
+// requests, by its name.
+func countsOther(name string, costs bool) bool {
+	if costs {
+		return names(name, namesOfRequests)
+	}
+	return names(name, namesOfCosts)
+}
+
+// names reports whether one of the words is in a budget's name.
+func names(name string, words []string) bool {
+	if name == "" {
 		return false
 	}
-	return &own
+	for word := range strings.FieldsFuncSeq(name, func(c rune) bool { return c == '-' || c == '_' || c == ' ' }) {
+		if slices.Contains(words, strings.ToLower(word)) {
+			return true
+		}
+	}
+	return false
 }

@@ -96,9 +96,7 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	for i := range budgets {
 		budgets[i] = budgets[i].sane()
 	}
-	if ours := r.ours(budgets); len(ours) > 0 {
-		s.Budget = slices.MinFunc(ours, compare)
-	}
+	s.Budget = r.tightest(budgets)
 	after := retryAfter(resp.Header, date)
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
 	if ambiguous(resp.StatusCode) {
@@ -111,12 +109,17 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 	return s
 }
 
-// ours returns the budgets that are not skipped.
-func (r *Reader) ours(budgets []Budget) []Budget {
-	if r.Skip == nil {
-		return budgets
+// tightest returns the budget with the smallest share left, of those that are not
+// skipped.
+func (r *Reader) tightest(budgets []Budget) Budget {
+	found, b := false, unsaid("")
+	for i := range budgets {
+		if r.Skip != nil && r.Skip(budgets[i].Name) || found && compare(budgets[i], b) >= 0 {
+			continue
+		}
+		found, b = true, budgets[i]
 	}
-	return slices.DeleteFunc(slices.Clone(budgets), func(b Budget) bool { return r.Skip(b.Name) })
+	return b
 }
 
 // RetryAfter returns for how long a response of any status asks not to send the
