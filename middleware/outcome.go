@@ -101,9 +101,8 @@ func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.
 // serve runs a handler and settles what it did.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
 	defer g.Done(r, passed)
-	rw, settle := g.Record(w, r, passed)
-	ended := false
-	defer func() { settle(ended) }()
-	next.ServeHTTP(rw, passed)
+	rec, ended := &recorder{ResponseWriter: w}, false
+	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }()
+	next.ServeHTTP(rec.writer(), passed)
 	ended = true
 }

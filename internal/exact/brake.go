@@ -21,11 +21,16 @@ type Brake struct {
 	// by one each microsecond, and is the whole after Recovery.
 	Unit, Recovery, Share, Cut int64
 
-	// Voided is until when it matters that slots were made void, which was at
-	// VoidedAt: to those who ask, when their slot comes, whether it is still
-	// theirs, or who give it back.
-	Voided, VoidedAt int64
+	// Voided is until when it matters that slots were made void: to those who ask,
+	// when their slot comes, whether it is still theirs, or who give it back.
+	Voided int64
+	// Voids are the instants at which they were last, the latest first; 0: none.
+	Voids [mostVoids]int64
 }
+
+// mostVoids is how many instants are remembered at which slots were made void.
+const mostVoids = 4
+
 
 const (
 	// mostGap bounds the time between two units, and how far ahead a pace holds
@@ -51,9 +56,13 @@ func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / ti
 func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 	k.shift(now)
 	if b.Lift {
-		changed = *k != Brake{}
-		*k = Brake{At: now}
-		return changed, changed
+		memory := Brake{At: k.At, Voided: k.Voided, Voids: k.Voids}
+		if *k == memory {
+			return false, false
+		}
+		*k = memory
+		k.At = now
+		return true, true
 	}
 	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
 		k.Until, changed, void = until+Whole(b.Slack), true, true
@@ -143,12 +152,25 @@ func (k *Brake) Lapse() int64 {
 
 // Void drops what slots that are void now, up to the last one, have set.
 func (k *Brake) Void(last, now int64) {
-	k.Next, k.Voided, k.VoidedAt = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor), now
+	k.Next, k.Voided = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor)
+	copy(k.Voids[1:], k.Voids[:])
+	k.Voids[0] = now
 }
 
-// IsVoid reports whether a slot that was granted at an instant is void.
+// IsVoid reports whether a slot ahead, that was granted at an instant, is void: by the
+// first time from then on that slots were made so. Where that is forgotten, it is.
 func (k *Brake) IsVoid(slot, granted int64) bool {
-	return granted > 0 && granted <= k.VoidedAt && slot > k.VoidedAt+VoidFrom
+	if granted == 0 || slot <= granted || granted > k.Voids[0] {
+		return false
+	}
+	first := k.Voids[0]
+	for _, at := range k.Voids[1:] {
+		if at < granted {
+			return slot > first+VoidFrom
+		}
+		first = at
+	}
+	return true
 }
 
 // shift moves a brake that was set in the future, as the clock stepped back.
@@ -157,7 +179,10 @@ func (k *Brake) shift(now int64) {
 	if back <= 0 {
 		return
 	}
-	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided, &k.VoidedAt} {
+	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided} {
 		*t = max(*t-back, 0)
+	}
+	for i := range k.Voids {
+		k.Voids[i] = max(k.Voids[i]-back, 0)
 	}
 }

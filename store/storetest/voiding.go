@@ -79,14 +79,23 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 
 	r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
 	slots := book()
+	var old []weir.Decision
 	for i := range 10 {
 		r.sleep(time.Minute)
 		r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
-		void(slots)
+		if i%2 == 0 {
+			void(slots)
+		} else {
+			old = append(old, slots...)
+		}
 		slots = book()
 		if free := r.take(charge(twin, 0, limits...)).Remaining > 0; free && (!slots[0].Allowed || slots[0].Delay != time.Hour) {
 			r.Errorf("%s, paused for longer %d times: the first slot: %+v", key, i+1, slots[0])
 		}
 	}
+	r.brake(key, weir.Brake{Pause: 2 * time.Hour}, limits...)
+	old = append(old, slots...)
 	same("paused for longer")
+	void(old)
+	same("void slots of several pauses given back")
 }

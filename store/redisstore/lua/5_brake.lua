@@ -1,23 +1,25 @@
 -- A brake: what holds a key back beside its limits (see exact.Brake, which
--- works alike). It is the end of the key's value, '!' and numbers. While the key is
+-- works alike). It is the end of the key's value, '!' and numbers, of which the last
+-- up to four are the instants at which slots were made void. While the key is
 -- paused, '!' follows and, with ';' between, when the pause was set and what the
 -- state of each limit was then (still): nothing is used until the pause ends, so that
 -- when the slots that were booked for after it are made void the states are those
 -- again. Of a sliding window the log tells.
 local brake = lazy(function(brake)
   brake.VOID_FROM = 100000
-  local MOST_GAP, LEAST_SHARE, VOID_FOR = 1e12, 64, 5000000
-  local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void', 'voided' }
+  local MOST_GAP, LEAST_SHARE, VOID_FOR, MOST_VOIDS = 1e12, 64, 5000000, 4
+  local fields = { 'at', 'pause', 'next', 'gap', 'ends', 'unit', 'recovery', 'share', 'cut', 'void' }
 
   -- Splits a value into what is before the brake, and the brake; nil without one.
   function brake.load(value)
     local rest, text, still = string.match(value, '^([^!]*)!([%d.]+)(!?[%d.;]*)$')
     if not rest then return value, nil end
-    local k, v = {}, split(text, '[^.]+')
-    if #v ~= #fields then rubbish('a brake of another length') end
-    for i, field in ipairs(fields) do
-      k[field] = tonumber(v[i])
-      if not k[field] or k[field] >= 9007199254740992 then rubbish('a brake out of bounds') end
+    local k, v = { voids = {} }, split(text, '[^.]+')
+    if #v < #fields or #v > #fields + MOST_VOIDS then rubbish('a brake of another length') end
+    for i = 1, #v do
+      local n = tonumber(v[i])
+      if not n or n >= 9007199254740992 then rubbish('a brake out of bounds') end
+      if fields[i] then k[fields[i]] = n else k.voids[i - #fields] = n end
     end
     if math.max(k.gap, k.unit) > MOST_GAP or k.recovery > 4e14 or (k.unit > 0 and math.min(k.share, k.recovery) < 1)
       or math.max(k.pause, k.next, k.ends, k.void) > k.at + 1e15 then
@@ -34,15 +36,32 @@ local brake = lazy(function(brake)
   end
 
   function brake.none(now)
-    local k = {}
+    local k = { voids = {} }
     for _, field in ipairs(fields) do k[field] = 0 end
     k.at = now
     return k
   end
 
+  -- Whether a brake is more than what is remembered of void slots.
+  function brake.sets(k)
+    for i = 2, #fields - 1 do
+      if k[fields[i]] ~= 0 then return true end
+    end
+    return false
+  end
+
+  -- What is left of a brake that is lifted: nil when no void slot matters.
+  function brake.lift(k, now)
+    if k.void <= now then return end
+    local left = brake.none(now)
+    left.void, left.voids = k.void, k.voids
+    return left
+  end
+
   function brake.save(k)
     local v = {}
     for i, field in ipairs(fields) do v[i] = str(k[field]) end
+    for i, at in ipairs(k.voids) do v[#fields + i] = str(at) end
     local text = '!' .. table.concat(v, '.')
     if not k.still then return text end
     return text .. '!' .. str(k.still.at) .. ';' .. table.concat(k.still, ';')
@@ -84,9 +103,10 @@ local brake = lazy(function(brake)
     if not k then return end
     local back = k.at - now
     if back > 0 then
-      for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void', 'voided' }) do
+      for _, field in ipairs({ 'at', 'pause', 'next', 'ends', 'cut', 'void' }) do
         k[field] = math.max(k[field] - back, 0)
       end
+      for i, at in ipairs(k.voids) do k.voids[i] = math.max(at - back, 0) end
     end
     if back > 0 or k.pause <= now then k.still = nil end
     if brake.lapse(k) > now then return k end
@@ -125,9 +145,21 @@ local brake = lazy(function(brake)
   -- a while after they would have come, for those who ask then whether they are
   -- still theirs.
   function brake.drop(k, last, now)
-    k.next, k.void, k.voided = math.min(k.next, now + brake.VOID_FROM), math.max(k.void, last + VOID_FOR), now
+    k.next, k.void = math.min(k.next, now + brake.VOID_FROM), math.max(k.void, last + VOID_FOR)
+    table.insert(k.voids, 1, now)
+    k.voids[MOST_VOIDS + 1] = nil
   end
 
-  -- Whether a slot that was granted at an instant is void.
-  function brake.is_void(k, slot, granted) return granted <= k.voided and slot > k.voided + brake.VOID_FROM end
+  -- Whether a slot ahead, that was granted at an instant, is void: by the first time
+  -- from then on that slots were made so. Where that is forgotten, it is.
+  function brake.is_void(k, slot, granted)
+    local first = k.voids[1]
+    if not first or slot <= granted or granted > first then return false end
+    for i = 2, MOST_VOIDS do
+      local at = k.voids[i]
+      if not at or at < granted then return slot > first + brake.VOID_FROM end
+      first = at
+    end
+    return true
+  end
 end)

@@ -55,7 +55,10 @@ local function settle(g, now, test)
     if g.before == '' then
       redis.call('DEL', g.key)
     elseif left < 0 then
-      redis.call('SET', g.key, g.before) -- Whoever takes next gives it a TTL again.
+      redis.call('SET', g.key, g.before)
+      g.brake = nil
+      open(g, now, true)
+      close(g, now, test) -- It has lost its TTL, and gets one again.
     else
       redis.call('SET', g.key, g.before, 'PX', str(math.max(left, 1)))
     end
