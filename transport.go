@@ -101,11 +101,13 @@ type TransportConfig struct {
 // Every response is read for what it says of the upstream's own limits, by
 // package upstream, and the request's key slowed down accordingly, for everybody
 // who shares the store; with Within it is the first key that counted the
-// request, or that of the limit which a response of success speaks of. A refusal that says for how long, and a response that says that
-// nothing is left until some time, pause the key (see [Limiter.Pause]), at most
-// for the limiter's MaxPause. A refusal that does not say for how long halves the
-// rate (see [Cut]). A limit that is lower than ours, or less left than we know
-// of, spaces the units that are left evenly, until the upstream says otherwise.
+// request, or that of the limit which a response of success speaks of. A refusal
+// that says for how long, and a response that says that nothing is left until some
+// time, pause the key (see [Limiter.Pause]), at most for the limiter's MaxPause. A
+// refusal that does not say for how long halves the rate (see [Cut]). A limit that
+// is lower than ours, or less left than we know of, spaces the units that are left
+// evenly, until the upstream says otherwise; not one of a window that is longer than
+// any of ours and than MaxPause, as a day's, which pauses when it is used up.
 // The key is never used faster than its limits allow. As long as the upstream
 // agrees with the limits none of this makes a call of the store, but for a look
 // when it seems that others have used much; a store that is no [Braker] does none

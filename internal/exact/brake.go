@@ -31,7 +31,6 @@ type Brake struct {
 // mostVoids is how many instants are remembered at which slots were made void.
 const mostVoids = 4
 
-
 const (
 	// mostGap bounds the time between two units, and how far ahead a pace holds
 	// a key: about 11 days.
