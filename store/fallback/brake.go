@@ -153,8 +153,29 @@ func (k *brakes) restore(pending map[id]pendingBrake) {
 // heed has the local store know of a pause that the primary has told of.
 func (s *Store) heed(a *attempt) {
 	if a.d.Reason == weir.Paused && a.d.RetryAfter > 0 {
-		s.brakeLocal(context.Background(), a.req.Charges[:1], weir.Brake{Pause: min(a.d.RetryAfter, weir.MaxPeriod/4)})
+		s.brakeLocal(context.Background(), binding(a.req.Charges, &a.d), weir.Brake{Pause: min(a.d.RetryAfter, weir.MaxPeriod/4)})
 	}
+}
+
+// binding returns the charges of the key whose limit a decision says is the binding
+// one.
+func binding(charges []weir.Charge, d *weir.Decision) (mine []weir.Charge) {
+	if oneKey(charges) {
+		return charges
+	}
+	first := 0
+	for i := range charges {
+		if charges[i].Scope == d.Scope && charges[i].Limit == d.Limit {
+			first = i
+			break
+		}
+	}
+	for i := range charges {
+		if charges[i].Scope == charges[first].Scope && charges[i].Key == charges[first].Key {
+			mine = append(mine, charges[i])
+		}
+	}
+	return mine
 }
 
 type watch struct {

@@ -172,7 +172,7 @@ func (s *Store) learn(a *attempt) {
 		states = append(states, state)
 	}
 	if oneKey(charges) {
-		if s.ledger.seen(id{charges[0].Scope, charges[0].Key}, a.epoch, states) {
+		if s.ledger.seen(id{charges[0].Scope, charges[0].Key}, a.epoch, states) && !a.hidden(states) {
 			seeder.Seed(charges, states)
 		}
 		return
@@ -180,11 +180,27 @@ func (s *Store) learn(a *attempt) {
 	for first := range charges {
 		if g := group(charges, first); g != nil {
 			mine, known := pick(charges, states, g)
-			if s.ledger.seen(id{charges[first].Scope, charges[first].Key}, a.epoch, known) {
+			if s.ledger.seen(id{charges[first].Scope, charges[first].Key}, a.epoch, known) && !a.hidden(known) {
 				seeder.Seed(mine, known)
 			}
 		}
 	}
+}
+
+// hidden reports whether nothing remains of the states of a key as it is paused, and
+// not as it is used up. What is known from before is nearer to the truth then.
+//
+// What was granted in a pause, or ahead of it, counts as all that there is.
+func (a *attempt) hidden(states []weir.ChargeState) bool {
+	if a.d.Reason != weir.Paused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
+		return false
+	}
+	for i := range states {
+		if states[i].Remaining > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // bookedOut reports whether a state is that of a window that is yet to start:
