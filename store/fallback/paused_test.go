@@ -3,6 +3,7 @@ package fallback_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,4 +93,69 @@ func admitted(t testing.TB, s weir.Store, req weir.Request) (n int) {
 		n++
 	}
 	return n
+}
+
+// What was admitted in an outage is charged to a primary that has the key paused when
+// the pause is over, also when that comes sooner or later than it was to be.
+func TestOwedToAPausedPrimary(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, time.Hour) {
+		for name, change := range map[string]weir.Brake{"longer": {Pause: 20 * time.Second}, "lifted": {Lift: true}, "as it was": {}} {
+			t.Run(fmt.Sprint(l.Algorithm, " ", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: p})
+					time.Sleep(time.Minute)
+					take(t, s, charge("k", 0, l))
+					cycle(t, p, s, func() {
+						for range 50 {
+							take(t, s, charge("k", 1, l))
+						}
+						pause(t, p.store, 10*time.Second, charge("k", 0, l).Charges...) // by another process
+					})
+					for range 3 {
+						if d := take(t, s, charge("k", 1, l)); d.Allowed || d.Degraded {
+							t.Errorf("in the pause: %+v", d)
+						}
+					}
+					time.Sleep(time.Second)
+					if err := s.Brake(context.Background(), charge("k", 0, l).Charges, change); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(30 * time.Second)
+					if n := admitted(t, s, charge("k", 1, l)); n < 49 || n > 51 {
+						t.Errorf("%d admitted after the pause, 50 of the hour's 100 are left", n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A primary that has a key paused keeps nobody waiting for what is to be charged later.
+func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		s := open(t, fallback.Config{Primary: p})
+		l := weir.PerHour(100)
+		cycle(t, p, s, func() {
+			take(t, s, charge("k", 50, l))
+			pause(t, p.store, 10*time.Second, charge("k", 0, l).Charges...)
+		})
+		p.set(nil, 10*time.Millisecond)
+		var calls sync.WaitGroup
+		for range 50 {
+			calls.Go(func() {
+				if d := take(t, s, charge("k", 1, l)); d.Allowed || d.Degraded {
+					t.Errorf("in the pause: %+v", d)
+				}
+			})
+		}
+		calls.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Errorf("the breaker is %v", s.State())
+		}
+	})
 }

@@ -20,6 +20,9 @@ type settlement struct {
 	err      error // set before done is closed
 }
 
+// errPostponed is what a settlement ends with while the primary has the key paused.
+var errPostponed = errors.New("fallback: the key is paused")
+
 // What settlement.sending is: the first of the two that comes.
 const (
 	sent  = iota + 1 // it may have been
@@ -88,6 +91,11 @@ func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {
 		return
 	case err == nil:
 		a.epoch = max(a.epoch, epoch)
+	case err == errPostponed:
+		a.epoch = max(a.epoch, epoch)
+		for _, c := range st.spent {
+			a.add(c)
+		}
 	case !st.sending.CompareAndSwap(0, never):
 		a.epoch = epoch - 1
 	default:
@@ -119,6 +127,9 @@ func (s *Store) settle(ctx context.Context, charges []weir.Charge, epoch uint64)
 			case <-st.done:
 			case <-ctx.Done():
 				return ctx.Err()
+			}
+			if st.err == errPostponed {
+				break // The pause keeps the primary from admitting too much.
 			}
 			// Another's settlement that failed is tried again: it may have had
 			// less time left than this call has.
@@ -191,11 +202,23 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 // collect charges the primary with debts. What does not fit now is booked
 // ahead, and later calls wait for it, unless the primary can't do that: then it
 // is charged what fits.
+//
+// While the key is paused nothing is charged: what is booked for after the pause is
+// void when that is changed or lifted, and would be lost.
 func (s *Store) collect(ctx context.Context, charges, debts []weir.Charge, st *settlement) error {
 	if !st.sending.CompareAndSwap(0, sent) {
 		return ctx.Err()
 	}
-	_, err := s.cfg.Primary.Take(ctx, weir.Request{Charges: debts, MaxWait: weir.MaxPeriod})
+	d, err := s.cfg.Primary.Take(ctx, weir.Request{Charges: debts})
+	switch {
+	case err != nil:
+		return unlessRefused(err)
+	case d.Allowed:
+		return nil
+	case d.Reason == weir.Paused:
+		return errPostponed
+	}
+	_, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: debts, MaxWait: weir.MaxPeriod})
 	if !errors.Is(err, weir.ErrUnsupported) {
 		return unlessRefused(err)
 	}
