@@ -2,6 +2,7 @@ package leasestore_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,4 +52,31 @@ func TestCloseOfManyBusyKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// panicking is a store that panics when units come back.
+type panicking struct{ *behind }
+
+func (p panicking) Settle(context.Context, any, ...int64) error { panic("settle") }
+
+// A panic of the store at the end, or when a lease ends, does not end the program:
+// Close returns it.
+func TestCloseOverAStoreThatPanics(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, leasestore.Config{Store: panicking{newBehind(t)}})
+		l := weir.PerMinute(100_000).By(weir.FixedWindow)
+		for range 2 {
+			for range 40 {
+				take(t, s, charge("key", 1, l))
+			}
+			time.Sleep(10 * time.Second)
+		}
+		for range 40 {
+			take(t, s, charge("key", 1, l))
+		}
+		if err := s.Close(); err == nil || !strings.Contains(err.Error(), "settle") {
+			t.Errorf("closed: %v", err)
+		}
+	})
 }

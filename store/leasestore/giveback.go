@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,9 +31,15 @@ func (s *Store) end(l *lease) (u unused, some bool) {
 // can't be given back lapses by itself.
 func (s *Store) giveBack(u unused) error { return s.giveBackBy(context.Background(), u) }
 
-// giveBackBy is giveBack for as long as the context lasts.
-func (s *Store) giveBackBy(ctx context.Context, u unused) error {
+// giveBackBy is giveBack for as long as the context lasts. It may be on a goroutine of
+// its own, where a panic would end the program.
+func (s *Store) giveBackBy(ctx context.Context, u unused) (err error) {
 	defer s.giving.Done()
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("leasestore: the store panicked: %v", r)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
