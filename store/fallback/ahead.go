@@ -138,11 +138,16 @@ func cancelParts(ctx context.Context, local weir.Canceler, r *receipt) error {
 	return local.Cancel(ctx, r.of)
 }
 
-// settleParts corrects what was booked in parts, the last part first.
+// settleParts corrects what was booked in parts, the last part first. That may be
+// less than the estimate: what was never booked is not given back.
 func settleParts(ctx context.Context, local weir.Settler, r *receipt, cost func(charge int) int64) error {
 	more := make([]int64, len(r.charges))
 	for i := range more {
-		more[i] = cost(i) - r.charges[i].Cost
+		booked := int64(0)
+		for _, p := range r.parts {
+			booked += p.costs[i]
+		}
+		more[i] = max(cost(i)-r.charges[i].Cost, min(cost(i)-booked, 0))
 	}
 	for _, p := range slices.Backward(r.parts) {
 		to := slices.Clone(p.costs)
