@@ -73,3 +73,40 @@ func TestFlappingUnderConcurrency(t *testing.T) {
 		}
 	}
 }
+
+// Calls that cost the whole limit, over a primary that comes and goes: what is booked
+// ahead to make up for them holds from outage to outage.
+func TestFlappingWithLargeCosts(t *testing.T) {
+	t.Parallel()
+	const rate, replicas, lasts = 100, 10, time.Minute
+	for _, l := range every(rate, time.Second) {
+		for _, times := range [][2]time.Duration{{1500 * time.Millisecond, 1500 * time.Millisecond}, {5 * time.Second, 2 * time.Second}} {
+			t.Run(fmt.Sprint(l.Algorithm, " away ", times[0], " back ", times[1]), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					var stores []*fallback.Store
+					for range replicas {
+						stores = append(stores, open(t, fallback.Config{Primary: p, Replicas: replicas}))
+					}
+					units, start := 0, time.Now()
+					for since := time.Duration(0); since < lasts; since = time.Since(start) {
+						p.set(nil, 0)
+						if since%(times[0]+times[1]) > times[1] {
+							p.set(errAway, 0)
+						}
+						for _, s := range stores {
+							if take(t, s, charge("k", rate, l)).Allowed {
+								units += rate
+							}
+						}
+						time.Sleep(10 * time.Millisecond)
+					}
+					if most := rate*int(lasts/time.Second) + (replicas+1)*rate; units > most {
+						t.Errorf("%d admitted in %s, want at most %d", units, lasts, most)
+					}
+				})
+			})
+		}
+	}
+}

@@ -80,7 +80,8 @@ func (s *Store) seedSmall(sh *shard, k *id, charges []weir.Charge, states []weir
 	return true
 }
 
-// seed makes used units count until reset µs from now.
+// seed makes used units count until reset µs from now. Those of a window that are all
+// in use for longer than they count are booked ahead, and are where they were booked.
 func seed(c counting, used, reset, now int64) {
 	switch c := c.(type) {
 	case *gcra:
@@ -89,7 +90,11 @@ func seed(c counting, used, reset, now int64) {
 	case *log:
 		c.entries, c.head = c.entries[:0], 0
 		if used > 0 {
-			c.book(0, now+min(reset-c.period, 0), used, now, false)
+			at := reset - c.period
+			if used < c.rate {
+				at = min(at, 0)
+			}
+			c.book(0, now+at, used, now, false)
 		} else {
 			c.write(0)
 		}
@@ -97,7 +102,10 @@ func seed(c counting, used, reset, now int64) {
 		// The windows are those of the store that answered, by its clock. What is
 		// used of the one before weighs less by now than it was.
 		if reset > c.period {
-			c.start, c.cur, c.prev = now+min(reset-2*c.period, 0), used, 0
+			c.start, c.cur, c.prev = now+reset-2*c.period, used, 0
+			if used < c.rate {
+				c.start = min(c.start, now)
+			}
 		} else {
 			c.start, c.cur, c.prev = now+reset-c.period, 0, unweighted(used, c.period, reset)
 		}

@@ -166,3 +166,32 @@ func TestSeedOfAWindowToCome(t *testing.T) {
 		})
 	}
 }
+
+// TestSeedOfWhatIsBookedAhead: what another store has booked for later holds here until
+// then, too. It is not in use from now on, which would end sooner.
+func TestSeedOfWhatIsBookedAhead(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.SlidingCounter; a++ {
+		t.Run(fmt.Sprint(a), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				from, to := open(t), open(t)
+				l := weir.PerMinute(10).By(a)
+				req := charge("key", 10, l)
+				req.MaxWait = time.Hour
+				for range 4 {
+					take(t, from, req)
+				}
+				was := take(t, from, charge("key", 0, l))
+				to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+				if d := take(t, to, charge("key", 0, l)); d.ResetAfter < was.ResetAfter {
+					t.Errorf("as if never used after %s, want %s", d.ResetAfter, was.ResetAfter)
+				}
+				want, got := take(t, from, charge("key", 1, l)), take(t, to, charge("key", 1, l))
+				if got.Allowed || got.RetryAfter < want.RetryAfter || got.RetryAfter > want.RetryAfter+time.Minute {
+					t.Errorf("seeded: %v after %s, want %s", got.Allowed, got.RetryAfter, want.RetryAfter)
+				}
+			})
+		})
+	}
+}
