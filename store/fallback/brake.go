@@ -75,6 +75,7 @@ func (s *Store) brakeLocal(ctx context.Context, charges []weir.Charge, b weir.Br
 	b.Cut.Unit = times(b.Cut.Unit, int64(max(n, 1)), 1)
 	b.Gap, b.Cut.Unit = min(b.Gap, weir.MaxPeriod/4), min(b.Cut.Unit, weir.MaxPeriod/4)
 	_ = local.Brake(ctx, share(charges, n), b)
+	s.ledger.void(id{charges[0].Scope, charges[0].Key})
 }
 
 // keep remembers a brake for the primary. Of several of a key the pause that

@@ -64,7 +64,7 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 		}
 	}
 	if d.Allowed && !req.Peek() {
-		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d)
+		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d, parts != nil)
 	}
 	if d.Receipt != nil {
 		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]weir.Charge(nil), req.Charges...)}

@@ -33,8 +33,17 @@ const (
 type account struct {
 	epoch    uint64    // in which the primary last answered
 	until    time.Time // afterwards nothing of it counts any more
-	spent    []weir.Charge
+	spent    []expense
 	settling *settlement // nil when nobody is at it
+}
+
+// expense is what was spent on a limit, and when the share has made up for the calls
+// among it that cost more than that. The local store does not know any more after a
+// pause, which frees what is booked ahead.
+type expense struct {
+	weir.Charge
+	even time.Time // zero: there were no such calls
+	void bool      // the key was slowed down since
 }
 
 var seed = maphash.MakeSeed()
@@ -96,8 +105,8 @@ func (a *account) keep(d time.Duration) {
 	}
 }
 
-// spend notes what was admitted without the primary.
-func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision) {
+// spend notes what was admitted without the primary, some of it ahead or none.
+func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision, ahead bool) {
 	for first := range charges {
 		places := group(charges, first)
 		if places == nil {
@@ -108,11 +117,27 @@ func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision) {
 		sh.mu.Lock()
 		if a := sh.account(k, epoch); a != nil {
 			for _, i := range places {
-				a.add(charges[i])
+				e := expense{Charge: charges[i]}
+				if ahead {
+					e.even = time.Now().Add(d.Charge(i).ResetAfter)
+				}
+				a.add(e)
 				a.keep(d.Charge(i).ResetAfter)
 			}
 		}
 		sh.mu.Unlock()
+	}
+}
+
+// void notes that a key was slowed down locally.
+func (l *ledger) void(k id) {
+	sh := l.shard(k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if a := sh.accounts[k]; a != nil {
+		for i := range a.spent {
+			a.spent[i].void = true
+		}
 	}
 }
 
@@ -136,20 +161,24 @@ func (l *ledger) settle(charges []weir.Charge, cost func(charge int) int64) {
 	}
 }
 
-// add adds a charge to what was spent on its limit. Of a key whose limits change
+// add adds an expense to what was spent on its limit. Of a key whose limits change
 // all the time, the oldest is forgotten.
-func (a *account) add(c weir.Charge) {
-	if i := place(a.spent, c.Limit); i >= 0 {
-		a.spent[i].Cost += c.Cost
+func (a *account) add(e expense) {
+	if i := place(a.spent, e.Limit); i >= 0 {
+		a.spent[i].Cost += e.Cost
+		if e.even.After(a.spent[i].even) {
+			a.spent[i].even = e.even
+		}
+		a.spent[i].void = a.spent[i].void || e.void
 		return
 	}
 	if len(a.spent) == mostLimits {
 		a.spent = append(a.spent[:0], a.spent[1:]...)
 	}
-	a.spent = append(a.spent, c)
+	a.spent = append(a.spent, e)
 }
 
-func place(spent []weir.Charge, l weir.Limit) int {
+func place(spent []expense, l weir.Limit) int {
 	for i := range spent {
 		if spent[i].Limit == l {
 			return i

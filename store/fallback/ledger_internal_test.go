@@ -42,7 +42,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	var a account
 	for i := range 100 {
-		a.add(weir.Charge{Limit: weir.PerHour(int64(i + 1)), Cost: 1})
+		a.add(expense{Charge: weir.Charge{Limit: weir.PerHour(int64(i + 1)), Cost: 1}})
 	}
 	if len(a.spent) != mostLimits || a.spent[mostLimits-1].Limit != weir.PerHour(100) {
 		t.Errorf("%d limits kept of one key, the last %v", len(a.spent), a.spent[len(a.spent)-1].Limit)
@@ -60,7 +60,7 @@ func TestFullLedger(t *testing.T) {
 		sh.accounts[id{"other", strconv.Itoa(i)}] = &account{until: time.Now().Add(time.Hour)}
 	}
 	c := []weir.Charge{{Key: "k", Limit: weir.PerHour(1), Cost: 1}}
-	l.spend(c, 0, &weir.Decision{})
+	l.spend(c, 0, &weir.Decision{}, false)
 	if !l.seen(k, 0, nil) {
 		t.Error("the answer of the primary is not believed")
 	}

@@ -159,3 +159,36 @@ func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 		}
 	})
 }
+
+// A call that cost more than the share holds is charged in full when the primary is
+// back, also when the key was paused after it: whether that is over by then or not, and
+// whether it ends or is lifted.
+func TestOverTheShareIsOwedAfterAPause(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, time.Hour) {
+		for _, length := range []time.Duration{100 * time.Millisecond, 3 * time.Second, 10 * time.Second} {
+			t.Run(fmt.Sprint(l.Algorithm, " paused for ", length), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: p, Replicas: 10})
+					time.Sleep(time.Minute)
+					take(t, s, charge("k", 0, l))
+					cycle(t, p, s, func() {
+						take(t, s, charge("k", 60, l))
+						pause(t, s, length, charge("k", 0, l).Charges...)
+					})
+					take(t, s, charge("k", 1, l))
+					time.Sleep(5 * time.Second)
+					if err := s.Brake(context.Background(), charge("k", 0, l).Charges, weir.Brake{Lift: true}); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(time.Second)
+					if d := take(t, s, charge("k", 0, l)); d.Remaining < 38 || d.Remaining > 50 {
+						t.Errorf("%d of 100 are left after a call of 60, want about 40", d.Remaining)
+					}
+				})
+			})
+		}
+	}
+}

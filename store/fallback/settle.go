@@ -13,7 +13,7 @@ import (
 // other calls for that key wait for it: the primary would admit them on a state
 // that lacks what is just being charged.
 type settlement struct {
-	spent    []weir.Charge
+	spent    []expense
 	returned bool         // the primary may have lost its memory
 	sending  atomic.Int32 // whether the charge may have been made
 	done     chan struct{}
@@ -93,14 +93,14 @@ func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {
 		a.epoch = max(a.epoch, epoch)
 	case err == errPostponed:
 		a.epoch = max(a.epoch, epoch)
-		for _, c := range st.spent {
-			a.add(c)
+		for _, e := range st.spent {
+			a.add(e)
 		}
 	case !st.sending.CompareAndSwap(0, never):
 		a.epoch = epoch - 1
 	default:
-		for _, c := range st.spent {
-			a.add(c)
+		for _, e := range st.spent {
+			a.add(e)
 		}
 		if st.returned {
 			a.epoch = epoch - 1
@@ -181,10 +181,11 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 		used := part - free(&shared[i].Limit, local.Charge(i))
 		own := int64(0)
 		if j := place(st.spent, charges[i].Limit); j >= 0 {
-			if own = used; local.BrakedAt == 0 {
-				own = max(used, ahead(&shared[i].Limit, local.Charge(i)))
+			state := local.Charge(i)
+			if local.BrakedAt != 0 || st.spent[j].void {
+				state.ResetAfter = max(time.Until(st.spent[j].even), 0)
 			}
-			own = min(st.spent[j].Cost, own)
+			own = min(st.spent[j].Cost, max(used, ahead(&shared[i].Limit, state)))
 		}
 		debts[i].Cost = own
 		if st.returned {
