@@ -174,8 +174,8 @@ func (c *comparison) gap(s *upstream.Signal, g *grant, underWay int64) time.Dura
 		return 0
 	case c.other:
 		return spaced(even)
-	case s.Limit > 0 && (g.told > 0 || g.remaining-underWay-s.Remaining > s.Limit/2):
-		return even // What we know to be left is not told while units are spaced.
+	case s.Limit > 0 && g.remaining-underWay-s.Remaining > s.Limit/2:
+		return even
 	}
 	return 0
 }

@@ -2,6 +2,7 @@ package weir_test
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,10 +16,16 @@ import (
 func TestRaisedLimitIsUsedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		// No two responses come within a microsecond: a slot and a brake of the same one
+		// can't be told apart, and the clock stands still here where others do not.
+		var n atomic.Int64
+		latency := func(*http.Request) time.Duration {
+			return time.Millisecond + time.Duration(n.Add(1)%1000)*3*time.Microsecond
+		}
 		full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
 		low := weir.Per(20, 10*time.Second).By(weir.SlidingWindow)
 		f := newFleet(t, 2, weirtest.ProviderConfig{
-			Limits: []weir.Limit{full}, Dialect: weirtest.Draft11, Latency: func(*http.Request) time.Duration { return time.Millisecond },
+			Limits: []weir.Limit{full}, Dialect: weirtest.Draft11, Latency: latency,
 		}, full)
 		go f.send(t, 50, 2*time.Minute)
 		time.Sleep(15 * time.Second)
