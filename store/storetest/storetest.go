@@ -98,6 +98,7 @@ var cases = []struct {
 	{"slots and pauses", pausedSlots},
 	{"used units and pauses", usedUnits},
 	{"void slots", voidSlots},
+	{"void slots given back later", voidLater},
 	{"paces", paces},
 	{"mistakes in braking", brakeMistakes},
 	{"calls in flight", inFlight},

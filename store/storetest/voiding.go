@@ -99,3 +99,37 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 	void(old)
 	same("void slots of several pauses given back")
 }
+
+// voidLater: a slot that was made void is known as such when it is given back after
+// others were, and after the pause was lifted when nobody had booked since.
+func voidLater(r *run) {
+	if _, ok := r.store.(weir.Canceler); !ok || r.braker() == nil {
+		return
+	}
+	for _, again := range []bool{false, true} {
+		for _, l := range each(10, 24*time.Hour) {
+			key := fmt.Sprint("later ", l.Algorithm, again)
+			kept := charge(key, 3, l)
+			kept.Cancelable = true
+			r.take(kept)
+			r.brake(key, weir.Brake{Pause: 10 * time.Second}, l)
+			void := r.reserve(key, 2, time.Hour, l)
+			r.sleep(time.Second)
+			r.brake(key, weir.Brake{Pause: 20 * time.Second}, l)
+			if again {
+				r.sleep(11 * time.Second)
+				r.reserve(key, 1, time.Hour, l)
+				r.sleep(500 * time.Millisecond)
+				r.brake(key, weir.Brake{Pause: time.Minute}, l)
+			}
+			r.sleep(time.Second)
+			r.brake(key, weir.Brake{Lift: true}, l)
+			if err := r.store.(weir.Canceler).Cancel(context.Background(), void.Receipt); err != nil {
+				r.Error(err)
+			}
+			if d := r.take(charge(key, 0, l)); d.Remaining != 7 {
+				r.Errorf("%v, again %t: %d remaining, 3 of 10 were used", l.Algorithm, again, d.Remaining)
+			}
+		}
+	}
+}
