@@ -61,7 +61,10 @@ func (w *writer) http() {
 		}
 	}
 	who := r.Who(data.HTTP, data.Overhead)
-	w.line("%s", table("Middleware", who, over(measure.Middlewares)))
+	loaded := metric(r, "ns, 64 MB in use", data.HTTP, measure.Loaded, data.Overhead, whole, lowest)
+	w.line("%s", table("Middleware", who, append(over(measure.Middlewares), loaded)))
+	w.line("A process with nothing in use, as this one is in the first column, collects its garbage a few hundred times a second, " +
+		"which counts for those who allocate much. Servers have something in use.")
 	w.line("What a http.RoundTripper costs a request that need not wait, over a base that does nothing:")
 	w.chart("transport.svg", "nanoseconds of transports")
 	w.line("%s", table("Transport", who, over(measure.Transports)))
