@@ -41,9 +41,9 @@ const (
 // given up as slow does not: others go on without it.
 func (f *flight) board() bool {
 	c := f.combiner
-	f.calls = f.calls[:0]
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	f.calls = f.calls[:0] // which the watch looks at
 	if f.turn != c.turn {
 		return false
 	}
@@ -60,7 +60,7 @@ func (f *flight) board() bool {
 	f.embark(n)
 	for lane, mine := range f.lanes {
 		if mine {
-			c.busy[lane], c.moved[lane] = true, true
+			c.busy[lane], c.moved[lane], c.aloft[lane] = true, true, f
 			c.line[lane] = f.take(c.line[lane])
 		}
 	}
@@ -84,12 +84,17 @@ func (f *flight) choose() {
 	}
 }
 
-// take takes the first calls of a line, and returns the others.
+// take takes the first calls of a line, but for those whose context has ended, and
+// returns the others.
 func (f *flight) take(line []*waiting) []*waiting {
 	n := min(len(line), mostCalls)
 	for _, w := range line[:n] {
+		if w.state.Load()&patient != 0 && w.ctx.Err() != nil {
+			w.nudge()
+			continue
+		}
 		w.trip = f.trip
-		if w.state.CompareAndSwap(inLine, inFlight) {
+		if w.move(inLine, inFlight) {
 			f.calls = append(f.calls, w)
 		}
 	}

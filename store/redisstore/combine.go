@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,9 +19,10 @@ type combiner struct {
 	mu      sync.Mutex
 	busy    [lanes]bool // a flight of the lane is under way
 	line    [lanes][]*waiting
-	turn    int         // counts the times when flights were given up
-	watched bool        // the watch is set
-	moved   [lanes]bool // somebody was taken from the line since the watch was set
+	turn    int            // counts the times when flights were given up
+	watched bool           // the watch is set
+	moved   [lanes]bool    // somebody was taken from the line since the watch was set
+	aloft   [lanes]*flight // the last one of the lane
 }
 
 const (
@@ -38,38 +38,16 @@ const (
 	mostCalls = 1024
 )
 
-// waiting is a call in the line or in a flight.
-type waiting struct {
-	ctx   context.Context
-	key   string
-	terms *terms
-	trip  *flightContext // of its flight
-	next  *waiting       // the next of the same key in a flight
-	state atomic.Int32
-	done  chan struct{} // gets one value when it is decided
-
-	answer answer
-	alone  bool // it has to ask by itself
-	err    error
-}
-
-// States of a waiting call.
-const (
-	inLine = iota
-	inFlight
-	decided
-	gone // its caller's context has ended
-)
-
 func newCombiner(s *Store) *combiner {
 	c := &combiner{store: s}
-	c.pool.New = func() any { return &waiting{done: make(chan struct{}, 1)} }
+	c.pool.New = newWaiting
 	c.packs.turn = make(chan struct{}, 1)
 	return c
 }
 
 // take decides one call, of a key in some lane.
 func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (answer, error) {
+	state := patience(ctx)
 	c.mu.Lock()
 	if c.busy == [lanes]bool{} && c.queued() == 0 {
 		c.busy, c.moved = [lanes]bool{true, true}, [lanes]bool{true, true}
@@ -78,20 +56,10 @@ func (c *combiner) take(ctx context.Context, key string, lane int, t *terms) (an
 		defer c.land(turn)
 		return c.store.alone(ctx, key, t)
 	}
-	w := c.enqueue(ctx, key, lane, t)
+	w := c.enqueue(ctx, key, lane, t, state)
 	c.mu.Unlock()
-
-	if end := ctx.Done(); end == nil {
-		<-w.done
-	} else {
-		select {
-		case <-w.done:
-		case <-end:
-			if w.leave() {
-				return answer{}, ctx.Err()
-			}
-			<-w.done
-		}
+	if !w.wait(ctx) {
+		return answer{}, ctx.Err()
 	}
 	a, alone, err := c.outcome(w)
 	if alone {
@@ -106,17 +74,18 @@ func (c *combiner) start(ctx context.Context, key string, lane int, t *terms) *w
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	idle := c.busy == [lanes]bool{} && c.queued() == 0
-	w := c.enqueue(ctx, key, lane, t)
+	w := c.enqueue(ctx, key, lane, t, inLine)
 	if idle {
 		c.setOff()
 	}
 	return w
 }
 
-// enqueue puts a call into the line. The lock is held.
-func (c *combiner) enqueue(ctx context.Context, key string, lane int, t *terms) *waiting {
+// enqueue puts a call into the line, in some state. The lock is held.
+func (c *combiner) enqueue(ctx context.Context, key string, lane int, t *terms, state int32) *waiting {
 	w := c.pool.Get().(*waiting)
 	w.ctx, w.key, w.terms = ctx, key, t
+	w.state.Store(state)
 	c.line[lane] = append(c.line[lane], w)
 	if !c.watched {
 		c.watched, c.moved = true, [lanes]bool{}
@@ -127,29 +96,9 @@ func (c *combiner) enqueue(ctx context.Context, key string, lane int, t *terms) 
 
 // outcome returns what a call was told, which is not looked at again.
 func (c *combiner) outcome(w *waiting) (a answer, alone bool, err error) {
-	a, alone, err = w.answer, w.alone, w.err
-	*w = waiting{done: w.done}
+	a, alone, err = w.outcome()
 	c.pool.Put(w)
 	return a, alone, err
-}
-
-// leave reports whether the call is not decided yet, and will not be heard of.
-func (w *waiting) leave() bool {
-	if w.state.CompareAndSwap(inLine, gone) {
-		return true
-	}
-	if !w.state.CompareAndSwap(inFlight, gone) {
-		return false
-	}
-	w.trip.leave(1)
-	return true
-}
-
-// tell has the caller go on.
-func (w *waiting) tell() {
-	if w.state.CompareAndSwap(inFlight, decided) {
-		w.done <- struct{}{}
-	}
 }
 
 // queued is how many calls are in the line.
@@ -174,21 +123,35 @@ func (c *combiner) setOff() {
 	go (&flight{combiner: c, turn: c.turn, lanes: c.busy}).fly()
 }
 
-// watch gives flights up that do not come back: others go on without them.
+// watch gives flights up that do not come back: others go on without them. Callers
+// that are not told meanwhile are nudged.
 func (c *combiner) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.queued() == 0 {
+	if c.queued() == 0 && c.busy == [lanes]bool{} {
 		c.watched = false
 		return
 	}
+	stuck := false
 	for lane, line := range c.line {
-		if len(line) > 0 && !c.moved[lane] {
-			c.turn++
-			c.setOff()
-			break
+		if !c.moved[lane] {
+			nudge(line)
+			if f := c.aloft[lane]; f != nil {
+				nudge(f.calls)
+			}
+			stuck = stuck || len(line) > 0
 		}
+	}
+	if stuck {
+		c.turn++
+		c.setOff()
 	}
 	c.moved = [lanes]bool{}
 	time.AfterFunc(slowFlight, c.watch)
+}
+
+func nudge(calls []*waiting) {
+	for _, w := range calls {
+		w.nudge()
+	}
 }

@@ -149,6 +149,26 @@ func landed(s *Store) {
 	}
 }
 
+// onlyNudge is a combiner's watch that gives no flight up.
+func onlyNudge(c *combiner, done <-chan struct{}) {
+	for ticks := time.NewTicker(time.Millisecond); ; {
+		select {
+		case <-done:
+			ticks.Stop()
+			return
+		case <-ticks.C:
+			c.mu.Lock()
+			for lane, line := range c.line {
+				nudge(line)
+				if f := c.aloft[lane]; f != nil {
+					nudge(f.calls)
+				}
+			}
+			c.mu.Unlock()
+		}
+	}
+}
+
 // gated returns a store whose commands pass a gate. Slow flights are waited for
 // in tests that need it.
 func gated(t *testing.T, patient bool) (*Store, *gate) {
@@ -157,7 +177,15 @@ func gated(t *testing.T, patient bool) (*Store, *gate) {
 	g := new(gate)
 	c.AddHook(g)
 	s := newStore(t, c)
-	s.shared.first.watched = patient
+	if c := s.shared.first; patient {
+		c.watched = true
+		done, over := make(chan struct{}), make(chan struct{})
+		t.Cleanup(func() { close(done); <-over })
+		go func() {
+			defer close(over)
+			onlyNudge(c, done)
+		}()
+	}
 	take(t, s, charge("first", 1, weir.PerHour(5))) // It may have to send the script's text.
 	g.commands.Store(0)
 	return s, g

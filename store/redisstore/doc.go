@@ -50,7 +50,8 @@
 // does not take that. Where there are many keys two flights are under way at
 // once, each with keys of its own. A call that is alone goes at once. Whoever's context
 // ends leaves, and is not charged unless its flight has set off; one that all have
-// left is not sent if it was not yet. A flight that takes longer than 10 ms holds
+// left is not sent if it was not yet. Of a context without a deadline a call that
+// waits hears within 20 ms, unless it is decided before. A flight that takes longer than 10 ms holds
 // up nobody but those in it. Each master of a cluster and each shard of a ring has
 // a line of its own, so one that is silent holds up its own keys only. Keys of
 // several slots of a cluster are not declared, as it takes no call that does; one
