@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/weirtest"
 )
 
 func TestLimitedErrorText(t *testing.T) {
@@ -144,5 +146,45 @@ func TestReasonString(t *testing.T) {
 		if got := r.String(); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// deadlined is a context whose deadline is there before it ends.
+type deadlined struct {
+	context.Context
+	deadline time.Time
+}
+
+func (d deadlined) Deadline() (time.Time, bool) { return d.deadline, true }
+
+// TestDeadlineThatTheStoreHearsOfFirst: a connection has the deadline of the call's
+// context, and its timer may be the first of the two.
+func TestDeadlineThatTheStoreHearsOfFirst(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		deadline, end time.Duration
+		want          error
+	}{
+		"the context is about to end": {0, time.Millisecond, context.DeadlineExceeded},
+		"it does not end":             {0, time.Hour, weir.ErrStore},
+		"its deadline is yet to come": {time.Second, time.Second, weir.ErrStore},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := weirtest.NewStore(nil)
+				store.Always(weirtest.Fail(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}))
+				l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), test.end)
+				defer cancel()
+				_, err = l.Allow(deadlined{ctx, time.Now().Add(test.deadline)}, "k")
+				if !errors.Is(err, test.want) || errors.Is(err, weir.ErrStore) != (test.want == weir.ErrStore) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+			})
+		})
 	}
 }

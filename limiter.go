@@ -321,7 +321,7 @@ func (l *Limiter) storeError(ctx context.Context, op, key string, cost int64, er
 	if err == nil {
 		return nil
 	}
-	if ended := ctx.Err(); ended != nil {
+	if ended := ended(ctx); ended != nil {
 		return ended
 	}
 	if errors.Is(err, ErrConfig) || errors.Is(err, ErrUnsupported) {
@@ -332,6 +332,25 @@ func (l *Limiter) storeError(ctx context.Context, op, key string, cost int64, er
 		l.cfg.Hook.Observe(ctx, Event{Kind: EventStoreError, Scope: l.cfg.Name, Key: key, Cost: cost, Err: err})
 	}
 	return err
+}
+
+// endGrace is how long a context whose deadline has passed is waited for to say so.
+const endGrace = 10 * time.Millisecond
+
+// ended returns ctx.Err() as it is once a deadline that has passed is heard of: a
+// connection with the same deadline may hear of it first.
+func ended(ctx context.Context) error {
+	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err != nil || !ok || time.Now().Before(deadline) {
+		return err
+	}
+	grace := time.NewTimer(endGrace)
+	defer grace.Stop()
+	select {
+	case <-ctx.Done():
+	case <-grace.C:
+	}
+	return ctx.Err()
 }
 
 func isContextError(err error) bool {
