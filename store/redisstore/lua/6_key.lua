@@ -9,6 +9,7 @@ local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 local function get(key)
   local value = redis.pcall('GET', key)
   if type(value) ~= 'table' then return value end
+  if not string.find(value.err, 'WRONGTYPE', 1, true) then return redis.call('GET', key) end -- Which raises that.
   local hash = redis.call('HGETALL', key)
   if #hash ~= 2 then rubbish('a hash of more fields than one') end
   return hash[1] .. hash[2]
