@@ -55,7 +55,9 @@
 // up nobody but those in it. Each master of a cluster and each shard of a ring has
 // a line of its own, so one that is silent holds up its own keys only. Keys of
 // several slots of a cluster are not declared, as it takes no call that does; one
-// whose slot is on the move is asked for by itself.
+// whose slot is on the move is asked for by itself, and when
+// the slot's first master has nothing of it any more, with its log and its leases
+// undeclared.
 //
 // # Refused keys
 //

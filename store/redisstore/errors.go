@@ -35,6 +35,8 @@ func classify(err error) error {
 		return &stateError{kind: ErrState, err: err}
 	case strings.Contains(text, "CROSSSLOT"):
 		return &stateError{kind: ErrCrossSlot, err: err}
+	case isSplit(err):
+		return &splitError{err}
 	}
 	return err
 }

@@ -73,6 +73,7 @@ func (f *flight) ask() {
 func (f *flight) carryOut(ctx context.Context) {
 	f.sent = f.combiner.store.elapsed()
 	f.send(ctx)
+	f.unsplit(ctx)
 	for i := range f.cmds {
 		f.read(f.cmds[i])
 	}

@@ -87,6 +87,12 @@ func (s *Store) run(ctx context.Context, c *call) (any, error) {
 		cmd = newOnce(ctx, c.args("eval", script)...)
 		err = s.client.Process(ctx, cmd)
 	}
+	if isSplit(err) {
+		err = s.shared.unsplit(ctx, cmd.Args(), err, func(p processor, args []any) error {
+			cmd = newOnce(ctx, args...)
+			return p.Process(ctx, cmd)
+		})
+	}
 	if err != nil {
 		s.denials.failedFor(ctx, err)
 		return nil, classify(err)

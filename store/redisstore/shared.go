@@ -106,6 +106,12 @@ func (s *Store) alone(ctx context.Context, key string, t *terms) (a answer, err 
 		cmd = numbers{redis.NewIntSliceCmd(ctx, args...)}
 		err = s.client.Process(ctx, cmd)
 	}
+	if isSplit(err) {
+		err = s.shared.unsplit(ctx, cmd.Args(), err, func(p processor, args []any) error {
+			cmd = numbers{redis.NewIntSliceCmd(ctx, args...)}
+			return p.Process(ctx, cmd)
+		})
+	}
 	if err != nil {
 		return a, classify(err)
 	}

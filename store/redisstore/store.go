@@ -166,6 +166,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	}
 	defer s.denials.forget(scope, key)
 	err := s.client.Process(ctx, newOnce(ctx, args...))
+	if isSplit(err) {
+		err = s.forget(ctx, args[1:])
+	}
 	if err != nil {
 		s.denials.failedFor(ctx, err)
 	}

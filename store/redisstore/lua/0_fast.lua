@@ -12,6 +12,14 @@
 -- left as it is, for the rest of the script to decide; which does so at once if
 -- it is alone. Adding 0 makes numbers of texts, in less time than a call.
 local uncommon
+local ARGV = ARGV
+if ARGV[1] == 'k' then -- Of whose keys all but the first are not declared, see moving.go.
+  local names, rest = ARGV[2] + 0, {}
+  for i = 3, #ARGV do
+    if i <= names + 2 then KEYS[i - 1] = ARGV[i] else rest[#rest + 1] = ARGV[i] end
+  end
+  ARGV = rest
+end
 if ARGV[1] >= 'g' then
   local call, try, type, keys = redis.call, redis.pcall, type, #KEYS
   local format, floor, fmod = string.format, math.floor, math.fmod

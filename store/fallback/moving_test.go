@@ -1,0 +1,40 @@
+package fallback_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// A key that a cluster can't decide on while its slot is on the move is decided on
+// locally, and charged afterwards. That is no outage for the others.
+func TestSlotOnTheMove(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	s := behind(t, cluster.Client(), fallback.Config{Budget: time.Second})
+	limit := weir.PerHour(100)
+	window := limit.By(weir.SlidingWindow)
+	take(t, s, charge("moving", 1, window))
+	key := "weir:{:moving}"
+	from, to := cluster.Node(key), cluster.Nodes[0]
+	if from == to {
+		to = cluster.Nodes[1]
+	}
+	move := cluster.Move(key, from, to)
+	move.Key(key) // without its log
+	for range 10 {
+		if d := take(t, s, charge("moving", 1, window)); !d.Allowed || !d.Degraded {
+			t.Errorf("%+v, want a local decision", d)
+		}
+		if d := take(t, s, charge("another", 1, limit)); d.Degraded || s.State() != fallback.StateClosed {
+			t.Errorf("another key: %+v, %v", d, s.State())
+		}
+	}
+	move.End()
+	if d := take(t, s, charge("moving", 1, window)); d.Degraded || d.Remaining != 88 {
+		t.Errorf("when the slot has moved: %+v, want 88 remaining", d)
+	}
+}
