@@ -73,6 +73,7 @@ type claim struct {
 	waited  bool
 	refuse  bool   // it does not wait
 	keep    bool   // it may be given back all the same
+	late    bool   // it was granted a lease so late that it asked anew
 	lease   *Lease // once it is had
 }
 

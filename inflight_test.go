@@ -190,3 +190,46 @@ func TestTryAcquire(t *testing.T) {
 		noFlights(t, other)
 	})
 }
+
+// A process that is stopped while its lease is on its way to it, for longer than
+// that lasts, does not go on with it.
+func TestLeaseThatEndedOnItsWay(t *testing.T) {
+	t.Parallel()
+	for name, try := range map[string]bool{"Acquire": false, "TryAcquire": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := newHeldStore(t)
+				l, other := newFlightLimiter(t, store, 1), newFlightLimiter(t, store, 1)
+				ctx := context.Background()
+				var had *weir.Lease
+				stop := func(d weir.Decision) {
+					store.each = nil
+					time.Sleep(weir.DefaultLease)
+					var err error
+					if had, err = other.Acquire(ctx, "k"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				store.each = stop
+				acquire := l.Acquire
+				if try {
+					acquire = l.TryAcquire
+				}
+				timed, cancel := context.WithTimeout(ctx, weir.DefaultLease+time.Second)
+				defer cancel()
+				if lease, err := acquire(timed, "k"); err == nil {
+					t.Errorf("two leases of one place: %v", lease)
+				}
+				had.Release()
+				time.Sleep(time.Second)
+				lease, err := acquire(ctx, "k")
+				if err != nil {
+					t.Fatal(err)
+				}
+				lease.Release()
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}

@@ -36,7 +36,11 @@ func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time
 				return l.full(ctx, id, fs.leave(f, c)), BoundMaxWait, nil
 			}
 		}
-		d, bound, err := c.try(ctx, f, id, start, maxWait)
+		d, bound, late, err := c.try(ctx, f, id, start, maxWait)
+		if late {
+			linger(l.handBack(ctx, id, d.Receipt))
+			continue
+		}
 		if err != nil || d.Reason != InFlight || c.refuse {
 			if err == nil {
 				l.observeDecision(ctx, id, d)
@@ -60,15 +64,25 @@ func (fs *flights) leave(f *flight, c *claim) time.Duration {
 	return retryAfter
 }
 
-// try asks the store once.
-func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time, maxWait time.Duration) (d Decision, bound Bound, err error) {
+// try asks the store once. What it says is late when the lease may end before its
+// first renewal, as this process was stopped for a while, perhaps: then the call,
+// whose turn it still is, asks anew. A store that always takes as long is asked no
+// third time.
+func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time, maxWait time.Duration) (d Decision, bound Bound, late bool, err error) {
 	l, fs := f.of.limiter, f.of
 	lease := &Lease{flight: f, id: newLeaseID()}
 	// A panic of the store's leaves no more behind than an error does.
 	err = errPanicked
+	asked := time.Now()
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()
+		if late = err == nil && d.Allowed && !c.late && time.Since(asked) >= fs.lease/2; late {
+			c.late = true
+			f.add(lease)
+			f.release(lease)
+			return
+		}
 		f.asking--
 		switch {
 		case err != nil && !errors.Is(err, ErrConfig) && !errors.Is(err, ErrUnsupported):
@@ -102,7 +116,7 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 		Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
 	})
 	l.done(call)
-	return d, bound, l.storeError(ctx, "take", id.key, id.cost, err)
+	return d, bound, false, l.storeError(ctx, "take", id.key, id.cost, err)
 }
 
 var errPanicked = errors.New("weir: the store panicked")
