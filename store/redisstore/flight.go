@@ -61,7 +61,15 @@ func (p *packed) say(ctx context.Context, args []any) {
 func (f *flight) ask() {
 	f.sortOut()
 	ctx := f.context()
-	apart := len(f.entries) == 1 || f.combiner.packs.look(ctx, f.combiner.store, false) != together
+	apart := len(f.entries) == 1
+	if !apart {
+		is, silent := f.combiner.packs.ask(ctx, f.combiner.store, false)
+		if silent != nil {
+			f.fail(silent) // The calls have waited as long as for an answer of their own.
+			return
+		}
+		apart = is != together
+	}
 	f.pack(ctx, apart)
 	f.carryOut(ctx)
 	if f.packLeft(ctx) {

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -77,31 +78,43 @@ func (p *packing) refused(s *Store, err error) bool {
 // come while another one probes wait for that if they are patient and nothing is
 // known, else they do not.
 func (p *packing) look(ctx context.Context, s *Store, patient bool) int32 {
+	is, _ := p.ask(ctx, s, patient)
+	return is
+}
+
+// ask is look, and returns the error of a probe which no answer came to in time.
+func (p *packing) ask(ctx context.Context, s *Store, patient bool) (is int32, silent error) {
 	if !p.due(s) {
-		return p.is()
+		return p.is(), nil
 	}
 	select {
 	case p.turn <- struct{}{}:
 	default:
 		if !patient || p.is() != unknown {
-			return p.is()
+			return p.is(), nil
 		}
 		select {
 		case p.turn <- struct{}{}:
 		case <-ctx.Done():
-			return unknown
+			return unknown, nil
 		}
 	}
 	defer func() { <-p.turn }()
 	if p.due(s) {
 		lost := s.denials.lost.Load()
-		is := p.probe(ctx, s)
+		is, err := p.probe(ctx, s)
 		if is == unknown {
 			is = p.is()
 		}
 		p.found.Store(&finding{is, time.Now(), lost})
+		if timeout, ok := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](err); ok && timeout.Timeout() {
+			silent = err
+		}
 	}
-	return p.is()
+	return p.is(), silent
 }
 
 // due reports whether it is time for a probe.

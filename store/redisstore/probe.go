@@ -32,10 +32,10 @@ func (p *packing) names(ctx context.Context, s *Store) []any {
 
 // probe leaves a token under each name, where whoever declares that finds it, and
 // looks whether a script that has all the names finds as many.
-func (p *packing) probe(ctx context.Context, s *Store) int32 {
+func (p *packing) probe(ctx context.Context, s *Store) (int32, error) {
 	names := p.names(ctx, s)
 	if len(names) <= probes {
-		return apart
+		return apart, nil
 	}
 	const (
 		leave = "redis.call('SET', KEYS[1], ARGV[1], 'PX', '10000') return 1"
@@ -45,7 +45,7 @@ func (p *packing) probe(ctx context.Context, s *Store) int32 {
 	)
 	token := rand.Text()
 	if _, err := each(ctx, s, names, leave, token); err != nil {
-		return outcome(err)
+		return outcome(err), err
 	}
 	declared := len(names)
 	if p.undeclared {
@@ -57,15 +57,15 @@ func (p *packing) probe(ctx context.Context, s *Store) int32 {
 	pipe := s.client.Pipeline()
 	_ = pipe.Process(ctx, all)
 	if _, err := pipe.Exec(ctx); err != nil {
-		return p.refusal(err)
+		return p.refusal(err), err
 	}
 	if found, _ := all.Int(); found == len(names) {
-		return together
+		return together, nil
 	}
 	if there, err := each(ctx, s, names, check, token); err != nil || there < len(names) {
-		return unknown // They were lost meanwhile.
+		return unknown, err // They were lost meanwhile.
 	}
-	return scattered
+	return scattered, nil
 }
 
 // each calls a script for each name, and adds up what they return.
