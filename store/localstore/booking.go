@@ -127,12 +127,13 @@ func (b *booking) open(g *group) {
 	}
 	// What was booked ahead may have had to wait for a limit that is gone. It
 	// must not make anybody wait longer than those there are now could.
-	for i := range states {
-		if gone {
+	if gone {
+		for i := range states {
 			states[i].clamp(b.now)
 		}
+		e.line = line{}
 	}
-	e.states, e.line = states, line{}
+	e.states = states
 	if e.brake != nil {
 		e.brake.still = nil
 	}

@@ -86,6 +86,26 @@ func changedAhead(r *run) {
 	}
 }
 
+// changedOrder: slots that are booked ahead stay so when limits only change places,
+// or one is added.
+func changedOrder(r *run) {
+	pace, day, hour := weir.Per(1, 10*time.Second), weir.PerDay(100).By(weir.AlignedWindow), weir.PerHour(50).By(weir.FixedWindow)
+	for i, limits := range [][]weir.Limit{{pace, day}, {day, pace}, {hour, day, pace}} {
+		key := fmt.Sprint("order ", i)
+		r.take(charge(key, 1, pace, day))
+		r.reserve(key, 1, time.Hour, pace, day)
+		req := charge(key, 0, limits...)
+		for j := range limits {
+			if limits[j] == day {
+				req.Charges[j].Cost = 1
+			}
+		}
+		if d := r.take(req); d.Allowed || d.RetryAfter != 10*time.Second {
+			r.Errorf("%v, with a slot in 10 s: %+v", limits, d)
+		}
+	}
+}
+
 // reset: a forgotten key finds full limits, others stay.
 func reset(r *run) {
 	resetter, ok := r.store.(weir.Resetter)

@@ -88,6 +88,7 @@ var cases = []struct {
 	{"the request is not kept", notKept},
 	{"changed limits", changed},
 	{"changed limits with slots booked ahead", changedAhead},
+	{"changed order of limits with slots booked ahead", changedOrder},
 	{"reset", reset},
 	{"slots in order", queue},
 	{"slots at the same time", slots},
