@@ -40,7 +40,7 @@ func (e *entry) stand(now int64) {
 func (e *entry) resume(now int64) {
 	for i := range e.states {
 		if g, ok := e.states[i].counting.(*log); ok {
-			g.drop(now)
+			g.drop(now + exact.VoidFrom) // A nearer slot is from before the pause.
 			continue
 		}
 		e.states[i].restore(&e.brake.still.states[i], 0, 0)

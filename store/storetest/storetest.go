@@ -100,6 +100,7 @@ var cases = []struct {
 	{"used units and pauses", usedUnits},
 	{"void slots", voidSlots},
 	{"void slots given back later", voidLater},
+	{"slots that come at once", nearSlots},
 	{"paces", paces},
 	{"mistakes in braking", brakeMistakes},
 	{"calls in flight", inFlight},

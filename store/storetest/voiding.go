@@ -133,3 +133,24 @@ func voidLater(r *run) {
 		}
 	}
 }
+
+// nearSlots: a slot that comes at once stays used when the key is paused and let go
+// before it has come.
+func nearSlots(r *run) {
+	if r.braker() == nil {
+		return
+	}
+	for _, l := range each(1, time.Minute) {
+		key := "near " + l.Algorithm.String()
+		r.take(charge(key, 1, l))
+		r.sleep(r.take(charge(key, 1, l)).RetryAfter - 50*time.Millisecond)
+		d := r.reserve(key, 1, 60*time.Millisecond, l)
+		r.brake(key, weir.Brake{Pause: time.Second}, l)
+		r.sleep(time.Microsecond)
+		r.brake(key, weir.Brake{Lift: true}, l)
+		r.sleep(200 * time.Millisecond)
+		if e := r.take(charge(key, 1, l)); e.Allowed {
+			r.Errorf("%v: a slot %v ahead is free after a pause that was lifted: %+v", l.Algorithm, d.Delay, e)
+		}
+	}
+}
