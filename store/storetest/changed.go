@@ -106,6 +106,30 @@ func changedOrder(r *run) {
 	}
 }
 
+// leftOut: a limit that was left out of a call, or counted by another algorithm, starts
+// fresh.
+func leftOut(r *run) {
+	for _, l := range each(5, time.Hour) {
+		for _, other := range each(7, time.Hour) {
+			if other.Algorithm == l.Algorithm {
+				continue
+			}
+			key := fmt.Sprint("left out ", l.Algorithm, other.Algorithm)
+			r.take(charge(key, 5, l))
+			r.take(charge(key, 1, other))
+			if d := r.take(charge(key, 0, l)); d.Remaining != 5 {
+				r.Errorf("%v, left out of a call under %v: a look says %+v", l.Algorithm, other.Algorithm, d)
+			}
+			if d := r.take(charge(key, 6, other)); !d.Allowed {
+				r.Errorf("%v, after a look under %v: %+v", other.Algorithm, l.Algorithm, d)
+			}
+			if d := r.take(charge(key, 5, l)); !d.Allowed {
+				r.Errorf("%v, left out of a call under %v: %+v", l.Algorithm, other.Algorithm, d)
+			}
+		}
+	}
+}
+
 // reset: a forgotten key finds full limits, others stay.
 func reset(r *run) {
 	resetter, ok := r.store.(weir.Resetter)

@@ -89,6 +89,7 @@ var cases = []struct {
 	{"changed limits", changed},
 	{"changed limits with slots booked ahead", changedAhead},
 	{"changed order of limits with slots booked ahead", changedOrder},
+	{"limits left out of a call", leftOut},
 	{"reset", reset},
 	{"slots in order", queue},
 	{"slots at the same time", slots},

@@ -141,6 +141,12 @@ local log = lazy(function(log)
     for _, e in ipairs(all) do redis.call('RPUSH', g.log, e) end
   end
 
+  -- The log is of windows that were left out of a call, and start fresh.
+  function log.forget(g, peek)
+    if not peek then redis.call('DEL', g.log) end
+    g.len, g.newest = 0, 0
+  end
+
   -- When the windows of a key have changed, their units are in other places of the
   -- entries: each counts by its own, a new one by those of the longest window.
   function log.arrange(g, list, peek)

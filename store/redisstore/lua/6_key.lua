@@ -59,6 +59,13 @@ local function find(list, field, value)
   end
 end
 
+local function logs(list)
+  for _, l in ipairs(list) do
+    if l.alg == log then return true end
+  end
+  return false
+end
+
 -- The limits of a key have changed: a limit keeps its state at another place;
 -- a new one takes over the first state left of its algorithm, else is fresh.
 local function inherit(limits, list, now, peek)
@@ -119,6 +126,7 @@ local function open(g, now, peek)
       end
     else
       local list = others(signature, text)
+      if g.len > 0 and not logs(list) then log.forget(g, peek) end
       if g.len > 0 then log.arrange(g, list, peek) end
       local gone = inherit(g.limits, list, now, peek)
       if gone and g.newest > now then log.rewrite(g, function(t) return math.min(t, now) end) end
