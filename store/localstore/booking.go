@@ -129,7 +129,7 @@ func (b *booking) open(g *group) {
 	// must not make anybody wait longer than those there are now could.
 	if gone {
 		for i := range states {
-			states[i].clamp(b.now)
+			states[i].clamp(b.now, true)
 		}
 		e.line = line{}
 	}

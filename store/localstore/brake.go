@@ -90,7 +90,7 @@ func (e *entry) void(now, was int64) {
 			g.drop(now)
 			continue
 		}
-		e.states[i].clamp(now)
+		e.states[i].clamp(now, false)
 	}
 }
 

@@ -11,6 +11,10 @@ type counter struct {
 	rate, period     int64
 	start, cur, prev int64
 	lost             int64 // see lose
+	// present is what it was when the last window was not yet one that is still to
+	// come, and first where the first window after that starts.
+	present exact.State
+	first   int64
 }
 
 func (w *counter) state() exact.State { return exact.State{A: w.start, B: w.cur, C: w.prev} }
@@ -32,9 +36,12 @@ func (w *counter) slot(b, cost int64) (floor, slot int64) {
 	return b, b
 }
 
-func (w *counter) book(_, slot, cost, _ int64, _ bool) {
+func (w *counter) book(_, slot, cost, now int64, _ bool) {
 	if slot >= w.start+w.period {
 		w.lost = 0
+		if w.start <= now {
+			w.present, w.first = w.state(), align(slot, w.period)
+		}
 	}
 	w.start, w.cur, w.prev = exact.Roll(w.state(), w.period, slot)
 	w.cur += cost
@@ -57,23 +64,56 @@ func (w *counter) correct(c correction, _ *snapshot) bool {
 // window if they were taken in it.
 func (w *counter) adapted(l *weir.Limit, now int64) counting {
 	n := &counter{rate: l.Rate, period: l.Period.Microseconds()}
+	was, ahead := *w, int64(0)
+	if w.start > now {
+		ahead = w.cur
+		was.clamp(now, false)
+	}
 	if n.period == w.period {
-		n.start, n.cur, n.prev = w.start, min(w.cur, n.rate), min(w.prev, n.rate)
+		n.start, n.cur, n.prev = was.start, min(was.cur+ahead, n.rate), min(was.prev, n.rate)
 		return n
 	}
 	n.start = align(now, n.period)
-	began, cur, prev := exact.Roll(w.state(), w.period, now)
+	began, cur, prev := exact.Roll(was.state(), w.period, now)
 	if prev > 0 {
 		weight, _ := exact.MulDiv(min(prev, w.rate), min(began+w.period-now, w.period), w.period)
 		cur += weight + 1
 	}
-	if began >= n.start {
-		n.cur = min(cur, n.rate)
+	if began < n.start {
+		cur = 0
 	}
+	n.cur = min(cur+ahead, n.rate)
 	return n
 }
 
-func (w *counter) clamp(now int64) { w.start = min(w.start, align(now, w.period)) }
+func (w *counter) clamp(now int64, counts bool) {
+	start := align(now, w.period)
+	if w.start <= start {
+		return
+	}
+	ahead := int64(0)
+	if counts {
+		ahead = w.cur
+	}
+	w.start, w.cur, w.prev = start, w.units(start), w.units(start-w.period)
+	w.cur = min(w.cur+ahead, max(w.cur, w.rate))
+}
+
+// units returns those of a window before the last one; all there can be of one
+// between that and the present one.
+func (w *counter) units(start int64) int64 {
+	switch {
+	case start == w.start-w.period:
+		return w.prev
+	case start == w.present.A:
+		return w.present.B
+	case start == w.present.A-w.period:
+		return w.present.C
+	case start < w.first:
+		return 0
+	}
+	return w.rate
+}
 
 func (w *counter) lapse() int64 {
 	switch {
@@ -87,8 +127,11 @@ func (w *counter) lapse() int64 {
 
 func (w *counter) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
-func (w *counter) save() snapshot { return snapshot{window: w.state(), lost: w.lost} }
+func (w *counter) save() snapshot {
+	return snapshot{window: w.state(), lost: w.lost, present: w.present, first: w.first}
+}
 
 func (w *counter) restore(b *snapshot, _, _ int64) {
 	w.start, w.cur, w.prev, w.lost = b.window.A, b.window.B, b.window.C, b.lost
+	w.present, w.first = b.present, b.first
 }

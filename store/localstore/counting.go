@@ -22,8 +22,8 @@ type counting interface {
 	// adapted returns the state of another limit of the same algorithm, with
 	// what was used carried over.
 	adapted(l *weir.Limit, now int64) counting
-	// clamp counts what was booked for later as used now.
-	clamp(now int64)
+	// clamp has what was booked for later not count any more, or as used now.
+	clamp(now int64, counts bool)
 	// lapse returns the instant from which the state is as if never used.
 	lapse() int64
 	// report returns an outcome that says what the state is.
@@ -66,6 +66,7 @@ type snapshot struct {
 	window  exact.State
 	lost    int64
 	present exact.State
+	first   int64
 }
 
 // fresh returns the state of a limit that was never used.

@@ -13,8 +13,17 @@ type fixed struct {
 	start, units int64
 	lost         int64 // see lose
 	// present is the window until the last one, if that is still to come: it is it
-	// again when nobody comes.
+	// again when nobody comes. first is where the first window after it starts.
 	present exact.State
+	first   int64
+}
+
+// opens returns where a window starts that is opened at an instant.
+func (w *fixed) opens(at int64) int64 {
+	if w.aligned {
+		return align(at, w.period)
+	}
+	return at
 }
 
 func (w *fixed) slot(b, cost int64) (floor, slot int64) {
@@ -27,12 +36,13 @@ func (w *fixed) slot(b, cost int64) (floor, slot int64) {
 
 func (w *fixed) book(_, slot, cost, now int64, _ bool) {
 	if w.units == 0 || slot >= w.start+w.period {
-		if w.start <= now {
+		present := w.start <= now
+		if present {
 			w.present = w.state()
 		}
-		w.start, w.units, w.lost = slot, 0, 0
-		if w.aligned {
-			w.start = align(slot, w.period)
+		w.start, w.units, w.lost = w.opens(slot), 0, 0
+		if present {
+			w.first = w.start
 		}
 	}
 	w.units += cost
@@ -49,25 +59,52 @@ func (w *fixed) correct(c correction, _ *snapshot) bool {
 // adapted: units count in an aligned window if they were taken in it.
 func (w *fixed) adapted(l *weir.Limit, now int64) counting {
 	n := &fixed{rate: l.Rate, period: l.Period.Microseconds(), aligned: w.aligned}
-	n.start, n.units = w.start, min(w.units, l.Rate)
+	was, ahead := *w, int64(0)
+	if w.start > now {
+		ahead = w.units
+		was.clamp(now, false)
+	}
+	n.start, n.units = was.start, was.units
 	if n.aligned {
-		n.start = align(w.start, n.period)
-		if first := align(now, n.period); w.start < first {
-			n.start, n.units = first, 0
+		n.start = align(now, n.period)
+		if was.start < n.start {
+			n.units = 0
 		}
 	}
+	n.units = min(n.units+ahead, n.rate)
 	return n
 }
 
-func (w *fixed) clamp(now int64) {
-	if p := w.present; w.start > now && p.B > 0 && now < p.A+w.period {
-		w.start, w.units = p.A, p.B
+func (w *fixed) clamp(now int64, counts bool) {
+	if w.start <= now {
 		return
 	}
-	if w.aligned {
-		now = align(now, w.period)
+	ahead := int64(0)
+	if counts {
+		ahead = w.units
 	}
-	w.start = min(w.start, now)
+	switch p := w.present; {
+	case p.B > 0 && now < p.A+w.period:
+		w.start, w.units = p.A, p.B
+	case now >= w.first:
+		w.start, w.units = w.opens(w.between(now)), w.rate
+	default:
+		w.start, w.units = w.opens(now), 0
+	}
+	w.units, w.lost = min(w.units+ahead, max(w.units, w.rate)), 0
+}
+
+// between returns where one of the windows between the present one and the last
+// starts. Where one follows another it is full, and when it ends is known of the
+// first and the last but one.
+func (w *fixed) between(now int64) int64 {
+	switch {
+	case now < w.first+w.period:
+		return w.first
+	case now >= w.start-w.period:
+		return w.start - w.period
+	}
+	return now
 }
 
 func (w *fixed) lapse() int64 {
@@ -82,11 +119,11 @@ func (w *fixed) state() exact.State { return exact.State{A: w.start, B: w.units}
 func (w *fixed) report(int64) exact.Outcome { return exact.Outcome{State: w.state()} }
 
 func (w *fixed) save() snapshot {
-	return snapshot{window: w.state(), lost: w.lost, present: w.present}
+	return snapshot{window: w.state(), lost: w.lost, present: w.present, first: w.first}
 }
 
 func (w *fixed) restore(b *snapshot, _, _ int64) {
-	w.start, w.units, w.lost, w.present = b.window.A, b.window.B, b.lost, b.present
+	w.start, w.units, w.lost, w.present, w.first = b.window.A, b.window.B, b.lost, b.present, b.first
 }
 
 // align returns the start of the window of length p, counted from the Unix

@@ -108,7 +108,7 @@ func (g *gcra) adapted(l *weir.Limit, now int64) counting {
 	return n
 }
 
-func (g *gcra) clamp(now int64) {
+func (g *gcra) clamp(now int64, _ bool) {
 	full := (exact.Micros{Whole: now}).Plus(g.Full, g.Den)
 	if !full.Less(g.tat()) {
 		g.setTAT(g.tat()) // The bucket may have been used later than it will be next.

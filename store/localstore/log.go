@@ -166,7 +166,7 @@ func (g *log) adapted(l *weir.Limit, _ int64) counting {
 	return &log{rate: l.Rate, period: l.Period.Microseconds(), entries: slices.Clone(g.entries), head: g.head}
 }
 
-func (g *log) clamp(now int64) {
+func (g *log) clamp(now int64, _ bool) {
 	if later, units := g.after(now); units > 0 {
 		g.entries[later] = taken{now, g.sum(len(g.entries))}
 		g.entries = g.entries[:later+1]

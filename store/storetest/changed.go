@@ -86,6 +86,29 @@ func changedAhead(r *run) {
 	}
 }
 
+// changedUsed: what is used stays used when a limit changes, though somebody has
+// booked for later.
+func changedUsed(r *run) {
+	r.sleep(time.Minute)
+	for _, l := range each(10, time.Hour) {
+		for _, ahead := range []int64{1, 10, 11, 21} {
+			for _, wait := range []time.Duration{0, 70 * time.Minute} {
+				key := fmt.Sprint("used ", l.Algorithm, ahead, wait)
+				r.take(charge(key, 10, l))
+				for range ahead {
+					r.reserve(key, 1, 24*time.Hour, l)
+				}
+				if r.sleep(wait); wait > 0 && ahead < 21 {
+					continue // It is not known to be used up then.
+				}
+				if d := r.take(charge(key, 3, weir.Per(12, time.Hour).By(l.Algorithm))); d.Allowed {
+					r.Errorf("%v: 10 of 10 are used, and %d booked, then 12, after %v: %+v", l.Algorithm, ahead, wait, d)
+				}
+			}
+		}
+	}
+}
+
 // changedOrder: slots that are booked ahead stay so when limits only change places,
 // or one is added.
 func changedOrder(r *run) {

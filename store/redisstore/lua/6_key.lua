@@ -86,7 +86,7 @@ local function inherit(limits, list, now, peek)
   end
   gone = gone and not peek
   for _, l in ipairs(limits) do
-    if gone then l.alg.clamp(l, now) end
+    if gone then l.alg.clamp(l, now, true) end
   end
   return gone
 end
