@@ -27,6 +27,18 @@ type Budget struct {
 // unsaid is a budget of which nothing is known.
 func unsaid(name string) Budget { return Budget{Name: name, Limit: -1, Remaining: -1, Reset: -1} }
 
+// of returns b with its limit. One that is 0 can't be true of what admits requests:
+// it says nothing, and neither does it that nothing is left of it.
+func (b Budget) of(limit int64) Budget {
+	switch {
+	case limit > 0:
+		b.Limit = limit
+	case b.Remaining == 0:
+		b.Remaining = -1
+	}
+	return b
+}
+
 // sane returns b without what can't be: a dialect may be the caller's own.
 func (b Budget) sane() Budget {
 	b.Limit = max(b.Limit, -1)

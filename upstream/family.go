@@ -151,8 +151,8 @@ func (f *family) budgets() []Budget {
 	}
 	if len(all) == 0 {
 		for _, p := range f.policies {
-			b := unsaid(p.name)
-			b.Limit, b.Window = p.quota, p.window
+			b := unsaid(p.name).of(p.quota)
+			b.Window = p.window
 			all = append(all, b)
 		}
 	}

@@ -107,6 +107,9 @@ func (g *group) budgets() []Budget {
 		if i < len(left) {
 			b = g.countDown(b, left[i])
 		}
+		if j < len(g.limit) && g.limit[j].n == 0 {
+			b = b.of(0)
+		}
 		if b.Window == 0 {
 			b.Window = windowNamed(b.Name)
 		}

@@ -92,7 +92,16 @@ func TestPause(t *testing.T) {
 			"X-RateLimit-Remaining", "0", "X-RateLimit-Reset-After", "3", "X-RateLimit-Reset-Time", "1655120999"}, true, 3 * sec},
 		"success, the latest of two used up": {200, []string{
 			"X-RateLimit-Remaining-A", "0", "X-RateLimit-Reset-A", "3", "X-RateLimit-Remaining-B", "0", "X-RateLimit-Reset-B", "9"}, false, 9 * sec},
-		"success with units left":              {200, left, false, 0},
+		"success with units left": {200, left, false, 0},
+		"success with a limit of 0": {200, []string{
+			"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "3600"}, false, 0},
+		"success with a limit of 0, draft 11": {200, []string{
+			"RateLimit-Policy", `"a";q=0;w=3600`, "RateLimit", `"a";r=0;t=3600`}, false, 0},
+		"success with a limit of 0, draft 07": {200, []string{"RateLimit", "limit=0, remaining=0, reset=3600"}, false, 0},
+		"refused, with a limit of 0": {429, []string{
+			"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "30"}, true, 30 * sec},
+		"403 with a limit of 0": {403, []string{
+			"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "30"}, false, 0},
 		"success, a reset and no count":        {200, []string{"X-RateLimit-Reset", "7"}, false, 0},
 		"success with Retry-After, units left": {200, with(left, "Retry-After", "3"), false, 0},
 		"success with Retry-After alone":       {200, []string{"Retry-After", "3"}, false, 0},

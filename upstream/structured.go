@@ -33,11 +33,11 @@ func parseStructured(values []string) []Budget {
 		return nil
 	}
 	b := unsaid("")
-	if n, ok := quantity(dict.Get("limit")); ok && n > 0 {
-		b.Limit = n
-	}
 	if n, ok := quantity(dict.Get("remaining")); ok {
 		b.Remaining = n
+	}
+	if n, ok := quantity(dict.Get("limit")); ok {
+		b = b.of(n)
 	}
 	if d, ok := seconds(dict.Get("reset")); ok {
 		b.Reset = d
@@ -90,7 +90,7 @@ func parsePolicies(values []string) []policyItem {
 		if p.quota, ok = item.Value.(int64); !ok {
 			p.quota, ok = quantity(item.Params.Get("q"))
 		}
-		if !ok || p.quota <= 0 {
+		if !ok || p.quota < 0 {
 			continue
 		}
 		p.window, _ = seconds(item.Params.Get("w"))
@@ -108,7 +108,7 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 			b.Name == "" && b.Limit == p.quota,
 			b.Name == "" && b.Limit < 0 && len(policies) == 1:
 			if b.Limit < 0 {
-				b.Limit = p.quota
+				b = b.of(p.quota)
 			}
 			if b.Window == 0 {
 				b.Window = p.window

@@ -76,7 +76,7 @@ func TestCounts(t *testing.T) {
 	}{
 		"more than an integer holds": {[]string{"X-RateLimit-Limit", "99999999999999999999", "X-RateLimit-Remaining", "5"}, unsaid, 5},
 		"negative":                   {[]string{"X-RateLimit-Limit", "-10", "X-RateLimit-Remaining", "5"}, unsaid, 5},
-		"a limit of nothing":         {[]string{"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0"}, unsaid, 0},
+		"a limit of nothing":         {[]string{"X-RateLimit-Limit", "0", "X-RateLimit-Remaining", "0"}, unsaid, unsaid},
 		"words":                      {[]string{"X-RateLimit-Limit", "unlimited", "X-RateLimit-Remaining", "many"}, unsaid, unsaid},
 		"a share too close for floats": {[]string{
 			"X-RateLimit-Limit-A", "9007199254740994", "X-RateLimit-Remaining-A", "9007199254740993",
