@@ -109,6 +109,8 @@ func TestReadAPIs(t *testing.T) {
 			said(false, 0, 100, 98, unsaid)},
 		"Klaviyo: the list of draft 02": {200, []string{
 			"RateLimit-Limit", "10, 10;w=1, 150;w=60", "RateLimit-Remaining", "9", "RateLimit-Reset", "1"}, said(false, 0, 10, 9, s)},
+		"Companies House: one word for it of its own": {200, []string{
+			"X-Ratelimit-Limit", "600", "X-Ratelimit-Remain", "0", "X-Ratelimit-Reset", "1655120970", "X-Ratelimit-Window", "5m"}, said(false, 37*s, 600, 0, 37*s)},
 		"Azure Resource Manager": {200, []string{"x-ms-ratelimit-remaining-subscription-reads", "11999"}, said(false, 0, unsaid, 11999, unsaid)},
 		"Azure Compute: a list of names": {429, []string{
 			"x-ms-ratelimit-remaining-resource", "Microsoft.Compute/PutVM3Min;0,Microsoft.Compute/PutVM30Min;1197", "Retry-After", "75"}, said(true, 75*s, unsaid, 0, unsaid)},

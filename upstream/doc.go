@@ -23,7 +23,7 @@
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //
 // Words for the limit are limit, max, quota, total, capacity; for what is left
-// remaining, left, available; for what is used used, usage, observed,
+// remaining, remain, left, available; for what is used used, usage, observed,
 // consumed;
 // for the renewal reset; for how long a budget lasts window, interval, period.
 //

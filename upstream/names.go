@@ -27,7 +27,7 @@ var words = map[string]role{
 	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit,
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used,
-	"remaining": remaining, "left": remaining, "available": remaining,
+	"remaining": remaining, "remain": remaining, "left": remaining, "available": remaining,
 	"reset": reset, "resets": reset, "resettime": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored,
