@@ -71,6 +71,7 @@ type Limiter struct {
 	waits   waits
 	watcher watcher
 	behind  behind
+	herds   herds
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared Prepared
 	// flights is nil without Config.InFlight.

@@ -104,7 +104,8 @@ type TransportConfig struct {
 // request, or that of the limit which a response of success speaks of. A refusal
 // that says for how long, and a response that says that nothing is left until some
 // time, pause the key (see [Limiter.Pause]), at most for the limiter's MaxPause. A
-// refusal that does not say for how long halves the rate (see [Cut]). A limit that
+// refusal that does not say for how long halves the rate (see [Cut]), and so do those
+// that do where many of the requests that leave after pauses are refused. A limit that
 // is lower than ours, or less left than we know of, spaces the units that are left
 // evenly, until the upstream says otherwise; not one of a window that is longer than
 // any of ours and than MaxPause, as a day's, which pauses when it is used up.
@@ -272,6 +273,9 @@ func (t *Transport) attempt(base http.RoundTripper, req *http.Request, a *admiss
 			_ = body.Close()
 		}
 	}()
+	if a.counted && !t.ignore {
+		a.left = a.first.limiter.herds.left()
+	}
 	t.underWay.Add(1)
 	resp, err = base.RoundTrip(req)
 	t.underWay.Add(-1)

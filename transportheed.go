@@ -27,12 +27,19 @@ const (
 // nothing new, so none at all as long as all is well, but a look when a request
 // may have been overtaken by many.
 func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (pause time.Duration, seenTo bool) {
-	if t.ignore && t.retry.times == 0 || !t.upstream.Speaks(resp) {
+	if t.ignore && t.retry.times == 0 {
+		return 0, false
+	}
+	if !t.upstream.Speaks(resp) {
+		a.admitted()
 		return 0, false
 	}
 	signal := t.upstream.Read(resp, time.Time{})
 	if t.ignore || !a.counted {
 		return signal.Pause, false
+	}
+	if !signal.Refused {
+		a.admitted()
 	}
 	b := a.meant(&signal)
 	l, c, underWay := b.limiter, a.compare(&signal, b), t.underWay.Load()
@@ -46,10 +53,20 @@ func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (
 	if !news {
 		return signal.Pause, false
 	}
+	if brake.Pause > 0 && signal.Refused && l.herds.refuse(b.key, a.left, signal.Pause) {
+		brake.Cut = l.cut(b.grant.at, signal.Pause)
+	}
 	err := l.brake(ctx, b.key, brake)
 	// A call that takes nothing does not wait for a pause, nor anybody for what is
 	// beyond the longest.
 	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.cfg.MaxPause && b.cost > 0
+}
+
+// admitted counts a request that the upstream did not refuse.
+func (a *admission) admitted() {
+	if a.counted {
+		a.first.limiter.herds.admit(a.first.key, a.left)
+	}
 }
 
 // answer returns what a signal that came in answer to a granted slot calls for.
@@ -60,7 +77,7 @@ func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay i
 	case s.Pause > 0:
 		b.Pause, b.Slack, news = s.Pause, slackOf(s.Pause), true
 	case s.Refused:
-		b.Cut, news = l.cut(g.at), true
+		b.Cut, news = l.cut(g.at, mostUnit), true
 	}
 	gap, lasts := c.gap(s, g, underWay), l.cfg.MaxPause
 	if c.lowered == 0 {
@@ -79,10 +96,13 @@ func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay i
 // longer.
 func slackOf(pause time.Duration) time.Duration { return min(pause/pauseSlack, mostSlack) }
 
+// mostUnit is the longest time between two units that a Cut can have.
+const mostUnit = MaxPeriod / 4
+
 // cut halves the rate of the fastest limit: that of a slow one, which has much
-// left, is far from what goes on. When that was not enough, it is cut again.
-func (l *Limiter) cut(since Instant) Cut {
-	unit := MaxPeriod / 4 // The longest that a Cut can have.
+// left, is far from what goes on. When that was not enough, it is cut again. A
+// slower rate than one in unit is not what is cut.
+func (l *Limiter) cut(since Instant, unit time.Duration) Cut {
 	for i := range l.cfg.Limits {
 		unit = min(unit, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
 	}

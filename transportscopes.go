@@ -70,7 +70,8 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 type admission struct {
 	first   booking
 	rest    []booking
-	counted bool // by first
+	counted bool      // by first
+	left    time.Time // zero where that does not matter
 }
 
 func (a *admission) each(yield func(*booking) bool) {
