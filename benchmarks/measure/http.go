@@ -34,12 +34,12 @@ func HTTP(r *Run) {
 	bases := contender.Bases()
 	mount := func(name string) {
 		for _, c := range mounted {
-			if name == Loaded {
-				touch()
-			}
 			base := func() (spent, error) { return serve(r, bases[c.Web.Framework]) }
 			overOnce(r, name, c.Name, base, func(s *scope) (spent, error) {
 				h, err := c.Web.Mount(s, limit, contender.Nothing)
+				if err == nil && name == Loaded {
+					_, err = serve(r, h) // The system has handed out the memory by then.
+				}
 				if err != nil {
 					return spent{}, err
 				}
@@ -63,19 +63,6 @@ func HTTP(r *Run) {
 			})
 		}
 	})
-}
-
-// touch has the system hand out the memory that is used until the garbage of a
-// Loaded process is collected, which would count for whoever comes first.
-func touch() {
-	const chunk, page = 1 << 20, 1 << 12
-	for range 2 * inUse / chunk {
-		b := make([]byte, chunk)
-		for i := 0; i < chunk; i += page {
-			b[i] = 1
-		}
-		runtime.KeepAlive(b)
-	}
 }
 
 // spent is what one call took.
