@@ -37,9 +37,6 @@ func HTTP(r *Run) {
 			base := func() (spent, error) { return serve(r, bases[c.Web.Framework]) }
 			overOnce(r, name, c.Name, base, func(s *scope) (spent, error) {
 				h, err := c.Web.Mount(s, limit, contender.Nothing)
-				if err == nil && name == Loaded {
-					_, err = serve(r, h) // The system has handed out the memory by then.
-				}
 				if err != nil {
 					return spent{}, err
 				}
@@ -49,9 +46,6 @@ func HTTP(r *Run) {
 	}
 	r.passes(func() {
 		mount(Middlewares)
-		used := make([]byte, inUse)
-		mount(Loaded)
-		runtime.KeepAlive(used)
 		base := func() (spent, error) { return send(r, nothing{}) }
 		for _, c := range wrapped {
 			overOnce(r, Transports, c.Name, base, func(s *scope) (spent, error) {
@@ -63,6 +57,9 @@ func HTTP(r *Run) {
 			})
 		}
 	})
+	used := make([]byte, inUse)
+	r.passes(func() { mount(Loaded) })
+	runtime.KeepAlive(used)
 }
 
 // spent is what one call took.
