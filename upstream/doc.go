@@ -24,8 +24,8 @@
 //
 // Words for the limit are limit, max, quota, total, capacity; for what is left
 // remaining, remain, left, available; for what is used used, usage, observed,
-// consumed;
-// for the renewal reset; for how long a budget lasts window, interval, period.
+// consumed; for the renewal reset; for how long a budget lasts window, interval,
+// period.
 //
 // A reset is a number, a duration such as 6m0s, an ISO 8601 time or an HTTP
 // date. A number is seconds, or milliseconds if the name ends so; 500 million
@@ -48,9 +48,9 @@
 // says nothing has a Pause of 0: the caller has to slow down by itself.
 //
 // On a success a budget with nothing left pauses until its reset, before the
-// next request is refused, but not
-// one whose limit is 0, as where there is none. A Retry-After greater than 0 then replaces the reset;
-// alone it counts for nothing, as some upstreams send it with each response.
+// next request is refused, but not one whose limit is 0, as where there is
+// none. A Retry-After greater than 0 then replaces the reset; alone it counts
+// for nothing, as some upstreams send it with each response.
 //
 // # Another dialect
 //

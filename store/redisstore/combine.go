@@ -129,17 +129,14 @@ func (c *combiner) watch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.queued() == 0 && c.busy == [lanes]bool{} {
-		c.watched = false
+		c.watched, c.aloft = false, [lanes]*flight{}
 		return
 	}
 	stuck := false
-	for lane, line := range c.line {
-		if !c.moved[lane] {
-			nudge(line)
-			if f := c.aloft[lane]; f != nil {
-				nudge(f.calls)
-			}
-			stuck = stuck || len(line) > 0
+	for lane, moved := range c.moved {
+		if !moved {
+			c.nudge(lane)
+			stuck = stuck || len(c.line[lane]) > 0
 		}
 	}
 	if stuck {
@@ -150,8 +147,14 @@ func (c *combiner) watch() {
 	time.AfterFunc(slowFlight, c.watch)
 }
 
-func nudge(calls []*waiting) {
-	for _, w := range calls {
+// nudge nudges the callers of a lane, who wait in the line or in a flight.
+func (c *combiner) nudge(lane int) {
+	for _, w := range c.line[lane] {
 		w.nudge()
+	}
+	if f := c.aloft[lane]; f != nil {
+		for _, w := range f.calls {
+			w.nudge()
+		}
 	}
 }

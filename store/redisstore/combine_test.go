@@ -158,11 +158,8 @@ func onlyNudge(c *combiner, done <-chan struct{}) {
 			return
 		case <-ticks.C:
 			c.mu.Lock()
-			for lane, line := range c.line {
-				nudge(line)
-				if f := c.aloft[lane]; f != nil {
-					nudge(f.calls)
-				}
+			for lane := range lanes {
+				c.nudge(lane)
 			}
 			c.mu.Unlock()
 		}

@@ -46,18 +46,18 @@
 // While a call that takes of one key, now or not at all, is under way, those that
 // come meanwhile wait in a line and go together when it is back, in the order in
 // which they came: the calls of one key that charge the same, one behind the other,
-// as one decision of the script, and many keys in one EVALSHA, or in a pipeline on a ring and where a server
-// does not take that. Where there are many keys two flights are under way at
-// once, each with keys of its own. A call that is alone goes at once. Whoever's context
-// ends leaves, and is not charged unless its flight has set off; one that all have
-// left is not sent if it was not yet. Of a context without a deadline a call that
-// waits hears within 20 ms, unless it is decided before. A flight that takes longer than 10 ms holds
-// up nobody but those in it. Each master of a cluster and each shard of a ring has
-// a line of its own, so one that is silent holds up its own keys only. Keys of
-// several slots of a cluster are not declared, as it takes no call that does; one
-// whose slot is on the move is asked for by itself, and when
-// the slot's first master has nothing of it any more, with its log and its leases
-// undeclared.
+// as one decision of the script, and many keys in one EVALSHA, or in a pipeline on a
+// ring and where a server does not take that. Where there are many keys two flights
+// are under way at once, each with keys of its own. A call that is alone goes at
+// once. Whoever's context ends leaves, and is not charged unless its flight has set
+// off; one that all have left is not sent if it was not yet. Of a context without a
+// deadline a call that waits hears within 20 ms, unless it is decided before. A
+// flight that takes longer than 10 ms holds up nobody but those in it. Each master
+// of a cluster and each shard of a ring has a line of its own, so one that is silent
+// holds up its own keys only. Keys of several slots of a cluster are not declared,
+// as it takes no call that does; one whose slot is on the move is asked for by
+// itself, and when the slot's first master has nothing of it any more, with its log
+// and its leases undeclared.
 //
 // # Refused keys
 //
