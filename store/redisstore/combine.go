@@ -140,6 +140,9 @@ func (c *combiner) watch() {
 		}
 	}
 	if stuck {
+		for lane := range lanes {
+			c.nudge(lane) // Of flights that are given up nobody looks at any again.
+		}
 		c.turn++
 		c.setOff()
 	}

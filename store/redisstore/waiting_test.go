@@ -114,6 +114,28 @@ func TestCallThatEndedInTheLineIsNotCharged(t *testing.T) {
 	}
 }
 
+// TestGivingUpNudgesAll: also those of a flight that set off just now, as nobody looks
+// at it again.
+func TestGivingUpNudgesAll(t *testing.T) {
+	t.Parallel()
+	s, _ := gated(t, false)
+	landed(s)
+	c := s.shared.first
+	req := charge("key", 1, weir.PerHour(100))
+	aboard, stuck := newWaiting().(*waiting), newWaiting().(*waiting)
+	aboard.state.Store(inFlight | patient)
+	stuck.ctx, stuck.key, stuck.terms = t.Context(), s.stateKey("", "key"), s.termsOf(&req)
+	c.mu.Lock()
+	c.watched, c.busy, c.moved = true, [lanes]bool{true, true}, [lanes]bool{true, false}
+	c.aloft[0], c.line[1] = &flight{calls: []*waiting{aboard}}, []*waiting{stuck}
+	c.mu.Unlock()
+	c.watch()
+	<-stuck.done
+	if s := aboard.state.Load(); s != inFlight|nudged {
+		t.Errorf("state %d, want that of a call that was nudged", s)
+	}
+}
+
 // TestPatience: who looks at nothing but the answer at first.
 func TestPatience(t *testing.T) {
 	t.Parallel()
