@@ -17,8 +17,9 @@ func TestImpatientCallersLetTheBreakerOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
-		p.set(nil, 5*time.Second)
 		s := open(t, fallback.Config{Primary: p})
+		take(t, s, charge("k", 1, weir.PerSecond(10))) // See TestSlowFirstConnection.
+		p.set(nil, 5*time.Second)
 		for range 3 {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 			start := time.Now()

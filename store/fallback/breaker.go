@@ -41,6 +41,7 @@ type breaker struct {
 	closed  atomic.Bool   // the gobreaker is closed
 	left    atomic.Uint64 // counts the times when it did not stay so
 	failing atomic.Bool   // a call has failed, and none succeeded since
+	heard   atomic.Bool   // a call has ended, since the process started
 	epoch   atomic.Uint64 // counts the times the primary may have lost its memory
 
 	mu      sync.Mutex
@@ -72,6 +73,7 @@ func newBreaker(cfg *Config) *breaker {
 type turn struct {
 	of     *breaker
 	left   uint64
+	early  bool        // no call had ended
 	finish func(error) // nil: the gobreaker was not asked, as it was closed
 }
 
@@ -81,7 +83,7 @@ type turn struct {
 // The gobreaker, which locks, hears of failures only, and of the first success
 // after them: its state is not changed by others.
 func (b *breaker) allow(probe func() error) (t turn, ok bool) {
-	t = turn{of: b, left: b.left.Load()}
+	t = turn{of: b, left: b.left.Load(), early: !b.heard.Load()}
 	if b.closed.Load() {
 		return t, true
 	}
@@ -108,6 +110,11 @@ func (b *breaker) allow(probe func() error) (t turn, ok bool) {
 // done tells of the outcome of a call.
 func (t *turn) done(err error) {
 	b := t.of
+	if t.early && !b.heard.CompareAndSwap(false, true) && errors.Is(err, errBudget) {
+		// The first calls of a process wait for one connection, and what they
+		// have to say of the primary is one answer.
+		return
+	}
 	if err == nil {
 		if t.finish != nil || b.failing.Load() && t.left == b.left.Load() {
 			b.failing.Store(false)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,6 +121,48 @@ func TestBudget(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // The last calls end by themselves.
 	})
+}
+
+// The first calls of a process wait for one connection: when that is slow they are
+// one failure, however many they are.
+func TestSlowFirstConnection(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string]bool{"which comes": false, "which never comes": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p})
+				req := charge("k", 1, weir.PerSecond(1000))
+				round := func() (degraded int64) {
+					var n atomic.Int64
+					var wg sync.WaitGroup
+					for range 8 {
+						wg.Go(func() {
+							if take(t, s, req).Degraded {
+								n.Add(1)
+							}
+						})
+					}
+					wg.Wait()
+					return n.Load()
+				}
+				p.set(nil, 60*time.Millisecond)
+				if n := round(); n != 8 || s.State() != fallback.StateClosed {
+					t.Fatalf("while it connects %d of 8 were decided locally, then the breaker was %v", n, s.State())
+				}
+				if !silent {
+					p.set(nil, 0)
+					if n := round(); n != 0 || s.State() != fallback.StateClosed {
+						t.Errorf("when it has connected %d of 8 were decided locally, then the breaker was %v", n, s.State())
+					}
+				} else if n := round(); n != 8 || s.State() != fallback.StateOpen {
+					t.Errorf("the second time %d of 8 were decided locally, then the breaker was %v", n, s.State())
+				}
+				time.Sleep(time.Second) // The last calls end by themselves.
+			})
+		})
+	}
 }
 
 // What is no outage never opens the breaker.
