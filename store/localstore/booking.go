@@ -133,6 +133,7 @@ func (b *booking) open(g *group) {
 		}
 		e.line = line{}
 	}
+	e.line.ahead = nil // The places of the limits are others.
 	e.states = states
 	if e.brake != nil {
 		e.brake.still = nil
@@ -163,6 +164,9 @@ func (b *booking) book(g *group, floor int64, r *receipt) {
 		e.brake = nil
 	}
 	e.line = e.line.booked(floor, slot, b.now)
+	if slot > b.now && len(e.states) > 1 {
+		e.line.ahead = e.line.ahead.booked(slot, b.now, b.req.Charges, g.places)
+	}
 	e.settle()
 	if r != nil {
 		r.done(e)

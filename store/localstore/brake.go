@@ -77,20 +77,17 @@ func (e *entry) void(now, was int64) {
 		return
 	}
 	e.brake.Void(e.line.last, now)
+	ahead := e.line.ahead
 	// Those who book again come from then on, in their order, which they would not
 	// if one of them was let in at once.
-	e.line.last = now + exact.VoidFrom
+	e.line.last, e.line.ahead = now+exact.VoidFrom, nil
 	if e.brake.still != nil && was > now+exact.VoidFrom {
 		e.resume(now)
 		return
 	}
 	now += exact.VoidFrom
 	for i := range e.states {
-		if g, ok := e.states[i].counting.(*log); ok {
-			g.drop(now)
-			continue
-		}
-		e.states[i].clamp(now, false)
+		e.states[i].void(now, func(before int64) int64 { return ahead.units(i, now, before) })
 	}
 }
 

@@ -99,6 +99,11 @@ func (w *counter) clamp(now int64, counts bool) {
 	w.cur = min(w.cur+ahead, max(w.cur, w.rate))
 }
 
+func (w *counter) void(now int64, units func(int64) int64) {
+	w.clamp(now, false)
+	w.cur = max(w.cur-units(w.start+w.period), 0)
+}
+
 // units returns those of a window before the last one; all there can be of one
 // between that and the present one.
 func (w *counter) units(start int64) int64 {

@@ -24,6 +24,9 @@ type counting interface {
 	adapted(l *weir.Limit, now int64) counting
 	// clamp has what was booked for later not count any more, or as used now.
 	clamp(now int64, counts bool)
+	// void has what was booked for later not count any more. units returns how much
+	// that is, of what was booked for before an instant, where it is known.
+	void(now int64, units func(before int64) int64)
 	// lapse returns the instant from which the state is as if never used.
 	lapse() int64
 	// report returns an outcome that says what the state is.

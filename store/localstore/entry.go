@@ -22,16 +22,20 @@ type entry struct {
 }
 
 // line is where those who wait stand: the last booked slot, rounded down, and
-// when a booking was made last. Both are 0 when no slot is still to come.
-type line struct{ last, at int64 }
+// when a booking was made last; and of a key with several limits, what is booked.
+// All is zero when no slot is still to come.
+type line struct {
+	last, at int64
+	ahead    *ahead
+}
 
 // booked returns the line after a booking made now.
 func (l line) booked(floor, slot, now int64) line {
 	switch {
 	case slot > now:
-		return line{floor, now}
+		return line{floor, now, l.ahead}
 	case l.last >= now:
-		return line{l.last, now}
+		return line{l.last, now, l.ahead}
 	}
 	return line{}
 }

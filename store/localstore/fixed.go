@@ -94,6 +94,12 @@ func (w *fixed) clamp(now int64, counts bool) {
 	w.units, w.lost = min(w.units+ahead, max(w.units, w.rate)), 0
 }
 
+// void takes what is booked for later in the present window back as well.
+func (w *fixed) void(now int64, units func(int64) int64) {
+	w.clamp(now, false)
+	w.units = max(w.units-units(w.start+w.period), 0)
+}
+
 // between returns where one of the windows between the present one and the last
 // starts. Where one follows another it is full, and when it ends is known of the
 // first and the last but one.

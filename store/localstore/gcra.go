@@ -1,6 +1,8 @@
 package localstore
 
 import (
+	"math"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
 )
@@ -116,6 +118,15 @@ func (g *gcra) clamp(now int64, _ bool) {
 	}
 	g.setTAT(full)
 	g.setCredit(credit{})
+}
+
+// void takes what is known back of a bucket that is not full as well. What the
+// others who are void have taken of it stays used.
+func (g *gcra) void(now int64, units func(int64) int64) {
+	if back := g.Debt(units(math.MaxInt64)); back.Whole < g.bucket.full {
+		g.setTAT(g.tat().Minus(back, g.Den))
+	}
+	g.clamp(now, false)
 }
 
 func (g *gcra) lapse() int64 { return g.tat().Up() }

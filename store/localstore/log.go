@@ -174,6 +174,8 @@ func (g *log) clamp(now int64, _ bool) {
 	}
 }
 
+func (g *log) void(now int64, _ func(int64) int64) { g.drop(now) }
+
 // drop forgets what was booked for after an instant.
 func (g *log) drop(at int64) {
 	if first, units := g.after(at); units > 0 {

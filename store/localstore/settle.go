@@ -83,6 +83,8 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 		e.brake = k.braked[0]
 	case changed && e.line.last < now:
 		e.line = line{}
+	default:
+		e.line.ahead = e.line.ahead.settled(k, slot, cost)
 	}
 	if e.settle(); e.lapse <= now {
 		s.remove(sh, e)

@@ -101,6 +101,8 @@ var cases = []struct {
 	{"slots and pauses", pausedSlots},
 	{"used units and pauses", usedUnits},
 	{"void slots", voidSlots},
+	{"void slots of several limits", voidSeveral},
+	{"void slots of a crowd", voidCrowd},
 	{"void slots given back later", voidLater},
 	{"slots that come at once", nearSlots},
 	{"pauses at random", braked},

@@ -184,5 +184,26 @@ local gcra = lazy(function(gcra)
     end
   end
 
+  -- The time of n units, whole and remainder. The signature has the rate.
+  local function span(l, n)
+    local rate = tonumber(string.match(l.spec, '%d+'))
+    local one = muldiv(l.p, l.q, rate)
+    local w = muldiv(n, one, l.q)
+    local high, low = mul(n, one)
+    local h, o = mul(w, l.q)
+    return w, (high - h) * HALF * HALF + low - o
+  end
+
+  -- Takes n units, that were booked for later, back of a bucket that is not full as
+  -- well. What others have taken that do not count any more stays used.
+  function gcra.void(l, now, units)
+    local n = units()
+    if n > 0 and l.cw / l.max * n < l.w then
+      local w, r = span(l, n)
+      l.w, l.r = minus(l.q, l.w, l.r, w, r)
+    end
+    gcra.clamp(l, now)
+  end
+
   function gcra.view(l) return l.w, l.r, 0 end
 end)

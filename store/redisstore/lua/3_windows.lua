@@ -129,6 +129,12 @@ local fixed = lazy(function(fixed)
     l.n = math.min(l.n + ahead, math.max(l.n, l.max))
   end
 
+  -- Takes what is booked for later in the present window back as well.
+  function fixed.void(l, now, units)
+    l.alg.clamp(l, now, false)
+    l.n = math.max(l.n - units(l.start + l.p), 0)
+  end
+
   function fixed.view(l) return l.start, l.n, 0 end
 end)
 
@@ -246,6 +252,11 @@ local counter = lazy(function(counter)
     if l.start <= start then return end
     l.start, l.cur, l.prev = start, units(l, start), units(l, start - l.p)
     l.cur = math.min(l.cur + ahead, math.max(l.cur, l.max))
+  end
+
+  function counter.void(l, now, units)
+    counter.clamp(l, now, false)
+    l.cur = math.max(l.cur - units(l.start + l.p), 0)
   end
 
   function counter.lapse(l) return l.start + 2 * l.p end

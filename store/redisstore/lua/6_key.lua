@@ -1,6 +1,6 @@
 -- A key's value is 'signature|numbers of each limit|last,at'. The third part is
 -- there only while a booked slot is still to come: the last one, rounded down,
--- and when it was booked. The signature says which limits the numbers belong to.
+-- and when it was booked; and of a key with several limits, what is ahead. The signature says which limits the numbers belong to.
 -- A brake that is set follows.
 local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 
@@ -95,9 +95,9 @@ end
 -- clock stepped back: the state steps back with it, so that nobody waits longer
 -- than a period for it.
 local function open(g, now, peek)
-  g.last, g.at, g.len, g.newest = 0, 0, 0, 0
+  g.last, g.at, g.len, g.newest, g.ahead = 0, 0, 0, 0, ''
   g.value = get(g.key)
-  local pending = false
+  local pending, rest = false, ''
   if g.log then
     g.len = redis.call('LLEN', g.log)
     if g.len > 0 then g.newest = log.entry(redis.call('LINDEX', g.log, '-1'), 1) end
@@ -110,7 +110,8 @@ local function open(g, now, peek)
     local signature, text, tail = string.match(state, '^([^|]+)|([%d.;]+)|?([%d,]*)$')
     if not signature then rubbish('a value that is not weir\'s') end
     if tail ~= '' then
-      local last, at = string.match(tail, '^(%d+),(%d+)$')
+      local last, at
+      last, at, rest = string.match(tail, '^(%d+),(%d+),?([%d,]*)$')
       if not last then rubbish('a value that is not weir\'s') end
       g.last, g.at = tonumber(last), tonumber(at)
       -- No slot is booked more than 12.5 years ahead.
@@ -124,6 +125,7 @@ local function open(g, now, peek)
         l.alg.load(l, numbers(values[i], l.alg.fields))
         l.alg.check(l)
       end
+      if pending then g.ahead = rest end
     else
       local list = others(signature, text)
       if g.len > 0 and not logs(list) then log.forget(g, peek) end
@@ -143,6 +145,7 @@ local function open(g, now, peek)
   if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
     if g.len > 0 then log.rewrite(g, function(t) return t - back end) end
+    g.ahead = ''
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
     if g.brake then g.brake.still = nil end
   end
@@ -164,7 +167,7 @@ local function write(g, now)
   local parts = {}
   for i, l in ipairs(g.limits) do parts[i] = l.alg.save(l, g, now) end
   local value = g.signature .. '|' .. table.concat(parts, ';')
-  if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) end
+  if g.last >= now then value = value .. '|' .. str(g.last) .. ',' .. str(g.at) .. ahead.save(g) end
   if g.brake then value = value .. brake.save(g.brake) end
   return value
 end

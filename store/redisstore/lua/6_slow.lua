@@ -32,14 +32,14 @@ local function void(g, now, still)
   end
   for i, l in ipairs(g.limits) do
     if not still then
-      l.alg.clamp(l, now)
+      l.alg.void(l, now, function(before) return ahead.units(g, i, now, before) end)
     elseif l.alg ~= log then
       reload(l, still[i])
     end
   end
   -- Those who book again come from then on, in their order, which they would not if
   -- one of them was let in at once.
-  g.last = now
+  g.last, g.ahead = now, ''
 end
 
 -- Sets or lifts a key's brake. Of limits that are not the stored ones nothing is

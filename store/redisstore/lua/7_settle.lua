@@ -83,5 +83,5 @@ local function settle(g, now, test)
       end
     end
   end
-  if changed then close(g, now, test) end
+  if ahead.settle(g, g.slot) or changed then close(g, now, test) end
 end

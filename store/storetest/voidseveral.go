@@ -1,0 +1,175 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// voidSeveral: under several limits a slot that is made void has used nothing of any
+// of them. A twin of each key, on which only those who act take, and when they do,
+// tells what is used.
+func voidSeveral(r *run) {
+	if r.braker() == nil {
+		return
+	}
+	rng := rand.New(rand.NewPCG(7, 8))
+	narrow := []weir.Limit{weir.PerSecond(1), weir.Per(4, 2*time.Second).WithBurst(2), weir.Per(4, 3*time.Second).By(weir.SlidingWindow)}
+	for i, l := range narrow {
+		for _, w := range each(30, time.Minute) {
+			for story := range 12 {
+				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []weir.Limit{l, w}, exact: true}
+				if story%3 == 0 {
+					t.limits[0], t.limits[1] = w, l
+				}
+				t.story(story%2 == 0)
+			}
+		}
+	}
+}
+
+// twins are a key that is paused while callers wait, and its twin.
+type twins struct {
+	*run
+	rng    *rand.Rand
+	key    string
+	limits []weir.Limit
+	exact  bool // nothing has happened that a store need not know exactly
+	now    int64
+	acts   []slotOf // still to come
+}
+
+// slotOf is a slot, and what may give it back.
+type slotOf struct {
+	at, cost int64
+	receipt  any
+}
+
+func (t *twins) twin() string { return t.key + " twin" }
+
+// pass lets time pass, in which those act whose slots come.
+func (t *twins) pass(d int64) {
+	end := t.now + d
+	for len(t.acts) > 0 && t.acts[0].at <= end {
+		a := t.acts[0]
+		t.acts = t.acts[1:]
+		t.to(a.at)
+		if d := t.take(charge(t.twin(), a.cost, t.limits...)); !d.Allowed {
+			t.Fatalf("%s, %v: %d units at %d exceed the limits", t.key, t.limits, a.cost, a.at)
+		}
+	}
+	t.to(end)
+}
+
+func (t *twins) to(at int64) {
+	t.sleep(time.Duration(at-t.now) * time.Microsecond)
+	t.now = at
+}
+
+func (t *twins) story(cancels bool) {
+	for range 60 {
+		t.pass(t.rng.Int64N(2_000_000))
+		switch n := t.rng.IntN(10); {
+		case n == 0:
+			t.pause(1 + t.rng.Int64N(3_000_000))
+		case n == 1 && len(t.acts) > 0 && cancels:
+			t.cancel(t.rng.IntN(len(t.acts)))
+		default:
+			for range 1 + t.rng.IntN(5) {
+				t.book(1 + t.rng.Int64N(2))
+			}
+		}
+	}
+	t.pause(1)
+	// A bucket that was full when void slots would have come is as good as empty.
+	t.pass(3_000_000)
+	got, want := t.take(charge(t.key, 0, t.limits...)), t.take(charge(t.twin(), 0, t.limits...))
+	if t.exact && got.Remaining != want.Remaining || got.Remaining > want.Remaining {
+		t.Errorf("%s, %v: %d remaining of %v, want %d of %v", t.key, t.limits, got.Remaining, got.Limit, want.Remaining, want.Limit)
+	}
+}
+
+func (t *twins) book(cost int64) {
+	if len(t.acts) == 16 {
+		return
+	}
+	req := charge(t.key, cost, t.limits...)
+	req.MaxWait, req.Cancelable = 20*time.Second, true
+	if d := t.take(req); d.Allowed {
+		t.acts = append(t.acts, slotOf{t.now + d.Delay.Microseconds(), cost, d.Receipt})
+		t.pass(0)
+	}
+}
+
+// pause has all slots void but those that come at once, which are waited for.
+func (t *twins) pause(d int64) {
+	t.brake(t.key, weir.Brake{Pause: time.Duration(d) * time.Microsecond}, t.limits...)
+	kept := 0
+	for kept < len(t.acts) && t.acts[kept].at <= t.now+100_000 {
+		kept++
+	}
+	void := t.acts[kept:]
+	t.acts = t.acts[:kept]
+	t.pass(t.rng.Int64N(d))
+	for i := range void {
+		t.giveBack(&void[i]) // Which changes nothing.
+	}
+	t.pass(d + 100_001)
+}
+
+func (t *twins) giveBack(s *slotOf) {
+	if c, ok := t.store.(weir.Canceler); ok {
+		if err := c.Cancel(context.Background(), s.receipt); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// cancel gives a slot back, which leaves the others where they are. Of one that is
+// not the last a store may keep some units as used.
+func (t *twins) cancel(i int) {
+	if _, ok := t.store.(weir.Canceler); ok {
+		t.exact = t.exact && i == len(t.acts)-1
+		t.giveBack(&t.acts[i])
+		t.acts = slices.Delete(t.acts, i, i+1)
+	}
+}
+
+// voidCrowd: of a crowd's slots that are made void a store may count some, but only
+// few.
+func voidCrowd(r *run) {
+	if r.braker() == nil {
+		return
+	}
+	for _, day := range each(1000, 24*time.Hour) {
+		limits := []weir.Limit{weir.PerSecond(1), day}
+		key := "void crowd " + day.Algorithm.String()
+		most := int64(1000)
+		for range 4 {
+			for range 400 {
+				r.reserve(key, 1, time.Hour, limits...)
+			}
+			most -= 11 // sent at most
+			r.sleep(9*time.Second + time.Millisecond)
+			r.brake(key, weir.Brake{Pause: time.Second}, limits...)
+			r.sleep(2 * time.Second)
+		}
+		r.sleep(time.Minute)
+		if d := r.take(charge(key, 0, limits...)); !d.Allowed || d.Remaining < 1 {
+			r.Errorf("%s: %+v", key, d)
+		}
+		if d := r.take(charge(key, 0, day, limits[0])); !d.Allowed {
+			r.Errorf("%s: %+v", key, d)
+		}
+		// Of the day alone: the other limit leaves one.
+		req := charge(key, 0, limits...)
+		req.Charges[1].Cost = most - 4*50
+		if d := r.take(req); !d.Allowed {
+			r.Errorf("%s: %d units of the day are not free: %+v", key, req.Charges[1].Cost, d)
+		}
+	}
+}
