@@ -13,50 +13,55 @@ const (
 )
 
 // ahead is what was booked of each of a key's limits at slots that are still to
-// come, for the case that they are made void: what they took of a limit that is
-// not full can't be told from its state. It is in marks, in the order of the
-// slots; where there are too many, neighbours are made one. It does not change.
+// come, for the case that they are made void or given back: what they took of a
+// limit that is not full, and where those stand who are left, can't be told from
+// its state. It is in marks, in the order of the slots; where there are too many,
+// neighbours are made one. Nil: nothing was.
 type ahead struct {
-	limits int
-	marks  []int64 // of each: the first slot, the last one, and the units of each limit
+	from  int64   // of slots up to then it does not tell
+	width int     // the numbers of a mark
+	marks []int64 // of each: the first slot, the last one, and the units of each limit
 }
 
-func (a *ahead) width() int { return 2 + a.limits }
+// book notes that a slot was booked at the end of a line.
+func (a *ahead) book(of line, slot, now int64, charges []weir.Charge, p places) {
+	if len(a.marks) == 0 {
+		a.from, a.width = max(of.last, now), 2+p.n
+	}
+	w := a.width
+	if last := len(a.marks) - w; last < 0 || a.marks[last+1] != slot {
+		if len(a.marks) == mostMarks*w {
+			a.makeRoom(now)
+		}
+		a.marks = append(a.marks, slot, slot)
+		for range p.n {
+			a.marks = append(a.marks, 0)
+		}
+	}
+	units := a.marks[len(a.marks)-p.n:]
+	for i := range units {
+		units[i] = min(units[i]+charges[p.at(i)].Cost, exact.MostUnits)
+	}
+}
 
-// booked returns what is ahead when a slot was booked behind the others.
-func (a *ahead) booked(slot, now int64, charges []weir.Charge, p places) *ahead {
-	b := &ahead{limits: p.n}
-	w := b.width()
-	var marks []int64
-	if a != nil {
-		marks = a.marks
+// makeRoom forgets the marks that are past, or makes some of them one.
+func (a *ahead) makeRoom(now int64) {
+	past := 0
+	for past < len(a.marks) && a.marks[past] <= now {
+		past += a.width
 	}
-	if last := len(marks) - w; last >= 0 && marks[last+1] == slot {
-		b.marks = slices.Clone(marks)
-	} else {
-		full := len(marks) == mostMarks*w
-		for full && len(marks) > 0 && marks[0] <= now {
-			marks = marks[w:]
-		}
-		b.marks = append(make([]int64, 0, len(marks)+w), marks...)
-		if len(marks) == mostMarks*w {
-			for len(b.marks) > mergedMarks*w {
-				b.merge()
-			}
-		}
-		b.marks = append(append(b.marks, slot, slot), make([]int64, p.n)...)
+	if a.marks = slices.Delete(a.marks, 0, past); past > 0 {
+		return
 	}
-	last := b.marks[len(b.marks)-p.n:]
-	for i := range last {
-		last[i] = min(last[i]+charges[p.at(i)].Cost, exact.MostUnits)
+	for len(a.marks) > mergedMarks*a.width {
+		a.merge()
 	}
-	return b
 }
 
 // merge makes one of the two neighbours that have the fewest units, of those that
 // have as few the later ones.
 func (a *ahead) merge() {
-	w, at, least := a.width(), 0, int64(-1)
+	w, at, least := a.width, 0, int64(-1)
 	sum := func(at int) (n int64) {
 		for _, u := range a.marks[at+2 : at+w] {
 			n += u
@@ -75,25 +80,42 @@ func (a *ahead) merge() {
 	a.marks = slices.Delete(a.marks, at+w, at+2*w)
 }
 
-// settled returns what is ahead when a booking at slot was given back in part.
-func (a *ahead) settled(k *kept, slot int64, cost func(charge int) int64) *ahead {
-	if a == nil || a.limits != len(k.limits) {
-		return a
+// settle notes that a booking at slot was given back in part, and returns where
+// the line ends when that has left nothing at its end.
+func (a *ahead) settle(k *kept, slot int64, cost func(charge int) int64) (last int64, shorter bool) {
+	if a == nil || len(a.marks) == 0 || a.width != 2+len(k.limits) {
+		return 0, false
 	}
-	for i := 0; i < len(a.marks); i += a.width() {
-		if slot < a.marks[i] || slot > a.marks[i+1] {
-			continue
-		}
-		a = &ahead{a.limits, slices.Clone(a.marks)}
-		for j := range k.limits {
-			if l := &k.limits[j]; l.cost > 0 {
-				u := &a.marks[i+2+j]
-				*u = max(*u-max(l.cost-cost(l.charge), 0), 0)
-			}
-		}
-		break
+	at := 0
+	for at < len(a.marks) && slot > a.marks[at+1] {
+		at += a.width
 	}
-	return a
+	if at == len(a.marks) || slot < a.marks[at] {
+		return 0, false
+	}
+	for j := range k.limits {
+		c, u := &k.limits[j], &a.marks[at+2+j]
+		if back := c.cost - cost(c.charge); c.cost > 0 && back > 0 && *u < exact.MostUnits {
+			*u = max(*u-back, 0)
+		}
+	}
+	end := len(a.marks)
+	for end > 0 && !slices.ContainsFunc(a.marks[end-a.width+2:end], func(u int64) bool { return u > 0 }) {
+		end -= a.width
+	}
+	shorter = end < len(a.marks)
+	a.marks = a.marks[:end]
+	if end == 0 {
+		return a.from, shorter
+	}
+	return a.marks[end-a.width+1], shorter
+}
+
+// forget is for when the line is another.
+func (a *ahead) forget() {
+	if a != nil {
+		a.marks = a.marks[:0]
+	}
 }
 
 // units returns how many units of a limit are booked at slots after one instant
@@ -102,7 +124,7 @@ func (a *ahead) units(limit int, after, before int64) (n int64) {
 	if a == nil {
 		return 0
 	}
-	for i := 0; i < len(a.marks); i += a.width() {
+	for i := 0; i < len(a.marks); i += a.width {
 		if a.marks[i] > after && a.marks[i+1] < before {
 			n += a.marks[i+2+limit]
 		}

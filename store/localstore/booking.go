@@ -133,7 +133,7 @@ func (b *booking) open(g *group) {
 		}
 		e.line = line{}
 	}
-	e.line.ahead = nil // The places of the limits are others.
+	e.ahead.forget() // The places of the limits are others.
 	e.states = states
 	if e.brake != nil {
 		e.brake.still = nil
@@ -163,10 +163,13 @@ func (b *booking) book(g *group, floor int64, r *receipt) {
 	} else {
 		e.brake = nil
 	}
-	e.line = e.line.booked(floor, slot, b.now)
-	if slot > b.now && len(e.states) > 1 {
-		e.line.ahead = e.line.ahead.booked(slot, b.now, b.req.Charges, g.places)
+	if slot > b.now {
+		if e.ahead == nil {
+			e.ahead = new(ahead)
+		}
+		e.ahead.book(e.line, slot, b.now, b.req.Charges, g.places)
 	}
+	e.line = e.line.booked(floor, slot, b.now)
 	e.settle()
 	if r != nil {
 		r.done(e)

@@ -77,17 +77,17 @@ func (e *entry) void(now, was int64) {
 		return
 	}
 	e.brake.Void(e.line.last, now)
-	ahead := e.line.ahead
 	// Those who book again come from then on, in their order, which they would not
 	// if one of them was let in at once.
-	e.line.last, e.line.ahead = now+exact.VoidFrom, nil
+	e.line.last = now + exact.VoidFrom
+	defer e.ahead.forget()
 	if e.brake.still != nil && was > now+exact.VoidFrom {
 		e.resume(now)
 		return
 	}
 	now += exact.VoidFrom
 	for i := range e.states {
-		e.states[i].void(now, func(before int64) int64 { return ahead.units(i, now, before) })
+		e.states[i].void(now, func(before int64) int64 { return e.ahead.units(i, now, before) })
 	}
 }
 

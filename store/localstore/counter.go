@@ -48,15 +48,22 @@ func (w *counter) book(_, slot, cost, now int64, _ bool) {
 }
 
 func (w *counter) correct(c correction, _ *snapshot) bool {
-	over := align(c.slot, w.period) + 2*w.period
+	window := align(c.slot, w.period)
+	var units *int64
 	switch {
-	case c.slot < w.start-w.period || c.slot >= w.start+w.period || c.now >= over:
-		return c.lose(&w.lost, w.start-w.period, over)
-	case c.slot < w.start:
-		w.prev = c.units(w.prev)
-	default:
-		w.cur = c.units(w.cur)
+	case window == w.start:
+		units = &w.cur
+	case window == w.start-w.period:
+		units = &w.prev
+	case w.start > c.now && window == w.present.A:
+		units = &w.present.B
+	case w.start > c.now && window == w.present.A-w.period:
+		units = &w.present.C
 	}
+	if over := window + 2*w.period; units == nil || c.now >= over {
+		return c.lose(&w.lost, w.start-w.period, over)
+	}
+	*units = c.units(*units)
 	return true
 }
 

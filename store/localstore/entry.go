@@ -15,6 +15,7 @@ type entry struct {
 	states []state
 	one    [1]state // the room of the common case
 	line   line
+	ahead  *ahead   // of the line
 	brake  *braking // nil: none
 	leases *leases  // nil: none
 	lapse  int64    // when all of it is as if never used
@@ -22,20 +23,16 @@ type entry struct {
 }
 
 // line is where those who wait stand: the last booked slot, rounded down, and
-// when a booking was made last; and of a key with several limits, what is booked.
-// All is zero when no slot is still to come.
-type line struct {
-	last, at int64
-	ahead    *ahead
-}
+// when a booking was made last. Both are 0 when no slot is still to come.
+type line struct{ last, at int64 }
 
 // booked returns the line after a booking made now.
 func (l line) booked(floor, slot, now int64) line {
 	switch {
 	case slot > now:
-		return line{floor, now, l.ahead}
+		return line{floor, now}
 	case l.last >= now:
-		return line{l.last, now, l.ahead}
+		return line{l.last, now}
 	}
 	return line{}
 }

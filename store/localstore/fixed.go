@@ -49,6 +49,10 @@ func (w *fixed) book(_, slot, cost, now int64, _ bool) {
 }
 
 func (w *fixed) correct(c correction, _ *snapshot) bool {
+	if p := &w.present; w.start > c.now && c.slot >= p.A && c.slot < min(p.A+w.period, w.first) && c.now < p.A+w.period {
+		p.B = c.units(p.B)
+		return true
+	}
 	if end := w.start + w.period; c.slot < w.start || c.slot >= end || c.now >= end {
 		return c.lose(&w.lost, w.start, c.slot+w.period)
 	}

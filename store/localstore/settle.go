@@ -77,17 +77,33 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 		}
 		nothing = nothing && (l.cost == 0 || to == 0)
 	}
+	last, shorter := e.ahead.settle(k, slot, cost)
 	switch {
 	case alone && nothing:
 		e.line = k.before
 		e.brake = k.braked[0]
 	case changed && e.line.last < now:
 		e.line = line{}
-	default:
-		e.line.ahead = e.line.ahead.settled(k, slot, cost)
+	case shorter:
+		e.recede(last, now)
 	}
 	if e.settle(); e.lapse <= now {
 		s.remove(sh, e)
+	}
+}
+
+// recede has the line end at an instant. When nobody stands in it any more, no
+// window is still to come.
+func (e *entry) recede(last, now int64) {
+	if last > now {
+		e.line.last = last
+		return
+	}
+	e.line = line{}
+	for i := range e.states {
+		if s := &e.states[i]; s.limit.Algorithm != weir.GCRA && s.limit.Algorithm != weir.SlidingWindow {
+			s.clamp(now, false)
+		}
 	}
 }
 

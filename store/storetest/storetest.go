@@ -95,6 +95,7 @@ var cases = []struct {
 	{"slots in order", queue},
 	{"slots at the same time", slots},
 	{"cancel", cancel},
+	{"cancel among others", cancelAmong},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},
 	{"pauses", pauses},

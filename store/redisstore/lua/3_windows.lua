@@ -78,7 +78,17 @@ local fixed = lazy(function(fixed)
     return true
   end
 
-  function fixed.miss(l, s, now) return fixed.lose(l, l.start, s + l.p, s, now) end
+  -- Corrects a window that is not the last.
+  function fixed.miss(l, s, now, old)
+    local over = l.present + l.p
+    if l.start > now and l.been and old and l.been == old.since and s >= l.present and s < math.min(over, l.first) and now < over then
+      l.used = fixed.settled(l, l.used)
+      return true
+    end
+    return fixed.lose(l, l.start, s + l.p, s, now)
+  end
+
+  function fixed.recede(l, now) l.alg.clamp(l, now, false) end
 
   function fixed.since(l) return l.since end
 
@@ -224,8 +234,13 @@ local counter = lazy(function(counter)
   end
 
   function counter.settle(l, s, now)
-    if s >= l.start + l.p or s < l.start - l.p or now >= align(s, l.p) + 2 * l.p then return false end
-    if s >= l.start then l.cur = fixed.settled(l, l.cur) else l.prev = fixed.settled(l, l.prev) end
+    local window, field = align(s, l.p), nil
+    if window == l.start then field = 'cur'
+    elseif window == l.start - l.p then field = 'prev'
+    elseif l.start > now and window == l.present then field = 'used'
+    elseif l.start > now and window == l.present - l.p then field = 'before' end
+    if not field or now >= window + 2 * l.p then return false end
+    l[field] = fixed.settled(l, l[field])
     return true
   end
 

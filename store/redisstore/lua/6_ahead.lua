@@ -1,41 +1,52 @@
 -- What was booked of each of a key's limits at slots that are still to come, for the
--- case that they are made void: what they took of a limit that is not full can't be
--- told from its state. It is in marks, in the order of the slots: the first slot, the
--- last one, and the units of each limit. Where there are too many, neighbours are made
--- one, several times at once, as that is the most to do for a booking; the least is to
--- write one more mark behind the text of the others. That begins with an instant, from
--- which first slots are counted; last ones are from the first.
+-- case that they are made void or given back: what they took of a limit that is not
+-- full, and where those stand who are left, can't be told from its state. It is in
+-- marks, in the order of the slots: the first slot, the last one, and the units of each
+-- limit. Where there are too many, neighbours are made one, several times at once, as
+-- that is the most to do for a booking; the least is to write one more mark behind the
+-- text of the others. First slots are counted from an instant, of slots up to which the
+-- marks don't tell (g.begun), last ones from the first. Where the line ends is kept as
+-- well (g.stop): that may be before the last slot there was (g.last).
 local ahead = lazy(function(ahead)
   local MOST_MARKS, MERGED_MARKS = 16, 12
+
+  -- Reads what follows a key's last slot and when that was booked.
+  function ahead.load(g, text)
+    if text == '' then return end
+    local begun, stop, marks = string.match(text, '^(%d+),(%d+),?([%d,]*)$')
+    g.begun, g.stop, g.ahead = tonumber(begun), tonumber(stop), marks
+    if not g.begun or not g.stop or g.begun > g.last or g.stop > g.last then rubbish('slots ahead out of bounds') end
+  end
+
+  function ahead.save(g)
+    if not g.begun then return '' end
+    return ',' .. str(g.begun) .. ',' .. str(g.stop) .. (g.ahead ~= '' and ',' .. g.ahead or '')
+  end
 
   -- The numbers of all marks, and how many there are of each.
   local function list(g)
     local marks, w = split(g.ahead, '%d+'), 2 + #g.limits
-    local from = table.remove(marks, 1)
     if #marks % w ~= 0 or #marks > MOST_MARKS * w then rubbish('slots ahead of another length than the signature') end
-    from = tonumber(from)
     for i = 1, #marks do
-      marks[i] = tonumber(marks[i])
-      if not from or not marks[i] or math.max(marks[i], from) >= 9007199254740992 then rubbish('slots ahead out of bounds') end
-      if i % w == 2 then marks[i - 1], marks[i] = from + marks[i - 1], from + marks[i - 1] + marks[i] end
+      local n = tonumber(marks[i])
+      if not n or n >= 9007199254740992 then rubbish('slots ahead out of bounds') end
+      if i % w == 1 then n = g.begun + n elseif i % w == 2 then n = marks[i - 1] + n end
+      marks[i] = n
     end
     return marks, w
   end
 
-  -- The text of marks, whose first slots are counted from an instant.
-  local function text(marks, w, from)
+  local function text(g, marks, w)
     local parts = {}
     for i = 1, #marks do
       local n = marks[i]
-      if i % w == 1 then n = n - from elseif i % w == 2 then n = n - marks[i - 1] end
+      if i % w == 1 then n = n - g.begun elseif i % w == 2 then n = n - marks[i - 1] end
       parts[i] = str(n)
     end
     return table.concat(parts, ',')
   end
 
-  local function keep(g, marks, w) g.ahead = str(marks[1]) .. ',' .. text(marks, w, marks[1]) end
-
-  function ahead.save(g) return g.ahead ~= '' and ',' .. g.ahead or '' end
+  local function keep(g, marks, w) g.ahead = text(g, marks, w) end
 
   -- Makes one of the two neighbours that have the fewest units, of those that have as
   -- few the later ones.
@@ -55,17 +66,20 @@ local ahead = lazy(function(ahead)
     for _ = 1, w do table.remove(marks, at + w) end
   end
 
-  -- Notes that a slot was booked behind the others.
-  function ahead.book(g, slot, now)
-    local _, numbers = string.gsub(g.ahead, ',', ',')
-    local w = 2 + #g.limits
-    local full = numbers >= MOST_MARKS * w
+  -- Notes that a slot, which is floor rounded down, was booked at the end of the line.
+  function ahead.book(g, floor, slot, now)
+    local w, stop = 2 + #g.limits, g.stop
+    g.stop, g.last, g.at = floor, math.max(g.last, floor), now
     local mark = { slot, slot }
     for i, l in ipairs(g.limits) do mark[2 + i] = l.c end
-    if g.ahead == '' then return keep(g, mark, w) end
-    if not full and slot > g.last + 1 then
-      local from = tonumber(string.match(g.ahead, '^%d+'))
-      g.ahead = g.ahead .. ',' .. text(mark, w, from or 0)
+    if g.ahead == '' then
+      g.begun = math.max(stop, now)
+      return keep(g, mark, w)
+    end
+    local _, commas = string.gsub(g.ahead, ',', ',')
+    local full = commas + 1 >= MOST_MARKS * w
+    if not full and slot > stop + 1 then
+      g.ahead = g.ahead .. ',' .. text(g, mark, w)
       return
     end
     local marks = list(g)
@@ -86,21 +100,37 @@ local ahead = lazy(function(ahead)
     keep(g, marks, w)
   end
 
-  -- Notes that a booking at a slot was given back in part, and returns whether it was
-  -- there.
-  function ahead.settle(g, slot)
+  -- Notes that a booking at a slot was given back in part, and returns whether that
+  -- changes anything. The line ends with the last slot of which units are left; when
+  -- nobody stands in it any more, no window is still to come.
+  function ahead.settle(g, slot, now)
     if g.ahead == '' then return false end
     local marks, w = list(g)
-    for at = 1, #marks, w do
-      if slot >= marks[at] and slot <= marks[at + 1] then
-        for i, l in ipairs(g.limits) do
-          marks[at + 1 + i] = math.max(marks[at + 1 + i] - math.max(l.c - l.a, 0), 0)
-        end
-        keep(g, marks, w)
-        return true
+    local at = 1
+    while marks[at] and slot > marks[at + 1] do at = at + w end
+    if not marks[at] or slot < marks[at] then return false end
+    for i, l in ipairs(g.limits) do
+      local n = marks[at + 1 + i]
+      if l.a < l.c and n < UNITS then marks[at + 1 + i] = math.max(n - l.c + l.a, 0) end
+    end
+    local function left()
+      for i = #marks - w + 3, #marks do
+        if marks[i] > 0 then return true end
       end
     end
-    return false
+    local all = #marks
+    while marks[1] and not left() do
+      for _ = 1, w do table.remove(marks) end
+    end
+    keep(g, marks, w)
+    if #marks == all then return true end
+    g.stop = math.min(g.stop, marks[1] and marks[#marks - w + 2] or g.begun)
+    if g.stop > now then return true end
+    g.stop, g.ahead = math.min(g.stop, now), ''
+    for _, l in ipairs(g.limits) do
+      if l.alg.recede then l.alg.recede(l, now) end
+    end
+    return true
   end
 
   -- How many units of the i-th limit are booked at slots after one instant and before

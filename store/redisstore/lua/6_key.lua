@@ -95,7 +95,7 @@ end
 -- clock stepped back: the state steps back with it, so that nobody waits longer
 -- than a period for it.
 local function open(g, now, peek)
-  g.last, g.at, g.len, g.newest, g.ahead = 0, 0, 0, 0, ''
+  g.last, g.at, g.stop, g.ahead, g.len, g.newest = 0, 0, 0, '', 0, 0
   g.value = get(g.key)
   local pending, rest = false, ''
   if g.log then
@@ -116,7 +116,7 @@ local function open(g, now, peek)
       g.last, g.at = tonumber(last), tonumber(at)
       -- No slot is booked more than 12.5 years ahead.
       if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last or g.last >= 9007199254740992 then rubbish('a slot too far ahead') end
-      pending = g.last >= now
+      g.stop, pending = g.last, g.last >= now
     end
     if signature == g.signature then
       local values = split(text, '[^;]+')
@@ -125,14 +125,14 @@ local function open(g, now, peek)
         l.alg.load(l, numbers(values[i], l.alg.fields))
         l.alg.check(l)
       end
-      if pending then g.ahead = rest end
+      if pending then ahead.load(g, rest) end
     else
       local list = others(signature, text)
       if g.len > 0 and not logs(list) then log.forget(g, peek) end
       if g.len > 0 then log.arrange(g, list, peek) end
       local gone = inherit(g.limits, list, now, peek)
       if gone and g.newest > now then log.rewrite(g, function(t) return math.min(t, now) end) end
-      if gone then g.last, pending = 0, false end
+      if gone then g.last, g.stop, pending = 0, 0, false end
       g.adapted = true
     end
   end
@@ -145,8 +145,9 @@ local function open(g, now, peek)
   if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
     if g.len > 0 then log.rewrite(g, function(t) return t - back end) end
-    g.ahead = ''
+    g.begun, g.ahead = nil, ''
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
+    g.stop = g.last
     if g.brake then g.brake.still = nil end
   end
   for _, l in ipairs(g.limits) do

@@ -9,9 +9,9 @@ end
 -- since whoever has one may be gone before hearing of it. In a pause, of which still
 -- is what was kept, none does.
 local function void(g, now, still)
-  if g.last <= now then return end
+  if g.stop <= now then return end
   g.brake = g.brake or brake.none(now)
-  brake.drop(g.brake, g.last, now)
+  brake.drop(g.brake, g.stop, now)
   local at = now
   now = now + brake.VOID_FROM
   if g.log then
@@ -39,7 +39,7 @@ local function void(g, now, still)
   end
   -- Those who book again come from then on, in their order, which they would not if
   -- one of them was let in at once.
-  g.last, g.ahead = now, ''
+  g.last, g.stop, g.begun, g.ahead = now, now, nil, ''
 end
 
 -- Sets or lifts a key's brake. Of limits that are not the stored ones nothing is

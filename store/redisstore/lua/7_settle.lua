@@ -77,11 +77,11 @@ local function settle(g, now, test)
         local old = as_of(l, after, i)
         local since = l.alg.since(l)
         local known = old and since and l.alg.since(old) == since
-        if known and l.alg.settle(l, g.slot, now, alone) or l.alg.miss(l, g.slot, now) then
+        if known and l.alg.settle(l, g.slot, now, alone) or l.alg.miss(l, g.slot, now, old) then
           changed = true
         end
       end
     end
   end
-  if ahead.settle(g, g.slot) or changed then close(g, now, test) end
+  if ahead.settle(g, g.slot, now) or changed then close(g, now, test) end
 end

@@ -110,7 +110,7 @@ local floor, slot
 local function find(n)
   floor, slot = now, now
   for _, g in ipairs(groups) do
-    local b = math.max(now, g.last, g.from)
+    local b = math.max(now, g.stop, g.from)
     for _, l in ipairs(g.limits) do
       l.slot = now
       if l.one[1] > 0 and mode ~= 'peek' then
@@ -165,8 +165,7 @@ for _, g in ipairs(groups) do
       if l.c > 0 or (l.alg == log and logged) then l.alg.book(l, floor, slot, mode == 'keep', now) end
     end
     if logged then log.append(g, slot) end
-    if slot > now and g.limits[2] then ahead.book(g, slot, now) end
-    if slot > now then g.last, g.at = floor, now elseif g.last >= now then g.at = now end
+    if slot > now then ahead.book(g, floor, slot, now) elseif g.last >= now then g.at = now end
     local value = close(g, now, test)
     if mode == 'keep' then values[#values + 1], values[#values + 2] = g.value or '', value end
   else

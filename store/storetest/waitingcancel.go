@@ -1,0 +1,60 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// cancelAmong: when the last of those who wait leave, nobody waits for their slots,
+// whatever was settled or given back meanwhile.
+func cancelAmong(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if _, settles := r.store.(weir.Settler); !ok || !settles {
+		return
+	}
+	day := each(10, 24*time.Hour)
+	sets := [][]weir.Limit{{weir.PerHour(5), weir.PerDay(10).By(weir.SlidingWindow)}, {weir.PerHour(10).By(weir.FixedWindow), weir.PerDay(12)}}
+	for _, l := range day {
+		sets = append(sets, []weir.Limit{l})
+	}
+	for i, limits := range sets {
+		for _, waiters := range []int{1, 2, 3, 20} {
+			if waiters > 2 && slices.ContainsFunc(limits, func(l weir.Limit) bool { return l.Algorithm == weir.GCRA }) {
+				continue // What cancels give back of a bucket is credit.
+			}
+			key := fmt.Sprint("cancel among ", i, waiters)
+			most := limits[0].Max()
+			// Those who have been: two that are settled later, at different times.
+			first, second := r.reserve(key, most-2, 0, limits...), r.reserve(key, 2, 0, limits...)
+			var slots []weir.Decision
+			for range waiters {
+				d := r.reserve(key, 1, 90*24*time.Hour, limits...)
+				if !d.Allowed || d.Delay <= 0 {
+					r.Fatalf("%s, %v: %+v", key, limits, d)
+				}
+				slots = append(slots, d)
+			}
+			r.sleep(time.Second)
+			r.settle(first, 1)
+			for n := len(slots) - 1; n >= 0; n-- {
+				if n == 0 {
+					r.settle(second, 1)
+				}
+				if err := canceler.Cancel(context.Background(), slots[n].Receipt); err != nil {
+					r.Error(err)
+				}
+			}
+			if d := r.take(charge(key, 1, limits...)); !d.Allowed {
+				r.Errorf("%s, %v: with nobody there any more: %+v", key, limits, d)
+			}
+			free := r.take(charge(key, 0, limits...)).Remaining
+			if d := r.take(charge(key, free, limits...)); !d.Allowed || free != most-3 {
+				r.Errorf("%s, %v: %d of %d left, 3 are used: %+v", key, limits, free, most, d)
+			}
+		}
+	}
+}
