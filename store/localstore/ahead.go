@@ -19,6 +19,7 @@ const (
 // neighbours are made one. Nil: nothing was.
 type ahead struct {
 	from  int64   // of slots up to then it does not tell
+	left  int64   // how often some of it was given back, but by those who were alone
 	width int     // the numbers of a mark
 	marks []int64 // of each: the first slot, the last one, and the units of each limit
 }
@@ -47,7 +48,7 @@ func (a *ahead) book(of line, slot, now int64, charges []weir.Charge, p places) 
 // makeRoom forgets the marks that are past, or makes some of them one.
 func (a *ahead) makeRoom(now int64) {
 	past := 0
-	for past < len(a.marks) && a.marks[past] <= now {
+	for past < len(a.marks) && a.marks[past+1] <= now {
 		past += a.width
 	}
 	if a.marks = slices.Delete(a.marks, 0, past); past > 0 {
@@ -82,7 +83,7 @@ func (a *ahead) merge() {
 
 // settle notes that a booking at slot was given back in part, and returns where
 // the line ends when that has left nothing at its end.
-func (a *ahead) settle(k *kept, slot int64, cost func(charge int) int64) (last int64, shorter bool) {
+func (a *ahead) settle(k *kept, slot int64, alone bool, cost func(charge int) int64) (last int64, shorter bool) {
 	if a == nil || len(a.marks) == 0 || a.width != 2+len(k.limits) {
 		return 0, false
 	}
@@ -92,6 +93,9 @@ func (a *ahead) settle(k *kept, slot int64, cost func(charge int) int64) (last i
 	}
 	if at == len(a.marks) || slot < a.marks[at] {
 		return 0, false
+	}
+	if !alone {
+		a.left++
 	}
 	for j := range k.limits {
 		c, u := &k.limits[j], &a.marks[at+2+j]
@@ -109,6 +113,14 @@ func (a *ahead) settle(k *kept, slot int64, cost func(charge int) int64) (last i
 		return a.from, shorter
 	}
 	return a.marks[end-a.width+1], shorter
+}
+
+// gone returns how often some of it was given back.
+func (a *ahead) gone() int64 {
+	if a == nil {
+		return 0
+	}
+	return a.left
 }
 
 // forget is for when the line is another.

@@ -17,6 +17,7 @@ type receipt struct {
 type kept struct {
 	entry         *entry
 	before, after line
+	left          int64       // how often slots ahead were given back until then
 	braked        [2]*braking // before and after; nil without one
 	limits        []keptLimit
 	one           [1]keptLimit
@@ -55,7 +56,7 @@ func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
 // done notes the state of the key that was just booked.
 func (r *receipt) done(e *entry) {
 	k := &r.keys[len(r.keys)-1]
-	k.after = e.line
+	k.after, k.left = e.line, e.ahead.gone()
 	k.braked[1] = copyOf(e.brake)
 	for j := range e.states {
 		k.limits[j].after = e.states[j].save()

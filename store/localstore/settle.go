@@ -77,7 +77,7 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 		}
 		nothing = nothing && (l.cost == 0 || to == 0)
 	}
-	last, shorter := e.ahead.settle(k, slot, cost)
+	last, shorter := e.ahead.settle(k, slot, alone && nothing, cost)
 	switch {
 	case alone && nothing:
 		e.line = k.before
@@ -92,17 +92,16 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 	}
 }
 
-// recede has the line end at an instant. When nobody stands in it any more, no
-// window is still to come.
+// recede has the line end at an instant, after which no window is still to come.
 func (e *entry) recede(last, now int64) {
 	if last > now {
 		e.line.last = last
-		return
+	} else {
+		e.line = line{}
 	}
-	e.line = line{}
 	for i := range e.states {
 		if s := &e.states[i]; s.limit.Algorithm != weir.GCRA && s.limit.Algorithm != weir.SlidingWindow {
-			s.clamp(now, false)
+			s.clamp(max(last, now), false)
 		}
 	}
 }
@@ -123,7 +122,7 @@ func (k *kept) sameLimits() bool {
 // unchanged reports whether the key's state is that after the booking.
 func (k *kept) unchanged() bool {
 	brake, after := k.entry.brake, k.braked[1]
-	if k.entry.line != k.after || (brake == nil) != (after == nil) || brake != nil && *brake != *after {
+	if k.entry.line != k.after || k.entry.ahead.gone() != k.left || (brake == nil) != (after == nil) || brake != nil && *brake != *after {
 		return false
 	}
 	for j := range k.limits {

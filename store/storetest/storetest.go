@@ -96,6 +96,7 @@ var cases = []struct {
 	{"slots at the same time", slots},
 	{"cancel", cancel},
 	{"cancel among others", cancelAmong},
+	{"most of a crowd leave", leaveCrowd},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},
 	{"pauses", pauses},

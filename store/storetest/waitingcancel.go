@@ -58,3 +58,34 @@ func cancelAmong(r *run) {
 		}
 	}
 }
+
+// leaveCrowd: when most of a crowd leave, in any order, those who stay keep their
+// slots to themselves, and nobody waits for the others'.
+func leaveCrowd(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if !ok {
+		return
+	}
+	for _, l := range each(1, time.Second) {
+		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
+			continue // A bucket keeps credit, and each of a counter's slots depends on the one before.
+		}
+		key := "leave crowd " + l.Algorithm.String()
+		var slots []weir.Decision
+		for range 21 {
+			slots = append(slots, r.reserve(key, 1, time.Hour, l))
+		}
+		// The tenth is next, and many are made one with others.
+		r.sleep(9*time.Second + slots[1].Delay/2)
+		slots = append(slots, r.reserve(key, 1, time.Hour, l))
+		for _, d := range slots[11:] {
+			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
+				r.Error(err)
+			}
+		}
+		tenth := slots[1].Delay + 9*time.Second - (9*time.Second + slots[1].Delay/2)
+		if d := r.reserve(key, 1, time.Hour, l); d.Delay != tenth+time.Second {
+			r.Errorf("%v: a slot in %v, want the one after that in %v", l, d.Delay, tenth)
+		}
+	}
+}

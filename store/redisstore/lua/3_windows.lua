@@ -88,7 +88,7 @@ local fixed = lazy(function(fixed)
     return fixed.lose(l, l.start, s + l.p, s, now)
   end
 
-  function fixed.recede(l, now) l.alg.clamp(l, now, false) end
+  function fixed.recede(l, last) l.alg.clamp(l, last, false) end
 
   function fixed.since(l) return l.since end
 

@@ -89,7 +89,7 @@ local ahead = lazy(function(ahead)
       return keep(g, marks, w)
     end
     if full then
-      while marks[1] and marks[1] <= now do
+      while marks[1] and marks[2] <= now do
         for _ = 1, w do table.remove(marks, 1) end
       end
       if #marks >= MOST_MARKS * w then
@@ -101,8 +101,8 @@ local ahead = lazy(function(ahead)
   end
 
   -- Notes that a booking at a slot was given back in part, and returns whether that
-  -- changes anything. The line ends with the last slot of which units are left; when
-  -- nobody stands in it any more, no window is still to come.
+  -- changes anything. The line ends with the last slot of which units are left; no
+  -- window is still to come after it.
   function ahead.settle(g, slot, now)
     if g.ahead == '' then return false end
     local marks, w = list(g)
@@ -125,10 +125,9 @@ local ahead = lazy(function(ahead)
     keep(g, marks, w)
     if #marks == all then return true end
     g.stop = math.min(g.stop, marks[1] and marks[#marks - w + 2] or g.begun)
-    if g.stop > now then return true end
-    g.stop, g.ahead = math.min(g.stop, now), ''
+    if g.stop <= now then g.ahead = '' end
     for _, l in ipairs(g.limits) do
-      if l.alg.recede then l.alg.recede(l, now) end
+      if l.alg.recede then l.alg.recede(l, math.max(g.stop, now)) end
     end
     return true
   end
