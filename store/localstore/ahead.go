@@ -84,7 +84,7 @@ func (a *ahead) merge() {
 // settle notes that a booking at slot was given back in part, and returns where
 // the line ends when that has left nothing at its end.
 func (a *ahead) settle(k *kept, slot int64, alone bool, cost func(charge int) int64) (last int64, shorter bool) {
-	if a == nil || len(a.marks) == 0 || a.width != 2+len(k.limits) {
+	if a == nil || len(a.marks) == 0 || a.from != k.from || a.width != 2+len(k.limits) {
 		return 0, false
 	}
 	at := 0
@@ -115,12 +115,12 @@ func (a *ahead) settle(k *kept, slot int64, alone bool, cost func(charge int) in
 	return a.marks[end-a.width+1], shorter
 }
 
-// gone returns how often some of it was given back.
-func (a *ahead) gone() int64 {
+// version tells it from that of another line, by from, and what it is from what it was.
+func (a *ahead) version() (from, left int64) {
 	if a == nil {
-		return 0
+		return 0, 0
 	}
-	return a.left
+	return a.from, a.left
 }
 
 // forget is for when the line is another.

@@ -17,7 +17,7 @@ type receipt struct {
 type kept struct {
 	entry         *entry
 	before, after line
-	left          int64       // how often slots ahead were given back until then
+	from, left    int64       // the version of what was ahead after it
 	braked        [2]*braking // before and after; nil without one
 	limits        []keptLimit
 	one           [1]keptLimit
@@ -56,7 +56,8 @@ func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
 // done notes the state of the key that was just booked.
 func (r *receipt) done(e *entry) {
 	k := &r.keys[len(r.keys)-1]
-	k.after, k.left = e.line, e.ahead.gone()
+	k.after = e.line
+	k.from, k.left = e.ahead.version()
 	k.braked[1] = copyOf(e.brake)
 	for j := range e.states {
 		k.limits[j].after = e.states[j].save()

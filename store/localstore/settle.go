@@ -122,7 +122,7 @@ func (k *kept) sameLimits() bool {
 // unchanged reports whether the key's state is that after the booking.
 func (k *kept) unchanged() bool {
 	brake, after := k.entry.brake, k.braked[1]
-	if k.entry.line != k.after || k.entry.ahead.gone() != k.left || (brake == nil) != (after == nil) || brake != nil && *brake != *after {
+	if _, left := k.entry.ahead.version(); k.entry.line != k.after || left != k.left || (brake == nil) != (after == nil) || brake != nil && *brake != *after {
 		return false
 	}
 	for j := range k.limits {

@@ -97,6 +97,7 @@ var cases = []struct {
 	{"cancel", cancel},
 	{"cancel among others", cancelAmong},
 	{"most of a crowd leave", leaveCrowd},
+	{"cancel what was forgotten", cancelForgotten},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},
 	{"pauses", pauses},

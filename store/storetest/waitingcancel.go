@@ -89,3 +89,39 @@ func leaveCrowd(r *run) {
 		}
 	}
 }
+
+// cancelForgotten: who leaves a line that a Reset or other limits have ended takes
+// nobody out of the line that was formed since.
+func cancelForgotten(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if !ok {
+		return
+	}
+	limit, other := weir.PerMinute(1).By(weir.AlignedWindow), weir.PerMinute(2).By(weir.AlignedWindow)
+	for what, forget := range map[string]func(key string){
+		"reset": func(key string) {
+			if s, ok := r.store.(weir.Resetter); ok {
+				if err := s.Reset(context.Background(), "", key); err != nil {
+					r.Error(err)
+				}
+			}
+		},
+		"other limits": func(key string) { r.take(charge(key, 1, other)) },
+	} {
+		key := "cancel forgotten " + what
+		r.reserve(key, 1, 0, limit)
+		gone := r.reserve(key, 1, time.Hour, limit)
+		r.sleep(time.Millisecond)
+		forget(key)
+		r.sleep(time.Millisecond)
+		r.reserve(key, 1, 0, limit)
+		before := r.reserve(key, 1, time.Hour, limit)
+		r.sleep(time.Millisecond)
+		if err := canceler.Cancel(context.Background(), gone.Receipt); err != nil {
+			r.Error(err)
+		}
+		if d := r.reserve(key, 1, time.Hour, limit); d.Delay <= before.Delay {
+			r.Errorf("%s: a slot in %v, where somebody has that in %v", key, d.Delay, before.Delay)
+		}
+	}
+}

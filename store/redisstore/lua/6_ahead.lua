@@ -105,6 +105,9 @@ local ahead = lazy(function(ahead)
   -- window is still to come after it.
   function ahead.settle(g, slot, now)
     if g.ahead == '' then return false end
+    -- One of before a Reset, or of other limits, is not in it.
+    local begun = string.match(g.after, '|%d+,%d+,(%d+)')
+    if not begun or tonumber(begun) ~= g.begun then return false end
     local marks, w = list(g)
     local at = 1
     while marks[at] and slot > marks[at + 1] do at = at + w end
