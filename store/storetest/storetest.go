@@ -98,6 +98,7 @@ var cases = []struct {
 	{"cancel among others", cancelAmong},
 	{"most of a crowd leave", leaveCrowd},
 	{"cancel what was forgotten", cancelForgotten},
+	{"limits that change when all have left", leaveThenChange},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},
 	{"pauses", pauses},

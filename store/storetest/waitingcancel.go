@@ -125,3 +125,28 @@ func cancelForgotten(r *run) {
 		}
 	}
 }
+
+// leaveThenChange: nobody waits for those who left when the limits come in another
+// order or one more is there.
+func leaveThenChange(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if !ok {
+		return
+	}
+	a, b, more := weir.PerMinute(2).By(weir.AlignedWindow), weir.PerMinute(100).By(weir.FixedWindow), weir.PerDay(100)
+	for name, limits := range map[string][]weir.Limit{"another order": {b, a}, "one more": {a, b, more}} {
+		key := "leave then change " + name
+		first, second := r.reserve(key, 1, 0, a, b), r.reserve(key, 1, 0, a, b)
+		waits := r.reserve(key, 1, time.Hour, a, b)
+		r.sleep(time.Millisecond)
+		for _, d := range []weir.Decision{first, waits, second} {
+			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
+				r.Error(err)
+			}
+		}
+		r.sleep(time.Millisecond)
+		if d := r.take(charge(key, 2, limits...)); !d.Allowed {
+			r.Errorf("%s: with nobody there any more: %+v", key, d)
+		}
+	}
+}

@@ -23,6 +23,11 @@ local ahead = lazy(function(ahead)
     return ',' .. str(g.begun) .. ',' .. str(g.stop) .. (g.ahead ~= '' and ',' .. g.ahead or '')
   end
 
+  -- Forgets the marks, but not where the line ends.
+  function ahead.forget(g)
+    if g.begun then g.begun, g.ahead = g.stop, '' end
+  end
+
   -- The numbers of all marks, and how many there are of each.
   local function list(g)
     local marks, w = split(g.ahead, '%d+'), 2 + #g.limits

@@ -117,6 +117,7 @@ local function open(g, now, peek)
       -- No slot is booked more than 12.5 years ahead.
       if not g.last or not g.at or g.last - g.at > 4e14 or g.at > g.last or g.last >= 9007199254740992 then rubbish('a slot too far ahead') end
       g.stop, pending = g.last, g.last >= now
+      if pending then ahead.load(g, rest) end
     end
     if signature == g.signature then
       local values = split(text, '[^;]+')
@@ -125,7 +126,6 @@ local function open(g, now, peek)
         l.alg.load(l, numbers(values[i], l.alg.fields))
         l.alg.check(l)
       end
-      if pending then ahead.load(g, rest) end
     else
       local list = others(signature, text)
       if g.len > 0 and not logs(list) then log.forget(g, peek) end
@@ -133,6 +133,7 @@ local function open(g, now, peek)
       local gone = inherit(g.limits, list, now, peek)
       if gone and g.newest > now then log.rewrite(g, function(t) return math.min(t, now) end) end
       if gone then g.last, g.stop, pending = 0, 0, false end
+      ahead.forget(g) -- The places of the limits are others.
       g.adapted = true
     end
   end
@@ -145,9 +146,9 @@ local function open(g, now, peek)
   if back > 0 and not g.adapted then
     for _, l in ipairs(g.limits) do l.alg.shift(l, back) end
     if g.len > 0 then log.rewrite(g, function(t) return t - back end) end
-    g.begun, g.ahead = nil, ''
     g.last, g.at, g.shifted = math.max(g.last - back, 0), math.min(g.at, now), true
-    g.stop = g.last
+    g.stop = math.max(g.stop - back, 0)
+    ahead.forget(g)
     if g.brake then g.brake.still = nil end
   end
   for _, l in ipairs(g.limits) do
