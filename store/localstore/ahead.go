@@ -94,14 +94,19 @@ func (a *ahead) settle(k *kept, slot int64, alone bool, cost func(charge int) in
 	if at == len(a.marks) || slot < a.marks[at] {
 		return 0, false
 	}
-	if !alone {
-		a.left++
-	}
+	less := false
 	for j := range k.limits {
 		c, u := &k.limits[j], &a.marks[at+2+j]
 		if back := c.cost - cost(c.charge); c.cost > 0 && back > 0 && *u < exact.MostUnits {
+			less = less || *u > 0
 			*u = max(*u-back, 0)
 		}
+	}
+	if !less {
+		return 0, false
+	}
+	if !alone {
+		a.left++
 	}
 	end := len(a.marks)
 	for end > 0 && !slices.ContainsFunc(a.marks[end-a.width+2:end], func(u int64) bool { return u > 0 }) {

@@ -117,10 +117,14 @@ local ahead = lazy(function(ahead)
     local at = 1
     while marks[at] and slot > marks[at + 1] do at = at + w end
     if not marks[at] or slot < marks[at] then return false end
+    local less = false
     for i, l in ipairs(g.limits) do
       local n = marks[at + 1 + i]
-      if l.a < l.c and n < UNITS then marks[at + 1 + i] = math.max(n - l.c + l.a, 0) end
+      if l.a < l.c and n > 0 and n < UNITS then
+        marks[at + 1 + i], less = math.max(n - l.c + l.a, 0), true
+      end
     end
+    if not less then return false end
     local function left()
       for i = #marks - w + 3, #marks do
         if marks[i] > 0 then return true end
