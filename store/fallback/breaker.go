@@ -32,6 +32,12 @@ type Change struct {
 	After time.Duration
 }
 
+// firstRounds is how often the first calls of a process, those that began before
+// one of them ended, are one failure together when they have no answer in time: they
+// wait for the same connections. Those that come next may wait for connections as
+// well, which are made while the first ones come to an end.
+const firstRounds = 2
+
 // breaker is a gobreaker that probes in the background and tells of changes
 // between there and away, not of each probe.
 type breaker struct {
@@ -41,7 +47,7 @@ type breaker struct {
 	closed  atomic.Bool   // the gobreaker is closed
 	left    atomic.Uint64 // counts the times when it did not stay so
 	failing atomic.Bool   // a call has failed, and none succeeded since
-	heard   atomic.Bool   // a call has ended, since the process started
+	rounds  atomic.Uint32 // of the first calls: see firstRounds
 	epoch   atomic.Uint64 // counts the times the primary may have lost its memory
 
 	mu      sync.Mutex
@@ -73,7 +79,7 @@ func newBreaker(cfg *Config) *breaker {
 type turn struct {
 	of     *breaker
 	left   uint64
-	early  bool        // no call had ended
+	round  uint32      // those that had ended
 	finish func(error) // nil: the gobreaker was not asked, as it was closed
 }
 
@@ -83,7 +89,7 @@ type turn struct {
 // The gobreaker, which locks, hears of failures only, and of the first success
 // after them: its state is not changed by others.
 func (b *breaker) allow(probe func() error) (t turn, ok bool) {
-	t = turn{of: b, left: b.left.Load(), early: !b.heard.Load()}
+	t = turn{of: b, left: b.left.Load(), round: b.rounds.Load()}
 	if b.closed.Load() {
 		return t, true
 	}
@@ -110,12 +116,13 @@ func (b *breaker) allow(probe func() error) (t turn, ok bool) {
 // done tells of the outcome of a call.
 func (t *turn) done(err error) {
 	b := t.of
-	if t.early && !b.heard.CompareAndSwap(false, true) && errors.Is(err, errBudget) {
-		// The first calls of a process wait for one connection, and what they
-		// have to say of the primary is one answer.
+	if t.round < firstRounds && errors.Is(err, errBudget) && !b.rounds.CompareAndSwap(t.round, t.round+1) {
 		return
 	}
 	if err == nil {
+		if b.rounds.Load() < firstRounds {
+			b.rounds.Store(firstRounds)
+		}
 		if t.finish != nil || b.failing.Load() && t.left == b.left.Load() {
 			b.failing.Store(false)
 			t.count(nil)

@@ -38,8 +38,9 @@ type Config struct {
 	// settle first, or to book in several steps, does all that in the one budget:
 	// choose at least five round trips. 0: 50 ms.
 	Budget time.Duration
-	// Failures is how many calls in a row must fail for the breaker to open.
-	// 0: 3.
+	// Failures is how many calls in a row must fail for the breaker to open. Of the
+	// first calls of a process those that wait at the same time for connections are
+	// one, twice. 0: 3.
 	Failures int
 	// Probe is within what time of its return the primary is used again, if there
 	// are calls: one of them sets off a probe each time the breaker has been open
