@@ -99,6 +99,7 @@ var cases = []struct {
 	{"most of a crowd leave", leaveCrowd},
 	{"cancel what was forgotten", cancelForgotten},
 	{"limits that change when all have left", leaveThenChange},
+	{"cancel among a crowd", cancelCrowd},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},
 	{"pauses", pauses},
