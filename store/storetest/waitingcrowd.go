@@ -47,3 +47,30 @@ func cancelCrowd(r *run) {
 		}
 	}
 }
+
+// cancelAdded: who booked before a limit was added keeps the slot when those who came
+// after that leave.
+func cancelAdded(r *run) {
+	canceler, ok := r.store.(weir.Canceler)
+	if !ok {
+		return
+	}
+	for _, l := range each(2, time.Second) {
+		if l.Algorithm != weir.FixedWindow && l.Algorithm != weir.AlignedWindow {
+			continue // The last slot before is not that of the others.
+		}
+		key := "cancel added " + l.Algorithm.String()
+		r.reserve(key, 2, 0, l)
+		r.reserve(key, 2, time.Hour, l)
+		more := []weir.Limit{l, weir.PerSecond(1000)}
+		slots := []weir.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
+		for _, d := range slots {
+			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
+				r.Error(err)
+			}
+		}
+		if d := r.reserve(key, 1, time.Hour, more...); d.Delay != slots[0].Delay {
+			r.Errorf("%s: a slot in %v, want that of those who left, in %v", key, d.Delay, slots[0].Delay)
+		}
+	}
+}
