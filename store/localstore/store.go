@@ -9,7 +9,8 @@
 // which no call waits or may be cancelled, takes 75 to 95 bytes with its text, if that
 // is no longer than 37 bytes, and about 30 for each further limit; nothing of it
 // concerns the garbage collector. Others take about 450 bytes and their text, and
-// 200 for each further limit. A sliding window adds up to 40 for
+// 200 for each further limit; once calls have waited, up to 600 more, and 130 for
+// each further limit. A sliding window adds up to 40 for
 // each call within its period. A Store takes 120 KB by itself, and up to 256 KB for
 // keys that are asked for again and again: under a GCRA limit whose units take
 // whole microseconds these are decided without a lock.

@@ -1,7 +1,7 @@
 -- A key's value is 'signature|numbers of each limit|last,at'. The third part is
--- there only while a booked slot is still to come: the last one, rounded down,
--- and when it was booked; and of a key with several limits, what is ahead. The signature says which limits the numbers belong to.
--- A brake that is set follows.
+-- there only while a booked slot is still to come: the last one, rounded down, when
+-- a booking was made last, and what is ahead. The signature says which limits the
+-- numbers belong to. A brake that is set follows.
 local algorithms = { g = gcra, w = log, c = counter, f = fixed, a = aligned }
 
 -- Returns a key's value. The common case keeps it in a hash, whose field is what
