@@ -100,6 +100,7 @@ var cases = []struct {
 	{"cancel what was forgotten", cancelForgotten},
 	{"limits that change when all have left", leaveThenChange},
 	{"cancel among a crowd", cancelCrowd},
+	{"cancel some", cancelSome},
 	{"cancel among those from before a limit was added", cancelAdded},
 	{"cancel never exceeds a limit", credit},
 	{"units left to others", leaving},

@@ -105,14 +105,19 @@ local ahead = lazy(function(ahead)
     keep(g, marks, w)
   end
 
+  -- Whether a booking to be settled is of this line: one of before a Reset, or of other
+  -- limits, is not.
+  function ahead.has(g)
+    local begun = string.match(g.after, '|%d+,%d+,(%d+)')
+    return begun and tonumber(begun) == g.begun
+  end
+
   -- Notes that a booking at a slot was given back in part, and returns whether that
   -- changes anything. The line ends with the last slot of which units are left; no
   -- window is still to come after it.
   function ahead.settle(g, slot, now)
     if g.ahead == '' then return false end
-    -- One of before a Reset, or of other limits, is not in it.
-    local begun = string.match(g.after, '|%d+,%d+,(%d+)')
-    if not begun or tonumber(begun) ~= g.begun then return false end
+    if not ahead.has(g) then return false end
     local marks, w = list(g)
     local at = 1
     while marks[at] and slot > marks[at + 1] do at = at + w end

@@ -76,7 +76,9 @@ local function settle(g, now, test)
       else
         local old = as_of(l, after, i)
         local since = l.alg.since(l)
-        local known = old and since and l.alg.since(old) == since
+        -- Of a window that is the last again, as the line is shorter, it is not kept
+        -- when units were booked first.
+        local known = old and since and l.alg.since(old) == since or l.alg.recede and ahead.has(g)
         if known and l.alg.settle(l, g.slot, now, alone) or l.alg.miss(l, g.slot, now, old) then
           changed = true
         end
