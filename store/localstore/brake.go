@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"time"
 
@@ -86,9 +87,32 @@ func (e *entry) void(now, was int64) {
 		return
 	}
 	now += exact.VoidFrom
+	narrow := e.narrowest()
 	for i := range e.states {
-		e.states[i].void(now, func(before int64) int64 { return e.ahead.units(i, now, before) })
+		e.states[i].void(now, func(before int64) int64 {
+			if i == narrow {
+				return 0
+			}
+			return e.ahead.units(i, now, before)
+		})
 	}
+}
+
+// narrowest returns which limit is the first to be as if never used. It gives back
+// only what goes beyond it, so that callers come at its pace after a pause, and not
+// as a herd.
+func (e *entry) narrowest() (narrow int) {
+	least := int64(math.MaxInt64)
+	for i := range e.states {
+		takes := e.states[i].limit.Period.Microseconds()
+		if g, ok := e.states[i].counting.(*gcra); ok {
+			takes = g.Full.Whole
+		}
+		if takes < least {
+			narrow, least = i, takes
+		}
+	}
+	return narrow
 }
 
 // held reports whether a brake is set.

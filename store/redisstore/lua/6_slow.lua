@@ -5,6 +5,17 @@ local function stand(g, now)
   g.brake.still = g.brake.pause > now and still or nil
 end
 
+-- Which limit of a key is the first to be as if never used. It gives back only what
+-- goes beyond it, so that callers come at its pace after a pause, and not as a herd.
+local function narrowest(g)
+  local narrow, least
+  for i, l in ipairs(g.limits) do
+    local takes = l.alg == gcra and l.cw or l.p
+    if not least or takes < least then narrow, least = i, takes end
+  end
+  return narrow
+end
+
 -- Frees the slots booked ahead on a key. Those that come at once count as used,
 -- since whoever has one may be gone before hearing of it. In a pause, of which still
 -- is what was kept, none does.
@@ -30,9 +41,10 @@ local function void(g, now, still)
       end
     end
   end
+  local narrow = narrowest(g)
   for i, l in ipairs(g.limits) do
     if not still then
-      l.alg.void(l, now, function(before) return ahead.units(g, i, now, before) end)
+      l.alg.void(l, now, function(before) return i == narrow and 0 or ahead.units(g, i, now, before) end)
     elseif l.alg ~= log then
       reload(l, still[i])
     end
