@@ -117,7 +117,7 @@ func (b *breaker) allow(probe func() error) (t turn, ok bool) {
 func (t *turn) done(err error) {
 	b := t.of
 	if t.round < firstRounds && errors.Is(err, errBudget) && !b.rounds.CompareAndSwap(t.round, t.round+1) {
-		return
+		return // Another of its round was the failure.
 	}
 	if err == nil {
 		if b.rounds.Load() < firstRounds {

@@ -167,6 +167,23 @@ func TestSlowFirstConnection(t *testing.T) {
 	}
 }
 
+// The first calls of a process that are refused are a failure each.
+func TestRefusedFirstConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPrimary(t)
+		p.set(errAway, 10*time.Millisecond)
+		s := open(t, fallback.Config{Primary: p})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { take(t, s, charge("k", 1, weir.PerSecond(1000))) })
+		}
+		if wg.Wait(); s.State() != fallback.StateOpen {
+			t.Errorf("the breaker is %v", s.State())
+		}
+	})
+}
+
 // What is no outage never opens the breaker.
 func TestNoOutage(t *testing.T) {
 	t.Parallel()
