@@ -19,7 +19,7 @@ const (
 // neighbours are made one. Nil: nothing was.
 type ahead struct {
 	from  int64   // of slots up to then it does not tell
-	left  int64   // how often some of it was given back, but by those who were alone
+	left  int64   // how often some of it was given back by others than the last to book
 	width int     // the numbers of a mark
 	marks []int64 // of each: the first slot, the last one, and the units of each limit
 }
@@ -84,7 +84,7 @@ func (a *ahead) merge() {
 // settle notes that a booking at slot was given back in part, and returns where
 // the line ends when that has left nothing at its end.
 func (a *ahead) settle(k *kept, slot int64, alone bool, cost func(charge int) int64) (last int64, shorter bool) {
-	if a == nil || len(a.marks) == 0 || a.from != k.from || a.width != 2+len(k.limits) {
+	if a == nil || len(a.marks) == 0 || a.from != k.from {
 		return 0, false
 	}
 	at := 0
