@@ -32,6 +32,30 @@ func (r *run) settle(d weir.Decision, costs ...int64) {
 	}
 }
 
+// canceler returns what gives slots back, or nil where that is not tried.
+func (r *run) canceler() weir.Canceler {
+	r.Helper()
+	c, ok := r.store.(weir.Canceler)
+	if !ok {
+		r.Log("the store is no weir.Canceler: not tried")
+		return nil
+	}
+	return c
+}
+
+// giveBack gives slots back, one after the other.
+func (r *run) giveBack(slots ...weir.Decision) {
+	r.Helper()
+	for _, d := range slots {
+		if d.Receipt == nil {
+			r.Fatalf("no receipt: %+v", d)
+		}
+		if err := r.store.(weir.Canceler).Cancel(context.Background(), d.Receipt); err != nil {
+			r.Fatalf("Cancel: %v", err)
+		}
+	}
+}
+
 // same fails the case unless two decisions say the same of the limits.
 func (r *run) same(what string, got, want weir.Decision) {
 	r.Helper()

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -17,12 +16,13 @@ func voidSeveral(r *run) {
 	if r.braker() == nil {
 		return
 	}
+	gives := r.canceler() != nil
 	rng := rand.New(rand.NewPCG(7, 8))
 	narrow := []weir.Limit{weir.PerSecond(1), weir.Per(4, 2*time.Second).WithBurst(2), weir.Per(4, 3*time.Second).By(weir.SlidingWindow)}
 	for i, l := range narrow {
 		for _, w := range each(30, time.Minute) {
 			for story := range 12 {
-				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []weir.Limit{l, w}, exact: true}
+				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []weir.Limit{l, w}, gives: gives, exact: true}
 				if story%3 == 0 {
 					t.limits[0], t.limits[1] = w, l
 				}
@@ -38,15 +38,16 @@ type twins struct {
 	rng    *rand.Rand
 	key    string
 	limits []weir.Limit
+	gives  bool // the store takes slots back
 	exact  bool // nothing has happened that a store need not know exactly
 	now    int64
 	acts   []slotOf // still to come
 }
 
-// slotOf is a slot, and what may give it back.
+// slotOf is a slot, and the decision that granted it.
 type slotOf struct {
 	at, cost int64
-	receipt  any
+	d        weir.Decision
 }
 
 func (t *twins) twin() string { return t.key + " twin" }
@@ -76,7 +77,7 @@ func (t *twins) story(cancels bool) {
 		switch n := t.rng.IntN(10); {
 		case n == 0:
 			t.pause(1 + t.rng.Int64N(3_000_000))
-		case n == 1 && len(t.acts) > 0 && cancels:
+		case n == 1 && len(t.acts) > 0 && cancels && t.gives:
 			t.cancel(t.rng.IntN(len(t.acts)))
 		default:
 			for range 1 + t.rng.IntN(5) {
@@ -100,7 +101,7 @@ func (t *twins) book(cost int64) {
 	req := charge(t.key, cost, t.limits...)
 	req.MaxWait, req.Cancelable = 20*time.Second, true
 	if d := t.take(req); d.Allowed {
-		t.acts = append(t.acts, slotOf{t.now + d.Delay.Microseconds(), cost, d.Receipt})
+		t.acts = append(t.acts, slotOf{t.now + d.Delay.Microseconds(), cost, d})
 		t.pass(0)
 	}
 }
@@ -115,28 +116,20 @@ func (t *twins) pause(d int64) {
 	void := t.acts[kept:]
 	t.acts = t.acts[:kept]
 	t.pass(t.rng.Int64N(d))
-	for i := range void {
-		t.giveBack(&void[i]) // Which changes nothing.
-	}
-	t.pass(d + 100_001)
-}
-
-func (t *twins) giveBack(s *slotOf) {
-	if c, ok := t.store.(weir.Canceler); ok {
-		if err := c.Cancel(context.Background(), s.receipt); err != nil {
-			t.Error(err)
+	for _, s := range void {
+		if t.gives {
+			t.giveBack(s.d) // Which changes nothing.
 		}
 	}
+	t.pass(d + 100_001)
 }
 
 // cancel gives a slot back, which leaves the others where they are. Of one that is
 // not the last a store may keep some units as used.
 func (t *twins) cancel(i int) {
-	if _, ok := t.store.(weir.Canceler); ok {
-		t.exact = t.exact && i == len(t.acts)-1
-		t.giveBack(&t.acts[i])
-		t.acts = slices.Delete(t.acts, i, i+1)
-	}
+	t.exact = t.exact && i == len(t.acts)-1
+	t.giveBack(t.acts[i].d)
+	t.acts = slices.Delete(t.acts, i, i+1)
 }
 
 // voidCrowd: of a crowd's slots that are made void a store may count some, but only
@@ -148,26 +141,18 @@ func voidCrowd(r *run) {
 	for _, day := range each(1000, 24*time.Hour) {
 		limits := []weir.Limit{weir.PerSecond(1), day}
 		key := "void crowd " + day.Algorithm.String()
-		most := int64(1000)
 		for range 4 {
 			for range 400 {
 				r.reserve(key, 1, time.Hour, limits...)
 			}
-			most -= 11 // sent at most
 			r.sleep(9*time.Second + time.Millisecond)
 			r.brake(key, weir.Brake{Pause: time.Second}, limits...)
 			r.sleep(2 * time.Second)
 		}
 		r.sleep(time.Minute)
-		if d := r.take(charge(key, 0, limits...)); !d.Allowed || d.Remaining < 1 {
-			r.Errorf("%s: %+v", key, d)
-		}
-		if d := r.take(charge(key, 0, day, limits[0])); !d.Allowed {
-			r.Errorf("%s: %+v", key, d)
-		}
-		// Of the day alone: the other limit leaves one.
+		// Of the day alone. Each time at most eleven acted, and few more are counted.
 		req := charge(key, 0, limits...)
-		req.Charges[1].Cost = most - 4*50
+		req.Charges[1].Cost = 1000 - 4*(11+50)
 		if d := r.take(req); !d.Allowed {
 			r.Errorf("%s: %d units of the day are not free: %+v", key, req.Charges[1].Cost, d)
 		}

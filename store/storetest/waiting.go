@@ -81,19 +81,9 @@ func slots(r *run) {
 
 // cancel: the last slot given back leaves the key as it was.
 func cancel(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if !ok {
-		r.Log("the store is no weir.Canceler: not tried")
+	canceler := r.canceler()
+	if canceler == nil {
 		return
-	}
-	give := func(d weir.Decision) {
-		r.Helper()
-		if d.Receipt == nil {
-			r.Fatalf("no receipt: %+v", d)
-		}
-		if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
-			r.Fatal(err)
-		}
 	}
 	sets := [][]weir.Limit{{weir.PerSecond(2), weir.Per(5, time.Minute).By(weir.SlidingWindow)}}
 	for _, l := range each(3, time.Second) {
@@ -109,13 +99,13 @@ func cancel(r *run) {
 			for _, cost := range []int64{1, 2} {
 				granted := r.reserve(key, cost, time.Hour, limits...)
 				r.sleep(time.Millisecond)
-				give(granted)
+				r.giveBack(granted)
 				r.sleep(time.Millisecond)
 				again := r.reserve(key, cost, time.Hour, limits...)
 				if want := max(granted.Delay-2*time.Millisecond, 0); again.Delay != want {
 					r.Errorf("%v, %d used: the slot given back was %v away, the next is %v", limits, used, want, again.Delay)
 				}
-				give(again)
+				r.giveBack(again)
 			}
 			after := r.take(charge(key, 0, limits...))
 			if used < 3 && after.Remaining < before.Remaining {

@@ -12,8 +12,7 @@ import (
 // cancelAmong: when the last of those who wait leave, nobody waits for their slots,
 // whatever was settled or given back meanwhile.
 func cancelAmong(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if _, settles := r.store.(weir.Settler); !ok || !settles {
+	if r.canceler() == nil || r.settler() == nil {
 		return
 	}
 	day := each(10, 24*time.Hour)
@@ -44,9 +43,7 @@ func cancelAmong(r *run) {
 				if n == 0 {
 					r.settle(second, 1)
 				}
-				if err := canceler.Cancel(context.Background(), slots[n].Receipt); err != nil {
-					r.Error(err)
-				}
+				r.giveBack(slots[n])
 			}
 			if d := r.take(charge(key, 1, limits...)); !d.Allowed {
 				r.Errorf("%s, %v: with nobody there any more: %+v", key, limits, d)
@@ -59,42 +56,10 @@ func cancelAmong(r *run) {
 	}
 }
 
-// leaveCrowd: when most of a crowd leave, in any order, those who stay keep their
-// slots to themselves, and nobody waits for the others'.
-func leaveCrowd(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if !ok {
-		return
-	}
-	for _, l := range each(1, time.Second) {
-		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
-			continue // A bucket keeps credit, and each of a counter's slots depends on the one before.
-		}
-		key := "leave crowd " + l.Algorithm.String()
-		var slots []weir.Decision
-		for range 21 {
-			slots = append(slots, r.reserve(key, 1, time.Hour, l))
-		}
-		// The tenth is next, and many are made one with others.
-		r.sleep(9*time.Second + slots[1].Delay/2)
-		slots = append(slots, r.reserve(key, 1, time.Hour, l))
-		for _, d := range slots[11:] {
-			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
-				r.Error(err)
-			}
-		}
-		tenth := slots[1].Delay + 9*time.Second - (9*time.Second + slots[1].Delay/2)
-		if d := r.reserve(key, 1, time.Hour, l); d.Delay != tenth+time.Second {
-			r.Errorf("%v: a slot in %v, want the one after that in %v", l, d.Delay, tenth)
-		}
-	}
-}
-
 // cancelForgotten: who leaves a line that a Reset or other limits have ended takes
 // nobody out of the line that was formed since.
 func cancelForgotten(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if !ok {
+	if r.canceler() == nil {
 		return
 	}
 	limit, other := weir.PerMinute(1).By(weir.AlignedWindow), weir.PerMinute(2).By(weir.AlignedWindow)
@@ -117,9 +82,7 @@ func cancelForgotten(r *run) {
 		r.reserve(key, 1, 0, limit)
 		before := r.reserve(key, 1, time.Hour, limit)
 		r.sleep(time.Millisecond)
-		if err := canceler.Cancel(context.Background(), gone.Receipt); err != nil {
-			r.Error(err)
-		}
+		r.giveBack(gone)
 		if d := r.reserve(key, 1, time.Hour, limit); d.Delay <= before.Delay {
 			r.Errorf("%s: a slot in %v, where somebody has that in %v", key, d.Delay, before.Delay)
 		}
@@ -129,8 +92,7 @@ func cancelForgotten(r *run) {
 // leaveThenChange: nobody waits for those who left when the limits come in another
 // order or one more is there.
 func leaveThenChange(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if !ok {
+	if r.canceler() == nil {
 		return
 	}
 	a, b, more := weir.PerMinute(2).By(weir.AlignedWindow), weir.PerMinute(100).By(weir.FixedWindow), weir.PerDay(100)
@@ -139,14 +101,32 @@ func leaveThenChange(r *run) {
 		first, second := r.reserve(key, 1, 0, a, b), r.reserve(key, 1, 0, a, b)
 		waits := r.reserve(key, 1, time.Hour, a, b)
 		r.sleep(time.Millisecond)
-		for _, d := range []weir.Decision{first, waits, second} {
-			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
-				r.Error(err)
-			}
-		}
+		r.giveBack(first, waits, second)
 		r.sleep(time.Millisecond)
 		if d := r.take(charge(key, 2, limits...)); !d.Allowed {
 			r.Errorf("%s: with nobody there any more: %+v", key, d)
+		}
+	}
+}
+
+// cancelAdded: who booked before a limit was added keeps the slot when those who came
+// after that leave.
+func cancelAdded(r *run) {
+	if r.canceler() == nil {
+		return
+	}
+	for _, l := range each(2, time.Second) {
+		if l.Algorithm != weir.FixedWindow && l.Algorithm != weir.AlignedWindow {
+			continue // The last slot before is not that of the others.
+		}
+		key := "cancel added " + l.Algorithm.String()
+		r.reserve(key, 2, 0, l)
+		r.reserve(key, 2, time.Hour, l)
+		more := []weir.Limit{l, weir.PerSecond(1000)}
+		slots := []weir.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
+		r.giveBack(slots...)
+		if d := r.reserve(key, 1, time.Hour, more...); d.Delay != slots[0].Delay {
+			r.Errorf("%s: a slot in %v, want that of those who left, in %v", key, d.Delay, slots[0].Delay)
 		}
 	}
 }

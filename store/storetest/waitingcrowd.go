@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -11,8 +10,7 @@ import (
 // cancelCrowd: when most of a crowd leave, those who are left keep their slots for
 // themselves, however far the crowd had come by then.
 func cancelCrowd(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if _, settles := r.store.(weir.Settler); !ok || !settles {
+	if r.canceler() == nil || r.settler() == nil {
 		return
 	}
 	for _, l := range each(2, time.Second) {
@@ -35,9 +33,7 @@ func cancelCrowd(r *run) {
 				// Who leaves out of order has nobody find the state that was before.
 				slots[len(slots)-1], slots[len(slots)-2] = slots[len(slots)-2], slots[len(slots)-1]
 				for n := len(slots) - 1; n >= left; n-- {
-					if err := canceler.Cancel(context.Background(), slots[n].Receipt); err != nil {
-						r.Error(err)
-					}
+					r.giveBack(slots[n])
 				}
 				end := slots[left-1].Delay - time.Duration(pass)*time.Second - time.Millisecond
 				if d := r.reserve(key, 1, time.Hour, l); d.Delay < end {
@@ -48,29 +44,71 @@ func cancelCrowd(r *run) {
 	}
 }
 
-// cancelAdded: who booked before a limit was added keeps the slot when those who came
-// after that leave.
-func cancelAdded(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
-	if !ok {
+// leaveCrowd: when most of a crowd leave, in any order, those who stay keep their
+// slots to themselves, and nobody waits for the others'.
+func leaveCrowd(r *run) {
+	if r.canceler() == nil {
 		return
 	}
-	for _, l := range each(2, time.Second) {
-		if l.Algorithm != weir.FixedWindow && l.Algorithm != weir.AlignedWindow {
-			continue // The last slot before is not that of the others.
+	for _, l := range each(1, time.Second) {
+		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
+			continue // A bucket keeps credit, and each of a counter's slots depends on the one before.
 		}
-		key := "cancel added " + l.Algorithm.String()
-		r.reserve(key, 2, 0, l)
-		r.reserve(key, 2, time.Hour, l)
-		more := []weir.Limit{l, weir.PerSecond(1000)}
-		slots := []weir.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
-		for _, d := range slots {
-			if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
-				r.Error(err)
+		key := "leave crowd " + l.Algorithm.String()
+		var slots []weir.Decision
+		for range 21 {
+			slots = append(slots, r.reserve(key, 1, time.Hour, l))
+		}
+		// The tenth is next, and many are made one with others.
+		r.sleep(9*time.Second + slots[1].Delay/2)
+		slots = append(slots, r.reserve(key, 1, time.Hour, l))
+		r.giveBack(slots[11:]...)
+		tenth := slots[1].Delay - slots[1].Delay/2
+		if d := r.reserve(key, 1, time.Hour, l); d.Delay != tenth+time.Second {
+			r.Errorf("%v: a slot in %v, want the one after that in %v", l, d.Delay, tenth)
+		}
+	}
+}
+
+// cancelSome: when those behind leave, the next gets the slot after those who stay,
+// whatever was settled meanwhile.
+func cancelSome(r *run) {
+	if r.canceler() == nil || r.settler() == nil {
+		return
+	}
+	for _, disturb := range []bool{false, true} {
+		for _, l := range each(2, 24*time.Hour) {
+			if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
+				continue // Of what lies between a store knows less: it may be later.
 			}
-		}
-		if d := r.reserve(key, 1, time.Hour, more...); d.Delay != slots[0].Delay {
-			r.Errorf("%s: a slot in %v, want that of those who left, in %v", key, d.Delay, slots[0].Delay)
+			for _, waiters := range []int{3, 6, 30} {
+				for _, stay := range []int{1, 2, 3} {
+					if stay >= waiters {
+						continue
+					}
+					key := fmt.Sprint("cancel some ", disturb, l.Algorithm, waiters, stay)
+					r.reserve(key, 1, 0, l)
+					first := r.reserve(key, 1, 0, l)
+					var slots []weir.Decision
+					for range waiters {
+						d := r.reserve(key, 1, 90*24*time.Hour, l)
+						if !d.Allowed || d.Delay <= 0 {
+							r.Fatalf("%s, %v: %+v", key, l, d)
+						}
+						slots = append(slots, d)
+					}
+					if disturb {
+						r.settle(first, 0)
+					}
+					for n := len(slots) - 1; n >= stay; n-- {
+						r.giveBack(slots[n])
+					}
+					d := r.reserve(key, 1, 90*24*time.Hour, l)
+					if d.Delay != slots[stay].Delay {
+						r.Errorf("%s, %v: after %d of %d left: %v, want %v", key, l, waiters-stay, waiters, d.Delay, slots[stay].Delay)
+					}
+				}
+			}
 		}
 	}
 }
