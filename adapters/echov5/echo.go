@@ -54,9 +54,10 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 // settle runs a handler and settles what it did.
 func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, next echo.HandlerFunc) error {
 	// Middlewares further in may leave a writer of their own in the context.
-	resp, err := echo.UnwrapResponse(c.Response())
-	if err != nil {
-		// One further out did, and hides echo's.
+	resp, ok := c.Response().(*echo.Response)
+	if !ok {
+		// One further out did. It may hide echo's response, and what it holds back
+		// and shortens on the way there, as a compression does, is not to be settled.
 		resp = echo.NewResponse(c.Response(), c.Logger())
 		c.SetResponse(resp)
 	}
@@ -65,7 +66,7 @@ func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, n
 	resp.ResponseWriter = w
 	ended := false
 	defer func() { settled(ended) }()
-	err = next(c)
+	err := next(c)
 	if err != nil {
 		c.Echo().HTTPErrorHandler(c, err) // What it is answered with is to be settled.
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/labstack/echo/v5"
+	echomiddleware "github.com/labstack/echo/v5/middleware"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
@@ -170,6 +171,8 @@ func TestSettledWriters(t *testing.T) {
 			return next(c)
 		}
 	}
+	gzip := echomiddleware.Gzip()
+	short := echomiddleware.GzipWithConfig(echomiddleware.GzipConfig{MinLength: 1 << 10})
 	plain := echo.WrapMiddleware(func(h http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(opaque{w}, r) })
 	})
@@ -180,6 +183,8 @@ func TestSettledWriters(t *testing.T) {
 		{"one that hides it outside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{hide, limit} }},
 		{"one that hides it inside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{limit, hide} }},
 		{"one of net/http outside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{plain, limit} }},
+		{"one that compresses outside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{gzip, limit} }},
+		{"one that compresses nothing short outside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{short, limit} }},
 		{"one of net/http inside", func(limit echo.MiddlewareFunc) []echo.MiddlewareFunc { return []echo.MiddlewareFunc{limit, plain} }},
 	}
 	for _, tt := range tests {
@@ -200,12 +205,15 @@ func TestSettledWriters(t *testing.T) {
 			}))...)
 			e.GET("/", func(c *echo.Context) error { return c.String(http.StatusAccepted, "body") })
 			e.GET("/gone", func(*echo.Context) error { return echo.NewHTTPError(http.StatusGone, "gone") })
-			for path, want := range map[string]int{"/": 202, "/gone": 410} {
-				if w := get(e, path); w.Code != want {
+			e.GET("/empty", func(c *echo.Context) error { return c.NoContent(http.StatusUnauthorized) })
+			for path, want := range map[string]int{"/": 202, "/gone": 410, "/empty": 401} {
+				r, w := httptest.NewRequest(http.MethodGet, path, http.NoBody), httptest.NewRecorder()
+				r.Header.Set("Accept-Encoding", "gzip")
+				if e.ServeHTTP(w, r); w.Code != want {
 					t.Errorf("%s: %d", path, w.Code)
 				}
 			}
-			if all := strings.Join(outcomes, ", "); !strings.Contains(all, "202 4") || !strings.Contains(all, "410 19") {
+			if all := strings.Join(outcomes, ", "); !strings.Contains(all, "202 4") || !strings.Contains(all, "410 19") || !strings.Contains(all, "401 0") {
 				t.Errorf("outcomes: %s", all)
 			}
 		})
