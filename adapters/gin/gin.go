@@ -43,7 +43,8 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		}
 		c.Request = passed
 		defer func() { guard.Done(r, c.Request) }()
-		if guard.Settles() {
+		if guard.Settles() && passed != r {
+			c.Writer = &counter{ResponseWriter: c.Writer}
 			ended := false
 			defer func() { guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written()) }()
 			c.Next()
@@ -63,3 +64,36 @@ func status(c *gin.Context) int {
 	}
 	return status
 }
+
+// counter counts the body that is written to it: gin's writer has what a middleware
+// further out has made of that, as a compression, and has let go already.
+type counter struct {
+	gin.ResponseWriter
+	bytes int
+}
+
+func (w *counter) Write(b []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += n
+	return n, err
+}
+
+func (w *counter) WriteString(s string) (int, error) {
+	n, err := w.ResponseWriter.WriteString(s)
+	w.bytes += n
+	return n, err
+}
+
+// Size is what handlers wrote; below 0 when nothing is written, as gin has it.
+func (w *counter) Size() int {
+	if w.bytes > 0 {
+		return w.bytes
+	}
+	return w.ResponseWriter.Size()
+}
+
+// Written reports whether something was, even if it is held back further out.
+func (w *counter) Written() bool { return w.bytes > 0 || w.ResponseWriter.Written() }
+
+// Unwrap is for http.ResponseController.
+func (w *counter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,10 +1,13 @@
 package weirgin_test
 
 import (
+	"bufio"
+	"compress/gzip"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/gin-gonic/gin"
@@ -179,6 +182,72 @@ func TestSettledErrors(t *testing.T) {
 			}
 			if w := get(e, "/"); w.Code != next {
 				t.Errorf("the next is answered %d, want %d", w.Code, next)
+			}
+		})
+	}
+}
+
+// compressed is the writer of a middleware that compresses, in the way that those
+// for gin do: it embeds gin's.
+type compressed struct {
+	gin.ResponseWriter
+	to io.Writer
+}
+
+func (w compressed) Write(b []byte) (int, error)       { return w.to.Write(b) }
+func (w compressed) WriteString(s string) (int, error) { return io.WriteString(w.to, s) }
+
+// TestSettledCompressed checks that what is settled is what the handler wrote,
+// whatever a middleware further out makes of that or holds back of it.
+func TestSettledCompressed(t *testing.T) {
+	t.Parallel()
+	gzipped := func(c *gin.Context) {
+		to := gzip.NewWriter(c.Writer)
+		defer to.Close()
+		c.Writer = compressed{c.Writer, to}
+		c.Next()
+	}
+	held := func(c *gin.Context) {
+		to := bufio.NewWriter(c.Writer)
+		defer to.Flush()
+		c.Writer = compressed{c.Writer, to}
+		c.Next()
+	}
+	failed := errors.New("not that bad")
+	tests := []struct {
+		name    string
+		outside gin.HandlerFunc
+		handler gin.HandlerFunc
+		want    middleware.Outcome
+	}{
+		{"compressed", gzipped, func(c *gin.Context) { c.String(http.StatusOK, strings.Repeat("x", 5000)) }, middleware.Outcome{Status: 200, Bytes: 5000}},
+		{"compressed, shorter than that is", gzipped, func(c *gin.Context) { c.JSON(http.StatusForbidden, "no") }, middleware.Outcome{Status: 403, Bytes: 4}},
+		{"compressed, in parts", gzipped, func(c *gin.Context) {
+			_, _ = c.Writer.WriteString("one")
+			_, _ = io.WriteString(c.Writer, "two")
+			c.Writer.Flush()
+		}, middleware.Outcome{Status: 200, Bytes: 6}},
+		{"compressed, without a body", gzipped, func(c *gin.Context) { c.AbortWithStatus(http.StatusUnauthorized) }, middleware.Outcome{Status: 401}},
+		{"held back", held, func(c *gin.Context) { c.String(http.StatusOK, "served") }, middleware.Outcome{Status: 200, Bytes: 6}},
+		{"held back, with an error besides", held, func(c *gin.Context) { _ = c.Error(failed); c.String(http.StatusOK, "served") }, middleware.Outcome{Status: 200, Bytes: 6}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			store, err := localstore.New(localstore.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var outcome middleware.Outcome
+			e := gin.New()
+			e.Use(tt.outside, mustNew(t, middleware.Config{
+				Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
+				Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
+			}))
+			e.GET("/", tt.handler)
+			get(e, "/")
+			if tt.want.Cost = 1; outcome != tt.want {
+				t.Errorf("outcome %+v, want %+v", outcome, tt.want)
 			}
 		})
 	}
