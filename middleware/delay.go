@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -93,9 +94,11 @@ func wait(r *http.Request, booked *weir.Reservation) error {
 	}
 }
 
-// pass makes the decision one of the instant to which it was delayed.
+// pass makes the decision one of the instant to which it was delayed. A Hook may
+// have kept what it was told of it.
 func pass(d *weir.Decision) {
 	d.ResetAfter = max(0, d.ResetAfter-d.Delay)
+	d.Charges = slices.Clone(d.Charges)
 	for i := range d.Charges {
 		d.Charges[i].ResetAfter = max(0, d.Charges[i].ResetAfter-d.Delay)
 	}

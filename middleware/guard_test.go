@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func guard(t *testing.T, cfg middleware.Config) *middleware.Guard {
@@ -281,4 +283,48 @@ func TestPlanChange(t *testing.T) {
 		plan = []weir.Limit{weir.PerHour(1).WithName("free")}
 		check(false, free)
 	})
+}
+
+// TestHooksMayKeepDecisions checks that what a Hook is told stays as it is, for one
+// that hands it on to another goroutine.
+func TestHooksMayKeepDecisions(t *testing.T) {
+	t.Parallel()
+	limits := []weir.Limit{weir.PerSecond(1), weir.PerMinute(10)}
+	delay := middleware.Delay{Max: 5 * time.Second, MostWaiting: 1}
+	for name, cfg := range map[string]middleware.Config{
+		"at once":           {},
+		"delayed":           {Delay: delay},
+		"delayed by a plan": {Delay: delay, Limits: func(*http.Request) ([]weir.Limit, error) { return limits, nil }},
+		"settled":           {Delay: delay, Settle: middleware.OnlyFailures},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store, err := localstore.New(localstore.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var kept []weir.Decision
+				var told []string
+				cfg.Limiter, err = weir.New(weir.Config{Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+					kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
+				})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g := guard(t, cfg)
+				for range 3 {
+					g.Check(httptest.NewRecorder(), request(t.Context()))
+				}
+				for i := range kept {
+					if now := fmt.Sprintf("%+v", kept[i]); now != told[i] {
+						t.Errorf("told of %s, which is now %s", told[i], now)
+					}
+				}
+				if len(kept) != 3 {
+					t.Errorf("told of %d decisions", len(kept))
+				}
+			})
+		})
+	}
 }
