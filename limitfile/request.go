@@ -16,8 +16,11 @@ import (
 // finds the name of the request's plan, as the authentication found it, and is
 // not called for a key with limits of its own. Nil, an error that matches
 // [weir.ErrNoKey], an empty name or one that the file does not have: the default
-// plan. Any other error is returned, and is an outage to the middleware, so that
-// a client that can cause it is not limited under FailOpen.
+// plan. So it is with one that matches [weir.ErrAmbiguousKey] or
+// [weir.ErrMalformedKey], of either function: a request that the Config's BadKey
+// counts has the limits of one without an identity. Any other error is returned,
+// and is an outage to the middleware, so that a client that can cause it is not
+// limited under FailOpen.
 func (f *File) Limits(key, plan weir.KeyFunc) func(*http.Request) ([]weir.Limit, error) {
 	return func(r *http.Request) ([]weir.Limit, error) {
 		k, err := find(key, r)
@@ -43,7 +46,7 @@ func find(f weir.KeyFunc, r *http.Request) (string, error) {
 		return "", nil
 	}
 	s, err := f(r)
-	if errors.Is(err, weir.ErrNoKey) {
+	if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrAmbiguousKey) || errors.Is(err, weir.ErrMalformedKey) {
 		return "", nil
 	}
 	return s, err

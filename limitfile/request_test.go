@@ -136,11 +136,46 @@ func TestWhoIsUnknownHasTheDefaultPlan(t *testing.T) {
 		"a key of the file":     {is("ann"), asked, 3, nil},
 		"a plan that fails":     {is("bob"), failing(fails), 0, fails},
 		"a key that fails":      {failing(fails), is("pro"), 0, fails},
-		"a key that is unclear": {failing(weir.ErrAmbiguousKey), is("pro"), 0, weir.ErrAmbiguousKey},
+		"a key that is unclear": {failing(weir.ErrAmbiguousKey), is("pro"), 2, nil},
+		"a key that is no key":  {failing(weir.ErrMalformedKey), is("pro"), 2, nil},
+		"a plan stated twice":   {is("bob"), failing(weir.ErrAmbiguousKey), 1, nil},
+		"a plan that is none":   {is("bob"), failing(weir.ErrMalformedKey), 1, nil},
 	} {
 		limits, err := f.Limits(c.key, c.plan)(request("", ""))
 		if !errors.Is(err, c.err) || c.err == nil && (len(limits) != 1 || limits[0].Rate != c.rate) || c.err != nil && limits != nil {
 			t.Errorf("%s: %v, %v", name, limits, err)
+		}
+	}
+}
+
+// TestWhoStatesAKeyTwiceIsLimited checks that a request which BadKey counts under the
+// anonymous key is not let pass for want of a plan.
+func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t, "default: free\nplans: {free: [1/d], pro: [3/d]}\n")
+	user := weir.KeyHeader("X-User")
+	for name, plan := range map[string]weir.KeyFunc{"no plan function": nil, "a plan of the user": user} {
+		store, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit, err := middleware.New(middleware.Config{
+			Limiter: limiter, Key: user, Limits: f.Limits(user, plan), BadKey: middleware.NoKeyAnonymous, AnonymousKey: "nobody",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		for _, want := range []int{200, 429} {
+			r, w := request("ann", ""), httptest.NewRecorder()
+			r.Header.Add("X-User", "bob")
+			if h.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s: %d, want %d", name, w.Code, want)
+			}
 		}
 	}
 }
