@@ -3,6 +3,7 @@ package middleware
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 )
 
@@ -84,11 +85,24 @@ type reading struct {
 	from io.ReaderFrom
 }
 
-func (r reading) ReadFrom(src io.Reader) (int64, error) {
-	n, err := r.from.ReadFrom(src)
-	if n > 0 { // or the status is still to come
-		r.rec.wrote(n)
+func (r reading) ReadFrom(src io.Reader) (n int64, err error) {
+	// It knows what went out if src panics midway. Through one the system sends files
+	// by itself, too.
+	limited, ok := src.(*io.LimitedReader)
+	if !ok {
+		limited = &io.LimitedReader{R: src, N: math.MaxInt64}
 	}
+	before, ended := limited.N, false
+	defer func() {
+		if !ended {
+			n = before - limited.N
+		}
+		if n > 0 { // or the status is still to come
+			r.rec.wrote(n)
+		}
+	}()
+	n, err = r.from.ReadFrom(limited)
+	ended = true
 	return n, err
 }
 

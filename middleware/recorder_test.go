@@ -244,6 +244,53 @@ func TestEmptyReadFrom(t *testing.T) {
 	}
 }
 
+// panicking is a reader that panics when it has nothing left.
+type panicking struct{ from io.Reader }
+
+func (p panicking) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if n == 0 && err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return n, nil
+}
+
+// TestPanickingReadFrom checks that what was sent before a copy panicked counts.
+func TestPanickingReadFrom(t *testing.T) {
+	t.Parallel()
+	read := func(n int) io.Reader { return panicking{strings.NewReader(strings.Repeat("x", n))} }
+	for name, tt := range map[string]struct {
+		from io.Reader
+		want middleware.Outcome
+	}{
+		"at once":                {read(0), middleware.Outcome{Status: 500, Cost: 1}},
+		"later":                  {read(100_000), middleware.Outcome{Status: 201, Bytes: 100_000, Cost: 1}},
+		"of a part":              {io.LimitReader(read(100_000), 200_000), middleware.Outcome{Status: 201, Bytes: 100_000, Cost: 1}},
+		"not, as it needs a few": {io.LimitReader(read(100_000), 1000), middleware.Outcome{Status: 201, Bytes: 1000, Cost: 1}},
+	} {
+		var outcome middleware.Outcome
+		limit, err := middleware.New(middleware.Config{
+			Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		srv := httptest.NewServer(limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.Copy(w, tt.from)
+		})))
+		if resp, err := srv.Client().Get(srv.URL); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		srv.Close() // The handler has ended then.
+		if outcome != tt.want {
+			t.Errorf("%s: outcome %+v, want %+v", name, outcome, tt.want)
+		}
+	}
+}
+
 // TestFlushedOutcome checks that a flush sends 200, whatever is said later, however
 // the handler found that it can.
 func TestFlushedOutcome(t *testing.T) {
