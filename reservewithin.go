@@ -47,8 +47,9 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 	return &Reservation{limiter: l, key: key, cost: cost, decision: d, at: now}, d, nil
 }
 
-// CanSettle reports whether the store can correct what a call cost, as
-// [Reservation.Settle] asks it to.
+// CanSettle reports whether the store is a [Settler], which corrects what a call
+// cost as [Reservation.Settle] asks it to. A redisstore without scripts is one
+// too, whose every such call fails with ErrUnsupported.
 func (l *Limiter) CanSettle() bool {
 	_, ok := l.cfg.Store.(Settler)
 	return ok
@@ -59,7 +60,8 @@ func (l *Limiter) CanSettle() bool {
 func (l *Limiter) InFlight() int64 { return l.cfg.InFlight }
 
 // MaxPause returns the longest that [Limiter.Pause] pauses a key for; 0 when
-// the store can't.
+// the store is no [Braker]. A redisstore without scripts is one, though its
+// Pause fails with ErrUnsupported.
 func (l *Limiter) MaxPause() time.Duration {
 	if _, ok := l.cfg.Store.(Braker); !ok {
 		return 0

@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -45,7 +46,8 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 // refill takes units for a lease, one of them for this call. When so many are
 // refused, the call is decided by itself, and so are those after it for a while:
 // close to a limit each unit is somebody's. When they would only not lapse in
-// time, others are taken that can be given back.
+// time, others are taken that can be given back. A store that takes nothing back,
+// as a redisstore without scripts, is asked for each call.
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Request) (weir.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
@@ -61,7 +63,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 		all := r.ask(req, r.n, r.leave)
 		all.Cancelable = r.leave == 0
 		err := r.take(ctx, s, all)
-		if err != nil || r.d.Allowed {
+		if r.d.Allowed || err != nil && !errors.Is(err, weir.ErrUnsupported) {
 			return r.own(), err
 		}
 		if r.n = 0; r.leave > 0 && r.d.Reason == weir.Limited {

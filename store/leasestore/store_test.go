@@ -263,6 +263,28 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// unforgiving is a store that takes nothing back, as a redisstore without scripts.
+type unforgiving struct{ *behind }
+
+func (u unforgiving) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+	if req.Cancelable {
+		return weir.Decision{}, weir.ErrUnsupported
+	}
+	return u.behind.Take(ctx, req)
+}
+
+// Nothing is taken ahead of a store that takes nothing back.
+func TestNothingIsTakenThatCannotBeGivenBack(t *testing.T) {
+	t.Parallel()
+	b := newBehind(t)
+	s := open(t, leasestore.Config{Store: unforgiving{b}, For: 10 * time.Second})
+	l := weir.PerHour(1000).By(weir.FixedWindow)
+	if n := spend(t, s, 2000, l); n != 1000 {
+		t.Errorf("%d admitted of 1000", n)
+	}
+	done(t, s)
+}
+
 // A reset and a pause hold at once for what this process had taken.
 func TestResetAndBrake(t *testing.T) {
 	t.Parallel()

@@ -23,9 +23,10 @@ type Config struct {
 	Prefix string
 	// WithoutScripts decides without Lua, for servers and proxies that can't
 	// run it. It can do less: up to 8 limits of one key, FixedWindow only, no
-	// waiting; anything else fails with ErrNeedsScripts. Windows are counted in
-	// milliseconds, rounded up. Where the server has no INCREX, a refused call is
-	// counted for the moment until it is taken back.
+	// waiting, and nothing that can be given back or settled; anything else fails
+	// with ErrNeedsScripts. Windows are counted in milliseconds, rounded up. Where
+	// the server has no INCREX, a refused call is counted for the moment until it
+	// is taken back.
 	WithoutScripts bool
 
 	// now is a test's clock, in microseconds since the Unix epoch.

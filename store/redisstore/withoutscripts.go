@@ -40,7 +40,7 @@ func (c *counter) period() int64 {
 }
 
 func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Decision, error) {
-	if req.Hold.Asked() {
+	if req.Hold.Asked() || req.Cancelable {
 		return weir.Decision{}, ErrNeedsScripts
 	}
 	first := &req.Charges[0]

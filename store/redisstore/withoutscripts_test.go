@@ -169,7 +169,9 @@ func TestWithoutScripts(t *testing.T) {
 				wait.MaxWait = time.Second
 				other := charge("k", 1, ten)
 				other.Charges = append(other.Charges, weir.Charge{Key: "l", Limit: ten, Cost: 1})
-				reqs := []weir.Request{wait, other}
+				back := charge("k", 1, ten)
+				back.Cancelable = true
+				reqs := []weir.Request{wait, other, back}
 				for _, l := range every(5, time.Minute) {
 					if l.Algorithm != weir.FixedWindow {
 						reqs = append(reqs, charge("k", 1, l))
