@@ -80,7 +80,8 @@ const DefaultMaxPause = 15 * time.Minute
 // Pause keeps everybody who shares the store from using key for d, at most
 // Config.MaxPause: calls are refused or wait until then, and those that wait
 // already wait on. Of several pauses the one that ends last counts;
-// [Limiter.Resume] ends it. It returns ErrUnsupported when the store can't.
+// [Limiter.Resume] ends it. It returns ErrUnsupported when the store can't, and a
+// *[ConfigError] when d is not above 0.
 //
 // Afterwards calls go on as the limits have it, in order: what these admit at
 // once, the burst of a GCRA limit or the rate of a window, leaves together, and
@@ -92,7 +93,8 @@ func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error 
 	return l.brake(ctx, key, Brake{Pause: d})
 }
 
-// Resume lifts a pause, and all else that slows key down beyond its limits.
+// Resume lifts a pause, and all else that slows key down beyond its limits. It
+// returns ErrUnsupported when the store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
 	return l.brake(ctx, key, Brake{Lift: true})
 }

@@ -32,8 +32,8 @@ type Config struct {
 	// while the store is asked. 0: no bound.
 	MaxWaiters int
 	// MaxPause is the longest that a key can be paused for, and slowed down by
-	// what an upstream says, counted from when it was set last. 0:
-	// DefaultMaxPause.
+	// what an upstream says, counted from when it was set last: at most
+	// MaxPeriod/4. 0: DefaultMaxPause.
 	MaxPause time.Duration
 	// Leave is the share of each limit, in percent, that calls of the background
 	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to

@@ -30,7 +30,8 @@ type TransportConfig struct {
 	// It must not change the response nor read its body, and is called from many
 	// goroutines at once. Where it never knows, and when no response came, the
 	// estimate stands; a request that no connection could be made for costs
-	// nothing. Nil: every request costs what Cost said.
+	// nothing. It needs a Limiter whose store is a [Settler]. Nil: every request
+	// costs what Cost said.
 	Settle SettleFunc
 	// SkipNoKey leaves a request uncounted for which Key finds no identity
 	// ([ErrNoKey]). False: it fails with that error.

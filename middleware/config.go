@@ -125,7 +125,8 @@ type Config struct {
 	// PartitionSecret adds to HeadersIETF the parameter pk, which tells a client
 	// what it shares an allowance with: 8 bytes of the HMAC of the key and the
 	// Limiter's name, which tell nothing without the secret. At least 16 bytes,
-	// and the same in all processes. Empty: no pk.
+	// and the same in all processes. It must be empty with other Headers. Empty:
+	// no pk.
 	PartitionSecret []byte
 
 	// ExposeHeaders lists the rate headers and Retry-After in

@@ -68,7 +68,7 @@ type Config struct {
 	// Closed, LocalThenClosed, Local, Open. It must not be changed afterwards.
 	Policies map[string]Policy
 	// Grace is how long LocalThenClosed decides locally. It must be set with
-	// that policy.
+	// that policy, and 0 where neither Policy nor one of Policies is that.
 	Grace time.Duration
 
 	// OnChange is told when the primary goes away and when it is back, once
