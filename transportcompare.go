@@ -36,7 +36,7 @@ func (a *admission) meant(s *upstream.Signal) *booking {
 			first = b
 		}
 		for i := range b.limiter.cfg.Limits {
-			if l := &b.limiter.cfg.Limits[i]; l.isSaid(s) && (s.Window == 0 || s.Window == l.Period) {
+			if l := &b.limiter.cfg.Limits[i]; l.isSaid(s) && (s.Window == 0 || l.isOf(s.Window)) {
 				return b
 			}
 		}
@@ -49,6 +49,15 @@ func (a *admission) meant(s *upstream.Signal) *booking {
 
 // isSaid reports whether a signal speaks of as many units as the limit has.
 func (l *Limit) isSaid(s *upstream.Signal) bool { return l.Rate == s.Limit || l.Max() == s.Limit }
+
+// isOf reports whether a limit is of a window, to which a margin may have been added
+// (see [Limit.Stretch]).
+func (l *Limit) isOf(window time.Duration) bool {
+	return l.Period >= window && l.Period <= withMargin(window)
+}
+
+// withMargin returns the longest period of ours that is taken to be of a window.
+func withMargin(window time.Duration) time.Duration { return window + window/2 }
 
 // compare compares limits: the one that a signal speaks of with all those that
 // counted the request in its unit. An upstream that does not say the window of its
@@ -103,8 +112,8 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 }
 
 // unit returns the time between two units at our pace: that of the slowest limit
-// among those whose period is no longer than what a signal speaks of, if there are
-// any. A longer one has its burst to give.
+// among those whose period is no longer than what a signal speaks of but for a margin,
+// if there are any. A longer one has its burst to give.
 func (a *admission) unit(s *upstream.Signal) (unit time.Duration) {
 	window, all := max(s.Window, s.Reset), time.Duration(0)
 	for b := range a.each {
@@ -114,7 +123,7 @@ func (a *admission) unit(s *upstream.Signal) (unit time.Duration) {
 		for i := range b.limiter.cfg.Limits {
 			l := &b.limiter.cfg.Limits[i]
 			each := max(l.Period/time.Duration(l.Rate), time.Microsecond)
-			if all = max(all, each); l.Period <= window {
+			if all = max(all, each); l.Period <= withMargin(window) {
 				unit = max(unit, each)
 			}
 		}

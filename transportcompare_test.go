@@ -89,6 +89,14 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 			limits: []weir.Limit{weir.PerMinute(600)}, n: 50,
 			said: headers("x-amzn-RateLimit-Limit", "10.0"),
 		},
+		"a lower one, ours stretched, beside a limit of a day": {
+			limits: []weir.Limit{weir.PerSecond(10).Stretch(100 * time.Millisecond), weir.PerDay(1000)}, n: 30, least: 5 * time.Second, most: 7 * time.Second,
+			said: headers("RateLimit-Policy", `"s";q=5;w=1`, "RateLimit", `"s";r=4;t=1`),
+		},
+		"the same limit, ours stretched, beside a limit of a day": {
+			limits: []weir.Limit{weir.PerSecond(10).Stretch(100 * time.Millisecond), weir.PerDay(1000)}, n: 30, most: 3 * time.Second,
+			said: headers("RateLimit-Policy", `"s";q=10;w=1`, "RateLimit", `"s";r=9;t=1`),
+		},
 		"seconds by the header's name": {
 			limits: []weir.Limit{weir.Per(100, 10*time.Second)}, n: 50,
 			said: headers("X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "7"),
@@ -148,6 +156,44 @@ func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 				took := takesFor(t, 20, c.said, within, weir.PerSecond(10).WithBurst(20))
 				if took < c.least || took > c.most {
 					t.Errorf("20 requests took %v, want %v to %v", took, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// TestNothingLeftOfAWiderLimit pauses everybody under that, and nothing left of the
+// narrow one its own key alone, also where ours have a margin.
+func TestNothingLeftOfAWiderLimit(t *testing.T) {
+	t.Parallel()
+	const pause, mostSlack = 50 * time.Second, 50 * time.Millisecond
+	for name, c := range map[string]struct {
+		said   http.Header
+		margin time.Duration
+		other  time.Duration // when another token's request leaves
+	}{
+		"of the host, its window named":               {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause},
+		"of the host, its window named, a margin":     {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, pause},
+		"of the host, no window, a margin":            {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 500 * time.Millisecond, pause},
+		"of the token, its window named, a margin":    {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, 0},
+		"of as many as the host has, in another time": {headers("RateLimit-Policy", `"h";q=1000;w=600`, "RateLimit", `"h";r=0;t=50`), 500 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newScoped(t, weir.PerMinute(100).Stretch(c.margin), weir.PerMinute(1000).Stretch(c.margin))
+				s.base.steps = []retryStep{{status: http.StatusOK, header: c.said}, {status: http.StatusOK}}
+				start := time.Now()
+				for _, next := range []struct {
+					token string
+					at    time.Duration
+				}{{"A", 0}, {"B", c.other}, {"A", pause}} {
+					if err := s.do(t, t.Context(), next.token); err != nil {
+						t.Fatal(err)
+					}
+					if at := time.Since(start); at < next.at || at > next.at+mostSlack {
+						t.Errorf("%s left after %v, want %v", next.token, at, next.at)
+					}
 				}
 			})
 		})
