@@ -50,6 +50,22 @@ func (a *admission) meant(s *upstream.Signal) *booking {
 // isSaid reports whether a signal speaks of as many units as the limit has.
 func (l *Limit) isSaid(s *upstream.Signal) bool { return l.Rate == s.Limit || l.Max() == s.Limit }
 
+// isBelow reports whether a limit has fewer units than a signal speaks of, as one with
+// a margin has, or one of a share, and would renew those as soon as the upstream does:
+// at least a quarter. A bucket is below another where it is nearly as large. How long
+// one takes to be full says nothing of a pace otherwise.
+func (l *Limit) isBelow(s *upstream.Signal) bool {
+	units, least := l.Rate, s.Limit/4
+	if size := l.Max(); size > units || s.Limit-size <= max(s.Limit/4, 1) {
+		units, least = size, s.Limit-max(s.Limit/4, 1)
+	}
+	if s.Reset <= 0 || units >= s.Limit || units < least {
+		return false
+	}
+	each := max(l.Period/time.Duration(l.Rate), time.Microsecond)
+	return (s.Reset-time.Second)/time.Duration(units) <= each+each/4 // Resets are rounded up.
+}
+
 // isOf reports whether a limit is of a window, to which a margin may have been added
 // (see [Limit.Stretch]).
 func (l *Limit) isOf(window time.Duration) bool {
@@ -61,8 +77,8 @@ func withMargin(window time.Duration) time.Duration { return window + window/2 }
 
 // compare compares limits: the one that a signal speaks of with all those that
 // counted the request in its unit. An upstream that does not say the window of its
-// limit is taken to speak of ours with as many units, or the next more. b is the
-// booking that is meant.
+// limit is taken to speak of ours with as many units, or with fewer that are renewed as
+// soon, or the next more. b is the booking that is meant.
 func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c
@@ -71,6 +87,7 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 		return comparison{apart: true}
 	}
 	var more *Limit
+	fewer := false
 	longest := b.limiter.cfg.MaxPause
 	for b := range a.each {
 		if !b.counts(s) {
@@ -79,6 +96,7 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 		for i := range b.limiter.cfg.Limits {
 			ours := &b.limiter.cfg.Limits[i]
 			longest = max(longest, ours.Period)
+			fewer = fewer || ours.isBelow(s)
 			switch {
 			case ours.isSaid(s):
 				if c.same == nil {
@@ -100,7 +118,7 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 		}
 	case c.same != nil:
 		c.window = c.same.Period
-	case more == nil:
+	case more == nil, fewer && !isTold(more.Period/time.Duration(s.Limit), b.grant.told):
 	case s.Reset > more.Period+more.Period/4+time.Second:
 		// It speaks of another window, which is at least as long: by more than the
 		// second by which resets are rounded up.
@@ -110,6 +128,9 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 	}
 	return c
 }
+
+// isTold reports whether units are as far apart already as a lower limit has them.
+func isTold(gap, told time.Duration) bool { return told > gap && told < gap+gap/4 }
 
 // unit returns the time between two units at our pace: that of the slowest limit
 // among those whose period is no longer than what a signal speaks of but for a margin,
@@ -139,7 +160,7 @@ func (a *admission) unit(s *upstream.Signal) (unit time.Duration) {
 // was told already stays so when its end draws near.
 func (c *comparison) guess(s *upstream.Signal, window, told time.Duration) {
 	gap := window / time.Duration(s.Limit)
-	sure := s.Reset > window/2 || told > gap && told < gap+gap/4
+	sure := s.Reset > window/2 || isTold(gap, told)
 	if even := evenly(s); !sure && (s.Reset <= 0 || even > 0 && gap > 4*even) {
 		c.other = true
 		return

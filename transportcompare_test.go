@@ -73,6 +73,22 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50, least: 4 * time.Second, most: 6 * time.Second,
 			said: headers("X-Rate-Limit-Limit", "600", "X-Rate-Limit-Remaining", "590", "X-Rate-Limit-Reset", "946684850"),
 		},
+		"more than our units by a margin, beside a longer limit": {
+			limits: []weir.Limit{weir.Per(22, 5*time.Second), weir.Per(270, time.Minute)}, n: 22,
+			said: headers("X-RateLimit-Limit", "25", "X-RateLimit-Remaining", "10", "X-RateLimit-Reset", "6"),
+		},
+		"more than our share, beside a longer limit": {
+			limits: []weir.Limit{weir.Per(10, 5*time.Second), weir.Per(120, time.Minute)}, n: 10,
+			said: headers("X-RateLimit-Limit", "25", "X-RateLimit-Remaining", "5", "X-RateLimit-Reset", "5"),
+		},
+		"a bucket larger than ours by a margin": {
+			limits: []weir.Limit{weir.PerMinute(120).WithBurst(38)}, n: 60, most: 11 * time.Second,
+			said: headers("X-RateLimit-Limit", "40", "X-RateLimit-Remaining", "20", "X-RateLimit-Reset", "15"),
+		},
+		"a lower one than the longer limit, more than the other": {
+			limits: []weir.Limit{weir.Per(25, 5*time.Second), weir.Per(300, time.Minute)}, n: 20, least: 18 * time.Second, most: 22 * time.Second,
+			said: headers("X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "50", "X-RateLimit-Reset", "40"),
+		},
 		"another window than ours, of which much is left": {
 			limits: []weir.Limit{weir.PerHour(5000)}, n: 5, most: 6 * time.Second,
 			said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "29", "X-RateLimit-Reset", "946684831", "X-RateLimit-Resource", "search"),
