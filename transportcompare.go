@@ -83,7 +83,7 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c
 	}
-	if !b.counts(s) {
+	if !b.counts(s) || s.Remaining > s.Limit { // More left than there is: "1,000" is read as 1.
 		return comparison{apart: true}
 	}
 	var more *Limit

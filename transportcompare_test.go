@@ -113,6 +113,14 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 			limits: []weir.Limit{weir.PerSecond(10).Stretch(100 * time.Millisecond), weir.PerDay(1000)}, n: 30, most: 3 * time.Second,
 			said: headers("RateLimit-Policy", `"s";q=10;w=1`, "RateLimit", `"s";r=9;t=1`),
 		},
+		"less than is left, by a comma": {
+			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50,
+			said: headers("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
+		},
+		"less than is left, its window named": {
+			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50,
+			said: headers("RateLimit-Policy", `"m";q=1;w=60`, "RateLimit", `"m";r=999;t=50`),
+		},
 		"seconds by the header's name": {
 			limits: []weir.Limit{weir.Per(100, 10*time.Second)}, n: 50,
 			said: headers("X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "7"),
