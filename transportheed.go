@@ -30,11 +30,12 @@ func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (
 	if t.ignore && t.retry.times == 0 {
 		return 0, false
 	}
-	if !t.upstream.Speaks(resp) {
+	said := t.answerTo(req, resp)
+	if !t.upstream.Speaks(said) {
 		a.admitted()
 		return 0, false
 	}
-	signal := t.upstream.Read(resp, time.Time{})
+	signal := t.upstream.Read(said, time.Time{})
 	if t.ignore || !a.counted {
 		return signal.Pause, false
 	}
@@ -60,6 +61,17 @@ func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (
 	// A call that takes nothing does not wait for a pause, nor anybody for what is
 	// beyond the longest.
 	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.cfg.MaxPause && b.cost > 0
+}
+
+// answerTo returns a response that names its request, for the dialect of its host:
+// itself, or a copy where the base has left the request out.
+func (t *Transport) answerTo(req *http.Request, resp *http.Response) *http.Response {
+	if resp.Request != nil || len(t.upstream.Dialects) == 0 {
+		return resp
+	}
+	named := *resp
+	named.Request = req
+	return &named
 }
 
 // admitted counts a request that the upstream did not refuse.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/upstream"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -316,6 +317,48 @@ func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 				d, err := f.store.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Scope: "api", Key: "https://api.example.com", Limit: limit}}})
 				if err != nil || d.BrakedAt == 0 || d.Gap <= 0 {
 					t.Errorf("%+v, %v; want it slowed down", d, err)
+				}
+			})
+		})
+	}
+}
+
+// TestDialectOfTheHostThatWasAsked is heeded also where the base does not say in its
+// response what it answers, which is left as it is.
+func TestDialectOfTheHostThatWasAsked(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		host  string
+		named bool
+		least time.Duration
+	}{
+		"its request is named":         {"example.com", true, time.Minute},
+		"no request is named":          {"example.com", false, time.Minute},
+		"no request, another's":        {"api.example.org", false, 0},
+		"its request is named, others": {"api.example.org", true, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				base := transportFunc(func(r *http.Request) (*http.Response, error) {
+					resp := &http.Response{StatusCode: http.StatusOK, Header: headers("X-Quota-Left", "0", "X-Quota-Renewed", "60"), Body: http.NoBody}
+					if c.named {
+						resp.Request = r
+					}
+					return resp, nil
+				})
+				tr := overLimiter(t, onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10)}}), base, func(cfg *weir.TransportConfig) {
+					cfg.Upstream = &upstream.Reader{Dialects: map[string]upstream.Dialect{c.host: upstream.Fields{Remaining: "X-Quota-Left", Reset: "X-Quota-Renewed"}}}
+				})
+				start := time.Now()
+				for range 2 {
+					resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+					if err != nil || (resp.Request != nil) != c.named {
+						t.Fatal(resp, err)
+					}
+				}
+				if took := time.Since(start); took < c.least || took > c.least+time.Second {
+					t.Errorf("the second request left after %v, want %v", took, c.least)
 				}
 			})
 		})
