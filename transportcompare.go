@@ -21,13 +21,13 @@ type comparison struct {
 }
 
 // meant returns the booking whose key is slowed down for what a signal says: of a
-// refusal the first; otherwise that on the limit it speaks of, where it is just that,
-// and else the first that counts in its unit.
+// refusal the first; otherwise that on the limit it speaks of, where it is just that, or
+// has a few units less as a margin, and else the first that counts in its unit.
 func (a *admission) meant(s *upstream.Signal) *booking {
 	if s.Refused || s.Limit <= 0 {
 		return &a.first
 	}
-	var first *booking
+	var near, first *booking
 	for b := range a.each {
 		if !b.counts(s) {
 			continue
@@ -36,15 +36,23 @@ func (a *admission) meant(s *upstream.Signal) *booking {
 			first = b
 		}
 		for i := range b.limiter.cfg.Limits {
-			if l := &b.limiter.cfg.Limits[i]; l.isSaid(s) && (s.Window == 0 || l.isOf(s.Window)) {
+			l := &b.limiter.cfg.Limits[i]
+			switch {
+			case s.Window > 0 && !l.isOf(s.Window):
+			case l.isSaid(s):
 				return b
+			case near == nil && (isNear(l.Rate, s.Limit) || isNear(l.Max(), s.Limit)):
+				near = b
 			}
 		}
 	}
-	if first == nil {
-		return &a.first
+	switch {
+	case near != nil:
+		return near
+	case first != nil:
+		return first
 	}
-	return first
+	return &a.first
 }
 
 // isSaid reports whether a signal speaks of as many units as the limit has.
@@ -56,8 +64,8 @@ func (l *Limit) isSaid(s *upstream.Signal) bool { return l.Rate == s.Limit || l.
 // one takes to be full says nothing of a pace otherwise.
 func (l *Limit) isBelow(s *upstream.Signal) bool {
 	units, least := l.Rate, s.Limit/4
-	if size := l.Max(); size > units || s.Limit-size <= max(s.Limit/4, 1) {
-		units, least = size, s.Limit-max(s.Limit/4, 1)
+	if size := l.Max(); size > units || isNear(size, s.Limit) {
+		units, least = size, s.Limit-margin(s.Limit)
 	}
 	if s.Reset <= 0 || units >= s.Limit || units < least {
 		return false
@@ -65,6 +73,12 @@ func (l *Limit) isBelow(s *upstream.Signal) bool {
 	each := max(l.Period/time.Duration(l.Rate), time.Microsecond)
 	return (s.Reset-time.Second)/time.Duration(units) <= each+each/4 // Resets are rounded up.
 }
+
+// isNear reports whether units of ours are fewer than the upstream's by a margin.
+func isNear(units, limit int64) bool { return units < limit && units >= limit-margin(limit) }
+
+// margin returns the most units of an upstream's limit that are taken to be left alone.
+func margin(limit int64) int64 { return max(limit/4, 1) }
 
 // isOf reports whether a limit is of a window, to which a margin may have been added
 // (see [Limit.Stretch]).

@@ -195,17 +195,22 @@ func TestNothingLeftOfAWiderLimit(t *testing.T) {
 		said   http.Header
 		margin time.Duration
 		other  time.Duration // when another token's request leaves
+		host   int64         // the units of our limit
 	}{
-		"of the host, its window named":               {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause},
-		"of the host, its window named, a margin":     {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, pause},
-		"of the host, no window, a margin":            {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 500 * time.Millisecond, pause},
-		"of the token, its window named, a margin":    {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, 0},
-		"of as many as the host has, in another time": {headers("RateLimit-Policy", `"h";q=1000;w=600`, "RateLimit", `"h";r=0;t=50`), 500 * time.Millisecond, 0},
+		"of the host, its window named":               {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 1000},
+		"of the host, its window named, a margin":     {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, pause, 1000},
+		"of the host, no window, a margin":            {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 500 * time.Millisecond, pause, 1000},
+		"of the token, its window named, a margin":    {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, 0, 1000},
+		"of as many as the host has, in another time": {headers("RateLimit-Policy", `"h";q=1000;w=600`, "RateLimit", `"h";r=0;t=50`), 500 * time.Millisecond, 0, 1000},
+		"of the host, its window named, fewer units":  {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 980},
+		"of the host, no window, fewer units":         {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 0, pause, 980},
+		"of the token, the host's units not far more": {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 0, 0, 110},
+		"of the host, the token's units not far less": {headers("RateLimit-Policy", `"m";q=110;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 110},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := newScoped(t, weir.PerMinute(100).Stretch(c.margin), weir.PerMinute(1000).Stretch(c.margin))
+				s := newScoped(t, weir.PerMinute(100).Stretch(c.margin), weir.PerMinute(c.host).Stretch(c.margin))
 				s.base.steps = []retryStep{{status: http.StatusOK, header: c.said}, {status: http.StatusOK}}
 				start := time.Now()
 				for _, next := range []struct {
