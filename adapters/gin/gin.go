@@ -44,9 +44,14 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		c.Request = passed
 		defer func() { guard.Done(r, c.Request) }()
 		if guard.Settles() && passed != r {
-			c.Writer = &counter{ResponseWriter: c.Writer}
-			ended := false
-			defer func() { guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written()) }()
+			counted, ended := &counter{ResponseWriter: c.Writer}, false
+			c.Writer = counted
+			defer func() {
+				guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written())
+				if c.Writer == counted { // Those further out ask for the size of what they made of it.
+					c.Writer = counted.ResponseWriter
+				}
+			}()
 			c.Next()
 			ended = true
 			return

@@ -240,7 +240,8 @@ func TestSettledCompressed(t *testing.T) {
 			}
 			var outcome middleware.Outcome
 			e := gin.New()
-			e.Use(tt.outside, mustNew(t, middleware.Config{
+			var was, is gin.ResponseWriter
+			e.Use(tt.outside, func(c *gin.Context) { was = c.Writer; c.Next(); is = c.Writer }, mustNew(t, middleware.Config{
 				Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyHeader("X-User"),
 				Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
 			}))
@@ -248,6 +249,9 @@ func TestSettledCompressed(t *testing.T) {
 			get(e, "/")
 			if tt.want.Cost = 1; outcome != tt.want {
 				t.Errorf("outcome %+v, want %+v", outcome, tt.want)
+			}
+			if is != was {
+				t.Errorf("those further out find %T where they left %T", is, was)
 			}
 		})
 	}
