@@ -37,18 +37,31 @@ func (w *counter) slot(b, cost int64) (floor, slot int64) {
 }
 
 func (w *counter) book(_, slot, cost, now int64, _ bool) {
+	start, cur, prev := exact.Roll(w.state(), w.period, slot)
 	if slot >= w.start+w.period {
 		w.lost = 0
+		if now < w.start+2*w.period {
+			start = w.window(slot)
+		}
 		if w.start <= now {
-			w.present, w.first = w.state(), align(slot, w.period)
+			w.present, w.first = w.state(), start
 		}
 	}
-	w.start, w.cur, w.prev = exact.Roll(w.state(), w.period, slot)
-	w.cur += cost
+	w.start, w.cur, w.prev = start, cur+cost, prev
+}
+
+// window returns where the window starts that holds t. As long as units count that
+// another store told of (see seed), its clock says where windows start.
+func (w *counter) window(t int64) int64 {
+	into := (t - w.start) % w.period
+	if into < 0 {
+		into += w.period
+	}
+	return t - into
 }
 
 func (w *counter) correct(c correction, _ *snapshot) bool {
-	window := align(c.slot, w.period)
+	window := w.window(c.slot)
 	var units *int64
 	switch {
 	case window == w.start:
@@ -94,7 +107,7 @@ func (w *counter) adapted(l *weir.Limit, now int64) counting {
 }
 
 func (w *counter) clamp(now int64, counts bool) {
-	start := align(now, w.period)
+	start := w.window(now)
 	if w.start <= start {
 		return
 	}

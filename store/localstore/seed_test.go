@@ -195,3 +195,43 @@ func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 		})
 	}
 }
+
+// TestGivesBackAfterSeed: what is granted on a state that another store told of a
+// moment ago, by its own clock, can be settled and cancelled as any other.
+func TestGivesBackAfterSeed(t *testing.T) {
+	t.Parallel()
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for name, test := range map[string]struct {
+			leave func(t *testing.T, s *localstore.Store, l weir.Limit)
+			left  int64
+		}{
+			"settled": {left: 3, leave: func(t *testing.T, s *localstore.Store, l weir.Limit) {
+				d := take(t, s, cancelable("key", 4, 0, l))
+				take(t, s, charge("key", 1, l))
+				settle(t, s, d, 1)
+			}},
+			"a line for the next window leaves": {left: 0, leave: func(t *testing.T, s *localstore.Store, l weir.Limit) {
+				take(t, s, charge("key", 5, l))
+				first, last := take(t, s, cancelable("key", 1, time.Hour, l)), take(t, s, cancelable("key", 1, time.Hour, l))
+				cancel(t, s, first)
+				cancel(t, s, last)
+			}},
+		} {
+			t.Run(fmt.Sprint(a, "/", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					from, to := open(t), open(t)
+					l := weir.Per(10, time.Hour).By(a)
+					time.Sleep(13 * time.Minute)
+					was := take(t, from, charge("key", 5, l))
+					time.Sleep(time.Millisecond)
+					to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+					test.leave(t, to, l)
+					if d := take(t, to, charge("key", 0, l)); d.Remaining != test.left {
+						t.Errorf("%d remaining, want %d", d.Remaining, test.left)
+					}
+				})
+			})
+		}
+	}
+}
