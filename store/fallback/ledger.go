@@ -33,6 +33,7 @@ const (
 type account struct {
 	epoch    uint64    // in which the primary last answered
 	until    time.Time // afterwards nothing of it counts any more
+	known    time.Time // when the primary last told what the local store knows
 	spent    []expense
 	settling *settlement // nil when nobody is at it
 }
@@ -94,15 +95,21 @@ func (l *ledger) seen(k id, epoch uint64, states []weir.ChargeState) bool {
 	if a == nil {
 		return true
 	}
-	a.keep(longest)
-	return len(a.spent) == 0 && a.settling == nil
+	now := a.keep(longest)
+	if len(a.spent) > 0 || a.settling != nil {
+		return false
+	}
+	a.known = now
+	return true
 }
 
-// keep has an account count for at least so long from now on.
-func (a *account) keep(d time.Duration) {
-	if until := time.Now().Add(d); until.After(a.until) {
+// keep has an account count for at least so long from now on, and returns the time.
+func (a *account) keep(d time.Duration) (now time.Time) {
+	now = time.Now()
+	if until := now.Add(d); until.After(a.until) {
 		a.until = until
 	}
+	return now
 }
 
 // spend notes what was admitted without the primary, some of it ahead or none.

@@ -15,6 +15,7 @@ import (
 type settlement struct {
 	spent    []expense
 	returned bool         // the primary may have lost its memory
+	known    time.Time    // when it last told what was used
 	sending  atomic.Int32 // whether the charge may have been made
 	done     chan struct{}
 	err      error // set before done is closed
@@ -47,7 +48,7 @@ func (l *ledger) due(k id, epoch uint64) (st *settlement, mine bool) {
 		delete(sh.accounts, k)
 		return nil, false
 	}
-	a.settling = &settlement{spent: a.spent, returned: a.epoch < epoch, done: make(chan struct{})}
+	a.settling = &settlement{spent: a.spent, returned: a.epoch < epoch, known: a.known, done: make(chan struct{})}
 	a.spent = nil
 	return a.settling, true
 }
@@ -97,7 +98,7 @@ func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {
 			a.add(e)
 		}
 	case !st.sending.CompareAndSwap(0, never):
-		a.epoch = epoch - 1
+		a.epoch, a.known = epoch-1, time.Now()
 	default:
 		for _, e := range st.spent {
 			a.add(e)
@@ -189,7 +190,11 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 		}
 		debts[i].Cost = own
 		if st.returned {
-			debts[i].Cost += lost(used-own, part, &charges[i].Limit, primary.Charge(i))
+			kept, now := used-own, primary.Charge(i)
+			if charges[i].Limit.Algorithm == weir.SlidingCounter && now.ResetAfter > 0 {
+				kept = unfaded(kept, charges[i].Limit.Period, local.Charge(i).ResetAfter, time.Since(st.known))
+			}
+			debts[i].Cost += lost(kept, part, &charges[i].Limit, now)
 		}
 		debts[i].Cost = min(debts[i].Cost, most)
 		owed = owed || debts[i].Cost > 0
@@ -241,16 +246,4 @@ func unlessRefused(err error) error {
 		return nil
 	}
 	return err
-}
-
-// lost returns the units that the primary has forgotten of those in use, which
-// are counted in parts of its limit. What both know is rounded alike; where
-// that can be off by one, one is not taken for lost.
-func lost(parts, part int64, l *weir.Limit, primary weir.ChargeState) int64 {
-	most := l.Max()
-	parts -= part - scale(free(l, primary), part, most)
-	if part != most && primary.ResetAfter > 0 {
-		parts--
-	}
-	return scale(max(parts, 0), most, part)
 }

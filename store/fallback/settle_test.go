@@ -145,3 +145,53 @@ func TestLostSettlementIsMadeUpFor(t *testing.T) {
 		time.Sleep(2 * time.Second)
 	})
 }
+
+// TestFadedIsNotLost: what has faded of a sliding counter since the primary last told
+// of it is not charged to a primary that has kept its memory, however long after the
+// failure the key is asked for; what a primary has lost is.
+func TestFadedIsNotLost(t *testing.T) {
+	t.Parallel()
+	const p = 10 * time.Second
+	for name, test := range map[string]struct {
+		at, again, back time.Duration // when 100 are taken, then one, and when it is asked for after that
+		forgets         bool
+		others          int64 // what others take after that
+		want            int64
+	}{
+		"late in the window after":         {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, want: 91},
+		"early in it":                      {at: p - time.Second, again: p + 200*time.Millisecond, back: p + 500*time.Millisecond, want: 4},
+		"in the next":                      {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p + 500*time.Millisecond, want: 99},
+		"as late, lost":                    {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, forgets: true, want: 1},
+		"lost, and others have come":       {at: 0, again: 0, back: 100 * time.Millisecond, forgets: true, others: 1, want: 1},
+		"lost long ago, and others came":   {at: 0, again: 0, back: p / 2, forgets: true, others: 1, want: 50},
+		"all in the window before":         {at: 0, again: 0, back: p + 5*time.Second, want: 50},
+		"all in the window before, lost":   {at: 0, again: 0, back: p + 5*time.Second, forgets: true, want: 50},
+		"all in this window, lost":         {at: 0, again: 0, back: p / 2, forgets: true, want: 0},
+		"all in this window, nothing lost": {at: 0, again: 0, back: p / 2, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				primary := newPrimary(t)
+				s := open(t, fallback.Config{Primary: primary})
+				l := weir.Per(100, p).By(weir.SlidingCounter)
+				start := time.Now().Truncate(p).Add(p)
+				time.Sleep(time.Until(start.Add(test.at)))
+				take(t, s, charge("k", 100, l))
+				time.Sleep(time.Until(start.Add(test.again)))
+				take(t, s, charge("k", 1, l))
+				primary.set(errAway, 0)
+				take(t, s, charge("another", 1, l))
+				primary.set(nil, 0)
+				if test.forgets {
+					primary.forget(t)
+				}
+				take(t, primary, charge("k", test.others, l))
+				time.Sleep(time.Until(start.Add(test.back)))
+				if d := take(t, s, charge("k", 0, l)); d.Remaining != test.want {
+					t.Errorf("%d remaining, want %d", d.Remaining, test.want)
+				}
+			})
+		})
+	}
+}
