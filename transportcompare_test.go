@@ -282,12 +282,15 @@ func TestWhatIsSaidInOtherUnits(t *testing.T) {
 		said        []string
 		least, most time.Duration
 	}{
-		"requests agree":          {requests("5000", "2000", "36s"), 0, time.Second},
-		"requests are fewer":      {requests("60", "50", "55s"), 18 * time.Second, 22 * time.Second},
-		"tokens agree":            {tokens("600000", "590000", "1s"), 0, time.Second},
-		"tokens are fewer":        {tokens("60000", "50000", "55s"), 18 * time.Second, 22 * time.Second},
-		"of both requests few":    {append(requests("60", "30", "55s"), tokens("600000", "590000", "1s")...), 18 * time.Second, 40 * time.Second},
-		"without a word for unit": {[]string{"x-ratelimit-limit", "60", "x-ratelimit-remaining", "50", "x-ratelimit-reset", "55"}, 18 * time.Second, 22 * time.Second},
+		"requests agree":           {requests("5000", "2000", "36s"), 0, time.Second},
+		"requests are fewer":       {requests("60", "50", "55s"), 18 * time.Second, 22 * time.Second},
+		"tokens agree":             {tokens("600000", "590000", "1s"), 0, time.Second},
+		"tokens are fewer":         {tokens("60000", "50000", "55s"), 18 * time.Second, 22 * time.Second},
+		"of both requests few":     {append(requests("60", "30", "55s"), tokens("600000", "590000", "1s")...), 18 * time.Second, 40 * time.Second},
+		"bytes agree, by the unit": {[]string{"RateLimit-Policy", `"a";q=600000;w=60;qu="content-bytes"`, "RateLimit", `"a";r=590000;t=55`}, 0, time.Second},
+		"bytes are fewer":          {[]string{"RateLimit-Policy", `"a";q=60000;w=60;qu="content-bytes"`, "RateLimit", `"a";r=50000;t=55`}, 18 * time.Second, 22 * time.Second},
+		"calls under way are few":  {[]string{"RateLimit-Policy", `"a";q=40;qu="concurrent-requests"`, "RateLimit", `"a";r=2;t=55`}, 0, time.Second},
+		"without a word for unit":  {[]string{"x-ratelimit-limit", "60", "x-ratelimit-remaining", "50", "x-ratelimit-reset", "55"}, 18 * time.Second, 22 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

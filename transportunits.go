@@ -46,11 +46,11 @@ func (b *booking) counts(s *upstream.Signal) bool {
 	if !b.mixed {
 		return true
 	}
-	return b.costs == names(s.Name, namesOfCosts)
+	return b.costs == (names(s.Name, namesOfCosts) || names(s.Unit, namesOfCosts))
 }
 
 // countsOther reports whether a budget counts something else than costs, or than
-// requests, by its name.
+// requests, by its name or its unit.
 func countsOther(name string, costs bool) bool {
 	if costs {
 		return names(name, namesOfRequests)

@@ -22,6 +22,9 @@ type Budget struct {
 	Reset time.Duration
 	// Window is how long the budget lasts. 0: not said.
 	Window time.Duration
+	// Unit is what is counted, as the qu of a RateLimit-Policy says:
+	// "requests", "content-bytes", "concurrent-requests". Empty: not said.
+	Unit string
 }
 
 // unsaid is a budget of which nothing is known.
@@ -47,6 +50,9 @@ func (b Budget) sane() Budget {
 	b.Window = min(max(b.Window, 0), longest)
 	return b
 }
+
+// isRate reports whether units come back with time, and not when calls end.
+func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
 
 // exhausted reports whether nothing is left, and this is not over yet.
 func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 }

@@ -27,6 +27,9 @@
 // consumed; for the renewal reset; for how long a budget lasts window, interval,
 // period.
 //
+// What a policy counts, its qu, is the Unit of the budget. One that counts calls
+// under way ("concurrent-requests") is no rate: only a refusal speaks of it.
+//
 // A reset is a number, a duration such as 6m0s, an ISO 8601 time or an HTTP
 // date. A number is seconds, or milliseconds if the name ends so; 500 million
 // seconds and more are a moment since the Unix epoch, in seconds, milliseconds,

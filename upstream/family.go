@@ -152,7 +152,7 @@ func (f *family) budgets() []Budget {
 	if len(all) == 0 {
 		for _, p := range f.policies {
 			b := unsaid(p.name).of(p.quota)
-			b.Window = p.window
+			b.Window, b.Unit = p.window, p.unit
 			all = append(all, b)
 		}
 	}

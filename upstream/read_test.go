@@ -75,6 +75,50 @@ func TestReadVectors(t *testing.T) {
 	}
 }
 
+// TestUnits: what a policy counts is said, budgets may be skipped by it, and those of
+// calls under way are no rates.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	const rate, bytes, calls = `"rate";q=100;w=60`, `"body";q=65535;qu="content-bytes";w=10`, `"calls";q=40;qu="concurrent-requests"`
+	for name, c := range map[string]struct {
+		status              int
+		policies, said      string
+		skipped             string
+		wantName, wantUnit  string
+		wantLimit, wantLeft int64
+		pause               time.Duration
+		refused             bool
+	}{
+		"requests, not said":             {200, rate, `"rate";r=5;t=9`, "", "rate", "", 100, 5, 0, false},
+		"requests, said":                 {200, `"rate";q=100;w=60;qu="requests"`, `"rate";r=5;t=9`, "", "rate", "requests", 100, 5, 0, false},
+		"a token":                        {200, `rate;q=100;w=60;qu=requests`, `rate;r=5;t=9`, "", "rate", "requests", 100, 5, 0, false},
+		"no word":                        {200, `"rate";q=100;w=60;qu=7`, `"rate";r=5;t=9`, "", "rate", "", 100, 5, 0, false},
+		"bytes":                          {200, rate + ", " + bytes, `"rate";r=50;t=9, "body";r=5;t=9`, "", "body", "content-bytes", 65535, 5, 0, false},
+		"bytes, skipped":                 {200, rate + ", " + bytes, `"rate";r=50;t=9, "body";r=5;t=9`, "content-bytes", "rate", "", 100, 50, 0, false},
+		"bytes, used up":                 {200, rate + ", " + bytes, `"rate";r=50;t=9, "body";r=0;t=7`, "content-bytes", "rate", "", 100, 50, 7 * time.Second, false},
+		"a policy alone":                 {200, bytes, "", "", "body", "content-bytes", 65535, -1, 0, false},
+		"calls under way":                {200, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=1`, "", "rate", "", 100, 50, 0, false},
+		"calls under way, no more":       {200, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 0, false},
+		"calls under way alone":          {200, calls, `"calls";r=1`, "", "", "", -1, -1, 0, false},
+		"calls under way, refused":       {429, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 3 * time.Second, true},
+		"calls under way, unavailable":   {503, rate + ", " + calls, `"rate";r=50;t=9, "calls";r=0;t=3`, "", "rate", "", 100, 50, 3 * time.Second, true},
+		"calls under way, a mere policy": {200, rate + ", " + calls, `"rate";r=50;t=9`, "", "rate", "", 100, 50, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := upstream.Reader{Skip: func(name string) bool { return name != "" && name == c.skipped }}
+			header := http.Header{"Ratelimit-Policy": {c.policies}}
+			if c.said != "" {
+				header.Set("RateLimit", c.said)
+			}
+			s := r.Read(&http.Response{StatusCode: c.status, Header: header}, time.Now())
+			if s.Name != c.wantName || s.Unit != c.wantUnit || s.Limit != c.wantLimit || s.Remaining != c.wantLeft || s.Pause != c.pause || s.Refused != c.refused {
+				t.Errorf("%+v", s)
+			}
+		})
+	}
+}
+
 // TestSkip: of budgets that are skipped only that they are used up is heeded.
 func TestSkip(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,8 @@ type Signal struct {
 	// all, or nobody said how long. Never negative, at most Reader.MaxPause.
 	Pause time.Duration
 	// Budget is the one with the smallest share left, of those the response
-	// speaks of. Of its fields those not said are as [Budget] says.
+	// speaks of, but for those of calls under way. Of its fields those not said
+	// are as [Budget] says.
 	Budget
 }
 
@@ -38,9 +39,9 @@ type Reader struct {
 	// matches wins. Retry-After is read whatever the dialect. Nil: Common for
 	// every host.
 	Dialects map[string]Dialect
-	// Skip leaves budgets of some names out of Signal.Budget, as those that count
-	// tokens where we count requests. Which of them is used up pauses all the same,
-	// as nothing is admitted then. Nil: none is left out.
+	// Skip leaves budgets of some names or units out of Signal.Budget, as those that
+	// count tokens where we count requests. Which of them is used up pauses all the
+	// same, as nothing is admitted then. Nil: none is left out.
 	Skip func(name string) bool
 }
 
@@ -97,6 +98,10 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 		budgets[i] = budgets[i].sane()
 	}
 	s.Budget = r.tightest(budgets)
+	if resp.StatusCode < http.StatusBadRequest {
+		// Whoever has as many calls under way as may be needs no pause.
+		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
+	}
 	after := retryAfter(resp.Header, date)
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
 	if ambiguous(resp.StatusCode) {
@@ -114,12 +119,16 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 func (r *Reader) tightest(budgets []Budget) Budget {
 	found, b := false, unsaid("")
 	for i := range budgets {
-		if r.Skip != nil && r.Skip(budgets[i].Name) || found && compare(budgets[i], b) >= 0 {
+		if !budgets[i].isRate() || r.skips(&budgets[i]) || found && compare(budgets[i], b) >= 0 {
 			continue
 		}
 		found, b = true, budgets[i]
 	}
 	return b
+}
+
+func (r *Reader) skips(b *Budget) bool {
+	return r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
 }
 
 // RetryAfter returns for how long a response of any status asks not to send the

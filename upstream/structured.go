@@ -16,6 +16,7 @@ type policyItem struct {
 	name   string
 	quota  int64
 	window time.Duration // 0: not said
+	unit   string        // what it counts; empty: not said
 }
 
 // parseStructured reads RateLimit: the list of drafts 08 and later,
@@ -94,6 +95,9 @@ func parsePolicies(values []string) []policyItem {
 			continue
 		}
 		p.window, _ = seconds(item.Params.Get("w"))
+		if unit, ok := item.Params.Get("qu"); ok {
+			p.unit = identifier(bareItem(unit))
+		}
 		policies = append(policies, p)
 	}
 	return policies
@@ -113,6 +117,7 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 			if b.Window == 0 {
 				b.Window = p.window
 			}
+			b.Unit = p.unit
 			return b
 		}
 	}
