@@ -17,7 +17,7 @@ func braked(r *run) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for i := range 60 {
+		for i := range 60 / thinning {
 			r.brakeAtRandom(rng, fmt.Sprint("braked ", a, i), weir.Per(1+rng.Int64N(8), time.Duration(1+rng.IntN(20))*100*time.Millisecond).By(a))
 		}
 	}

@@ -23,6 +23,9 @@ func voidSlots(r *run) {
 	for i, limits := range sets {
 		for _, used := range []int64{0, 1, 2} {
 			for _, settled := range []int64{0, 1, 2, 4} {
+				if (int64(i)+used+settled)%thinning != 0 {
+					continue
+				}
 				if most := limits[0].Max(); used <= most && settled <= most {
 					r.void(fmt.Sprintf("void %d %d %d", i, used, settled), used, settled, limits)
 				}

@@ -21,7 +21,7 @@ func voidSeveral(r *run) {
 	narrow := []weir.Limit{weir.PerSecond(1), weir.Per(4, 2*time.Second).WithBurst(2), weir.Per(4, 3*time.Second).By(weir.SlidingWindow)}
 	for i, l := range narrow {
 		for _, w := range each(30, time.Minute) {
-			for story := range 12 {
+			for story := range max(6/thinning, 2) {
 				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []weir.Limit{l, w}, gives: gives, exact: true}
 				if story%3 == 0 {
 					t.limits[0], t.limits[1] = w, l
@@ -138,10 +138,11 @@ func voidCrowd(r *run) {
 	if r.braker() == nil {
 		return
 	}
+	const rounds = max(4/thinning, 1)
 	for _, day := range each(1000, 24*time.Hour) {
 		limits := []weir.Limit{weir.PerSecond(1), day}
 		key := "void crowd " + day.Algorithm.String()
-		for range 4 {
+		for range rounds {
 			for range 400 {
 				r.reserve(key, 1, time.Hour, limits...)
 			}
@@ -152,7 +153,7 @@ func voidCrowd(r *run) {
 		r.sleep(time.Minute)
 		// Of the day alone. Each time at most eleven acted, and few more are counted.
 		req := charge(key, 0, limits...)
-		req.Charges[1].Cost = 1000 - 4*(11+50)
+		req.Charges[1].Cost = 1000 - rounds*(11+50)
 		if d := r.take(req); !d.Allowed {
 			r.Errorf("%s: %d units of the day are not free: %+v", key, req.Charges[1].Cost, d)
 		}

@@ -17,7 +17,7 @@ func cancelCrowd(r *run) {
 		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingWindow {
 			continue // Their states tell.
 		}
-		for pass := 1; pass < 8; pass += 3 {
+		for pass := 1; pass < 8; pass += 3 * thinning {
 			for left := 2*pass + 1; left < 20; left += 3 {
 				key := fmt.Sprint("cancel crowd ", l.Algorithm, pass, " ", left)
 				r.reserve(key, 1, 0, l)
