@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 type backgroundKey struct{}
@@ -58,8 +60,8 @@ type behind struct {
 type behindLine struct {
 	calls int
 	token chan struct{}
-	heard Decision  // the last refusal; zero: none
-	free  time.Time // when its RetryAfter is over
+	heard store.Decision // the last refusal; zero: none
+	free  time.Time      // when its RetryAfter is over
 }
 
 func (b *behind) enter(key string) *behindLine {
@@ -87,7 +89,7 @@ func (b *behind) leave(key string, line *behindLine) {
 }
 
 // hear keeps a refusal for those who wait behind.
-func (b *behind) hear(line *behindLine, d *Decision) {
+func (b *behind) hear(line *behindLine, d *store.Decision) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	line.heard, line.free = *d, time.Now().Add(d.RetryAfter)
@@ -96,12 +98,12 @@ func (b *behind) hear(line *behindLine, d *Decision) {
 // refusal is what a call is told that did not come to ask: what the first in line
 // heard last. When that is over, or nothing was heard yet, asking again may be
 // right at once.
-func (l *Limiter) refusal(line *behindLine) Decision {
+func (l *Limiter) refusal(line *behindLine) store.Decision {
 	l.behind.mu.Lock()
 	defer l.behind.mu.Unlock()
 	d := line.heard
 	if d.Reason == Allowed {
-		d = Decision{Reason: Limited, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
+		d = store.Decision{Reason: Limited, Limit: store.Limit(l.cfg.Limits[0]), Scope: l.cfg.Name}
 	}
 	d.RetryAfter = max(time.Until(line.free), time.Millisecond)
 	return d
@@ -182,7 +184,7 @@ func (c *waitingCall) turn(ctx context.Context, line *behindLine) (waited bool, 
 // courtesy is how long a background call lets others go first when units are
 // free again. Those of a window are so all at once, and who was waiting for the
 // first of them may want the rest.
-func courtesy(l *Limit) time.Duration {
+func courtesy(l *store.Limit) time.Duration {
 	if l.Algorithm == GCRA {
 		return 0
 	}

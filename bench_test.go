@@ -7,14 +7,15 @@ import (
 	"testing"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // freeStore admits everything at once, so that what is measured is the
 // limiter's own work.
 type freeStore struct{}
 
-func (freeStore) Take(context.Context, weir.Request) (weir.Decision, error) {
-	return weir.Decision{Allowed: true}, nil
+func (freeStore) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{Allowed: true}, nil
 }
 
 func BenchmarkAllow(b *testing.B) {

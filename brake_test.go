@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -60,7 +61,7 @@ func TestPauseRefuses(t *testing.T) {
 		time.Sleep(2*time.Second - time.Microsecond)
 		refused(time.Microsecond)
 		time.Sleep(time.Microsecond)
-		if d, err := l.Allow(ctx, "key"); err != nil || !d.Allowed || d.BrakedAt != 0 {
+		if d, err := l.Allow(ctx, "key"); err != nil || !d.Allowed {
 			t.Errorf("after the pause: %+v, %v", d, err)
 		}
 
@@ -103,8 +104,8 @@ func TestPauseMistakes(t *testing.T) {
 // plainStore allows everything and can do nothing else.
 type plainStore struct{}
 
-func (plainStore) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
-	return weir.Decision{Allowed: true, Limit: req.Charges[0].Limit}, nil
+func (plainStore) Take(_ context.Context, req store.Request) (store.Decision, error) {
+	return store.Decision{Allowed: true, Limit: req.Charges[0].Limit}, nil
 }
 
 // TestPauseHoldsThoseWhoWait: who waits when a pause comes waits on, and goes
@@ -222,9 +223,9 @@ type deafWatch struct{}
 func (deafWatch) Covers(time.Time) bool { return false }
 func (deafWatch) Stop()                 {}
 
-func (*deaf) WatchBrakes(func(string, string, weir.Instant)) weir.Watch { return deafWatch{} }
+func (*deaf) WatchBrakes(func(string, string, store.Instant)) store.Watch { return deafWatch{} }
 
-func (d *deaf) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (d *deaf) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if req.Peek() {
 		d.mu.Lock()
 		d.looks++

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -19,14 +21,14 @@ const (
 type watcher struct {
 	mu     sync.Mutex
 	users  int
-	watch  Watch // nil: nobody does
+	watch  store.Watch // nil: nobody does
 	since  time.Time
 	linger *time.Timer
 }
 
 // watchBrakes has the limiter watch for brakes until as many calls of unwatch.
 func (l *Limiter) watchBrakes() {
-	store, ok := l.cfg.Store.(Braker)
+	store, ok := l.cfg.Store.(store.Braker)
 	if !ok {
 		return
 	}
@@ -40,7 +42,7 @@ func (l *Limiter) watchBrakes() {
 }
 
 func (l *Limiter) unwatch() {
-	if _, ok := l.cfg.Store.(Braker); !ok {
+	if _, ok := l.cfg.Store.(store.Braker); !ok {
 		return
 	}
 	w := &l.watcher
@@ -75,7 +77,7 @@ func (w *watcher) covers(since time.Time) bool {
 
 // braked is told that the slots of a key which were granted until an instant
 // are void, and has those who wait for them book again.
-func (l *Limiter) braked(scope, key string, at Instant) {
+func (l *Limiter) braked(scope, key string, at store.Instant) {
 	if scope != l.cfg.Name {
 		return
 	}
@@ -91,7 +93,7 @@ func (l *Limiter) braked(scope, key string, at Instant) {
 
 // void takes all waiters whose slots were granted until an instant out of the
 // line. They keep their place in it for when they have booked again.
-func (q *queue) void(at Instant) {
+func (q *queue) void(at store.Instant) {
 	left := q.slots[:0]
 	for _, s := range q.slots {
 		if s.granted > at {
@@ -111,9 +113,9 @@ func (q *queue) void(at Instant) {
 // answer is what the store said last to those of a line who asked whether their
 // slots are still theirs. Whoever has the queue's asking may touch it.
 type answer struct {
-	asked   time.Time // by anybody, whatever came of it
-	checked time.Time // the last that was answered
-	braked  Instant   // what that said; 0: no brake
+	asked   time.Time     // by anybody, whatever came of it
+	checked time.Time     // the last that was answered
+	braked  store.Instant // what that said; 0: no brake
 }
 
 // stillGranted reports whether a slot that has come may be used: whether no
@@ -122,7 +124,7 @@ type answer struct {
 // for whoever was granted a slot before that and would have heard of a brake
 // since.
 func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
-	if _, ok := l.cfg.Store.(Braker); !ok || s.granted == 0 {
+	if _, ok := l.cfg.Store.(store.Braker); !ok || s.granted == 0 {
 		return true
 	}
 	came := time.Now()
@@ -138,7 +140,7 @@ func (l *Limiter) stillGranted(ctx context.Context, q *queue, s *slot) bool {
 	a := &q.answer
 	if covered := a.checked.After(s.booked) && l.watcher.covers(a.checked); !covered && a.asked.Before(came) {
 		a.asked = time.Now()
-		d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(q.id.key), checked: true})
+		d, err := l.cfg.Store.Take(ctx, store.Request{Charges: l.charges(q.id.key), Checked: true})
 		if err != nil {
 			_ = l.storeError(ctx, "take", q.id.key, q.id.cost, err) // The Hook is told.
 			return true                                             // The store is away: what it granted holds.

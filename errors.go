@@ -3,13 +3,14 @@ package weir
 import (
 	"errors"
 	"fmt"
-	"math"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
-// Never is the RetryAfter of a request that no waiting can ever admit: its
-// cost is over what a limit holds.
-const Never = time.Duration(math.MaxInt64)
+// Never is the RetryAfter of a call that no waiting can ever admit: its cost is
+// over a limit's capacity.
+const Never = store.Never
 
 // Sentinels for errors.Is. A refusal by a limit, a failure of the store and
 // the end of a context are never confused: exactly one of
@@ -21,7 +22,7 @@ var (
 	// ErrStore is matched by every failure of a store; see *[StoreError].
 	ErrStore = errors.New("weir: store failed")
 	// ErrConfig is matched by every *[ConfigError].
-	ErrConfig = errors.New("weir: invalid configuration")
+	ErrConfig = store.ErrConfig
 	// ErrNoKey is what a [KeyFunc] returns when a request has no identity.
 	ErrNoKey = errors.New("weir: no key")
 	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
@@ -33,23 +34,12 @@ var (
 	// identity in a form that it must not have.
 	ErrMalformedKey = errors.New("weir: malformed key")
 	// ErrUnsupported is returned when a store lacks an optional ability.
-	ErrUnsupported = errors.ErrUnsupported
+	ErrUnsupported = store.ErrUnsupported
 )
 
-// ConfigError says which field of a configuration or a request is wrong. It
-// matches [ErrConfig].
-type ConfigError struct {
-	Field string // as it is written in Go, for example "Limit.Rate"
-	Want  string // what was expected
-	Got   string // what was found
-}
-
-func (e *ConfigError) Error() string {
-	return "weir: " + e.Field + ": want " + e.Want + ", got " + e.Got
-}
-
-// Is reports whether target is [ErrConfig].
-func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
+// ConfigError names the wrong field of a configuration or a call. It matches
+// [ErrConfig].
+type ConfigError = store.ConfigError
 
 // LimitedError is a refusal by a limit of ours: nothing was charged. It
 // matches [ErrLimited], never a context's error. Its text leaves Key out, which

@@ -137,18 +137,6 @@ func TestStoreErrorText(t *testing.T) {
 	}
 }
 
-func TestReasonString(t *testing.T) {
-	t.Parallel()
-	for r, want := range map[weir.Reason]string{
-		weir.Allowed: "allowed", weir.Limited: "limited", weir.NeverFits: "never_fits",
-		weir.TooManyWaiters: "too_many_waiters", weir.Paused: "paused", weir.InFlight: "in_flight", 99: "unknown",
-	} {
-		if got := r.String(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // deadlined is a context whose deadline is there before it ends.
 type deadlined struct {
 	context.Context

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // gcraStore decides by GCRA in whole nanoseconds and remembers what it
@@ -50,7 +51,7 @@ func trip(d func(int) time.Duration, call int) <-chan time.Time {
 	return time.After(d(call))
 }
 
-func (s *gcraStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *gcraStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	s.mu.Lock()
 	call := s.takes
 	s.takes++
@@ -59,12 +60,12 @@ func (s *gcraStore) Take(ctx context.Context, req weir.Request) (weir.Decision, 
 		select {
 		case <-trip(s.before, call):
 		case <-ctx.Done():
-			return weir.Decision{}, ctx.Err()
+			return store.Decision{}, ctx.Err()
 		}
 	}
 	if s.fault != nil {
 		if err := s.fault(call); err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 	}
 	d, g := s.decide(req)
@@ -79,7 +80,7 @@ func (s *gcraStore) Take(ctx context.Context, req weir.Request) (weir.Decision, 
 	return d, nil
 }
 
-func (s *gcraStore) decide(req weir.Request) (weir.Decision, *grant) {
+func (s *gcraStore) decide(req store.Request) (store.Decision, *grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := req.Charges[0]
@@ -92,7 +93,7 @@ func (s *gcraStore) decide(req weir.Request) (weir.Decision, *grant) {
 		base = now
 	}
 	is := base.Add(time.Duration(c.Cost) * interval)
-	d := weir.Decision{Limit: c.Limit, Remaining: int64((burst - base.Sub(now)) / interval), ResetAfter: base.Sub(now)}
+	d := store.Decision{Limit: c.Limit, Remaining: int64((burst - base.Sub(now)) / interval), ResetAfter: base.Sub(now)}
 	delay := max(0, is.Add(-burst).Sub(now))
 	switch {
 	case c.Cost == 0:

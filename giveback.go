@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -33,7 +35,7 @@ type surplus struct {
 // thousand cancelled calls neither start a thousand goroutines nor spoil each
 // other's exact give-back by overtaking.
 func (q *queue) giveBack(ctx context.Context, s *slot) <-chan struct{} {
-	c, ok := q.limiter.cfg.Store.(Canceler)
+	c, ok := q.limiter.cfg.Store.(store.Canceler)
 	if !ok || s.receipt == nil {
 		return nil
 	}
@@ -46,7 +48,7 @@ func (q *queue) giveBack(ctx context.Context, s *slot) <-chan struct{} {
 	return done
 }
 
-func (q *queue) giveAllBack(c Canceler) {
+func (q *queue) giveAllBack(c store.Canceler) {
 	var failed time.Duration
 	for {
 		q.shard.mu.Lock()
@@ -70,7 +72,7 @@ func (q *queue) giveAllBack(c Canceler) {
 }
 
 // giveOneBack reports whether it succeeded. A failure is an event's to tell.
-func (q *queue) giveOneBack(c Canceler, s surplus) (ok bool) {
+func (q *queue) giveOneBack(c store.Canceler, s surplus) (ok bool) {
 	// On the caller's goroutine a panic is the caller's to handle. On this one
 	// it would end the program.
 	defer func() {

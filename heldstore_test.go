@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 // heldStore is a local store a network away, which counts what it is asked for.
 type heldStore struct {
 	*localstore.Store
-	trip  time.Duration         // there and back
-	fault func(op string) error // after the store has done it; nil: none
-	away  func(op string) error // before
-	each  func(d weir.Decision) // of each decision
+	trip  time.Duration          // there and back
+	fault func(op string) error  // after the store has done it; nil: none
+	away  func(op string) error  // before
+	each  func(d store.Decision) // of each decision
 	mu    sync.Mutex
 	calls map[string]int
 	ids   map[string]bool
@@ -50,7 +51,7 @@ func (s *heldStore) call(op string, do func() error) error {
 	return err
 }
 
-func (s *heldStore) Take(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
+func (s *heldStore) Take(ctx context.Context, req store.Request) (d store.Decision, err error) {
 	req.Charges = slices.Clone(req.Charges)
 	err = s.call("take", func() error {
 		s.mu.Lock()
@@ -65,7 +66,7 @@ func (s *heldStore) Take(ctx context.Context, req weir.Request) (d weir.Decision
 		return err
 	})
 	if err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	return d, ctx.Err()
 }
@@ -95,10 +96,10 @@ func (s *heldStore) count(op string) int {
 // wantHeld fails the test unless the store counts n leases of a key.
 func (s *heldStore) wantHeld(t *testing.T, key string, n int64) {
 	t.Helper()
-	probe := func(most int64) weir.Decision {
-		d, err := s.Store.Take(context.Background(), weir.Request{
-			Charges: []weir.Charge{{Key: key, Limit: weir.PerSecond(1)}},
-			Hold:    weir.Hold{Max: most, ID: "probe", Lease: time.Second},
+	probe := func(most int64) store.Decision {
+		d, err := s.Store.Take(context.Background(), store.Request{
+			Charges: []store.Charge{{Key: key, Limit: store.Per(1, time.Second)}},
+			Hold:    store.Hold{Max: most, ID: "probe", Lease: time.Second},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -28,7 +30,7 @@ const (
 // none.
 type flights struct {
 	limiter *Limiter
-	holder  Holder
+	holder  store.Holder
 	most    int64
 	lease   time.Duration
 
@@ -90,26 +92,26 @@ var errNoLease = fmt.Errorf("weir: a limiter with Config.InFlight is used with A
 
 // checkInFlight validates what concerns calls in flight, and sets the default.
 func (c *Config) checkInFlight() error {
-	_, ok := c.Store.(Holder)
+	_, ok := c.Store.(store.Holder)
 	switch {
-	case c.InFlight < 0 || c.InFlight > MaxUnits:
+	case c.InFlight < 0 || c.InFlight > store.MaxUnits:
 		return &ConfigError{Field: "Config.InFlight", Want: "0 to 2^50", Got: strconv.FormatInt(c.InFlight, 10)}
 	case c.InFlight > 0 && !ok:
-		return &ConfigError{Field: "Config.InFlight", Want: "0 with a store that is no weir.Holder", Got: strconv.FormatInt(c.InFlight, 10)}
+		return &ConfigError{Field: "Config.InFlight", Want: "0 with a store that is no store.Holder", Got: strconv.FormatInt(c.InFlight, 10)}
 	case c.InFlight == 0 && c.Lease != 0:
 		return &ConfigError{Field: "Config.Lease", Want: "0 without InFlight", Got: c.Lease.String()}
 	case c.InFlight == 0:
 		return nil
 	case c.Lease == 0:
 		c.Lease = DefaultLease
-	case c.Lease < minLease || c.Lease > MaxLease || c.Lease%time.Microsecond != 0:
+	case c.Lease < minLease || c.Lease > store.MaxLease || c.Lease%time.Microsecond != 0:
 		return &ConfigError{Field: "Config.Lease", Want: "0, or whole microseconds from 1s to 1h", Got: c.Lease.String()}
 	}
 	return nil
 }
 
 func newFlights(l *Limiter) *flights {
-	return &flights{limiter: l, holder: l.cfg.Store.(Holder), most: l.cfg.InFlight, lease: l.cfg.Lease, keys: make(map[string]*flight)}
+	return &flights{limiter: l, holder: l.cfg.Store.(store.Holder), most: l.cfg.InFlight, lease: l.cfg.Lease, keys: make(map[string]*flight)}
 }
 
 // flight returns that of a key, a new one if there is none. The lock is held.

@@ -11,26 +11,27 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func TestInFlightConfig(t *testing.T) {
 	t.Parallel()
-	store := newHeldStore(t)
+	st := newHeldStore(t)
 	for name, tt := range map[string]struct {
 		cfg   weir.Config
 		field string
 	}{
-		"negative":               {weir.Config{Store: store, InFlight: -1}, "Config.InFlight"},
-		"more than there can be": {weir.Config{Store: store, InFlight: weir.MaxUnits + 1}, "Config.InFlight"},
+		"negative":               {weir.Config{Store: st, InFlight: -1}, "Config.InFlight"},
+		"more than there can be": {weir.Config{Store: st, InFlight: store.MaxUnits + 1}, "Config.InFlight"},
 		"a store that can't":     {weir.Config{Store: freeStore{}, InFlight: 1}, "Config.InFlight"},
-		"a lease without calls":  {weir.Config{Store: store, Lease: time.Second}, "Config.Lease"},
-		"a short lease":          {weir.Config{Store: store, InFlight: 1, Lease: time.Second - 1}, "Config.Lease"},
-		"a long lease":           {weir.Config{Store: store, InFlight: 1, Lease: weir.MaxLease + time.Microsecond}, "Config.Lease"},
-		"a lease with half a µs": {weir.Config{Store: store, InFlight: 1, Lease: time.Second + 500}, "Config.Lease"},
-		"a negative lease":       {weir.Config{Store: store, InFlight: 1, Lease: -time.Second}, "Config.Lease"},
-		"the shortest lease":     {weir.Config{Store: store, InFlight: 1, Lease: time.Second}, ""},
-		"the longest lease":      {weir.Config{Store: store, InFlight: weir.MaxUnits, Lease: weir.MaxLease}, ""},
-		"no lease":               {weir.Config{Store: store, InFlight: 1}, ""},
+		"a lease without calls":  {weir.Config{Store: st, Lease: time.Second}, "Config.Lease"},
+		"a short lease":          {weir.Config{Store: st, InFlight: 1, Lease: time.Second - 1}, "Config.Lease"},
+		"a long lease":           {weir.Config{Store: st, InFlight: 1, Lease: store.MaxLease + time.Microsecond}, "Config.Lease"},
+		"a lease with half a µs": {weir.Config{Store: st, InFlight: 1, Lease: time.Second + 500}, "Config.Lease"},
+		"a negative lease":       {weir.Config{Store: st, InFlight: 1, Lease: -time.Second}, "Config.Lease"},
+		"the shortest lease":     {weir.Config{Store: st, InFlight: 1, Lease: time.Second}, ""},
+		"the longest lease":      {weir.Config{Store: st, InFlight: store.MaxUnits, Lease: store.MaxLease}, ""},
+		"no lease":               {weir.Config{Store: st, InFlight: 1}, ""},
 		"no bound":               {weir.Config{Store: freeStore{}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,19 +200,19 @@ func TestLeaseThatEndedOnItsWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := newHeldStore(t)
-				l, other := newFlightLimiter(t, store, 1), newFlightLimiter(t, store, 1)
+				st := newHeldStore(t)
+				l, other := newFlightLimiter(t, st, 1), newFlightLimiter(t, st, 1)
 				ctx := context.Background()
 				var had *weir.Lease
-				stop := func(d weir.Decision) {
-					store.each = nil
+				stop := func(d store.Decision) {
+					st.each = nil
 					time.Sleep(weir.DefaultLease)
 					var err error
 					if had, err = other.Acquire(ctx, "k"); err != nil {
 						t.Fatal(err)
 					}
 				}
-				store.each = stop
+				st.each = stop
 				acquire := l.Acquire
 				if try {
 					acquire = l.TryAcquire

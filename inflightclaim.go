@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // ask has the store decide on units and a lease together, and waits until it has
 // a lease. What it returns is the decision, and what a refusal would have passed.
 // start is when the call began, and maxWait what it may wait from then on.
-func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time, maxWait time.Duration) (Decision, Bound, error) {
+func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time, maxWait time.Duration) (store.Decision, Bound, error) {
 	fs := l.flights
 	var late <-chan time.Time // when maxWait is over
 	fs.mu.Lock()
@@ -31,7 +33,7 @@ func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time
 			case <-c.turn:
 			case <-ctx.Done():
 				fs.leave(f, c)
-				return Decision{}, BoundNone, ctx.Err()
+				return store.Decision{}, BoundNone, ctx.Err()
 			case <-late:
 				return l.full(ctx, id, fs.leave(f, c)), BoundMaxWait, nil
 			}
@@ -43,7 +45,7 @@ func (c *claim) ask(ctx context.Context, l *Limiter, id queueID, start time.Time
 		}
 		if err != nil || d.Reason != InFlight || c.refuse {
 			if err == nil {
-				l.observeDecision(ctx, id, d)
+				l.observeDecision(ctx, id, &d)
 			}
 			return d, bound, err
 		}
@@ -68,7 +70,7 @@ func (fs *flights) leave(f *flight, c *claim) time.Duration {
 // first renewal, as this process was stopped for a while, perhaps: then the call,
 // whose turn it still is, asks anew. A store that always takes as long is asked no
 // third time.
-func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time, maxWait time.Duration) (d Decision, bound Bound, late bool, err error) {
+func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, late bool, err error) {
 	l, fs := f.of.limiter, f.of
 	lease := &Lease{flight: f, id: newLeaseID()}
 	// A panic of the store's leaves no more behind than an error does.
@@ -111,9 +113,9 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 		longest, bound = longestWait(ctx, now, maxWait)
 	}
 	call := l.charge(id.key, id.cost, l.cfg.Limits, behind)
-	d, err = l.cfg.Store.Take(ctx, Request{
-		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse || c.keep, checked: true,
-		Hold: Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
+	d, err = l.cfg.Store.Take(ctx, store.Request{
+		Charges: call.charges, MaxWait: longest, Cancelable: !c.refuse || c.keep, Checked: true,
+		Hold: store.Hold{Max: fs.most, ID: lease.id, Lease: fs.lease},
 	})
 	l.done(call)
 	return d, bound, false, l.storeError(ctx, "take", id.key, id.cost, err)
@@ -122,8 +124,8 @@ func (c *claim) try(ctx context.Context, f *flight, id queueID, start time.Time,
 var errPanicked = errors.New("weir: the store panicked")
 
 // full is the decision on a call that is refused without asking the store.
-func (l *Limiter) full(ctx context.Context, id queueID, retryAfter time.Duration) Decision {
-	d := Decision{Reason: InFlight, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, RetryAfter: retryAfter}
-	l.observeDecision(ctx, id, d)
+func (l *Limiter) full(ctx context.Context, id queueID, retryAfter time.Duration) store.Decision {
+	d := store.Decision{Reason: InFlight, Limit: store.Limit(l.cfg.Limits[0]), Scope: l.cfg.Name, RetryAfter: retryAfter}
+	l.observeDecision(ctx, id, &d)
 	return d
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // Lease is a call's place among those in flight. It is kept up until Release,
@@ -61,7 +63,7 @@ func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lea
 // tryAcquireSlot is TryAcquireN, and returns what was granted, too: with a
 // receipt when it has to be cancelable.
 func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, cancelable bool) (g grant, lease *Lease, err error) {
-	var d Decision
+	var d store.Decision
 	lease = &noLease
 	if l.flights == nil {
 		d, err = l.take(ctx, key, cost, l.cfg.Limits, 0, cancelable)

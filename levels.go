@@ -3,6 +3,8 @@ package weir
 import (
 	"context"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // Level is what a call takes of one Limiter where several decide together, as of
@@ -44,13 +46,13 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	}
 	d, err := takeLevels(ctx, levels, 0, false)
 	if err == nil {
-		observeLevels(ctx, levels, d)
+		observeLevels(ctx, levels, &d)
 	}
-	return d, err
+	return decisionOf(&d), err
 }
 
 // takeLevels has the store decide on levels that were checked, all at once.
-func takeLevels(ctx context.Context, levels []Level, maxWait time.Duration, cancelable bool) (Decision, error) {
+func takeLevels(ctx context.Context, levels []Level, maxWait time.Duration, cancelable bool) (store.Decision, error) {
 	l, behind := levels[0].Limiter, inBackground(ctx)
 	c := l.others.Get().(*call)
 	c.other, c.charges = true, c.charges[:0]
@@ -58,31 +60,31 @@ func takeLevels(ctx context.Context, levels []Level, maxWait time.Duration, canc
 		v := &levels[i]
 		limits := v.limits()
 		for j := range limits {
-			charge := Charge{Scope: v.Limiter.cfg.Name, Key: v.Key, Limit: limits[j], Cost: v.cost()}
+			charge := store.Charge{Scope: v.Limiter.cfg.Name, Key: v.Key, Limit: store.Limit(limits[j]), Cost: v.cost()}
 			if behind {
-				charge.Leave = v.Limiter.leave(&limits[j])
+				charge.Reserve = v.Limiter.leave(&limits[j])
 			}
 			c.charges = append(c.charges, charge)
 		}
 	}
-	d, err := l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	d, err := l.cfg.Store.Take(ctx, store.Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, Checked: true})
 	l.done(c)
 	if err != nil {
-		return Decision{}, l.storeError(ctx, "take", levels[0].Key, levels[0].cost(), err)
+		return store.Decision{}, l.storeError(ctx, "take", levels[0].Key, levels[0].cost(), err)
 	}
 	return d, nil
 }
 
 // observeLevels tells of a decision, in the name of the binding level.
-func observeLevels(ctx context.Context, levels []Level, d Decision) {
+func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
 	if hook := levels[0].Limiter.cfg.Hook; hook != nil {
-		at := bindingLevel(levels, &d)
-		hook.Observe(ctx, Event{Kind: EventDecision, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: d})
+		at := bindingLevel(levels, d)
+		hook.Observe(ctx, Event{Kind: EventDecision, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: decisionOf(d)})
 	}
 }
 
 // bindingLevel returns the level whose limit binds.
-func bindingLevel(levels []Level, d *Decision) *Level {
+func bindingLevel(levels []Level, d *store.Decision) *Level {
 	for i := range levels {
 		if levels[i].Limiter.cfg.Name == d.Scope {
 			return &levels[i]

@@ -3,6 +3,8 @@ package weir
 import (
 	"context"
 	"strconv"
+
+	"github.com/goweir/weir/store"
 )
 
 // checkLevels reports what keeps levels from being decided at all.
@@ -31,11 +33,9 @@ func (v *Level) check(i int, before []Level) error {
 		return &ConfigError{Field: levelField(i, "Cost"), Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
 	case v.Peek && v.Cost != 0:
 		return &ConfigError{Field: levelField(i, "Cost"), Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
-	case v.Limits != nil && len(v.Limits) == 0:
-		return &ConfigError{Field: levelField(i, "Limits"), Want: "at least one limit", Got: "none"}
 	}
 	if v.Limits != nil {
-		if err := checkLimits(levelField(i, "Limits"), v.Limits); err != nil {
+		if err := store.CheckLimits(levelField(i, "Limits"), v.Limits); err != nil {
 			return err
 		}
 	}

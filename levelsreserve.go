@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // ReserveLevels is [AllowLevels] for a call that is perhaps not made, or whose
@@ -21,26 +23,26 @@ func ReserveLevels(ctx context.Context, levels ...Level) (*Reservation, Decision
 	}
 	r, d, err := reserveLevels(ctx, levels)
 	if err == nil {
-		observeLevels(ctx, levels, d)
+		observeLevels(ctx, levels, &d)
 	}
-	return r, d, err
+	return r, decisionOf(&d), err
 }
 
 // reserveLevels takes of all levels at once, now.
-func reserveLevels(ctx context.Context, levels []Level) (*Reservation, Decision, error) {
+func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Decision, error) {
 	d, err := takeLevels(ctx, levels, 0, true)
 	if err != nil || !d.Allowed {
 		return nil, d, err
 	}
 	if err := ctx.Err(); err != nil {
 		linger(levels[0].Limiter.handBack(ctx, queueID{levels[0].Key, levels[0].cost()}, d.Receipt))
-		return nil, Decision{}, err
+		return nil, store.Decision{}, err
 	}
 	return reserved(levels, d, time.Now()), d, nil
 }
 
 // reserved returns the reservation of what was taken of levels at once.
-func reserved(levels []Level, d Decision, now time.Time) *Reservation {
+func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 	r := &Reservation{limiter: levels[0].Limiter, key: levels[0].Key, cost: levels[0].cost(), decision: d, at: now}
 	taken := make([]levelTaken, len(levels))
 	for i := range levels {
@@ -79,7 +81,7 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	if r.levels == nil {
 		return r.Settle(ctx, actual[0])
 	}
-	s, ok := r.limiter.cfg.Store.(Settler)
+	s, ok := r.limiter.cfg.Store.(store.Settler)
 	switch {
 	case r.done.Swap(true):
 		return nil

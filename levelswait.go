@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // WaitLevels is [ReserveLevels] for a call that may wait for at most maxWait, and
@@ -41,19 +43,19 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 	w := levelWait{levels: levels, start: time.Now()}
 	r, d, err := reserveLevels(ctx, levels)
 	if err != nil {
-		return nil, d, err
+		return nil, decisionOf(&d), err
 	}
 	w.longest, w.bound = longestWait(ctx, time.Now(), maxWait)
 	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && (d.Reason == Limited || d.Reason == Paused) && d.RetryAfter <= w.longest {
 		r, d, err = w.wait(ctx, d)
 	}
 	if err == nil {
-		observeLevels(ctx, levels, d)
+		observeLevels(ctx, levels, &d)
 	}
 	if w.waited {
 		w.observe(ctx, d, err)
 	}
-	return r, d, err
+	return r, decisionOf(&d), err
 }
 
 // levelWait is a call that waits for one level after the other.
@@ -63,22 +65,22 @@ type levelWait struct {
 	longest time.Duration
 	bound   Bound
 	taken   []levelTaken
-	at      int      // the level that it waits for
-	last    Decision // the last on that, or on all of them
+	at      int            // the level that it waits for
+	last    store.Decision // the last on that, or on all of them
 	waited  bool
 	full    bool // refused by the level's MaxWaiters
 }
 
 // wait waits for one level after the other. Where one refuses, it decides on all
 // of them once more.
-func (w *levelWait) wait(ctx context.Context, first Decision) (r *Reservation, d Decision, err error) {
+func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservation, d store.Decision, err error) {
 	switch err = w.takeAll(ctx, first); {
 	case err == nil:
 		v := &w.levels[0]
 		d = w.decision()
 		return &Reservation{limiter: v.Limiter, key: v.Key, cost: v.cost(), decision: d, at: time.Now(), levels: &w.taken}, d, nil
 	case !errors.Is(err, ErrLimited):
-		return nil, Decision{}, err
+		return nil, store.Decision{}, err
 	}
 	if d = first; w.waited {
 		r, d, err = reserveLevels(ctx, w.levels)
@@ -93,7 +95,7 @@ func (w *levelWait) wait(ctx context.Context, first Decision) (r *Reservation, d
 
 // takeAll books one level after the other and waits for each slot. The error is
 // ErrLimited when a level refuses.
-func (w *levelWait) takeAll(ctx context.Context, first Decision) (err error) {
+func (w *levelWait) takeAll(ctx context.Context, first store.Decision) (err error) {
 	done := false
 	// Deferred, so that a panic in a store gives back too.
 	defer func() {

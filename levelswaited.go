@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/bits"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // giveBack gives back what was taken, the widest first. A call that was refused
@@ -27,18 +29,18 @@ func (w *levelWait) giveBack(ctx context.Context, refused bool) {
 }
 
 // refuseFull makes a refusal one by the level that it is at.
-func (w *levelWait) refuseFull(d *Decision) {
+func (w *levelWait) refuseFull(d *store.Decision) {
 	i := 0
 	for j := range w.at {
 		i += len(w.levels[j].limits())
 	}
 	c, v := d.Charge(i), &w.levels[w.at]
-	d.Reason, d.Scope, d.Limit = TooManyWaiters, v.Limiter.cfg.Name, v.limits()[0]
+	d.Reason, d.Scope, d.Limit = TooManyWaiters, v.Limiter.cfg.Name, store.Limit(v.limits()[0])
 	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 }
 
 // observe tells of the end of the wait.
-func (w *levelWait) observe(ctx context.Context, d Decision, err error) {
+func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	hook := w.levels[0].Limiter.cfg.Hook
 	if hook == nil {
 		return
@@ -51,14 +53,14 @@ func (w *levelWait) observe(ctx context.Context, d Decision, err error) {
 		err = at.Limiter.limited(at.Key, d, w.bound)
 	}
 	hook.Observe(ctx, Event{
-		Kind: EventWait, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: d, Wait: time.Since(w.start), Err: err,
+		Kind: EventWait, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: decisionOf(&d), Wait: time.Since(w.start), Err: err,
 	})
 }
 
 // decision makes one of those of all levels, as of the instant at which the last
 // slot came.
-func (w *levelWait) decision() Decision {
-	d := Decision{Allowed: true}
+func (w *levelWait) decision() store.Decision {
+	d := store.Decision{Allowed: true}
 	binds := false
 	for i := range w.taken {
 		alone := w.taken[i].alone
@@ -70,7 +72,7 @@ func (w *levelWait) decision() Decision {
 			d.Charges = append(d.Charges, c)
 			if !binds || smallerShare(c.Remaining, limits[j].Max(), d.Remaining, d.Limit.Max()) {
 				binds = true
-				d.Scope, d.Limit, d.Remaining, d.ResetAfter = w.levels[i].Limiter.cfg.Name, limits[j], c.Remaining, c.ResetAfter
+				d.Scope, d.Limit, d.Remaining, d.ResetAfter = w.levels[i].Limiter.cfg.Name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -222,8 +223,8 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store, h := slowCancels{weirtest.NewStore(localStore(t))}, new(toldHook)
-				_, wide, levels := twoLevels(t, store, func(a, b *weir.Config) {
+				st, h := slowCancels{weirtest.NewStore(localStore(t))}, new(toldHook)
+				_, wide, levels := twoLevels(t, st, func(a, b *weir.Config) {
 					a.Limits, b.Limits, a.Hook = []weir.Limit{weir.PerSecond(1)}, []weir.Limit{weir.PerMinute(1)}, h
 				})
 				if _, err := weir.AllowLevels(t.Context(), levels...); err != nil {
@@ -232,7 +233,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(10*time.Second, cancel)
 				if name == "ReserveLevels" { // Its reply comes after the end.
-					store.Next(func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+					st.Next(func(ctx context.Context, req store.Request, base weir.Store) (store.Decision, error) {
 						d, err := base.Take(ctx, req)
 						time.Sleep(11 * time.Second)
 						return d, err

@@ -1,19 +1,25 @@
 package weir
 
 import (
-	"math/bits"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
-// Bounds of a Limit. Within them every store's arithmetic is exact.
+// Algorithm says how a [Limit] counts. Its zero value is [GCRA].
+//
+// The maximum that any half-open interval as long as the period can admit, in
+// units, is Burst + Rate for GCRA, Rate for SlidingWindow, and 2·Rate for the
+// other three (SlidingCounter comes close to Rate under even traffic).
+type Algorithm = store.Algorithm
+
+// The algorithms. See [store.Algorithm] for how each counts.
 const (
-	// MaxUnits is the largest Rate, Burst and cost.
-	MaxUnits = 1 << 50
-	// MaxPeriod is the longest Period, and the longest time in which a GCRA
-	// limit may fill its burst (Burst·Period/Rate).
-	MaxPeriod = 50 * 365 * 24 * time.Hour
+	GCRA           = store.GCRA
+	SlidingWindow  = store.SlidingWindow
+	SlidingCounter = store.SlidingCounter
+	FixedWindow    = store.FixedWindow
+	AlignedWindow  = store.AlignedWindow
 )
 
 // Limit is a rule: Rate units per Period, counted by Algorithm. It is a plain
@@ -23,20 +29,20 @@ type Limit struct {
 	// ASCII, at most 64 bytes. Empty: derived from the rule, as "25-in-5s"
 	// (see [Limit.Policy]).
 	Name string
-	// Rate is the number of units per Period: 1 to MaxUnits.
+	// Rate is the number of units per Period: 1 to 2^50.
 	Rate int64
 	// Period is the time for Rate units, or the window's length: whole
-	// microseconds from 1µs to MaxPeriod.
+	// microseconds from 1µs to 50 years.
 	Period time.Duration
 	// Burst is the number of units GCRA admits at once: 0 (meaning Rate) to
-	// MaxUnits. It must be 0 for the window algorithms.
+	// 2^50. It must be 0 for the window algorithms.
 	Burst int64
 	// Algorithm says how units are counted. The zero value is GCRA.
 	Algorithm Algorithm
 }
 
-// Per returns the limit of n units per period, counted by GCRA. Nothing is
-// checked here: [Limit.Validate], [New] and every store do.
+// Per returns the limit of n units per period, counted by GCRA. It checks
+// nothing: [Limit.Validate], [New] and every store do.
 func Per(n int64, period time.Duration) Limit { return Limit{Rate: n, Period: period} }
 
 // PerSecond returns the limit of n units per second, counted by GCRA.
@@ -81,104 +87,15 @@ func (l Limit) Stretch(margin time.Duration) Limit {
 }
 
 // Max returns the most units one call can take at once: the burst of a GCRA
-// limit, the rate of a window. A cost above it never fits.
-func (l Limit) Max() int64 {
-	if l.Algorithm == GCRA && l.Burst > 0 {
-		return l.Burst
-	}
-	return l.Rate
-}
+// limit, the rate of a window. A larger cost never fits.
+func (l Limit) Max() int64 { return store.Limit(l).Max() }
 
-// Policy returns Name, or when that is empty the name derived from the rule:
-// rate, "-in-" and the period, as "25-in-5s", "300-in-1m" or "1-in-365d".
-func (l Limit) Policy() string {
-	if l.Name != "" {
-		return l.Name
-	}
-	var room [32]byte // inlined, this costs callers nothing that only look at the name
-	return string(l.appendRule(room[:0]))
-}
-
-// appendRule appends the name that is derived from the rule.
-func (l *Limit) appendRule(b []byte) []byte {
-	b = append(strconv.AppendInt(b, l.Rate, 10), "-in-"...)
-	return appendDuration(b, l.Period)
-}
-
-// samePolicy reports whether two limits have one policy name, and makes none.
-func (l *Limit) samePolicy(other *Limit) bool {
-	named, derived := l, other
-	switch {
-	case l.Name != "" && other.Name != "":
-		return l.Name == other.Name
-	case l.Name == "" && other.Name == "":
-		return l.Rate == other.Rate && l.Period == other.Period
-	case l.Name == "":
-		named, derived = other, l
-	}
-	var room [64]byte
-	return string(derived.appendRule(room[:0])) == named.Name
-}
+// Policy returns Name. When that is empty it returns the name derived from the
+// rule: rate, "-in-" and the period, as "25-in-5s", "300-in-1m" or "1-in-365d".
+func (l Limit) Policy() string { return store.Limit(l).Policy() }
 
 // String returns the policy name.
 func (l Limit) String() string { return l.Policy() }
 
-// appendDuration appends whole days, hours, minutes or seconds with one unit,
-// everything else as time.Duration does, in ASCII.
-func appendDuration(b []byte, d time.Duration) []byte {
-	for _, u := range []struct {
-		size   time.Duration
-		suffix byte
-	}{{24 * time.Hour, 'd'}, {time.Hour, 'h'}, {time.Minute, 'm'}, {time.Second, 's'}} {
-		if d >= u.size && d%u.size == 0 {
-			return append(strconv.AppendInt(b, int64(d/u.size), 10), u.suffix)
-		}
-	}
-	return append(b, strings.ReplaceAll(d.String(), "µ", "u")...) // headers are ASCII
-}
-
 // Validate reports the first field that is out of bounds, as a *[ConfigError].
-func (l Limit) Validate() error {
-	switch {
-	case l.Algorithm >= algorithms:
-		return l.invalid("Algorithm", "one of the five algorithms", l.Algorithm.String())
-	case l.Rate < 1 || l.Rate > MaxUnits:
-		return l.invalid("Rate", "1 to 2^50", strconv.FormatInt(l.Rate, 10))
-	case l.Period < time.Microsecond || l.Period > MaxPeriod:
-		return l.invalid("Period", "1µs to 50 years", l.Period.String())
-	case l.Period%time.Microsecond != 0:
-		return l.invalid("Period", "whole microseconds", l.Period.String())
-	case l.Algorithm != GCRA && l.Burst != 0:
-		return l.invalid("Burst", "0 for a window algorithm", strconv.FormatInt(l.Burst, 10))
-	case l.Burst < 0 || l.Burst > MaxUnits:
-		return l.invalid("Burst", "0 to 2^50", strconv.FormatInt(l.Burst, 10))
-	case l.Algorithm == GCRA && !l.fills():
-		return l.invalid("Burst", "Burst·Period/Rate of at most 50 years", strconv.FormatInt(l.Burst, 10))
-	case len(l.Name) > 64 || !printable(l.Name):
-		return l.invalid("Name", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(l.Name))
-	}
-	return nil
-}
-
-// fills reports whether a whole burst is refilled within MaxPeriod.
-func (l Limit) fills() bool {
-	hi, lo := bits.Mul64(uint64(l.Max()), uint64(l.Period))
-	if hi >= uint64(l.Rate) {
-		return false
-	}
-	q, _ := bits.Div64(hi, lo, uint64(l.Rate))
-	return q <= uint64(MaxPeriod)
-}
-
-func (l Limit) invalid(field, want, got string) error {
-	return &ConfigError{Field: "Limit." + field, Want: want, Got: got}
-}
-
-func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
-}
+func (l Limit) Validate() error { return store.Limit(l).Validate() }

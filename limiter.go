@@ -5,10 +5,15 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
+
+// Store decides and remembers: see package store for its contract, and below
+// store/ for implementations.
+type Store = store.Store
 
 // Config is what [New] makes a Limiter from.
 type Config struct {
@@ -46,7 +51,7 @@ type Config struct {
 	AllowEmptyKey bool
 	// InFlight is the most calls of a key that may be in flight at once, in all
 	// processes together: they are made with Acquire, TryAcquire or Do, and with
-	// no other method. It needs a Store that is a [Holder]. 0: no bound.
+	// no other method. It needs a Store that is a [store.Holder]. 0: no bound.
 	InFlight int64
 	// Lease is how long a call counts as in flight after its process died. While
 	// the process lives, calls may take as long as they like: their leases are
@@ -73,7 +78,7 @@ type Limiter struct {
 	behind  behind
 	herds   herds
 	// prepared is nil where the store has no shorter way for the limits.
-	prepared Prepared
+	prepared store.Prepared
 	// flights is nil without Config.InFlight.
 	flights *flights
 }
@@ -84,9 +89,7 @@ func New(cfg Config) (*Limiter, error) {
 	switch {
 	case cfg.Store == nil:
 		return nil, &ConfigError{Field: "Config.Store", Want: "a store", Got: "nil"}
-	case len(cfg.Limits) == 0:
-		return nil, &ConfigError{Field: "Config.Limits", Want: "at least one limit", Got: "none"}
-	case len(cfg.Name) > 64 || !printable(cfg.Name):
+	case !store.ValidName(cfg.Name):
 		return nil, &ConfigError{Field: "Config.Name", Want: "at most 64 bytes of printable ASCII", Got: strconv.QuoteToASCII(cfg.Name)}
 	case cfg.MaxWait < 0:
 		return nil, &ConfigError{Field: "Config.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
@@ -96,13 +99,13 @@ func New(cfg Config) (*Limiter, error) {
 	if cfg.Leave < 0 || cfg.Leave > 99 {
 		return nil, &ConfigError{Field: "Config.Leave", Want: "0 to 99", Got: strconv.Itoa(cfg.Leave)}
 	}
-	if cfg.MaxPause < 0 || cfg.MaxPause > MaxPeriod/4 {
+	if cfg.MaxPause < 0 || cfg.MaxPause > store.MaxPeriod/4 {
 		return nil, &ConfigError{Field: "Config.MaxPause", Want: "0 to 12.5 years", Got: cfg.MaxPause.String()}
 	}
 	if cfg.MaxPause == 0 {
 		cfg.MaxPause = DefaultMaxPause
 	}
-	if err := checkLimits("Config.Limits", cfg.Limits); err != nil {
+	if err := store.CheckLimits("Config.Limits", cfg.Limits); err != nil {
 		return nil, err
 	}
 	if err := cfg.checkInFlight(); err != nil {
@@ -117,28 +120,6 @@ func New(cfg Config) (*Limiter, error) {
 		l.flights = newFlights(l)
 	}
 	return l, nil
-}
-
-// checkLimits validates each limit and names the place of a wrong one, or of one
-// whose policy name an earlier one has.
-func checkLimits(field string, limits []Limit) error {
-	for i := range limits {
-		if err := limits[i].Validate(); err != nil {
-			var ce *ConfigError
-			if errors.As(err, &ce) {
-				at := field + "[" + strconv.Itoa(i) + "]"
-				return &ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
-			}
-			return err
-		}
-		for j := range i {
-			if limits[i].samePolicy(&limits[j]) {
-				at := field + "[" + strconv.Itoa(i) + "]"
-				return &ConfigError{Field: at + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(limits[i].Policy())}
-			}
-		}
-	}
-	return nil
 }
 
 // Limits returns a copy of the limiter's limits.
@@ -166,29 +147,28 @@ func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decisio
 // be: at least one, and no two of the same policy name. A key's limits may change
 // from call to call: the share already used carries over.
 func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
-	if len(limits) == 0 {
-		return Decision{}, &ConfigError{Field: "limits", Want: "at least one limit", Got: "none"}
-	}
-	if err := checkLimits("limits", limits); err != nil {
+	if err := store.CheckLimits("limits", limits); err != nil {
 		return Decision{}, err
 	}
-	return l.take(ctx, key, cost, limits, 0, false)
+	d, err := l.take(ctx, key, cost, limits, 0, false)
+	return decisionOf(&d), err
 }
 
 // Peek returns what Allow would find, and takes nothing: Allowed is always
 // true, Remaining and ResetAfter are the state.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
-	return l.take(ctx, key, 0, l.cfg.Limits, 0, false)
+	d, err := l.take(ctx, key, 0, l.cfg.Limits, 0, false)
+	return decisionOf(&d), err
 }
 
 // Reset forgets what is known of key, a pause too. It returns ErrUnsupported when
 // the store can't.
 //
-// Calls of this Limiter that wait for key book again, at a [Braker]; what waits
+// Calls of this Limiter that wait for key book again, at a [store.Braker]; what waits
 // elsewhere keeps the slot that it has, as far away as a pause has put it. To free
 // those as well, call [Limiter.Resume] first.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
-	r, ok := l.cfg.Store.(Resetter)
+	r, ok := l.cfg.Store.(store.Resetter)
 	if !ok {
 		return ErrUnsupported
 	}
@@ -196,7 +176,7 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 		return err
 	}
 	err := l.storeError(ctx, "reset", key, 0, r.Reset(ctx, l.cfg.Name, key))
-	if _, brakes := l.cfg.Store.(Braker); brakes && err == nil {
+	if _, brakes := l.cfg.Store.(store.Braker); brakes && err == nil {
 		l.braked(l.cfg.Name, key, math.MaxInt64) // Their slots are forgotten, whenever they were granted.
 	}
 	return err
@@ -218,7 +198,7 @@ func (l *Limiter) check(ctx context.Context, key string, cost int64) error {
 		return err
 	}
 	if cost < 0 {
-		return checkCost(cost)
+		return store.CheckCost("cost", cost)
 	}
 	return nil
 }
@@ -236,20 +216,20 @@ func (l *Limiter) checkTake(ctx context.Context, key string, cost int64) error {
 
 // call is what one decision needs; pooled, so that deciding does not allocate.
 type call struct {
-	charges []Charge
+	charges []store.Charge
 	other   bool // they are not of the limiter's limits, which are filled in once
 }
 
 func (l *Limiter) newCall() *call {
-	c := &call{charges: make([]Charge, len(l.cfg.Limits))}
+	c := &call{charges: make([]store.Charge, len(l.cfg.Limits))}
 	for i := range c.charges {
-		c.charges[i] = Charge{Scope: l.cfg.Name, Limit: l.cfg.Limits[i]}
+		c.charges[i] = store.Charge{Scope: l.cfg.Name, Limit: store.Limit(l.cfg.Limits[i])}
 	}
 	return c
 }
 
 // take is what every deciding method comes to. The limits are valid.
-func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (d Decision, err error) {
+func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool) (d store.Decision, err error) {
 	if err = l.checkTake(ctx, key, cost); err != nil {
 		return d, err
 	}
@@ -259,20 +239,20 @@ func (l *Limiter) take(ctx context.Context, key string, cost int64, limits []Lim
 
 // decide has the store decide on a request that was checked. The decision, which
 // is large, is not copied more often than has to be.
-func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool, d *Decision) (err error) {
+func (l *Limiter) decide(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration, cancelable bool, d *store.Decision) (err error) {
 	behind := inBackground(ctx)
 	if behind {
 		maxWait = 0
 	}
 	c := l.charge(key, cost, limits, behind)
-	*d, err = l.cfg.Store.Take(ctx, Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, checked: true})
+	*d, err = l.cfg.Store.Take(ctx, store.Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, Checked: true})
 	l.done(c)
 	if err != nil {
-		*d = Decision{}
+		*d = store.Decision{}
 		return l.storeError(ctx, "take", key, cost, err)
 	}
 	if l.cfg.Hook != nil {
-		l.observeDecision(ctx, queueID{key, cost}, *d)
+		l.observeDecision(ctx, queueID{key, cost}, d)
 	}
 	return nil
 }
@@ -285,14 +265,14 @@ func (l *Limiter) charge(key string, cost int64, limits []Limit, behind bool) (c
 		c = l.others.Get().(*call)
 		c.other, c.charges = true, c.charges[:0]
 		for i := range limits {
-			c.charges = append(c.charges, Charge{Scope: l.cfg.Name, Limit: limits[i]})
+			c.charges = append(c.charges, store.Charge{Scope: l.cfg.Name, Limit: store.Limit(limits[i])})
 		}
 	}
 	for i := range c.charges {
 		at := &c.charges[i]
 		at.Key, at.Cost = key, cost
 		if behind {
-			at.Leave = l.leave(&at.Limit)
+			at.Reserve = l.leave((*Limit)(&at.Limit))
 		}
 	}
 	return c
@@ -305,15 +285,20 @@ func (l *Limiter) done(c *call) {
 		return
 	}
 	for i := range c.charges {
-		c.charges[i].Key, c.charges[i].Leave = "", 0
+		c.charges[i].Key, c.charges[i].Reserve = "", 0
 	}
 	l.calls.Put(c)
 }
 
-func (l *Limiter) observeDecision(ctx context.Context, id queueID, d Decision) {
+func (l *Limiter) observeDecision(ctx context.Context, id queueID, d *store.Decision) {
 	if l.cfg.Hook != nil {
-		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: id.key, Cost: id.cost, Decision: d})
+		l.observe(ctx, id, new(decisionOf(d)))
 	}
+}
+
+// observe calls the hook, which is not nil.
+func (l *Limiter) observe(ctx context.Context, id queueID, d *Decision) {
+	l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: id.key, Cost: id.cost, Decision: *d})
 }
 
 // storeError turns what a store returned into what the caller sees: the end of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -87,18 +88,18 @@ var methods = map[string]func(l *weir.Limiter, ctx context.Context, key string, 
 }
 
 // storeFunc is a Store without further abilities.
-type storeFunc func(ctx context.Context, req weir.Request) (weir.Decision, error)
+type storeFunc func(ctx context.Context, req store.Request) (store.Decision, error)
 
-func (f storeFunc) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (f storeFunc) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	return f(ctx, req)
 }
 
 func TestMethodsTellErrorsApart(t *testing.T) {
 	t.Parallel()
 	failing := func(err error) weir.Store {
-		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, err })
+		return storeFunc(func(context.Context, store.Request) (store.Decision, error) { return store.Decision{}, err })
 	}
-	unasked := storeFunc(func(context.Context, weir.Request) (weir.Decision, error) {
+	unasked := storeFunc(func(context.Context, store.Request) (store.Decision, error) {
 		panic("the store was asked")
 	})
 	over := func(t *testing.T) context.Context {
@@ -152,9 +153,9 @@ func TestContextEndsInStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := storeFunc(func(ctx context.Context, _ weir.Request) (weir.Decision, error) {
+				s := storeFunc(func(ctx context.Context, _ store.Request) (store.Decision, error) {
 					<-ctx.Done()
-					return weir.Decision{}, fmt.Errorf("dial: %w", errors.New("i/o timeout"))
+					return store.Decision{}, fmt.Errorf("dial: %w", errors.New("i/o timeout"))
 				})
 				l := newLimiter(t, s)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -207,13 +208,13 @@ func TestRefusals(t *testing.T) {
 func TestRequestThatTheStoreSees(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var got weir.Request
+		var got store.Request
 		limits := []weir.Limit{weir.PerSecond(1), weir.PerDay(100)}
 		l, err := weir.New(weir.Config{
-			Store: storeFunc(func(_ context.Context, req weir.Request) (weir.Decision, error) {
+			Store: storeFunc(func(_ context.Context, req store.Request) (store.Decision, error) {
 				got = req
-				got.Charges = append([]weir.Charge(nil), req.Charges...)
-				return weir.Decision{Allowed: true}, req.Validate()
+				got.Charges = append([]store.Charge(nil), req.Charges...)
+				return store.Decision{Allowed: true}, req.Validate()
 			}),
 			Limits: limits, Name: "n", MaxWait: time.Minute, AllowEmptyKey: true,
 		})
@@ -251,7 +252,7 @@ func TestRequestThatTheStoreSees(t *testing.T) {
 				continue
 			}
 			for i, c := range got.Charges {
-				if want := (weir.Charge{Scope: "n", Key: tt.key, Limit: tt.limits[i], Cost: tt.cost}); c != want {
+				if want := (store.Charge{Scope: "n", Key: tt.key, Limit: store.Limit(tt.limits[i]), Cost: tt.cost}); c != want {
 					t.Errorf("%s: charge %d is %+v, want %+v", tt.name, i, c, want)
 				}
 			}
@@ -355,8 +356,8 @@ func TestStoreErrorEvent(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	var events []weir.Event
-	l := newLimiter(t, storeFunc(func(context.Context, weir.Request) (weir.Decision, error) {
-		return weir.Decision{}, broken
+	l := newLimiter(t, storeFunc(func(context.Context, store.Request) (store.Decision, error) {
+		return store.Decision{}, broken
 	}), func(c *weir.Config) {
 		c.Name = "n"
 		c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) { events = append(events, e) })
@@ -371,74 +372,5 @@ func TestStoreErrorEvent(t *testing.T) {
 		if e.Kind != weir.EventStoreError || e.Err != err || e.Scope != "n" || e.Key != "k" || e.Cost != 1 {
 			t.Errorf("got %+v, want the store's failure", e)
 		}
-	}
-}
-
-func TestRequestValidate(t *testing.T) {
-	t.Parallel()
-	charge := weir.Charge{Key: "k", Limit: weir.PerSecond(1), Cost: 1}
-	for _, tt := range []struct {
-		name  string
-		req   weir.Request
-		field string
-	}{
-		{"valid", weir.Request{Charges: []weir.Charge{charge}}, ""},
-		{"no charge", weir.Request{}, "Request.Charges"},
-		{"negative max wait", weir.Request{Charges: []weir.Charge{charge}, MaxWait: -1}, "Request.MaxWait"},
-		{"negative cost", weir.Request{Charges: []weir.Charge{charge, {Limit: charge.Limit, Cost: -1}}}, "cost"},
-		{"wrong limit", weir.Request{Charges: []weir.Charge{charge, {Cost: 1}}}, "Limit.Rate"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			err := tt.req.Validate()
-			var ce *weir.ConfigError
-			if tt.field == "" && err != nil || tt.field != "" && (!errors.As(err, &ce) || ce.Field != tt.field) {
-				t.Errorf("got %v, want a ConfigError of %q", err, tt.field)
-			}
-		})
-	}
-}
-
-func TestRequestNeverFitsAndPeek(t *testing.T) {
-	t.Parallel()
-	of := func(costs ...int64) (r weir.Request) {
-		for _, c := range costs {
-			r.Charges = append(r.Charges, weir.Charge{Limit: weir.PerSecond(5), Cost: c})
-		}
-		return r
-	}
-	for _, tt := range []struct {
-		name  string
-		req   weir.Request
-		never int
-		peek  bool
-	}{
-		{"fits", of(5), -1, false},
-		{"does not fit", of(6), 0, false},
-		{"second does not fit", of(1, math.MaxInt64), 1, false},
-		{"peek", of(0, 0), -1, true},
-		{"one of two looks", of(0, 1), -1, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := tt.req.NeverFits(); got != tt.never {
-				t.Errorf("NeverFits() = %d, want %d", got, tt.never)
-			}
-			if got := tt.req.Peek(); got != tt.peek {
-				t.Errorf("Peek() = %v, want %v", got, tt.peek)
-			}
-		})
-	}
-}
-
-func TestDecisionCharge(t *testing.T) {
-	t.Parallel()
-	one := weir.Decision{Remaining: 3, ResetAfter: time.Second, RetryAfter: time.Minute}
-	if got, want := one.Charge(0), (weir.ChargeState{Remaining: 3, ResetAfter: time.Second, RetryAfter: time.Minute}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	two := weir.Decision{Remaining: 3, Charges: []weir.ChargeState{{Remaining: 3}, {Remaining: 4}}}
-	if got := two.Charge(1); got.Remaining != 4 {
-		t.Errorf("got %+v, want the second", got)
 	}
 }

@@ -2,54 +2,14 @@ package weir
 
 import (
 	"context"
-	"time"
+
+	"github.com/goweir/weir/store"
 )
-
-// Preparer is a Store that has a shorter way for what is asked most: one unit or
-// more of a key, under one limit that is known in advance, now or not at all.
-type Preparer interface {
-	// Prepare returns what decides calls with keys of a scope, under a valid
-	// limit. of is the store that the caller would ask otherwise: nil is returned
-	// when it is not this one but something around it, which has a say in what is
-	// decided and would be passed by.
-	Prepare(of Store, scope string, limit Limit) Prepared
-}
-
-// Prepared is a Store's shorter way. It is safe for concurrent use.
-type Prepared interface {
-	// Take is Store.Take for a request with a charge of cost units of key and
-	// nothing else. It may leave a request to the Store, and reports false then:
-	// nothing was charged. It asks nobody but this process's memory, so that it
-	// takes no context.
-	Take(key string, cost int64) (o Outcome, done bool, err error)
-}
-
-// Outcome is a Decision on one charge, without what the caller knows and what is
-// zero where a Prepared decides.
-type Outcome struct {
-	// RetryAfter is 0 when the charge was made. [Never]: the Reason is NeverFits;
-	// anything else: it is Limited.
-	RetryAfter time.Duration
-	Remaining  int64
-	ResetAfter time.Duration
-	At         Instant
-}
-
-// Reason returns Allowed, Limited or NeverFits.
-func (o Outcome) Reason() Reason {
-	switch o.RetryAfter {
-	case 0:
-		return Allowed
-	case Never:
-		return NeverFits
-	}
-	return Limited
-}
 
 // prepare has the store prepare for the limiter's limit, if there is just one.
 func (l *Limiter) prepare() {
-	if p, ok := l.cfg.Store.(Preparer); ok && len(l.cfg.Limits) == 1 && l.cfg.InFlight == 0 {
-		l.prepared = p.Prepare(l.cfg.Store, l.cfg.Name, l.cfg.Limits[0])
+	if p, ok := l.cfg.Store.(store.Preparer); ok && len(l.cfg.Limits) == 1 && l.cfg.InFlight == 0 {
+		l.prepared = p.Prepare(l.cfg.Store, l.cfg.Name, store.Limit(l.cfg.Limits[0]))
 	}
 }
 
@@ -74,9 +34,8 @@ func (l *Limiter) takeNow(ctx context.Context, key string, cost int64, d *Decisi
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope = l.cfg.Limits[0], l.cfg.Name
 	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter
-	d.At = o.At
 	if l.cfg.Hook != nil {
-		l.observeDecision(ctx, queueID{key, cost}, *d)
+		l.observe(ctx, queueID{key, cost}, d)
 	}
 	return nil
 }
@@ -101,8 +60,9 @@ func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant)
 		return false, nil
 	}
 	if l.cfg.Hook != nil {
-		d := Decision{Allowed: true, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, Remaining: o.Remaining, ResetAfter: o.ResetAfter, At: o.At}
-		l.observeDecision(ctx, queueID{key, cost}, d)
+		l.observe(ctx, queueID{key, cost}, &Decision{
+			Allowed: true, Limit: l.cfg.Limits[0], Scope: l.cfg.Name, Remaining: o.Remaining, ResetAfter: o.ResetAfter,
+		})
 	}
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
@@ -115,5 +75,8 @@ func (l *Limiter) takeKept(ctx context.Context, key string, cost int64, d *Decis
 	if err := l.checkTake(ctx, key, cost); err != nil {
 		return err
 	}
-	return l.decide(ctx, key, cost, l.cfg.Limits, 0, false, d)
+	var decided store.Decision
+	err := l.decide(ctx, key, cost, l.cfg.Limits, 0, false, &decided)
+	*d = decisionOf(&decided)
+	return err
 }

@@ -228,28 +228,30 @@ func greedy(t *testing.T, limit weir.Limit, early, idle int) int {
 }
 
 // TestDocumentsSayWhatIsExported checks that no document names something of
-// package weir that is gone.
+// packages weir and store that is gone.
 func TestDocumentsSayWhatIsExported(t *testing.T) {
 	t.Parallel()
-	source := ""
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
+	for name, glob := range map[string]string{"weir": "*.go", "store": "store/*.go"} {
+		source := ""
+		files, err := filepath.Glob(glob)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, "_test.go") {
-			source += string(text)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(file, "_test.go") {
+				source += string(text)
+			}
 		}
-	}
-	for name, text := range documents(t) {
-		for _, match := range regexp.MustCompile(`\bweir\.([A-Z]\w+)`).FindAllStringSubmatch(text, -1) {
-			declared := regexp.MustCompile(fmt.Sprintf(`(?m)^(func|type|const|var|\t) ?%s\b`, match[1]))
-			if !declared.MatchString(source) {
-				t.Errorf("%s names weir.%s, which is not declared", name, match[1])
+		for page, text := range documents(t) {
+			for _, match := range regexp.MustCompile(`\b`+name+`\.([A-Z]\w+)`).FindAllStringSubmatch(text, -1) {
+				declared := regexp.MustCompile(fmt.Sprintf(`(?m)^(func|type|const|var|\t) ?%s\b`, match[1]))
+				if !declared.MatchString(source) {
+					t.Errorf("%s names %s.%s, which is not declared", page, name, match[1])
+				}
 			}
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // Reservation is a granted future slot. Whoever holds it waits for Delay and
@@ -14,7 +16,7 @@ type Reservation struct {
 	limiter  *Limiter
 	key      string
 	cost     int64
-	decision Decision
+	decision store.Decision
 	at       time.Time
 	done     atomic.Bool
 	levels   *[]levelTaken // nil: of one Limiter
@@ -61,7 +63,7 @@ func (r *Reservation) Delay() time.Duration {
 }
 
 // Decision returns the decision that granted the reservation.
-func (r *Reservation) Decision() Decision { return r.decision }
+func (r *Reservation) Decision() Decision { return decisionOf(&r.decision) }
 
 // Cancel gives the slot back, for a call that will not be made. The first call
 // of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
@@ -74,7 +76,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.done.Swap(true) {
 		return nil
 	}
-	c, ok := r.limiter.cfg.Store.(Canceler)
+	c, ok := r.limiter.cfg.Store.(store.Canceler)
 	if !ok {
 		return ErrUnsupported
 	}
@@ -89,7 +91,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 func longestWait(ctx context.Context, now time.Time, maxWait time.Duration) (time.Duration, Bound) {
 	bound := BoundMaxWait
 	if maxWait <= 0 {
-		maxWait = MaxPeriod / 4
+		maxWait = store.MaxPeriod / 4
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		if left := deadline.Sub(now); left < maxWait {
@@ -99,9 +101,9 @@ func longestWait(ctx context.Context, now time.Time, maxWait time.Duration) (tim
 	return maxWait, bound
 }
 
-func (l *Limiter) limited(key string, d Decision, bound Bound) error {
+func (l *Limiter) limited(key string, d store.Decision, bound Bound) error {
 	if d.Reason != Limited && d.Reason != Paused && d.Reason != InFlight {
 		bound = BoundNone
 	}
-	return &LimitedError{Scope: l.cfg.Name, Key: key, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}
+	return &LimitedError{Scope: l.cfg.Name, Key: key, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}
 }

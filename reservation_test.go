@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func TestReserve(t *testing.T) {
@@ -207,7 +208,7 @@ func TestReservationCancelNothing(t *testing.T) {
 	// A store that decided without its primary may have nothing to undo.
 	l := newLimiter(t, struct {
 		weir.Store
-		weir.Canceler
+		store.Canceler
 	}{freeStore{}, nil})
 	r, err := l.Reserve(t.Context(), "k")
 	if err != nil {

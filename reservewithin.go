@@ -3,6 +3,8 @@ package weir
 import (
 	"context"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // ReserveWithin is [Limiter.AllowLimits] for a call that may wait a little, or
@@ -20,10 +22,8 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 	switch {
 	case limits == nil:
 		limits = l.cfg.Limits
-	case len(limits) == 0:
-		return nil, Decision{}, &ConfigError{Field: "limits", Want: "at least one limit", Got: "none"}
 	default:
-		if err := checkLimits("limits", limits); err != nil {
+		if err := store.CheckLimits("limits", limits); err != nil {
 			return nil, Decision{}, err
 		}
 	}
@@ -33,7 +33,7 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 	}
 	d, err := l.take(ctx, key, cost, limits, longest, true)
 	if err != nil || !d.Allowed {
-		return nil, d, err
+		return nil, decisionOf(&d), err
 	}
 	now := time.Now()
 	if err := l.tooLate(ctx, key, d, now); err != nil {
@@ -42,16 +42,16 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 			return nil, Decision{}, ctx.Err()
 		}
 		d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, Limited, d.Delay, 0, nil
-		return nil, d, nil
+		return nil, decisionOf(&d), nil
 	}
-	return &Reservation{limiter: l, key: key, cost: cost, decision: d, at: now}, d, nil
+	return &Reservation{limiter: l, key: key, cost: cost, decision: d, at: now}, decisionOf(&d), nil
 }
 
-// CanSettle reports whether the store is a [Settler], which corrects what a call
+// CanSettle reports whether the store is a [store.Settler], which corrects what a call
 // cost as [Reservation.Settle] asks it to. A redisstore without scripts is one
 // too, whose every such call fails with ErrUnsupported.
 func (l *Limiter) CanSettle() bool {
-	_, ok := l.cfg.Store.(Settler)
+	_, ok := l.cfg.Store.(store.Settler)
 	return ok
 }
 
@@ -60,10 +60,10 @@ func (l *Limiter) CanSettle() bool {
 func (l *Limiter) InFlight() int64 { return l.cfg.InFlight }
 
 // MaxPause returns the longest that [Limiter.Pause] pauses a key for; 0 when
-// the store is no [Braker]. A redisstore without scripts is one, though its
+// the store is no [store.Braker]. A redisstore without scripts is one, though its
 // Pause fails with ErrUnsupported.
 func (l *Limiter) MaxPause() time.Duration {
-	if _, ok := l.cfg.Store.(Braker); !ok {
+	if _, ok := l.cfg.Store.(store.Braker); !ok {
 		return 0
 	}
 	return l.cfg.MaxPause

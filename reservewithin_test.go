@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -145,8 +146,8 @@ func TestAbilitiesOfTheStore(t *testing.T) {
 // bareStore can do nothing but decide.
 type bareStore struct{}
 
-func (bareStore) Take(context.Context, weir.Request) (weir.Decision, error) {
-	return weir.Decision{}, nil
+func (bareStore) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, nil
 }
 
 // slowStore takes its time after it has decided.
@@ -155,7 +156,7 @@ type slowStore struct {
 	slow *time.Duration
 }
 
-func (s slowStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := s.Store.Take(ctx, req)
 	time.Sleep(*s.slow)
 	return d, err

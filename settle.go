@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/goweir/weir/store"
 )
 
 // Settle corrects the reserved cost, an estimate, to what the call really cost:
 // tokens, points or bytes that are known only afterwards. Less gives units
 // back, never more than the burst; more becomes debt that later calls wait for.
 // An actual cost of 0 refunds the call. What is exact and what is not is said at
-// [Settler].
+// [store.Settler].
 //
 // The first call of Settle or [Reservation.Cancel] acts, later ones do nothing
 // and return nil, even after the first failed. Settling after the booking has
@@ -34,7 +36,7 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 		}
 		return r.SettleLevels(ctx, costs...)
 	}
-	s, ok := r.limiter.cfg.Store.(Settler)
+	s, ok := r.limiter.cfg.Store.(store.Settler)
 	if r.done.Swap(true) {
 		return nil
 	}
@@ -48,7 +50,7 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 }
 
 func checkActual(cost int64) error {
-	if cost < 0 || cost > MaxUnits {
+	if cost < 0 || cost > store.MaxUnits {
 		return &ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
 	}
 	return nil
@@ -80,7 +82,7 @@ func (r *Reservation) correct(ctx context.Context, op string, f func(context.Con
 // settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
 // below 1, which would book nothing that could be corrected.
 func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
-	if _, ok := l.cfg.Store.(Settler); !ok {
+	if _, ok := l.cfg.Store.(store.Settler); !ok {
 		return ErrUnsupported
 	}
 	if estimate < 1 {
@@ -91,7 +93,7 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 		return err
 	}
 	defer lease.Release()
-	r := &Reservation{limiter: l, key: key, cost: estimate, decision: Decision{Allowed: true, Receipt: g.receipt}}
+	r := &Reservation{limiter: l, key: key, cost: estimate, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
 	actual, err := f(ctx)
 	if wrong := r.Settle(ctx, actual); errors.Is(wrong, ErrConfig) {
 		return errors.Join(wrong, err)

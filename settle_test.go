@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -64,7 +65,7 @@ func TestReservationSettle(t *testing.T) {
 		{"less", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 3) }, []int64{3}, nil},
 		{"more than the burst", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 1500) }, []int64{1500}, nil},
 		{"nothing", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 0) }, []int64{0}, nil},
-		{"the most", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, weir.MaxUnits) }, []int64{weir.MaxUnits}, nil},
+		{"the most", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, store.MaxUnits) }, []int64{store.MaxUnits}, nil},
 		{"the estimate", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 10) }, nil, nil},
 		{"after the context", over, func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 3) }, []int64{3}, nil},
 		{"twice", t.Context(), func(ctx context.Context, r *weir.Reservation) error {
@@ -80,7 +81,7 @@ func TestReservationSettle(t *testing.T) {
 			return errors.Join(r.Cancel(ctx), r.Settle(ctx, 3))
 		}, nil, nil},
 		{"below 0", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, -1) }, nil, weir.ErrConfig},
-		{"above the most", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, weir.MaxUnits+1) }, nil, weir.ErrConfig},
+		{"above the most", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, store.MaxUnits+1) }, nil, weir.ErrConfig},
 		{"below 0, then right", t.Context(), func(ctx context.Context, r *weir.Reservation) error {
 			if err := r.Settle(ctx, -1); err == nil {
 				return errors.New("-1 was taken")
@@ -142,7 +143,7 @@ func TestReservationSettleNothing(t *testing.T) {
 	t.Parallel()
 	l := newLimiter(t, struct {
 		weir.Store
-		weir.Settler
+		store.Settler
 	}{freeStore{}, nil})
 	if err := reserveN(t, l, 1).Settle(t.Context(), 7); err != nil {
 		t.Error(err)

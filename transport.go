@@ -30,7 +30,7 @@ type TransportConfig struct {
 	// It must not change the response nor read its body, and is called from many
 	// goroutines at once. Where it never knows, and when no response came, the
 	// estimate stands; a request that no connection could be made for costs
-	// nothing. It needs a Limiter whose store is a [Settler]. Nil: every request
+	// nothing. It needs a Limiter whose store is a [store.Settler]. Nil: every request
 	// costs what Cost said.
 	Settle SettleFunc
 	// SkipNoKey leaves a request uncounted for which Key finds no identity
@@ -105,14 +105,14 @@ type TransportConfig struct {
 // request, or that of the limit which a response of success speaks of. A refusal
 // that says for how long, and a response that says that nothing is left until some
 // time, pause the key (see [Limiter.Pause]), at most for the limiter's MaxPause. A
-// refusal that does not say for how long halves the rate (see [Cut]), and so do those
+// refusal that does not say for how long halves the rate (see [store.Cut]), and so do those
 // that do where many of the requests that leave after pauses are refused. A limit that
 // is lower than ours, or less left than we know of, spaces the units that are left
 // evenly, until the upstream says otherwise; not one of a window that is longer than
 // any of ours and than MaxPause, as a day's, which pauses when it is used up.
 // The key is never used faster than its limits allow. As long as the upstream
 // agrees with the limits none of this makes a call of the store, but for a look
-// when it seems that others have used much; a store that is no [Braker] does none
+// when it seems that others have used much; a store that is no [store.Braker] does none
 // of it.
 //
 // # Several limits

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func transportPost(tb testing.TB, ctx context.Context, rawURL string) (*http.Request, *transportBody) {
@@ -411,8 +412,8 @@ func TestTransportConcurrentUse(t *testing.T) {
 // transportFree allows everything and remembers nothing.
 type transportFree struct{}
 
-func (transportFree) Take(context.Context, weir.Request) (weir.Decision, error) {
-	return weir.Decision{Allowed: true}, nil
+func (transportFree) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{Allowed: true}, nil
 }
 
 func BenchmarkTransport(b *testing.B) {

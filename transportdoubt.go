@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
 
@@ -12,7 +13,7 @@ import (
 type look struct {
 	mu        sync.Mutex // held while one looks, for all keys of a shard
 	key       string
-	at        Instant
+	at        store.Instant
 	remaining int64
 }
 
@@ -38,7 +39,7 @@ func (l *Limiter) resolve(ctx context.Context, b *booking, c *comparison, s *ups
 		g.remaining = min(g.remaining, seen.remaining)
 		return
 	}
-	d, err := l.cfg.Store.Take(ctx, Request{Charges: l.charges(b.key), checked: true})
+	d, err := l.cfg.Store.Take(ctx, store.Request{Charges: l.charges(b.key), Checked: true})
 	if err != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // transportStore grants every request after delay, or refuses it when that is
@@ -20,23 +21,23 @@ type transportStore struct {
 	block bool // Take waits for the end of its context
 
 	mu       sync.Mutex
-	granted  []weir.Charge
+	granted  []store.Charge
 	maxWaits []time.Duration
 	cancels  int
 }
 
-func (s *transportStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *transportStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.block {
 		<-ctx.Done()
-		return weir.Decision{}, ctx.Err()
+		return store.Decision{}, ctx.Err()
 	}
 	if s.err != nil {
-		return weir.Decision{}, s.err
+		return store.Decision{}, s.err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.maxWaits = append(s.maxWaits, req.MaxWait)
-	d := weir.Decision{Limit: req.Charges[0].Limit}
+	d := store.Decision{Limit: req.Charges[0].Limit}
 	if s.delay > req.MaxWait {
 		d.Reason, d.RetryAfter = weir.Limited, s.delay
 		return d, nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
 
@@ -83,7 +84,7 @@ func (a *admission) admitted() {
 
 // answer returns what a signal that came in answer to a granted slot calls for.
 // underWay is how many other requests the upstream may have counted meanwhile.
-func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay int64) (b Brake, news bool) {
+func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay int64) (b store.Brake, news bool) {
 	switch {
 	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
 	case s.Pause > 0:
@@ -109,16 +110,16 @@ func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay i
 func slackOf(pause time.Duration) time.Duration { return min(pause/pauseSlack, mostSlack) }
 
 // mostUnit is the longest time between two units that a Cut can have.
-const mostUnit = MaxPeriod / 4
+const mostUnit = store.MaxPeriod / 4
 
 // cut halves the rate of the fastest limit: that of a slow one, which has much
 // left, is far from what goes on. When that was not enough, it is cut again. A
 // slower rate than one in unit is not what is cut.
-func (l *Limiter) cut(since Instant, unit time.Duration) Cut {
+func (l *Limiter) cut(since store.Instant, unit time.Duration) store.Cut {
 	for i := range l.cfg.Limits {
 		unit = min(unit, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
 	}
-	c := Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.cfg.MaxPause}
+	c := store.Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.cfg.MaxPause}
 	if c.Unit < c.Recovery/100 {
 		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
 	}

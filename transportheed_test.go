@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/upstream"
 	"github.com/goweir/weir/weirtest"
@@ -21,14 +22,14 @@ type counted struct {
 	takes, brakes int
 }
 
-func (c *counted) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (c *counted) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	c.mu.Lock()
 	c.takes++
 	c.mu.Unlock()
 	return c.Store.Take(ctx, req)
 }
 
-func (c *counted) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+func (c *counted) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	c.mu.Lock()
 	c.brakes++
 	c.mu.Unlock()
@@ -282,7 +283,7 @@ func TestRefusalWithoutATimeUnderSeveralLimits(t *testing.T) {
 	for name, limits := range map[string][]weir.Limit{
 		"one":          {weir.PerSecond(10)},
 		"and a day's":  {weir.PerSecond(10), weir.PerDay(10_000)},
-		"and a life's": {weir.PerSecond(10), weir.Per(100_000, weir.MaxPeriod)},
+		"and a life's": {weir.PerSecond(10), weir.Per(100_000, store.MaxPeriod)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -306,7 +307,7 @@ func TestRefusalWithoutATimeUnderSeveralLimits(t *testing.T) {
 func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]weir.Limit{
-		"one a day": weir.PerDay(1).WithBurst(3), "one in a life": weir.Per(1, weir.MaxPeriod), "the fastest": weir.Per(weir.MaxUnits, time.Microsecond),
+		"one a day": weir.PerDay(1).WithBurst(3), "one in a life": weir.Per(1, store.MaxPeriod), "the fastest": weir.Per(store.MaxUnits, time.Microsecond),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -314,7 +315,7 @@ func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 				f := newFleet(t, 1, weirtest.ProviderConfig{RetryAfter: weirtest.RetryAfterNone}, limit)
 				f.provider.Refuse(1, 0)
 				f.get(t, 0)
-				d, err := f.store.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Scope: "api", Key: "https://api.example.com", Limit: limit}}})
+				d, err := f.store.Take(t.Context(), store.Request{Charges: []store.Charge{{Scope: "api", Key: "https://api.example.com", Limit: store.Limit(limit)}}})
 				if err != nil || d.BrakedAt == 0 || d.Gap <= 0 {
 					t.Errorf("%+v, %v; want it slowed down", d, err)
 				}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // TransportLimit is one of the limits of a [Transport]. Its fields mean what
@@ -50,8 +52,8 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 		case s.Limiter.cfg.Store == nil:
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter made by New", Got: "a zero one"}
 		}
-		if _, ok := s.Limiter.cfg.Store.(Settler); s.Settle != nil && !ok {
-			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Settle", Want: "nil with a store that is no weir.Settler", Got: "a function"}
+		if _, ok := s.Limiter.cfg.Store.(store.Settler); s.Settle != nil && !ok {
+			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
 		}
 		if s.Key == nil {
 			s.Key = KeyHost()

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"sync"
+
+	"github.com/goweir/weir/store"
 )
 
 // SettleFunc says what a request really cost (see [TransportConfig]). It is
@@ -105,7 +107,7 @@ func (b *booking) settleEnd(ctx context.Context, resp *http.Response, end *BodyE
 // settleTo settles the real cost. That it failed only the Hook is told; the
 // estimate stays booked then, as it does for a cost that can't be.
 func (b *booking) settleTo(ctx context.Context, cost int64) {
-	r := &Reservation{limiter: b.limiter, key: b.key, cost: b.cost, decision: Decision{Allowed: true, Receipt: b.grant.receipt}}
+	r := &Reservation{limiter: b.limiter, key: b.key, cost: b.cost, decision: store.Decision{Allowed: true, Receipt: b.grant.receipt}}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 	defer cancel()
 	_ = r.Settle(ctx, cost)

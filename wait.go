@@ -3,6 +3,8 @@ package weir
 import (
 	"context"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // Wait blocks until one unit of key may be used: it books the next slot in one
@@ -47,12 +49,12 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 // grant is what is known of a slot that has come.
 type grant struct {
 	receipt   any // which handBack takes
-	at        Instant
+	at        store.Instant
 	told      time.Duration
 	remaining int64
 }
 
-func grantOf(d *Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
+func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
 
 // waitSlot is wait, and returns the slot that has come. The call has to have a
 // lease, too, unless claim is nil.
@@ -98,10 +100,10 @@ type waitingCall struct {
 	maxWait time.Duration
 	shard   *waitShard
 	arrival uint64
-	inQueue bool      // the queue counts it out
-	again   bool      // it has booked before
-	d       Decision  // the last
-	at      time.Time // when d came, if the slot had not come with it
+	inQueue bool           // the queue counts it out
+	again   bool           // it has booked before
+	d       store.Decision // the last
+	at      time.Time      // when d came, if the slot had not come with it
 	granted grant
 	claim   *claim  // nil: it needs no lease
 	level   []Level // the one; nil: a call of Wait
@@ -109,7 +111,7 @@ type waitingCall struct {
 
 // ask has the store decide. A call that has a lease already, and books again,
 // needs no other.
-func (c *waitingCall) ask(ctx context.Context) (d Decision, bound Bound, err error) {
+func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	if c.claim != nil && c.claim.lease == nil {
 		c.claim.arrival = c.arrival
 		return c.claim.ask(ctx, c.limiter, c.id.queueID, c.start, c.maxWait)
@@ -211,7 +213,7 @@ func latest(ctx context.Context, start time.Time, maxWait time.Duration) time.Ti
 
 // tooLate returns why a slot granted just now can't be used: the round trip to
 // the store outlasted ctx, or took so long that the slot is past its deadline.
-func (l *Limiter) tooLate(ctx context.Context, key string, d Decision, now time.Time) error {
+func (l *Limiter) tooLate(ctx context.Context, key string, d store.Decision, now time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -224,10 +226,8 @@ func (l *Limiter) tooLate(ctx context.Context, key string, d Decision, now time.
 
 // tooManyWaiters refuses a call without asking the store.
 func (l *Limiter) tooManyWaiters(ctx context.Context, key string, cost int64) error {
-	d := Decision{Reason: TooManyWaiters, Limit: l.cfg.Limits[0], Scope: l.cfg.Name}
-	if l.cfg.Hook != nil {
-		l.cfg.Hook.Observe(ctx, Event{Kind: EventDecision, Scope: l.cfg.Name, Key: key, Cost: cost, Decision: d})
-	}
+	d := store.Decision{Reason: TooManyWaiters, Limit: store.Limit(l.cfg.Limits[0]), Scope: l.cfg.Name}
+	l.observeDecision(ctx, queueID{key, cost}, &d)
 	return l.limited(key, d, BoundNone)
 }
 
@@ -236,7 +236,7 @@ func (c *waitingCall) observe(ctx context.Context, err error) {
 	if hook := c.limiter.cfg.Hook; hook != nil && c.level == nil {
 		hook.Observe(ctx, Event{
 			Kind: EventWait, Scope: c.limiter.cfg.Name, Key: c.id.key, Cost: c.id.cost,
-			Decision: c.d, Wait: time.Since(c.start), Err: err,
+			Decision: decisionOf(&c.d), Wait: time.Since(c.start), Err: err,
 		})
 	}
 }

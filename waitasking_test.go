@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -20,14 +21,14 @@ type askedAgain struct {
 	looks atomic.Int64
 }
 
-func (*askedAgain) WatchBrakes(func(string, string, weir.Instant)) weir.Watch { return deafWatch{} }
+func (*askedAgain) WatchBrakes(func(string, string, store.Instant)) store.Watch { return deafWatch{} }
 
-func (a *askedAgain) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (a *askedAgain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if req.Peek() {
 		a.looks.Add(1)
 		if a.look != nil {
 			if err := a.look(ctx); err != nil {
-				return weir.Decision{}, err
+				return store.Decision{}, err
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // tardy is a store that grants one slot a second, whose first reply is late.
@@ -16,12 +17,12 @@ type tardy struct {
 	back    []any
 }
 
-func (s *tardy) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+func (s *tardy) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	n := s.granted
 	s.granted++
-	d := weir.Decision{
+	d := store.Decision{
 		Allowed: true, Limit: req.Charges[0].Limit, Receipt: n,
-		At: weir.Instant(1_000_000 + n), Delay: time.Second + time.Duration(n)*20*ms,
+		At: store.Instant(1_000_000 + n), Delay: time.Second + time.Duration(n)*20*ms,
 	}
 	if n == 0 {
 		time.Sleep(100 * ms)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // queue is the line of the calls of one Limiter that wait with the same key,
@@ -44,9 +46,9 @@ type waiter struct {
 // slot is an instant that the store granted.
 type slot struct {
 	at      time.Time
-	order   Instant // the same by the store's clock: replies may overtake each other
+	order   store.Instant // the same by the store's clock: replies may overtake each other
 	booked  time.Time
-	granted Instant // the same by the store's clock
+	granted store.Instant // the same by the store's clock
 	receipt any
 	owner   *waiter
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // waits holds the calls of one Limiter that wait. Nothing is kept for a key on
@@ -135,19 +137,19 @@ func (s *waitShard) queue(l *Limiter, id lineID) *queue {
 
 // newSlot is the slot of a decision that came just now. A store that does not
 // say its time has its slots ordered by ours.
-func newSlot(d *Decision, now time.Time) *slot {
+func newSlot(d *store.Decision, now time.Time) *slot {
 	from := d.At
 	if from == 0 {
-		from = Instant(now.UnixMicro())
+		from = store.Instant(now.UnixMicro())
 	}
 	return &slot{
-		at: now.Add(d.Delay), order: from + Instant(d.Delay.Microseconds()),
+		at: now.Add(d.Delay), order: from + store.Instant(d.Delay.Microseconds()),
 		booked: now, granted: d.At, receipt: d.Receipt,
 	}
 }
 
 // join queues a waiter with the slot that was granted to it just now.
-func (l *Limiter) join(id lineID, w *waiter, d Decision, now time.Time) *queue {
+func (l *Limiter) join(id lineID, w *waiter, d store.Decision, now time.Time) *queue {
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -160,7 +162,7 @@ func (l *Limiter) join(id lineID, w *waiter, d Decision, now time.Time) *queue {
 // surrender gives up a slot that was granted just now to a call that can't use
 // it, and returns what the give-back closes when it is done. Whoever waits
 // gains by it.
-func (l *Limiter) surrender(ctx context.Context, id lineID, d Decision, now time.Time) <-chan struct{} {
+func (l *Limiter) surrender(ctx context.Context, id lineID, d store.Decision, now time.Time) <-chan struct{} {
 	shard := l.waits.shard(id.key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 const day = 24 * time.Hour
@@ -40,7 +40,7 @@ func parsePeriod(s string) (time.Duration, bool) {
 		}
 		sum, s = sum+part, strings.TrimLeft(rest, " ")
 	}
-	return sum, sum >= time.Microsecond && sum <= weir.MaxPeriod && sum%time.Microsecond == 0
+	return sum, sum >= time.Microsecond && sum <= store.MaxPeriod && sum%time.Microsecond == 0
 }
 
 const unitLetters = "abcdefghijklmnopqrstuvwxyzµμ"
@@ -79,7 +79,7 @@ func times(number string, unit time.Duration) (time.Duration, bool) {
 	return d + time.Duration(part), rest == 0 && time.Duration(part) <= math.MaxInt64-d
 }
 
-// parseUnits reads a number of units: 1 to weir.MaxUnits in decimal, with or
+// parseUnits reads a number of units: 1 to store.MaxUnits in decimal, with or
 // without _ between digits. Leading zeros are refused: some read them as octal.
 func parseUnits(s string) (int64, bool) {
 	if s == "" || s[0] == '0' || s[0] == '_' || s[len(s)-1] == '_' || strings.Contains(s, "__") {
@@ -91,5 +91,5 @@ func parseUnits(s string) (int64, bool) {
 		}
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(s, "_", ""), 10, 64)
-	return n, err == nil && n <= weir.MaxUnits
+	return n, err == nil && n <= store.MaxUnits
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/limitfile"
+	"github.com/goweir/weir/store"
 )
 
 const whole = `# Who may ask how often.
@@ -131,8 +132,8 @@ func TestLimitsAreWrittenInManyWays(t *testing.T) {
 		"10_000/d":                           gcra(10_000, 24*time.Hour),
 		"1/2 days":                           gcra(1, 48*time.Hour),
 		"1 per 2 weeks":                      gcra(1, 14*24*time.Hour),
-		"1/18250d":                           gcra(1, weir.MaxPeriod),
-		"1125899906842624/h":                 gcra(weir.MaxUnits, time.Hour),
+		"1/18250d":                           gcra(1, store.MaxPeriod),
+		"1125899906842624/h":                 gcra(store.MaxUnits, time.Hour),
 		"{rate: 1, per: 1h}":                 gcra(1, time.Hour),
 		"{rate: 3, per: s, burst: 3}":        gcra(3, time.Second).WithBurst(3),
 		"{rate: 3, per: s, algorithm: gcra}": gcra(3, time.Second),

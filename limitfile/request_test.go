@@ -17,6 +17,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/limitfile"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -183,9 +184,9 @@ func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
 // always is a store that keeps nothing.
 type always struct{}
 
-func (always) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+func (always) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	l := req.Charges[0].Limit
-	return weir.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
+	return store.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
 }
 
 // Not parallel, since it measures the heap.

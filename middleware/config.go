@@ -102,7 +102,7 @@ type Config struct {
 	// an error, and leaves the charge as it was. Correcting takes a second call
 	// of the store, before the response ends; when that fails, the charge
 	// stays. Nil: requests cost what Cost says. The Limiter's store must be a
-	// weir.Settler; with a redisstore without scripts, which is one that settles
+	// store.Settler; with a redisstore without scripts, which is one that settles
 	// nothing, every request is answered with 500.
 	Settle func(r *http.Request, o Outcome) int64
 

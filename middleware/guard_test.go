@@ -14,6 +14,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -183,8 +184,8 @@ func TestOnError(t *testing.T) {
 
 type broken struct{ err error }
 
-func (b broken) Take(context.Context, weir.Request) (weir.Decision, error) {
-	return weir.Decision{}, b.err
+func (b broken) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, b.err
 }
 
 // TestShadowReports checks that a limiter in shadow charges, and its hook hears
@@ -228,7 +229,7 @@ func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error
 	if l.err = ctx.Err(); l.err != nil {
 		return l.err
 	}
-	return l.Store.(weir.Settler).Settle(ctx, receipt, costs...)
+	return l.Store.(store.Settler).Settle(ctx, receipt, costs...)
 }
 
 // TestSettlingOutlivesTheClient checks that a client which leaves while its request

@@ -16,13 +16,14 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 // full is a store that refuses everything.
 type full struct{}
 
-func (full) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
-	d := weir.Decision{Reason: weir.Limited, Limit: req.Charges[0].Limit, RetryAfter: time.Minute}
+func (full) Take(_ context.Context, req store.Request) (store.Decision, error) {
+	d := store.Decision{Reason: weir.Limited, Limit: req.Charges[0].Limit, RetryAfter: time.Minute}
 	for range req.Charges {
 		d.Charges = append(d.Charges, weir.ChargeState{RetryAfter: time.Minute, ResetAfter: time.Hour})
 	}
@@ -71,7 +72,7 @@ func TestPolicyIsTrue(t *testing.T) {
 // as JSON, and that all of them give the names back.
 func FuzzHeaders(f *testing.F) {
 	f.Add("plain", `quote"d`, int64(10), int64(time.Second), int64(0))
-	f.Add(`back\slash`, ``, int64(weir.MaxUnits), int64(time.Hour), int64(0))
+	f.Add(`back\slash`, ``, int64(store.MaxUnits), int64(time.Hour), int64(0))
 	f.Add(`"`, `\`, int64(1), int64(time.Microsecond), int64(5))
 	f.Add("", "b", int64(1), int64(10*time.Microsecond), int64(0))
 	f.Add(`a, b;q=1`, ` `, int64(7), int64(50*365*24*time.Hour), int64(7))

@@ -80,7 +80,7 @@ func appendStates(b []byte, limits []weir.Limit, d *weir.Decision, from int, pk 
 // window returns the time in which a limit grants Max units again and again.
 func window(l weir.Limit) time.Duration {
 	hi, lo := bits.Mul64(uint64(l.Max()), uint64(l.Period))
-	// A valid limit fills its burst within weir.MaxPeriod: this fits.
+	// A valid limit fills its burst within store.MaxPeriod: this fits.
 	q, rest := bits.Div64(hi, lo, uint64(l.Rate))
 	if rest > 0 {
 		q++

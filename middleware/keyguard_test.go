@@ -11,6 +11,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 func keyGuard(t *testing.T, store weir.Store, failure middleware.StoreFailure) *middleware.KeyGuard {
@@ -28,7 +29,7 @@ type keyed struct {
 	longest int
 }
 
-func (k *keyed) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (k *keyed) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	k.longest = max(k.longest, len(req.Charges[0].Key))
 	return k.Store.Take(ctx, req)
 }
@@ -36,9 +37,9 @@ func (k *keyed) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 // hanging is a store that never answers.
 type hanging struct{}
 
-func (hanging) Take(ctx context.Context, _ weir.Request) (weir.Decision, error) {
+func (hanging) Take(ctx context.Context, _ store.Request) (store.Decision, error) {
 	<-ctx.Done()
-	return weir.Decision{}, ctx.Err()
+	return store.Decision{}, ctx.Err()
 }
 
 // TestKeyGuardBounds checks that long keys are told apart, and kept short.

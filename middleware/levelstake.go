@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // decideWithin is decide for a request that counts against several levels.
@@ -68,7 +69,7 @@ func (g *Guard) actualCosts(passed *http.Request, m *mark, o Outcome) []int64 {
 			continue
 		}
 		o.Cost = list[i].Cost
-		actual[i] = min(g.cfg.Settle(passed, o), weir.MaxUnits)
+		actual[i] = min(g.cfg.Settle(passed, o), store.MaxUnits)
 	}
 	return actual
 }

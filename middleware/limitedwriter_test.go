@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -80,9 +81,9 @@ func TestLimitedWriter(t *testing.T) {
 // terse is a store that refuses, and tells of the last limit alone.
 type terse struct{}
 
-func (terse) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+func (terse) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	last := req.Charges[len(req.Charges)-1]
-	return weir.Decision{Reason: weir.Limited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
+	return store.Decision{Reason: weir.Limited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
 }
 
 // TestViolationsOfTerseDecision checks that a decision which does not know the

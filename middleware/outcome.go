@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Outcome is what became of a request that was served.
@@ -74,7 +74,7 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 		defer cancel()
 		err = m.booked.SettleLevels(ctx, actual...)
 	} else {
-		cost := min(g.cfg.Settle(passed, o), weir.MaxUnits)
+		cost := min(g.cfg.Settle(passed, o), store.MaxUnits)
 		ctx, cancel := settling(passed)
 		defer cancel()
 		err = m.booked.Settle(ctx, cost)

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // method is one of the optional ones of a store that can be told to fail.
@@ -75,57 +75,57 @@ func (s *Store) called(m method) error {
 	return s.failing[m]
 }
 
-// Cancel implements weir.Canceler. What a Grant granted was charged nowhere, and
+// Cancel implements store.Canceler. What a Grant granted was charged nowhere, and
 // the wrapped store is not asked.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	if err := s.called(cancel); err != nil || of == (receipt{}) {
 		return err
 	}
-	if c, ok := s.base.(weir.Canceler); ok {
+	if c, ok := s.base.(store.Canceler); ok {
 		return c.Cancel(ctx, of)
 	}
-	return weir.ErrUnsupported
+	return store.ErrUnsupported
 }
 
-// Settle implements weir.Settler. What a Grant granted was charged nowhere, and
+// Settle implements store.Settler. What a Grant granted was charged nowhere, and
 // the wrapped store is not asked.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	if err := s.called(settle); err != nil || of == (receipt{}) {
 		return err
 	}
-	if c, ok := s.base.(weir.Settler); ok {
+	if c, ok := s.base.(store.Settler); ok {
 		return c.Settle(ctx, of, costs...)
 	}
-	return weir.ErrUnsupported
+	return store.ErrUnsupported
 }
 
-// Reset implements weir.Resetter.
+// Reset implements store.Resetter.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := s.called(reset); err != nil {
 		return err
 	}
-	if r, ok := s.base.(weir.Resetter); ok {
+	if r, ok := s.base.(store.Resetter); ok {
 		return r.Reset(ctx, scope, key)
 	}
-	return weir.ErrUnsupported
+	return store.ErrUnsupported
 }
 
-// Brake implements weir.Braker.
-func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+// Brake implements store.Braker.
+func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	if err := s.called(brake); err != nil {
 		return err
 	}
-	if k, ok := s.base.(weir.Braker); ok {
+	if k, ok := s.base.(store.Braker); ok {
 		return k.Brake(ctx, charges, b)
 	}
-	return weir.ErrUnsupported
+	return store.ErrUnsupported
 }
 
-// WatchBrakes implements weir.Braker. Of a wrapped store that is none no brake can
+// WatchBrakes implements store.Braker. Of a wrapped store that is none no brake can
 // be missed: the watch covers everything and is told of nothing.
-func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
-	w := weir.Watch(noBrakes{})
-	if k, ok := s.base.(weir.Braker); ok {
+func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+	w := store.Watch(noBrakes{})
+	if k, ok := s.base.(store.Braker); ok {
 		w = k.WatchBrakes(f)
 	}
 	s.watch(1)
@@ -140,7 +140,7 @@ func (s *Store) watch(more int) {
 
 // watch is one that is counted until it is stopped.
 type watch struct {
-	weir.Watch
+	store.Watch
 	store *Store
 	once  sync.Once
 }
@@ -150,24 +150,24 @@ func (w *watch) Stop() {
 	w.once.Do(func() { w.store.watch(-1) })
 }
 
-// Release implements weir.Holder.
+// Release implements store.Holder.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	if err := s.called(release); err != nil {
 		return err
 	}
-	if h, ok := s.base.(weir.Holder); ok {
+	if h, ok := s.base.(store.Holder); ok {
 		return h.Release(ctx, scope, key, ids...)
 	}
-	return weir.ErrUnsupported
+	return store.ErrUnsupported
 }
 
-// Renew implements weir.Holder.
+// Renew implements store.Holder.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
 	if err := s.called(renew); err != nil {
 		return nil, err
 	}
-	if h, ok := s.base.(weir.Holder); ok {
+	if h, ok := s.base.(store.Holder); ok {
 		return h.Renew(ctx, scope, key, lease, ids...)
 	}
-	return nil, weir.ErrUnsupported
+	return nil, store.ErrUnsupported
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/storetest"
 	"github.com/goweir/weir/weirtest"
 )
@@ -16,7 +17,7 @@ import (
 // A Store that was told nothing is as good as the one that it wraps.
 func TestStoreConforms(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) weir.Store { return weirtest.NewStore(local(t)) })
+	storetest.Run(t, func(t *testing.T) store.Store { return weirtest.NewStore(local(t)) })
 }
 
 // abilities calls each optional method of a store, and returns the errors.
@@ -28,7 +29,7 @@ func abilities(tb testing.TB, s *weirtest.Store, receipt any) map[string]error {
 		"Cancel":  s.Cancel(ctx, receipt),
 		"Settle":  s.Settle(ctx, receipt, 1),
 		"Reset":   s.Reset(ctx, "s", "k"),
-		"Brake":   s.Brake(ctx, one(0).Charges, weir.Brake{Pause: time.Second}),
+		"Brake":   s.Brake(ctx, one(0).Charges, store.Brake{Pause: time.Second}),
 		"Release": s.Release(ctx, "s", "k", "id"),
 		"Renew":   renew,
 	}
@@ -38,19 +39,19 @@ func TestAbilitiesThatTheWrappedStoreLacks(t *testing.T) {
 	t.Parallel()
 	s := weirtest.NewStore(bare{local(t)})
 	for name, err := range abilities(t, s, nil) {
-		if !errors.Is(err, weir.ErrUnsupported) {
+		if !errors.Is(err, store.ErrUnsupported) {
 			t.Errorf("%s: %v, want ErrUnsupported", name, err)
 		}
 	}
 	req := one(0)
-	req.Hold = weir.Hold{Max: 1, ID: "id", Lease: time.Second}
-	if d, err := s.Take(t.Context(), req); !errors.Is(err, weir.ErrUnsupported) || d.Allowed {
+	req.Hold = store.Hold{Max: 1, ID: "id", Lease: time.Second}
+	if d, err := s.Take(t.Context(), req); !errors.Is(err, store.ErrUnsupported) || d.Allowed {
 		t.Errorf("a hold: %+v, %v; want ErrUnsupported", d, err)
 	}
 	if d, err := s.Take(t.Context(), one(0)); err != nil || d.Remaining != 4 {
 		t.Errorf("after a hold that was not taken: %+v, %v; want 4 left", d, err)
 	}
-	w := s.WatchBrakes(func(string, string, weir.Instant) { t.Error("told of a brake") })
+	w := s.WatchBrakes(func(string, string, store.Instant) { t.Error("told of a brake") })
 	defer w.Stop()
 	if !w.Covers(time.Now()) || !w.Covers(time.Time{}) {
 		t.Error("a brake may have been missed where there are none")
@@ -61,8 +62,8 @@ func TestAbilitiesThatTheWrappedStoreLacks(t *testing.T) {
 // its slot comes: nobody watched yet when that was booked.
 func TestWaitsAskOnce(t *testing.T) {
 	t.Parallel()
-	for name, base := range map[string]func(weir.Store) weir.Store{
-		"no braker": func(s weir.Store) weir.Store { return bare{s} }, "braker": func(s weir.Store) weir.Store { return s },
+	for name, base := range map[string]func(store.Store) store.Store{
+		"no braker": func(s store.Store) store.Store { return bare{s} }, "braker": func(s store.Store) store.Store { return s },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,7 +131,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 		s := weirtest.NewStore(local(t))
 		l := limiter(t, s)
 		told := 0
-		w := s.WatchBrakes(func(scope, key string, at weir.Instant) {
+		w := s.WatchBrakes(func(scope, key string, at store.Instant) {
 			if told++; scope != "scope" || key != "k" || at == 0 {
 				t.Errorf("told of %q %q at %d", scope, key, at)
 			}
@@ -138,7 +139,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 		if err := l.Pause(t.Context(), "k", time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := l.Allow(t.Context(), "k"); err != nil || d.Reason != weir.Paused {
+		if d, err := l.Allow(t.Context(), "k"); err != nil || d.Reason != store.Paused {
 			t.Errorf("%+v, %v; want a pause", d, err)
 		}
 		w.Stop()
@@ -193,7 +194,7 @@ func TestSettlingIsPassedOn(t *testing.T) {
 	})
 }
 
-func inFlight(tb testing.TB, s weir.Store) *weir.Limiter {
+func inFlight(tb testing.TB, s store.Store) *weir.Limiter {
 	tb.Helper()
 	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(5)}, Name: "scope", InFlight: 1, Lease: time.Second})
 	if err != nil {
@@ -213,7 +214,7 @@ func TestHoldsArePassedOn(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		var limited *weir.LimitedError
-		if _, err := other.TryAcquire(t.Context(), "k"); !errors.As(err, &limited) || limited.Reason != weir.InFlight {
+		if _, err := other.TryAcquire(t.Context(), "k"); !errors.As(err, &limited) || limited.Reason != store.InFlight {
 			t.Errorf("%v, want a refusal because one is in flight", err)
 		}
 		lease.Release()
@@ -232,22 +233,22 @@ func TestHoldsArePassedOn(t *testing.T) {
 func TestStepsOfAHold(t *testing.T) {
 	t.Parallel()
 	req := one(0)
-	req.Charges = append(req.Charges, weir.Charge{Scope: "s", Key: "k", Limit: weir.PerDay(9), Cost: 1})
-	req.Hold, req.Cancelable = weir.Hold{Max: 1, ID: "id", Lease: time.Second}, true
-	full := []weir.ChargeState{{Remaining: 5}, {Remaining: 9}}
-	none := []weir.ChargeState{{ResetAfter: time.Second, RetryAfter: time.Second}, {ResetAfter: time.Second, RetryAfter: time.Second}}
+	req.Charges = append(req.Charges, store.Charge{Scope: "s", Key: "k", Limit: store.Per(9, 24*time.Hour), Cost: 1})
+	req.Hold, req.Cancelable = store.Hold{Max: 1, ID: "id", Lease: time.Second}, true
+	full := []store.ChargeState{{Remaining: 5}, {Remaining: 9}}
+	none := []store.ChargeState{{ResetAfter: time.Second, RetryAfter: time.Second}, {ResetAfter: time.Second, RetryAfter: time.Second}}
 	cases := []struct {
 		name   string
 		step   weirtest.Step
-		reason weir.Reason
-		states []weir.ChargeState
+		reason store.Reason
+		states []store.ChargeState
 		err    error
 		held   bool
 	}{
-		{"pass", weirtest.Pass(), weir.Allowed, []weir.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
-		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(weir.InFlight, time.Second), weir.InFlight, full, nil, false},
-		{"refused by a limit", weirtest.Refuse(time.Second), weir.Limited, none, nil, false},
-		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), weir.Allowed, full, nil, false},
+		{"pass", weirtest.Pass(), store.Allowed, []store.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
+		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(store.InFlight, time.Second), store.InFlight, full, nil, false},
+		{"refused by a limit", weirtest.Refuse(time.Second), store.Limited, none, nil, false},
+		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), store.Allowed, full, nil, false},
 		{"failed", weirtest.Fail(errDown), 0, nil, errDown, false},
 		{"lost on the way back", weirtest.Lose(errDown), 0, nil, errDown, true},
 	}
@@ -258,7 +259,7 @@ func TestStepsOfAHold(t *testing.T) {
 				s := weirtest.NewStore(local(t))
 				s.Next(tc.step)
 				d, err := s.Take(t.Context(), req)
-				if !errors.Is(err, tc.err) || d.Reason != tc.reason || d.Allowed != (err == nil && tc.reason == weir.Allowed) {
+				if !errors.Is(err, tc.err) || d.Reason != tc.reason || d.Allowed != (err == nil && tc.reason == store.Allowed) {
 					t.Errorf("%+v, %v", d, err)
 				}
 				for i := range d.Charges {

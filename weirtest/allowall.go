@@ -4,26 +4,26 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // allowAll is a store that allows everything and counts nothing: it has no brake
 // to set, and no lease to lose.
 type allowAll struct{}
 
-func (allowAll) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (allowAll) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	return grant(req), nil
 }
 
-func (allowAll) Cancel(context.Context, any) error                         { return nil }
-func (allowAll) Settle(context.Context, any, ...int64) error               { return nil }
-func (allowAll) Reset(context.Context, string, string) error               { return nil }
-func (allowAll) Brake(context.Context, []weir.Charge, weir.Brake) error    { return nil }
-func (allowAll) Release(context.Context, string, string, ...string) error  { return nil }
-func (allowAll) WatchBrakes(func(string, string, weir.Instant)) weir.Watch { return noBrakes{} }
+func (allowAll) Cancel(context.Context, any) error                           { return nil }
+func (allowAll) Settle(context.Context, any, ...int64) error                 { return nil }
+func (allowAll) Reset(context.Context, string, string) error                 { return nil }
+func (allowAll) Brake(context.Context, []store.Charge, store.Brake) error    { return nil }
+func (allowAll) Release(context.Context, string, string, ...string) error    { return nil }
+func (allowAll) WatchBrakes(func(string, string, store.Instant)) store.Watch { return noBrakes{} }
 func (allowAll) Renew(context.Context, string, string, time.Duration, ...string) ([]string, error) {
 	return nil, nil
 }

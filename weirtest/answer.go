@@ -12,7 +12,7 @@ type Answer struct {
 	Key     string
 	Refused Refusal
 	// RetryAfter, of a refusal, is how long until the same request is admitted
-	// if nobody else comes; 0 when that is not known, weir.Never when it is
+	// if nobody else comes; 0 when that is not known, store.Never when it is
 	// never.
 	RetryAfter time.Duration
 	// Limits are the states of the key's limits after the decision, in the

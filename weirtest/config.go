@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -25,9 +26,9 @@ const (
 type ProviderConfig struct {
 	// Limits are enforced together, for each key: a request is admitted by all
 	// of them or charged on none. The algorithm says how the provider counts:
-	// weir.GCRA is a token bucket of Burst units, weir.SlidingWindow a strict
-	// log of arrivals, weir.FixedWindow a window that opens at the first unit,
-	// weir.AlignedWindow one of the calendar. weir.SlidingCounter is refused:
+	// store.GCRA is a token bucket of Burst units, store.SlidingWindow a strict
+	// log of arrivals, store.FixedWindow a window that opens at the first unit,
+	// store.AlignedWindow one of the calendar. store.SlidingCounter is refused:
 	// it is an estimate, and a judge must be exact. No two may have the same
 	// policy name. Empty: the rate is not limited.
 	Limits []weir.Limit
@@ -76,10 +77,10 @@ type ProviderConfig struct {
 	MaxArrivals int
 }
 
-// validate reports the first field that is wrong, as a *weir.ConfigError.
+// validate reports the first field that is wrong, as a *store.ConfigError.
 func (c *ProviderConfig) validate() error {
 	invalid := func(field, want, got string) error {
-		return &weir.ConfigError{Field: "ProviderConfig." + field, Want: want, Got: got}
+		return &store.ConfigError{Field: "ProviderConfig." + field, Want: want, Got: got}
 	}
 	switch {
 	case c.MaxInFlight < 0:
@@ -119,18 +120,18 @@ func checkLimits(field string, limits []weir.Limit) error {
 	for i, l := range limits {
 		at := field + "[" + strconv.Itoa(i) + "]"
 		if err := l.Validate(); err != nil {
-			var ce *weir.ConfigError
+			var ce *store.ConfigError
 			if errors.As(err, &ce) {
-				return &weir.ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
+				return &store.ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
 			}
 			return err
 		}
-		if l.Algorithm == weir.SlidingCounter {
-			return &weir.ConfigError{Field: at + ".Algorithm", Want: "an algorithm that counts exactly", Got: l.Algorithm.String()}
+		if l.Algorithm == store.SlidingCounter {
+			return &store.ConfigError{Field: at + ".Algorithm", Want: "an algorithm that counts exactly", Got: l.Algorithm.String()}
 		}
 		for _, other := range limits[:i] {
 			if other.Policy() == l.Policy() {
-				return &weir.ConfigError{Field: at + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(l.Policy())}
+				return &store.ConfigError{Field: at + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(l.Policy())}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -18,10 +19,10 @@ func TestConfigMistakes(t *testing.T) {
 	}{
 		{"a rate of 0", weirtest.ProviderConfig{Limits: []weir.Limit{limit, weir.PerSecond(0)}}, "ProviderConfig.Limits[1].Rate"},
 		{"a zero limit", weirtest.ProviderConfig{Limits: []weir.Limit{{}}}, "ProviderConfig.Limits[0].Rate"},
-		{"a burst of a window", weirtest.ProviderConfig{Limits: []weir.Limit{limit.By(weir.FixedWindow).WithBurst(2)}}, "ProviderConfig.Limits[0].Burst"},
-		{"an estimate", weirtest.ProviderConfig{Limits: []weir.Limit{limit.By(weir.SlidingCounter)}}, "ProviderConfig.Limits[0].Algorithm"},
+		{"a burst of a window", weirtest.ProviderConfig{Limits: []weir.Limit{limit.By(store.FixedWindow).WithBurst(2)}}, "ProviderConfig.Limits[0].Burst"},
+		{"an estimate", weirtest.ProviderConfig{Limits: []weir.Limit{limit.By(store.SlidingCounter)}}, "ProviderConfig.Limits[0].Algorithm"},
 		{"an unknown algorithm", weirtest.ProviderConfig{Limits: []weir.Limit{limit.By(99)}}, "ProviderConfig.Limits[0].Algorithm"},
-		{"two limits of one name", weirtest.ProviderConfig{Limits: []weir.Limit{limit, limit.By(weir.FixedWindow)}}, "ProviderConfig.Limits[1].Name"},
+		{"two limits of one name", weirtest.ProviderConfig{Limits: []weir.Limit{limit, limit.By(store.FixedWindow)}}, "ProviderConfig.Limits[1].Name"},
 		{"a negative bound in flight", weirtest.ProviderConfig{MaxInFlight: -1}, "ProviderConfig.MaxInFlight"},
 		{"a refusal that is none", weirtest.ProviderConfig{Status: 200}, "ProviderConfig.Status"},
 		{"a status that is none", weirtest.ProviderConfig{Status: 600}, "ProviderConfig.Status"},
@@ -52,7 +53,7 @@ func TestConfigMistakes(t *testing.T) {
 
 func TestSetLimitsMistakes(t *testing.T) {
 	t.Parallel()
-	was := []weir.Limit{weir.PerSecond(3), weir.PerHour(9).By(weir.FixedWindow)}
+	was := []weir.Limit{weir.PerSecond(3), weir.PerHour(9).By(store.FixedWindow)}
 	cases := []struct {
 		name   string
 		limits []weir.Limit
@@ -62,8 +63,8 @@ func TestSetLimitsMistakes(t *testing.T) {
 		{"one too few", was[:1], "limits"},
 		{"one too many", append(was[:2:2], weir.PerDay(5)), "limits"},
 		{"another order", []weir.Limit{was[1], was[0]}, "limits[0].Algorithm"},
-		{"an invalid one", []weir.Limit{was[0], weir.PerHour(-1).By(weir.FixedWindow)}, "limits[1].Rate"},
-		{"twice the same name", []weir.Limit{was[0], weir.PerSecond(3).By(weir.FixedWindow)}, "limits[1].Name"},
+		{"an invalid one", []weir.Limit{was[0], weir.PerHour(-1).By(store.FixedWindow)}, "limits[1].Rate"},
+		{"twice the same name", []weir.Limit{was[0], weir.PerSecond(3).By(store.FixedWindow)}, "limits[1].Name"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -28,10 +29,10 @@ func rateHeaders(h http.Header) map[string]string {
 // 2000-01-01T00:00:00Z, which is 946684800.
 func TestDialects(t *testing.T) {
 	t.Parallel()
-	fixed := []weir.Limit{weir.Per(4, 10*time.Second).By(weir.FixedWindow)}
+	fixed := []weir.Limit{weir.Per(4, 10*time.Second).By(store.FixedWindow)}
 	two := []weir.Limit{
-		weir.PerMinute(100).WithName("requests").By(weir.FixedWindow),
-		weir.PerMinute(4).WithName(`a "b\`).By(weir.FixedWindow),
+		weir.PerMinute(100).WithName("requests").By(store.FixedWindow),
+		weir.PerMinute(4).WithName(`a "b\`).By(store.FixedWindow),
 	}
 	bucket := []weir.Limit{weir.PerSecond(2).WithBurst(4)}
 	cases := []struct {
@@ -58,7 +59,7 @@ func TestDialects(t *testing.T) {
 			map[string]string{"Ratelimit-Policy": `"2-in-1s";q=4;w=2`, "Ratelimit": `"2-in-1s";r=0;t=2`, "Retry-After": "1"},
 		},
 		{
-			"draft 11 of more than an Integer holds", weirtest.Draft11, []weir.Limit{weir.PerSecond(weir.MaxUnits).WithName("n")},
+			"draft 11 of more than an Integer holds", weirtest.Draft11, []weir.Limit{weir.PerSecond(store.MaxUnits).WithName("n")},
 			map[string]string{"Ratelimit-Policy": `"n";q=999999999999999;w=1`, "Ratelimit": `"n";r=999999999999999;t=1`}, nil,
 		},
 		{
@@ -98,7 +99,7 @@ func TestDialects(t *testing.T) {
 		},
 		{
 			"OpenAI, two limits without names, the second of an odd period", weirtest.OpenAI,
-			[]weir.Limit{weir.PerSecond(100), weir.Per(4, 6*time.Minute+1001*time.Microsecond).By(weir.FixedWindow)},
+			[]weir.Limit{weir.PerSecond(100), weir.Per(4, 6*time.Minute+1001*time.Microsecond).By(store.FixedWindow)},
 			map[string]string{
 				"X-Ratelimit-Limit-Requests": "100", "X-Ratelimit-Remaining-Requests": "99", "X-Ratelimit-Reset-Requests": "10ms",
 				"X-Ratelimit-Limit-Tokens": "4", "X-Ratelimit-Remaining-Tokens": "1", "X-Ratelimit-Reset-Tokens": "5m58.752s",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/weirtest"
 )
@@ -20,16 +21,16 @@ import (
 // tested in a bubble of testing/synctest.
 func ExampleProvider_Transport() {
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
-		Limits: []weir.Limit{weir.PerHour(2).By(weir.SlidingWindow)},
+		Limits: []weir.Limit{weir.PerHour(2).By(store.SlidingWindow)},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	store, err := localstore.New(localstore.Config{})
+	st, err := localstore.New(localstore.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(2).By(weir.SlidingWindow)}})
+	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.PerHour(2).By(store.SlidingWindow)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func ExampleProvider_Transport() {
 // A provider that speaks as GitHub does and refuses on command.
 func ExampleProvider_Refuse() {
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
-		Limits:  []weir.Limit{weir.PerHour(5000).WithName("core").By(weir.FixedWindow)},
+		Limits:  []weir.Limit{weir.PerHour(5000).WithName("core").By(store.FixedWindow)},
 		Status:  http.StatusForbidden,
 		Dialect: weirtest.GitHub,
 	})
@@ -113,14 +114,14 @@ func ExampleStore_failClosed() {
 
 // A step of one's own: the store is slow for one customer only.
 func ExampleStep() {
-	store := weirtest.NewStore(nil)
-	store.Always(func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+	st := weirtest.NewStore(nil)
+	st.Always(func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
 		if req.Charges[0].Key == "alice" {
 			return weirtest.Block()(ctx, req, base)
 		}
 		return base.Take(ctx, req)
 	})
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerMinute(60)}})
+	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.PerMinute(60)}})
 	if err != nil {
 		log.Fatal(err)
 	}

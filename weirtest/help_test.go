@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -59,7 +59,7 @@ func get(tb testing.TB, rt http.RoundTripper, key string) *http.Response {
 // wantConfigError checks that err is a ConfigError of the field.
 func wantConfigError(tb testing.TB, err error, field string) {
 	tb.Helper()
-	var ce *weir.ConfigError
+	var ce *store.ConfigError
 	if !errors.As(err, &ce) || ce.Field != field {
 		tb.Errorf("error %v, want a ConfigError of %s", err, field)
 		return

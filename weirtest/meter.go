@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // meter counts what one key used of one limit. It shares no code with what it
@@ -25,11 +26,11 @@ type meter interface {
 
 func newMeter(at int64, limit weir.Limit) meter {
 	switch limit.Algorithm {
-	case weir.SlidingWindow:
+	case store.SlidingWindow:
 		return &slidingMeter{limit: limit}
-	case weir.FixedWindow:
+	case store.FixedWindow:
 		return &fixedMeter{limit: limit}
-	case weir.AlignedWindow:
+	case store.AlignedWindow:
 		return &alignedMeter{limit: limit}
 	default:
 		return &bucketMeter{limit: limit, at: at}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Provider is an http.Handler that enforces limits by its own clock, which is
@@ -46,7 +47,7 @@ type command struct {
 	until      time.Time     // and all before this instant
 }
 
-// NewProvider returns a Provider, or a *weir.ConfigError that names the wrong
+// NewProvider returns a Provider, or a *store.ConfigError that names the wrong
 // field.
 func NewProvider(cfg ProviderConfig) (*Provider, error) {
 	if err := cfg.validate(); err != nil {
@@ -75,7 +76,7 @@ func (p *Provider) Limits() []weir.Limit {
 // SetLimits puts others in the place of the limits, in the same order: as many,
 // counted by the same algorithms. They hold at once, for every key and for the
 // window that is running: what was used in it stays used, and units that were
-// free again by the old limit stay free. It returns a *weir.ConfigError, and
+// free again by the old limit stay free. It returns a *store.ConfigError, and
 // changes nothing, when they do not.
 func (p *Provider) SetLimits(limits ...weir.Limit) error {
 	if err := checkLimits("limits", limits); err != nil {
@@ -84,11 +85,11 @@ func (p *Provider) SetLimits(limits ...weir.Limit) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(limits) != len(p.limits) {
-		return &weir.ConfigError{Field: "limits", Want: "as many as before, " + strconv.Itoa(len(p.limits)), Got: strconv.Itoa(len(limits))}
+		return &store.ConfigError{Field: "limits", Want: "as many as before, " + strconv.Itoa(len(p.limits)), Got: strconv.Itoa(len(limits))}
 	}
 	for i := range limits {
 		if was := p.limits[i].Algorithm; limits[i].Algorithm != was {
-			return &weir.ConfigError{Field: "limits[" + strconv.Itoa(i) + "].Algorithm", Want: "that of before, " + was.String(), Got: limits[i].Algorithm.String()}
+			return &store.ConfigError{Field: "limits[" + strconv.Itoa(i) + "].Algorithm", Want: "that of before, " + was.String(), Got: limits[i].Algorithm.String()}
 		}
 	}
 	at := p.instant(time.Now())

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -55,7 +56,7 @@ func TestLimitsAreAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last weirtest.Answer
 		p := provider(t, weirtest.ProviderConfig{
-			Limits:  []weir.Limit{weir.PerSecond(1).By(weir.FixedWindow), weir.PerHour(3).By(weir.SlidingWindow)},
+			Limits:  []weir.Limit{weir.PerSecond(1).By(store.FixedWindow), weir.PerHour(3).By(store.SlidingWindow)},
 			Dialect: func(_ http.Header, a weirtest.Answer) { last = a },
 		})
 		for range 5 {
@@ -112,7 +113,7 @@ func TestCostIsByLimit(t *testing.T) {
 			t.Errorf("the handler read %q, want %q", body, tc.body)
 		}
 	}
-	if last.RetryAfter != weir.Never {
+	if last.RetryAfter != store.Never {
 		t.Errorf("retry after %v of a cost that never fits", last.RetryAfter)
 	}
 	req, err := http.NewRequest(http.MethodPost, "http://api.test", strings.NewReader("-1"))
@@ -139,13 +140,13 @@ func TestSetLimits(t *testing.T) {
 		wait time.Duration
 		then int
 	}{
-		{"a fixed window lowered", weir.Per(10, 4*time.Second).By(weir.FixedWindow), weir.Per(3, 4*time.Second).By(weir.FixedWindow), 0, 3 * time.Second, 3},
-		{"a fixed window raised", weir.Per(6, 4*time.Second).By(weir.FixedWindow), weir.Per(8, 4*time.Second).By(weir.FixedWindow), 2, 3 * time.Second, 8},
-		{"a fixed window cut short", weir.Per(6, 4*time.Second).By(weir.FixedWindow), weir.Per(6, 2*time.Second).By(weir.FixedWindow), 0, time.Second, 6},
-		{"an aligned window lowered", weir.Per(10, 4*time.Second).By(weir.AlignedWindow), weir.Per(3, 4*time.Second).By(weir.AlignedWindow), 0, 3 * time.Second, 3},
-		{"an aligned window of another length", weir.Per(10, 4*time.Second).By(weir.AlignedWindow), weir.Per(10, 3*time.Second).By(weir.AlignedWindow), 4, 2 * time.Second, 10},
-		{"a sliding window lowered", weir.Per(10, 4*time.Second).By(weir.SlidingWindow), weir.Per(3, 4*time.Second).By(weir.SlidingWindow), 0, 3 * time.Second, 3},
-		{"a sliding window raised", weir.Per(6, 4*time.Second).By(weir.SlidingWindow), weir.Per(9, 4*time.Second).By(weir.SlidingWindow), 3, 3 * time.Second, 6},
+		{"a fixed window lowered", weir.Per(10, 4*time.Second).By(store.FixedWindow), weir.Per(3, 4*time.Second).By(store.FixedWindow), 0, 3 * time.Second, 3},
+		{"a fixed window raised", weir.Per(6, 4*time.Second).By(store.FixedWindow), weir.Per(8, 4*time.Second).By(store.FixedWindow), 2, 3 * time.Second, 8},
+		{"a fixed window cut short", weir.Per(6, 4*time.Second).By(store.FixedWindow), weir.Per(6, 2*time.Second).By(store.FixedWindow), 0, time.Second, 6},
+		{"an aligned window lowered", weir.Per(10, 4*time.Second).By(store.AlignedWindow), weir.Per(3, 4*time.Second).By(store.AlignedWindow), 0, 3 * time.Second, 3},
+		{"an aligned window of another length", weir.Per(10, 4*time.Second).By(store.AlignedWindow), weir.Per(10, 3*time.Second).By(store.AlignedWindow), 4, 2 * time.Second, 10},
+		{"a sliding window lowered", weir.Per(10, 4*time.Second).By(store.SlidingWindow), weir.Per(3, 4*time.Second).By(store.SlidingWindow), 0, 3 * time.Second, 3},
+		{"a sliding window raised", weir.Per(6, 4*time.Second).By(store.SlidingWindow), weir.Per(9, 4*time.Second).By(store.SlidingWindow), 3, 3 * time.Second, 6},
 		// 6 of 8 are missing, 2 are refilled at once: 4.
 		{"a bucket lowered", weir.PerSecond(2).WithBurst(8), weir.PerSecond(1).WithBurst(5), 1, time.Second, 1},
 		{"a bucket lowered below what is used", weir.PerSecond(1).WithBurst(8), weir.PerSecond(1).WithBurst(3), 0, time.Second, 1},
@@ -375,7 +376,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := provider(t, weirtest.ProviderConfig{
-			Limits:      []weir.Limit{weir.PerSecond(10), weir.PerSecond(5).By(weir.SlidingWindow), weir.Per(7, time.Second).By(weir.FixedWindow), weir.Per(6, time.Second).By(weir.AlignedWindow)},
+			Limits:      []weir.Limit{weir.PerSecond(10), weir.PerSecond(5).By(store.SlidingWindow), weir.Per(7, time.Second).By(store.FixedWindow), weir.Per(6, time.Second).By(store.AlignedWindow)},
 			Key:         byKey,
 			MaxArrivals: 100,
 		})
@@ -440,7 +441,7 @@ func TestKeysInFlightAreKept(t *testing.T) {
 func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	p := provider(t, weirtest.ProviderConfig{
-		Limits:      []weir.Limit{weir.PerHour(50).By(weir.SlidingWindow), weir.PerHour(60).WithName("bucket")},
+		Limits:      []weir.Limit{weir.PerHour(50).By(store.SlidingWindow), weir.PerHour(60).WithName("bucket")},
 		Key:         byKey,
 		MaxInFlight: 100,
 		Dialect:     weirtest.Draft11,

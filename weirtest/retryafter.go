@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // RetryAfterForm is how a refusal says when to come back. Whatever the form,
@@ -32,7 +32,7 @@ const (
 // set says when to come back, if that is known.
 func (f RetryAfterForm) set(h http.Header, a Answer) {
 	d := a.RetryAfter
-	if d <= 0 || d == weir.Never {
+	if d <= 0 || d == store.Never {
 		return
 	}
 	switch f {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // ServeHTTP implements http.Handler.
@@ -148,7 +148,7 @@ func (p *Provider) refuse(a *account, now time.Time, at int64, costs []int64) (R
 	for i, m := range a.meters {
 		switch {
 		case costs[i] > p.limits[i].Max():
-			longest = weir.Never
+			longest = store.Never
 		case costs[i] > 0:
 			longest = max(longest, m.wait(at, costs[i]))
 		}

@@ -29,7 +29,7 @@ type Server struct {
 	closed bool // nothing may join running any more
 }
 
-// NewServer starts a Server on a free port. The error is a *weir.ConfigError
+// NewServer starts a Server on a free port. The error is a *store.ConfigError
 // that names the wrong field, or says why no port could be had. Close it.
 func NewServer(cfg ProviderConfig) (*Server, error) {
 	p, err := NewProvider(cfg)

@@ -5,38 +5,38 @@ import (
 	"errors"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Step is what one call of a Store's Take does; base is the wrapped store. The
 // functions below are the usual ones; any other function will do.
-type Step func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error)
+type Step func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error)
 
 // errLost is the error of a Fail or a Lose without one.
 var errLost = errors.New("weirtest: the store was told to fail")
 
 // Pass lets the wrapped store decide.
 func Pass() Step {
-	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+	return func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
 		return base.Take(ctx, req)
 	}
 }
 
-// Refuse refuses, with the reason weir.Limited, even a request that would wait
-// for that long. A retryAfter of weir.Never makes the reason weir.NeverFits. The
+// Refuse refuses, with the reason store.Limited, even a request that would wait
+// for that long. A retryAfter of store.Never makes the reason store.NeverFits. The
 // wrapped store is not asked, and nothing is held.
 func Refuse(retryAfter time.Duration) Step {
-	reason := weir.Limited
-	if retryAfter == weir.Never {
-		reason = weir.NeverFits
+	reason := store.Limited
+	if retryAfter == store.Never {
+		reason = store.NeverFits
 	}
 	return RefuseAs(reason, retryAfter)
 }
 
-// RefuseAs is Refuse with another reason, as weir.Paused. With weir.InFlight it is
+// RefuseAs is Refuse with another reason, as store.Paused. With store.InFlight it is
 // the hold that refuses: the limits have everything left.
-func RefuseAs(reason weir.Reason, retryAfter time.Duration) Step {
-	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
+func RefuseAs(reason store.Reason, retryAfter time.Duration) Step {
+	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
 		return refusal(req, reason, max(0, retryAfter)), nil
 	}
 }
@@ -46,9 +46,9 @@ func RefuseAs(reason weir.Reason, retryAfter time.Duration) Step {
 // asked: it knows nothing of a lease that was granted like this, and calls it
 // lost when it is renewed.
 func Grant(delay time.Duration) Step {
-	return func(_ context.Context, req weir.Request, _ weir.Store) (weir.Decision, error) {
+	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
 		if delay > req.MaxWait {
-			return refusal(req, weir.Limited, delay), nil
+			return refusal(req, store.Limited, delay), nil
 		}
 		d := grant(req)
 		d.Delay = max(0, delay)
@@ -57,8 +57,8 @@ func Grant(delay time.Duration) Step {
 }
 
 // Decide returns d, whatever is asked. The wrapped store is not asked.
-func Decide(d weir.Decision) Step {
-	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) { return d, nil }
+func Decide(d store.Decision) Step {
+	return func(context.Context, store.Request, store.Store) (store.Decision, error) { return d, nil }
 }
 
 // Fail returns err, which must not be nil; a nil one becomes an error that says
@@ -67,8 +67,8 @@ func Fail(err error) Step {
 	if err == nil {
 		err = errLost
 	}
-	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) {
-		return weir.Decision{}, err
+	return func(context.Context, store.Request, store.Store) (store.Decision, error) {
+		return store.Decision{}, err
 	}
 }
 
@@ -76,9 +76,9 @@ func Fail(err error) Step {
 // does: the answer got lost on the way.
 func Lose(err error) Step {
 	fail := Fail(err)
-	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+	return func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
 		if _, err := base.Take(ctx, req); err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 		return fail(ctx, req, base)
 	}
@@ -90,9 +90,9 @@ func After(d time.Duration, step Step) Step {
 	if step == nil {
 		step = Pass()
 	}
-	return func(ctx context.Context, req weir.Request, base weir.Store) (weir.Decision, error) {
+	return func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
 		if !sleep(ctx, d) {
-			return weir.Decision{}, ctx.Err()
+			return store.Decision{}, ctx.Err()
 		}
 		return step(ctx, req, base)
 	}
@@ -102,43 +102,43 @@ func After(d time.Duration, step Step) Step {
 // that never answers. Without a deadline or somebody who cancels that is for
 // ever.
 func Block() Step {
-	return func(ctx context.Context, _ weir.Request, _ weir.Store) (weir.Decision, error) {
+	return func(ctx context.Context, _ store.Request, _ store.Store) (store.Decision, error) {
 		<-ctx.Done()
-		return weir.Decision{}, ctx.Err()
+		return store.Decision{}, ctx.Err()
 	}
 }
 
 // Panic panics with v, for code that must survive a broken store.
 func Panic(v any) Step {
-	return func(context.Context, weir.Request, weir.Store) (weir.Decision, error) { panic(v) }
+	return func(context.Context, store.Request, store.Store) (store.Decision, error) { panic(v) }
 }
 
 // refusal is a decision that nothing remains, or that there is no room in flight.
-func refusal(req weir.Request, reason weir.Reason, retryAfter time.Duration) weir.Decision {
-	if reason == weir.InFlight {
+func refusal(req store.Request, reason store.Reason, retryAfter time.Duration) store.Decision {
+	if reason == store.InFlight {
 		d := grant(req)
 		d.Allowed, d.Reason, d.RetryAfter, d.Receipt = false, reason, retryAfter, nil
 		return d
 	}
-	d := weir.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit, Scope: req.Charges[0].Scope}
-	if retryAfter != weir.Never {
+	d := store.Decision{Reason: reason, RetryAfter: retryAfter, Limit: req.Charges[0].Limit, Scope: req.Charges[0].Scope}
+	if retryAfter != store.Never {
 		d.ResetAfter = retryAfter
 	}
 	if len(req.Charges) > 1 {
-		d.Charges = make([]weir.ChargeState, len(req.Charges))
+		d.Charges = make([]store.ChargeState, len(req.Charges))
 		for i := range d.Charges {
-			d.Charges[i] = weir.ChargeState{ResetAfter: d.ResetAfter, RetryAfter: retryAfter}
+			d.Charges[i] = store.ChargeState{ResetAfter: d.ResetAfter, RetryAfter: retryAfter}
 		}
 	}
 	return d
 }
 
 // grant is a decision that nothing is used up.
-func grant(req weir.Request) weir.Decision {
+func grant(req store.Request) store.Decision {
 	limit := req.Charges[0].Limit
-	d := weir.Decision{Allowed: true, Limit: limit, Scope: req.Charges[0].Scope, Remaining: limit.Max()}
+	d := store.Decision{Allowed: true, Limit: limit, Scope: req.Charges[0].Scope, Remaining: limit.Max()}
 	if len(req.Charges) > 1 {
-		d.Charges = make([]weir.ChargeState, len(req.Charges))
+		d.Charges = make([]store.ChargeState, len(req.Charges))
 		for i := range d.Charges {
 			d.Charges[i].Remaining = req.Charges[i].Limit.Max()
 		}

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // maxRequests is how many requests a Store keeps.
 const maxRequests = 10_000
 
-// Store is a weir.Store that does as it is told: it refuses, fails, delays or
+// Store is a store.Store that does as it is told: it refuses, fails, delays or
 // blocks, and otherwise lets the store decide that it wraps. It is safe for
 // concurrent use and counts what it is asked.
 //
@@ -22,19 +22,19 @@ const maxRequests = 10_000
 //	store.Next(weirtest.Refuse(time.Second), weirtest.Fail(errors.New("down")))
 //	store.Always(weirtest.Block())
 //
-// It is a weir.Canceler, weir.Settler, weir.Resetter, weir.Braker and
-// weir.Holder; these calls are passed on to the wrapped store, and return
-// weir.ErrUnsupported if that is none. A Take with a weir.Hold does too, so that
-// a limiter with Config.InFlight needs a wrapped store that is a weir.Holder.
+// It is a store.Canceler, store.Settler, store.Resetter, store.Braker and
+// store.Holder; these calls are passed on to the wrapped store, and return
+// store.ErrUnsupported if that is none. A Take with a store.Hold does too, so that
+// a limiter with Config.InFlight needs a wrapped store that is a store.Holder.
 type Store struct {
-	base weir.Store
+	base store.Store
 
 	mu       sync.Mutex
 	script   []Step
 	always   Step
 	failing  map[method]error
 	counts   StoreCounts
-	requests []weir.Request
+	requests []store.Request
 }
 
 // StoreCounts are how often a Store was called since it was made or cleared,
@@ -49,17 +49,17 @@ type StoreCounts struct {
 }
 
 var (
-	_ weir.Store    = (*Store)(nil)
-	_ weir.Canceler = (*Store)(nil)
-	_ weir.Settler  = (*Store)(nil)
-	_ weir.Resetter = (*Store)(nil)
-	_ weir.Braker   = (*Store)(nil)
-	_ weir.Holder   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Canceler = (*Store)(nil)
+	_ store.Settler  = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+	_ store.Braker   = (*Store)(nil)
+	_ store.Holder   = (*Store)(nil)
 )
 
 // NewStore returns a Store that wraps base. Nil: a store that allows whatever
 // it is asked, without counting.
-func NewStore(base weir.Store) *Store {
+func NewStore(base store.Store) *Store {
 	if base == nil {
 		base = allowAll{}
 	}
@@ -106,7 +106,7 @@ func (s *Store) Counts() StoreCounts {
 
 // Requests returns what Take was asked, oldest first, of the last 10 000 calls.
 // They are copies.
-func (s *Store) Requests() []weir.Request {
+func (s *Store) Requests() []store.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := slices.Clone(s.requests[max(0, len(s.requests)-maxRequests):])
@@ -116,15 +116,15 @@ func (s *Store) Requests() []weir.Request {
 	return all
 }
 
-// Take implements weir.Store: the next step decides.
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+// Take implements store.Store: the next step decides.
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	step := s.enter(req)
 	defer s.leave() // also when the step panics
-	if _, ok := s.base.(weir.Holder); !ok && req.Hold.Asked() {
-		return weir.Decision{}, weir.ErrUnsupported
+	if _, ok := s.base.(store.Holder); !ok && req.Hold.Asked() {
+		return store.Decision{}, store.ErrUnsupported
 	}
 	if step == nil {
 		return s.base.Take(ctx, req)
@@ -133,7 +133,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 }
 
 // enter notes a call of Take and returns what it does.
-func (s *Store) enter(req weir.Request) Step {
+func (s *Store) enter(req store.Request) Step {
 	// The charges are the caller's again when Take returns.
 	req.Charges = slices.Clone(req.Charges)
 	s.mu.Lock()

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/weirtest"
 )
 
 var errDown = errors.New("down")
 
-func limiter(tb testing.TB, s weir.Store, limits ...weir.Limit) *weir.Limiter {
+func limiter(tb testing.TB, s store.Store, limits ...weir.Limit) *weir.Limiter {
 	tb.Helper()
 	if len(limits) == 0 {
 		limits = []weir.Limit{weir.PerSecond(5)}
@@ -28,7 +29,7 @@ func limiter(tb testing.TB, s weir.Store, limits ...weir.Limit) *weir.Limiter {
 	return l
 }
 
-func local(tb testing.TB) weir.Store {
+func local(tb testing.TB) store.Store {
 	tb.Helper()
 	s, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -38,10 +39,10 @@ func local(tb testing.TB) weir.Store {
 }
 
 // bare is a store without optional abilities.
-type bare struct{ weir.Store }
+type bare struct{ store.Store }
 
-func one(maxWait time.Duration) weir.Request {
-	return weir.Request{Charges: []weir.Charge{{Scope: "s", Key: "k", Limit: weir.PerSecond(5), Cost: 1}}, MaxWait: maxWait}
+func one(maxWait time.Duration) store.Request {
+	return store.Request{Charges: []store.Charge{{Scope: "s", Key: "k", Limit: store.Per(5, time.Second), Cost: 1}}, MaxWait: maxWait}
 }
 
 func TestStoreAllowsAllAtFirst(t *testing.T) {
@@ -61,21 +62,21 @@ func TestStoreAllowsAllAtFirst(t *testing.T) {
 
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	limit := weir.PerSecond(5)
-	allowed := weir.Decision{Allowed: true, Limit: limit, Remaining: 5}
-	refused := weir.Decision{Reason: weir.Limited, Limit: limit, RetryAfter: time.Second, ResetAfter: time.Second}
+	limit := store.Per(5, time.Second)
+	allowed := store.Decision{Allowed: true, Limit: limit, Remaining: 5}
+	refused := store.Decision{Reason: store.Limited, Limit: limit, RetryAfter: time.Second, ResetAfter: time.Second}
 	delayed := allowed
 	delayed.Delay = time.Second
-	never := weir.Decision{Reason: weir.NeverFits, Limit: limit, RetryAfter: weir.Never}
+	never := store.Decision{Reason: store.NeverFits, Limit: limit, RetryAfter: store.Never}
 	paused := refused
-	paused.Reason = weir.Paused
-	made := weir.Decision{Allowed: true, Degraded: true}
+	paused.Reason = store.Paused
+	made := store.Decision{Allowed: true, Degraded: true}
 	cases := []struct {
 		name    string
 		step    weirtest.Step
 		maxWait time.Duration
 		timeout time.Duration // of the context; 0: none
-		want    weir.Decision
+		want    store.Decision
 		err     error
 		took    time.Duration
 	}{
@@ -83,19 +84,19 @@ func TestSteps(t *testing.T) {
 		{"pass", weirtest.Pass(), 0, 0, allowed, nil, 0},
 		{"refuse", weirtest.Refuse(time.Second), 0, 0, refused, nil, 0},
 		{"refuse what would wait", weirtest.Refuse(time.Second), time.Hour, 0, refused, nil, 0},
-		{"refuse for ever", weirtest.Refuse(weir.Never), 0, 0, never, nil, 0},
-		{"refuse without a wait", weirtest.Refuse(-1), 0, 0, weir.Decision{Reason: weir.Limited, Limit: limit}, nil, 0},
-		{"paused", weirtest.RefuseAs(weir.Paused, time.Second), 0, 0, paused, nil, 0},
+		{"refuse for ever", weirtest.Refuse(store.Never), 0, 0, never, nil, 0},
+		{"refuse without a wait", weirtest.Refuse(-1), 0, 0, store.Decision{Reason: store.Limited, Limit: limit}, nil, 0},
+		{"paused", weirtest.RefuseAs(store.Paused, time.Second), 0, 0, paused, nil, 0},
 		{"grant now", weirtest.Grant(0), 0, 0, allowed, nil, 0},
 		{"grant later", weirtest.Grant(time.Second), time.Second, 0, delayed, nil, 0},
 		{"grant too late", weirtest.Grant(time.Second), time.Second - 1, 0, refused, nil, 0},
 		{"decide", weirtest.Decide(made), 0, 0, made, nil, 0},
-		{"fail", weirtest.Fail(errDown), 0, 0, weir.Decision{}, errDown, 0},
-		{"lose", weirtest.Lose(errDown), 0, 0, weir.Decision{}, errDown, 0},
+		{"fail", weirtest.Fail(errDown), 0, 0, store.Decision{}, errDown, 0},
+		{"lose", weirtest.Lose(errDown), 0, 0, store.Decision{}, errDown, 0},
 		{"after", weirtest.After(time.Second, weirtest.Refuse(time.Second)), 0, 0, refused, nil, time.Second},
 		{"after, nil", weirtest.After(time.Second, nil), 0, 0, allowed, nil, time.Second},
-		{"after the deadline", weirtest.After(time.Second, weirtest.Fail(errDown)), 0, time.Millisecond, weir.Decision{}, context.DeadlineExceeded, time.Millisecond},
-		{"block", weirtest.Block(), 0, time.Minute, weir.Decision{}, context.DeadlineExceeded, time.Minute},
+		{"after the deadline", weirtest.After(time.Second, weirtest.Fail(errDown)), 0, time.Millisecond, store.Decision{}, context.DeadlineExceeded, time.Millisecond},
+		{"block", weirtest.Block(), 0, time.Minute, store.Decision{}, context.DeadlineExceeded, time.Minute},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -157,7 +158,7 @@ func TestScript(t *testing.T) {
 	}
 	s.Next(weirtest.Refuse(time.Second), weirtest.Fail(errDown))
 	s.Next(weirtest.Pass())
-	s.Always(weirtest.Refuse(weir.Never))
+	s.Always(weirtest.Refuse(store.Never))
 	var got []string
 	for range 5 {
 		got = append(got, allow())
@@ -243,13 +244,13 @@ func TestOptionalAbilities(t *testing.T) {
 func TestOptionalAbilitiesThatLack(t *testing.T) {
 	t.Parallel()
 	s := weirtest.NewStore(bare{local(t)})
-	if err := s.Cancel(t.Context(), nil); !errors.Is(err, weir.ErrUnsupported) {
+	if err := s.Cancel(t.Context(), nil); !errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("Cancel: %v", err)
 	}
-	if err := limiter(t, s).Reset(t.Context(), "k"); !errors.Is(err, weir.ErrUnsupported) {
+	if err := limiter(t, s).Reset(t.Context(), "k"); !errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("Reset: %v", err)
 	}
-	if err := s.Reset(t.Context(), "s", "k"); !errors.Is(err, weir.ErrUnsupported) {
+	if err := s.Reset(t.Context(), "s", "k"); !errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("Reset: %v", err)
 	}
 }
@@ -285,7 +286,7 @@ func TestRequestsAreCopies(t *testing.T) {
 	if got := s.Requests(); len(got) != 1 || got[0].Charges[0].Key != "k" || got[0].MaxWait != time.Minute {
 		t.Errorf("requests %+v", got)
 	}
-	if _, err := s.Take(t.Context(), weir.Request{}); !errors.Is(err, weir.ErrConfig) {
+	if _, err := s.Take(t.Context(), store.Request{}); !errors.Is(err, store.ErrConfig) {
 		t.Errorf("an invalid request: %v", err)
 	}
 }

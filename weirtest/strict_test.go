@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -91,11 +92,11 @@ func TestProviderIsStrict(t *testing.T) {
 		limit weir.Limit
 		fits  fits
 	}{
-		{"sliding window", weir.Per(7, time.Second).By(weir.SlidingWindow), fitsSliding},
-		{"sliding window of one", weir.Per(1, time.Second).By(weir.SlidingWindow), fitsSliding},
-		{"fixed window", weir.Per(7, time.Second).By(weir.FixedWindow), fitsFixed},
-		{"aligned window", weir.Per(7, time.Second).By(weir.AlignedWindow), fitsAligned},
-		{"aligned window of an odd length", weir.Per(7, 777_777*time.Microsecond).By(weir.AlignedWindow), fitsAligned},
+		{"sliding window", weir.Per(7, time.Second).By(store.SlidingWindow), fitsSliding},
+		{"sliding window of one", weir.Per(1, time.Second).By(store.SlidingWindow), fitsSliding},
+		{"fixed window", weir.Per(7, time.Second).By(store.FixedWindow), fitsFixed},
+		{"aligned window", weir.Per(7, time.Second).By(store.AlignedWindow), fitsAligned},
+		{"aligned window of an odd length", weir.Per(7, 777_777*time.Microsecond).By(store.AlignedWindow), fitsAligned},
 		{"token bucket", weir.PerSecond(7), fitsBucket},
 		{"token bucket with a small burst", weir.PerSecond(7).WithBurst(3), fitsBucket},
 		{"token bucket with a large burst", weir.Per(3, 777_777*time.Microsecond).WithBurst(11), fitsBucket},
@@ -182,9 +183,9 @@ func checkState(t *testing.T, l weir.Limit, fits fits, admitted []unit, now time
 func TestBucketAtTheBounds(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]weir.Limit{
-		"the fastest":       weir.Per(weir.MaxUnits, time.Microsecond),
-		"the slowest":       weir.Per(1, weir.MaxPeriod),
-		"the largest burst": weir.Per(weir.MaxUnits, weir.MaxPeriod).WithBurst(weir.MaxUnits),
+		"the fastest":       weir.Per(store.MaxUnits, time.Microsecond),
+		"the slowest":       weir.Per(1, store.MaxPeriod),
+		"the largest burst": weir.Per(store.MaxUnits, store.MaxPeriod).WithBurst(store.MaxUnits),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

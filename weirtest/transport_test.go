@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -65,7 +66,7 @@ var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 func TestTransportAnswersAsAServer(t *testing.T) {
 	t.Parallel()
 	cfg := weirtest.ProviderConfig{
-		Limits: []weir.Limit{weir.PerHour(10).By(weir.FixedWindow)},
+		Limits: []weir.Limit{weir.PerHour(10).By(store.FixedWindow)},
 		Key:    func(r *http.Request) string { return r.URL.Path },
 		Cost: func(r *http.Request, _ weir.Limit) int64 {
 			switch r.URL.Path {

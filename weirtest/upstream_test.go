@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 	"github.com/goweir/weir/weirtest"
 )
@@ -21,9 +22,9 @@ func TestDialectsAreReadAsMeant(t *testing.T) {
 	t.Parallel()
 	// No time is believed that is longer than a year, no pause over 15 minutes.
 	const s, year, most = time.Second, 366 * 24 * time.Hour, 15 * time.Minute
-	fixed := []weir.Limit{weir.Per(4, 10*s).By(weir.FixedWindow)}
-	two := []weir.Limit{weir.PerMinute(100).By(weir.FixedWindow), weir.Per(4, 10*s).By(weir.FixedWindow)}
-	odd := []weir.Limit{weir.Per(4, 10*s).WithName(`a "b\`).By(weir.FixedWindow)}
+	fixed := []weir.Limit{weir.Per(4, 10*s).By(store.FixedWindow)}
+	two := []weir.Limit{weir.PerMinute(100).By(store.FixedWindow), weir.Per(4, 10*s).By(store.FixedWindow)}
+	odd := []weir.Limit{weir.Per(4, 10*s).WithName(`a "b\`).By(store.FixedWindow)}
 	cases := []struct {
 		name    string
 		dialect weirtest.Dialect

@@ -7,13 +7,13 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-	echomiddleware "github.com/labstack/echo/v4/middleware"
-
 	"github.com/goweir/weir"
 	weirecho "github.com/goweir/weir/adapters/echo"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/labstack/echo/v4"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
 )
 
 var _ echomiddleware.RateLimiterStore = (*weirecho.RateLimiterStore)(nil)
@@ -21,8 +21,8 @@ var _ echomiddleware.RateLimiterStore = (*weirecho.RateLimiterStore)(nil)
 // failing is a store that is away.
 type failing struct{}
 
-func (failing) Take(context.Context, weir.Request) (weir.Decision, error) {
-	return weir.Decision{}, errors.New("away")
+func (failing) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, errors.New("away")
 }
 
 func limiterOn(t *testing.T, store weir.Store) *weir.Limiter {

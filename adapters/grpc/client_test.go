@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir"
+	weirgrpc "github.com/goweir/weir/adapters/grpc"
+	"github.com/goweir/weir/store"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -16,9 +19,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
-
-	"github.com/goweir/weir"
-	weirgrpc "github.com/goweir/weir/adapters/grpc"
 )
 
 // outbound returns the options of a connection whose calls are limited.
@@ -73,7 +73,7 @@ func TestClientErrors(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	away := storeFunc(func() (weir.Decision, error) { return weir.Decision{}, errors.New("dial tcp 10.0.0.7:6379") })
+	away := storeFunc(func() (store.Decision, error) { return store.Decision{}, errors.New("dial tcp 10.0.0.7:6379") })
 	tests := []struct {
 		name    string
 		ctx     context.Context
@@ -90,8 +90,8 @@ func TestClientErrors(t *testing.T) {
 			message: "weir: the call could not be checked against its limits",
 		},
 		{
-			name: "a limit", store: storeFunc(func() (weir.Decision, error) {
-				return weir.Decision{Reason: weir.NeverFits, Limit: weir.PerHour(1), RetryAfter: weir.Never}, nil
+			name: "a limit", store: storeFunc(func() (store.Decision, error) {
+				return store.Decision{Reason: weir.NeverFits, Limit: store.Per(1, time.Hour), RetryAfter: weir.Never}, nil
 			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h: the cost never fits", is: weir.ErrLimited,
 		},
 	}

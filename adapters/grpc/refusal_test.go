@@ -9,14 +9,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-
-	"github.com/goweir/weir"
-	"github.com/goweir/weir/middleware"
 )
 
 // violation is what is told of a limit that refuses.
@@ -32,11 +32,11 @@ func TestRefusals(t *testing.T) {
 	const secret = "dial tcp 10.0.0.7:6379"
 	const over = "Request cannot be satisfied as assigned quota has been exceeded"
 	away := func(cfg *middleware.Config) {
-		cfg.Limiter = newLimiter(t, storeFunc(func() (weir.Decision, error) { return weir.Decision{}, errors.New(secret) }), weir.PerHour(1))
+		cfg.Limiter = newLimiter(t, storeFunc(func() (store.Decision, error) { return store.Decision{}, errors.New(secret) }), weir.PerHour(1))
 	}
-	deciding := func(d weir.Decision) func(*middleware.Config) {
+	deciding := func(d store.Decision) func(*middleware.Config) {
 		return func(cfg *middleware.Config) {
-			cfg.Limiter = newLimiter(t, storeFunc(func() (weir.Decision, error) { return d, nil }), d.Limit)
+			cfg.Limiter = newLimiter(t, storeFunc(func() (store.Decision, error) { return d, nil }), weir.Limit(d.Limit))
 		}
 	}
 	tests := []struct {
@@ -73,12 +73,12 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "paused", code: codes.ResourceExhausted, retry: 90 * time.Second,
-			config:  []func(*middleware.Config){deciding(weir.Decision{Reason: weir.Paused, Limit: weir.PerHour(1), RetryAfter: 90 * time.Second})},
+			config:  []func(*middleware.Config){deciding(store.Decision{Reason: weir.Paused, Limit: store.Per(1, time.Hour), RetryAfter: 90 * time.Second})},
 			message: "Requests are paused. Retry after 1m30s.",
 		},
 		{
 			name: "decided without the store", code: codes.ResourceExhausted, retry: time.Second,
-			config:   []func(*middleware.Config){deciding(weir.Decision{Reason: weir.Limited, Degraded: true, Limit: weir.PerHour(1), RetryAfter: time.Second})},
+			config:   []func(*middleware.Config){deciding(store.Decision{Reason: weir.Limited, Degraded: true, Limit: store.Per(1, time.Hour), RetryAfter: time.Second})},
 			message:  "Request cannot be satisfied due to temporary server capacity constraints (1-in-1h). Retry after 1s.",
 			violated: []string{"1-in-1h"},
 		},
@@ -233,9 +233,9 @@ func TestViolatedPlan(t *testing.T) {
 }
 
 // storeFunc is a store that decides by a function.
-type storeFunc func() (weir.Decision, error)
+type storeFunc func() (store.Decision, error)
 
-func (f storeFunc) Take(context.Context, weir.Request) (weir.Decision, error) { return f() }
+func (f storeFunc) Take(context.Context, store.Request) (store.Decision, error) { return f() }
 
 // TestRetryInfoIsExact checks that waiting just as long succeeds, and that a
 // microsecond less does not.

@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/examples/internal/crew"
 	"github.com/goweir/weir/examples/internal/sharedredis"
+	"github.com/goweir/weir/store"
 )
 
 // startUp is how long the workers may take to start and to end.
@@ -95,7 +95,7 @@ func (r *result) begin(now time.Time) {
 }
 
 // braked is called when slots that were booked ahead became void.
-func (r *result) braked(_, key string, _ weir.Instant) {
+func (r *result) braked(_, key string, _ store.Instant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.providers {

@@ -3,7 +3,7 @@ package exact
 import (
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Brake is what holds a key back beside its limits, in whole microseconds. The
@@ -45,14 +45,14 @@ const (
 	VoidFor = int64(5_000_000)
 )
 
-// Whole returns a duration of a valid weir.Brake in whole microseconds, rounded up:
+// Whole returns a duration of a valid store.Brake in whole microseconds, rounded up:
 // nothing is slowed down less than was asked for.
 func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
 // Apply sets the brake as a request of now asks, and reports what changed:
 // nothing, or that slots booked ahead are void, as they are too early, or too
 // late, now.
-func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
+func (k *Brake) Apply(b *store.Brake, now int64) (changed, void bool) {
 	k.shift(now)
 	if b.Lift {
 		memory := Brake{At: k.At, Voided: k.Voided, Voids: k.Voids}
@@ -82,7 +82,7 @@ func (k *Brake) Apply(b *weir.Brake, now int64) (changed, void bool) {
 
 // cut halves the rate, unless it was cut after the slot of the call that was
 // refused: that call says nothing about the new rate.
-func (k *Brake) cut(c *weir.Cut, unit, now int64) bool {
+func (k *Brake) cut(c *store.Cut, unit, now int64) bool {
 	if k.Unit > 0 && k.Cut >= int64(c.Since) && k.share(now) < k.Recovery {
 		return false
 	}

@@ -5,60 +5,60 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 const second = int64(1_000_000)
 
 func TestBrake(t *testing.T) {
 	t.Parallel()
-	cut := func(unit, recovery time.Duration, since int64) weir.Brake {
-		return weir.Brake{Cut: weir.Cut{Unit: unit, Recovery: recovery, Since: weir.Instant(since)}}
+	cut := func(unit, recovery time.Duration, since int64) store.Brake {
+		return store.Brake{Cut: store.Cut{Unit: unit, Recovery: recovery, Since: store.Instant(since)}}
 	}
-	tell := func(gap, lasts time.Duration) weir.Brake { return weir.Brake{Tell: true, Gap: gap, GapFor: lasts} }
+	tell := func(gap, lasts time.Duration) store.Brake { return store.Brake{Tell: true, Gap: gap, GapFor: lasts} }
 	const s, ms = time.Second, time.Millisecond
 	for _, tt := range []struct {
 		name    string
-		brakes  []weir.Brake // set one after the other, now
-		changed bool         // by the last
+		brakes  []store.Brake // set one after the other, now
+		changed bool          // by the last
 		void    bool
 		at      int64 // after now
 		from    int64 // the earliest slot from now+at on, after now
 		spacing int64 // of it
 		lapse   int64 // after now; that of the zero Brake is -now
 	}{
-		{"nothing asked for", []weir.Brake{{}}, false, false, 0, 0, 0, -now},
-		{"a pause", []weir.Brake{{Pause: s}}, true, true, 0, second, 0, second},
-		{"a pause that is over", []weir.Brake{{Pause: s}}, true, true, second, second, 0, second},
-		{"a shorter pause", []weir.Brake{{Pause: s}, {Pause: s - 1000}}, false, false, 0, second, 0, second},
-		{"the same pause", []weir.Brake{{Pause: s}, {Pause: s}}, false, false, 0, second, 0, second},
-		{"a longer pause", []weir.Brake{{Pause: s}, {Pause: 2 * s}}, true, true, 0, 2 * second, 0, 2 * second},
-		{"a pause with slack", []weir.Brake{{Pause: s, Slack: ms}}, true, true, 0, 1_001_000, 0, 1_001_000},
-		{"a pause within the slack", []weir.Brake{{Pause: s, Slack: ms}, {Pause: s + ms, Slack: ms}}, false, false, 0, 1_001_000, 0, 1_001_000},
-		{"a pause beyond the slack", []weir.Brake{{Pause: s, Slack: ms}, {Pause: s + 2*ms, Slack: ms}}, true, true, 0, 1_003_000, 0, 1_003_000},
-		{"a pause of less than a microsecond", []weir.Brake{{Pause: 1}}, true, true, 0, 1, 0, 1},
-		{"the longest pause", []weir.Brake{{Pause: weir.MaxPeriod / 4}}, true, true, 0, int64(weir.MaxPeriod / 4 / 1000), 0, int64(weir.MaxPeriod / 4 / 1000)},
-		{"told", []weir.Brake{tell(300*ms, 10*s)}, true, true, 0, 0, 300_000, 10 * second},
-		{"told what is over", []weir.Brake{tell(300*ms, 10*s)}, true, true, 10 * second, 10 * second, 0, 10 * second},
-		{"told somewhat less: slots stay", []weir.Brake{tell(300*ms, 10*s), tell(200*ms, 5*s)}, true, false, 0, 0, 200_000, 5 * second},
-		{"told much less: slots are too late", []weir.Brake{tell(300*ms, 10*s), tell(100*ms, 5*s)}, true, true, 0, 0, 100_000, 5 * second},
-		{"told nothing any more", []weir.Brake{tell(300*ms, 10*s), tell(0, 0)}, true, true, 0, 0, 0, 0},
-		{"told for no time", []weir.Brake{tell(300*ms, 0)}, true, false, 0, 0, 0, 0},
-		{"told a fraction of a microsecond", []weir.Brake{tell(1001, 1001)}, true, true, 1, 1, 2, 2},
-		{"told more than there is", []weir.Brake{tell(weir.MaxPeriod/4, s)}, true, true, 0, 0, mostGap, second},
-		{"cut in half", []weir.Brake{cut(10*ms, 10*s, 0)}, true, true, 0, 0, 20_001, 5 * second},
-		{"cut, half recovered", []weir.Brake{cut(10*ms, 10*s, 0)}, true, true, 2_500_000, 2_500_000, 13_334, 5 * second},
-		{"cut, recovered", []weir.Brake{cut(10*ms, 10*s, 0)}, true, true, 5 * second, 5 * second, 0, 5 * second},
-		{"cut again for a call of before", []weir.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 10*s, now)}, false, false, 0, 0, 20_001, 5 * second},
-		{"cut again for a call of after", []weir.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 10*s, now+1)}, true, true, 0, 0, 40_001, 7_500_000},
-		{"cut again with another recovery", []weir.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 20*s, now+1)}, true, true, 0, 0, 40_001, 15 * second},
-		{"cut without a recovery", []weir.Brake{cut(10*ms, 0, 0)}, true, true, 0, 0, 20_001, 32},
-		{"cut of less than a microsecond", []weir.Brake{cut(1, 10*s, 0)}, true, true, 0, 0, 3, 5 * second},
-		{"the slowest cut", []weir.Brake{cut(weir.MaxPeriod/4, weir.MaxPeriod/4, 0)}, true, true, 0, 0, 2*(mostGap/leastShare) + 1, int64(weir.MaxPeriod / 8 / 1000)},
-		{"the larger of what was told and cut", []weir.Brake{tell(300*ms, 10*s), cut(10*ms, 10*s, 0)}, true, true, 0, 0, 300_000, 10 * second},
-		{"lifted", []weir.Brake{{Pause: s}, tell(s, s), cut(s, s, 0), {Lift: true}}, true, true, 0, 0, 0, -now},
-		{"lifted with nothing to lift", []weir.Brake{{Lift: true}}, false, false, 0, 0, 0, -now},
-		{"lifting asks for nothing else", []weir.Brake{{Lift: true, Pause: s}}, false, false, 0, 0, 0, -now},
+		{"nothing asked for", []store.Brake{{}}, false, false, 0, 0, 0, -now},
+		{"a pause", []store.Brake{{Pause: s}}, true, true, 0, second, 0, second},
+		{"a pause that is over", []store.Brake{{Pause: s}}, true, true, second, second, 0, second},
+		{"a shorter pause", []store.Brake{{Pause: s}, {Pause: s - 1000}}, false, false, 0, second, 0, second},
+		{"the same pause", []store.Brake{{Pause: s}, {Pause: s}}, false, false, 0, second, 0, second},
+		{"a longer pause", []store.Brake{{Pause: s}, {Pause: 2 * s}}, true, true, 0, 2 * second, 0, 2 * second},
+		{"a pause with slack", []store.Brake{{Pause: s, Slack: ms}}, true, true, 0, 1_001_000, 0, 1_001_000},
+		{"a pause within the slack", []store.Brake{{Pause: s, Slack: ms}, {Pause: s + ms, Slack: ms}}, false, false, 0, 1_001_000, 0, 1_001_000},
+		{"a pause beyond the slack", []store.Brake{{Pause: s, Slack: ms}, {Pause: s + 2*ms, Slack: ms}}, true, true, 0, 1_003_000, 0, 1_003_000},
+		{"a pause of less than a microsecond", []store.Brake{{Pause: 1}}, true, true, 0, 1, 0, 1},
+		{"the longest pause", []store.Brake{{Pause: store.MaxPeriod / 4}}, true, true, 0, int64(store.MaxPeriod / 4 / 1000), 0, int64(store.MaxPeriod / 4 / 1000)},
+		{"told", []store.Brake{tell(300*ms, 10*s)}, true, true, 0, 0, 300_000, 10 * second},
+		{"told what is over", []store.Brake{tell(300*ms, 10*s)}, true, true, 10 * second, 10 * second, 0, 10 * second},
+		{"told somewhat less: slots stay", []store.Brake{tell(300*ms, 10*s), tell(200*ms, 5*s)}, true, false, 0, 0, 200_000, 5 * second},
+		{"told much less: slots are too late", []store.Brake{tell(300*ms, 10*s), tell(100*ms, 5*s)}, true, true, 0, 0, 100_000, 5 * second},
+		{"told nothing any more", []store.Brake{tell(300*ms, 10*s), tell(0, 0)}, true, true, 0, 0, 0, 0},
+		{"told for no time", []store.Brake{tell(300*ms, 0)}, true, false, 0, 0, 0, 0},
+		{"told a fraction of a microsecond", []store.Brake{tell(1001, 1001)}, true, true, 1, 1, 2, 2},
+		{"told more than there is", []store.Brake{tell(store.MaxPeriod/4, s)}, true, true, 0, 0, mostGap, second},
+		{"cut in half", []store.Brake{cut(10*ms, 10*s, 0)}, true, true, 0, 0, 20_001, 5 * second},
+		{"cut, half recovered", []store.Brake{cut(10*ms, 10*s, 0)}, true, true, 2_500_000, 2_500_000, 13_334, 5 * second},
+		{"cut, recovered", []store.Brake{cut(10*ms, 10*s, 0)}, true, true, 5 * second, 5 * second, 0, 5 * second},
+		{"cut again for a call of before", []store.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 10*s, now)}, false, false, 0, 0, 20_001, 5 * second},
+		{"cut again for a call of after", []store.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 10*s, now+1)}, true, true, 0, 0, 40_001, 7_500_000},
+		{"cut again with another recovery", []store.Brake{cut(10*ms, 10*s, 0), cut(10*ms, 20*s, now+1)}, true, true, 0, 0, 40_001, 15 * second},
+		{"cut without a recovery", []store.Brake{cut(10*ms, 0, 0)}, true, true, 0, 0, 20_001, 32},
+		{"cut of less than a microsecond", []store.Brake{cut(1, 10*s, 0)}, true, true, 0, 0, 3, 5 * second},
+		{"the slowest cut", []store.Brake{cut(store.MaxPeriod/4, store.MaxPeriod/4, 0)}, true, true, 0, 0, 2*(mostGap/leastShare) + 1, int64(store.MaxPeriod / 8 / 1000)},
+		{"the larger of what was told and cut", []store.Brake{tell(300*ms, 10*s), cut(10*ms, 10*s, 0)}, true, true, 0, 0, 300_000, 10 * second},
+		{"lifted", []store.Brake{{Pause: s}, tell(s, s), cut(s, s, 0), {Lift: true}}, true, true, 0, 0, 0, -now},
+		{"lifted with nothing to lift", []store.Brake{{Lift: true}}, false, false, 0, 0, 0, -now},
+		{"lifting asks for nothing else", []store.Brake{{Lift: true, Pause: s}}, false, false, 0, 0, 0, -now},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -99,16 +99,16 @@ func TestBrakeBooks(t *testing.T) {
 		{"three units", time.Second, 5, 3, 3 * second},
 		{"no unit", time.Second, 0, 0, 0},
 		{"more units than fit until the pace ends", time.Second, 0, 5000, 3600 * second},
-		{"units without end", time.Second, 0, weir.MaxUnits, 3600 * second},
+		{"units without end", time.Second, 0, store.MaxUnits, 3600 * second},
 		{"one unit, longer than the pace", 2 * time.Hour, 0, 1, 7200 * second},
 		{"two units, longer than the pace", 2 * time.Hour, 0, 2, 7200 * second},
-		{"the longest gap", weir.MaxPeriod / 4, 0, 1, mostGap},
-		{"the longest gap for a million", weir.MaxPeriod / 4, 0, 1_000_000, mostGap},
+		{"the longest gap", store.MaxPeriod / 4, 0, 1, mostGap},
+		{"the longest gap for a million", store.MaxPeriod / 4, 0, 1_000_000, mostGap},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var k Brake
-			k.Apply(&weir.Brake{Tell: true, Gap: tt.gap, GapFor: time.Hour}, now)
+			k.Apply(&store.Brake{Tell: true, Gap: tt.gap, GapFor: time.Hour}, now)
 			k.Book(now+tt.slot, tt.cost)
 			if got := k.Next - now - tt.slot; got != tt.wantAhead {
 				t.Errorf("the next is %d later, want %d", got, tt.wantAhead)
@@ -124,7 +124,7 @@ func TestBrakeBooks(t *testing.T) {
 func TestBrakeVoid(t *testing.T) {
 	t.Parallel()
 	var k Brake
-	k.Apply(&weir.Brake{Tell: true, Gap: time.Second, GapFor: time.Hour}, now)
+	k.Apply(&store.Brake{Tell: true, Gap: time.Second, GapFor: time.Hour}, now)
 	for i := range int64(10) {
 		k.Book(now+i*second, 1)
 	}
@@ -142,13 +142,13 @@ func TestBrakeVoid(t *testing.T) {
 func TestBrakeOfTheFuture(t *testing.T) {
 	t.Parallel()
 	var k Brake
-	k.Apply(&weir.Brake{Pause: 5 * time.Second, Cut: weir.Cut{Unit: time.Second, Recovery: time.Minute}}, now)
+	k.Apply(&store.Brake{Pause: 5 * time.Second, Cut: store.Cut{Unit: time.Second, Recovery: time.Minute}}, now)
 	const earlier = now - 600*second
-	k.Apply(&weir.Brake{Tell: true, Gap: time.Second, GapFor: time.Second}, earlier)
+	k.Apply(&store.Brake{Tell: true, Gap: time.Second, GapFor: time.Second}, earlier)
 	if k.At != earlier || k.Until != earlier+5*second || k.Cut != earlier || k.Lapse() != earlier+30*second {
 		t.Errorf("%+v", k)
 	}
-	k.Apply(&weir.Brake{Pause: time.Second}, 0)
+	k.Apply(&store.Brake{Pause: time.Second}, 0)
 	if k.At != 0 || k.Until != 5*second || k.Cut != 0 || k.Next != 0 {
 		t.Errorf("at the beginning of time: %+v", k)
 	}
@@ -160,7 +160,7 @@ func TestBrakeProperties(t *testing.T) {
 	t.Parallel()
 	rnd := newRand(7)
 	duration := func() time.Duration {
-		most := weir.MaxPeriod / 4
+		most := store.MaxPeriod / 4
 		return time.Duration(rnd.Int64N(int64(most>>rnd.IntN(55)) + 1))
 	}
 	for range 2_000 {
@@ -168,7 +168,7 @@ func TestBrakeProperties(t *testing.T) {
 		at := rnd.Int64N(1 << 52)
 		until, gap, ends := int64(0), int64(0), int64(0)
 		for range 20 {
-			b := weir.Brake{}
+			b := store.Brake{}
 			if rnd.IntN(2) == 0 {
 				b.Pause = duration()
 				until = max(until, at+Whole(b.Pause))
@@ -179,7 +179,7 @@ func TestBrakeProperties(t *testing.T) {
 			}
 			before := k
 			if rnd.IntN(3) == 0 {
-				b.Cut = weir.Cut{Unit: duration(), Recovery: duration(), Since: weir.Instant(rnd.Int64N(at + 2))}
+				b.Cut = store.Cut{Unit: duration(), Recovery: duration(), Since: store.Instant(rnd.Int64N(at + 2))}
 			}
 			changed, void := k.Apply(&b, at)
 			if void && !changed || changed && k.At != at || !changed && k != before {
@@ -193,7 +193,7 @@ func TestBrakeProperties(t *testing.T) {
 			}
 			checkBrake(t, rnd, &k, at, gap, ends)
 			slot := k.From(at + rnd.Int64N(1000*second))
-			cost := rnd.Int64N(weir.MaxUnits>>rnd.IntN(51) + 1)
+			cost := rnd.Int64N(store.MaxUnits>>rnd.IntN(51) + 1)
 			spacing := k.Spacing(slot)
 			k.Book(slot, cost)
 			next := k.From(slot)
@@ -218,8 +218,8 @@ func TestBrakeProperties(t *testing.T) {
 }
 
 // applied applies a brake once more to a copy.
-func applied(k Brake, b weir.Brake, at int64) (Brake, bool) {
-	b.Cut.Since = min(b.Cut.Since, weir.Instant(at))
+func applied(k Brake, b store.Brake, at int64) (Brake, bool) {
+	b.Cut.Since = min(b.Cut.Since, store.Instant(at))
 	_, void := k.Apply(&b, at)
 	return k, void
 }

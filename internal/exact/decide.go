@@ -3,7 +3,7 @@ package exact
 import (
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Outcome is what a store found for one charge.
@@ -40,27 +40,27 @@ type Braked struct{ At, Paused, From, Gap, Told int64 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
 // the order of the request's charges.
-func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
-	var d weir.Decision
+func Decide(req *store.Request, v Verdict, outcomes []Outcome) store.Decision {
+	var d store.Decision
 	never := req.NeverFits()
 	switch {
 	case never >= 0:
-		d.Reason = weir.NeverFits
+		d.Reason = store.NeverFits
 	case v.Full > 0:
-		d.Reason = weir.InFlight
+		d.Reason = store.InFlight
 	case v.Allowed || req.Peek():
 		d.Allowed = true
 	default:
-		d.Reason = weir.Limited
+		d.Reason = store.Limited
 	}
 	if v.Allowed {
 		d.Delay = micros(v.Slot - v.Now)
 	}
 	if len(outcomes) > 1 {
-		d.Charges = make([]weir.ChargeState, len(outcomes))
+		d.Charges = make([]store.ChargeState, len(outcomes))
 	}
 	binding := -1
-	var best weir.ChargeState
+	var best store.ChargeState
 	for i := range outcomes {
 		c := &req.Charges[i]
 		remaining, reset := outcomes[i].Remaining, outcomes[i].Reset
@@ -70,11 +70,11 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 		if v.Braked {
 			remaining, reset = v.Brakes[outcomes[i].Brake].view(remaining, reset, v.Now)
 		}
-		st := weir.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
+		st := store.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
 		switch {
-		case d.Allowed, d.Reason == weir.InFlight:
+		case d.Allowed, d.Reason == store.InFlight:
 		case c.Cost > c.Limit.Max():
-			st.RetryAfter = weir.Never
+			st.RetryAfter = store.Never
 		case never < 0:
 			st.RetryAfter = micros(outcomes[i].Slot - v.Now)
 		}
@@ -89,18 +89,18 @@ func Decide(req *weir.Request, v Verdict, outcomes []Outcome) weir.Decision {
 	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
 	d.RetryAfter = best.RetryAfter
 	switch d.Reason {
-	case weir.Limited:
+	case store.Limited:
 		d.RetryAfter = micros(v.Slot - v.Now)
 		if v.Braked && v.Brakes[outcomes[binding].Brake].Paused > v.Now {
-			d.Reason = weir.Paused
+			d.Reason = store.Paused
 		}
-	case weir.InFlight:
+	case store.InFlight:
 		d.RetryAfter = micros(v.Full - v.Now)
 	}
-	d.At = weir.Instant(v.Now)
+	d.At = store.Instant(v.Now)
 	if v.Braked {
 		for _, k := range v.Brakes {
-			d.BrakedAt = max(d.BrakedAt, weir.Instant(k.At))
+			d.BrakedAt = max(d.BrakedAt, store.Instant(k.At))
 			d.Gap, d.Told = max(d.Gap, micros(k.Gap)), max(d.Told, micros(k.Told))
 		}
 	}
@@ -121,17 +121,17 @@ func (k *Braked) view(remaining, reset, now int64) (int64, int64) {
 
 // tighter reports whether limit l binds more than limit m: it has the longer
 // RetryAfter of a refusal, else the smaller share remaining.
-func tighter(d *weir.Decision, l *weir.Limit, a weir.ChargeState, m *weir.Limit, b weir.ChargeState) bool {
-	if !d.Allowed && d.Reason != weir.InFlight {
+func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Limit, b store.ChargeState) bool {
+	if !d.Allowed && d.Reason != store.InFlight {
 		return a.RetryAfter > b.RetryAfter
 	}
 	return ProductLess(a.Remaining, m.Max(), b.Remaining, l.Max())
 }
 
 // MaxWait returns the longest delay of a request in whole microseconds, at
-// most a quarter of weir.MaxPeriod so that instants stay exact.
-func MaxWait(req *weir.Request) int64 {
-	return min(req.MaxWait, weir.MaxPeriod/4).Microseconds()
+// most a quarter of store.MaxPeriod so that instants stay exact.
+func MaxWait(req *store.Request) int64 {
+	return min(req.MaxWait, store.MaxPeriod/4).Microseconds()
 }
 
 func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

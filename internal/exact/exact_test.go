@@ -4,12 +4,12 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func TestMulDiv(t *testing.T) {
 	t.Parallel()
-	const most = weir.MaxUnits
+	const most = store.MaxUnits
 	for name, test := range map[string]struct {
 		a, b, c, want int64
 		rest          bool
@@ -44,7 +44,7 @@ func TestMulDiv(t *testing.T) {
 
 func TestProductLess(t *testing.T) {
 	t.Parallel()
-	const most = weir.MaxUnits
+	const most = store.MaxUnits
 	for name, test := range map[string]struct {
 		a, b, c, d int64
 		want       bool

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -36,17 +36,17 @@ func spread(rng *rand.Rand, most int64) int64 {
 }
 
 // randomLimit is a valid limit from anywhere within the bounds, or on them.
-func randomLimit(rng *rand.Rand, a weir.Algorithm) weir.Limit {
+func randomLimit(rng *rand.Rand, a store.Algorithm) store.Limit {
 	for {
-		l := weir.Limit{Rate: spread(rng, weir.MaxUnits), Period: time.Duration(spread(rng, weir.MaxPeriod.Microseconds())) * time.Microsecond, Algorithm: a}
+		l := store.Limit{Rate: spread(rng, store.MaxUnits), Period: time.Duration(spread(rng, store.MaxPeriod.Microseconds())) * time.Microsecond, Algorithm: a}
 		if rng.IntN(8) == 0 {
-			l.Rate = weir.MaxUnits
+			l.Rate = store.MaxUnits
 		}
 		if rng.IntN(8) == 0 {
-			l.Period = weir.MaxPeriod
+			l.Period = store.MaxPeriod
 		}
-		if a == weir.GCRA && rng.IntN(2) == 0 {
-			l.Burst = spread(rng, weir.MaxUnits)
+		if a == store.GCRA && rng.IntN(2) == 0 {
+			l.Burst = spread(rng, store.MaxUnits)
 		}
 		if l.Validate() == nil {
 			return l

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Micros is a time or a duration in whole microseconds and a fraction of one:
@@ -45,7 +45,7 @@ func (m Micros) Minus(n Micros, den int64) Micros {
 
 // Emission returns the emission interval of a valid limit in microseconds as a
 // reduced fraction num/den.
-func Emission(l *weir.Limit) (num, den int64) {
+func Emission(l *store.Limit) (num, den int64) {
 	p := l.Period.Microseconds()
 	a, b := p, l.Rate
 	for b != 0 {
@@ -63,10 +63,10 @@ func Span(n, num, den int64) Micros {
 }
 
 // Debt returns the time that n units of a settled cost take, for any n of 0 to
-// weir.MaxUnits. It is cut off where it is further ahead than MostDebt beyond an
+// store.MaxUnits. It is cut off where it is further ahead than MostDebt beyond an
 // empty limit anyway.
 func Debt(n, num, den int64) Micros {
-	const most = int64(weir.MaxPeriod/time.Microsecond) + MostDebt
+	const most = int64(store.MaxPeriod/time.Microsecond) + MostDebt
 	hi, lo := bits.Mul64(uint64(n), uint64(num))
 	if hi >= uint64(den) {
 		return Micros{Whole: most}
@@ -86,7 +86,7 @@ type Pace struct {
 }
 
 // PaceOf returns the pace of a valid limit.
-func PaceOf(l *weir.Limit) Pace {
+func PaceOf(l *store.Limit) Pace {
 	num, den := Emission(l)
 	return Pace{num, den, Span(l.Max(), num, den), l.Max()}
 }

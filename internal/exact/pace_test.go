@@ -4,24 +4,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func TestEmission(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		limit    weir.Limit
+		limit    store.Limit
 		num, den int64
 	}{
-		{weir.PerSecond(1), 1_000_000, 1},
-		{weir.PerSecond(3), 1_000_000, 3},
-		{weir.PerSecond(100_000_000), 1, 100},
-		{weir.Per(7, 3*time.Second), 3_000_000, 7},
-		{weir.PerDay(1_000_000), 86_400, 1},
-		{weir.Per(1, 365*24*time.Hour), 31_536_000_000_000, 1},
-		{weir.Per(weir.MaxUnits, time.Microsecond), 1, weir.MaxUnits},
-		{weir.Per(1, time.Microsecond), 1, 1},
-		{weir.Per(weir.MaxUnits, weir.MaxPeriod), weir.MaxPeriod.Microseconds() >> 14, weir.MaxUnits >> 14},
+		{store.Per(1, time.Second), 1_000_000, 1},
+		{store.Per(3, time.Second), 1_000_000, 3},
+		{store.Per(100_000_000, time.Second), 1, 100},
+		{store.Per(7, 3*time.Second), 3_000_000, 7},
+		{store.Per(1_000_000, 24*time.Hour), 86_400, 1},
+		{store.Per(1, 365*24*time.Hour), 31_536_000_000_000, 1},
+		{store.Per(store.MaxUnits, time.Microsecond), 1, store.MaxUnits},
+		{store.Per(1, time.Microsecond), 1, 1},
+		{store.Per(store.MaxUnits, store.MaxPeriod), store.MaxPeriod.Microseconds() >> 14, store.MaxUnits >> 14},
 	} {
 		if num, den := Emission(&test.limit); num != test.num || den != test.den {
 			t.Errorf("%v: %d/%d, want %d/%d", test.limit, num, den, test.num, test.den)
@@ -29,7 +29,7 @@ func TestEmission(t *testing.T) {
 	}
 	rng := newRand(3)
 	for range 5000 {
-		l := randomLimit(rng, weir.GCRA)
+		l := randomLimit(rng, store.GCRA)
 		num, den := Emission(&l)
 		want := rat(l.Period.Microseconds(), l.Rate)
 		if want.Num().Int64() != num || want.Denom().Int64() != den {
@@ -41,19 +41,19 @@ func TestEmission(t *testing.T) {
 func TestSpan(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		limit weir.Limit
+		limit store.Limit
 		units int64
 		want  Micros
 		up    int64
 	}{
-		{weir.PerSecond(3), 0, Micros{0, 0}, 0},
-		{weir.PerSecond(3), 1, Micros{333_333, 1}, 333_334},
-		{weir.PerSecond(3), 2, Micros{666_666, 2}, 666_667},
-		{weir.PerSecond(3), 3, Micros{1_000_000, 0}, 1_000_000},
-		{weir.PerSecond(100_000_000), 1, Micros{0, 1}, 1},
-		{weir.PerSecond(100_000_000), 99_999_999, Micros{999_999, 99}, 1_000_000},
-		{weir.Per(weir.MaxUnits, weir.MaxPeriod), weir.MaxUnits, Micros{weir.MaxPeriod.Microseconds(), 0}, weir.MaxPeriod.Microseconds()},
-		{weir.Per(weir.MaxUnits, time.Microsecond), weir.MaxUnits - 1, Micros{0, weir.MaxUnits - 1}, 1},
+		{store.Per(3, time.Second), 0, Micros{0, 0}, 0},
+		{store.Per(3, time.Second), 1, Micros{333_333, 1}, 333_334},
+		{store.Per(3, time.Second), 2, Micros{666_666, 2}, 666_667},
+		{store.Per(3, time.Second), 3, Micros{1_000_000, 0}, 1_000_000},
+		{store.Per(100_000_000, time.Second), 1, Micros{0, 1}, 1},
+		{store.Per(100_000_000, time.Second), 99_999_999, Micros{999_999, 99}, 1_000_000},
+		{store.Per(store.MaxUnits, store.MaxPeriod), store.MaxUnits, Micros{store.MaxPeriod.Microseconds(), 0}, store.MaxPeriod.Microseconds()},
+		{store.Per(store.MaxUnits, time.Microsecond), store.MaxUnits - 1, Micros{0, store.MaxUnits - 1}, 1},
 	} {
 		p := PaceOf(&test.limit)
 		if got := p.Span(test.units); got != test.want || got.Up() != test.up {
@@ -62,7 +62,7 @@ func TestSpan(t *testing.T) {
 	}
 	rng := newRand(4)
 	for range 20_000 {
-		l := randomLimit(rng, weir.GCRA)
+		l := randomLimit(rng, store.GCRA)
 		p, n := PaceOf(&l), spread(rng, l.Max())
 		want := rat(l.Period.Microseconds(), l.Rate)
 		want = times(want, whole(n))
@@ -80,7 +80,7 @@ func TestMicros(t *testing.T) {
 	t.Parallel()
 	rng := newRand(5)
 	for range 20_000 {
-		den := spread(rng, weir.MaxUnits)
+		den := spread(rng, store.MaxUnits)
 		draw := func() Micros { return Micros{spread(rng, 1<<52), rng.Int64N(den)} }
 		a, b := draw(), draw()
 		if rng.IntN(4) == 0 {

@@ -1,6 +1,6 @@
 package exact
 
-import "github.com/goweir/weir"
+import "github.com/goweir/weir/store"
 
 // State is what a store knows of one limit of one key, as the stores hand it
 // over for reporting. What the numbers mean depends on the algorithm:
@@ -15,17 +15,17 @@ type State struct{ A, B, C int64 }
 // View returns what is remaining at now and after how many microseconds the
 // limit is as if never used. Numbers of 0 to 2^53, which is all that can be
 // found in a store, never make it panic, whoever wrote them.
-func View(l *weir.Limit, s State, now int64) (remaining, reset int64) {
+func View(l *store.Limit, s State, now int64) (remaining, reset int64) {
 	switch l.Algorithm {
-	case weir.GCRA:
+	case store.GCRA:
 		p := PaceOf(l)
 		remaining, reset = p.View(Micros{s.A, min(max(s.B, 0), p.Den-1)}, now)
-	case weir.SlidingWindow:
+	case store.SlidingWindow:
 		remaining = l.Rate - s.A
 		if s.B > 0 {
 			reset = s.B + l.Period.Microseconds() - now
 		}
-	case weir.SlidingCounter:
+	case store.SlidingCounter:
 		remaining, reset = viewCounter(l, s, now)
 	default:
 		remaining = l.Rate
@@ -36,7 +36,7 @@ func View(l *weir.Limit, s State, now int64) (remaining, reset int64) {
 	return max(remaining, 0), max(reset, 0)
 }
 
-func viewCounter(l *weir.Limit, s State, now int64) (remaining, reset int64) {
+func viewCounter(l *store.Limit, s State, now int64) (remaining, reset int64) {
 	p := l.Period.Microseconds()
 	start, cur, prev := Roll(s, p, now)
 	elapsed := max(now-start, 0)
@@ -55,14 +55,14 @@ func viewCounter(l *weir.Limit, s State, now int64) (remaining, reset int64) {
 
 // Before returns the state before units were taken that were the last, at the same
 // instant as those before them.
-func (s State) Before(l *weir.Limit, units int64) State {
+func (s State) Before(l *store.Limit, units int64) State {
 	switch {
 	case units == 0:
-	case l.Algorithm == weir.GCRA:
+	case l.Algorithm == store.GCRA:
 		p := PaceOf(l)
 		t := Micros{s.A, s.B}.Minus(p.Span(units), p.Den)
 		s.A, s.B = t.Whole, t.Rem
-	case l.Algorithm == weir.SlidingWindow:
+	case l.Algorithm == store.SlidingWindow:
 		s.A -= units
 	default:
 		s.B -= units

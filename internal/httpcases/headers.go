@@ -6,6 +6,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 func ietf(policy, state string) map[string]string {
@@ -77,20 +78,20 @@ var headerCases = []testCase{
 	},
 	{
 		name: "integers have fifteen digits at most",
-		store: deciding(weir.Decision{
-			Allowed: true, Limit: weir.Per(weir.MaxUnits, time.Hour), Remaining: weir.MaxUnits - 1, ResetAfter: time.Microsecond,
+		store: deciding(store.Decision{
+			Allowed: true, Limit: store.Per(store.MaxUnits, time.Hour), Remaining: store.MaxUnits - 1, ResetAfter: time.Microsecond,
 		}),
-		limits: []weir.Limit{weir.Per(weir.MaxUnits, time.Hour).WithName("huge")},
+		limits: []weir.Limit{weir.Per(store.MaxUnits, time.Hour).WithName("huge")},
 		steps:  one(served(ietf(`"huge";q=999999999999999;w=3600`, `"huge";r=999999999999999;t=1`))),
 	},
 	{
 		name:  "a decision that knows no state tells the policy alone",
-		store: deciding(weir.Decision{Allowed: true, Degraded: true}),
+		store: deciding(store.Decision{Allowed: true, Degraded: true}),
 		steps: one(served(map[string]string{"RateLimit-Policy": `"2-in-1m";q=2;w=60`})),
 	},
 	{
 		name:   "a refusal that knows only the binding limit names it",
-		store:  deciding(weir.Decision{Degraded: true, Reason: weir.Limited, Limit: weir.PerHour(7), RetryAfter: time.Minute}),
+		store:  deciding(store.Decision{Degraded: true, Reason: weir.Limited, Limit: store.Per(7, time.Hour), RetryAfter: time.Minute}),
 		limits: []weir.Limit{weir.PerMinute(1), weir.PerHour(7)},
 		steps: one(problem(http.StatusTooManyRequests, reduced(`"7-in-1h"`), map[string]string{
 			"Retry-After": "60", "RateLimit-Policy": `"1-in-1m";q=1;w=60, "7-in-1h";q=7;w=3600`,
@@ -128,7 +129,7 @@ var xHeaderCases = []testCase{
 	{
 		name:   "X headers need a known state",
 		config: xStyle,
-		store:  deciding(weir.Decision{Allowed: true, Degraded: true}),
+		store:  deciding(store.Decision{Allowed: true, Degraded: true}),
 		steps:  one(unlimited),
 	},
 	{

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 func style(s middleware.HeaderStyle) func(*middleware.Config) {
@@ -60,7 +61,7 @@ var otherHeaderCases = []testCase{
 	{
 		name:   "draft 6 headers without a known state",
 		config: style(middleware.HeadersDraft6),
-		store:  deciding(weir.Decision{Allowed: true, Degraded: true}),
+		store:  deciding(store.Decision{Allowed: true, Degraded: true}),
 		steps:  one(served(map[string]string{"RateLimit-Policy": "2;w=60"})),
 	},
 	{
@@ -111,7 +112,7 @@ var otherHeaderCases = []testCase{
 	},
 	{
 		name:  "a refusal while the store is away is reduced capacity",
-		store: deciding(weir.Decision{Degraded: true, Reason: weir.Limited, Limit: weir.PerMinute(2), RetryAfter: time.Minute}),
+		store: deciding(store.Decision{Degraded: true, Reason: weir.Limited, Limit: store.Per(2, time.Minute), RetryAfter: time.Minute}),
 		steps: one(problem(http.StatusTooManyRequests, reduced(`"2-in-1m"`), with(twoPerMinute("0", "0"), "Retry-After", "60"))),
 	},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 const neverDetail = `,"detail":"The request costs more than a limit admits at once. Repeating it does not help."`
@@ -34,8 +35,8 @@ var refusalCases = []testCase{
 	},
 	{
 		name: "a paused key",
-		store: deciding(weir.Decision{
-			Reason: weir.Paused, Limit: weir.PerMinute(2), Remaining: 2, RetryAfter: 90 * time.Second,
+		store: deciding(store.Decision{
+			Reason: weir.Paused, Limit: store.Per(2, time.Minute), Remaining: 2, RetryAfter: 90 * time.Second,
 		}),
 		steps: one(problem(http.StatusTooManyRequests, reduced("", `,"detail":"Requests are paused."`),
 			with(twoPerMinute("2", "0"), "Retry-After", "90"))),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -21,7 +22,7 @@ type slowStore struct{ *Counting }
 
 func newSlowStore() slowStore { return slowStore{NewCounting()} }
 
-func (s slowStore) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	time.Sleep(slow)
 	return s.Counting.Take(ctx, req)
 }
@@ -128,14 +129,14 @@ func testSlow(t *testing.T, mount Mount) {
 
 type settler interface {
 	weir.Store
-	weir.Settler
-	weir.Canceler
+	store.Settler
+	store.Canceler
 }
 
 // slowSettler is a slow store that can settle.
 type slowSettler struct{ settler }
 
-func (s slowSettler) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s slowSettler) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	time.Sleep(slow)
 	return s.settler.Take(ctx, req)
 }

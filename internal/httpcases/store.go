@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -23,9 +24,9 @@ func newStore() weir.Store {
 type Always struct{}
 
 // Take implements weir.Store.
-func (Always) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+func (Always) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	l := req.Charges[0].Limit
-	return weir.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
+	return store.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
 }
 
 // Counting counts the decisions that a store is asked for.
@@ -38,15 +39,15 @@ type Counting struct {
 func NewCounting() *Counting { return &Counting{Store: newStore()} }
 
 // Take implements weir.Store.
-func (c *Counting) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (c *Counting) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	c.Takes.Add(1)
 	return c.Store.Take(ctx, req)
 }
 
 // storeFunc is a store that is a function.
-type storeFunc func(context.Context, weir.Request) (weir.Decision, error)
+type storeFunc func(context.Context, store.Request) (store.Decision, error)
 
-func (f storeFunc) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (f storeFunc) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	return f(ctx, req)
 }
 
@@ -55,21 +56,21 @@ var errSecret = errors.New("dial tcp 10.0.0.7:6379: connection refused")
 
 func failing(err error) func() weir.Store {
 	return func() weir.Store {
-		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, err })
+		return storeFunc(func(context.Context, store.Request) (store.Decision, error) { return store.Decision{}, err })
 	}
 }
 
 // silent is a store that does not answer before the call's context ends.
 func silent() weir.Store {
-	return storeFunc(func(ctx context.Context, _ weir.Request) (weir.Decision, error) {
+	return storeFunc(func(ctx context.Context, _ store.Request) (store.Decision, error) {
 		<-ctx.Done()
-		return weir.Decision{}, ctx.Err()
+		return store.Decision{}, ctx.Err()
 	})
 }
 
 // deciding is a store that always decides the same.
-func deciding(d weir.Decision) func() weir.Store {
+func deciding(d store.Decision) func() weir.Store {
 	return func() weir.Store {
-		return storeFunc(func(context.Context, weir.Request) (weir.Decision, error) { return d, nil })
+		return storeFunc(func(context.Context, store.Request) (store.Decision, error) { return d, nil })
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 // testTwice mounts two middlewares on the way of one request.
@@ -148,13 +149,13 @@ func testTwiceAway(t *testing.T, mount Mount, inside middleware.StoreFailure, st
 
 // testTwoHeaders checks what two limiters on the way tell together.
 func testTwoHeaders(t *testing.T, mount Mount) {
-	day := weir.Decision{Allowed: true, Limit: weir.PerDay(9), Remaining: 8, ResetAfter: time.Hour}
-	hour := weir.Decision{Allowed: true, Limit: weir.PerHour(7), Remaining: 3, ResetAfter: time.Minute}
-	refused := weir.Decision{Reason: weir.Limited, Limit: weir.PerHour(7), Remaining: 9, ResetAfter: time.Minute, RetryAfter: time.Second}
+	day := store.Decision{Allowed: true, Limit: store.Per(9, 24*time.Hour), Remaining: 8, ResetAfter: time.Hour}
+	hour := store.Decision{Allowed: true, Limit: store.Per(7, time.Hour), Remaining: 3, ResetAfter: time.Minute}
+	refused := store.Decision{Reason: weir.Limited, Limit: store.Per(7, time.Hour), Remaining: 9, ResetAfter: time.Minute, RetryAfter: time.Second}
 	dayHour := `"9-in-1d";q=9;w=86400 & "7-in-1h";q=7;w=3600`
 	tests := []struct {
 		name         string
-		outer, inner weir.Decision
+		outer, inner store.Decision
 		style        middleware.HeaderStyle
 		want         map[string]string
 	}{
@@ -171,8 +172,8 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			on := func(d weir.Decision, h http.Handler) http.Handler {
-				l := NewLimiter(t, deciding(d)(), d.Limit)
+			on := func(d store.Decision, h http.Handler) http.Handler {
+				l := NewLimiter(t, deciding(d)(), weir.Limit(d.Limit))
 				return mustMount(t, mount, middleware.Config{Limiter: l, Key: weir.KeyStatic("all"), Headers: tt.style}, h)
 			}
 			got := do(t, on(tt.outer, on(tt.inner, http.HandlerFunc(handler))), ann)
@@ -188,7 +189,7 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 		h := http.Handler(http.HandlerFunc(handler))
 		for range 2 {
 			cfg := middleware.Config{
-				Limiter: NewLimiter(t, deciding(day)(), day.Limit), Key: weir.KeyStatic("all"), ExposeHeaders: true,
+				Limiter: NewLimiter(t, deciding(day)(), weir.Limit(day.Limit)), Key: weir.KeyStatic("all"), ExposeHeaders: true,
 			}
 			h = mustMount(t, mount, cfg, h)
 		}
@@ -198,7 +199,7 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 	})
 	t.Run("a handler's own values stay apart", func(t *testing.T) {
 		t.Parallel()
-		l := NewLimiter(t, deciding(day)(), day.Limit)
+		l := NewLimiter(t, deciding(day)(), weir.Limit(day.Limit))
 		h := mustMount(t, mount, middleware.Config{Limiter: l, Key: weir.KeyStatic("all")}, http.HandlerFunc(
 			func(w http.ResponseWriter, _ *http.Request) { w.Header().Add("RateLimit-Policy", `"mine";q=1`) }))
 		w := httptest.NewRecorder()

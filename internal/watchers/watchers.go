@@ -4,11 +4,11 @@ package watchers
 import (
 	"sync"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
-// Func is told of a brake, as weir.Braker has it.
-type Func = func(scope, key string, at weir.Instant)
+// Func is told of a brake, as store.Braker has it.
+type Func = func(scope, key string, at store.Instant)
 
 // Set is who is to be told. Its zero value is empty and ready to use. It is safe
 // for concurrent use.
@@ -40,7 +40,7 @@ func (s *Set) Remove(id int) (left int) {
 }
 
 // Tell tells everybody, without holding a lock: who is told may add and remove.
-func (s *Set) Tell(scope, key string, at weir.Instant) {
+func (s *Set) Tell(scope, key string, at store.Instant) {
 	s.mu.Lock()
 	all := make([]Func, 0, len(s.all))
 	for _, f := range s.all {

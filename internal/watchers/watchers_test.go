@@ -3,8 +3,8 @@ package watchers
 import (
 	"testing"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -14,14 +14,14 @@ func TestSet(t *testing.T) {
 	var s Set
 	s.Tell("scope", "key", 1) // Nobody.
 	told := map[string]int{}
-	a := s.Add(func(scope, key string, at weir.Instant) {
+	a := s.Add(func(scope, key string, at store.Instant) {
 		if scope != "scope" || key != "key" || at != 7 {
 			t.Errorf("told of %q, %q at %d", scope, key, at)
 		}
 		told["a"]++
 	})
 	var b int
-	b = s.Add(func(string, string, weir.Instant) {
+	b = s.Add(func(string, string, store.Instant) {
 		told["b"]++
 		s.Remove(b) // Whoever is told may go.
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // mostParts bounds how small a share is: a call that takes the whole limit takes
@@ -21,7 +21,7 @@ type part struct {
 // than the share ever holds, where that fits the whole limit. It returns how much
 // that is of each, nil when nothing is. Of a window the last of the parts is taken
 // first, so that what the last part of a call before has left is not lost.
-func cut(charges, whole []weir.Charge) (over []int64) {
+func cut(charges, whole []store.Charge) (over []int64) {
 	for i := range charges {
 		c := &charges[i]
 		most := c.Limit.Max()
@@ -32,7 +32,7 @@ func cut(charges, whole []weir.Charge) (over []int64) {
 			over = make([]int64, len(charges))
 		}
 		first := most
-		if c.Limit.Algorithm != weir.GCRA {
+		if c.Limit.Algorithm != store.GCRA {
 			first = (c.Cost-1)%most + 1
 		}
 		over[i], c.Cost = c.Cost-first, first
@@ -47,14 +47,14 @@ func cut(charges, whole []weir.Charge) (over []int64) {
 // granted, say what is left after that.
 //
 // What would be booked further ahead than anybody may wait, is not.
-func (s *Store) takeAhead(ctx context.Context, req weir.Request, over []int64, d *weir.Decision) []part {
+func (s *Store) takeAhead(ctx context.Context, req store.Request, over []int64, d *store.Decision) []part {
 	ctx = context.WithoutCancel(ctx)
 	parts := []part{{d.Receipt, costs(req.Charges)}}
 	req.Charges = slices.Clone(req.Charges)
-	req.Hold, req.MaxWait = weir.Hold{}, weir.MaxPeriod
+	req.Hold, req.MaxWait = store.Hold{}, store.MaxPeriod
 	left := make([]int64, len(over))
 	for i := range left {
-		req.Charges[i].Leave, left[i] = 0, free(&req.Charges[i].Limit, d.Charge(i))
+		req.Charges[i].Reserve, left[i] = 0, free(&req.Charges[i].Limit, d.Charge(i))
 	}
 	for first := range req.Charges {
 		for places := group(req.Charges, first); nextPart(req.Charges, places, over, left); {
@@ -73,7 +73,7 @@ func (s *Store) takeAhead(ctx context.Context, req weir.Request, over []int64, d
 
 // nextPart has the charges at places cost the next part of what is over, and no
 // others anything. It reports whether there is any.
-func nextPart(charges []weir.Charge, places []int, over, left []int64) (some bool) {
+func nextPart(charges []store.Charge, places []int, over, left []int64) (some bool) {
 	for i := range charges {
 		charges[i].Cost = 0
 	}
@@ -82,7 +82,7 @@ func nextPart(charges []weir.Charge, places []int, over, left []int64) (some boo
 		switch {
 		case left[i] > 0:
 			most = left[i]
-		case charges[i].Limit.Algorithm == weir.SlidingCounter:
+		case charges[i].Limit.Algorithm == store.SlidingCounter:
 			most = (most + 1) / 2
 		}
 		charges[i].Cost = min(over[i], most)
@@ -93,7 +93,7 @@ func nextPart(charges []weir.Charge, places []int, over, left []int64) (some boo
 }
 
 // tell has a decision say what is left of the limit of its i-th charge.
-func tell(d *weir.Decision, c *weir.Charge, i int, st weir.ChargeState) {
+func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	if d.Charges != nil {
 		d.Charges[i].Remaining, d.Charges[i].ResetAfter = st.Remaining, st.ResetAfter
 	}
@@ -105,18 +105,18 @@ func tell(d *weir.Decision, c *weir.Charge, i int, st weir.ChargeState) {
 // ahead returns about how many units are used of a share of which some are booked
 // ahead, as many as it admits in the time until it is as if never used; 0 when
 // none are.
-func ahead(share *weir.Limit, st weir.ChargeState) int64 {
+func ahead(share *store.Limit, st store.ChargeState) int64 {
 	period := share.Period
-	if share.Algorithm == weir.SlidingCounter {
+	if share.Algorithm == store.SlidingCounter {
 		period *= 2 // A unit counts in two windows.
 	}
-	if share.Algorithm != weir.GCRA && st.ResetAfter <= period {
+	if share.Algorithm != store.GCRA && st.ResetAfter <= period {
 		return 0
 	}
 	return scale(share.Rate, int64(st.ResetAfter), int64(period))
 }
 
-func costs(charges []weir.Charge) []int64 {
+func costs(charges []store.Charge) []int64 {
 	costs := make([]int64, len(charges))
 	for i := range charges {
 		costs[i] = charges[i].Cost
@@ -126,7 +126,7 @@ func costs(charges []weir.Charge) []int64 {
 
 // cancelParts cancels what was booked here, the last part first, so that each is
 // cancelled before anything that was booked ahead of it.
-func cancelParts(ctx context.Context, local weir.Canceler, r *receipt) error {
+func cancelParts(ctx context.Context, local store.Canceler, r *receipt) error {
 	for _, p := range slices.Backward(r.parts) {
 		if err := local.Cancel(ctx, p.of); err != nil {
 			return err
@@ -140,7 +140,7 @@ func cancelParts(ctx context.Context, local weir.Canceler, r *receipt) error {
 
 // settleParts corrects what was booked in parts, the last part first. That may be
 // less than the estimate: what was never booked is not given back.
-func settleParts(ctx context.Context, local weir.Settler, r *receipt, cost func(charge int) int64) error {
+func settleParts(ctx context.Context, local store.Settler, r *receipt, cost func(charge int) int64) error {
 	more := make([]int64, len(r.charges))
 	for i := range more {
 		booked := int64(0)

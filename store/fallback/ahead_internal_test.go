@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 type corrected map[any]int64
@@ -19,7 +19,7 @@ func (s corrected) Settle(_ context.Context, of any, costs ...int64) error {
 // was booked is given back.
 func TestPartsThatWereNotBookedAreNotGivenBack(t *testing.T) {
 	t.Parallel()
-	r := receipt{parts: []part{{1, []int64{10}}, {2, []int64{10}}, {3, []int64{10}}}, charges: []weir.Charge{{Cost: 60}}}
+	r := receipt{parts: []part{{1, []int64{10}}, {2, []int64{10}}, {3, []int64{10}}}, charges: []store.Charge{{Cost: 60}}}
 	for cost, want := range map[int64]corrected{
 		70: {3: 20}, 60: {}, 45: {}, 30: {}, 25: {3: 5}, 15: {2: 5, 3: 0}, 0: {1: 0, 2: 0, 3: 0},
 	} {

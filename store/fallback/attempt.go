@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // errBudget is what a call that took too long fails with.
@@ -22,15 +22,15 @@ func (c *Config) patience() time.Duration { return c.Budget - c.Budget/10 }
 // request's charges for another.
 type attempt struct {
 	store *Store
-	req   weir.Request
-	room  [1]weir.Charge // of the common case, as state
-	state [1]weir.ChargeState
+	req   store.Request
+	room  [1]store.Charge // of the common case, as state
+	state [1]store.ChargeState
 	epoch uint64
 	turn  turn    // of the breaker
 	end   *ending // of its patience
 	stage atomic.Int32
 	heard chan struct{} // closed when answered in time, on a goroutine of its own
-	d     weir.Decision
+	d     store.Decision
 	err   error
 }
 
@@ -41,7 +41,7 @@ const (
 	settled         // answered, or too late
 )
 
-func (s *Store) attempt(req *weir.Request, t turn) *attempt {
+func (s *Store) attempt(req *store.Request, t turn) *attempt {
 	a := attempts.Get().(*attempt)
 	*a = attempt{store: s, req: *req, epoch: s.breaker.epoch.Load(), turn: t, end: s.endings.next(s.cfg.patience())}
 	a.req.Charges = append(a.room[:0], req.Charges...)
@@ -57,7 +57,7 @@ var attempts = sync.Pool{New: func() any { return new(attempt) }}
 // keep the breaker from opening either: where all callers have less patience
 // than the budget, a silent primary would stall each of them for ever. So the
 // call goes on without its caller, for as long as the budget lasts.
-func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
+func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
 	if st := a.start(ctx); st != nil {
 		if d, done, err := a.await(ctx, st); done {
 			if err == nil {
@@ -75,7 +75,7 @@ func (a *attempt) decision(ctx context.Context) (weir.Decision, error) {
 //
 // What goes to the client is cancelled when the patience is over, which keeps
 // it from sending what it has not sent.
-func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
+func (a *attempt) besides(ctx context.Context) (store.Decision, error) {
 	a.heard = make(chan struct{})
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*a.store.cfg.Budget)
 	go a.run(timed, cancel)
@@ -85,7 +85,7 @@ func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
 		if !a.heldUp(a.heard) && a.stage.CompareAndSwap(awaited, settled) {
 			cancel()
 			a.fail(errBudget)
-			return weir.Decision{}, errBudget
+			return store.Decision{}, errBudget
 		}
 		<-a.heard
 	case <-ctx.Done():
@@ -96,13 +96,13 @@ func (a *attempt) besides(ctx context.Context) (weir.Decision, error) {
 					a.fail(errBudget)
 				}
 			})
-			return weir.Decision{}, ctx.Err()
+			return store.Decision{}, ctx.Err()
 		}
 		<-a.heard
 	}
 	a.report()
 	if a.err != nil {
-		return weir.Decision{}, a.err
+		return store.Decision{}, a.err
 	}
 	a.store.keep(a)
 	if a.d.Receipt != nil {
@@ -148,13 +148,13 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 	}
 	cancel()
 	a.store.forfeit(ctx, a)
-	if c, ok := a.store.cfg.Primary.(weir.Canceler); ok && a.err == nil && a.d.Receipt != nil {
+	if c, ok := a.store.cfg.Primary.(store.Canceler); ok && a.err == nil && a.d.Receipt != nil {
 		receipt := a.d.Receipt
 		_ = a.store.within(context.WithoutCancel(ctx), func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
 	}
 }
 
-func (a *attempt) ask(ctx context.Context) (d weir.Decision, err error) {
+func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = panicked(r)

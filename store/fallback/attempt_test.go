@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -18,12 +18,12 @@ func TestImpatientCallersLetTheBreakerOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		take(t, s, charge("k", 1, weir.PerSecond(10))) // See TestSlowFirstConnection.
+		take(t, s, charge("k", 1, store.Per(10, time.Second))) // See TestSlowFirstConnection.
 		p.set(nil, 5*time.Second)
 		for range 3 {
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 			start := time.Now()
-			if _, err := s.Take(ctx, charge("k", 1, weir.PerSecond(10))); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := s.Take(ctx, charge("k", 1, store.Per(10, time.Second))); !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 			if took := time.Since(start); took != 20*time.Millisecond {
@@ -49,7 +49,7 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 				p := newPrimary(t)
 				p.set(nil, 200*time.Millisecond)
 				s := open(t, fallback.Config{Primary: p})
-				req := charge("k", 1, weir.PerHour(10))
+				req := charge("k", 1, store.Per(10, time.Hour))
 				req.Cancelable, req.MaxWait = true, time.Hour
 				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
@@ -59,7 +59,7 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if left := take(t, p.store, charge("k", 0, weir.PerHour(10))).Remaining; left != 10 {
+				if left := take(t, p.store, charge("k", 0, store.Per(10, time.Hour))).Remaining; left != 10 {
 					t.Errorf("%d remaining of 10", left)
 				}
 			})
@@ -70,9 +70,9 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 // A primary that panics fails a call, not the program.
 func TestPanickingPrimary(t *testing.T) {
 	t.Parallel()
-	s := open(t, fallback.Config{Primary: storeFunc(func(weir.Request) (weir.Decision, error) { panic("boom") })})
+	s := open(t, fallback.Config{Primary: storeFunc(func(store.Request) (store.Decision, error) { panic("boom") })})
 	for range 10 {
-		if d := take(t, s, charge("k", 1, weir.PerHour(100))); !d.Allowed || !d.Degraded {
+		if d := take(t, s, charge("k", 1, store.Per(100, time.Hour))); !d.Allowed || !d.Degraded {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -81,9 +81,9 @@ func TestPanickingPrimary(t *testing.T) {
 	}
 }
 
-type storeFunc func(req weir.Request) (weir.Decision, error)
+type storeFunc func(req store.Request) (store.Decision, error)
 
-func (f storeFunc) Take(_ context.Context, req weir.Request) (weir.Decision, error) { return f(req) }
+func (f storeFunc) Take(_ context.Context, req store.Request) (store.Decision, error) { return f(req) }
 
 type foreign struct{}
 
@@ -96,27 +96,27 @@ func TestForeignKey(t *testing.T) {
 	p := newPrimary(t)
 	s := open(t, fallback.Config{
 		Policies: map[string]fallback.Policy{"closed": fallback.Closed},
-		Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+		Primary: storeFunc(func(req store.Request) (store.Decision, error) {
 			if req.Charges[0].Key == "foreign" {
-				return weir.Decision{}, foreign{}
+				return store.Decision{}, foreign{}
 			}
 			return p.Take(context.Background(), req)
 		}),
 	})
 	admitted := 0
 	for range 20 {
-		d := take(t, s, charge("foreign", 1, weir.PerHour(5)))
+		d := take(t, s, charge("foreign", 1, store.Per(5, time.Hour)))
 		if d.Allowed {
 			admitted++
 		}
 		if !d.Degraded {
 			t.Errorf("decided by the primary: %+v", d)
 		}
-		if d := take(t, s, charge("other", 1, weir.PerHour(100))); d.Degraded {
+		if d := take(t, s, charge("other", 1, store.Per(100, time.Hour))); d.Degraded {
 			t.Errorf("another key: %+v", d)
 		}
 	}
-	req := charge("foreign", 1, weir.PerHour(5))
+	req := charge("foreign", 1, store.Per(5, time.Hour))
 	req.Charges[0].Scope = "closed"
 	if _, err := s.Take(context.Background(), req); !errors.Is(err, foreign{}) {
 		t.Errorf("under closed: %v", err)
@@ -136,15 +136,15 @@ func TestProbeLooksAtWhatFailed(t *testing.T) {
 		changes := 0
 		s := open(t, fallback.Config{
 			OnChange: func(fallback.Change) { changes++ },
-			Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+			Primary: storeFunc(func(req store.Request) (store.Decision, error) {
 				if dead && req.Charges[0].Key == "dead" {
-					return weir.Decision{}, errAway
+					return store.Decision{}, errAway
 				}
 				return p.Take(context.Background(), req)
 			}),
 		})
 		for range 100 {
-			take(t, s, charge("dead", 1, weir.PerSecond(10)))
+			take(t, s, charge("dead", 1, store.Per(10, time.Second)))
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
 		}
@@ -153,7 +153,7 @@ func TestProbeLooksAtWhatFailed(t *testing.T) {
 		}
 		dead = false
 		time.Sleep(time.Second)
-		take(t, s, charge("dead", 1, weir.PerSecond(10)))
+		take(t, s, charge("dead", 1, store.Per(10, time.Second)))
 		synctest.Wait()
 		if s.State() != fallback.StateClosed {
 			t.Errorf("afterwards the breaker is %v", s.State())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -18,19 +19,19 @@ import (
 // BenchmarkTake measures what the fallback adds: over a primary that answers at
 // once, and while that is away. The primary alone is what to compare with.
 func BenchmarkTake(b *testing.B) {
-	limit := weir.PerSecond(1 << 40)
+	limit := store.Per(1<<40, time.Second)
 	for _, bench := range []struct {
 		name  string
-		store func() weir.Store
+		store func() store.Store
 	}{
-		{"primary alone", func() weir.Store { return newPrimary(b).store }},
-		{"closed", func() weir.Store { return open(b, fallback.Config{Primary: newPrimary(b).store}) }},
-		{"open", func() weir.Store { return away(b, fallback.Config{}) }},
-		{"open, 4 replicas", func() weir.Store { return away(b, fallback.Config{Replicas: 4}) }},
+		{"primary alone", func() store.Store { return newPrimary(b).store }},
+		{"closed", func() store.Store { return open(b, fallback.Config{Primary: newPrimary(b).store}) }},
+		{"open", func() store.Store { return away(b, fallback.Config{}) }},
+		{"open, 4 replicas", func() store.Store { return away(b, fallback.Config{Replicas: 4}) }},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := bench.store()
-			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{limit}})
+			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.Limit(limit)}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -51,7 +52,7 @@ func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
 	cfg.Primary, cfg.Probe = p, time.Hour
 	s := open(tb, cfg)
 	for range 3 {
-		take(tb, s, charge("k", 1, weir.PerSecond(1000)))
+		take(tb, s, charge("k", 1, store.Per(1000, time.Second)))
 	}
 	return s
 }
@@ -71,10 +72,10 @@ func BenchmarkRefused(b *testing.B) {
 	primary := overRedis(b)
 	for _, bench := range []struct {
 		name    string
-		primary weir.Store
+		primary store.Store
 	}{
 		{"remembered", primary},
-		{"asked for", struct{ weir.Store }{primary}},
+		{"asked for", struct{ store.Store }{primary}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := open(b, fallback.Config{Primary: bench.primary})
@@ -98,7 +99,7 @@ func BenchmarkOverRedis(b *testing.B) {
 	primary := overRedis(b)
 	for _, bench := range []struct {
 		name  string
-		store weir.Store
+		store store.Store
 	}{
 		{"alone", primary},
 		{"closed", open(b, fallback.Config{Primary: primary})},

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/watchers"
+	"github.com/goweir/weir/store"
 )
 
 // mostBrakes is how many keys' brakes are kept for the primary while it is away.
@@ -22,30 +22,30 @@ type brakes struct {
 }
 
 type pendingBrake struct {
-	charges []weir.Charge
-	brake   weir.Brake
+	charges []store.Charge
+	brake   store.Brake
 	at      time.Time
 	lifted  bool // what slowed the key down before
 }
 
-// Brake implements [weir.Braker]. While the primary is away the key is slowed
+// Brake implements [store.Braker]. While the primary is away the key is slowed
 // down in this process, and for all others when it is back, as far as that is
 // not over by then.
-func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
-	primary, ok := s.cfg.Primary.(weir.Braker)
+func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
+	primary, ok := s.cfg.Primary.(store.Braker)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
-	if err := (weir.Request{Charges: charges}).Validate(); err != nil {
+	if err := (store.Request{Charges: charges}).Validate(); err != nil {
 		return err
 	}
 	if err := b.Validate(); err != nil {
 		return err
 	}
 	if !oneKey(charges) {
-		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
+		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
-	charges = append([]weir.Charge(nil), charges...)
+	charges = append([]store.Charge(nil), charges...)
 	if s.State() == StateClosed {
 		err := s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
 		if !outage(err) || ctx.Err() != nil {
@@ -65,22 +65,22 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 
 // brakeLocal has the local store, which knows this process's share of the
 // limits, slow a key down in its share of the rate.
-func (s *Store) brakeLocal(ctx context.Context, charges []weir.Charge, b weir.Brake) {
-	local, ok := s.cfg.Local.(weir.Braker)
+func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.Brake) {
+	local, ok := s.cfg.Local.(store.Braker)
 	if !ok {
 		return
 	}
 	n := s.cfg.ReplicasFunc()
 	b.Gap = times(b.Gap, int64(max(n, 1)), 1)
 	b.Cut.Unit = times(b.Cut.Unit, int64(max(n, 1)), 1)
-	b.Gap, b.Cut.Unit = min(b.Gap, weir.MaxPeriod/4), min(b.Cut.Unit, weir.MaxPeriod/4)
+	b.Gap, b.Cut.Unit = min(b.Gap, store.MaxPeriod/4), min(b.Cut.Unit, store.MaxPeriod/4)
 	_ = local.Brake(ctx, share(charges, n), b)
 	s.ledger.void(id{charges[0].Scope, charges[0].Key})
 }
 
 // keep remembers a brake for the primary. Of several of a key the pause that
 // ends last counts, and the latest of everything else.
-func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
+func (k *brakes) keep(charges []store.Charge, b store.Brake) {
 	key, now := id{charges[0].Scope, charges[0].Key}, time.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,7 +98,7 @@ func (k *brakes) keep(charges []weir.Charge, b weir.Brake) {
 }
 
 // joined is a brake together with one of some time before.
-func joined(old, b weir.Brake, since time.Duration) weir.Brake {
+func joined(old, b store.Brake, since time.Duration) store.Brake {
 	if left := old.Pause - since; left > b.Pause {
 		b.Pause, b.Slack = left, 0
 	}
@@ -114,7 +114,7 @@ func joined(old, b weir.Brake, since time.Duration) weir.Brake {
 // deliver tells the primary, which is back, of what was set while it was away.
 // What it can't be told now, as it is gone again, is kept for the next time.
 func (s *Store) deliver() {
-	primary, ok := s.cfg.Primary.(weir.Braker)
+	primary, ok := s.cfg.Primary.(store.Braker)
 	if !ok {
 		return
 	}
@@ -126,9 +126,9 @@ func (s *Store) deliver() {
 		since := time.Since(p.at)
 		p.brake.Pause = max(p.brake.Pause-since, 0)
 		p.brake.GapFor = max(p.brake.GapFor-since, 0)
-		todo := []weir.Brake{p.brake}
+		todo := []store.Brake{p.brake}
 		if p.lifted && !p.brake.Lift {
-			todo = []weir.Brake{{Lift: true}, p.brake}
+			todo = []store.Brake{{Lift: true}, p.brake}
 		}
 		for _, b := range todo {
 			if err := s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, p.charges, b) }); outage(err) {
@@ -153,14 +153,14 @@ func (k *brakes) restore(pending map[id]pendingBrake) {
 
 // heed has the local store know of a pause that the primary has told of.
 func (s *Store) heed(a *attempt) {
-	if a.d.Reason == weir.Paused && a.d.RetryAfter > 0 {
-		s.brakeLocal(context.Background(), binding(a.req.Charges, &a.d), weir.Brake{Pause: min(a.d.RetryAfter, weir.MaxPeriod/4)})
+	if a.d.Reason == store.Paused && a.d.RetryAfter > 0 {
+		s.brakeLocal(context.Background(), binding(a.req.Charges, &a.d), store.Brake{Pause: min(a.d.RetryAfter, store.MaxPeriod/4)})
 	}
 }
 
 // binding returns the charges of the key whose limit a decision says is the binding
 // one.
-func binding(charges []weir.Charge, d *weir.Decision) (mine []weir.Charge) {
+func binding(charges []store.Charge, d *store.Decision) (mine []store.Charge) {
 	if oneKey(charges) {
 		return charges
 	}
@@ -182,22 +182,22 @@ func binding(charges []weir.Charge, d *weir.Decision) (mine []weir.Charge) {
 type watch struct {
 	store   *Store
 	id      int
-	primary weir.Watch // nil when the primary has none
+	primary store.Watch // nil when the primary has none
 }
 
-// WatchBrakes implements [weir.Braker].
-func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+// WatchBrakes implements [store.Braker].
+func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
 	w := &watch{store: s, id: s.brakes.all.Add(f)}
-	if primary, ok := s.cfg.Primary.(weir.Braker); ok {
+	if primary, ok := s.cfg.Primary.(store.Braker); ok {
 		w.primary = primary.WatchBrakes(f)
 	}
 	return w
 }
 
-// Covers implements [weir.Watch].
+// Covers implements [store.Watch].
 func (w *watch) Covers(since time.Time) bool { return w.primary == nil || w.primary.Covers(since) }
 
-// Stop implements [weir.Watch].
+// Stop implements [store.Watch].
 func (w *watch) Stop() {
 	w.store.brakes.all.Remove(w.id)
 	if w.primary != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -21,14 +22,14 @@ type shaky struct {
 
 var errShaky = errors.New("down")
 
-func (s *shaky) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *shaky) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.down.Load() {
-		return weir.Decision{}, errShaky
+		return store.Decision{}, errShaky
 	}
 	return s.Store.Take(ctx, req)
 }
 
-func (s *shaky) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+func (s *shaky) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	if s.down.Load() {
 		return errShaky
 	}
@@ -63,7 +64,7 @@ func TestPausesAndOutages(t *testing.T) {
 		paused := func(key string, want, degraded bool) {
 			t.Helper()
 			d, err := l.Allow(ctx, key)
-			if err != nil || d.Allowed == want || want != (d.Reason == weir.Paused) || d.Degraded != degraded {
+			if err != nil || d.Allowed == want || want != (d.Reason == store.Paused) || d.Degraded != degraded {
 				t.Errorf("%s: %+v, %v; want paused %v, degraded %v", key, d, err, want, degraded)
 			}
 		}
@@ -71,7 +72,7 @@ func TestPausesAndOutages(t *testing.T) {
 		paused("before", true, false)
 		paused("never", false, false)
 		// A pause of another process, which this one has met.
-		if err := primary.Store.Brake(ctx, []weir.Charge{{Key: "others", Limit: weir.PerSecond(10)}}, weir.Brake{Pause: 10 * time.Second}); err != nil {
+		if err := primary.Store.Brake(ctx, []store.Charge{{Key: "others", Limit: store.Per(10, time.Second)}}, store.Brake{Pause: 10 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
 		paused("others", true, false)
@@ -92,8 +93,8 @@ func TestPausesAndOutages(t *testing.T) {
 			t.Fatal("not back")
 		}
 		paused("meanwhile", true, false)
-		d, err := primary.Store.Take(ctx, weir.Request{Charges: []weir.Charge{{Key: "meanwhile", Limit: weir.PerSecond(10), Cost: 1}}})
-		if err != nil || d.Reason != weir.Paused {
+		d, err := primary.Store.Take(ctx, store.Request{Charges: []store.Charge{{Key: "meanwhile", Limit: store.Per(10, time.Second), Cost: 1}}})
+		if err != nil || d.Reason != store.Paused {
 			t.Errorf("the primary was not told: %+v, %v", d, err)
 		}
 		if err := l.Resume(ctx, "meanwhile"); err != nil {
@@ -149,7 +150,7 @@ type refusingBrakes struct {
 	left atomic.Int64
 }
 
-func (r *refusingBrakes) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+func (r *refusingBrakes) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	if r.left.Add(-1) < 0 {
 		return errShaky
 	}
@@ -170,19 +171,19 @@ func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 		p.gone.Store(true)
 		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
 		keys := []string{"a", "b", "c"}
-		charges := func(key string, cost int64) []weir.Charge {
-			return []weir.Charge{{Key: key, Limit: weir.PerSecond(10), Cost: cost}}
+		charges := func(key string, cost int64) []store.Charge {
+			return []store.Charge{{Key: key, Limit: store.Per(10, time.Second), Cost: cost}}
 		}
-		look := func() { _, _ = s.Take(t.Context(), weir.Request{Charges: charges("look", 0)}) }
+		look := func() { _, _ = s.Take(t.Context(), store.Request{Charges: charges("look", 0)}) }
 		look()
 		for _, key := range keys {
-			if err := s.Brake(t.Context(), charges(key, 0), weir.Brake{Pause: time.Hour}); err != nil {
+			if err := s.Brake(t.Context(), charges(key, 0), store.Brake{Pause: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		told := func() (n int) {
 			for _, key := range keys {
-				if d, err := local.Take(t.Context(), weir.Request{Charges: charges(key, 1)}); err == nil && d.Reason == weir.Paused {
+				if d, err := local.Take(t.Context(), store.Request{Charges: charges(key, 1)}); err == nil && d.Reason == store.Paused {
 					n++
 				}
 			}
@@ -216,9 +217,9 @@ type comingAndGoing struct {
 	gone atomic.Bool
 }
 
-func (a *comingAndGoing) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (a *comingAndGoing) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if a.gone.Load() {
-		return weir.Decision{}, errShaky
+		return store.Decision{}, errShaky
 	}
 	return a.refusingBrakes.Take(ctx, req)
 }

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -20,7 +20,7 @@ func TestBreaker(t *testing.T) {
 		p := newPrimary(t)
 		var changes []fallback.Change
 		s := open(t, fallback.Config{Primary: p, OnChange: func(c fallback.Change) { changes = append(changes, c) }})
-		req := charge("k", 1, weir.PerSecond(1000))
+		req := charge("k", 1, store.Per(1000, time.Second))
 
 		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
 			t.Fatalf("with the primary there: %+v, %v", d, s.State())
@@ -78,7 +78,7 @@ func TestBackWithinOneProbe(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := newPrimary(t)
 					s := open(t, fallback.Config{Primary: p})
-					req := charge("k", 1, weir.PerSecond(1000))
+					req := charge("k", 1, store.Per(1000, time.Second))
 					// The outages end at different times after the last probe.
 					for outage := 3 * time.Second; outage < 5*time.Second; outage += 17 * time.Millisecond {
 						p.set(away.err, away.after)
@@ -109,7 +109,7 @@ func TestBudget(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
 		p.set(nil, 5*time.Second)
-		req := charge("k", 1, weir.PerSecond(1000))
+		req := charge("k", 1, store.Per(1000, time.Second))
 		for i := range 50 {
 			start := time.Now()
 			d := take(t, s, req)
@@ -133,7 +133,7 @@ func TestSlowFirstConnection(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
 				s := open(t, fallback.Config{Primary: p})
-				req := charge("k", 1, weir.PerSecond(1000))
+				req := charge("k", 1, store.Per(1000, time.Second))
 				round := func() (degraded int64) {
 					var n atomic.Int64
 					var wg sync.WaitGroup
@@ -176,7 +176,7 @@ func TestRefusedFirstConnections(t *testing.T) {
 		s := open(t, fallback.Config{Primary: p})
 		var wg sync.WaitGroup
 		for range 3 {
-			wg.Go(func() { take(t, s, charge("k", 1, weir.PerSecond(1000))) })
+			wg.Go(func() { take(t, s, charge("k", 1, store.Per(1000, time.Second))) })
 		}
 		if wg.Wait(); s.State() != fallback.StateOpen {
 			t.Errorf("the breaker is %v", s.State())
@@ -187,17 +187,17 @@ func TestRefusedFirstConnections(t *testing.T) {
 // What is no outage never opens the breaker.
 func TestNoOutage(t *testing.T) {
 	t.Parallel()
-	one := weir.PerHour(1)
+	one := store.Per(1, time.Hour)
 	for name, call := range map[string]func(t *testing.T, s *fallback.Store, p *primary){
 		"refusals": func(t *testing.T, s *fallback.Store, p *primary) { take(t, s, charge("k", 1, one)) },
 		"wrong requests": func(t *testing.T, s *fallback.Store, p *primary) {
-			if _, err := s.Take(context.Background(), charge("k", -1, one)); !errors.Is(err, weir.ErrConfig) {
+			if _, err := s.Take(context.Background(), charge("k", -1, one)); !errors.Is(err, store.ErrConfig) {
 				t.Error(err)
 			}
 		},
 		"what the store can't": func(t *testing.T, s *fallback.Store, p *primary) {
-			p.set(fmt.Errorf("cross slot: %w", weir.ErrUnsupported), 0)
-			if _, err := s.Take(context.Background(), charge("k", 1, one)); !errors.Is(err, weir.ErrUnsupported) {
+			p.set(fmt.Errorf("cross slot: %w", store.ErrUnsupported), 0)
+			if _, err := s.Take(context.Background(), charge("k", 1, one)); !errors.Is(err, store.ErrUnsupported) {
 				t.Error(err)
 			}
 		},

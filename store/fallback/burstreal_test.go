@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -20,7 +20,7 @@ var ways = map[string]func(*redistest.Server, *redistest.Proxy) (begin, end func
 }
 
 // outages runs f once for each way and algorithm, on a server of its own.
-func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T, s *fallback.Store, l weir.Limit, begin, end func())) {
+func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T, s *fallback.Store, l store.Limit, begin, end func())) {
 	for name, way := range ways {
 		for _, l := range every(rate, period) {
 			t.Run(fmt.Sprint(l.Algorithm, " ", name), func(t *testing.T) {
@@ -37,7 +37,7 @@ func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T
 				f(t, s, l, begin, func() {
 					end()
 					eventually(t, "Redis is not used", func() bool {
-						return !take(t, s, charge("another", 1, weir.PerSecond(1000))).Degraded
+						return !take(t, s, charge("another", 1, store.Per(1000, time.Second))).Degraded
 					})
 				})
 			})
@@ -50,7 +50,7 @@ func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T
 func TestNoSecondBurstOnARealServer(t *testing.T) {
 	t.Parallel()
 	// An hour's aligned window ends once in a while, a year's hardly ever.
-	outages(t, 20, 365*24*time.Hour, func(t *testing.T, s *fallback.Store, l weir.Limit, begin, end func()) {
+	outages(t, 20, 365*24*time.Hour, func(t *testing.T, s *fallback.Store, l store.Limit, begin, end func()) {
 		admitted := map[string]int{}
 		call := func(key string, n int) {
 			for range n {
@@ -82,7 +82,7 @@ func TestNoSecondBurstOnARealServer(t *testing.T) {
 // double budget.
 func TestLongOutageOnARealServer(t *testing.T) {
 	t.Parallel()
-	outages(t, 20, 500*time.Millisecond, func(t *testing.T, s *fallback.Store, l weir.Limit, begin, end func()) {
+	outages(t, 20, 500*time.Millisecond, func(t *testing.T, s *fallback.Store, l store.Limit, begin, end func()) {
 		for range 30 {
 			take(t, s, charge("k", 1, l))
 		}
@@ -104,7 +104,7 @@ func TestLongOutageOnARealServer(t *testing.T) {
 		}
 		// What comes back while the loop runs is right; an aligned window may end.
 		most := 21 + int(time.Since(start)*20/(500*time.Millisecond))
-		if l.Algorithm == weir.AlignedWindow || l.Algorithm == weir.SlidingCounter {
+		if l.Algorithm == store.AlignedWindow || l.Algorithm == store.SlidingCounter {
 			most += 20
 		}
 		if admitted > most {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Policy says who decides while the primary store is away.
@@ -27,11 +27,11 @@ const (
 // Config is what New makes a Store from. Only Primary is required.
 type Config struct {
 	// Primary decides as long as it can. Required.
-	Primary weir.Store
+	Primary store.Store
 	// Local decides while the primary is away. Nil: a new localstore. A store
 	// of your own is kept warm only if it is a [Seeder]. It has to book ahead, or
 	// calls that cost more than this process's share exceed that.
-	Local weir.Store
+	Local store.Store
 
 	// Budget is the longest a call is held up, whatever the client's own timeouts
 	// are. It waits for the primary for nine tenths of it, and a call that has to
@@ -81,7 +81,7 @@ type Config struct {
 
 func (c *Config) check() error {
 	invalid := func(field, want, got string) error {
-		return &weir.ConfigError{Field: "fallback.Config." + field, Want: want, Got: got}
+		return &store.ConfigError{Field: "fallback.Config." + field, Want: want, Got: got}
 	}
 	switch {
 	case c.Primary == nil:

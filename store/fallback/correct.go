@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // receipt says which store granted, and what.
@@ -14,24 +14,24 @@ type receipt struct {
 	primary bool
 	of      any
 	parts   []part // of a call that costs more than this process's share; nil: of is all
-	charges []weir.Charge
+	charges []store.Charge
 }
 
-// Cancel implements [weir.Canceler]. What the primary granted goes back to it
+// Cancel implements [store.Canceler]. What the primary granted goes back to it
 // if it is there; while it is away, that unit stays used.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	r, ok := of.(receipt)
 	if !ok {
 		return fmt.Errorf("fallback: cancel: a receipt of type %T is not of this store", of)
 	}
-	store := s.cfg.Local
+	st := s.cfg.Local
 	if r.primary {
-		store = s.cfg.Primary
+		st = s.cfg.Primary
 	}
-	c, ok := store.(weir.Canceler)
+	c, ok := st.(store.Canceler)
 	switch {
 	case !ok:
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	case !r.primary:
 		err := cancelParts(ctx, c, &r)
 		if err == nil {
@@ -44,7 +44,7 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	return s.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
 }
 
-// Settle implements [weir.Settler], by whoever granted. What was granted here is
+// Settle implements [store.Settler], by whoever granted. What was granted here is
 // corrected here, and in what the primary will be charged when it is back.
 //
 // Two things stay at their estimates: for the primary, what it has been charged
@@ -56,13 +56,13 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	if !ok {
 		return fmt.Errorf("fallback: settle: a receipt of type %T is not of this store", of)
 	}
-	store := s.cfg.Local
+	by := s.cfg.Local
 	if r.primary {
-		store = s.cfg.Primary
+		by = s.cfg.Primary
 	}
-	st, ok := store.(weir.Settler)
+	settler, ok := by.(store.Settler)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	cost, err := exact.Settled(len(r.charges), costs)
 	switch {
@@ -70,9 +70,9 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 		return err
 	case !r.primary:
 		if r.parts != nil {
-			err = settleParts(ctx, st, &r, cost)
+			err = settleParts(ctx, settler, &r, cost)
 		} else {
-			err = st.Settle(ctx, r.of, costs...)
+			err = settler.Settle(ctx, r.of, costs...)
 		}
 		if err != nil {
 			return err
@@ -83,5 +83,5 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 		return nil
 	}
 	costs = slices.Clone(costs) // The caller's, and the call may outlast this one.
-	return s.within(ctx, func(ctx context.Context) error { return st.Settle(ctx, r.of, costs...) })
+	return s.within(ctx, func(ctx context.Context) error { return settler.Settle(ctx, r.of, costs...) })
 }

@@ -8,24 +8,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
-func cancelable(key string, cost int64, limits ...weir.Limit) weir.Request {
+func cancelable(key string, cost int64, limits ...store.Limit) store.Request {
 	req := charge(key, cost, limits...)
 	req.Cancelable = true
 	return req
 }
 
-func settle(t *testing.T, s *fallback.Store, d weir.Decision, costs ...int64) {
+func settle(t *testing.T, s *fallback.Store, d store.Decision, costs ...int64) {
 	t.Helper()
 	if err := s.Settle(context.Background(), d.Receipt, costs...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func remaining(t *testing.T, s weir.Store, limits ...weir.Limit) (list []int64) {
+func remaining(t *testing.T, s store.Store, limits ...store.Limit) (list []int64) {
 	t.Helper()
 	d := take(t, s, charge("k", 0, limits...))
 	for i := range limits {
@@ -38,7 +38,7 @@ func remaining(t *testing.T, s weir.Store, limits ...weir.Limit) (list []int64) 
 // and the primary is charged what it really cost, if that is known in time.
 func TestLocalGrantsAreSettled(t *testing.T) {
 	t.Parallel()
-	limits := []weir.Limit{weir.PerHour(100), weir.Per(100, time.Hour).By(weir.SlidingWindow)}
+	limits := []store.Limit{store.Per(100, time.Hour), store.Per(100, time.Hour).By(store.SlidingWindow)}
 	for _, tt := range []struct {
 		name  string
 		costs []int64
@@ -55,7 +55,7 @@ func TestLocalGrantsAreSettled(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := newPrimary(t)
 					s := open(t, fallback.Config{Primary: p})
-					var d weir.Decision
+					var d store.Decision
 					cycle(t, p, s, func() {
 						d = take(t, s, cancelable("k", 10, limits...))
 						if !late {
@@ -88,7 +88,7 @@ func TestPrimaryGrantsAreSettled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		l := weir.PerHour(100)
+		l := store.Per(100, time.Hour)
 		there, away := take(t, s, cancelable("k", 10, l)), take(t, s, cancelable("k", 10, l))
 		settle(t, s, there, 4)
 		if got := remaining(t, s, l); got[0] != 86 {
@@ -115,18 +115,18 @@ func TestSettleMistakes(t *testing.T) {
 	if err := s.Settle(ctx, 7, 1); err == nil {
 		t.Error("a number was taken as a receipt")
 	}
-	d := take(t, s, cancelable("k", 1, weir.PerHour(10)))
+	d := take(t, s, cancelable("k", 1, store.Per(10, time.Hour)))
 	for _, costs := range [][]int64{nil, {-1}, {1, 2}} {
-		if err := s.Settle(ctx, d.Receipt, costs...); !errors.Is(err, weir.ErrConfig) {
+		if err := s.Settle(ctx, d.Receipt, costs...); !errors.Is(err, store.ErrConfig) {
 			t.Errorf("costs %v: %v", costs, err)
 		}
 	}
 	without := open(t, fallback.Config{Primary: struct {
-		weir.Store
-		weir.Canceler
+		store.Store
+		store.Canceler
 	}{p, p}})
-	d = take(t, without, cancelable("k", 1, weir.PerHour(10)))
-	if err := without.Settle(ctx, d.Receipt, 0); !errors.Is(err, weir.ErrUnsupported) {
+	d = take(t, without, cancelable("k", 1, store.Per(10, time.Hour)))
+	if err := without.Settle(ctx, d.Receipt, 0); !errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("a primary that can't settle: %v", err)
 	}
 	p.set(errAway, 0)
@@ -141,7 +141,7 @@ func TestSettleWithinTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		d := take(t, s, cancelable("k", 1, weir.PerHour(10)))
+		d := take(t, s, cancelable("k", 1, store.Per(10, time.Hour)))
 		p.set(nil, time.Minute)
 		costs := []int64{0}
 		start := time.Now()
@@ -154,7 +154,7 @@ func TestSettleWithinTheBudget(t *testing.T) {
 		costs[0] = 1 // The slice is the caller's again.
 		time.Sleep(2 * time.Minute)
 		p.set(nil, 0)
-		if got := remaining(t, s, weir.PerHour(10)); got[0] != 10 {
+		if got := remaining(t, s, store.Per(10, time.Hour)); got[0] != 10 {
 			t.Errorf("%d remain, want the 10 of a settlement that was only late", got[0])
 		}
 	})

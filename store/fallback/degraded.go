@@ -6,28 +6,28 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // decide decides without the primary, which failed with cause if this call
 // asked it.
-func (s *Store) decide(ctx context.Context, req *weir.Request, cause error) (weir.Decision, error) {
+func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (store.Decision, error) {
 	switch s.policy(req.Charges) {
 	case Open:
 		return open(req), nil
 	case LocalThenClosed:
 		if away, err := s.breaker.away(); away > s.cfg.Grace {
-			return weir.Decision{}, closed(cause, err)
+			return store.Decision{}, closed(cause, err)
 		}
 	case Closed:
 		_, err := s.breaker.away()
-		return weir.Decision{}, closed(cause, err)
+		return store.Decision{}, closed(cause, err)
 	}
 	return s.local(ctx, req)
 }
 
 // policy returns the policy of the charges' limiters, of several the strictest.
-func (s *Store) policy(charges []weir.Charge) Policy {
+func (s *Store) policy(charges []store.Charge) Policy {
 	strictness := [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
 	strictest := Open
 	for i := range charges {
@@ -43,14 +43,14 @@ func (s *Store) policy(charges []weir.Charge) Policy {
 }
 
 // local decides on this process's share.
-func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, error) {
 	shared := *req
 	shared.Charges = share(req.Charges, s.cfg.ReplicasFunc())
 	shared.Hold = shareOfHold(req.Hold, s.cfg.ReplicasFunc())
 	over := cut(shared.Charges, req.Charges)
 	d, err := s.cfg.Local.Take(ctx, shared)
 	if err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	d.Degraded = true
 	var parts []part
@@ -67,18 +67,18 @@ func (s *Store) local(ctx context.Context, req *weir.Request) (weir.Decision, er
 		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d, parts != nil)
 	}
 	if d.Receipt != nil {
-		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]weir.Charge(nil), req.Charges...)}
+		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]store.Charge(nil), req.Charges...)}
 	}
 	return d, nil
 }
 
 // open allows a request, on limits that look untouched.
-func open(req *weir.Request) weir.Decision {
+func open(req *store.Request) store.Decision {
 	first := &req.Charges[0]
-	d := weir.Decision{Allowed: true, Degraded: true, Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max()}
+	d := store.Decision{Allowed: true, Degraded: true, Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max()}
 	if len(req.Charges) > 1 {
 		for i := range req.Charges {
-			d.Charges = append(d.Charges, weir.ChargeState{Remaining: req.Charges[i].Limit.Max()})
+			d.Charges = append(d.Charges, store.ChargeState{Remaining: req.Charges[i].Limit.Max()})
 		}
 	}
 	return d
@@ -98,15 +98,15 @@ func closed(cause, away error) error {
 
 // share returns the charges with this process's share of their limits; the same
 // charges where that is the whole.
-func share(charges []weir.Charge, replicas int) []weir.Charge {
+func share(charges []store.Charge, replicas int) []store.Charge {
 	n := int64(max(replicas, 1))
 	if n == 1 {
 		return charges
 	}
-	shared := append([]weir.Charge(nil), charges...)
+	shared := append([]store.Charge(nil), charges...)
 	for i := range shared {
 		shared[i].Limit = shareOf(shared[i].Limit, n)
-		shared[i].Leave /= n
+		shared[i].Reserve /= n
 	}
 	return shared
 }
@@ -118,14 +118,14 @@ func share(charges []weir.Charge, replicas int) []weir.Charge {
 // another limit for each cost would have the key's state change with every call.
 // Of a limit that so many share that its part is tiny, several parts are admitted
 // in as many times the window.
-func shareOf(l weir.Limit, n int64) weir.Limit {
+func shareOf(l store.Limit, n int64) store.Limit {
 	l.Name = l.Policy()
 	k := min(n, mostParts)
 	most := max(l.Max()/k, 1)
-	if l.Algorithm == weir.GCRA {
+	if l.Algorithm == store.GCRA {
 		l.Burst = most
 		// A bucket that takes longer than that to fill is not valid.
-		l.Period = max(min(times(l.Period, n, 1), times(weir.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
+		l.Period = max(min(times(l.Period, n, 1), times(store.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
 		return l
 	}
 	if most*k > l.Rate {
@@ -143,14 +143,14 @@ func shareOf(l weir.Limit, n int64) weir.Limit {
 func times(d time.Duration, a, b int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(d/time.Microsecond), uint64(a))
 	if hi >= uint64(b) {
-		return weir.MaxPeriod
+		return store.MaxPeriod
 	}
 	q, r := bits.Div64(hi, lo, uint64(b))
 	if r > 0 {
 		q++
 	}
-	if q > uint64(weir.MaxPeriod/time.Microsecond) {
-		return weir.MaxPeriod
+	if q > uint64(store.MaxPeriod/time.Microsecond) {
+		return store.MaxPeriod
 	}
 	return time.Duration(q) * time.Microsecond
 }
@@ -158,7 +158,7 @@ func times(d time.Duration, a, b int64) time.Duration {
 // learn tells the local store what the primary answered.
 func (s *Store) learn(a *attempt) {
 	seeder, ok := s.cfg.Local.(Seeder)
-	if !ok || a.d.Reason == weir.NeverFits {
+	if !ok || a.d.Reason == store.NeverFits {
 		return
 	}
 	charges := share(a.req.Charges, s.cfg.ReplicasFunc())
@@ -191,8 +191,8 @@ func (s *Store) learn(a *attempt) {
 // not as it is used up. What is known from before is nearer to the truth then.
 //
 // What was granted in a pause, or ahead of it, counts as all that there is.
-func (a *attempt) hidden(states []weir.ChargeState) bool {
-	if a.d.Reason != weir.Paused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
+func (a *attempt) hidden(states []store.ChargeState) bool {
+	if a.d.Reason != store.Paused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
 		return false
 	}
 	for i := range states {
@@ -205,31 +205,31 @@ func (a *attempt) hidden(states []weir.ChargeState) bool {
 
 // bookedOut reports whether a state is that of a window that is yet to start:
 // what remains of it can't be had before that, and nothing else can.
-func bookedOut(l *weir.Limit, st weir.ChargeState) bool {
-	return (l.Algorithm == weir.FixedWindow || l.Algorithm == weir.AlignedWindow) && st.ResetAfter > l.Period
+func bookedOut(l *store.Limit, st store.ChargeState) bool {
+	return (l.Algorithm == store.FixedWindow || l.Algorithm == store.AlignedWindow) && st.ResetAfter > l.Period
 }
 
 // free returns the units that may be had of a limit before its window ends.
-func free(l *weir.Limit, st weir.ChargeState) int64 {
+func free(l *store.Limit, st store.ChargeState) int64 {
 	if bookedOut(l, st) {
 		return 0
 	}
 	return st.Remaining
 }
 
-// scale returns n·to/from, rounded down; at most weir.MaxUnits.
+// scale returns n·to/from, rounded down; at most store.MaxUnits.
 func scale(n, to, from int64) int64 {
 	hi, lo := bits.Mul64(uint64(n), uint64(to))
 	if hi >= uint64(from) {
-		return weir.MaxUnits
+		return store.MaxUnits
 	}
 	q, _ := bits.Div64(hi, lo, uint64(from))
-	return int64(min(q, weir.MaxUnits))
+	return int64(min(q, store.MaxUnits))
 }
 
 // group returns the places of the charges with the key of the first-th, or nil
 // when an earlier one has that key.
-func group(charges []weir.Charge, first int) (places []int) {
+func group(charges []store.Charge, first int) (places []int) {
 	for i := range charges {
 		if charges[i].Key == charges[first].Key && charges[i].Scope == charges[first].Scope {
 			if i < first {
@@ -242,7 +242,7 @@ func group(charges []weir.Charge, first int) (places []int) {
 }
 
 // oneKey reports whether all charges are of the same key.
-func oneKey(charges []weir.Charge) bool {
+func oneKey(charges []store.Charge) bool {
 	for i := range charges[1:] {
 		if charges[i+1].Key != charges[0].Key || charges[i+1].Scope != charges[0].Scope {
 			return false
@@ -251,7 +251,7 @@ func oneKey(charges []weir.Charge) bool {
 	return true
 }
 
-func pick(charges []weir.Charge, states []weir.ChargeState, places []int) (c []weir.Charge, st []weir.ChargeState) {
+func pick(charges []store.Charge, states []store.ChargeState, places []int) (c []store.Charge, st []store.ChargeState) {
 	for _, i := range places {
 		c, st = append(c, charges[i]), append(st, states[i])
 	}

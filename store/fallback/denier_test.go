@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -15,11 +15,11 @@ type denier struct {
 	key string
 }
 
-func (d denier) Denied(_ weir.Store, req *weir.Request) (weir.Decision, bool) {
+func (d denier) Denied(_ store.Store, req *store.Request) (store.Decision, bool) {
 	if req.Charges[0].Key != d.key {
-		return weir.Decision{}, false
+		return store.Decision{}, false
 	}
-	return weir.Decision{Reason: weir.Limited, RetryAfter: time.Second}, true
+	return store.Decision{Reason: store.Limited, RetryAfter: time.Second}, true
 }
 
 // TestDeniedCallsAskNobody: the primary is asked for others, and says nothing
@@ -28,7 +28,7 @@ func TestDeniedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
 	s := open(t, fallback.Config{Primary: denier{p, "denied"}, Probe: time.Hour})
-	limit := weir.PerSecond(1000)
+	limit := store.Per(1000, time.Second)
 	for range 10 {
 		if d := take(t, s, charge("denied", 1, limit)); d.Allowed || d.Degraded || d.RetryAfter != time.Second {
 			t.Fatalf("%+v, want the primary's refusal", d)

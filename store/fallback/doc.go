@@ -39,7 +39,7 @@
 // # Goroutines
 //
 // A client may heed neither its context nor any budget, so no call of the
-// primary is made on its caller's goroutine. A primary that is a [weir.Starter],
+// primary is made on its caller's goroutine. A primary that is a [store.Starter],
 // as package redisstore is for calls of one key that do not wait, has one for all it
 // decides together; each other call has one, which ends with the client's. In an
 // outage those of the calls that failed first hang, and one for each probe, for as

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -18,12 +18,12 @@ import (
 // sometimes not at all.
 type jittery struct{ *primary }
 
-func (p jittery) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (p jittery) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
 	d, err := p.primary.Take(ctx, req)
 	time.Sleep(time.Duration(rand.IntN(int(2 * time.Millisecond))))
 	if err == nil && rand.IntN(200) == 0 {
-		return weir.Decision{}, errAway
+		return store.Decision{}, errAway
 	}
 	return d, err
 }

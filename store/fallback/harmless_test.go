@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -25,7 +25,7 @@ func TestHarmlessOnARealServer(t *testing.T) {
 	c := server.Client(configure(proxy.Addr, true))
 	// A busy machine is no outage either.
 	s := behind(t, c, fallback.Config{Failures: 1, Budget: 5 * time.Second})
-	take(t, s, charge("warm", 1, weir.PerHour(10)))
+	take(t, s, charge("warm", 1, store.Per(10, time.Hour)))
 	if err := c.LPush(context.Background(), "weir:{:foreign}", "x").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,15 +34,15 @@ func TestHarmlessOnARealServer(t *testing.T) {
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(int(8*time.Millisecond))))
 			defer cancel()
-			if _, err := s.Take(ctx, charge("ended", 1, weir.PerHour(10))); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := s.Take(ctx, charge("ended", 1, store.Per(10, time.Hour))); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 		})
-		if d := take(t, s, charge("refused", 1, weir.PerHour(10))); d.Degraded {
+		if d := take(t, s, charge("refused", 1, store.Per(10, time.Hour))); d.Degraded {
 			_, err := s.Away()
 			t.Fatalf("%+v; away: %v", d, err)
 		}
-		if _, err := s.Take(context.Background(), charge("wrong", -1, weir.PerHour(10))); !errors.Is(err, weir.ErrConfig) {
+		if _, err := s.Take(context.Background(), charge("wrong", -1, store.Per(10, time.Hour))); !errors.Is(err, store.ErrConfig) {
 			t.Errorf("a wrong request: %v", err)
 		}
 	}
@@ -51,11 +51,11 @@ func TestHarmlessOnARealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := primary.Take(context.Background(), charge("foreign", 1, weir.PerHour(10))); !errors.Is(err, redisstore.ErrState) {
+	if _, err := primary.Take(context.Background(), charge("foreign", 1, store.Per(10, time.Hour))); !errors.Is(err, redisstore.ErrState) {
 		t.Fatalf("the planted key: %v", err)
 	}
 	for range 10 {
-		if d := take(t, s, charge("foreign", 1, weir.PerHour(100))); !d.Degraded || !d.Allowed {
+		if d := take(t, s, charge("foreign", 1, store.Per(100, time.Hour))); !d.Degraded || !d.Allowed {
 			t.Errorf("a foreign key: %+v", d)
 		}
 	}

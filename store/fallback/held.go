@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Keeper is a local store that can be told of a lease that the primary has
@@ -16,16 +16,16 @@ type Keeper interface {
 }
 
 // holders returns both stores as those that decide requests with a Hold.
-func (s *Store) holders() (primary, local weir.Holder, err error) {
-	primary, ok := s.cfg.Primary.(weir.Holder)
-	local, too := s.cfg.Local.(weir.Holder)
+func (s *Store) holders() (primary, local store.Holder, err error) {
+	primary, ok := s.cfg.Primary.(store.Holder)
+	local, too := s.cfg.Local.(store.Holder)
 	if !ok || !too {
-		return nil, nil, weir.ErrUnsupported
+		return nil, nil, store.ErrUnsupported
 	}
 	return primary, local, nil
 }
 
-// Release implements [weir.Holder]. While the primary is away, what it granted
+// Release implements [store.Holder]. While the primary is away, what it granted
 // ends by itself.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	primary, local, err := s.holders()
@@ -39,7 +39,7 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 	return s.within(ctx, func(ctx context.Context) error { return primary.Release(ctx, scope, key, ids...) })
 }
 
-// Renew implements [weir.Holder]. Leases that the primary does not know but the
+// Renew implements [store.Holder]. Leases that the primary does not know but the
 // local store does, since they were granted by it or the primary has lost its
 // memory, are taken again there. Lost is what neither knows; while the primary
 // is away, what the local store does not, or nothing if that is no Keeper.
@@ -70,7 +70,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	for _, id := range <-answer {
 		if slices.Contains(unknown, id) {
 			lost = append(lost, id)
-		} else if err := s.restore(ctx, scope, key, weir.Hold{Max: weir.MaxUnits, ID: id, Lease: lease}); err != nil {
+		} else if err := s.restore(ctx, scope, key, store.Hold{Max: store.MaxUnits, ID: id, Lease: lease}); err != nil {
 			return lost, err
 		}
 	}
@@ -79,8 +79,8 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 
 // restore takes a lease of the primary again for a call that is in flight,
 // however many there are by now.
-func (s *Store) restore(ctx context.Context, scope, key string, h weir.Hold) error {
-	req := weir.Request{Charges: []weir.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
+func (s *Store) restore(ctx context.Context, scope, key string, h store.Hold) error {
+	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
 	err := s.within(ctx, func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, req)
 		return err
@@ -89,7 +89,7 @@ func (s *Store) restore(ctx context.Context, scope, key string, h weir.Hold) err
 		return err
 	}
 	// Released meanwhile, it must not come back.
-	if gone, err := s.cfg.Local.(weir.Holder).Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
+	if gone, err := s.cfg.Local.(store.Holder).Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
 		return s.Release(ctx, scope, key, h.ID)
 	}
 	return nil
@@ -105,14 +105,14 @@ func (s *Store) keep(a *attempt) {
 
 // forfeit releases the lease of an answer that nobody waits for any more.
 func (s *Store) forfeit(ctx context.Context, a *attempt) {
-	if h, ok := s.cfg.Primary.(weir.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
+	if h, ok := s.cfg.Primary.(store.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
 		c, id := a.req.Charges[0], a.req.Hold.ID
 		_ = s.within(context.WithoutCancel(ctx), func(ctx context.Context) error { return h.Release(ctx, c.Scope, c.Key, id) })
 	}
 }
 
 // shareOfHold is this process's share of the calls in flight, at least one.
-func shareOfHold(h weir.Hold, replicas int) weir.Hold {
+func shareOfHold(h store.Hold, replicas int) store.Hold {
 	if h.Asked() {
 		h.Max = max(h.Max/int64(max(replicas, 1)), 1)
 	}

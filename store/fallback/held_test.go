@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/localstore"
 )
 
-func hold(key, id string, most int64) weir.Request {
-	req := charge(key, 1, weir.PerSecond(1_000_000))
-	req.Hold = weir.Hold{Max: most, ID: id, Lease: 10 * time.Second}
+func hold(key, id string, most int64) store.Request {
+	req := charge(key, 1, store.Per(1_000_000, time.Second))
+	req.Hold = store.Hold{Max: most, ID: id, Lease: 10 * time.Second}
 	return req
 }
 
@@ -40,7 +40,7 @@ func outage(t testing.TB, s *fallback.Store, p *primary) {
 	t.Helper()
 	p.set(errAway, 0)
 	for range 3 {
-		take(t, s, charge("other", 1, weir.PerSecond(1000)))
+		take(t, s, charge("other", 1, store.Per(1000, time.Second)))
 	}
 	if s.State() != fallback.StateOpen {
 		t.Fatal("the breaker is not open")
@@ -52,9 +52,9 @@ func back(t testing.TB, s *fallback.Store, p *primary) {
 	t.Helper()
 	p.set(nil, 0)
 	time.Sleep(2 * time.Second)
-	take(t, s, charge("other", 1, weir.PerSecond(1000)))
+	take(t, s, charge("other", 1, store.Per(1000, time.Second)))
 	time.Sleep(time.Millisecond)
-	take(t, s, charge("other", 1, weir.PerSecond(1000)))
+	take(t, s, charge("other", 1, store.Per(1000, time.Second)))
 	if s.State() != fallback.StateClosed {
 		t.Fatal("the breaker is not closed")
 	}
@@ -81,7 +81,7 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 				if !d.Allowed || !d.Degraded {
 					t.Errorf("the third of a share of three: %+v", d)
 				}
-				if d := take(t, s, hold("k", "d", 12)); d.Allowed || d.Reason != weir.InFlight || !d.Degraded {
+				if d := take(t, s, hold("k", "d", 12)); d.Allowed || d.Reason != store.InFlight || !d.Degraded {
 					t.Errorf("the fourth of a share of three: %+v", d)
 				}
 				if d := take(t, s, hold("at least one", "a", 2)); !d.Allowed {
@@ -184,15 +184,15 @@ func TestReleasedWhileRestored(t *testing.T) {
 func TestStoresThatCannotHold(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]fallback.Config{
-		"the primary": {Primary: struct{ weir.Store }{newPrimary(t)}},
-		"the local":   {Primary: newPrimary(t), Local: struct{ weir.Store }{newPrimary(t)}},
+		"the primary": {Primary: struct{ store.Store }{newPrimary(t)}},
+		"the local":   {Primary: newPrimary(t), Local: struct{ store.Store }{newPrimary(t)}},
 	} {
 		s := open(t, cfg)
 		ctx := context.Background()
 		_, take := s.Take(ctx, hold("k", "a", 1))
 		_, renew := s.Renew(ctx, "", "k", time.Second, "a")
 		for op, err := range map[string]error{"take": take, "renew": renew, "release": s.Release(ctx, "", "k", "a")} {
-			if !errors.Is(err, weir.ErrUnsupported) {
+			if !errors.Is(err, store.ErrUnsupported) {
 				t.Errorf("%s, %s: %v, want ErrUnsupported", name, op, err)
 			}
 		}

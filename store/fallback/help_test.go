@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -53,12 +53,12 @@ func (p *primary) now() (*localstore.Store, time.Duration, error) {
 }
 
 // Take ignores its context, as a client with its own timeouts does.
-func (p *primary) Take(_ context.Context, req weir.Request) (weir.Decision, error) {
+func (p *primary) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	p.calls.Add(1)
 	s, after, err := p.now()
 	time.Sleep(after)
 	if err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	return s.Take(context.Background(), req)
 }
@@ -86,7 +86,7 @@ func (p *primary) Reset(_ context.Context, scope, key string) error {
 	return s.Reset(context.Background(), scope, key)
 }
 
-func (p *primary) Brake(_ context.Context, charges []weir.Charge, b weir.Brake) error {
+func (p *primary) Brake(_ context.Context, charges []store.Charge, b store.Brake) error {
 	s, after, err := p.now()
 	time.Sleep(after)
 	if err != nil {
@@ -95,7 +95,7 @@ func (p *primary) Brake(_ context.Context, charges []weir.Charge, b weir.Brake) 
 	return s.Brake(context.Background(), charges, b)
 }
 
-func (p *primary) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+func (p *primary) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
 	s, _, _ := p.now()
 	return s.WatchBrakes(f)
 }
@@ -130,15 +130,15 @@ func open(t testing.TB, cfg fallback.Config) *fallback.Store {
 	return s
 }
 
-func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
-	var req weir.Request
+func charge(key string, cost int64, limits ...store.Limit) store.Request {
+	var req store.Request
 	for _, l := range limits {
-		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: l, Cost: cost})
 	}
 	return req
 }
 
-func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 	t.Helper()
 	d, err := s.Take(context.Background(), req)
 	if err != nil {
@@ -147,10 +147,10 @@ func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
 	return d
 }
 
-func every(rate int64, period time.Duration) []weir.Limit {
-	var all []weir.Limit
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		all = append(all, weir.Per(rate, period).By(a))
+func every(rate int64, period time.Duration) []store.Limit {
+	var all []store.Limit
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		all = append(all, store.Per(rate, period).By(a))
 	}
 	return all
 }

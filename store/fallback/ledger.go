@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -42,7 +42,7 @@ type account struct {
 // among it that cost more than that. The local store does not know any more after a
 // pause, which frees what is booked ahead.
 type expense struct {
-	weir.Charge
+	store.Charge
 	even time.Time // zero: there were no such calls
 	void bool      // the key was slowed down since
 }
@@ -83,7 +83,7 @@ func (sh *ledgerShard) account(k id, epoch uint64) *account {
 // seen notes that the primary answered, and what. It reports false when more
 // is known here than the primary could know when it did: what was admitted
 // without it.
-func (l *ledger) seen(k id, epoch uint64, states []weir.ChargeState) bool {
+func (l *ledger) seen(k id, epoch uint64, states []store.ChargeState) bool {
 	var longest time.Duration
 	for i := range states {
 		longest = max(longest, states[i].ResetAfter)
@@ -113,7 +113,7 @@ func (a *account) keep(d time.Duration) (now time.Time) {
 }
 
 // spend notes what was admitted without the primary, some of it ahead or none.
-func (l *ledger) spend(charges []weir.Charge, epoch uint64, d *weir.Decision, ahead bool) {
+func (l *ledger) spend(charges []store.Charge, epoch uint64, d *store.Decision, ahead bool) {
 	for first := range charges {
 		places := group(charges, first)
 		if places == nil {
@@ -150,7 +150,7 @@ func (l *ledger) void(k id) {
 
 // settle corrects what spend noted to what it really cost, unless the primary has
 // been charged since.
-func (l *ledger) settle(charges []weir.Charge, cost func(charge int) int64) {
+func (l *ledger) settle(charges []store.Charge, cost func(charge int) int64) {
 	for i, c := range charges {
 		if c.Cost == 0 {
 			continue
@@ -185,7 +185,7 @@ func (a *account) add(e expense) {
 	a.spent = append(a.spent, e)
 }
 
-func place(spent []expense, l weir.Limit) int {
+func place(spent []expense, l store.Limit) int {
 	for i := range spent {
 		if spent[i].Limit == l {
 			return i

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // The ledger forgets keys whose state has lapsed while new ones come.
@@ -15,7 +15,7 @@ func TestLedgerForgetsLapsedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger
 		for i := range 20_000 {
-			l.seen(id{"", strconv.Itoa(i)}, 0, []weir.ChargeState{{ResetAfter: 100 * time.Millisecond}})
+			l.seen(id{"", strconv.Itoa(i)}, 0, []store.ChargeState{{ResetAfter: 100 * time.Millisecond}})
 			time.Sleep(time.Millisecond)
 		}
 		n := 0
@@ -42,9 +42,9 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	var a account
 	for i := range 100 {
-		a.add(expense{Charge: weir.Charge{Limit: weir.PerHour(int64(i + 1)), Cost: 1}})
+		a.add(expense{Charge: store.Charge{Limit: store.Per(int64(i+1), time.Hour), Cost: 1}})
 	}
-	if len(a.spent) != mostLimits || a.spent[mostLimits-1].Limit != weir.PerHour(100) {
+	if len(a.spent) != mostLimits || a.spent[mostLimits-1].Limit != store.Per(100, time.Hour) {
 		t.Errorf("%d limits kept of one key, the last %v", len(a.spent), a.spent[len(a.spent)-1].Limit)
 	}
 }
@@ -59,8 +59,8 @@ func TestFullLedger(t *testing.T) {
 	for i := range mostAccounts {
 		sh.accounts[id{"other", strconv.Itoa(i)}] = &account{until: time.Now().Add(time.Hour)}
 	}
-	c := []weir.Charge{{Key: "k", Limit: weir.PerHour(1), Cost: 1}}
-	l.spend(c, 0, &weir.Decision{}, false)
+	c := []store.Charge{{Key: "k", Limit: store.Per(1, time.Hour), Cost: 1}}
+	l.spend(c, 0, &store.Decision{}, false)
 	if !l.seen(k, 0, nil) {
 		t.Error("the answer of the primary is not believed")
 	}

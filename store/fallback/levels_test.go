@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -22,9 +22,9 @@ func TestLevelsWithoutThePrimary(t *testing.T) {
 			"open": fallback.Open, "closed": fallback.Closed, "grace": fallback.LocalThenClosed,
 		}})
 		// Shares of 2 and 2: alike, but of different limits.
-		user, org := weir.PerHour(4), weir.PerHour(5)
-		ask := func(scopes ...string) (weir.Decision, error) {
-			req := weir.Request{Charges: []weir.Charge{
+		user, org := store.Per(4, time.Hour), store.Per(5, time.Hour)
+		ask := func(scopes ...string) (store.Decision, error) {
+			req := store.Request{Charges: []store.Charge{
 				{Scope: scopes[0], Key: "ann " + scopes[0], Limit: user, Cost: 1}, {Scope: scopes[1], Key: "acme", Limit: org, Cost: 1},
 			}}
 			return s.Take(context.Background(), req)

@@ -3,13 +3,13 @@ package fallback
 import (
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // lost returns the units that the primary has forgotten of those in use, which
 // are counted in parts of its limit. What both know is rounded alike; where
 // that can be off by one, one is not taken for lost.
-func lost(parts, part int64, l *weir.Limit, primary weir.ChargeState) int64 {
+func lost(parts, part int64, l *store.Limit, primary store.ChargeState) int64 {
 	most := l.Max()
 	parts -= part - scale(free(l, primary), part, most)
 	if part != most && primary.ResetAfter > 0 {

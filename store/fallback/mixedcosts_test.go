@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -42,14 +42,14 @@ func TestShareOfMixedCosts(t *testing.T) {
 						cost := mix(random)
 						if d := take(t, s, charge("c", cost, l)); d.Allowed {
 							admitted += cost
-						} else if d.RetryAfter == weir.Never {
+						} else if d.RetryAfter == store.Never {
 							t.Fatalf("%d of %d never fit", cost, rate)
 						}
 						time.Sleep(10 * time.Millisecond)
 					}
 					share := int64(periods * rate / replicas)
 					floor := share * 8 / 10
-					if l.Algorithm == weir.SlidingCounter {
+					if l.Algorithm == store.SlidingCounter {
 						floor = share * 4 / 10 // What is used at once of it is used in every second window.
 					}
 					if most := share + rate/replicas + rate; admitted > most || admitted < floor {
@@ -118,7 +118,7 @@ func TestOverTheShareIsCorrected(t *testing.T) {
 						if actual == 0 && (got.Remaining != before.Remaining || got.ResetAfter != before.ResetAfter) {
 							t.Errorf("cancelled, %d and %s are left, want %d and %s", got.Remaining, got.ResetAfter, before.Remaining, before.ResetAfter)
 						}
-						if actual > 0 && l.Algorithm == weir.GCRA {
+						if actual > 0 && l.Algorithm == store.GCRA {
 							req := charge("c", actual, l)
 							req.MaxWait = time.Minute
 							if d := take(t, want, req); got.ResetAfter != d.ResetAfter {
@@ -141,16 +141,16 @@ func TestOverTheShareOfOneLevel(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := away(t, fallback.Config{Replicas: 10})
-				wide := weir.Charge{Scope: "all", Key: "all", Limit: weir.Per(1000, time.Second).By(l.Algorithm), Cost: 40}
-				narrow := weir.Charge{Scope: "user", Key: "u", Limit: l, Cost: 40}
-				d := take(t, s, weir.Request{Charges: []weir.Charge{narrow, wide}})
+				wide := store.Charge{Scope: "all", Key: "all", Limit: store.Per(1000, time.Second).By(l.Algorithm), Cost: 40}
+				narrow := store.Charge{Scope: "user", Key: "u", Limit: l, Cost: 40}
+				d := take(t, s, store.Request{Charges: []store.Charge{narrow, wide}})
 				if !d.Allowed || d.Limit != l || d.Charge(1).Remaining != 60 || d.Charge(1).ResetAfter > 2*time.Second {
 					t.Errorf("granted %+v", d)
 				}
-				if d := take(t, s, weir.Request{Charges: []weir.Charge{wide}}); !d.Allowed {
+				if d := take(t, s, store.Request{Charges: []store.Charge{wide}}); !d.Allowed {
 					t.Errorf("others are refused for %s", d.RetryAfter)
 				}
-				if d := take(t, s, weir.Request{Charges: []weir.Charge{narrow}}); d.Allowed || d.RetryAfter < time.Second {
+				if d := take(t, s, store.Request{Charges: []store.Charge{narrow}}); d.Allowed || d.RetryAfter < time.Second {
 					t.Errorf("allowed %v, retry after %s", d.Allowed, d.RetryAfter)
 				}
 			})

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -15,8 +15,8 @@ func TestSlotOnTheMove(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := behind(t, cluster.Client(), fallback.Config{Budget: time.Second})
-	limit := weir.PerHour(100)
-	window := limit.By(weir.SlidingWindow)
+	limit := store.Per(100, time.Hour)
+	window := limit.By(store.SlidingWindow)
 	take(t, s, charge("moving", 1, window))
 	key := "weir:{:moving}"
 	from, to := cluster.Node(key), cluster.Nodes[0]

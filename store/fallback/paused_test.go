@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -48,30 +48,30 @@ func TestPauseOfOneLevelAsThePrimaryGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		user := weir.Charge{Scope: "user", Key: "u", Limit: weir.PerMinute(100), Cost: 1}
-		org := weir.Charge{Scope: "org", Key: "o", Limit: weir.PerMinute(1000), Cost: 1}
-		day := weir.Charge{Scope: "org", Key: "o", Limit: weir.PerDay(10).By(weir.FixedWindow), Cost: 1}
-		take(t, s, weir.Request{Charges: []weir.Charge{user, org, day}})
+		user := store.Charge{Scope: "user", Key: "u", Limit: store.Per(100, time.Minute), Cost: 1}
+		org := store.Charge{Scope: "org", Key: "o", Limit: store.Per(1000, time.Minute), Cost: 1}
+		day := store.Charge{Scope: "org", Key: "o", Limit: store.Per(10, 24*time.Hour).By(store.FixedWindow), Cost: 1}
+		take(t, s, store.Request{Charges: []store.Charge{user, org, day}})
 		pause(t, p.store, time.Minute, org, day)
-		take(t, s, weir.Request{Charges: []weir.Charge{user, org, day}})
+		take(t, s, store.Request{Charges: []store.Charge{user, org, day}})
 		lose(t, p, s)
-		if d := take(t, s, weir.Request{Charges: []weir.Charge{user}}); !d.Allowed {
+		if d := take(t, s, store.Request{Charges: []store.Charge{user}}); !d.Allowed {
 			t.Errorf("the user is not paused, and is refused for %s: %v", d.RetryAfter, d.Reason)
 		}
 		user.Key = "another"
-		if d := take(t, s, weir.Request{Charges: []weir.Charge{user, org, day}}); d.Allowed || d.Reason != weir.Paused {
+		if d := take(t, s, store.Request{Charges: []store.Charge{user, org, day}}); d.Allowed || d.Reason != store.Paused {
 			t.Errorf("the organisation is paused, and another of its users is admitted: %+v", d)
 		}
 		time.Sleep(time.Minute + time.Second)
-		if n := admitted(t, s, weir.Request{Charges: []weir.Charge{org, day}}); n != 9 {
+		if n := admitted(t, s, store.Request{Charges: []store.Charge{org, day}}); n != 9 {
 			t.Errorf("%d admitted after the pause, 9 of the day's 10 are left", n)
 		}
 	})
 }
 
-func pause(t testing.TB, s weir.Braker, d time.Duration, charges ...weir.Charge) {
+func pause(t testing.TB, s store.Braker, d time.Duration, charges ...store.Charge) {
 	t.Helper()
-	if err := s.Brake(context.Background(), charges, weir.Brake{Pause: d}); err != nil {
+	if err := s.Brake(context.Background(), charges, store.Brake{Pause: d}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -81,13 +81,13 @@ func lose(t testing.TB, p *primary, s *fallback.Store) {
 	t.Helper()
 	p.set(errAway, 0)
 	for range 3 {
-		take(t, s, charge("another", 1, weir.PerSecond(1000)))
+		take(t, s, charge("another", 1, store.Per(1000, time.Second)))
 	}
 }
 
 // admitted makes a call again and again until it is refused, and returns how often
 // it was admitted.
-func admitted(t testing.TB, s weir.Store, req weir.Request) (n int) {
+func admitted(t testing.TB, s store.Store, req store.Request) (n int) {
 	t.Helper()
 	for take(t, s, req).Allowed {
 		n++
@@ -100,7 +100,7 @@ func admitted(t testing.TB, s weir.Store, req weir.Request) (n int) {
 func TestOwedToAPausedPrimary(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
-		for name, change := range map[string]weir.Brake{"longer": {Pause: 20 * time.Second}, "lifted": {Lift: true}, "as it was": {}} {
+		for name, change := range map[string]store.Brake{"longer": {Pause: 20 * time.Second}, "lifted": {Lift: true}, "as it was": {}} {
 			t.Run(fmt.Sprint(l.Algorithm, " ", name), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		l := weir.PerHour(100)
+		l := store.Per(100, time.Hour)
 		cycle(t, p, s, func() {
 			take(t, s, charge("k", 50, l))
 			pause(t, p.store, 10*time.Second, charge("k", 0, l).Charges...)
@@ -180,7 +180,7 @@ func TestOverTheShareIsOwedAfterAPause(t *testing.T) {
 					})
 					take(t, s, charge("k", 1, l))
 					time.Sleep(5 * time.Second)
-					if err := s.Brake(context.Background(), charge("k", 0, l).Charges, weir.Brake{Lift: true}); err != nil {
+					if err := s.Brake(context.Background(), charge("k", 0, l).Charges, store.Brake{Lift: true}); err != nil {
 						t.Error(err)
 					}
 					time.Sleep(time.Second)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -19,8 +19,8 @@ func TestPolicies(t *testing.T) {
 		s := open(t, fallback.Config{Primary: p, Grace: time.Minute, Policies: map[string]fallback.Policy{
 			"open": fallback.Open, "closed": fallback.Closed, "grace": fallback.LocalThenClosed,
 		}})
-		ask := func(scope string) (weir.Decision, error) {
-			req := charge("k", 1, weir.PerHour(2))
+		ask := func(scope string) (store.Decision, error) {
+			req := charge("k", 1, store.Per(2, time.Hour))
 			req.Charges[0].Scope = scope
 			return s.Take(context.Background(), req)
 		}
@@ -69,7 +69,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(field, func(t *testing.T) {
 			_, err := fallback.New(cfg)
-			var ce *weir.ConfigError
+			var ce *store.ConfigError
 			if !errors.As(err, &ce) || ce.Field != "fallback.Config."+field {
 				t.Errorf("got %v", err)
 			}

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // probeRequest is what a probe asks: a unit of a key of its own, that the
 // primary has to write down and that any store can count. Its limit is one that
 // no number of processes reaches, as a refusal would be written nowhere.
-var probeRequest = weir.Request{Charges: []weir.Charge{{
-	Scope: "weir-probe", Key: "probe", Limit: weir.Per(weir.MaxUnits, time.Second).By(weir.FixedWindow), Cost: 1,
+var probeRequest = store.Request{Charges: []store.Charge{{
+	Scope: "weir-probe", Key: "probe", Limit: store.Per(store.MaxUnits, time.Second).By(store.FixedWindow), Cost: 1,
 }}}
 
 // probe asks the primary whether it can decide. The key of the call that failed
@@ -41,7 +41,7 @@ func (s *Store) probe() error {
 }
 
 // try asks the primary for a decision that nobody waits for.
-func (s *Store) try(req *weir.Request) error {
+func (s *Store) try(req *store.Request) error {
 	err := s.within(context.Background(), func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, *req)
 		return err
@@ -57,7 +57,7 @@ func outage(err error) bool { return err != nil && !refused(err) && !ofOneKey(er
 
 // refused reports whether an error is a mistake in the request.
 func refused(err error) bool {
-	return errors.Is(err, weir.ErrConfig) || errors.Is(err, weir.ErrUnsupported)
+	return errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported)
 }
 
 func ofOneKey(err error) bool {
@@ -66,8 +66,8 @@ func ofOneKey(err error) bool {
 }
 
 // look returns a request that only looks at what another takes of.
-func look(req *weir.Request) *weir.Request {
-	peek := weir.Request{Charges: append([]weir.Charge(nil), req.Charges...)}
+func look(req *store.Request) *store.Request {
+	peek := store.Request{Charges: append([]store.Charge(nil), req.Charges...)}
 	for i := range peek.Charges {
 		peek.Charges[i].Cost = 0
 	}

@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -26,11 +25,11 @@ const (
 // processLimits are what the processes ask for, each for a key of its own, more
 // often than it is granted. The sliding counter is left out, which grants less
 // than its rate to whoever asks all the time.
-var processLimits = []weir.Limit{
-	weir.PerSecond(100),
-	weir.PerSecond(100).By(weir.SlidingWindow),
-	weir.PerSecond(100).By(weir.FixedWindow),
-	weir.PerSecond(100).By(weir.AlignedWindow),
+var processLimits = []store.Limit{
+	store.Per(100, time.Second),
+	store.Per(100, time.Second).By(store.SlidingWindow),
+	store.Per(100, time.Second).By(store.FixedWindow),
+	store.Per(100, time.Second).By(store.AlignedWindow),
 }
 
 // TestProcess is one process of TestProcessesInAnOutage. It reports when it was
@@ -130,7 +129,7 @@ func TestProcessesInAnOutage(t *testing.T) {
 			limit := int64(float64(l.Rate) * end.Sub(start).Seconds())
 			least := limit*9/10 - less
 			most := limit + processes*(l.Max()/processes) + more
-			if l.Algorithm != weir.GCRA {
+			if l.Algorithm != store.GCRA {
 				// A stretch of time touches one window more than fit into it.
 				most += l.Rate
 			}

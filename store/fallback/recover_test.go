@@ -6,16 +6,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
 // nowOnly is a primary that can't book ahead, as Redis without scripts.
 type nowOnly struct{ *primary }
 
-func (p nowOnly) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
-	if req.MaxWait > 0 || req.Charges[0].Limit.Algorithm != weir.FixedWindow {
-		return weir.Decision{}, weir.ErrUnsupported
+func (p nowOnly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if req.MaxWait > 0 || req.Charges[0].Limit.Algorithm != store.FixedWindow {
+		return store.Decision{}, store.ErrUnsupported
 	}
 	return p.primary.Take(ctx, req)
 }
@@ -25,7 +25,7 @@ func TestPrimaryThatCantBookAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := nowOnly{newPrimary(t)}
 		s := open(t, fallback.Config{Primary: p})
-		l := weir.PerHour(20).By(weir.FixedWindow)
+		l := store.Per(20, time.Hour).By(store.FixedWindow)
 		admitted := 0
 		call := func() {
 			if take(t, s, charge("k", 1, l)).Allowed {
@@ -62,13 +62,13 @@ func TestRestartBetweenTwoCalls(t *testing.T) {
 	p := newPrimary(t)
 	s := open(t, fallback.Config{Primary: p})
 	for range 10 {
-		take(t, s, charge("k", 1, weir.PerHour(10)))
+		take(t, s, charge("k", 1, store.Per(10, time.Hour)))
 	}
 	p.set(errAway, 0)
-	take(t, s, charge("other", 1, weir.PerHour(10)))
+	take(t, s, charge("other", 1, store.Per(10, time.Hour)))
 	p.forget(t)
 	p.set(nil, 0)
-	if d := take(t, s, charge("k", 1, weir.PerHour(10))); d.Allowed || d.Degraded {
+	if d := take(t, s, charge("k", 1, store.Per(10, time.Hour))); d.Allowed || d.Degraded {
 		t.Errorf("a key that was used up: %+v", d)
 	}
 }
@@ -79,14 +79,14 @@ func TestLocalCancelIsNotCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
-		req := charge("k", 5, weir.PerHour(10))
+		req := charge("k", 5, store.Per(10, time.Hour))
 		req.Cancelable = true
 		cycle(t, p, s, func() {
 			if err := s.Cancel(context.Background(), take(t, s, req).Receipt); err != nil {
 				t.Error(err)
 			}
 		})
-		if d := take(t, s, charge("k", 10, weir.PerHour(10))); !d.Allowed || d.Degraded {
+		if d := take(t, s, charge("k", 10, store.Per(10, time.Hour))); !d.Allowed || d.Degraded {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -100,11 +100,11 @@ func TestDistantPrimary(t *testing.T) {
 		s := open(t, fallback.Config{Primary: p})
 		p.set(errAway, 30*time.Millisecond)
 		for range 3 {
-			take(t, s, charge("k", 1, weir.PerHour(1000)))
+			take(t, s, charge("k", 1, store.Per(1000, time.Hour)))
 		}
 		p.set(nil, 30*time.Millisecond)
 		time.Sleep(1100 * time.Millisecond)
-		take(t, s, charge("k", 1, weir.PerHour(1000)))
+		take(t, s, charge("k", 1, store.Per(1000, time.Hour)))
 		time.Sleep(time.Second)
 		if s.State() != fallback.StateClosed {
 			t.Errorf("the breaker is %v", s.State())
@@ -122,7 +122,7 @@ func TestOnChangeMayUseTheStore(t *testing.T) {
 		s = open(t, fallback.Config{Primary: p, OnChange: func(c fallback.Change) {
 			changes = append(changes, c.Away)
 			for range 5 {
-				take(t, s, charge("k", 1, weir.PerHour(1000)))
+				take(t, s, charge("k", 1, store.Per(1000, time.Hour)))
 			}
 			if gone, _ := s.Away(); c.Away != (s.State() != fallback.StateClosed) || gone != 0 {
 				t.Errorf("told of %+v: %v, away for %v", c, s.State(), gone)

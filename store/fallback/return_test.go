@@ -9,12 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // asked is a primary that counts how often it could not decide.
@@ -23,7 +22,7 @@ type asked struct {
 	failed atomic.Int64
 }
 
-func (a *asked) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (a *asked) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := a.Store.Take(ctx, req)
 	if err != nil {
 		a.failed.Add(1)
@@ -43,7 +42,7 @@ func outlast(t testing.TB, outage, probe time.Duration, opts ...func(*redis.Opti
 	}
 	a := &asked{Store: primary}
 	s := open(t, fallback.Config{Primary: a, Probe: probe})
-	req := charge("k", 1, weir.PerHour(1000000))
+	req := charge("k", 1, store.Per(1000000, time.Hour))
 	take(t, s, req)
 	proxy.Set(redistest.Refuse)
 	for end := time.Now().Add(outage); time.Now().Before(end) || s.State() == fallback.StateClosed; time.Sleep(time.Second / loadRate) {

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // settlement makes the primary whole on one key. While one is under way, the
@@ -54,7 +54,7 @@ func (l *ledger) due(k id, epoch uint64) (st *settlement, mine bool) {
 }
 
 // even reports whether nothing is due on the keys of charges.
-func (l *ledger) even(charges []weir.Charge, epoch uint64) bool {
+func (l *ledger) even(charges []store.Charge, epoch uint64) bool {
 	for i := range charges {
 		k := id{charges[i].Scope, charges[i].Key}
 		sh := l.shard(k)
@@ -113,7 +113,7 @@ func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {
 // settle makes the primary whole on the keys of a request: it is charged what
 // was admitted without it and, when it was away, what it was known to have used
 // but has forgotten. Only what still counts locally is charged.
-func (s *Store) settle(ctx context.Context, charges []weir.Charge, epoch uint64) error {
+func (s *Store) settle(ctx context.Context, charges []store.Charge, epoch uint64) error {
 	for first := range charges {
 		k := id{charges[first].Scope, charges[first].Key}
 		for {
@@ -147,10 +147,10 @@ func (s *Store) settle(ctx context.Context, charges []weir.Charge, epoch uint64)
 
 // makeGood makes a settlement. One that takes longer than the call is over all
 // the same, so that one lost answer does not hold up a key.
-func (s *Store) makeGood(ctx context.Context, k id, st *settlement, charges []weir.Charge, first int, epoch uint64) {
+func (s *Store) makeGood(ctx context.Context, k id, st *settlement, charges []store.Charge, first int, epoch uint64) {
 	stop := context.AfterFunc(ctx, func() { s.ledger.resolve(k, epoch, st, errBudget) })
 	defer stop()
-	var mine []weir.Charge
+	var mine []store.Charge
 	for _, i := range group(charges, first) {
 		mine = append(mine, charges[i])
 	}
@@ -160,23 +160,23 @@ func (s *Store) makeGood(ctx context.Context, k id, st *settlement, charges []we
 }
 
 // charge charges the primary for one key.
-func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlement) error {
+func (s *Store) charge(ctx context.Context, charges []store.Charge, st *settlement) error {
 	for i := range charges {
 		charges[i].Cost = 0
 	}
 	shared := share(charges, s.cfg.ReplicasFunc())
-	local, err := s.cfg.Local.Take(ctx, weir.Request{Charges: shared})
+	local, err := s.cfg.Local.Take(ctx, store.Request{Charges: shared})
 	if err != nil {
 		return nil // Nothing is known, so nothing is owed.
 	}
-	var primary weir.Decision
+	var primary store.Decision
 	if st.returned {
-		if primary, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: charges}); err != nil {
+		if primary, err = s.cfg.Primary.Take(ctx, store.Request{Charges: charges}); err != nil {
 			return unlessRefused(err)
 		}
 	}
 	owed := false
-	debts := append([]weir.Charge(nil), charges...)
+	debts := append([]store.Charge(nil), charges...)
 	for i := range charges {
 		most, part := charges[i].Limit.Max(), shared[i].Limit.Max()
 		used := part - free(&shared[i].Limit, local.Charge(i))
@@ -191,7 +191,7 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 		debts[i].Cost = own
 		if st.returned {
 			kept, now := used-own, primary.Charge(i)
-			if charges[i].Limit.Algorithm == weir.SlidingCounter && now.ResetAfter > 0 {
+			if charges[i].Limit.Algorithm == store.SlidingCounter && now.ResetAfter > 0 {
 				kept = unfaded(kept, charges[i].Limit.Period, local.Charge(i).ResetAfter, time.Since(st.known))
 			}
 			debts[i].Cost += lost(kept, part, &charges[i].Limit, now)
@@ -211,31 +211,31 @@ func (s *Store) charge(ctx context.Context, charges []weir.Charge, st *settlemen
 //
 // While the key is paused nothing is charged: what is booked for after the pause is
 // void when that is changed or lifted, and would be lost.
-func (s *Store) collect(ctx context.Context, charges, debts []weir.Charge, st *settlement) error {
+func (s *Store) collect(ctx context.Context, charges, debts []store.Charge, st *settlement) error {
 	if !st.sending.CompareAndSwap(0, sent) {
 		return ctx.Err()
 	}
-	d, err := s.cfg.Primary.Take(ctx, weir.Request{Charges: debts})
+	d, err := s.cfg.Primary.Take(ctx, store.Request{Charges: debts})
 	switch {
 	case err != nil:
 		return unlessRefused(err)
 	case d.Allowed:
 		return nil
-	case d.Reason == weir.Paused:
+	case d.Reason == store.Paused:
 		return errPostponed
 	}
-	_, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: debts, MaxWait: weir.MaxPeriod})
-	if !errors.Is(err, weir.ErrUnsupported) {
+	_, err = s.cfg.Primary.Take(ctx, store.Request{Charges: debts, MaxWait: store.MaxPeriod})
+	if !errors.Is(err, store.ErrUnsupported) {
 		return unlessRefused(err)
 	}
-	now, err := s.cfg.Primary.Take(ctx, weir.Request{Charges: charges})
+	now, err := s.cfg.Primary.Take(ctx, store.Request{Charges: charges})
 	if err != nil {
 		return unlessRefused(err)
 	}
 	for i := range debts {
 		debts[i].Cost = min(debts[i].Cost, now.Charge(i).Remaining)
 	}
-	_, err = s.cfg.Primary.Take(ctx, weir.Request{Charges: debts})
+	_, err = s.cfg.Primary.Take(ctx, store.Request{Charges: debts})
 	return unlessRefused(err)
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -17,12 +17,12 @@ import (
 func cycle(t *testing.T, p *primary, s *fallback.Store, while func()) {
 	p.set(errAway, 0)
 	for range 3 {
-		take(t, s, charge("another", 1, weir.PerSecond(1000)))
+		take(t, s, charge("another", 1, store.Per(1000, time.Second)))
 	}
 	while()
 	p.set(nil, 0)
 	time.Sleep(time.Second + time.Millisecond)
-	take(t, s, charge("another", 1, weir.PerSecond(1000)))
+	take(t, s, charge("another", 1, store.Per(1000, time.Second)))
 	synctest.Wait()
 	if s.State() != fallback.StateClosed {
 		t.Fatalf("the breaker is %v", s.State())
@@ -39,7 +39,7 @@ func TestCallsWaitForTheSettlement(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
 				s := open(t, fallback.Config{Primary: p})
-				l := weir.PerHour(50)
+				l := store.Per(50, time.Hour)
 				var admitted atomic.Int64
 				call := func() {
 					if take(t, s, charge("k", 1, l)).Allowed {
@@ -81,7 +81,7 @@ type slowCharges struct {
 	slow atomic.Bool
 }
 
-func (p *slowCharges) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (p *slowCharges) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := p.primary.Take(ctx, req)
 	if p.slow.Load() && req.MaxWait > 0 {
 		time.Sleep(80 * time.Millisecond)
@@ -96,7 +96,7 @@ func TestSettlementIsNotReplayed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &slowCharges{primary: newPrimary(t)}
 		s := open(t, fallback.Config{Primary: p, Failures: 100})
-		l := weir.PerHour(100)
+		l := store.Per(100, time.Hour)
 		p.set(errAway, 0)
 		for range 20 {
 			take(t, s, charge("k", 1, l))
@@ -123,14 +123,14 @@ func TestLostSettlementIsMadeUpFor(t *testing.T) {
 		p := newPrimary(t)
 		var slow, lost atomic.Bool
 		slow.Store(true)
-		s := open(t, fallback.Config{Failures: 100, Primary: storeFunc(func(req weir.Request) (weir.Decision, error) {
+		s := open(t, fallback.Config{Failures: 100, Primary: storeFunc(func(req store.Request) (store.Decision, error) {
 			if slow.Load() || lost.Load() && req.MaxWait > 0 {
 				time.Sleep(time.Second)
-				return weir.Decision{}, errAway
+				return store.Decision{}, errAway
 			}
 			return p.Take(context.Background(), req)
 		})})
-		l := weir.PerHour(100)
+		l := store.Per(100, time.Hour)
 		for range 20 {
 			take(t, s, charge("k", 1, l))
 		}
@@ -174,7 +174,7 @@ func TestFadedIsNotLost(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				primary := newPrimary(t)
 				s := open(t, fallback.Config{Primary: primary})
-				l := weir.Per(100, p).By(weir.SlidingCounter)
+				l := store.Per(100, p).By(store.SlidingCounter)
 				start := time.Now().Truncate(p).Add(p)
 				time.Sleep(time.Until(start.Add(test.at)))
 				take(t, s, charge("k", 100, l))

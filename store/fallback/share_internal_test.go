@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Whatever limit is valid has valid shares, in so many parts of which whatever fits
@@ -13,9 +13,9 @@ func FuzzShareOf(f *testing.F) {
 	f.Add(int64(100), int64(time.Second), int64(0), uint8(0), int64(4))
 	f.Add(int64(1), int64(time.Second), int64(1_500_000_000), uint8(0), int64(1000))
 	f.Add(int64(3), int64(time.Hour), int64(0), uint8(1), int64(7))
-	f.Add(int64(1), int64(weir.MaxPeriod), int64(0), uint8(3), int64(9))
+	f.Add(int64(1), int64(store.MaxPeriod), int64(0), uint8(3), int64(9))
 	f.Fuzz(func(t *testing.T, rate, period, burst int64, algorithm uint8, replicas int64) {
-		l := weir.Limit{Rate: rate, Period: time.Duration(period), Burst: burst, Algorithm: weir.Algorithm(algorithm)}
+		l := store.Limit{Rate: rate, Period: time.Duration(period), Burst: burst, Algorithm: store.Algorithm(algorithm)}
 		if l.Validate() != nil || replicas < 2 || replicas > 1<<31 {
 			t.Skip()
 		}

@@ -6,14 +6,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
 // A fleet of four, each with its share, keeps the promise.
 func TestShares(t *testing.T) {
 	t.Parallel()
-	for _, l := range append(every(100, time.Second), weir.PerSecond(10), weir.PerSecond(3).WithBurst(8), weir.Per(2, time.Second).By(weir.FixedWindow)) {
+	for _, l := range append(every(100, time.Second), store.Per(10, time.Second), store.Per(3, time.Second).WithBurst(8), store.Per(2, time.Second).By(store.FixedWindow)) {
 		t.Run(fmt.Sprint(l.Algorithm, " ", l), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestShares(t *testing.T) {
 				}
 				promise := seconds*l.Rate + l.Max() + replicas*max(l.Max()/replicas, 1)
 				floor := seconds * l.Rate * 9 / 10
-				if l.Algorithm == weir.SlidingCounter {
+				if l.Algorithm == store.SlidingCounter {
 					floor = seconds * l.Rate * 8 / 10
 				}
 				if admitted > promise || admitted < floor {

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -20,9 +20,9 @@ type connecting struct {
 	down, slow atomic.Bool
 }
 
-func (c *connecting) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (c *connecting) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if c.down.Load() {
-		return weir.Decision{}, errors.New("down")
+		return store.Decision{}, errors.New("down")
 	}
 	if c.slow.CompareAndSwap(true, false) {
 		time.Sleep(60 * time.Millisecond)
@@ -43,7 +43,7 @@ func TestSlowFirstProbe(t *testing.T) {
 		p.down.Store(true)
 		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
 		ask := func() {
-			if _, err := s.Take(t.Context(), weir.Request{Charges: []weir.Charge{{Key: "key", Limit: weir.PerSecond(10), Cost: 1}}}); err != nil {
+			if _, err := s.Take(t.Context(), store.Request{Charges: []store.Charge{{Key: "key", Limit: store.Per(10, time.Second), Cost: 1}}}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // behind returns a store over Redis, by a client as configured.
@@ -48,14 +48,14 @@ func TestStartWithoutRedis(t *testing.T) {
 					t.Error("a constructor connected")
 				}
 				for range 200 {
-					if d := take(t, s, charge(name, 1, weir.PerHour(1000))); !d.Allowed || !d.Degraded {
+					if d := take(t, s, charge(name, 1, store.Per(1000, time.Hour))); !d.Allowed || !d.Degraded {
 						t.Fatalf("%+v", d)
 					}
 					time.Sleep(5 * time.Millisecond)
 				}
 				proxy.Set(redistest.Pass)
 				took := eventually(t, "Redis is not used", func() bool {
-					return !take(t, s, charge(name, 1, weir.PerHour(1000000))).Degraded
+					return !take(t, s, charge(name, 1, store.Per(1000000, time.Hour))).Degraded
 				})
 				// See TestBackWithinOneProbe and TestFirstProbeFindsRedis.
 				t.Logf("used after %v", took)
@@ -77,7 +77,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 				server := redistest.Start(t)
 				proxy := redistest.NewProxy(t, server.Addr)
 				s := behind(t, server.Client(configure(proxy.Addr, configured)), fallback.Config{Failures: 100})
-				req := charge("k", 1, weir.PerHour(10000))
+				req := charge("k", 1, store.Per(10000, time.Hour))
 				// On a busy machine a call may not get as far as Redis in its budget.
 				for n, attempts := 0, 0; n == 0; attempts++ {
 					proxy.Set(redistest.Pass)

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"os"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // start has the primary begin to decide, if it can go on by itself and this process
 // owes it nothing of the keys.
-func (a *attempt) start(ctx context.Context) (st weir.Started) {
+func (a *attempt) start(ctx context.Context) (st store.Started) {
 	s := a.store
 	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || !s.ledger.even(a.req.Charges, a.epoch) {
 		return nil
@@ -25,7 +25,7 @@ func (a *attempt) start(ctx context.Context) (st weir.Started) {
 
 // await is decision for what was started. It reports false when the primary has to
 // be asked after all.
-func (a *attempt) await(ctx context.Context, st weir.Started) (d weir.Decision, done bool, err error) {
+func (a *attempt) await(ctx context.Context, st store.Started) (d store.Decision, done bool, err error) {
 	answered := false
 	select {
 	case <-st.Done():
@@ -55,7 +55,7 @@ func (a *attempt) await(ctx context.Context, st weir.Started) (d weir.Decision, 
 
 // outlive waits in the place of a caller who has left: what it shows of the primary
 // still counts.
-func (a *attempt) outlive(st weir.Started) {
+func (a *attempt) outlive(st store.Started) {
 	select {
 	case <-st.Done():
 	case <-a.end.over:
@@ -71,11 +71,11 @@ func (a *attempt) outlive(st weir.Started) {
 }
 
 // take notes the answer to what was started.
-func (a *attempt) take(st weir.Started) (done bool) {
+func (a *attempt) take(st store.Started) (done bool) {
 	if a.d, done, a.err = st.Decision(); a.err == nil {
 		return done
 	}
-	a.d = weir.Decision{}
+	a.d = store.Decision{}
 	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
 		if errors.Is(a.err, ended) {
 			a.err = errBudget // Nobody else's context goes to the client.

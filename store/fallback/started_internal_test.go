@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // answered is a request that was decided with an error.
@@ -15,7 +15,7 @@ type answered struct{ err error }
 func (answered) Done() <-chan struct{} { return nil }
 func (answered) Leave() bool           { return false }
 
-func (a answered) Decision() (weir.Decision, bool, error) { return weir.Decision{}, true, a.err }
+func (a answered) Decision() (store.Decision, bool, error) { return store.Decision{}, true, a.err }
 
 // TestAnswerBesideTheEnd: an error that was there in time is what it is, however
 // late it is heard of; only the end of a context is that of the patience.

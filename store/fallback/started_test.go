@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -22,16 +22,16 @@ type starter struct {
 type startedCall struct {
 	of   *starter
 	done chan struct{}
-	d    weir.Decision
+	d    store.Decision
 	err  error
 }
 
-func (s *starter) Start(ctx context.Context, _ weir.Store, req *weir.Request) weir.Started {
+func (s *starter) Start(ctx context.Context, _ store.Store, req *store.Request) store.Started {
 	if s.panic {
 		panic("boom")
 	}
 	call, mine := &startedCall{of: s, done: make(chan struct{}, 1)}, *req
-	mine.Charges = append([]weir.Charge(nil), req.Charges...)
+	mine.Charges = append([]store.Charge(nil), req.Charges...)
 	go func() {
 		if !s.hands {
 			call.d, call.err = s.primary.Take(ctx, mine)
@@ -43,7 +43,7 @@ func (s *starter) Start(ctx context.Context, _ weir.Store, req *weir.Request) we
 
 func (c *startedCall) Done() <-chan struct{} { return c.done }
 func (c *startedCall) Leave() bool           { return len(c.done) == 0 }
-func (c *startedCall) Decision() (weir.Decision, bool, error) {
+func (c *startedCall) Decision() (store.Decision, bool, error) {
 	return c.d, !c.of.hands, c.err
 }
 
@@ -87,7 +87,7 @@ func TestStarted(t *testing.T) {
 					defer cancel()
 				}
 				start := time.Now()
-				d, err := s.Take(ctx, charge("k", 1, weir.PerHour(10)))
+				d, err := s.Take(ctx, charge("k", 1, store.Per(10, time.Hour)))
 				if took := time.Since(start); took != c.took || !errors.Is(err, c.want) {
 					t.Errorf("%v after %v, want %v after %v", err, took, c.want, c.took)
 				}
@@ -107,10 +107,10 @@ func TestStarted(t *testing.T) {
 
 // threeInARow returns a store whose breaker opens after three failures in a row, and
 // what makes calls that the primary answers so.
-func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req weir.Request, calls func(n int, err error)) {
+func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req store.Request, calls func(n int, err error)) {
 	p = &starter{primary: newPrimary(t)}
 	s = open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
-	req = charge("k", 1, weir.PerHour(1000))
+	req = charge("k", 1, store.Per(1000, time.Hour))
 	return p, s, req, func(n int, err error) {
 		p.set(err, 0)
 		for range n {
@@ -188,7 +188,7 @@ type around struct {
 	calls int
 }
 
-func (a *around) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (a *around) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	a.calls++
 	return a.Store.Take(ctx, req)
 }
@@ -201,7 +201,7 @@ func TestStoreAroundThePrimary(t *testing.T) {
 	// More than any call takes on a busy machine.
 	s := open(t, fallback.Config{Primary: a, Budget: 5 * time.Second, Probe: 100 * time.Second})
 	for range 5 {
-		take(t, s, charge("k", 1, weir.PerHour(2)))
+		take(t, s, charge("k", 1, store.Per(2, time.Hour)))
 	}
 	if a.calls != 5 {
 		t.Errorf("asked %d times of 5", a.calls)
@@ -214,7 +214,7 @@ func TestStoreInTwoBubbles(t *testing.T) {
 	s := open(t, fallback.Config{Primary: newPrimary(t)})
 	for range 2 {
 		synctest.Test(t, func(t *testing.T) {
-			take(t, s, charge("k", 1, weir.PerHour(10)))
+			take(t, s, charge("k", 1, store.Per(10, time.Hour)))
 			time.Sleep(time.Second)
 		})
 	}

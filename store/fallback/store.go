@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -19,7 +19,7 @@ type Seeder interface {
 	// Seed sets the state of the charges' limits: what is remaining of each and
 	// after how long it is as if never used. The charges are of one key. It
 	// keeps neither slice.
-	Seed(charges []weir.Charge, states []weir.ChargeState)
+	Seed(charges []store.Charge, states []store.ChargeState)
 }
 
 // Denier is a primary store that may know by itself that a request is refused, as
@@ -29,7 +29,7 @@ type Denier interface {
 	// have to be asked. It asks nobody but this process's memory. of is the store that
 	// the caller would ask otherwise: false is returned as well when it is not this
 	// one but something around it, which would be passed by.
-	Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool)
+	Denied(of store.Store, req *store.Request) (d store.Decision, ok bool)
 }
 
 // KeyError is an error of a primary store that may concern one key alone, as
@@ -45,25 +45,25 @@ type KeyError interface {
 // concurrent use.
 type Store struct {
 	cfg     Config
-	denier  Denier       // the primary; nil: it is none
-	starter weir.Starter // the primary; nil: it is none
+	denier  Denier        // the primary; nil: it is none
+	starter store.Starter // the primary; nil: it is none
 	breaker *breaker
 	endings endings
 	ledger  ledger
 	brakes  brakes
-	failed  atomic.Pointer[weir.Request] // looks at what the call that failed last asked for
+	failed  atomic.Pointer[store.Request] // looks at what the call that failed last asked for
 }
 
 var (
-	_ weir.Store    = (*Store)(nil)
-	_ weir.Canceler = (*Store)(nil)
-	_ weir.Settler  = (*Store)(nil)
-	_ weir.Resetter = (*Store)(nil)
-	_ weir.Braker   = (*Store)(nil)
-	_ weir.Holder   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Canceler = (*Store)(nil)
+	_ store.Settler  = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+	_ store.Braker   = (*Store)(nil)
+	_ store.Holder   = (*Store)(nil)
 )
 
-// New returns a Store, or a *weir.ConfigError that names the wrong field. It
+// New returns a Store, or a *store.ConfigError that names the wrong field. It
 // does no I/O: it returns at once whether or not the primary is there.
 func New(cfg Config) (*Store, error) {
 	if err := cfg.check(); err != nil {
@@ -79,22 +79,22 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg}
 	s.denier, _ = cfg.Primary.(Denier)
-	s.starter, _ = cfg.Primary.(weir.Starter)
+	s.starter, _ = cfg.Primary.(store.Starter)
 	s.breaker = newBreaker(&s.cfg)
 	return s, nil
 }
 
-// Take implements [weir.Store].
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+// Take implements [store.Store].
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	if req.Hold.Asked() {
 		if _, _, err := s.holders(); err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 	}
 	if s.denier != nil && s.breaker.closed.Load() {
@@ -112,31 +112,31 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 	case err == nil:
 		return d, nil
 	case refused(err):
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	case ctx.Err() != nil:
-		return weir.Decision{}, ctx.Err()
+		return store.Decision{}, ctx.Err()
 	}
 	return s.decide(ctx, &a.req, err)
 }
 
 // denied is what the primary says by itself. The request is a copy, which other
 // calls need not have where an interface can keep it.
-func (s *Store) denied(req weir.Request) (weir.Decision, bool) {
+func (s *Store) denied(req store.Request) (store.Decision, bool) {
 	return s.denier.Denied(s.cfg.Primary, &req)
 }
 
-// Reset implements [weir.Resetter]: the key is forgotten locally, and by the
+// Reset implements [store.Resetter]: the key is forgotten locally, and by the
 // primary, whose failure is returned.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	s.ledger.forget(id{scope, key})
-	if r, ok := s.cfg.Local.(weir.Resetter); ok {
+	if r, ok := s.cfg.Local.(store.Resetter); ok {
 		if err := r.Reset(ctx, scope, key); err != nil {
 			return err
 		}
 	}
-	r, ok := s.cfg.Primary.(weir.Resetter)
+	r, ok := s.cfg.Primary.(store.Resetter)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
 }

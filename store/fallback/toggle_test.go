@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -38,7 +38,7 @@ func TestToggledRedis(t *testing.T) {
 						changes++
 					},
 				})
-				hourly, fast := weir.PerHour(200), weir.PerSecond(100).WithBurst(20)
+				hourly, fast := store.Per(200, time.Hour), store.Per(100, time.Second).WithBurst(20)
 				var ofHourly, ofFast int64
 				start := time.Now()
 				var wg sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
 
@@ -21,7 +22,7 @@ type heard struct{ *fallback.Store }
 
 type hearKey struct{}
 
-func (h heard) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (h heard) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if f, ok := ctx.Value(hearKey{}).(func()); ok {
 		f()
 	}
@@ -45,7 +46,7 @@ func TestWaitersInAnOutage(t *testing.T) {
 					t.Fatal(err)
 				}
 				eventually(t, "Redis is not used", func() bool {
-					d, err := s.Take(context.Background(), charge("warm up", 1, weir.PerHour(10000)))
+					d, err := s.Take(context.Background(), charge("warm up", 1, store.Per(10000, time.Hour)))
 					return err == nil && !d.Degraded
 				})
 				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // BenchmarkOverRedis is 256 callers, on one key and on many.

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 )
 
@@ -33,7 +33,7 @@ func TestCloseOfManyBusyKeys(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := &silent{behind: newBehind(t)}
 			s := open(t, leasestore.Config{Store: b})
-			l, keys := weir.PerMinute(100_000).By(weir.FixedWindow), customers(1000)
+			l, keys := store.Per(100_000, time.Minute).By(store.FixedWindow), customers(1000)
 			for _, key := range keys {
 				for range 40 {
 					take(t, s, charge(key, 1, l))
@@ -65,7 +65,7 @@ func TestCloseOverAStoreThatPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, leasestore.Config{Store: panicking{newBehind(t)}})
-		l := weir.PerMinute(100_000).By(weir.FixedWindow)
+		l := store.Per(100_000, time.Minute).By(store.FixedWindow)
 		for range 2 {
 			for range 40 {
 				take(t, s, charge("key", 1, l))

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // What the zero values of a Config mean, and bounds.
@@ -19,9 +19,9 @@ const (
 
 // Config is what New makes a Store from. Only Store is required.
 type Config struct {
-	// Store decides, and is charged. Required: a [weir.Settler], to which unused
+	// Store decides, and is charged. Required: a [store.Settler], to which unused
 	// units are given back. It is never closed.
-	Store weir.Store
+	Store store.Store
 	// Units is the most that a call takes of a key, 1 to 65536, and never more
 	// than a quarter of what remains. 1 takes nothing ahead. 0: DefaultUnits.
 	Units int64
@@ -35,12 +35,12 @@ type Config struct {
 }
 
 func (cfg *Config) check() error {
-	settler, _ := cfg.Store.(weir.Settler)
+	settler, _ := cfg.Store.(store.Settler)
 	switch {
 	case cfg.Store == nil:
 		return invalid("Store", "a store", "nil")
 	case settler == nil:
-		return invalid("Store", "a store that is a weir.Settler", "one that is not")
+		return invalid("Store", "a store that is a store.Settler", "one that is not")
 	case cfg.Units < 0 || cfg.Units > mostUnits:
 		return invalid("Units", "0 to "+strconv.Itoa(mostUnits), strconv.FormatInt(cfg.Units, 10))
 	case cfg.For != 0 && (cfg.For < time.Millisecond || cfg.For > longest):
@@ -64,5 +64,5 @@ func (cfg *Config) defaults() {
 }
 
 func invalid(field, want, got string) error {
-	return &weir.ConfigError{Field: "leasestore.Config." + field, Want: want, Got: got}
+	return &store.ConfigError{Field: "leasestore.Config." + field, Want: want, Got: got}
 }

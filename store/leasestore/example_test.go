@@ -16,17 +16,17 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	store, err := leasestore.New(leasestore.Config{Store: redis})
+	leased, err := leasestore.New(leasestore.Config{Store: redis})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() {
-		if err := store.Close(); err != nil { // gives back what was not used
+		if err := leased.Close(); err != nil { // gives back what was not used
 			log.Print(err)
 		}
 	}()
 
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(100_000)}, Name: "search"})
+	limiter, err := weir.New(weir.Config{Store: leased, Limits: []weir.Limit{weir.PerHour(100_000)}, Name: "search"})
 	if err != nil {
 		log.Fatal(err)
 	}

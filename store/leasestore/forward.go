@@ -4,31 +4,31 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
-// Cancel implements [weir.Canceler]: what can be cancelled was never taken
+// Cancel implements [store.Canceler]: what can be cancelled was never taken
 // ahead, so it goes to the store behind.
 func (s *Store) Cancel(ctx context.Context, receipt any) error {
-	c, ok := s.cfg.Store.(weir.Canceler)
+	c, ok := s.cfg.Store.(store.Canceler)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	return c.Cancel(ctx, receipt)
 }
 
-// Settle implements [weir.Settler], as Cancel does.
+// Settle implements [store.Settler], as Cancel does.
 func (s *Store) Settle(ctx context.Context, receipt any, costs ...int64) error {
-	return s.cfg.Store.(weir.Settler).Settle(ctx, receipt, costs...)
+	return s.cfg.Store.(store.Settler).Settle(ctx, receipt, costs...)
 }
 
-// Reset implements [weir.Resetter]. What this process had taken ahead is
+// Reset implements [store.Resetter]. What this process had taken ahead is
 // forgotten with the rest; what another one has may be used until its time is
 // over.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	r, ok := s.cfg.Store.(weir.Resetter)
+	r, ok := s.cfg.Store.(store.Resetter)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	err := r.Reset(ctx, scope, key)
 	// What was taken since then is given back; what before, is no more.
@@ -38,12 +38,12 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return err
 }
 
-// Brake implements [weir.Braker]. What this process had taken ahead is given
+// Brake implements [store.Braker]. What this process had taken ahead is given
 // back; another one gives it back when it hears of it, or its time is over.
-func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
-	br, ok := s.cfg.Store.(weir.Braker)
+func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
+	br, ok := s.cfg.Store.(store.Braker)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	if err := br.Brake(ctx, charges, b); err != nil {
 		return err
@@ -54,10 +54,10 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	return nil
 }
 
-// WatchBrakes implements [weir.Braker]: only calls that go to the store behind
+// WatchBrakes implements [store.Braker]: only calls that go to the store behind
 // wait for slots.
-func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
-	b, ok := s.cfg.Store.(weir.Braker)
+func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+	b, ok := s.cfg.Store.(store.Braker)
 	if !ok {
 		return nothing{}
 	}
@@ -68,11 +68,11 @@ func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Wat
 // by another process, as far as the store behind hears of that.
 func (s *Store) heed() {
 	s.heeding.Do(func() {
-		b, ok := s.cfg.Store.(weir.Braker)
+		b, ok := s.cfg.Store.(store.Braker)
 		if !ok {
 			return
 		}
-		s.watch = b.WatchBrakes(func(scope, key string, _ weir.Instant) {
+		s.watch = b.WatchBrakes(func(scope, key string, _ store.Instant) {
 			if u, some := s.drop(id{scope, key}); some {
 				s.giving.Go(func() { _ = s.giveBack(u) })
 			}
@@ -86,20 +86,20 @@ type nothing struct{}
 func (nothing) Covers(time.Time) bool { return true }
 func (nothing) Stop()                 {}
 
-// Release implements [weir.Holder].
+// Release implements [store.Holder].
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
-	h, ok := s.cfg.Store.(weir.Holder)
+	h, ok := s.cfg.Store.(store.Holder)
 	if !ok {
-		return weir.ErrUnsupported
+		return store.ErrUnsupported
 	}
 	return h.Release(ctx, scope, key, ids...)
 }
 
-// Renew implements [weir.Holder].
+// Renew implements [store.Holder].
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
-	h, ok := s.cfg.Store.(weir.Holder)
+	h, ok := s.cfg.Store.(store.Holder)
 	if !ok {
-		return nil, weir.ErrUnsupported
+		return nil, store.ErrUnsupported
 	}
 	return h.Renew(ctx, scope, key, lease, ids...)
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -45,7 +45,7 @@ func (s *Store) giveBackBy(ctx context.Context, u unused) (err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, giveBackWithin)
 	defer cancel()
-	return s.cfg.Store.(weir.Settler).Settle(ctx, u.receipt, u.used)
+	return s.cfg.Store.(store.Settler).Settle(ctx, u.receipt, u.used)
 }
 
 // giveAllBack gives back what is left of all leases, as far as there is time, and

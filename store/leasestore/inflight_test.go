@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 )
 
@@ -18,7 +18,7 @@ type away struct {
 	far time.Duration
 }
 
-func (a away) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (a away) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := a.behind.Take(ctx, req)
 	time.Sleep(a.far)
 	return d, err
@@ -41,7 +41,7 @@ func far(t *testing.T, test func(t *testing.T, b *behind, s *leasestore.Store)) 
 	})
 }
 
-func left(t *testing.T, b *behind, l weir.Limit) int64 {
+func left(t *testing.T, b *behind, l store.Limit) int64 {
 	t.Helper()
 	return take(t, b, charge("k", 0, l)).Remaining
 }
@@ -49,9 +49,9 @@ func left(t *testing.T, b *behind, l weir.Limit) int64 {
 // TestCallsThatTakeNothingAheadDoNotWaitForEachOther is about limits so small,
 // or so near their end, that units are taken one by one.
 func TestCallsThatTakeNothingAheadDoNotWaitForEachOther(t *testing.T) {
-	for name, l := range map[string]weir.Limit{
-		"a small limit":              weir.PerHour(15),
-		"a large one, on a cold key": weir.PerHour(1000),
+	for name, l := range map[string]store.Limit{
+		"a small limit":              store.Per(15, time.Hour),
+		"a large one, on a cold key": store.Per(1000, time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
@@ -79,16 +79,16 @@ func TestCallsThatTakeNothingAheadDoNotWaitForEachOther(t *testing.T) {
 // TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay: such units are given back
 // when they come.
 func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
-	l := weir.PerHour(10_000).By(weir.FixedWindow)
+	l := store.Per(10_000, time.Hour).By(store.FixedWindow)
 	for name, c := range map[string]struct {
 		do   func(t *testing.T, b *behind, s *leasestore.Store) error
 		left int64
 	}{
 		"a pause set here": {func(t *testing.T, _ *behind, s *leasestore.Store) error {
-			return s.Brake(t.Context(), charge("k", 0, l).Charges, weir.Brake{Pause: time.Minute})
+			return s.Brake(t.Context(), charge("k", 0, l).Charges, store.Brake{Pause: time.Minute})
 		}, 9900},
 		"a pause set elsewhere": {func(t *testing.T, b *behind, _ *leasestore.Store) error {
-			return b.Brake(t.Context(), charge("k", 0, l).Charges, weir.Brake{Pause: time.Minute})
+			return b.Brake(t.Context(), charge("k", 0, l).Charges, store.Brake{Pause: time.Minute})
 		}, 9900},
 		"a reset": {func(t *testing.T, _ *behind, s *leasestore.Store) error {
 			return s.Reset(t.Context(), "api", "k")
@@ -124,10 +124,10 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 
 // A gap between units is kept: none of them is taken ahead.
 func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
-	l := weir.PerHour(100_000).By(weir.FixedWindow)
-	for name, brake := range map[string]weir.Brake{
+	l := store.Per(100_000, time.Hour).By(store.FixedWindow)
+	for name, brake := range map[string]store.Brake{
 		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
-		"by a cut":         {Cut: weir.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
+		"by a cut":         {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
@@ -153,7 +153,7 @@ func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
 // and calls that waited for them take nothing ahead.
 func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
 	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
-		l := weir.PerHour(10_000).By(weir.FixedWindow)
+		l := store.Per(10_000, time.Hour).By(store.FixedWindow)
 		spend(t, s, 100, l)
 		var all sync.WaitGroup
 		calls := int64(100)
@@ -180,7 +180,7 @@ func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
 // A call is not refused for want of units that this process gives back.
 func TestACallFindsWhatIsGivenBackForIt(t *testing.T) {
 	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
-		l := weir.PerHour(2000).By(weir.FixedWindow)
+		l := store.Per(2000, time.Hour).By(store.FixedWindow)
 		for n := int64(0); n < 100; n++ {
 			take(t, s, charge("k", 1, l))
 			if got := left(t, b, l); got < 2000-n-1 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -19,23 +20,23 @@ import (
 func TestUnitsThatLapse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		limit weir.Limit
+		limit store.Limit
 		units int64
 		calls int
 		every time.Duration
 		takes int64
 	}{
-		"eight at once":                     {weir.PerSecond(10_000), 0, 8, 0, 5},
-		"8 times as many after those":       {weir.PerSecond(10_000), 0, 8 + 32, 0, 6},
-		"and so on":                         {weir.PerSecond(10_000), 0, 8 + 32 + 256, 0, 7},
-		"at most an eighth of the limit":    {weir.PerSecond(1000), 0, 8 + 32 + 64 + 64 + 1, 0, 9},
-		"at most a quarter of what returns": {weir.PerSecond(64).WithBurst(1000), 0, 8 + 16 + 1, 0, 7},
-		"seven a second":                    {weir.PerSecond(1000), 0, 70, time.Second / 7, 23},
-		"five a second":                     {weir.PerSecond(1000), 0, 70, time.Second / 5, 70},
-		"few units":                         {weir.PerSecond(1000), 2, 20, 0, 11},
-		"just enough come back":             {weir.PerSecond(16).WithBurst(32), 0, 8, 0, 5},
-		"too few come back":                 {weir.PerSecond(15).WithBurst(255), 0, 100, 0, 100},
-		"a limit that is too small":         {weir.PerSecond(16).WithBurst(31), 0, 31, 0, 31},
+		"eight at once":                     {store.Per(10_000, time.Second), 0, 8, 0, 5},
+		"8 times as many after those":       {store.Per(10_000, time.Second), 0, 8 + 32, 0, 6},
+		"and so on":                         {store.Per(10_000, time.Second), 0, 8 + 32 + 256, 0, 7},
+		"at most an eighth of the limit":    {store.Per(1000, time.Second), 0, 8 + 32 + 64 + 64 + 1, 0, 9},
+		"at most a quarter of what returns": {store.Per(64, time.Second).WithBurst(1000), 0, 8 + 16 + 1, 0, 7},
+		"seven a second":                    {store.Per(1000, time.Second), 0, 70, time.Second / 7, 23},
+		"five a second":                     {store.Per(1000, time.Second), 0, 70, time.Second / 5, 70},
+		"few units":                         {store.Per(1000, time.Second), 2, 20, 0, 11},
+		"just enough come back":             {store.Per(16, time.Second).WithBurst(32), 0, 8, 0, 5},
+		"too few come back":                 {store.Per(15, time.Second).WithBurst(255), 0, 100, 0, 100},
+		"a limit that is too small":         {store.Per(16, time.Second).WithBurst(31), 0, 31, 0, 31},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,7 +56,7 @@ func TestWhatLapsesIsThereAgain(t *testing.T) {
 		b := newBehind(t)
 		s := open(t, leasestore.Config{Store: b})
 		defer done(t, s)
-		l := weir.PerSecond(100)
+		l := store.Per(100, time.Second)
 		for range 10 {
 			spend(t, s, 6, l)
 			if left := take(t, b, charge("k", 0, l)).Remaining; left >= 94 {
@@ -78,7 +79,7 @@ func TestDeepBuckets(t *testing.T) {
 		b := newBehind(t)
 		s := open(t, leasestore.Config{Store: b})
 		defer done(t, s)
-		l := weir.PerSecond(100).WithBurst(100_000)
+		l := store.Per(100, time.Second).WithBurst(100_000)
 		take(t, b, charge("k", 1000, l)) // ten seconds of it
 		if n := spend(t, s, 40, l); n != 40 {
 			t.Fatalf("%d admitted of 40", n)
@@ -107,7 +108,7 @@ func TestLapsingProcesses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t)
-		l := weir.PerSecond(200).WithBurst(400)
+		l := store.Per(200, time.Second).WithBurst(400)
 		var admitted atomic.Int64
 		const lasts = 20
 		for range 4 {
@@ -135,10 +136,10 @@ func TestLapsingProcesses(t *testing.T) {
 // Keys that are used no more make room for others, whatever was left of them.
 func TestIdleKeysAreForgotten(t *testing.T) {
 	t.Parallel()
-	for name, l := range map[string]weir.Limit{
-		"units that lapse":          weir.PerSecond(10_000),
-		"units that are kept":       weir.PerSecond(10_000).By(weir.FixedWindow),
-		"units that are given back": weir.PerHour(1_000_000),
+	for name, l := range map[string]store.Limit{
+		"units that lapse":          store.Per(10_000, time.Second),
+		"units that are kept":       store.Per(10_000, time.Second).By(store.FixedWindow),
+		"units that are given back": store.Per(1_000_000, time.Hour),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -172,10 +173,10 @@ func TestIdleKeysAreForgotten(t *testing.T) {
 // others when it is refused.
 func TestUnitsThatLieHereCount(t *testing.T) {
 	t.Parallel()
-	for name, l := range map[string]weir.Limit{
-		"units that lapse":          weir.PerSecond(1000),
-		"units of a window":         weir.Per(1000, 10*time.Second).By(weir.FixedWindow),
-		"units that are given back": weir.Per(1000, 100*time.Second),
+	for name, l := range map[string]store.Limit{
+		"units that lapse":          store.Per(1000, time.Second),
+		"units of a window":         store.Per(1000, 10*time.Second).By(store.FixedWindow),
+		"units that are given back": store.Per(1000, 100*time.Second),
 	} {
 		for _, small := range []int{8, 41, 100} {
 			t.Run(fmt.Sprint(name, ", after ", small), func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 					defer done(t, s)
 					spend(t, s, small, l)
 					left := l.Max() - int64(small)
-					if d := take(t, s, charge("k", l.Max()+1, l)); d.Reason != weir.NeverFits {
+					if d := take(t, s, charge("k", l.Max()+1, l)); d.Reason != store.NeverFits {
 						t.Errorf("more than the limit: %+v", d)
 					}
 					if d := take(t, s, charge("k", left+1, l)); d.Allowed || d.Remaining != left {
@@ -207,9 +208,9 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 // Under other limits, and after a reset, a key is as one that was idle.
 func TestLapsingChanges(t *testing.T) {
 	t.Parallel()
-	deep, other := weir.PerSecond(100).WithBurst(1_000_000), weir.PerSecond(10_000)
+	deep, other := store.Per(100, time.Second).WithBurst(1_000_000), store.Per(10_000, time.Second)
 	for name, c := range map[string]struct {
-		limit  weir.Limit
+		limit  store.Limit
 		change func(s *leasestore.Store, b *behind) error
 	}{
 		"a reset":       {deep, func(s *leasestore.Store, _ *behind) error { return s.Reset(context.Background(), "api", "k") }},
@@ -241,7 +242,7 @@ func TestLapsingChanges(t *testing.T) {
 		s := open(t, leasestore.Config{Store: b})
 		defer done(t, s)
 		spend(t, s, 130, other)
-		half := weir.PerSecond(5000)
+		half := store.Per(5000, time.Second)
 		left := take(t, b, charge("k", 0, half)).Remaining
 		spend(t, s, 1, half)
 		if now := take(t, b, charge("k", 0, half)).Remaining; now < left-1 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // id is a key in a scope.
@@ -20,20 +20,20 @@ type lease struct {
 	since time.Duration // when that was asked for
 	seen  time.Duration // when a call came last
 	of    *prepared     // whose limit it is known to have; nil: nobody's
-	plain weir.Outcome  // all of d but the limit, for who is of
+	plain store.Outcome // all of d but the limit, for who is of
 
-	limits []weir.Limit
-	size   int64         // units that were last taken ahead; used of them, if late
-	alones int64         // units that calls took by themselves since then
-	from   time.Duration // when those began to be counted
-	late   bool          // not all of them were used in time
-	took   int64         // units that the last one took
-	alone  time.Duration // until then each call is decided by itself
-	d      weir.Decision // of the call that took
-	taking chan struct{} // closed when the call that takes units ahead is over; nil: there is none
-	turn   int           // what was asked for in another turn is not kept
-	deep   time.Duration // until then no units are there that would lapse in time
-	timer  *time.Timer   // gives back
+	limits []store.Limit
+	size   int64          // units that were last taken ahead; used of them, if late
+	alones int64          // units that calls took by themselves since then
+	from   time.Duration  // when those began to be counted
+	late   bool           // not all of them were used in time
+	took   int64          // units that the last one took
+	alone  time.Duration  // until then each call is decided by itself
+	d      store.Decision // of the call that took
+	taking chan struct{}  // closed when the call that takes units ahead is over; nil: there is none
+	turn   int            // what was asked for in another turn is not kept
+	deep   time.Duration  // until then no units are there that would lapse in time
+	timer  *time.Timer    // gives back
 }
 
 // unused is what is given back: all but the units that were used.
@@ -53,7 +53,7 @@ const (
 )
 
 // fits reports whether the lease is of the limits of these charges.
-func (l *lease) fits(charges []weir.Charge) bool {
+func (l *lease) fits(charges []store.Charge) bool {
 	if len(l.limits) != len(charges) {
 		return false
 	}
@@ -66,7 +66,7 @@ func (l *lease) fits(charges []weir.Charge) bool {
 }
 
 // use has a call take from what is left.
-func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next {
+func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) next {
 	cost := req.Charges[0].Cost
 	fits := l.fits(req.Charges)
 	switch {
@@ -86,7 +86,7 @@ func (l *lease) use(req *weir.Request, now time.Duration, d *weir.Decision) next
 
 // adopt makes it a lease of other limits. What is left of the old ones stays to
 // be given back, or lapses.
-func (l *lease) adopt(charges []weir.Charge) {
+func (l *lease) adopt(charges []store.Charge) {
 	l.limits = slices.Grow(l.limits[:0], len(charges))
 	for i := range charges {
 		l.limits = append(l.limits, charges[i].Limit)
@@ -105,7 +105,7 @@ func (l *lease) forget() {
 
 // decide is the decision on a unit that was taken ahead: what the store
 // answered then, and what it was charged for units that are left.
-func (l *lease) decide(d *weir.Decision, now time.Duration) {
+func (l *lease) decide(d *store.Decision, now time.Duration) {
 	*d = l.d
 	ago := max(now-l.since, 0)
 	d.Receipt = nil
@@ -183,7 +183,7 @@ const mostGrowth = 8
 // refilled is how many units come back by themselves within a period; 0 where not
 // all of them do one after the other.
 func (l *lease) refilled(period time.Duration) int64 {
-	if len(l.limits) != 1 || l.limits[0].Algorithm != weir.GCRA {
+	if len(l.limits) != 1 || l.limits[0].Algorithm != store.GCRA {
 		return 0
 	}
 	limit := &l.limits[0]
@@ -202,18 +202,18 @@ func (l *lease) granted(r *refill, period time.Duration) {
 		l.size = r.n
 	}
 	l.until = l.since + period
-	l.of, l.plain = nil, weir.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
+	l.of, l.plain = nil, store.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
 	for i := range l.limits {
 		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
 	}
 }
 
 // windowEnd returns how long the window lasts that a unit was just taken in.
-func windowEnd(limit *weir.Limit, reset time.Duration) time.Duration {
+func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
 	switch limit.Algorithm {
-	case weir.FixedWindow, weir.AlignedWindow:
+	case store.FixedWindow, store.AlignedWindow:
 		return reset
-	case weir.SlidingCounter:
+	case store.SlidingCounter:
 		return max(reset-limit.Period, 0)
 	}
 	return longest

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -31,10 +31,10 @@ func newBehind(t testing.TB) *behind {
 	return &behind{Store: s}
 }
 
-func (b *behind) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (b *behind) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	b.takes.Add(1)
 	if err := b.err.Load(); err != nil {
-		return weir.Decision{}, *err
+		return store.Decision{}, *err
 	}
 	return b.Store.Take(ctx, req)
 }
@@ -60,15 +60,15 @@ func done(t testing.TB, s *leasestore.Store) {
 	}
 }
 
-func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
-	var req weir.Request
+func charge(key string, cost int64, limits ...store.Limit) store.Request {
+	var req store.Request
 	for _, l := range limits {
-		req.Charges = append(req.Charges, weir.Charge{Scope: "api", Key: key, Limit: l, Cost: cost})
+		req.Charges = append(req.Charges, store.Charge{Scope: "api", Key: key, Limit: l, Cost: cost})
 	}
 	return req
 }
 
-func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 	t.Helper()
 	d, err := s.Take(context.Background(), req)
 	if err != nil {
@@ -79,7 +79,7 @@ func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
 
 // spend takes unit after unit until one is refused, and returns how many were
 // not.
-func spend(t testing.TB, s weir.Store, most int, limits ...weir.Limit) (n int) {
+func spend(t testing.TB, s store.Store, most int, limits ...store.Limit) (n int) {
 	t.Helper()
 	for range most {
 		if !take(t, s, charge("k", 1, limits...)).Allowed {
@@ -92,7 +92,7 @@ func spend(t testing.TB, s weir.Store, most int, limits ...weir.Limit) (n int) {
 
 // paced has a store asked for single units of a key, so far apart, and returns how
 // often it asked the one behind.
-func paced(t *testing.T, units int64, calls int, every time.Duration, limit weir.Limit) (takes, settles int64) {
+func paced(t *testing.T, units int64, calls int, every time.Duration, limit store.Limit) (takes, settles int64) {
 	t.Helper()
 	b := newBehind(t)
 	s := open(t, leasestore.Config{Store: b, Units: units})

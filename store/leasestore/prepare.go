@@ -4,29 +4,29 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // prepared is a limit in a scope that calls come for.
 type prepared struct {
 	store *Store
 	scope string
-	limit weir.Limit
+	limit store.Limit
 	hash  uint64 // of the scope
 }
 
-// Prepare implements [weir.Preparer]: calls that find a unit here are decided in
+// Prepare implements [store.Preparer]: calls that find a unit here are decided in
 // a shorter way, and those that wait may use one too.
-func (s *Store) Prepare(of weir.Store, scope string, limit weir.Limit) weir.Prepared {
-	if of != weir.Store(s) || s.cfg.Units == 1 || limit.Algorithm == weir.SlidingWindow {
+func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.Prepared {
+	if of != store.Store(s) || s.cfg.Units == 1 || limit.Algorithm == store.SlidingWindow {
 		return nil
 	}
 	return &prepared{store: s, scope: scope, limit: limit, hash: s.scopeHash(scope)}
 }
 
-// Take implements [weir.Prepared]. All but a unit that was taken ahead it leaves
+// Take implements [store.Prepared]. All but a unit that was taken ahead it leaves
 // to the Store.
-func (p *prepared) Take(key string, cost int64) (o weir.Outcome, done bool, err error) {
+func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
 	s, h := p.store, maphash.String(p.store.seed, key)^p.hash
 	sh, now := s.shard(h), s.now()
 	sh.mu.Lock()
@@ -53,9 +53,9 @@ func (p *prepared) fits(l *lease) bool {
 }
 
 // after is the instant so long after that of a decision, if that says it.
-func after(at weir.Instant, ago time.Duration) weir.Instant {
+func after(at store.Instant, ago time.Duration) store.Instant {
 	if at == 0 {
 		return 0
 	}
-	return at + weir.Instant(ago.Microseconds())
+	return at + store.Instant(ago.Microseconds())
 }

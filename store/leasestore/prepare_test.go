@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 )
 
 // around is a store around another that has no shorter way.
 type around struct{ *leasestore.Store }
 
-func (around) Prepare(weir.Store, string, weir.Limit) weir.Prepared { return nil }
+func (around) Prepare(store.Store, string, store.Limit) store.Prepared { return nil }
 
 // late is a store behind in which what is given back comes after what is taken
 // meanwhile: by itself either may be first, and other units be left.
@@ -28,7 +29,7 @@ func (l late) Settle(ctx context.Context, receipt any, costs ...int64) error {
 	return l.behind.Settle(ctx, receipt, costs...)
 }
 
-func limiter(t testing.TB, s weir.Store, limits ...weir.Limit) *weir.Limiter {
+func limiter(t testing.TB, s store.Store, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Store: s, Limits: limits, Name: "api"})
 	if err != nil {
@@ -40,7 +41,7 @@ func limiter(t testing.TB, s weir.Store, limits ...weir.Limit) *weir.Limiter {
 // The shorter way comes to the same decisions as the Store, whatever happens.
 func TestTheShorterWayDecidesTheSame(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -49,12 +50,12 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 				for i := range stores {
 					stores[i] = open(t, leasestore.Config{Store: late{newBehind(t)}})
 					defer done(t, stores[i])
-					s := weir.Store(stores[i])
+					s := store.Store(stores[i])
 					if i == 1 {
 						s = around{stores[i]}
 					}
-					limiters[i] = limiter(t, s, weir.Per(20_000, time.Minute).By(a))
-					others[i] = limiter(t, s, weir.Per(30_000, time.Minute).By(a))
+					limiters[i] = limiter(t, s, weir.PerMinute(20_000).By(a))
+					others[i] = limiter(t, s, weir.PerMinute(30_000).By(a))
 				}
 				random := rand.New(rand.NewPCG(1, 2))
 				for n := range 30_000 {
@@ -79,7 +80,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 							case 302:
 								errs[i] = l.Reset(t.Context(), "k")
 							case 303:
-								errs[i] = stores[i].Brake(t.Context(), charge("k", 0, l.Limits()...).Charges, weir.Brake{
+								errs[i] = stores[i].Brake(t.Context(), charge("k", 0, store.Limit(l.Limits()[0])).Charges, store.Brake{
 									Tell: true, Gap: time.Millisecond, GapFor: time.Second,
 								})
 							}
@@ -107,22 +108,28 @@ func TestTheShorterWayIsExact(t *testing.T) {
 	t.Parallel()
 	s := open(t, leasestore.Config{Store: newBehind(t), For: 10 * time.Second})
 	defer done(t, s)
-	limit := weir.PerDay(20_000).By(weir.FixedWindow)
-	l := limiter(t, s, limit)
+	limit := store.Per(20_000, 24*time.Hour).By(store.FixedWindow)
+	l := limiter(t, s, weir.Limit(limit))
 	var all sync.WaitGroup
 	var admitted atomic.Int64
 	for i := range 16 {
 		all.Go(func() {
 			for range 2000 {
-				decide := func() (weir.Decision, error) { return l.Allow(context.Background(), "k") }
-				if i%4 == 0 {
-					decide = func() (weir.Decision, error) { return s.Take(context.Background(), charge("k", 1, limit)) }
+				decide := func() (bool, error) {
+					d, err := l.Allow(context.Background(), "k")
+					return d.Allowed, err
 				}
-				d, err := decide()
+				if i%4 == 0 {
+					decide = func() (bool, error) {
+						d, err := s.Take(context.Background(), charge("k", 1, limit))
+						return d.Allowed, err
+					}
+				}
+				allowed, err := decide()
 				if err != nil {
 					t.Error(err)
 				}
-				if d.Allowed {
+				if allowed {
 					admitted.Add(1)
 				}
 			}
@@ -139,13 +146,13 @@ func TestTheShorterWayIsOnlyThatOfItsOwnStore(t *testing.T) {
 	s := open(t, leasestore.Config{Store: newBehind(t)})
 	defer done(t, s)
 	for name, c := range map[string]struct {
-		of    weir.Store
-		limit weir.Limit
+		of    store.Store
+		limit store.Limit
 		want  bool
 	}{
-		"its own":                {s, weir.PerHour(1000), true},
-		"of a store around it":   {around{s}, weir.PerHour(1000), false},
-		"under a sliding window": {s, weir.PerHour(1000).By(weir.SlidingWindow), false},
+		"its own":                {s, store.Per(1000, time.Hour), true},
+		"of a store around it":   {around{s}, store.Per(1000, time.Hour), false},
+		"under a sliding window": {s, store.Per(1000, time.Hour).By(store.SlidingWindow), false},
 	} {
 		if got := s.Prepare(c.of, "api", c.limit) != nil; got != c.want {
 			t.Errorf("%s: %v", name, got)

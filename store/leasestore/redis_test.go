@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/redisstore"
 )
@@ -18,9 +18,9 @@ import (
 func TestOverRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		l := weir.Per(20_000, 100*24*time.Hour).By(a)
-		if a == weir.SlidingWindow {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		l := store.Per(20_000, 100*24*time.Hour).By(a)
+		if a == store.SlidingWindow {
 			l.Rate = 2000 // each of them in a call of its own
 		}
 		t.Run(a.String(), func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestLapsingFleetOverRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	const burst, rate = 500, 2000
-	l := weir.PerSecond(rate).WithBurst(burst)
+	l := store.Per(rate, time.Second).WithBurst(burst)
 	var admitted atomic.Int64
 	var all sync.WaitGroup
 	begin := time.Now()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // refill is a call that takes n units for a lease, cost of them for itself.
@@ -22,7 +22,7 @@ type refill struct {
 	some  bool
 	since time.Duration
 	deep  time.Duration // when there are such units as the plan leaves, if that was told
-	d     weir.Decision
+	d     store.Decision
 }
 
 // begin has a call take as many units as are wanted. Only one that takes some
@@ -48,7 +48,7 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 // close to a limit each unit is somebody's. When they would only not lapse in
 // time, others are taken that can be given back. A store that takes nothing back,
 // as a redisstore without scripts, is asked for each call.
-func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Request) (weir.Decision, error) {
+func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Request) (store.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
 	if r.some {
@@ -63,10 +63,10 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 		all := r.ask(req, r.n, r.leave)
 		all.Cancelable = r.leave == 0
 		err := r.take(ctx, s, all)
-		if r.d.Allowed || err != nil && !errors.Is(err, weir.ErrUnsupported) {
+		if r.d.Allowed || err != nil && !errors.Is(err, store.ErrUnsupported) {
 			return r.own(), err
 		}
-		if r.n = 0; r.leave > 0 && r.d.Reason == weir.Limited {
+		if r.n = 0; r.leave > 0 && r.d.Reason == store.Limited {
 			r.n, r.deep = r.cost, r.since+max(r.d.RetryAfter, s.cfg.For/2)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 	if err == nil && !r.d.Allowed {
 		r.d.Remaining += r.rest
 	}
-	if back == nil || err != nil || r.d.Reason != weir.Limited {
+	if back == nil || err != nil || r.d.Reason != store.Limited {
 		return r.d, err
 	}
 	select { // What is given back may be what it lacked.
@@ -89,14 +89,14 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *weir.Requ
 	return r.d, err
 }
 
-func (r *refill) take(ctx context.Context, s *Store, req weir.Request) (err error) {
+func (r *refill) take(ctx context.Context, s *Store, req store.Request) (err error) {
 	r.since = s.now()
 	r.d, err = s.cfg.Store.Take(ctx, req)
 	return err
 }
 
 // own is the decision of the call itself: what it took ahead is still there.
-func (r *refill) own() weir.Decision {
+func (r *refill) own() store.Decision {
 	d := r.d
 	if !d.Allowed {
 		return d
@@ -143,11 +143,11 @@ func (s *Store) refilled(sh *shard, r *refill) {
 }
 
 // ask is the request for what n units need that do not lie here.
-func (r *refill) ask(req *weir.Request, n, leave int64) weir.Request {
+func (r *refill) ask(req *store.Request, n, leave int64) store.Request {
 	a := *req
-	a.Charges = append([]weir.Charge(nil), req.Charges...)
+	a.Charges = append([]store.Charge(nil), req.Charges...)
 	for i := range a.Charges {
-		a.Charges[i].Cost, a.Charges[i].Leave = n-r.rest, leave
+		a.Charges[i].Cost, a.Charges[i].Reserve = n-r.rest, leave
 	}
 	return a
 }

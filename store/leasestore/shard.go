@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // shard holds some of the leases.
@@ -24,7 +24,7 @@ func (s *Store) scopeHash(scope string) uint64 { return 3 * maphash.String(s.see
 
 // use has a call take a unit that was taken ahead, or says what it has to do
 // instead: with more, refill; with wait, wait for the channel.
-func (s *Store) use(sh *shard, hash uint64, req *weir.Request, d *weir.Decision) (next, *refill, <-chan struct{}) {
+func (s *Store) use(sh *shard, hash uint64, req *store.Request, d *store.Decision) (next, *refill, <-chan struct{}) {
 	now, first := s.now(), &req.Charges[0]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Store takes units ahead of the store behind it. It is safe for concurrent
@@ -21,20 +21,20 @@ type Store struct {
 	giving sync.WaitGroup // what gives back, or has units under way
 
 	heeding sync.Once
-	watch   weir.Watch // nil before heed, and without brakes
+	watch   store.Watch // nil before heed, and without brakes
 }
 
 var (
-	_ weir.Store    = (*Store)(nil)
-	_ weir.Preparer = (*Store)(nil)
-	_ weir.Canceler = (*Store)(nil)
-	_ weir.Settler  = (*Store)(nil)
-	_ weir.Resetter = (*Store)(nil)
-	_ weir.Braker   = (*Store)(nil)
-	_ weir.Holder   = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Preparer = (*Store)(nil)
+	_ store.Canceler = (*Store)(nil)
+	_ store.Settler  = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+	_ store.Braker   = (*Store)(nil)
+	_ store.Holder   = (*Store)(nil)
 )
 
-// New returns a Store, or a *weir.ConfigError that names the wrong field. It
+// New returns a Store, or a *store.ConfigError that names the wrong field. It
 // does no I/O.
 func New(cfg Config) (*Store, error) {
 	if err := cfg.check(); err != nil {
@@ -44,23 +44,23 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, start: time.Now(), seed: maphash.MakeSeed()}, nil
 }
 
-// Take implements [weir.Store]. A call that takes units ahead takes as long as
+// Take implements [store.Store]. A call that takes units ahead takes as long as
 // one of the store behind; those for the same key that come meanwhile wait for
 // it.
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
 		return s.cfg.Store.Take(ctx, req)
 	}
 	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
 	sh := s.shard(hash)
 	for {
-		var d weir.Decision
+		var d store.Decision
 		next, r, wait := s.use(sh, hash, &req, &d)
 		switch next {
 		case used:
@@ -73,21 +73,21 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 		select {
 		case <-wait:
 		case <-ctx.Done():
-			return weir.Decision{}, ctx.Err()
+			return store.Decision{}, ctx.Err()
 		}
 	}
 }
 
 // leasable reports whether units may be taken ahead for a request: it takes the
 // same of all limits of one key, now or not at all, and for good.
-func leasable(req *weir.Request) bool {
+func leasable(req *store.Request) bool {
 	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
 		return false
 	}
 	first := &req.Charges[0]
 	for i := range req.Charges {
 		c := &req.Charges[i]
-		if c.Cost != first.Cost || c.Leave != 0 || c.Limit.Algorithm == weir.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
+		if c.Cost != first.Cost || c.Reserve != 0 || c.Limit.Algorithm == store.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
 			return false
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
 	"github.com/goweir/weir/store/storetest"
 )
@@ -17,7 +17,7 @@ import (
 // Nothing is taken ahead where each call is to be decided by itself, so all
 // that a store has to be holds.
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) weir.Store { return open(t, leasestore.Config{Store: newBehind(t), Units: 1}) })
+	storetest.Run(t, func(t *testing.T) store.Store { return open(t, leasestore.Config{Store: newBehind(t), Units: 1}) })
 }
 
 func TestConfigMistakes(t *testing.T) {
@@ -38,7 +38,7 @@ func TestConfigMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := leasestore.New(c.cfg)
-			var ce *weir.ConfigError
+			var ce *store.ConfigError
 			if !errors.As(err, &ce) || ce.Field != "leasestore.Config."+c.field {
 				t.Errorf("%v, want an error of %s", err, c.field)
 			}
@@ -48,24 +48,26 @@ func TestConfigMistakes(t *testing.T) {
 
 type plain struct{}
 
-func (plain) Take(context.Context, weir.Request) (weir.Decision, error) { return weir.Decision{}, nil }
+func (plain) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, nil
+}
 
 // One process gets exactly what the limit has, of any algorithm, with few calls.
 func TestExactInOneProcess(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBehind(t)
 				s := open(t, leasestore.Config{Store: b})
 				defer done(t, s)
-				l := weir.PerHour(10000).By(a)
+				l := store.Per(10000, time.Hour).By(a)
 				if n := spend(t, s, 20000, l); n != 10000 {
 					t.Errorf("%d admitted of 10000", n)
 				}
 				want := int64(400)
-				if a == weir.SlidingWindow {
+				if a == store.SlidingWindow {
 					want = 10001
 				}
 				if calls := b.takes.Load(); calls > want {
@@ -87,7 +89,7 @@ func TestRemaining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, leasestore.Config{Store: newBehind(t)})
 		defer done(t, s)
-		hour, day := weir.PerHour(1000).By(weir.FixedWindow), weir.PerDay(5000).By(weir.FixedWindow)
+		hour, day := store.Per(1000, time.Hour).By(store.FixedWindow), store.Per(5000, 24*time.Hour).By(store.FixedWindow)
 		for left := int64(999); left >= 0; left-- {
 			d := take(t, s, charge("k", 1, hour, day))
 			if !d.Allowed || d.Remaining != left || d.Charge(1).Remaining != left+4000 || d.ResetAfter != time.Hour {
@@ -121,7 +123,7 @@ func TestBusyEnough(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if n, _ := paced(t, c.units, c.calls, c.every, weir.PerHour(c.limit)); n != c.takes {
+				if n, _ := paced(t, c.units, c.calls, c.every, store.Per(c.limit, time.Hour)); n != c.takes {
 					t.Errorf("%d calls of the store, want %d", n, c.takes)
 				}
 			})
@@ -132,7 +134,7 @@ func TestBusyEnough(t *testing.T) {
 // What is not used goes back when its time is over.
 func TestNothingIsStranded(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -140,11 +142,11 @@ func TestNothingIsStranded(t *testing.T) {
 				s := open(t, leasestore.Config{Store: b})
 				defer done(t, s)
 				time.Sleep(24*time.Hour + time.Minute)
-				l := weir.Per(10000, 24*time.Hour).By(a)
+				l := store.Per(10000, 24*time.Hour).By(a)
 				if n := spend(t, s, 70, l); n != 70 {
 					t.Fatalf("%d admitted", n)
 				}
-				if left := take(t, b, charge("k", 0, l)).Remaining; a != weir.SlidingWindow && left > 9920 {
+				if left := take(t, b, charge("k", 0, l)).Remaining; a != store.SlidingWindow && left > 9920 {
 					t.Fatalf("nothing was taken ahead: %d left", left)
 				}
 				time.Sleep(leasestore.DefaultFor)
@@ -160,14 +162,14 @@ func TestNothingIsStranded(t *testing.T) {
 // Units of a window are not used in the next one.
 func TestWindowsEnd(t *testing.T) {
 	t.Parallel()
-	for _, a := range []weir.Algorithm{weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow} {
+	for _, a := range []store.Algorithm{store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBehind(t)
 				s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
 				defer done(t, s)
-				l := weir.Per(1000, 5*time.Second).By(a)
+				l := store.Per(1000, 5*time.Second).By(a)
 				if n := spend(t, s, 100, l); n != 100 {
 					t.Fatalf("%d admitted", n)
 				}
@@ -185,12 +187,12 @@ func TestWindowsEnd(t *testing.T) {
 // However many processes take ahead, the limit holds, and none of it is lost.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBehind(t)
-				l := weir.Per(5000, 24*time.Hour).By(a)
+				l := store.Per(5000, 24*time.Hour).By(a)
 				var admitted atomic.Int64
 				var all sync.WaitGroup
 				for range 4 {
@@ -220,7 +222,7 @@ func TestClose(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t)
 	s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
-	l := weir.PerHour(10000)
+	l := store.Per(10000, time.Hour)
 	spend(t, s, 100, l)
 	done(t, s)
 	if left := take(t, b, charge("k", 0, l)).Remaining; left != 9900 {
@@ -242,7 +244,7 @@ func TestFailures(t *testing.T) {
 	away := errors.New("away")
 	b.err.Store(&away)
 	for range 5 {
-		if _, err := s.Take(context.Background(), charge("k", 1, weir.PerHour(10))); !errors.Is(err, away) {
+		if _, err := s.Take(context.Background(), charge("k", 1, store.Per(10, time.Hour))); !errors.Is(err, away) {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -250,15 +252,15 @@ func TestFailures(t *testing.T) {
 		t.Errorf("%d calls of the store for 5", n)
 	}
 	b.err.Store(nil)
-	if n := spend(t, s, 20, weir.PerHour(10)); n != 10 {
+	if n := spend(t, s, 20, store.Per(10, time.Hour)); n != 10 {
 		t.Errorf("%d admitted of 10", n)
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := s.Take(ended, charge("k", 1, weir.PerHour(10))); !errors.Is(err, context.Canceled) {
+	if _, err := s.Take(ended, charge("k", 1, store.Per(10, time.Hour))); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that ended: %v", err)
 	}
-	if _, err := s.Take(context.Background(), charge("k", 1, weir.Limit{Rate: -1})); !errors.Is(err, weir.ErrConfig) {
+	if _, err := s.Take(context.Background(), charge("k", 1, store.Limit{Rate: -1})); !errors.Is(err, store.ErrConfig) {
 		t.Errorf("with a wrong limit: %v", err)
 	}
 }
@@ -266,9 +268,9 @@ func TestFailures(t *testing.T) {
 // unforgiving is a store that takes nothing back, as a redisstore without scripts.
 type unforgiving struct{ *behind }
 
-func (u unforgiving) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (u unforgiving) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if req.Cancelable {
-		return weir.Decision{}, weir.ErrUnsupported
+		return store.Decision{}, store.ErrUnsupported
 	}
 	return u.behind.Take(ctx, req)
 }
@@ -278,7 +280,7 @@ func TestNothingIsTakenThatCannotBeGivenBack(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t)
 	s := open(t, leasestore.Config{Store: unforgiving{b}, For: 10 * time.Second})
-	l := weir.PerHour(1000).By(weir.FixedWindow)
+	l := store.Per(1000, time.Hour).By(store.FixedWindow)
 	if n := spend(t, s, 2000, l); n != 1000 {
 		t.Errorf("%d admitted of 1000", n)
 	}
@@ -292,7 +294,7 @@ func TestResetAndBrake(t *testing.T) {
 		b := newBehind(t)
 		s := open(t, leasestore.Config{Store: b, For: 10 * time.Second})
 		defer done(t, s)
-		l := weir.PerHour(1000).By(weir.FixedWindow)
+		l := store.Per(1000, time.Hour).By(store.FixedWindow)
 		spend(t, s, 100, l)
 		if err := s.Reset(t.Context(), "api", "k"); err != nil {
 			t.Fatal(err)
@@ -300,21 +302,21 @@ func TestResetAndBrake(t *testing.T) {
 		if n := spend(t, s, 2000, l); n != 1000 {
 			t.Errorf("%d admitted after a reset, want 1000", n)
 		}
-		other := weir.PerHour(10000)
+		other := store.Per(10000, time.Hour)
 		spend(t, s, 100, other)
-		if err := s.Brake(t.Context(), charge("k", 0, other).Charges, weir.Brake{Pause: time.Second}); err != nil {
+		if err := s.Brake(t.Context(), charge("k", 0, other).Charges, store.Brake{Pause: time.Second}); err != nil {
 			t.Fatal(err)
 		}
-		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != weir.Paused {
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.Paused {
 			t.Errorf("a paused key: %+v", d)
 		}
 		time.Sleep(2 * time.Second)
 		spend(t, s, 100, other)
-		if err := b.Brake(t.Context(), charge("k", 0, other).Charges, weir.Brake{Pause: time.Second}); err != nil {
+		if err := b.Brake(t.Context(), charge("k", 0, other).Charges, store.Brake{Pause: time.Second}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != weir.Paused {
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.Paused {
 			t.Errorf("a key that another process paused: %+v", d)
 		}
 	})
@@ -328,7 +330,7 @@ func TestChanges(t *testing.T) {
 		defer done(t, s)
 		sum := int64(0)
 		for i := range int64(20000) {
-			cost, l := 1+i%7, weir.PerDay(5000+i/500).By(weir.FixedWindow)
+			cost, l := 1+i%7, store.Per(5000+i/500, 24*time.Hour).By(store.FixedWindow)
 			if take(t, s, charge("k", cost, l)).Allowed {
 				sum += cost
 			}
@@ -347,7 +349,7 @@ func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	s := open(t, leasestore.Config{Store: newBehind(t), MaxKeys: 64})
 	defer done(t, s)
-	l := weir.PerHour(3)
+	l := store.Per(3, time.Hour)
 	for range 4 {
 		for i := range 1000 {
 			take(t, s, charge(string(rune('a'+i)), 1, l))
@@ -361,7 +363,7 @@ func TestManyKeys(t *testing.T) {
 func TestUnitTakenAheadAllocatesNothing(t *testing.T) {
 	s := open(t, leasestore.Config{Store: newBehind(t), Units: 10000, For: 10 * time.Second})
 	defer done(t, s)
-	req := charge("k", 1, weir.PerHour(10_000_000))
+	req := charge("k", 1, store.Per(10_000_000, time.Hour))
 	spend(t, s, 20000, req.Charges[0].Limit)
 	take(t, s, req)
 	if n := testing.AllocsPerRun(5000, func() { take(t, s, req) }); n != 0 {

@@ -3,8 +3,8 @@ package localstore
 import (
 	"slices"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 const (
@@ -25,7 +25,7 @@ type ahead struct {
 }
 
 // book notes that a slot was booked at the end of a line.
-func (a *ahead) book(of line, slot, now int64, charges []weir.Charge, p places) {
+func (a *ahead) book(of line, slot, now int64, charges []store.Charge, p places) {
 	if len(a.marks) == 0 {
 		a.from, a.width = max(of.last, now), 2+p.n
 	}

@@ -6,25 +6,25 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestOneLimitAllocatesNothing: what a call for a known key with one limit
 // costs is time.
 func TestOneLimitAllocatesNothing(t *testing.T) {
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		// A log allocates until it has room for all that is live at once.
-		many := weir.Per(weir.MaxUnits, time.Millisecond).By(a)
+		many := store.Per(store.MaxUnits, time.Millisecond).By(a)
 		for name, test := range map[string]struct {
-			limit   weir.Limit
+			limit   store.Limit
 			cost    int64
 			maxWait time.Duration
 			allowed bool
 		}{
 			"allowed": {many, 1, 0, true},
-			"refused": {weir.PerDay(1).By(a), 1, 0, false},
-			"too far": {weir.PerDay(1).By(a), 1, time.Minute, false},
-			"never":   {many, weir.MaxUnits + 1, 0, false},
+			"refused": {store.Per(1, 24*time.Hour).By(a), 1, 0, false},
+			"too far": {store.Per(1, 24*time.Hour).By(a), 1, time.Minute, false},
+			"never":   {many, store.MaxUnits + 1, 0, false},
 			"peek":    {many, 0, 0, true},
 		} {
 			t.Run(a.String()+"/"+name, func(t *testing.T) {
@@ -59,13 +59,13 @@ func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
 			cost    int64
 			allowed bool
 		}{
-			"allowed": {weir.MaxUnits, 1, true}, "refused": {1, 1, false}, "never": {weir.MaxUnits, weir.MaxUnits + 1, false}, "peek": {1, 0, true},
+			"allowed": {store.MaxUnits, 1, true}, "refused": {1, 1, false}, "never": {store.MaxUnits, store.MaxUnits + 1, false}, "peek": {1, 0, true},
 		} {
 			t.Run(fmt.Sprint(n, "/", name), func(t *testing.T) {
 				s := open(t)
-				limits := make([]weir.Limit, n)
+				limits := make([]store.Limit, n)
 				for i := range limits {
-					limits[i] = weir.PerDay(test.rate).By([]weir.Algorithm{weir.GCRA, weir.FixedWindow, weir.SlidingCounter}[i%3])
+					limits[i] = store.Per(test.rate, 24*time.Hour).By([]store.Algorithm{store.GCRA, store.FixedWindow, store.SlidingCounter}[i%3])
 				}
 				req := charge("key", test.cost, limits...)
 				take(t, s, charge("key", 1, limits...))
@@ -87,9 +87,9 @@ const mostSmall = 8
 
 // TestReservingAllocatesTheReceipt, and nothing else.
 func TestReservingAllocatesTheReceipt(t *testing.T) {
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		s := open(t)
-		req := charge("key", 1, weir.PerHour(1).By(a))
+		req := charge("key", 1, store.Per(1, time.Hour).By(a))
 		req.MaxWait, req.Cancelable = 365*24*time.Hour, true
 		for range 100 {
 			take(t, s, req)

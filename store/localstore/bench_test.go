@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -17,19 +17,19 @@ import (
 func BenchmarkTake(b *testing.B) {
 	for _, keys := range []int{1, 1000, 1_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
-			allowed := requests(keys, weir.PerDay(1<<50))
-			refused := requests(keys, weir.PerDay(1))
+			allowed := requests(keys, store.Per(1<<50, 24*time.Hour))
+			refused := requests(keys, store.Per(1, 24*time.Hour))
 			b.Run("allowed", func(b *testing.B) { serial(b, allowed, true) })
 			b.Run("allowed/parallel", func(b *testing.B) { parallel(b, allowed, true) })
 			b.Run("refused", func(b *testing.B) { serial(b, refused, false) })
 			b.Run("refused/parallel", func(b *testing.B) { parallel(b, refused, false) })
 		})
 	}
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		// A million a second, as a log of everything that is admitted must stay
 		// small enough to be a log of the last moment.
-		allowed := requests(1, weir.Per(1_000_000, 10*time.Millisecond).By(a))
-		refused := requests(1, weir.PerDay(1).By(a))
+		allowed := requests(1, store.Per(1_000_000, 10*time.Millisecond).By(a))
+		refused := requests(1, store.Per(1, 24*time.Hour).By(a))
 		b.Run(a.String()+"/allowed", func(b *testing.B) { serial(b, allowed, true) })
 		b.Run(a.String()+"/refused", func(b *testing.B) { serial(b, refused, false) })
 	}
@@ -37,10 +37,10 @@ func BenchmarkTake(b *testing.B) {
 
 // BenchmarkReserve books a slot that is far away, and gives it back.
 func BenchmarkReserve(b *testing.B) {
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		b.Run(a.String(), func(b *testing.B) {
 			s := open(b)
-			req := charge("key", 1, weir.PerSecond(100).By(a))
+			req := charge("key", 1, store.Per(100, time.Second).By(a))
 			req.MaxWait, req.Cancelable = time.Hour, true
 			for range 1000 {
 				take(b, s, req)
@@ -58,8 +58,8 @@ func BenchmarkReserve(b *testing.B) {
 // BenchmarkTakeMany charges a user, an organisation and everybody together.
 func BenchmarkTakeMany(b *testing.B) {
 	s := open(b)
-	l := weir.PerSecond(1 << 40)
-	req := weir.Request{Charges: []weir.Charge{{Key: "user", Limit: l, Cost: 1}, {Key: "org", Limit: l, Cost: 1}, {Limit: l, Cost: 1}}}
+	l := store.Per(1<<40, time.Second)
+	req := store.Request{Charges: []store.Charge{{Key: "user", Limit: l, Cost: 1}, {Key: "org", Limit: l, Cost: 1}, {Limit: l, Cost: 1}}}
 	b.ReportAllocs()
 	for b.Loop() {
 		take(b, s, req)
@@ -71,7 +71,7 @@ func BenchmarkNewKeys(b *testing.B) {
 	for _, room := range []int{1 << 16, 1 << 30} {
 		b.Run(fmt.Sprintf("room=%d", room), func(b *testing.B) {
 			s := openFor(b, room)
-			req := charge("", 1, weir.PerMinute(1))
+			req := charge("", 1, store.Per(1, time.Minute))
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				req.Charges[0].Key = fmt.Sprint(i)
@@ -85,8 +85,8 @@ func BenchmarkNewKeys(b *testing.B) {
 // reports what is kept of each.
 func BenchmarkSeed(b *testing.B) {
 	const keys = 100_000
-	reqs := requests(keys, weir.PerHour(100))
-	states := []weir.ChargeState{{Remaining: 50, ResetAfter: time.Hour}}
+	reqs := requests(keys, store.Per(100, time.Hour))
+	states := []store.ChargeState{{Remaining: 50, ResetAfter: time.Hour}}
 	bytes := 0.0
 	for b.Loop() {
 		before := heap()
@@ -100,8 +100,8 @@ func BenchmarkSeed(b *testing.B) {
 	b.ReportMetric(bytes, "B/key")
 }
 
-func requests(keys int, l weir.Limit) []weir.Request {
-	all := make([]weir.Request, keys)
+func requests(keys int, l store.Limit) []store.Request {
+	all := make([]store.Request, keys)
 	for i := range all {
 		all[i] = charge(fmt.Sprint("user:", i), 1, l)
 	}
@@ -111,7 +111,7 @@ func requests(keys int, l weir.Limit) []weir.Request {
 
 // busy is a store in which half of what each key has is taken, and lapses in
 // half a day.
-func busy(b *testing.B, reqs []weir.Request) *localstore.Store {
+func busy(b *testing.B, reqs []store.Request) *localstore.Store {
 	s := openFor(b, 2*len(reqs))
 	for _, req := range reqs {
 		half := charge(req.Charges[0].Key, (req.Charges[0].Limit.Rate+1)/2, req.Charges[0].Limit)
@@ -120,7 +120,7 @@ func busy(b *testing.B, reqs []weir.Request) *localstore.Store {
 	return s
 }
 
-func serial(b *testing.B, reqs []weir.Request, allowed bool) {
+func serial(b *testing.B, reqs []store.Request, allowed bool) {
 	s := busy(b, reqs)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
@@ -130,7 +130,7 @@ func serial(b *testing.B, reqs []weir.Request, allowed bool) {
 	}
 }
 
-func parallel(b *testing.B, reqs []weir.Request, allowed bool) {
+func parallel(b *testing.B, reqs []store.Request, allowed bool) {
 	s := busy(b, reqs)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -150,9 +150,9 @@ func BenchmarkSeveralLimits(b *testing.B) {
 	for _, keys := range []int{1, 1000, 100_000} {
 		for name, rate := range map[string]int64{"allowed": 1 << 40, "refused": 1} {
 			b.Run(fmt.Sprintf("keys=%d/%s", keys, name), func(b *testing.B) {
-				reqs := make([]weir.Request, keys)
+				reqs := make([]store.Request, keys)
 				for i := range reqs {
-					reqs[i] = charge(fmt.Sprint("user:", i), 1, weir.PerDay(rate), weir.PerHour(rate), weir.PerMinute(1<<40).By(weir.FixedWindow))
+					reqs[i] = charge(fmt.Sprint("user:", i), 1, store.Per(rate, 24*time.Hour), store.Per(rate, time.Hour), store.Per(1<<40, time.Minute).By(store.FixedWindow))
 				}
 				before := heap()
 				s := open(b)

@@ -1,13 +1,13 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // booking decides one request. The shards of its keys are locked.
 type booking struct {
-	req      *weir.Request
+	req      *store.Request
 	look     bool // nothing is to be taken
 	free     bool // no units are, but perhaps a lease
 	now      int64

@@ -6,23 +6,23 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
-// Brake implements [weir.Braker].
-func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
+// Brake implements [store.Braker].
+func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := (weir.Request{Charges: charges}).Validate(); err != nil {
+	if err := (store.Request{Charges: charges}).Validate(); err != nil {
 		return err
 	}
 	if err := b.Validate(); err != nil {
 		return err
 	}
 	if !oneKey(charges) {
-		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(groupsOf(charges))) + " keys"}
+		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(groupsOf(charges))) + " keys"}
 	}
 	at, void, err := s.brake(charges, &b)
 	if void {
@@ -31,7 +31,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	return err
 }
 
-func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, void bool, err error) {
+func (s *Store) brake(charges []store.Charge, b *store.Brake) (at store.Instant, void bool, err error) {
 	k, p := idOf(&charges[0]), places{n: len(charges)}
 	sh := s.shard(k)
 	sh.mu.Lock()
@@ -67,7 +67,7 @@ func (s *Store) brake(charges []weir.Charge, b *weir.Brake) (at weir.Instant, vo
 		e.brake = nil
 	}
 	e.settle()
-	return weir.Instant(now), void, nil
+	return store.Instant(now), void, nil
 }
 
 // void frees the slots booked ahead, where was is when the pause so far ends. Those
@@ -144,13 +144,13 @@ type watch struct {
 	id    int
 }
 
-// WatchBrakes implements [weir.Braker].
-func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+// WatchBrakes implements [store.Braker].
+func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
 	return &watch{s, s.watchers.Add(f)}
 }
 
-// Covers implements [weir.Watch].
+// Covers implements [store.Watch].
 func (w *watch) Covers(time.Time) bool { return true }
 
-// Stop implements [weir.Watch].
+// Stop implements [store.Watch].
 func (w *watch) Stop() { w.store.watchers.Remove(w.id) }

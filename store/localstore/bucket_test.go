@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestBucketKeepsWholeMicroseconds compares the bucket with the number that it
@@ -60,7 +60,7 @@ func TestBucketKeepsWholeMicroseconds(t *testing.T) {
 // TestBucketHoldsWhatIsLeft: what the bucket of x/time/rate itself says.
 func TestBucketHoldsWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	g := fresh(&weir.Limit{Rate: 3, Period: time.Second}).(*gcra)
+	g := fresh(&store.Limit{Rate: 3, Period: time.Second}).(*gcra)
 	const now = 946684800_000_000
 	for i, want := range []float64{1_000_004, 666_671, 333_338, 4} {
 		if got := g.bucket.limiter.TokensAt(time.UnixMicro(now)); fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f", want) {

@@ -7,17 +7,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
-func cancelable(key string, cost int64, maxWait time.Duration, limits ...weir.Limit) weir.Request {
+func cancelable(key string, cost int64, maxWait time.Duration, limits ...store.Limit) store.Request {
 	req := charge(key, cost, limits...)
 	req.MaxWait, req.Cancelable = maxWait, true
 	return req
 }
 
-func cancel(t testing.TB, s *localstore.Store, d weir.Decision) {
+func cancel(t testing.TB, s *localstore.Store, d store.Decision) {
 	t.Helper()
 	if err := s.Cancel(context.Background(), d.Receipt); err != nil {
 		t.Fatal(err)
@@ -28,8 +28,8 @@ func cancel(t testing.TB, s *localstore.Store, d weir.Decision) {
 // come in its place must not change.
 func TestReceiptOfAForgottenKey(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		l := weir.PerMinute(3).By(a)
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		l := store.Per(3, time.Minute).By(a)
 		for name, forget := range map[string]func(*testing.T, *localstore.Store){
 			"reset": func(t *testing.T, s *localstore.Store) {
 				if err := s.Reset(context.Background(), "", "key"); err != nil {
@@ -39,7 +39,7 @@ func TestReceiptOfAForgottenKey(t *testing.T) {
 			"lapsed and swept": func(t *testing.T, s *localstore.Store) {
 				time.Sleep(time.Hour)
 				for i := range 10_000 {
-					take(t, s, charge(fmt.Sprint(i), 1, weir.PerSecond(1)))
+					take(t, s, charge(fmt.Sprint(i), 1, store.Per(1, time.Second)))
 				}
 			},
 			"lapsed": func(*testing.T, *localstore.Store) { time.Sleep(time.Hour) },
@@ -48,7 +48,7 @@ func TestReceiptOfAForgottenKey(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := open(t)
-					var old []weir.Decision
+					var old []store.Decision
 					for range 5 {
 						old = append(old, take(t, s, cancelable("key", 1, time.Hour, l)))
 					}
@@ -71,7 +71,7 @@ func TestReceiptOfAForgottenKey(t *testing.T) {
 func TestReceiptOfAnotherStore(t *testing.T) {
 	t.Parallel()
 	one, two := open(t), open(t)
-	l := weir.PerHour(1)
+	l := store.Per(1, time.Hour)
 	take(t, one, charge("key", 1, l))
 	d := take(t, two, cancelable("key", 1, 0, l))
 	for name, receipt := range map[string]any{"another store's": d.Receipt, "none": nil, "a number": 7} {
@@ -89,13 +89,13 @@ func TestReceiptOfAnotherStore(t *testing.T) {
 // which they were not made, and when in between others came and went.
 func TestCancelGivesTheStateBack(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
-				l := weir.Per(5, time.Second).By(a)
-				var granted, states []weir.Decision
+				l := store.Per(5, time.Second).By(a)
+				var granted, states []store.Decision
 				for i := range 30 {
 					states = append(states, take(t, s, charge("key", 0, l)))
 					granted = append(granted, take(t, s, cancelable("key", 1+int64(i%3), time.Hour, l)))
@@ -123,8 +123,8 @@ func TestLogTellsBookingsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.Per(2, time.Second).By(weir.SlidingWindow)
-		reserve := func() weir.Decision { return take(t, s, cancelable("key", 1, time.Hour, l)) }
+		l := store.Per(2, time.Second).By(store.SlidingWindow)
+		reserve := func() store.Decision { return take(t, s, cancelable("key", 1, time.Hour, l)) }
 		first, _, ahead := reserve(), reserve(), reserve()
 		cancel(t, s, first)
 		if d := reserve(); d.Delay != time.Second {
@@ -145,7 +145,7 @@ func TestSettlingWhatHasLapsed(t *testing.T) {
 	for _, cost := range []int64{0, 4, 9} {
 		synctest.Test(t, func(t *testing.T) {
 			s := open(t)
-			limits := []weir.Limit{weir.Per(5, time.Second).By(weir.SlidingWindow), weir.Per(10, time.Hour).By(weir.FixedWindow)}
+			limits := []store.Limit{store.Per(5, time.Second).By(store.SlidingWindow), store.Per(10, time.Hour).By(store.FixedWindow)}
 			first := take(t, s, cancelable("key", 5, 0, limits...))
 			time.Sleep(2 * time.Second)
 			take(t, s, charge("key", 5, limits...))

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestManyAtOneInstant(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []int{1, 5} {
-		for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		for a := store.GCRA; a <= store.AlignedWindow; a++ {
 			t.Run(fmt.Sprint(a, " on ", keys), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestManyAtOneInstant(t *testing.T) {
 					var wg sync.WaitGroup
 					for i := range 500 * keys {
 						wg.Go(func() {
-							if take(t, s, charge(fmt.Sprint(i%keys), 1, weir.PerHour(100).By(a))).Allowed {
+							if take(t, s, charge(fmt.Sprint(i%keys), 1, store.Per(100, time.Hour).By(a))).Allowed {
 								admitted[i%keys].Add(1)
 							}
 						})
@@ -57,7 +57,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			rng := rand.New(rand.NewPCG(g, 1))
 			var granted []any
 			for range 5000 {
-				l := weir.Per(1+rng.Int64N(20), time.Duration(1+rng.IntN(50))*100*time.Microsecond).By(weir.Algorithm(rng.IntN(5)))
+				l := store.Per(1+rng.Int64N(20), time.Duration(1+rng.IntN(50))*100*time.Microsecond).By(store.Algorithm(rng.IntN(5)))
 				key := func() string { return fmt.Sprint(rng.IntN(120)) }
 				req := charge(key(), rng.Int64N(3), l)
 				req.MaxWait, req.Cancelable = time.Duration(rng.IntN(3))*time.Millisecond, rng.IntN(2) == 0
@@ -65,7 +65,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				case 0:
 					req.Charges = append(req.Charges, charge(key(), 1, l).Charges...)
 				case 1:
-					req.Charges = append(req.Charges, charge(req.Charges[0].Key, 1, weir.PerMinute(100)).Charges...)
+					req.Charges = append(req.Charges, charge(req.Charges[0].Key, 1, store.Per(100, time.Minute)).Charges...)
 				case 2:
 					if err := s.Reset(ctx, "", key()); err != nil {
 						t.Error(err)
@@ -105,13 +105,13 @@ func TestEverythingAtOnce(t *testing.T) {
 func TestOverlappingKeysDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	l := weir.PerSecond(1_000_000)
+	l := store.Per(1_000_000, time.Second)
 	var wg sync.WaitGroup
 	for g := range uint64(8) {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(g, 2))
 			for range 3000 {
-				var req weir.Request
+				var req store.Request
 				for _, i := range rng.Perm(8)[:2+rng.IntN(6)] {
 					req.Charges = append(req.Charges, charge(fmt.Sprint(i), 1, l).Charges...)
 				}
@@ -140,7 +140,7 @@ func TestKeysTogetherAreAllOrNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		org, user := weir.PerHour(1000), weir.PerHour(30).By(weir.FixedWindow)
+		org, user := store.Per(1000, time.Hour), store.Per(30, time.Hour).By(store.FixedWindow)
 		var admitted atomic.Int64
 		var wg sync.WaitGroup
 		for i := range 50 {

@@ -1,8 +1,8 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // counter is a sliding counter: the start of the last window, its units, and
@@ -82,7 +82,7 @@ func (w *counter) correct(c correction, _ *snapshot) bool {
 
 // adapted: with another period, the units that weigh now count in the new
 // window if they were taken in it.
-func (w *counter) adapted(l *weir.Limit, now int64) counting {
+func (w *counter) adapted(l *store.Limit, now int64) counting {
 	n := &counter{rate: l.Rate, period: l.Period.Microseconds()}
 	was, ahead := *w, int64(0)
 	if w.start > now {

@@ -1,8 +1,8 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // counting is the state of one limit of one key, under its algorithm. Times
@@ -21,7 +21,7 @@ type counting interface {
 	correct(c correction, after *snapshot) bool
 	// adapted returns the state of another limit of the same algorithm, with
 	// what was used carried over.
-	adapted(l *weir.Limit, now int64) counting
+	adapted(l *store.Limit, now int64) counting
 	// clamp has what was booked for later not count any more, or as used now.
 	clamp(now int64, counts bool)
 	// void has what was booked for later not count any more. units returns how much
@@ -73,15 +73,15 @@ type snapshot struct {
 }
 
 // fresh returns the state of a limit that was never used.
-func fresh(l *weir.Limit) counting {
+func fresh(l *store.Limit) counting {
 	p := l.Period.Microseconds()
 	switch l.Algorithm {
-	case weir.SlidingWindow:
+	case store.SlidingWindow:
 		return &log{rate: l.Rate, period: p}
-	case weir.SlidingCounter:
+	case store.SlidingCounter:
 		return &counter{rate: l.Rate, period: p}
-	case weir.FixedWindow, weir.AlignedWindow:
-		return &fixed{rate: l.Rate, period: p, aligned: l.Algorithm == weir.AlignedWindow}
+	case store.FixedWindow, store.AlignedWindow:
+		return &fixed{rate: l.Rate, period: p, aligned: l.Algorithm == store.AlignedWindow}
 	}
 	return newGCRA(exact.PaceOf(l))
 }

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // decisions is how many each test here makes. The race detector has nothing to
@@ -18,8 +18,8 @@ func decisions() int64 {
 	return 1_000_000
 }
 
-var rates = []weir.Limit{
-	weir.PerSecond(3), weir.Per(7, 3*time.Second), weir.PerDay(1_000_000), weir.PerSecond(100_000_000), weir.Per(1, 365*24*time.Hour),
+var rates = []store.Limit{
+	store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour), store.Per(100_000_000, time.Second), store.Per(1, 365*24*time.Hour),
 }
 
 // TestNoDriftWhenPolling: who asks again after exactly RetryAfter has at any
@@ -32,7 +32,7 @@ func TestNoDriftWhenPolling(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
 				take(t, s, charge("key", l.Rate, l))
-				longest := weir.MaxPeriod
+				longest := store.MaxPeriod
 				if l.Period > 24*time.Hour {
 					longest = l.Period / time.Duration(decisions()/100) // There are no million years.
 				}
@@ -56,7 +56,7 @@ func TestNoDriftWhenPolling(t *testing.T) {
 						t.Fatalf("after %v and %d of %d units: %d remaining", passed, got, total, d.Remaining)
 					}
 				}
-				if got < decisions()/3 && longest == weir.MaxPeriod || got == 0 {
+				if got < decisions()/3 && longest == store.MaxPeriod || got == 0 {
 					t.Errorf("%d of %d calls were admitted", got, decisions())
 				}
 			})
@@ -74,7 +74,7 @@ func TestNoDriftWhenReserving(t *testing.T) {
 				s := open(t)
 				take(t, s, charge("key", l.Rate, l))
 				req := charge("key", 1, l)
-				req.MaxWait = weir.MaxPeriod / 4
+				req.MaxWait = store.MaxPeriod / 4
 				for n := int64(1); n <= decisions(); n++ {
 					want := ticks(l, n)
 					d := take(t, s, req)
@@ -94,14 +94,14 @@ func TestNoDriftWhenReserving(t *testing.T) {
 }
 
 // ticks returns in what time a limit refills n units, rounded up.
-func ticks(l weir.Limit, n int64) time.Duration {
+func ticks(l store.Limit, n int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(n), uint64(l.Period.Microseconds()))
 	q, r := bits.Div64(hi, lo, uint64(l.Rate))
 	return time.Duration(q+min(r, 1)) * time.Microsecond
 }
 
 // refilled returns how many units a limit refills in a time.
-func refilled(l weir.Limit, d time.Duration) int64 {
+func refilled(l store.Limit, d time.Duration) int64 {
 	hi, lo := bits.Mul64(uint64(d.Microseconds()), uint64(l.Rate))
 	q, _ := bits.Div64(hi, lo, uint64(l.Period.Microseconds()))
 	return int64(q)

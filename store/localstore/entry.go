@@ -3,7 +3,7 @@ package localstore
 import (
 	"slices"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // id is a key in a scope.
@@ -39,17 +39,17 @@ func (l line) booked(floor, slot, now int64) line {
 
 // state is that of one limit.
 type state struct {
-	limit weir.Limit // without its name, which counting does not depend on
+	limit store.Limit // without its name, which counting does not depend on
 	counting
 }
 
 // same reports whether limits count the same.
-func same(a, b *weir.Limit) bool {
+func same(a, b *store.Limit) bool {
 	return a.Rate == b.Rate && a.Period == b.Period && a.Max() == b.Max() && a.Algorithm == b.Algorithm
 }
 
 // fits reports whether the entry's states are those of a group's charges.
-func (e *entry) fits(charges []weir.Charge, p places) bool {
+func (e *entry) fits(charges []store.Charge, p places) bool {
 	if len(e.states) != p.n {
 		return false
 	}
@@ -66,7 +66,7 @@ func (e *entry) fits(charges []weir.Charge, p places) bool {
 // some limit is gone. A limit keeps its state at another place; a new one takes
 // over the first state left of its algorithm, else is fresh. Sliding windows
 // leave theirs to all others: a log is as good for a limit that was added.
-func match(states, old []state, charges []weir.Charge, p places, now int64) (_ []state, gone bool) {
+func match(states, old []state, charges []store.Charge, p places, now int64) (_ []state, gone bool) {
 	left := slices.Clone(old)
 	for i := range p.n {
 		l := charges[p.at(i)].Limit
@@ -81,7 +81,7 @@ func match(states, old []state, charges []weir.Charge, p places, now int64) (_ [
 			continue
 		}
 		from := inherit(left, func(o *state) bool { return o.limit.Algorithm == s.limit.Algorithm })
-		if s.limit.Algorithm == weir.SlidingWindow {
+		if s.limit.Algorithm == store.SlidingWindow {
 			from = longest(old)
 		}
 		if from == nil {

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestFirstOfNLeavesOneLess at every rate that people write: a library whose
@@ -21,8 +21,8 @@ func TestFirstOfNLeavesOneLess(t *testing.T) {
 				s := open(t)
 				for _, period := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
 					for n := int64(1); n <= 1000; n++ {
-						for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-							l := weir.Per(n, period).By(a)
+						for a := store.GCRA; a <= store.AlignedWindow; a++ {
+							l := store.Per(n, period).By(a)
 							if d := take(t, s, charge(fmt.Sprint(a, l), 1, l)); !d.Allowed || d.Remaining != n-1 {
 								t.Fatalf("%v %v: %+v, want %d remaining", a, l, d, n-1)
 							}

@@ -1,8 +1,8 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // fixed is a fixed or an aligned window: the last one that was opened, and its
@@ -61,7 +61,7 @@ func (w *fixed) correct(c correction, _ *snapshot) bool {
 }
 
 // adapted: units count in an aligned window if they were taken in it.
-func (w *fixed) adapted(l *weir.Limit, now int64) counting {
+func (w *fixed) adapted(l *store.Limit, now int64) counting {
 	n := &fixed{rate: l.Rate, period: l.Period.Microseconds(), aligned: w.aligned}
 	was, ahead := *w, int64(0)
 	if w.start > now {

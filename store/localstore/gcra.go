@@ -3,8 +3,8 @@ package localstore
 import (
 	"math"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // gcra keeps a theoretical arrival time (TAT): its whole microseconds are the
@@ -95,7 +95,7 @@ func (g *gcra) correct(c correction, after *snapshot) bool {
 
 // adapted carries the share of the capacity that is used over to another limit,
 // rounded up.
-func (g *gcra) adapted(l *weir.Limit, now int64) counting {
+func (g *gcra) adapted(l *store.Limit, now int64) counting {
 	n := newGCRA(exact.PaceOf(l))
 	t := exact.Micros{Whole: now}
 	switch used := g.tat().Whole + 1 - now; {

@@ -3,7 +3,7 @@ package localstore
 import (
 	"slices"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // group is a key, and the places of its charges in the request.
@@ -30,10 +30,10 @@ func (p places) at(i int) int {
 	return p.list[i]
 }
 
-func idOf(c *weir.Charge) id { return id{c.Scope, c.Key} }
+func idOf(c *store.Charge) id { return id{c.Scope, c.Key} }
 
 // oneKey reports whether all charges are of one key.
-func oneKey(charges []weir.Charge) bool {
+func oneKey(charges []store.Charge) bool {
 	for i := 1; i < len(charges); i++ {
 		if charges[i].Key != charges[0].Key || charges[i].Scope != charges[0].Scope {
 			return false
@@ -43,7 +43,7 @@ func oneKey(charges []weir.Charge) bool {
 }
 
 // groupsOf sorts charges into the keys they are of.
-func groupsOf(charges []weir.Charge) []group {
+func groupsOf(charges []store.Charge) []group {
 	groups := make([]group, 0, len(charges))
 	for i := range charges {
 		k := idOf(&charges[i])

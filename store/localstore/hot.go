@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // hot is a small key that is asked for again and again. While it is hot its state
@@ -68,7 +68,7 @@ func (h *hots) of(a *ask) *hot {
 
 // take is takeSmall for a hot key. It reports false, and has changed nothing, when
 // it is hot no more or has to be booked ahead.
-func (k *hot) take(s *Store, a *ask, now int64) (o weir.Outcome, done bool) {
+func (k *hot) take(s *Store, a *ask, now int64) (o store.Outcome, done bool) {
 	c := k.class
 	unit, full := c.one.Whole, c.pace.Full.Whole
 	for again := true; ; {
@@ -93,9 +93,9 @@ func (k *hot) take(s *Store, a *ask, now int64) (o weir.Outcome, done bool) {
 			}
 		}
 		o.Remaining, o.ResetAfter = max(full-ahead, 0)/unit, time.Duration(ahead)*time.Microsecond
-		o.At = weir.Instant(now)
+		o.At = store.Instant(now)
 		if o.RetryAfter = time.Duration(wait) * time.Microsecond; a.cost > c.most {
-			o.RetryAfter = weir.Never
+			o.RetryAfter = store.Never
 		}
 		return o, true
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 func openStore(t testing.TB) *Store {
@@ -22,8 +23,8 @@ func openStore(t testing.TB) *Store {
 	return s
 }
 
-func request(key string, cost int64, l weir.Limit) weir.Request {
-	return weir.Request{Charges: []weir.Charge{{Scope: "api", Key: key, Limit: l, Cost: cost}}}
+func request(key string, cost int64, l store.Limit) store.Request {
+	return store.Request{Charges: []store.Charge{{Scope: "api", Key: key, Limit: l, Cost: cost}}}
 }
 
 // neighbours are so many keys that share a place.
@@ -74,9 +75,9 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
-		one := request("key", 1, weir.PerSecond(5))
+		one := request("key", 1, store.Per(5, time.Second))
 		two := one
-		two.Charges = append(two.Charges[:1:1], weir.Charge{Scope: "api", Key: "key", Limit: weir.PerMinute(100), Cost: 1})
+		two.Charges = append(two.Charges[:1:1], store.Charge{Scope: "api", Key: "key", Limit: store.Per(100, time.Minute), Cost: 1})
 		d, err := s.Take(t.Context(), two)
 		if err != nil || !d.Allowed {
 			t.Fatalf("%+v, %v", d, err)
@@ -93,7 +94,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 		}
 		at := s.now() + 7
 		s.shard(a.id).last = at
-		if d, err := s.Take(t.Context(), two); err != nil || d.At != weir.Instant(at) {
+		if d, err := s.Take(t.Context(), two); err != nil || d.At != store.Instant(at) {
 			t.Errorf("%+v, %v, want it at %d", d, err, at)
 		}
 	})
@@ -104,7 +105,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 func TestKeysGetHot(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
-	ask := func(key string, l weir.Limit, times int) {
+	ask := func(key string, l store.Limit, times int) {
 		t.Helper()
 		for range times {
 			if _, err := s.Take(t.Context(), request(key, 1, l)); err != nil {
@@ -112,18 +113,18 @@ func TestKeysGetHot(t *testing.T) {
 			}
 		}
 	}
-	ask("a third of a second each", weir.PerSecond(3), 100)
-	ask("a window", weir.PerSecond(5).By(weir.FixedWindow), 100)
-	ask("a key that is so long that it does not fit into a slot", weir.PerSecond(5), 100)
+	ask("a third of a second each", store.Per(3, time.Second), 100)
+	ask("a window", store.Per(5, time.Second).By(store.FixedWindow), 100)
+	ask("a key that is so long that it does not fit into a slot", store.Per(5, time.Second), 100)
 	if hot := s.hotKeys(); len(hot) > 0 {
 		t.Errorf("%q are hot", hot)
 	}
 	s = openStore(t)
-	ask("seldom", weir.PerSecond(5), 2*looksForHot-1)
+	ask("seldom", store.Per(5, time.Second), 2*looksForHot-1)
 	if hot := s.hotKeys(); len(hot) > 0 {
 		t.Errorf("%q are hot", hot)
 	}
-	l, keys := weir.Per(1, time.Hour).WithBurst(1000), neighbours(s, 2)
+	l, keys := store.Per(1, time.Hour).WithBurst(1000), neighbours(s, 2)
 	for _, key := range []string{keys[0], keys[1], keys[0]} {
 		ask(key, l, 2*looksForHot+1)
 		if hot := s.hotKeys(); len(hot) != 1 || hot[0] != key {
@@ -148,7 +149,7 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			s, cold := openStore(t), openStore(t)
 			cold.seed = s.seed
-			l := weir.Per(1+rng.Int64N(3)*4, time.Duration(1+rng.IntN(20))*time.Millisecond).WithBurst(1 + rng.Int64N(30))
+			l := store.Per(1+rng.Int64N(3)*4, time.Duration(1+rng.IntN(20))*time.Millisecond).WithBurst(1 + rng.Int64N(30))
 			keys := neighbours(s, 3)
 			hot := 0
 			for step := range 2000 {
@@ -161,11 +162,11 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 				case what < 18:
 					c.Cost = rng.Int64N(l.Max() + 2)
 				case what < 20:
-					c.Leave = rng.Int64N(l.Max() + 2)
+					c.Reserve = rng.Int64N(l.Max() + 2)
 				case what < 21:
 					req.MaxWait = time.Duration(rng.Int64N(int64(l.Period)))
 				case what < 22:
-					state := []weir.ChargeState{{ResetAfter: time.Duration(rng.Int64N(int64(l.Period)*3)) / 1000 * 1000}}
+					state := []store.ChargeState{{ResetAfter: time.Duration(rng.Int64N(int64(l.Period)*3)) / 1000 * 1000}}
 					s.Seed(req.Charges, state)
 					cold.Seed(req.Charges, state)
 				case what < 23:
@@ -213,7 +214,7 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := openStore(t)
-		l := weir.PerSecond(1000).WithBurst(2)
+		l := store.Per(1000, time.Second).WithBurst(2)
 		for s.hotKeys() == nil {
 			if _, err := s.Take(t.Context(), request("key", 1, l)); err != nil {
 				t.Fatal(err)
@@ -224,11 +225,11 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 		a.hash = s.hash(&a.id)
 		k := s.shard(a.id).hot.of(&a)
 		for i, late := range []int64{0, 500} {
-			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != weir.Allowed {
+			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != store.Allowed {
 				t.Errorf("call %d of 2: %+v, %t", i, o, done)
 			}
 		}
-		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != weir.Limited || o.RetryAfter != time.Millisecond {
+		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != store.Limited || o.RetryAfter != time.Millisecond {
 			t.Errorf("the third call: %+v, %t", o, done)
 		}
 	})
@@ -241,9 +242,9 @@ func TestHotKeysAreExact(t *testing.T) {
 	s := openStore(t)
 	keys := neighbours(s, 3)
 	const most = 5000
-	l := weir.Per(1, time.Hour).WithBurst(most)
+	l := store.Per(1, time.Hour).WithBurst(most)
 	sh := s.shard(id{"api", keys[0]})
-	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{l}, Name: "api"})
+	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.Limit(l)}, Name: "api"})
 	if err != nil {
 		t.Fatal(err)
 	}

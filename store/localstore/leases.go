@@ -5,7 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // leases are the calls in flight of one key.
@@ -83,7 +83,7 @@ func (e *entry) hold(id string, end int64) {
 	e.settle()
 }
 
-// Release implements [weir.Holder].
+// Release implements [store.Holder].
 func (s *Store) Release(_ context.Context, scope, key string, ids ...string) error {
 	s.held(scope, key, func(l *leases, _ int64) {
 		for _, id := range ids {
@@ -95,9 +95,9 @@ func (s *Store) Release(_ context.Context, scope, key string, ids ...string) err
 	return nil
 }
 
-// Renew implements [weir.Holder].
+// Renew implements [store.Holder].
 func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids ...string) (lost []string, err error) {
-	if err := (weir.Hold{Max: 1, ID: "id", Lease: d}).Validate(); err != nil {
+	if err := (store.Hold{Max: 1, ID: "id", Lease: d}).Validate(); err != nil {
 		return nil, err
 	}
 	s.held(scope, key, func(l *leases, now int64) {

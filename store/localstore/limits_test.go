@@ -7,24 +7,24 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestExtremeLimits: at the documented bounds nothing overflows: all of it can
 // be taken once, nothing more, and all again when that is over.
 func TestExtremeLimits(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for _, l := range []weir.Limit{
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for _, l := range []store.Limit{
 			{Rate: 1, Period: time.Microsecond},
-			{Rate: 1, Period: weir.MaxPeriod},
-			{Rate: weir.MaxUnits, Period: time.Microsecond},
-			{Rate: weir.MaxUnits, Period: weir.MaxPeriod},
-			{Rate: weir.MaxUnits - 1, Period: weir.MaxPeriod - time.Microsecond},
-			{Rate: weir.MaxPeriod.Microseconds() - 1, Period: weir.MaxPeriod},
-			{Rate: weir.MaxUnits, Period: time.Microsecond, Burst: 1},
-			{Rate: 1, Period: time.Microsecond, Burst: weir.MaxUnits},
-			{Rate: 1, Period: weir.MaxPeriod, Burst: 1},
+			{Rate: 1, Period: store.MaxPeriod},
+			{Rate: store.MaxUnits, Period: time.Microsecond},
+			{Rate: store.MaxUnits, Period: store.MaxPeriod},
+			{Rate: store.MaxUnits - 1, Period: store.MaxPeriod - time.Microsecond},
+			{Rate: store.MaxPeriod.Microseconds() - 1, Period: store.MaxPeriod},
+			{Rate: store.MaxUnits, Period: time.Microsecond, Burst: 1},
+			{Rate: 1, Period: time.Microsecond, Burst: store.MaxUnits},
+			{Rate: 1, Period: store.MaxPeriod, Burst: 1},
 		} {
 			l.Algorithm = a
 			if l.Validate() != nil {
@@ -38,7 +38,7 @@ func TestExtremeLimits(t *testing.T) {
 	}
 }
 
-func extreme(t *testing.T, l weir.Limit) {
+func extreme(t *testing.T, l store.Limit) {
 	s := open(t)
 	time.Sleep(time.Until(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)))
 	most := l.Max()
@@ -46,12 +46,12 @@ func extreme(t *testing.T, l weir.Limit) {
 		if d := take(t, s, charge("key", 0, l)); d.Remaining != most || d.ResetAfter != 0 {
 			t.Fatalf("round %d, before: %+v", round, d)
 		}
-		if d := take(t, s, charge("key", most, l)); !d.Allowed || d.Remaining != 0 || d.ResetAfter <= 0 || d.ResetAfter > 2*weir.MaxPeriod {
+		if d := take(t, s, charge("key", most, l)); !d.Allowed || d.Remaining != 0 || d.ResetAfter <= 0 || d.ResetAfter > 2*store.MaxPeriod {
 			t.Fatalf("round %d, all of it: %+v", round, d)
 		}
-		for _, cost := range []int64{most, most + 1, weir.MaxUnits, weir.MaxUnits + 1, math.MaxInt64} {
+		for _, cost := range []int64{most, most + 1, store.MaxUnits, store.MaxUnits + 1, math.MaxInt64} {
 			d := take(t, s, charge("key", cost, l))
-			if never := cost > most; d.Allowed || never != (d.Reason == weir.NeverFits) || never != (d.RetryAfter == weir.Never) {
+			if never := cost > most; d.Allowed || never != (d.Reason == store.NeverFits) || never != (d.RetryAfter == store.Never) {
 				t.Fatalf("round %d, %d more: %+v", round, cost, d)
 			}
 		}
@@ -61,36 +61,36 @@ func extreme(t *testing.T, l weir.Limit) {
 			t.Fatalf("round %d, after RetryAfter: %+v", round, d)
 		}
 		s.Advance(d.ResetAfter)
-		if l.Period > weir.MaxPeriod/10 {
+		if l.Period > store.MaxPeriod/10 {
 			return // There is no time left for another round.
 		}
 	}
 }
 
 // TestLongestWait: no slot is granted further away than a quarter of
-// weir.MaxPeriod, however much is asked for, and the sums of what is booked
+// store.MaxPeriod, however much is asked for, and the sums of what is booked
 // ahead don't overflow.
 func TestLongestWait(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for _, period := range []time.Duration{time.Second, weir.MaxPeriod / 100} {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for _, period := range []time.Duration{time.Second, store.MaxPeriod / 100} {
 			t.Run(fmt.Sprint(a, " ", period), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := open(t)
-					l := weir.Per(weir.MaxUnits, period).By(a)
-					req := charge("key", weir.MaxUnits, l)
+					l := store.Per(store.MaxUnits, period).By(a)
+					req := charge("key", store.MaxUnits, l)
 					req.MaxWait = math.MaxInt64
 					var last time.Duration
 					for i := range 20_000 {
 						d := take(t, s, req)
 						if !d.Allowed {
-							if i < 4000 && period == time.Second || d.RetryAfter <= weir.MaxPeriod/4 && a != weir.SlidingWindow {
+							if i < 4000 && period == time.Second || d.RetryAfter <= store.MaxPeriod/4 && a != store.SlidingWindow {
 								t.Fatalf("booking %d: %+v", i, d)
 							}
 							return
 						}
-						if i > 1 && d.Delay < last+period || d.Delay > weir.MaxPeriod/4 || d.Remaining != 0 {
+						if i > 1 && d.Delay < last+period || d.Delay > store.MaxPeriod/4 || d.Remaining != 0 {
 							t.Fatalf("booking %d, the one before has a delay of %v: %+v", i, last, d)
 						}
 						last = d.Delay
@@ -106,10 +106,10 @@ func TestLongestWait(t *testing.T) {
 // was booked counts.
 func TestChangedLimitsWithSlotsBookedAhead(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		slow := weir.PerHour(5).By(a)
-		for _, fast := range []weir.Limit{weir.PerSecond(10).By(a), weir.PerHour(10).By(a), weir.PerMinute(10).By(a)} {
-			for name, limits := range map[string][]weir.Limit{"changed": {slow}, "removed": {slow, fast}} {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		slow := store.Per(5, time.Hour).By(a)
+		for _, fast := range []store.Limit{store.Per(10, time.Second).By(a), store.Per(10, time.Hour).By(a), store.Per(10, time.Minute).By(a)} {
+			for name, limits := range map[string][]store.Limit{"changed": {slow}, "removed": {slow, fast}} {
 				t.Run(fmt.Sprint(a, "/", name, "/", fast), func(t *testing.T) {
 					t.Parallel()
 					synctest.Test(t, func(t *testing.T) { changedAhead(t, limits, fast) })
@@ -119,7 +119,7 @@ func TestChangedLimitsWithSlotsBookedAhead(t *testing.T) {
 	}
 }
 
-func changedAhead(t *testing.T, limits []weir.Limit, fast weir.Limit) {
+func changedAhead(t *testing.T, limits []store.Limit, fast store.Limit) {
 	s := open(t)
 	time.Sleep(time.Minute)
 	req := charge("key", 1, limits...)
@@ -128,7 +128,7 @@ func changedAhead(t *testing.T, limits []weir.Limit, fast weir.Limit) {
 		take(t, s, req)
 	}
 	longest := fast.Period
-	if fast.Algorithm == weir.SlidingCounter {
+	if fast.Algorithm == store.SlidingCounter {
 		longest *= 2
 	}
 	take(t, s, charge("key", 0, fast))
@@ -149,7 +149,7 @@ func TestBurstThatIsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.PerSecond(3)
+		l := store.Per(3, time.Second)
 		req := charge("key", 1, l)
 		req.MaxWait = time.Hour
 		for range 10 {

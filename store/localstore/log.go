@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // log is a sliding window: every booking, in order of time.
@@ -19,7 +19,7 @@ type log struct {
 	written exact.State
 }
 
-// mostUnits is the most that a log holds: thousands of times weir.MaxUnits,
+// mostUnits is the most that a log holds: thousands of times store.MaxUnits,
 // booked ahead.
 const mostUnits = math.MaxInt64 / 2
 
@@ -58,7 +58,7 @@ func (g *log) slot(b, cost int64) (floor, slot int64) {
 	switch {
 	case g.sum(len(g.entries)) > mostUnits:
 		// Further away than anyone may wait, or the sums would overflow.
-		b += weir.MaxPeriod.Microseconds()
+		b += store.MaxPeriod.Microseconds()
 	case units > g.rate-cost:
 		over := g.sum(first) + units - (g.rate - cost)
 		i := first + sort.Search(len(g.entries)-first, func(i int) bool { return g.entries[first+i].sum >= over })
@@ -162,7 +162,7 @@ func (g *log) remove(at, units int64) int64 {
 	return units
 }
 
-func (g *log) adapted(l *weir.Limit, _ int64) counting {
+func (g *log) adapted(l *store.Limit, _ int64) counting {
 	return &log{rate: l.Rate, period: l.Period.Microseconds(), entries: slices.Clone(g.entries), head: g.head}
 }
 

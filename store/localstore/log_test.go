@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestLogOfLargeCostsIsSmall: a log takes memory for each call in the window,
@@ -16,9 +16,9 @@ func TestLogOfLargeCostsIsSmall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.PerSecond(weir.MaxUnits).By(weir.SlidingWindow)
+		l := store.Per(store.MaxUnits, time.Second).By(store.SlidingWindow)
 		for range 100_000 {
-			take(t, s, charge("key", weir.MaxUnits/10, l))
+			take(t, s, charge("key", store.MaxUnits/10, l))
 			s.Advance(100 * time.Millisecond)
 		}
 		if n, room := s.LogEntries("", "key"); n > 40 || room > 64 {
@@ -32,7 +32,7 @@ func TestLogOfOneInstantIsOneEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		req := charge("key", 1, weir.PerSecond(1000).By(weir.SlidingWindow))
+		req := charge("key", 1, store.Per(1000, time.Second).By(store.SlidingWindow))
 		req.MaxWait = time.Hour
 		for range 5000 {
 			take(t, s, req)
@@ -48,7 +48,7 @@ func TestLogGivesBackWhatACrowdNeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		req := charge("key", 1, weir.PerSecond(100_000).By(weir.SlidingWindow))
+		req := charge("key", 1, store.Per(100_000, time.Second).By(store.SlidingWindow))
 		for range 100_000 {
 			take(t, s, req)
 			s.Advance(time.Microsecond)
@@ -71,7 +71,7 @@ func TestLogIsExact(t *testing.T) {
 		for seed := range uint64(200) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			s := open(t)
-			l := weir.Per(1+rng.Int64N(40), time.Duration(1+rng.IntN(100))*time.Microsecond).By(weir.SlidingWindow)
+			l := store.Per(1+rng.Int64N(40), time.Duration(1+rng.IntN(100))*time.Microsecond).By(store.SlidingWindow)
 			type unit struct{ at, cost int64 }
 			var all []unit
 			var now, newest int64
@@ -115,18 +115,18 @@ func TestLogIsExact(t *testing.T) {
 func TestLimitsThatComeLaterKnowTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		for i, before := range [][]weir.Limit{
-			{weir.PerMinute(5)}, {weir.PerSecond(7), weir.PerMinute(5)}, {weir.PerMinute(5), weir.PerSecond(7)},
+		for i, before := range [][]store.Limit{
+			{store.Per(5, time.Minute)}, {store.Per(7, time.Second), store.Per(5, time.Minute)}, {store.Per(5, time.Minute), store.Per(7, time.Second)},
 		} {
 			s := open(t)
 			for j := range before {
-				before[j] = before[j].By(weir.SlidingWindow)
+				before[j] = before[j].By(store.SlidingWindow)
 			}
 			take(t, s, charge("key", 4, before...))
 			s.Advance(10 * time.Second)
-			added := weir.Per(20, 30*time.Second).By(weir.SlidingWindow)
-			for name, limits := range map[string][]weir.Limit{
-				"alone": {added}, "in front": append([]weir.Limit{added}, before...), "at the end": append(slices.Clone(before), added),
+			added := store.Per(20, 30*time.Second).By(store.SlidingWindow)
+			for name, limits := range map[string][]store.Limit{
+				"alone": {added}, "in front": append([]store.Limit{added}, before...), "at the end": append(slices.Clone(before), added),
 			} {
 				d := take(t, s, charge("key", 0, limits...))
 				if got := d.Charge(slices.Index(limits, added)); got.Remaining != 16 || got.ResetAfter != 20*time.Second {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -17,15 +18,15 @@ import (
 // more than those whose state means something.
 func TestLapsedKeysAreForgotten(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
-				l := weir.PerSecond(1).By(a)
+				l := store.Per(1, time.Second).By(a)
 				const perTick, ticks = 20, 1000
 				lives := time.Second
-				if a == weir.SlidingCounter {
+				if a == store.SlidingCounter {
 					lives *= 2
 				}
 				most := 0
@@ -50,7 +51,7 @@ func TestCrowdOfKeysLeavesNoRoomBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.PerSecond(1)
+		l := store.Per(1, time.Second)
 		for i := range 100_000 {
 			take(t, s, charge(fmt.Sprint("crowd ", i), 1, l))
 		}
@@ -70,17 +71,17 @@ func TestCrowdOfKeysLeavesNoRoomBehind(t *testing.T) {
 func TestOnlyWhatWasTakenIsKept(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	l := weir.PerHour(1)
+	l := store.Per(1, time.Hour)
 	take(t, s, charge("used up", 1, l))
-	two := func(a, b string) weir.Request {
-		return weir.Request{Charges: append(charge(a, 1, l).Charges, charge(b, 1, l).Charges...)}
+	two := func(a, b string) store.Request {
+		return store.Request{Charges: append(charge(a, 1, l).Charges, charge(b, 1, l).Charges...)}
 	}
-	for name, req := range map[string]weir.Request{
+	for name, req := range map[string]store.Request{
 		"peek":               charge("new", 0, l),
-		"peek at two limits": charge("new", 0, l, weir.PerDay(5).By(weir.SlidingWindow)),
+		"peek at two limits": charge("new", 0, l, store.Per(5, 24*time.Hour).By(store.SlidingWindow)),
 		"never fits":         charge("new", 2, l),
-		"never fits two":     charge("new", 2, l, weir.PerDay(5)),
-		"peek at two small":  charge("new", 0, l, weir.PerDay(5)),
+		"never fits two":     charge("new", 2, l, store.Per(5, 24*time.Hour)),
+		"peek at two small":  charge("new", 0, l, store.Per(5, 24*time.Hour)),
 		"refused by another": two("new", "used up"),
 		"refused, the first": two("used up", "new"),
 	} {
@@ -103,19 +104,19 @@ func TestFullStore(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := openFor(t, most)
 				ctx := context.Background()
-				l := weir.PerMinute(2)
-				key := func(i int) weir.Request { return charge(fmt.Sprint(i), 1, l) }
+				l := store.Per(2, time.Minute)
+				key := func(i int) store.Request { return charge(fmt.Sprint(i), 1, l) }
 				for i := range most {
 					take(t, s, key(i))
 				}
-				full := func(what string, req weir.Request) {
+				full := func(what string, req store.Request) {
 					t.Helper()
 					if d, err := s.Take(ctx, req); !errors.Is(err, localstore.ErrFull) || errors.Is(err, weir.ErrLimited) {
 						t.Errorf("%s: %+v, %v, want ErrFull", what, d, err)
 					}
 				}
 				full("a new key", key(most))
-				full("a known and a new key", weir.Request{Charges: append(key(0).Charges, key(most).Charges...)})
+				full("a known and a new key", store.Request{Charges: append(key(0).Charges, key(most).Charges...)})
 				if d := take(t, s, charge("new", 0, l)); d.Remaining != 2 {
 					t.Errorf("a look at a new key: %+v", d)
 				}
@@ -155,8 +156,8 @@ func TestFullStore(t *testing.T) {
 // TestKeyInUseNeverGetsAFreshBurst, whatever crowd of keys comes by.
 func TestKeyInUseNeverGetsAFreshBurst(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for name, further := range map[string][]weir.Limit{"one limit": nil, "three": {weir.PerSecond(5).By(a), weir.PerHour(100)}} {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for name, further := range map[string][]store.Limit{"one limit": nil, "three": {store.Per(5, time.Second).By(a), store.Per(100, time.Hour)}} {
 			t.Run(a.String()+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { neverFresh(t, a, further) })
@@ -165,9 +166,9 @@ func TestKeyInUseNeverGetsAFreshBurst(t *testing.T) {
 	}
 }
 
-func neverFresh(t *testing.T, a weir.Algorithm, further []weir.Limit) {
+func neverFresh(t *testing.T, a store.Algorithm, further []store.Limit) {
 	s := openFor(t, 500)
-	used, crowd := append(further[:len(further):len(further)], weir.PerHour(3).By(a)), append(further[:len(further):len(further)], weir.PerSecond(1).By(a))
+	used, crowd := append(further[:len(further):len(further)], store.Per(3, time.Hour).By(a)), append(further[:len(further):len(further)], store.Per(1, time.Second).By(a))
 	keys := make([]string, 50)
 	for i := range keys {
 		keys[i] = fmt.Sprint("used ", i)
@@ -187,7 +188,7 @@ func neverFresh(t *testing.T, a weir.Algorithm, further []weir.Limit) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	var ce *weir.ConfigError
+	var ce *store.ConfigError
 	if s, err := localstore.New(localstore.Config{MaxKeys: -1}); !errors.As(err, &ce) || ce.Field != "localstore.Config.MaxKeys" {
 		t.Errorf("MaxKeys -1: %v, %v, want a ConfigError of that field", s, err)
 	}

@@ -8,19 +8,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // model is GCRA of one key in rational numbers, all in microseconds.
 type model struct {
-	limit    weir.Limit
+	limit    store.Limit
 	interval *big.Rat // T
 	capacity *big.Rat // C
 	tat      *big.Rat
 	last     int64 // the last booked slot, rounded down
 }
 
-func newModel(l weir.Limit) *model {
+func newModel(l store.Limit) *model {
 	t := big.NewRat(l.Period.Microseconds(), l.Rate)
 	return &model{l, t, times(t, l.Max()), new(big.Rat), 0}
 }
@@ -70,17 +70,17 @@ func (m *model) view(now int64) (remaining, reset int64) {
 func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(11, 12))
-	limits := []weir.Limit{
-		{Rate: weir.MaxUnits, Period: weir.MaxPeriod}, {Rate: weir.MaxUnits, Period: time.Microsecond},
-		{Rate: weir.MaxUnits, Period: weir.MaxPeriod, Burst: 1}, {Rate: weir.MaxUnits - 1, Period: weir.MaxPeriod - time.Microsecond},
-		{Rate: weir.MaxUnits - 1, Period: time.Microsecond, Burst: weir.MaxUnits}, {Rate: 1, Period: weir.MaxPeriod},
-		{Rate: 1, Period: time.Microsecond}, {Rate: 1, Period: time.Microsecond, Burst: weir.MaxUnits},
-		{Rate: 1, Period: time.Microsecond, Burst: weir.MaxPeriod.Microseconds()},
+	limits := []store.Limit{
+		{Rate: store.MaxUnits, Period: store.MaxPeriod}, {Rate: store.MaxUnits, Period: time.Microsecond},
+		{Rate: store.MaxUnits, Period: store.MaxPeriod, Burst: 1}, {Rate: store.MaxUnits - 1, Period: store.MaxPeriod - time.Microsecond},
+		{Rate: store.MaxUnits - 1, Period: time.Microsecond, Burst: store.MaxUnits}, {Rate: 1, Period: store.MaxPeriod},
+		{Rate: 1, Period: time.Microsecond}, {Rate: 1, Period: time.Microsecond, Burst: store.MaxUnits},
+		{Rate: 1, Period: time.Microsecond, Burst: store.MaxPeriod.Microseconds()},
 	}
 	for len(limits) < 300 {
-		l := weir.Limit{Rate: spread(rng, weir.MaxUnits), Period: time.Duration(spread(rng, weir.MaxPeriod.Microseconds())) * time.Microsecond}
+		l := store.Limit{Rate: spread(rng, store.MaxUnits), Period: time.Duration(spread(rng, store.MaxPeriod.Microseconds())) * time.Microsecond}
 		if rng.IntN(2) == 0 {
-			l.Burst = spread(rng, weir.MaxUnits)
+			l.Burst = spread(rng, store.MaxUnits)
 		}
 		limits = append(limits, l)
 	}
@@ -102,14 +102,14 @@ func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 				now += d
 				req := charge(key, spread(rng, l.Max()), l)
 				req.MaxWait = time.Duration(rng.IntN(2)) * time.Duration(step) * time.Microsecond
-				req.MaxWait = min(req.MaxWait, weir.MaxPeriod/4)
+				req.MaxWait = min(req.MaxWait, store.MaxPeriod/4)
 				got := take(t, s, req)
 				slot, allowed := m.take(now, req.Charges[0].Cost, req.MaxWait.Microseconds())
-				want := weir.Decision{Allowed: allowed, Limit: l, At: weir.Instant(now)}
+				want := store.Decision{Allowed: allowed, Limit: l, At: store.Instant(now)}
 				if wait := time.Duration(slot-now) * time.Microsecond; allowed {
 					want.Delay = wait
 				} else {
-					want.Reason, want.RetryAfter = weir.Limited, wait
+					want.Reason, want.RetryAfter = store.Limited, wait
 				}
 				remaining, reset := m.view(now)
 				want.Remaining, want.ResetAfter = remaining, time.Duration(reset)*time.Microsecond

@@ -1,8 +1,6 @@
 package localstore
 
-import (
-	"github.com/goweir/weir"
-)
+import "github.com/goweir/weir/store"
 
 // receipt is what cancelling or settling a booking takes.
 type receipt struct {
@@ -24,7 +22,7 @@ type kept struct {
 }
 
 type keptLimit struct {
-	limit         weir.Limit
+	limit         store.Limit
 	cost          int64
 	charge        int      // its place in the request
 	of            counting // what was booked on
@@ -40,7 +38,7 @@ func newReceipt(s *Store, slot int64, charges, keys int) *receipt {
 }
 
 // add notes the state of a key that is about to be booked.
-func (r *receipt) add(e *entry, charges []weir.Charge, p places) {
+func (r *receipt) add(e *entry, charges []store.Charge, p places) {
 	r.keys = append(r.keys, kept{entry: e, before: e.line})
 	k := &r.keys[len(r.keys)-1]
 	if k.limits = k.one[:]; len(e.states) > len(k.one) {

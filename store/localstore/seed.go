@@ -1,15 +1,15 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // Seed sets the state of the limits of one key, as another store last answered:
 // what is remaining of each, and after how long it is as if never used. A
 // fallback store keeps this one warm with it. It does nothing for a new key
 // when the store is full.
-func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
+func (s *Store) Seed(charges []store.Charge, states []store.ChargeState) {
 	k, p := idOf(&charges[0]), places{n: len(charges)}
 	sh := s.shard(k)
 	sh.mu.Lock()
@@ -44,12 +44,12 @@ func (s *Store) Seed(charges []weir.Charge, states []weir.ChargeState) {
 
 // seedSmall is Seed for a key with GCRA limits, and no more to know of it. It
 // reports false, and has changed nothing, for others.
-func (s *Store) seedSmall(sh *shard, k *id, charges []weir.Charge, states []weir.ChargeState, now int64) bool {
+func (s *Store) seedSmall(sh *shard, k *id, charges []store.Charge, states []store.ChargeState, now int64) bool {
 	if len(charges) > mostLimits || sh.keys[*k] != nil {
 		return false
 	}
 	for i := range charges {
-		if charges[i].Limit.Algorithm != weir.GCRA {
+		if charges[i].Limit.Algorithm != store.GCRA {
 			return false
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -15,9 +15,9 @@ import (
 // there, at least as strictly.
 func TestSeed(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for name, limits := range map[string][]weir.Limit{
-			"one limit": {weir.PerMinute(7).By(a)}, "two": {weir.PerMinute(7).By(a), weir.PerHour(20)},
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for name, limits := range map[string][]store.Limit{
+			"one limit": {store.Per(7, time.Minute).By(a)}, "two": {store.Per(7, time.Minute).By(a), store.Per(20, time.Hour)},
 		} {
 			t.Run(fmt.Sprint(a, "/", name), func(t *testing.T) {
 				t.Parallel()
@@ -29,7 +29,7 @@ func TestSeed(t *testing.T) {
 						time.Sleep(5 * time.Second)
 						look := charge("key", 0, limits...)
 						was := take(t, from, look)
-						states := make([]weir.ChargeState, len(limits))
+						states := make([]store.ChargeState, len(limits))
 						free := was.Remaining
 						for i := range states {
 							states[i] = was.Charge(i)
@@ -37,7 +37,7 @@ func TestSeed(t *testing.T) {
 						}
 						switch i % 3 { // What the store knows of the key before.
 						case 0:
-							take(t, to, charge("key", 3, weir.PerDay(5).By(a)))
+							take(t, to, charge("key", 3, store.Per(5, 24*time.Hour).By(a)))
 						case 1:
 							take(t, to, charge("key", 3, limits...))
 						}
@@ -62,13 +62,13 @@ func TestSeed(t *testing.T) {
 func TestSeedOfTheWindowBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := weir.PerMinute(100).By(weir.SlidingCounter)
+		l := store.Per(100, time.Minute).By(store.SlidingCounter)
 		for after := time.Second; after < 2*time.Minute; after += 7 * time.Second {
 			from, to := open(t), open(t)
 			take(t, from, charge("key", 100, l))
 			time.Sleep(after)
 			was := take(t, from, charge("key", 0, l))
-			to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+			to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
 			for range 10 {
 				was, now := take(t, from, charge("key", 0, l)), take(t, to, charge("key", 0, l))
 				if now.Remaining > was.Remaining || now.Remaining < was.Remaining-1 || now.ResetAfter != was.ResetAfter {
@@ -80,10 +80,10 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 	})
 	// Whatever is said, it fits.
 	s := open(t)
-	for _, l := range []weir.Limit{{Rate: weir.MaxUnits, Period: weir.MaxPeriod}, {Rate: 1, Period: time.Microsecond}} {
-		for _, st := range []weir.ChargeState{{ResetAfter: time.Microsecond}, {}, {ResetAfter: weir.MaxPeriod}, {ResetAfter: 2 * weir.MaxPeriod}} {
-			l := l.By(weir.SlidingCounter)
-			s.Seed(charge("key", 0, l).Charges, []weir.ChargeState{st})
+	for _, l := range []store.Limit{{Rate: store.MaxUnits, Period: store.MaxPeriod}, {Rate: 1, Period: time.Microsecond}} {
+		for _, st := range []store.ChargeState{{ResetAfter: time.Microsecond}, {}, {ResetAfter: store.MaxPeriod}, {ResetAfter: 2 * store.MaxPeriod}} {
+			l := l.By(store.SlidingCounter)
+			s.Seed(charge("key", 0, l).Charges, []store.ChargeState{st})
 			take(t, s, charge("key", 1, l))
 		}
 	}
@@ -95,11 +95,11 @@ func TestSeedOfSmallKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		req := charge("key", 1, weir.PerSecond(5), weir.PerMinute(60), weir.PerHour(100))
-		states := []weir.ChargeState{{Remaining: 4, ResetAfter: 200 * time.Millisecond}, {Remaining: 0, ResetAfter: time.Minute}, {Remaining: 50, ResetAfter: 30 * time.Minute}}
+		req := charge("key", 1, store.Per(5, time.Second), store.Per(60, time.Minute), store.Per(100, time.Hour))
+		states := []store.ChargeState{{Remaining: 4, ResetAfter: 200 * time.Millisecond}, {Remaining: 0, ResetAfter: time.Minute}, {Remaining: 50, ResetAfter: 30 * time.Minute}}
 		for range 2 { // a new key and one that is known
 			s.Seed(req.Charges, states)
-			look := charge("key", 0, weir.PerSecond(5), weir.PerMinute(60), weir.PerHour(100))
+			look := charge("key", 0, store.Per(5, time.Second), store.Per(60, time.Minute), store.Per(100, time.Hour))
 			if d := take(t, s, look); !slices.Equal(d.Charges, states) || s.SmallKeys() != 1 {
 				t.Errorf("%+v, want %+v, %d small keys", d.Charges, states, s.SmallKeys())
 			}
@@ -118,10 +118,10 @@ func TestSeedOfSmallKey(t *testing.T) {
 func TestSeedOfAFullStore(t *testing.T) {
 	t.Parallel()
 	s := openFor(t, 1)
-	l := weir.PerHour(5)
+	l := store.Per(5, time.Hour)
 	take(t, s, charge("kept", 1, l))
 	for _, key := range []string{"kept", "new"} {
-		s.Seed(charge(key, 0, l).Charges, []weir.ChargeState{{Remaining: 0, ResetAfter: time.Hour}})
+		s.Seed(charge(key, 0, l).Charges, []store.ChargeState{{Remaining: 0, ResetAfter: time.Hour}})
 	}
 	if _, err := s.Take(t.Context(), charge("new", 1, l)); err != localstore.ErrFull {
 		t.Errorf("a key that there is no room for: %v", err)
@@ -135,12 +135,12 @@ func TestSeedOfAFullStore(t *testing.T) {
 // free now.
 func TestSeedOfAWindowToCome(t *testing.T) {
 	t.Parallel()
-	for _, a := range []weir.Algorithm{weir.FixedWindow, weir.AlignedWindow} {
+	for _, a := range []store.Algorithm{store.FixedWindow, store.AlignedWindow} {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				from, to := open(t), open(t)
-				l := weir.PerMinute(7).By(a)
+				l := store.Per(7, time.Minute).By(a)
 				time.Sleep(13 * time.Second)
 				take(t, from, charge("key", 5, l))
 				ahead := charge("key", 3, l)
@@ -149,7 +149,7 @@ func TestSeedOfAWindowToCome(t *testing.T) {
 				if was.Remaining != 4 || was.Delay == 0 {
 					t.Fatalf("booked ahead: %+v", was)
 				}
-				to.Seed(ahead.Charges, []weir.ChargeState{was.Charge(0)})
+				to.Seed(ahead.Charges, []store.ChargeState{was.Charge(0)})
 				if d := take(t, to, charge("key", 1, l)); d.Allowed || d.RetryAfter != was.Delay {
 					t.Errorf("before it starts: %+v, want it free after %v", d, was.Delay)
 				}
@@ -171,19 +171,19 @@ func TestSeedOfAWindowToCome(t *testing.T) {
 // then, too. It is not in use from now on, which would end sooner.
 func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.SlidingCounter; a++ {
+	for a := store.GCRA; a <= store.SlidingCounter; a++ {
 		t.Run(fmt.Sprint(a), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				from, to := open(t), open(t)
-				l := weir.PerMinute(10).By(a)
+				l := store.Per(10, time.Minute).By(a)
 				req := charge("key", 10, l)
 				req.MaxWait = time.Hour
 				for range 4 {
 					take(t, from, req)
 				}
 				was := take(t, from, charge("key", 0, l))
-				to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+				to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
 				if d := take(t, to, charge("key", 0, l)); d.ResetAfter < was.ResetAfter {
 					t.Errorf("as if never used after %s, want %s", d.ResetAfter, was.ResetAfter)
 				}
@@ -200,17 +200,17 @@ func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 // moment ago, by its own clock, can be settled and cancelled as any other.
 func TestGivesBackAfterSeed(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		for name, test := range map[string]struct {
-			leave func(t *testing.T, s *localstore.Store, l weir.Limit)
+			leave func(t *testing.T, s *localstore.Store, l store.Limit)
 			left  int64
 		}{
-			"settled": {left: 3, leave: func(t *testing.T, s *localstore.Store, l weir.Limit) {
+			"settled": {left: 3, leave: func(t *testing.T, s *localstore.Store, l store.Limit) {
 				d := take(t, s, cancelable("key", 4, 0, l))
 				take(t, s, charge("key", 1, l))
 				settle(t, s, d, 1)
 			}},
-			"a line for the next window leaves": {left: 0, leave: func(t *testing.T, s *localstore.Store, l weir.Limit) {
+			"a line for the next window leaves": {left: 0, leave: func(t *testing.T, s *localstore.Store, l store.Limit) {
 				take(t, s, charge("key", 5, l))
 				first, last := take(t, s, cancelable("key", 1, time.Hour, l)), take(t, s, cancelable("key", 1, time.Hour, l))
 				cancel(t, s, first)
@@ -221,11 +221,11 @@ func TestGivesBackAfterSeed(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					from, to := open(t), open(t)
-					l := weir.Per(10, time.Hour).By(a)
+					l := store.Per(10, time.Hour).By(a)
 					time.Sleep(13 * time.Minute)
 					was := take(t, from, charge("key", 5, l))
 					time.Sleep(time.Millisecond)
-					to.Seed(charge("key", 0, l).Charges, []weir.ChargeState{was.Charge(0)})
+					to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
 					test.leave(t, to, l)
 					if d := take(t, to, charge("key", 0, l)); d.Remaining != test.left {
 						t.Errorf("%d remaining, want %d", d.Remaining, test.left)

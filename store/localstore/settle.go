@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
-// Cancel implements [weir.Canceler]. When nobody was charged on the key since,
+// Cancel implements [store.Canceler]. When nobody was charged on the key since,
 // its state is put back as it was. Otherwise windows take the units out of
 // their counts or log, and GCRA takes them back as far as that admits nothing
 // too much: not beyond a moment at which the bucket was full anyway. It waits
@@ -22,7 +22,7 @@ func (s *Store) Cancel(_ context.Context, of any) error {
 	return nil
 }
 
-// Settle implements [weir.Settler]. What is given back is what Cancel would give
+// Settle implements [store.Settler]. What is given back is what Cancel would give
 // back of so many units. It waits for nothing, so a context that is over does
 // not stop it.
 func (s *Store) Settle(_ context.Context, of any, costs ...int64) error {
@@ -71,7 +71,7 @@ func (k *kept) settle(s *Store, slot int64, cost func(charge int) int64) {
 		case alone && to == 0:
 			st.restore(&l.before, slot, l.cost)
 			changed = true
-		case l.of == st.counting || l.limit.Algorithm == weir.SlidingWindow:
+		case l.of == st.counting || l.limit.Algorithm == store.SlidingWindow:
 			c := correction{slot: slot, from: l.cost, to: to, now: now, alone: alone}
 			changed = st.correct(c, &l.after) || changed
 		}
@@ -100,7 +100,7 @@ func (e *entry) recede(last, now int64) {
 		e.line = line{}
 	}
 	for i := range e.states {
-		if s := &e.states[i]; s.limit.Algorithm != weir.GCRA && s.limit.Algorithm != weir.SlidingWindow {
+		if s := &e.states[i]; s.limit.Algorithm != store.GCRA && s.limit.Algorithm != store.SlidingWindow {
 			s.clamp(max(last, now), false)
 		}
 	}

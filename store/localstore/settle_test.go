@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
-func settle(t testing.TB, s *localstore.Store, d weir.Decision, costs ...int64) {
+func settle(t testing.TB, s *localstore.Store, d store.Decision, costs ...int64) {
 	t.Helper()
 	if err := s.Settle(context.Background(), d.Receipt, costs...); err != nil {
 		t.Fatal(err)
@@ -28,9 +28,9 @@ func TestGivesBackUnderLoad(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
-				l := weir.PerMinute(60_000)
+				l := store.Per(60_000, time.Minute)
 				rng := rand.New(rand.NewPCG(1, 2))
-				var under []weir.Decision
+				var under []store.Decision
 				done := 0
 				for range 6000 { // a minute
 					time.Sleep(10 * time.Millisecond)
@@ -59,8 +59,8 @@ func TestGivesBackUnderLoad(t *testing.T) {
 // come in its place, in the same microsecond too.
 func TestSettleWhatWasForgotten(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		l := weir.PerMinute(10).By(a)
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		l := store.Per(10, time.Minute).By(a)
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -85,12 +85,12 @@ func TestSettleWhatWasForgotten(t *testing.T) {
 // leaves nothing behind.
 func TestSettledKeysAreForgotten(t *testing.T) {
 	t.Parallel()
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := open(t)
-				l := weir.PerSecond(10).By(a)
+				l := store.Per(10, time.Second).By(a)
 				for i := range 1000 {
 					settle(t, s, take(t, s, cancelable(fmt.Sprint(i), 5, 0, l)), 0)
 				}

@@ -1,8 +1,8 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // class is a limit, or several, in a scope, for all the small keys that have it.
@@ -21,7 +21,7 @@ const (
 )
 
 // newClass returns the class of a limit and of those of further charges.
-func newClass(scope string, l *weir.Limit, more []weir.Charge) *class {
+func newClass(scope string, l *store.Limit, more []store.Charge) *class {
 	c := &class{scope: scope, rule: newRule(l)}
 	for i := range more {
 		c.more = append(c.more, newRule(&more[i].Limit))
@@ -31,7 +31,7 @@ func newClass(scope string, l *weir.Limit, more []weir.Charge) *class {
 
 // is reports whether a class is that of a limit and of those of further charges,
 // whose scope is right.
-func (c *class) is(l *weir.Limit, more []weir.Charge) bool {
+func (c *class) is(l *store.Limit, more []store.Charge) bool {
 	if len(more) != len(c.more) || !c.counts(l) {
 		return false
 	}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -25,9 +25,9 @@ func TestSmallKeysDecideLikeOthers(t *testing.T) {
 
 func likeOthers(t *testing.T, rng *rand.Rand) {
 	small, large, quick := open(t), open(t), open(t)
-	draw := func() weir.Limit {
-		l := weir.Per(1+rng.Int64N(9), time.Duration(1+rng.IntN(5))*100*time.Millisecond).By(weir.Algorithm(rng.IntN(5)))
-		if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
+	draw := func() store.Limit {
+		l := store.Per(1+rng.Int64N(9), time.Duration(1+rng.IntN(5))*100*time.Millisecond).By(store.Algorithm(rng.IntN(5)))
+		if l.Algorithm == store.GCRA && rng.IntN(2) == 0 {
 			l.Burst = 1 + rng.Int64N(9)
 		}
 		return l
@@ -36,8 +36,8 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 	if rng.IntN(2) == 0 {
 		n += rng.IntN(10) // up to more than small keys are under
 	}
-	var limits []weir.Limit
-	var prepared weir.Prepared
+	var limits []store.Limit
+	var prepared store.Prepared
 	change := func() {
 		limits = limits[:0]
 		for range n {
@@ -81,7 +81,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 			if refused > 0 && rng.IntN(2) == 0 {
 				req.MaxWait = refused
 			}
-			req.Charges[rng.IntN(n)].Leave = rng.Int64N(3)
+			req.Charges[rng.IntN(n)].Reserve = rng.Int64N(3)
 		}
 		a := take(t, small, req)
 		refused = a.RetryAfter
@@ -92,7 +92,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 		if fmt.Sprint(a) != fmt.Sprint(b) {
 			t.Fatalf("%+v:\nsmall %+v\nlarge %+v", req, a, b)
 		}
-		if req.MaxWait == 0 && !req.Leaves() && prepared != nil {
+		if req.MaxWait == 0 && !req.HasReserve() && prepared != nil {
 			if o, done, err := prepared.Take(key, req.Charges[0].Cost); err != nil {
 				t.Fatal(err)
 			} else if done {
@@ -113,7 +113,7 @@ func TestKeysOfAnyLength(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.PerHour(1)
+		l := store.Per(1, time.Hour)
 		for _, allowed := range []bool{true, false} {
 			for n := range 300 {
 				for _, scope := range []string{"", "x", "x\x00", "two", "two\x00"} {
@@ -125,7 +125,7 @@ func TestKeysOfAnyLength(t *testing.T) {
 					}
 					req := charge(key, 1, l)
 					if strings.HasPrefix(scope, "two") {
-						req = charge(key, 1, l, weir.PerDay(5))
+						req = charge(key, 1, l, store.Per(5, 24*time.Hour))
 					}
 					for i := range req.Charges {
 						req.Charges[i].Scope = scope
@@ -148,7 +148,7 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t)
-		l := weir.PerSecond(1)
+		l := store.Per(1, time.Second)
 		req := charge("key", 1, l)
 		req.Cancelable = true
 		take(t, s, req)
@@ -157,11 +157,11 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 			t.Error("a booking that may be cancelled is not known of any more")
 		}
 		time.Sleep(time.Second)
-		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != weir.Allowed || s.Keys() != 1 {
+		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != store.Allowed || s.Keys() != 1 {
 			t.Errorf("when it has lapsed: %+v, %t, %v, %d keys", o, done, err, s.Keys())
 		}
 
-		two := func(i int) weir.Request { return charge(fmt.Sprint("two ", i), 1, l, weir.PerMinute(60)) }
+		two := func(i int) store.Request { return charge(fmt.Sprint("two ", i), 1, l, store.Per(60, time.Minute)) }
 		const many = 1000 // so that this is not by the search for lapsed keys
 		for i := range many {
 			req := two(i)
@@ -186,14 +186,14 @@ func TestPrepareIsNotForWhatIsAround(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for name, test := range map[string]struct {
-		of    weir.Store
-		limit weir.Limit
+		of    store.Store
+		limit store.Limit
 		want  bool
 	}{
-		"itself":           {s, weir.PerSecond(1), true},
-		"what embeds it":   {around{s}, weir.PerSecond(1), false},
-		"another":          {open(t), weir.PerSecond(1), false},
-		"a sliding window": {s, weir.PerSecond(1).By(weir.SlidingWindow), false},
+		"itself":           {s, store.Per(1, time.Second), true},
+		"what embeds it":   {around{s}, store.Per(1, time.Second), false},
+		"another":          {open(t), store.Per(1, time.Second), false},
+		"a sliding window": {s, store.Per(1, time.Second).By(store.SlidingWindow), false},
 	} {
 		if got := (around{s}).Prepare(test.of, "", test.limit) != nil; got != test.want {
 			t.Errorf("%s: prepared: %t, want %t", name, got, test.want)

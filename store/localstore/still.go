@@ -3,8 +3,8 @@ package localstore
 import (
 	"slices"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // braking is a key's brake, and what it keeps of the limits' states.
@@ -29,7 +29,7 @@ func (e *entry) stand(now int64) {
 	}
 	still := &standstill{at: now, states: make([]snapshot, len(e.states))}
 	for i := range e.states {
-		if e.states[i].limit.Algorithm != weir.SlidingWindow {
+		if e.states[i].limit.Algorithm != store.SlidingWindow {
 			still.states[i] = e.states[i].save()
 		}
 	}
@@ -57,7 +57,7 @@ func (b *braking) correct(k *kept, slot, now int64, cost func(charge int) int64)
 	for j := range k.limits {
 		l := &k.limits[j]
 		to := cost(l.charge)
-		if l.cost == 0 || l.cost == to || l.limit.Algorithm == weir.SlidingWindow || l.of != k.entry.states[j].counting {
+		if l.cost == 0 || l.cost == to || l.limit.Algorithm == store.SlidingWindow || l.of != k.entry.states[j].counting {
 			continue
 		}
 		c := fresh(&l.limit)

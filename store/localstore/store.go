@@ -24,8 +24,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/watchers"
+	"github.com/goweir/weir/store"
 )
 
 // DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte, a
@@ -68,21 +68,21 @@ type Store struct {
 }
 
 var (
-	_ weir.Store    = (*Store)(nil)
-	_ weir.Canceler = (*Store)(nil)
-	_ weir.Settler  = (*Store)(nil)
-	_ weir.Resetter = (*Store)(nil)
-	_ weir.Braker   = (*Store)(nil)
-	_ weir.Holder   = (*Store)(nil)
-	_ weir.Preparer = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Canceler = (*Store)(nil)
+	_ store.Settler  = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+	_ store.Braker   = (*Store)(nil)
+	_ store.Holder   = (*Store)(nil)
+	_ store.Preparer = (*Store)(nil)
 )
 
-// New returns a Store, or a *weir.ConfigError that names the wrong field. Its
+// New returns a Store, or a *store.ConfigError that names the wrong field. Its
 // clock is the process's monotonic one, set by the wall clock now: when that is
 // corrected later, aligned windows stay where they are.
 func New(cfg Config) (*Store, error) {
 	if cfg.MaxKeys < 0 {
-		return nil, &weir.ConfigError{Field: "localstore.Config.MaxKeys", Want: "0 or more", Got: strconv.Itoa(cfg.MaxKeys)}
+		return nil, &store.ConfigError{Field: "localstore.Config.MaxKeys", Want: "0 or more", Got: strconv.Itoa(cfg.MaxKeys)}
 	}
 	if cfg.MaxKeys == 0 {
 		cfg.MaxKeys = DefaultMaxKeys
@@ -96,7 +96,7 @@ func New(cfg Config) (*Store, error) {
 // the lock of a key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
-// Reset implements [weir.Resetter]. It forgets the key's leases too.
+// Reset implements [store.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/storetest"
 )
@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) weir.Store { return open(t) })
+	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
 }
 
 func open(t testing.TB) *localstore.Store { return openFor(t, 0) }
@@ -28,15 +28,15 @@ func openFor(t testing.TB, keys int) *localstore.Store {
 }
 
 // charge is a request for cost units of key under limits.
-func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
-	var req weir.Request
+func charge(key string, cost int64, limits ...store.Limit) store.Request {
+	var req store.Request
 	for _, l := range limits {
-		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: l, Cost: cost})
 	}
 	return req
 }
 
-func take(t testing.TB, s *localstore.Store, req weir.Request) weir.Decision {
+func take(t testing.TB, s *localstore.Store, req store.Request) store.Decision {
 	d, err := s.Take(context.Background(), req)
 	if err != nil {
 		t.Helper()

@@ -5,8 +5,8 @@ import (
 	"hash/maphash"
 	"strings"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // table holds the small keys of a shard: those of which there is no more to know
@@ -134,7 +134,7 @@ func (t *table) place(h uint64) int {
 // class returns the place of the class of a limit and of those of further charges,
 // which it makes if there is none, or -1 when there are too many. with is the
 // class, if there is an idea of it.
-func (t *table) class(scope string, l *weir.Limit, more []weir.Charge, with *class) int {
+func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
 		m := &t.classes[i]

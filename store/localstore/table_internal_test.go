@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // key returns the key in a slot.
@@ -32,7 +32,7 @@ func TestTableIsAMap(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var tab table
 		s := maphash.MakeSeed()
-		limits := []weir.Limit{weir.PerSecond(1), weir.PerSecond(1).By(weir.FixedWindow), weir.PerMinute(5).By(weir.SlidingCounter)}
+		limits := []store.Limit{store.Per(1, time.Second), store.Per(1, time.Second).By(store.FixedWindow), store.Per(5, time.Minute).By(store.SlidingCounter)}
 		type known struct {
 			lapse   int64 // until when it is alive
 			further []exact.State
@@ -53,7 +53,7 @@ func TestTableIsAMap(t *testing.T) {
 			}
 			switch what := rng.IntN(10); {
 			case i < 0 && what < 7:
-				more := []weir.Charge{{Limit: limits[0]}, {Limit: weir.PerHour(1)}}[:rng.IntN(3)]
+				more := []store.Charge{{Limit: limits[0]}, {Limit: store.Per(1, time.Hour)}}[:rng.IntN(3)]
 				i = tab.add(s, h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
 				at := &tab.slots[i]
 				m := &tab.classes[at.class]
@@ -121,7 +121,7 @@ func TestMostClasses(t *testing.T) {
 	var tab table
 	s := maphash.MakeSeed()
 	add := func(n int) int {
-		k, l := id{key: fmt.Sprint(n)}, weir.PerHour(int64(n+1))
+		k, l := id{key: fmt.Sprint(n)}, store.Per(int64(n+1), time.Hour)
 		class := tab.class("", &l, nil, nil)
 		if class >= 0 {
 			tab.add(s, maphash.String(s, k.key), &k, class)
@@ -159,11 +159,11 @@ func TestClassCountsLikeItsAlgorithm(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 3000 {
-		l := weir.Limit{Rate: 1 + rng.Int64N(20), Period: time.Duration(1+rng.Int64N(5000)) * time.Microsecond, Algorithm: weir.Algorithm(rng.IntN(5))}
+		l := store.Limit{Rate: 1 + rng.Int64N(20), Period: time.Duration(1+rng.Int64N(5000)) * time.Microsecond, Algorithm: store.Algorithm(rng.IntN(5))}
 		if !isSmall(&l) {
 			continue
 		}
-		if l.Algorithm == weir.GCRA {
+		if l.Algorithm == store.GCRA {
 			l.Burst = rng.Int64N(20)
 		}
 		c, of := newClass("", &l, nil), fresh(&l)

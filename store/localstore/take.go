@@ -4,12 +4,12 @@ import (
 	"context"
 	"math/bits"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
-// Take implements [weir.Store].
-func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
+// Take implements [store.Store].
+func (s *Store) Take(ctx context.Context, req store.Request) (d store.Decision, err error) {
 	if err = ctx.Err(); err != nil {
 		return d, err
 	}
@@ -19,7 +19,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, er
 	switch small := !req.Cancelable && !req.Hold.Asked() && areSmall(req.Charges); {
 	case small && len(req.Charges) == 1:
 		c := &req.Charges[0]
-		a := ask{id: idOf(c), limit: &c.Limit, cost: c.Cost, leave: c.Leave, maxWait: exact.MaxWait(&req)}
+		a := ask{id: idOf(c), limit: &c.Limit, cost: c.Cost, leave: c.Reserve, maxWait: exact.MaxWait(&req)}
 		a.hash = s.hash(&a.id)
 		if o, done, err := s.takeSmall(&a); done {
 			if err == nil {
@@ -36,7 +36,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (d weir.Decision, er
 }
 
 // take is Take for requests that are valid.
-func (s *Store) take(req *weir.Request) (weir.Decision, error) {
+func (s *Store) take(req *store.Request) (store.Decision, error) {
 	// The room of the common case, so that it need not be allocated.
 	var one [1]group
 	var two [2]exact.Outcome
@@ -59,7 +59,7 @@ func (s *Store) take(req *weir.Request) (weir.Decision, error) {
 		r, err = s.takeMany(&b)
 	}
 	if err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	d := exact.Decide(req, b.verdict, b.outcomes)
 	if r != nil {

@@ -1,13 +1,13 @@
 package localstore
 
 import (
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // areSmall reports whether charges are of one key, whose states can be those of a
 // small one.
-func areSmall(charges []weir.Charge) bool {
+func areSmall(charges []store.Charge) bool {
 	if len(charges) > mostLimits || !oneKey(charges) {
 		return false
 	}
@@ -30,7 +30,7 @@ type several struct {
 
 // takeSeveral is Take for several charges of a small key, or of a new one that is
 // going to be. It reports false, and has changed nothing, when it is neither.
-func (s *Store) takeSeveral(req *weir.Request) (d weir.Decision, done bool, err error) {
+func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, err error) {
 	var b several
 	first := &req.Charges[0]
 	b.ask = ask{id: idOf(first), limit: &first.Limit, more: req.Charges[1:]}
@@ -49,7 +49,7 @@ func (s *Store) takeSeveral(req *weir.Request) (d weir.Decision, done bool, err 
 }
 
 // take sets the verdict, and what it is made from.
-func (b *several) take(s *Store, req *weir.Request) (done bool, err error) {
+func (b *several) take(s *Store, req *store.Request) (done bool, err error) {
 	sh := &s.shards[b.hash%shards]
 	now := s.now()
 	sh.mu.Lock()
@@ -81,7 +81,7 @@ func (b *several) take(s *Store, req *weir.Request) (done bool, err error) {
 }
 
 // takeNew is take for a key that is not small.
-func (b *several) takeNew(s *Store, sh *shard, req *weir.Request) (done bool, err error) {
+func (b *several) takeNew(s *Store, sh *shard, req *store.Request) (done bool, err error) {
 	now := b.verdict.Now
 	if e := sh.keys[b.id]; e != nil {
 		if e.lapse > now {
@@ -110,7 +110,7 @@ func (b *several) takeNew(s *Store, sh *shard, req *weir.Request) (done bool, er
 
 // decide sets the verdict, and the states to what they are then. It reports false
 // when the request has to be booked ahead.
-func (b *several) decide(req *weir.Request) (done bool) {
+func (b *several) decide(req *store.Request) (done bool) {
 	charges, now := req.Charges, b.verdict.Now
 	look := req.Free() || req.NeverFits() >= 0
 	slot := now

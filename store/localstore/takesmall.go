@@ -4,17 +4,17 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // ask is what takeSmall is asked.
 type ask struct {
 	id
 	hash        uint64
-	limit       *weir.Limit
-	more        []weir.Charge // those of further limits of the key
-	class       *class        // the limits' in the scope; nil: there may be one
+	limit       *store.Limit
+	more        []store.Charge // those of further limits of the key
+	class       *class         // the limits' in the scope; nil: there may be one
 	cost, leave int64
 	maxWait     int64
 }
@@ -23,7 +23,7 @@ type ask struct {
 // to be. It reports false, and has changed nothing, when it is neither.
 //
 // As little as can be is done under the lock: others may wait for it.
-func (s *Store) takeSmall(a *ask) (o weir.Outcome, done bool, err error) {
+func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	sh := &s.shards[a.hash%shards]
 	now := s.now()
 	if at := sh.hot.of(a); at != nil {
@@ -79,7 +79,7 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool)
 }
 
 // takeNew is takeSmall for a key that is not small.
-func (s *Store) takeNew(sh *shard, a *ask, now int64) (o weir.Outcome, done bool, err error) {
+func (s *Store) takeNew(sh *shard, a *ask, now int64) (o store.Outcome, done bool, err error) {
 	if e := sh.keys[a.id]; e != nil {
 		if e.lapse > now {
 			return o, false, nil
@@ -88,9 +88,9 @@ func (s *Store) takeNew(sh *shard, a *ask, now int64) (o weir.Outcome, done bool
 	}
 	s.sweep(sh, now, newLooks)
 	if most := a.limit.Max(); a.cost == 0 || a.cost > most {
-		o.Remaining, o.At = most, weir.Instant(now)
+		o.Remaining, o.At = most, store.Instant(now)
 		if a.cost > most {
-			o.RetryAfter = weir.Never
+			o.RetryAfter = store.Never
 		}
 		return o, true, nil
 	}
@@ -110,19 +110,19 @@ func (s *Store) takeNew(sh *shard, a *ask, now int64) (o weir.Outcome, done bool
 
 // outcome is what was decided on cost units, given the state after that and their
 // earliest slot.
-func (c *class) outcome(st *exact.State, cost, slot, now int64) (o weir.Outcome) {
+func (c *class) outcome(st *exact.State, cost, slot, now int64) (o store.Outcome) {
 	remaining, reset := c.view(st, now)
 	o.Remaining, o.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
-	o.At = weir.Instant(now)
+	o.At = store.Instant(now)
 	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.most {
-		o.RetryAfter = weir.Never
+		o.RetryAfter = store.Never
 	}
 	return o
 }
 
-func setDecision(d *weir.Decision, c *weir.Charge, o *weir.Outcome) {
+func setDecision(d *store.Decision, c *store.Charge, o *store.Outcome) {
 	d.Reason = o.Reason()
-	d.Allowed = d.Reason == weir.Allowed
+	d.Allowed = d.Reason == store.Allowed
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope, d.Remaining, d.ResetAfter = c.Limit, c.Scope, o.Remaining, o.ResetAfter
 	d.At = o.At
@@ -132,20 +132,20 @@ func setDecision(d *weir.Decision, c *weir.Charge, o *weir.Outcome) {
 type prepared struct {
 	store *Store
 	class *class
-	limit weir.Limit
+	limit store.Limit
 	hash  uint64 // of the scope
 }
 
-// Prepare implements [weir.Preparer].
-func (s *Store) Prepare(of weir.Store, scope string, limit weir.Limit) weir.Prepared {
-	if of != weir.Store(s) || !isSmall(&limit) {
+// Prepare implements [store.Preparer].
+func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.Prepared {
+	if of != store.Store(s) || !isSmall(&limit) {
 		return nil
 	}
 	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(s.seed, 0, scope)}
 }
 
-// Take implements [weir.Prepared].
-func (p *prepared) Take(key string, cost int64) (o weir.Outcome, done bool, err error) {
+// Take implements [store.Prepared].
+func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
 	return p.store.takeSmall(&ask{
 		id: id{p.class.scope, key}, hash: maphash.String(p.store.seed, key) ^ p.hash,
 		limit: &p.limit, class: p.class, cost: cost,

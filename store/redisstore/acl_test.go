@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // aclOf returns what docs/redis.md has a user with scripts be set to: the line
@@ -59,10 +58,10 @@ func TestCallsThatCannotBeWritten(t *testing.T) {
 		t.Run(denied, func(t *testing.T) {
 			t.Parallel()
 			s, admin := withACL(t, aclOf(t)[0]+" -"+denied)
-			req := charge("key", 1, weir.PerHour(5), weir.PerHour(5).By(weir.SlidingWindow))
+			req := charge("key", 1, store.Per(5, time.Hour), store.Per(5, time.Hour).By(store.SlidingWindow))
 			other := charge("other", 1, req.Charges[0].Limit, req.Charges[1].Limit)
 			_, alone := s.Take(t.Context(), req)
-			_, errs := onBoard(s, []weir.Request{req, other})
+			_, errs := onBoard(s, []store.Request{req, other})
 			for i, err := range append(errs, alone) {
 				if err == nil {
 					t.Errorf("call %d: no error", i)
@@ -82,9 +81,9 @@ func TestFlightWhereTextsAreForbidden(t *testing.T) {
 	s, admin := withACL(t, aclOf(t)[0]+" -eval")
 	const calls = 200
 	before := asked(t, admin)
-	var reqs []weir.Request
+	var reqs []store.Request
 	for i := range calls {
-		reqs = append(reqs, charge(fmt.Sprint("key", i), 1, weir.PerHour(1)))
+		reqs = append(reqs, charge(fmt.Sprint("key", i), 1, store.Per(1, time.Hour)))
 	}
 	_, errs := onBoard(s, reqs)
 	for i, err := range errs {
@@ -116,13 +115,13 @@ func asked(t *testing.T, admin *redis.Client) (n int) {
 // decides does all that needs no brake and no lease.
 func decides(ctx context.Context, s *Store, admin *redis.Client) error {
 	var errs []error
-	take := func(req weir.Request) (receipt any) {
+	take := func(req store.Request) (receipt any) {
 		req.MaxWait, req.Cancelable = time.Hour, true
 		d, err := s.Take(ctx, req)
 		errs = append(errs, err)
 		return d.Receipt
 	}
-	for name, limit := range map[string]weir.Limit{"bucket": weir.PerMinute(3), "window": weir.Per(3, time.Second).By(weir.SlidingWindow)} {
+	for name, limit := range map[string]store.Limit{"bucket": store.Per(3, time.Minute), "window": store.Per(3, time.Second).By(store.SlidingWindow)} {
 		first := take(charge(name, 1, limit))
 		take(charge(name, 1, limit))
 		errs = append(errs, s.Settle(ctx, first, 2), s.Cancel(ctx, take(charge(name, 1, limit))))
@@ -134,18 +133,18 @@ func decides(ctx context.Context, s *Store, admin *redis.Client) error {
 		errs = append(errs, s.Reset(ctx, "", name))
 	}
 	// A common state that is gone on with as another one.
-	_, err := s.Take(ctx, charge("common", 1, weir.PerMinute(3)))
+	_, err := s.Take(ctx, charge("common", 1, store.Per(3, time.Minute)))
 	errs = append(errs, err)
-	take(charge("common", 1, weir.PerMinute(3)))
+	take(charge("common", 1, store.Per(3, time.Minute)))
 	// A window of which everything has expired, so that its log is cut.
-	short := weir.Per(2, time.Millisecond).By(weir.SlidingWindow)
-	long := weir.Per(100, time.Hour)
+	short := store.Per(2, time.Millisecond).By(store.SlidingWindow)
+	long := store.Per(100, time.Hour)
 	for range 3 {
 		take(charge("short", 1, short, long))
 		time.Sleep(2 * time.Millisecond)
 	}
 	// Settled to nothing while others were charged since, an entry goes.
-	limit := weir.PerHour(5).By(weir.SlidingWindow)
+	limit := store.Per(5, time.Hour).By(store.SlidingWindow)
 	first := take(charge("settled", 1, limit))
 	take(charge("settled", 1, limit))
 	errs = append(errs, s.Settle(ctx, first, 0))
@@ -154,7 +153,7 @@ func decides(ctx context.Context, s *Store, admin *redis.Client) error {
 
 // brakes pauses a key on which slots are booked ahead.
 func brakes(ctx context.Context, s *Store, _ *redis.Client) error {
-	limit := weir.PerSecond(1).By(weir.SlidingWindow)
+	limit := store.Per(1, time.Second).By(store.SlidingWindow)
 	var errs []error
 	for range 3 {
 		req := charge("braked", 1, limit)
@@ -163,15 +162,15 @@ func brakes(ctx context.Context, s *Store, _ *redis.Client) error {
 		errs = append(errs, err)
 	}
 	charges := charge("braked", 0, limit).Charges
-	errs = append(errs, s.Brake(ctx, charges, weir.Brake{Pause: time.Minute}))
-	return errors.Join(append(errs, s.Brake(ctx, charges, weir.Brake{Lift: true}))...)
+	errs = append(errs, s.Brake(ctx, charges, store.Brake{Pause: time.Minute}))
+	return errors.Join(append(errs, s.Brake(ctx, charges, store.Brake{Lift: true}))...)
 }
 
 // watched reports an error unless a brake reaches a watch that has been silent
 // for longer than a subscription may be without being asked.
 func watched(ctx context.Context, s *Store, admin *redis.Client) error {
 	told := make(chan struct{}, 10)
-	w := s.WatchBrakes(func(string, string, weir.Instant) { told <- struct{}{} })
+	w := s.WatchBrakes(func(string, string, store.Instant) { told <- struct{}{} })
 	defer w.Stop()
 	time.Sleep(watchPing + watchPing/4)
 	if !w.Covers(time.Now()) {
@@ -192,7 +191,7 @@ func watched(ctx context.Context, s *Store, admin *redis.Client) error {
 func holds(ctx context.Context, s *Store, admin *redis.Client) error {
 	var errs []error
 	take := func(id string) {
-		_, err := s.Take(ctx, holding("held", id, 2, 1, weir.PerHour(100)))
+		_, err := s.Take(ctx, holding("held", id, 2, 1, store.Per(100, time.Hour)))
 		errs = append(errs, err)
 	}
 	take("a")
@@ -201,7 +200,7 @@ func holds(ctx context.Context, s *Store, admin *redis.Client) error {
 	_, err := s.Renew(ctx, "", "held", time.Minute, "a", "gone")
 	errs = append(errs, err, s.Release(ctx, "", "held", "a"))
 	// One that ends too late to be true, as when the server's clock stepped back.
-	far := float64(time.Now().Add(2 * weir.MaxLease).UnixMicro())
+	far := float64(time.Now().Add(2 * store.MaxLease).UnixMicro())
 	errs = append(errs, admin.ZAdd(ctx, s.heldKey("", "held"), redis.Z{Score: far, Member: "far"}).Err())
 	take("c")
 	return errors.Join(errs...)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -41,11 +41,11 @@ type pair struct{ local, remote any }
 func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store, sleep func(time.Duration)) {
 	ctx := context.Background()
 	period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
-	limits := make([]weir.Limit, 1+rng.IntN(3))
+	limits := make([]store.Limit, 1+rng.IntN(3))
 	draw := func() {
 		for i := range limits {
-			limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(weir.Algorithm(rng.IntN(5)))
-			if limits[i].Algorithm == weir.GCRA {
+			limits[i] = store.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(store.Algorithm(rng.IntN(5)))
+			if limits[i].Algorithm == store.GCRA {
 				limits[i].Burst = 1 + rng.Int64N(12)
 			}
 		}
@@ -54,7 +54,7 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 	var granted []pair
 	var story []string
 	changes, brakes := rng.IntN(2) == 0, rng.IntN(2) == 0
-	var last weir.Instant
+	var last store.Instant
 	for step := range 150 {
 		switch what := rng.IntN(20); {
 		case what < 6:
@@ -114,7 +114,7 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 				req.Charges[i].Cost = rng.Int64N(4)
 			}
 			if leaves {
-				req.Charges[i].Leave = rng.Int64N(6)
+				req.Charges[i].Reserve = rng.Int64N(6)
 			}
 		}
 		a, err := local.Take(ctx, req)
@@ -136,7 +136,7 @@ func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store,
 	}
 }
 
-func drawBrake(rng *rand.Rand, period time.Duration, last weir.Instant) (b weir.Brake) {
+func drawBrake(rng *rand.Rand, period time.Duration, last store.Instant) (b store.Brake) {
 	some := func() time.Duration { return time.Duration(rng.Int64N(int64(2*period))/1000) * time.Microsecond }
 	switch rng.IntN(5) {
 	case 0:
@@ -144,7 +144,7 @@ func drawBrake(rng *rand.Rand, period time.Duration, last weir.Instant) (b weir.
 	case 1, 2:
 		b.Pause = some()
 	case 3:
-		b.Cut = weir.Cut{Unit: some(), Recovery: 3 * some(), Since: max(last-weir.Instant(rng.IntN(1000)), 0)}
+		b.Cut = store.Cut{Unit: some(), Recovery: 3 * some(), Since: max(last-store.Instant(rng.IntN(1000)), 0)}
 	case 4:
 		b.Tell, b.Gap, b.GapFor = true, some()/4, some()
 	}
@@ -155,7 +155,7 @@ func drawBrake(rng *rand.Rand, period time.Duration, last weir.Instant) (b weir.
 func realCosts(rng *rand.Rand, charges int) []int64 {
 	draw := func() int64 {
 		if rng.IntN(40) == 0 {
-			return weir.MaxUnits
+			return store.MaxUnits
 		}
 		return rng.Int64N([]int64{4, 4, 10, 40}[rng.IntN(4)])
 	}
@@ -169,7 +169,7 @@ func realCosts(rng *rand.Rand, charges int) []int64 {
 	return list
 }
 
-func costs(req weir.Request) (list []int64) {
+func costs(req store.Request) (list []int64) {
 	for i := range req.Charges {
 		list = append(list, req.Charges[i].Cost)
 	}
@@ -178,7 +178,7 @@ func costs(req weir.Request) (list []int64) {
 
 // differ says where two decisions are not the same; durations may be a
 // microsecond apart.
-func differ(a, b weir.Decision) string {
+func differ(a, b store.Decision) string {
 	near := func(x, y time.Duration) bool { return max(x-y, y-x) <= time.Microsecond }
 	switch {
 	case a.At != b.At || a.BrakedAt != b.BrakedAt || a.Gap != b.Gap || a.Told != b.Told:
@@ -211,22 +211,22 @@ func TestLeaseUnderABrake(t *testing.T) {
 			t.Fatal(err)
 		}
 		remote, sleep := newStill(t, client, "")
-		limit := weir.PerSecond(10)
-		for i, b := range []weir.Brake{
+		limit := store.Per(10, time.Second)
+		for i, b := range []store.Brake{
 			{Tell: true, Gap: time.Second, GapFor: 3 * time.Second},
-			{Pause: 2 * time.Second, Cut: weir.Cut{Unit: 100 * time.Millisecond, Recovery: 10 * time.Second}},
+			{Pause: 2 * time.Second, Cut: store.Cut{Unit: 100 * time.Millisecond, Recovery: 10 * time.Second}},
 			{Pause: 2 * time.Second, Tell: true, Gap: time.Second, GapFor: time.Second},
 		} {
 			key := fmt.Sprint(i)
-			for _, s := range []weir.Store{local, remote} {
-				if err := s.(weir.Braker).Brake(t.Context(), charge(key, 0, limit).Charges, b); err != nil {
+			for _, s := range []store.Store{local, remote} {
+				if err := s.(store.Braker).Brake(t.Context(), charge(key, 0, limit).Charges, b); err != nil {
 					t.Fatal(err)
 				}
 				take(t, s, charge(key, 1, limit))
 			}
 			for call := range 8 {
 				req := charge(key, int64(call%3/2), limit) // the third has no room, nor have those after it
-				req.Hold = weir.Hold{Max: 2, ID: fmt.Sprint("id", call), Lease: time.Hour}
+				req.Hold = store.Hold{Max: 2, ID: fmt.Sprint("id", call), Lease: time.Hour}
 				if a, b := take(t, local, req), take(t, remote, req); differ(a, b) != "" {
 					t.Errorf("brake %d, call %d: %s\nlocal  %+v\nremote %+v", i, call, differ(a, b), a, b)
 				}
@@ -237,7 +237,7 @@ func TestLeaseUnderABrake(t *testing.T) {
 	})
 }
 
-func algorithms(limits []weir.Limit) (list []string) {
+func algorithms(limits []store.Limit) (list []string) {
 	for _, l := range limits {
 		list = append(list, fmt.Sprint(l.Algorithm, " ", l, " burst ", l.Burst))
 	}

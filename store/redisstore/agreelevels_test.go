@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -37,12 +37,12 @@ func TestStoresAgreeOnLevels(t *testing.T) {
 func agreeOnLevels(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store, sleep func(time.Duration)) {
 	ctx := context.Background()
 	period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
-	limits := make([]weir.Limit, 3)
+	limits := make([]store.Limit, 3)
 	for i := range limits {
-		limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(weir.Algorithm(rng.IntN(5)))
+		limits[i] = store.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(store.Algorithm(rng.IntN(5)))
 	}
 	var granted []pair
-	var last weir.Instant
+	var last store.Instant
 	for step := range 150 {
 		req := nested(limits, fmt.Sprint("user ", rng.IntN(2)), "org", "all")
 		switch what := rng.IntN(20); {

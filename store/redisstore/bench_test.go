@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // BenchmarkTake measures a decision over a real server, from one caller and
@@ -18,17 +17,17 @@ import (
 func BenchmarkTake(b *testing.B) {
 	server := redistest.Start(b)
 	s := newStore(b, server.Client(func(o *redis.Options) { o.PoolSize = 64 }))
-	huge := weir.PerSecond(1_000_000_000)
+	huge := store.Per(1_000_000_000, time.Second)
 	for _, bench := range []struct {
 		name   string
-		limits []weir.Limit
+		limits []store.Limit
 	}{
-		{"gcra", []weir.Limit{huge}},
-		{"refused", []weir.Limit{weir.PerDay(1)}},
-		{"two gcra", []weir.Limit{huge, weir.PerHour(1 << 40)}},
-		{"sliding window", []weir.Limit{weir.Per(1000, 100*time.Millisecond).By(weir.SlidingWindow)}},
-		{"two sliding windows", []weir.Limit{weir.Per(25, 5*time.Second).By(weir.SlidingWindow), weir.Per(300, time.Minute).By(weir.SlidingWindow)}},
-		{"fixed window", []weir.Limit{weir.PerHour(1 << 40).By(weir.FixedWindow)}},
+		{"gcra", []store.Limit{huge}},
+		{"refused", []store.Limit{store.Per(1, 24*time.Hour)}},
+		{"two gcra", []store.Limit{huge, store.Per(1<<40, time.Hour)}},
+		{"sliding window", []store.Limit{store.Per(1000, 100*time.Millisecond).By(store.SlidingWindow)}},
+		{"two sliding windows", []store.Limit{store.Per(25, 5*time.Second).By(store.SlidingWindow), store.Per(300, time.Minute).By(store.SlidingWindow)}},
+		{"fixed window", []store.Limit{store.Per(1<<40, time.Hour).By(store.FixedWindow)}},
 	} {
 		req := charge(bench.name, 1, bench.limits...)
 		b.Run(bench.name, func(b *testing.B) {

@@ -4,16 +4,16 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
-// Brake implements [weir.Braker]: one EVALSHA, which also publishes the change
+// Brake implements [store.Braker]: one EVALSHA, which also publishes the change
 // on the channel "<prefix>brakes" of Redis when slots booked ahead became void.
 // Where the script may not publish, those who wait learn of it when their slot
 // comes.
-func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) error {
-	req := weir.Request{Charges: charges}
+func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
+	req := store.Request{Charges: charges}
 	if err := req.Validate(); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (s *Store) Brake(ctx context.Context, charges []weir.Charge, b weir.Brake) 
 	}
 	c := s.newCall(&req, "brake")
 	if len(c.groups) > 1 {
-		return &weir.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(c.groups)) + " keys"}
+		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: strconv.Itoa(len(c.groups)) + " keys"}
 	}
 	c.groups[0].argv = append(c.groups[0].argv, flag(b.Lift), exact.Whole(b.Pause), exact.Whole(b.Slack),
 		exact.Whole(b.Cut.Unit), exact.Whole(b.Cut.Recovery), int64(b.Cut.Since),
@@ -54,9 +54,9 @@ func (s *Store) channel() string { return s.prefix + "brakes" }
 func name(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
 
 // parseBrake reads what is published: the instant and the name.
-func parseBrake(text string) (scope, key string, at weir.Instant, ok bool) {
+func parseBrake(text string) (scope, key string, at store.Instant, ok bool) {
 	r := reader{text: text}
-	at = weir.Instant(r.next())
+	at = store.Instant(r.next())
 	for i := range len(r.text) {
 		if r.text[i] != ':' {
 			continue

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // member is a process that shares a key: a store with a client of its own.
@@ -166,16 +166,16 @@ func TestBrakeKeepsOtherLimits(t *testing.T) {
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
 	ctx := context.Background()
-	plan := weir.PerHour(100)
+	plan := store.Per(100, time.Hour)
 	take(t, s, charge("key", 30, plan))
-	if err := s.Brake(ctx, charge("key", 0, weir.PerSecond(1)).Charges, weir.Brake{Pause: time.Minute}); err != nil {
+	if err := s.Brake(ctx, charge("key", 0, store.Per(1, time.Second)).Charges, store.Brake{Pause: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	d := take(t, s, charge("key", 1, plan))
-	if d.Allowed || d.Reason != weir.Paused {
+	if d.Allowed || d.Reason != store.Paused {
 		t.Errorf("paused: %+v", d)
 	}
-	if err := s.Brake(ctx, charge("key", 0, weir.PerSecond(1)).Charges, weir.Brake{Lift: true}); err != nil {
+	if err := s.Brake(ctx, charge("key", 0, store.Per(1, time.Second)).Charges, store.Brake{Lift: true}); err != nil {
 		t.Fatal(err)
 	}
 	if d := take(t, s, charge("key", 1, plan)); !d.Allowed || d.Remaining != 69 {
@@ -190,7 +190,7 @@ func TestBrakeKeepsLimitsWithoutATTL(t *testing.T) {
 	client := server.Client()
 	s := newStore(t, client)
 	ctx := context.Background()
-	plan := weir.PerHour(100)
+	plan := store.Per(100, time.Hour)
 	take(t, s, charge("key", 30, plan))
 	keys, err := client.Keys(ctx, "*").Result()
 	if err != nil || len(keys) != 1 {
@@ -199,8 +199,8 @@ func TestBrakeKeepsLimitsWithoutATTL(t *testing.T) {
 	if err := client.Persist(ctx, keys[0]).Err(); err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []weir.Brake{{Pause: time.Millisecond}, {Pause: time.Minute}, {Lift: true}} {
-		if err := s.Brake(ctx, charge("key", 0, weir.PerSecond(1)).Charges, b); err != nil {
+	for _, b := range []store.Brake{{Pause: time.Millisecond}, {Pause: time.Minute}, {Lift: true}} {
+		if err := s.Brake(ctx, charge("key", 0, store.Per(1, time.Second)).Charges, b); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -219,12 +219,12 @@ func TestBrakeHasATTL(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	for name, b := range map[string]weir.Brake{
+	for name, b := range map[string]store.Brake{
 		"pause": {Pause: time.Minute},
-		"cut":   {Cut: weir.Cut{Unit: time.Second, Recovery: 2 * time.Minute}},
+		"cut":   {Cut: store.Cut{Unit: time.Second, Recovery: 2 * time.Minute}},
 		"gap":   {Tell: true, Gap: time.Second, GapFor: time.Minute},
 	} {
-		charges := charge(name, 0, weir.PerSecond(10)).Charges
+		charges := charge(name, 0, store.Per(10, time.Second)).Charges
 		if err := s.Brake(ctx, charges, b); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestBrakeHasATTL(t *testing.T) {
 		if ttl := c.PTTL(ctx, key).Val(); ttl < 59*time.Second || ttl > 61*time.Second {
 			t.Errorf("%s: a TTL of %v", name, ttl)
 		}
-		if err := s.Brake(ctx, charges, weir.Brake{Lift: true}); err != nil {
+		if err := s.Brake(ctx, charges, store.Brake{Lift: true}); err != nil {
 			t.Fatal(err)
 		}
 		if ttl := c.PTTL(ctx, key).Val(); ttl > 100*time.Millisecond {
@@ -246,7 +246,7 @@ func TestPlantedBrake(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	take(t, s, charge("key", 1, weir.PerSecond(10)))
+	take(t, s, charge("key", 1, store.Per(10, time.Second)))
 	key, _ := s.keys("", "key")
 	good := stored(t, c, key)
 	for _, planted := range []string{
@@ -258,7 +258,7 @@ func TestPlantedBrake(t *testing.T) {
 		if err := c.Set(ctx, key, good+planted, time.Minute).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Take(ctx, charge("key", 1, weir.PerSecond(10))); !errors.Is(err, ErrState) {
+		if _, err := s.Take(ctx, charge("key", 1, store.Per(10, time.Second))); !errors.Is(err, ErrState) {
 			t.Errorf("%q: %v, want ErrState", planted, err)
 		}
 	}

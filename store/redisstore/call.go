@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // call is one run of the script: the charges of a request sorted into the keys
@@ -16,7 +16,7 @@ type call struct {
 	order  []int // for each limit in the script's order, its place in the request
 	head   [3]any
 	held   string // the key of the leases; "" when none is asked for
-	hold   weir.Hold
+	hold   store.Hold
 	needs  []any    // where charges have to leave units: what has to be free
 	renew  []string // leases to renew, in place of a decision
 }
@@ -34,9 +34,9 @@ func (c *call) mode() string { return c.head[2].(string) }
 // limits returns how many limits the key has.
 func (g *group) limits() int { return g.argv[1].(int) }
 
-func (s *Store) newCall(req *weir.Request, mode string) *call {
+func (s *Store) newCall(req *store.Request, mode string) *call {
 	spare, leaves := spares[mode]
-	if leaves = leaves && req.Leaves(); leaves {
+	if leaves = leaves && req.HasReserve(); leaves {
 		mode = spare
 	}
 	c := &call{head: [3]any{s.clock(), exact.MaxWait(req), mode}, order: make([]int, 0, len(req.Charges))}
@@ -62,7 +62,7 @@ func (s *Store) clock() any {
 }
 
 // earlier reports whether a charge before the i-th has the same key.
-func earlier(charges []weir.Charge, i int) bool {
+func earlier(charges []store.Charge, i int) bool {
 	for j := range i {
 		if charges[j].Key == charges[i].Key && charges[j].Scope == charges[i].Scope {
 			return true
@@ -72,7 +72,7 @@ func earlier(charges []weir.Charge, i int) bool {
 }
 
 // add makes a group of all charges with the key of the first-th.
-func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
+func (c *call) add(s *Store, charges []store.Charge, first int, leaves bool) {
 	key := &charges[first]
 	g := group{argv: make([]any, 2, 2+8*(len(charges)-first))}
 	g.state, g.log = s.keys(key.Scope, key.Key)
@@ -90,7 +90,7 @@ func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
 		p := ch.Limit.Period.Microseconds()
 		g.argv = append(g.argv, ch.Cost, ch.Limit.Max(), p)
 		switch ch.Limit.Algorithm {
-		case weir.GCRA:
+		case store.GCRA:
 			num, den := exact.Emission(&ch.Limit)
 			cost := exact.Span(min(ch.Cost, ch.Limit.Max()), num, den)
 			full := exact.Span(ch.Limit.Max(), num, den)
@@ -100,7 +100,7 @@ func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
 				c.needs = append(c.needs, ch.Need(), need.Whole, need.Rem)
 			}
 			continue
-		case weir.SlidingWindow:
+		case store.SlidingWindow:
 			log = true
 		}
 		if leaves {
@@ -118,14 +118,14 @@ func (c *call) add(s *Store, charges []weir.Charge, first int, leaves bool) {
 }
 
 // spec is a limit in a signature: what it counts by, without its name.
-func spec(l *weir.Limit) string {
+func spec(l *store.Limit) string {
 	const letters = "gwcfa"
 	b := make([]byte, 0, 32)
 	b = append(b, letters[l.Algorithm])
 	b = strconv.AppendInt(b, l.Rate, 10)
 	b = append(b, '/')
 	b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
-	if l.Algorithm == weir.GCRA {
+	if l.Algorithm == store.GCRA {
 		b = append(b, '/')
 		b = strconv.AppendInt(b, l.Max(), 10)
 	}

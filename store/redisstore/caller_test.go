@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
+	"github.com/redis/go-redis/v9"
 )
 
 // callerEnv holds the job of a process that calls an upstream, as JSON.

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 func TestConfigure(t *testing.T) {
@@ -60,7 +59,7 @@ func TestConfiguredClientFailsSoon(t *testing.T) {
 			proxy := redistest.NewProxy(t, server.Addr)
 			c := server.Client(Configure, func(o *redis.Options) { o.Addr = proxy.Addr })
 			s := newStore(t, c)
-			req := charge("k", 1, weir.PerHour(100))
+			req := charge("k", 1, store.Per(100, time.Hour))
 			if _, err := s.Take(context.Background(), req); err != nil {
 				t.Fatal(err)
 			}

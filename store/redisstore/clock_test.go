@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // A server whose clock steps back, after a failover or a correction, must not
@@ -49,7 +49,7 @@ func TestReservationsInAWholeMicrosecondDoNotAddUp(t *testing.T) {
 	t.Parallel()
 	_, c := miniClient(t)
 	s, _ := newStill(t, c, "")
-	l := weir.PerSecond(100_000_000).WithBurst(1)
+	l := store.Per(100_000_000, time.Second).WithBurst(1)
 	for i := range int64(1000) {
 		req := charge("key", 1, l)
 		req.MaxWait = time.Second

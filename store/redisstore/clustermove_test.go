@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // TestSlotsOnTheMove has two stores decide while slots move from node to node and
@@ -18,8 +18,8 @@ func TestSlotsOnTheMove(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	const keys, callers, burst = 40, 64, 1_000_000
-	limit := weir.Per(burst, burst*20*time.Minute)
-	limits := [][]weir.Limit{{limit}, {limit, weir.Per(2*burst, burst*25*time.Minute)}, {limit.By(weir.FixedWindow)}}
+	limit := store.Per(burst, burst*20*time.Minute)
+	limits := [][]store.Limit{{limit}, {limit, store.Per(2*burst, burst*25*time.Minute)}, {limit.By(store.FixedWindow)}}
 	stores := []*Store{newStore(t, cluster.Client()), newStore(t, cluster.Client())}
 	name := func(k int) string { return fmt.Sprint("key", k) }
 	var admitted [keys]atomic.Int64
@@ -101,7 +101,7 @@ func TestPackOfASlotOnTheMove(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	limit := weir.PerHour(10)
+	limit := store.Per(10, time.Hour)
 	absent, present := slotMates(s)
 	for range 10 {
 		take(t, s, charge(present, 1, limit))
@@ -113,7 +113,7 @@ func TestPackOfASlotOnTheMove(t *testing.T) {
 	}
 	move := cluster.Move(key, from, to)
 	for i := range 12 {
-		ds, errs := onBoard(s, []weir.Request{charge(absent, 1, limit), charge(present, 1, limit)})
+		ds, errs := onBoard(s, []store.Request{charge(absent, 1, limit), charge(present, 1, limit)})
 		if errs[0] != nil || errs[1] != nil || ds[0].Allowed != (i < 10) || ds[1].Allowed {
 			t.Errorf("flight %d: %+v, %v", i, ds, errs)
 		}
@@ -131,9 +131,9 @@ func TestSlotThatNobodyServes(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
 	s := newStore(t, cluster.Client())
-	limit := weir.PerHour(10)
+	limit := store.Per(10, time.Hour)
 	node := cluster.Node(s.stateKey("", "key0"))
-	var reqs []weir.Request
+	var reqs []store.Request
 	for i := 0; len(reqs) < 20; i++ {
 		if key := fmt.Sprint("key", i); cluster.Node(s.stateKey("", key)) == node {
 			reqs = append(reqs, charge(key, 1, limit))

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestConcurrentCallsAreExact has four stores decide for 64 callers each, while
@@ -27,7 +26,7 @@ func TestConcurrentCallsAreExact(t *testing.T) {
 		"cluster": func() redis.UniversalClient { return cluster.Client() },
 	} {
 		const stores, callers, keys, burst = 4, 64, 5, 300
-		limit := weir.Per(burst, 10*24*time.Hour)
+		limit := store.Per(burst, 10*24*time.Hour)
 		var admitted [keys]atomic.Int64
 		var wg sync.WaitGroup
 		for range stores {
@@ -183,7 +182,7 @@ func gated(t *testing.T, patient bool) (*Store, *gate) {
 			onlyNudge(c, done)
 		}()
 	}
-	take(t, s, charge("first", 1, weir.PerHour(5))) // It may have to send the script's text.
+	take(t, s, charge("first", 1, store.Per(5, time.Hour))) // It may have to send the script's text.
 	g.commands.Store(0)
 	return s, g
 }
@@ -198,7 +197,7 @@ func TestHotKeyIsOneCommand(t *testing.T) {
 	var wg sync.WaitGroup
 	call := func() {
 		wg.Go(func() {
-			d, err := s.Take(context.Background(), charge("hot", 1, weir.PerHour(200)))
+			d, err := s.Take(context.Background(), charge("hot", 1, store.Per(200, time.Hour)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -230,7 +229,7 @@ func TestCallThatLeavesTheLineIsNotCharged(t *testing.T) {
 	t.Parallel()
 	s, g := gated(t, true)
 	_, open := g.shut()
-	limit := weir.PerHour(100)
+	limit := store.Per(100, time.Hour)
 	var wg sync.WaitGroup
 	flying(t, s, g, &wg)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -259,7 +258,7 @@ func TestCallThatLeavesTheLineIsNotCharged(t *testing.T) {
 // flying starts a call and, once that is held up, others behind it.
 func flying(t *testing.T, s *Store, g *gate, wg *sync.WaitGroup, others ...func()) {
 	t.Helper()
-	wg.Go(func() { _, _ = s.Take(context.Background(), charge("ahead", 1, weir.PerHour(100))) })
+	wg.Go(func() { _, _ = s.Take(context.Background(), charge("ahead", 1, store.Per(100, time.Hour))) })
 	g.hold(1)
 	for i, other := range others {
 		wg.Go(other)
@@ -275,9 +274,9 @@ func TestCallThatLeavesAFlightDoesNotEndIt(t *testing.T) {
 	left := make(chan error, 1)
 	var wg sync.WaitGroup
 	flying(t, s, g, &wg, func() {
-		_, err := s.Take(ctx, charge("key", 1, weir.PerHour(100)))
+		_, err := s.Take(ctx, charge("key", 1, store.Per(100, time.Hour)))
 		left <- err
-	}, func() { take(t, s, charge("key", 1, weir.PerHour(100))) })
+	}, func() { take(t, s, charge("key", 1, store.Per(100, time.Hour))) })
 	let()
 	inTheLine(t, s, 0)
 	g.hold(1)
@@ -296,7 +295,7 @@ func TestFlightThatAllHaveLeftIsNotSent(t *testing.T) {
 			t.Parallel()
 			s, g := gated(t, true)
 			let, open := g.shut()
-			limit := weir.PerHour(100)
+			limit := store.Per(100, time.Hour)
 			var wg sync.WaitGroup
 			var cancels []context.CancelFunc
 			var others []func()
@@ -342,7 +341,7 @@ func TestSlowFlightHoldsNobodyUp(t *testing.T) {
 	_, open := g.shut()
 	var wg sync.WaitGroup
 	flying(t, s, g, &wg)
-	wg.Go(func() { take(t, s, charge("key", 1, weir.PerHour(100))) })
+	wg.Go(func() { take(t, s, charge("key", 1, store.Per(100, time.Hour))) })
 	g.hold(2) // It has set off, too.
 	open()
 	wg.Wait()
@@ -367,7 +366,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 			var others []func()
 			for i := range errs {
 				others = append(others, func() {
-					_, errs[i] = s.Take(context.Background(), charge(fmt.Sprint("key", i%3), 1, weir.PerHour(100)))
+					_, errs[i] = s.Take(context.Background(), charge(fmt.Sprint("key", i%3), 1, store.Per(100, time.Hour)))
 				})
 			}
 			var wg sync.WaitGroup
@@ -385,7 +384,7 @@ func TestFailedFlightFailsItsCalls(t *testing.T) {
 			}
 			g.answer = nil
 			landed(s)
-			take(t, s, charge("key", 1, weir.PerHour(100)))
+			take(t, s, charge("key", 1, store.Per(100, time.Hour)))
 		})
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // denials remembers what refused calls were told of their key, so that more of them
@@ -67,7 +66,7 @@ func (n *denials) hash(scope, key string) uint64 {
 func (n *denials) place(hash uint64) *place { return &n.places[hash%uint64(len(n.places))] }
 
 // of returns the denial of a key; nil if there is none.
-func (p *place) of(c *weir.Charge) *denial {
+func (p *place) of(c *store.Charge) *denial {
 	if d := p.is.Load(); d != nil && d.key == c.Key && d.scope == c.Scope {
 		return d
 	}
@@ -83,12 +82,12 @@ func (d *denial) slot(t *terms) int64 {
 }
 
 // under reports whether a denial was of this limit alone.
-func (d *denial) under(l *weir.Limit) bool {
-	return d.rules == nil && l.Algorithm == weir.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
+func (d *denial) under(l *store.Limit) bool {
+	return d.rules == nil && l.Algorithm == store.GCRA && d.rate == l.Rate && d.period == int64(l.Period) && d.max == l.Max()
 }
 
 // denied returns what a call is refused with, without asking.
-func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
+func (s *Store) denied(p *place, c *store.Charge, t *terms) (a answer, ok bool) {
 	d := p.of(c)
 	if d == nil || !d.rules.same(t.rules) || d.rules == nil && !d.under(&c.Limit) {
 		return a, false
@@ -110,8 +109,8 @@ func (s *Store) denied(p *place, c *weir.Charge, t *terms) (a answer, ok bool) {
 // Denied refuses a valid request without asking Redis, where one for the same key
 // and limit was refused just now, and reports false where Redis has to be asked. It
 // is for stores around this one, see package fallback; Take looks by itself.
-func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bool) {
-	if of != weir.Store(s) || s.plain != nil || !shared(req) {
+func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok bool) {
+	if of != store.Store(s) || s.plain != nil || !shared(req) {
 		return d, false
 	}
 	q := s.question(req)
@@ -125,7 +124,7 @@ func (s *Store) Denied(of weir.Store, req *weir.Request) (d weir.Decision, ok bo
 
 // refused notes what a refused call was told, unless there was a reason to forget
 // it since its turn.
-func (n *denials) refused(p *place, turn uint64, c *weir.Charge, a *answer, d denial) {
+func (n *denials) refused(p *place, turn uint64, c *store.Charge, a *answer, d denial) {
 	d.scope, d.key = c.Scope, c.Key
 	d.tat, d.now, d.rest, d.sent = a.tat, a.now, a.rest, a.sent
 	if d.rules != nil {
@@ -151,7 +150,7 @@ func (p *place) forget() {
 
 // charged forgets keys that have been charged, or whose state was changed to that
 // of other limits, as what they would be told now is another.
-func (n *denials) charged(charges []weir.Charge, allowed bool) {
+func (n *denials) charged(charges []store.Charge, allowed bool) {
 	for i := range charges {
 		c := &charges[i]
 		p := n.place(n.hash(c.Scope, c.Key))

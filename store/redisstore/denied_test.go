@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // stillCounted returns a store with a clock that stands still, and what counts its
@@ -30,7 +30,7 @@ func stillCounted(t *testing.T) (*Store, func(time.Duration), *gate) {
 func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s, sleep, g := stillCounted(t)
-	limit := weir.Per(10, time.Second).WithBurst(3)
+	limit := store.Per(10, time.Second).WithBurst(3)
 	take(t, s, charge("key", 3, limit))
 	first := take(t, s, charge("key", 1, limit))
 	if first.Allowed || first.RetryAfter != 100*time.Millisecond {
@@ -42,7 +42,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 		want := first
 		want.RetryAfter -= i * time.Millisecond
 		want.ResetAfter -= i * time.Millisecond
-		want.At += weir.Instant(i * 1000)
+		want.At += store.Instant(i * 1000)
 		if diff := differ(d, want); diff != "" || d.Allowed {
 			t.Fatalf("after %d ms: %s: %+v, want %+v", i, diff, d, want)
 		}
@@ -57,13 +57,13 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	if n := g.commands.Load() - before; n != 0 {
 		t.Errorf("%d commands while the key was refused, want none", n)
 	}
-	for name, req := range map[string]weir.Request{
+	for name, req := range map[string]store.Request{
 		"after RetryAfter": charge("key", 1, limit),
 		"another key":      charge("other", 1, limit),
 		"a look":           charge("key", 0, limit),
 		"more than fits":   charge("key", 4, limit),
-		"another limit":    charge("key", 1, weir.PerHour(1)),
-		"two limits":       charge("key", 1, limit, weir.PerHour(1)),
+		"another limit":    charge("key", 1, store.Per(1, time.Hour)),
+		"two limits":       charge("key", 1, limit, store.Per(1, time.Hour)),
 		"one that waits":   {Charges: charge("key", 1, limit).Charges, MaxWait: time.Second},
 	} {
 		if d, ok := s.Denied(s, &req); ok {
@@ -89,16 +89,16 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 func TestRefusedKeyOfRules(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		limits []weir.Limit
+		limits []store.Limit
 		keeps  bool // in mind
 	}{
-		"two buckets":      {[]weir.Limit{weir.Per(3, time.Second), weir.Per(5, time.Minute)}, true},
-		"a fixed window":   {[]weir.Limit{weir.Per(3, time.Second).By(weir.FixedWindow)}, true},
-		"an aligned one":   {[]weir.Limit{weir.Per(3, time.Second).By(weir.AlignedWindow)}, true},
-		"a counter":        {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingCounter)}, true},
-		"of all but a log": {[]weir.Limit{weir.Per(3, time.Second), weir.PerMinute(4).By(weir.FixedWindow), weir.PerHour(5).By(weir.SlidingCounter)}, true},
-		"a log":            {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingWindow)}, false},
-		"a log beside":     {[]weir.Limit{weir.Per(3, time.Second).By(weir.SlidingWindow), weir.PerHour(3)}, false},
+		"two buckets":      {[]store.Limit{store.Per(3, time.Second), store.Per(5, time.Minute)}, true},
+		"a fixed window":   {[]store.Limit{store.Per(3, time.Second).By(store.FixedWindow)}, true},
+		"an aligned one":   {[]store.Limit{store.Per(3, time.Second).By(store.AlignedWindow)}, true},
+		"a counter":        {[]store.Limit{store.Per(3, time.Second).By(store.SlidingCounter)}, true},
+		"of all but a log": {[]store.Limit{store.Per(3, time.Second), store.Per(4, time.Minute).By(store.FixedWindow), store.Per(5, time.Hour).By(store.SlidingCounter)}, true},
+		"a log":            {[]store.Limit{store.Per(3, time.Second).By(store.SlidingWindow)}, false},
+		"a log beside":     {[]store.Limit{store.Per(3, time.Second).By(store.SlidingWindow), store.Per(3, time.Hour)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,8 +141,8 @@ func TestRefusedKeyOfRules(t *testing.T) {
 func TestRefusalsOfAlternatingRules(t *testing.T) {
 	t.Parallel()
 	s, _, g := stillCounted(t)
-	limits := []weir.Limit{weir.PerHour(2).By(weir.FixedWindow), weir.PerHour(3)}
-	var reqs []weir.Request
+	limits := []store.Limit{store.Per(2, time.Hour).By(store.FixedWindow), store.Per(3, time.Hour)}
+	var reqs []store.Request
 	taken := map[*place]bool{}
 	for i := range 40 {
 		req := charge(fmt.Sprint("key", i), 1, limits...)
@@ -151,9 +151,9 @@ func TestRefusalsOfAlternatingRules(t *testing.T) {
 		} else {
 			taken[p] = true
 		}
-		req.Charges[1].Leave = int64(i % 3)
+		req.Charges[1].Reserve = int64(i % 3)
 		if i%2 == 1 {
-			req.Charges[0].Limit.Algorithm = weir.AlignedWindow
+			req.Charges[0].Limit.Algorithm = store.AlignedWindow
 		}
 		take(t, s, req)
 		take(t, s, req)
@@ -177,7 +177,7 @@ func TestRefusalsOfAlternatingRules(t *testing.T) {
 func TestBadReplyIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	s, _, _ := stillCounted(t)
-	req := charge("key", 1, weir.PerHour(3), weir.PerDay(5))
+	req := charge("key", 1, store.Per(3, time.Hour), store.Per(5, 24*time.Hour))
 	q := s.question(&req)
 	told, err := readTold([]int64{5, -3, 1, 0, 5, 5, 5, 5, 0, 0}, 1)
 	if err != nil {
@@ -199,8 +199,8 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 	server := redistest.Start(t)
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 4))
-		limit := weir.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(100))*time.Millisecond).WithBurst(1 + rng.Int64N(6))
-		limits := []weir.Limit{limit}
+		limit := store.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(100))*time.Millisecond).WithBurst(1 + rng.Int64N(6))
+		limits := []store.Limit{limit}
 		if seed%4 > 1 {
 			limits = drawLimits(rng, limit.Period)
 			limits[0].Rate, limits[0].Burst = min(limits[0].Rate, 12), min(limits[0].Burst, 6)
@@ -215,7 +215,7 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 			sleep(d)
 			sleepToo(d)
 			sleepModel(d)
-			s, req := one, charge("key", 1+rng.Int64N(slices.MinFunc(limits, func(a, b weir.Limit) int { return cmp.Compare(a.Max(), b.Max()) }).Max()), limits...)
+			s, req := one, charge("key", 1+rng.Int64N(slices.MinFunc(limits, func(a, b store.Limit) int { return cmp.Compare(a.Max(), b.Max()) }).Max()), limits...)
 			leaveSome(rng, &req)
 			switch choice := rng.IntN(8); {
 			case seed%2 == 0:
@@ -254,7 +254,7 @@ func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 
 func TestRefusalIsForgotten(t *testing.T) {
 	t.Parallel()
-	limit := weir.PerHour(3)
+	limit := store.Per(3, time.Hour)
 	for name, test := range map[string]struct {
 		change  func(t *testing.T, s *Store, sleep func(time.Duration))
 		allowed bool
@@ -265,15 +265,15 @@ func TestRefusalIsForgotten(t *testing.T) {
 			}
 		}, true},
 		"after a brake": {func(t *testing.T, s *Store, _ func(time.Duration)) {
-			if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, weir.Brake{Pause: time.Minute}); err != nil {
+			if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, store.Brake{Pause: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 		}, false},
 		"after a call under other limits": {func(t *testing.T, s *Store, _ func(time.Duration)) {
-			take(t, s, charge("key", 1, weir.PerHour(300)))
+			take(t, s, charge("key", 1, store.Per(300, time.Hour)))
 		}, false},
 		"after a call under more limits": {func(t *testing.T, s *Store, _ func(time.Duration)) {
-			take(t, s, charge("key", 1, limit, weir.PerMinute(100)))
+			take(t, s, charge("key", 1, limit, store.Per(100, time.Minute)))
 		}, false},
 		"after a call that failed": {func(t *testing.T, s *Store, _ func(time.Duration)) {
 			ctx, cancel := context.WithCancel(context.Background())
@@ -337,7 +337,7 @@ func TestRefusalIsForgotten(t *testing.T) {
 // that answers, and a caller who leaves, do not.
 func TestRefusalsAndFailures(t *testing.T) {
 	t.Parallel()
-	limit := weir.PerHour(3)
+	limit := store.Per(3, time.Hour)
 	waiting := charge("another", 1, limit)
 	waiting.MaxWait = time.Minute
 	calls := map[string]func(ctx context.Context, s *Store) error{
@@ -347,7 +347,7 @@ func TestRefusalsAndFailures(t *testing.T) {
 			return err
 		},
 		"a brake": func(ctx context.Context, s *Store) error {
-			return s.Brake(ctx, waiting.Charges, weir.Brake{Pause: time.Minute})
+			return s.Brake(ctx, waiting.Charges, store.Brake{Pause: time.Minute})
 		},
 		"a Reset": func(ctx context.Context, s *Store) error { return s.Reset(ctx, "", "another") },
 	}
@@ -391,7 +391,7 @@ func (redisError) RedisError()     {}
 func TestRefusalOfBeforeAResetIsNotKept(t *testing.T) {
 	t.Parallel()
 	s, _, _ := stillCounted(t)
-	req := charge("key", 1, weir.PerHour(1))
+	req := charge("key", 1, store.Per(1, time.Hour))
 	take(t, s, req)
 	c := &req.Charges[0]
 	p := s.denials.place(s.denials.hash("", "key"))

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // However long Redis was down, the first call that finds it back is decided by
@@ -82,7 +81,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 			t.Parallel()
 			client, down, up := start(t)
 			s := newStore(t, client)
-			req := charge("k", 1, weir.PerHour(100))
+			req := charge("k", 1, store.Per(100, time.Hour))
 			if _, err := s.Take(context.Background(), req); err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,7 @@
 // Every key has a TTL, rounded up, that ends when its state has lapsed.
 //
 // The calls in flight of a key are a sorted set beside its state. It is only
-// there, and only in a command, for requests with a weir.Hold.
+// there, and only in a command, for requests with a store.Hold.
 //
 // # Levels
 //

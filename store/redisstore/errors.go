@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // ErrCrossSlot is returned when charges of different keys live in different slots
 // of a cluster, on shards of a ring or servers behind a proxy, and the request may
 // wait for a slot or asks for a lease. Take them without, or one by one: the
 // narrowest first, and cancel what was granted when a later one is refused. It
-// matches weir.ErrUnsupported.
-var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", weir.ErrUnsupported)
+// matches store.ErrUnsupported.
+var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", store.ErrUnsupported)
 
 // ErrNeedsScripts is returned with Config.WithoutScripts for what plain
-// commands can't do. It matches weir.ErrUnsupported.
-var ErrNeedsScripts = fmt.Errorf("redisstore: needs Lua scripts: %w", weir.ErrUnsupported)
+// commands can't do. It matches store.ErrUnsupported.
+var ErrNeedsScripts = fmt.Errorf("redisstore: needs Lua scripts: %w", store.ErrUnsupported)
 
 // ErrState is returned when what is stored under a key is not weir's: another
 // type, another program's value, or a damaged one. Reset the key to go on.

@@ -5,10 +5,9 @@ import (
 	"fmt"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // What redis_rate's Allow(ctx, "project:123", redis_rate.PerSecond(10)) says.

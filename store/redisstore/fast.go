@@ -4,10 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // The common case is a call that takes of one GCRA limit, now or not at all.
@@ -70,7 +69,7 @@ func (t *terms) group(args []any, calls, keys int, clock any, last bool) []any {
 	return append(args, t.args[:groupOfOnes]...)
 }
 
-func newTerms(c *weir.Charge) *terms {
+func newTerms(c *store.Charge) *terms {
 	l, cost := &c.Limit, c.Cost
 	t := &terms{rate: l.Rate, period: int64(l.Period), max: l.Max(), cost: cost, need: c.Need(), pace: exact.PaceOf(l)}
 	t.each = t.pace.Span(cost)
@@ -91,7 +90,7 @@ func newTerms(c *weir.Charge) *terms {
 type knownTerms [256]atomic.Pointer[terms]
 
 // of returns the terms of a charge of a GCRA limit.
-func (k *knownTerms) of(c *weir.Charge) *terms {
+func (k *knownTerms) of(c *store.Charge) *terms {
 	l, cost, most, need := &c.Limit, c.Cost, c.Limit.Max(), c.Need()
 	h := ((uint64(l.Rate)*31+uint64(l.Period))*31+uint64(most))*31 + uint64(cost) + uint64(need-cost)*37
 	place := &k[h*0x9e3779b97f4a7c15>>56]
@@ -115,13 +114,13 @@ type answer struct {
 }
 
 // decision is what a request's caller sees.
-func (a *answer) decision(req *weir.Request, t *terms) (weir.Decision, error) {
+func (a *answer) decision(req *store.Request, t *terms) (store.Decision, error) {
 	if a.rest != nil {
 		var few [4]exact.Outcome
 		outcomes := append(few[:0], make([]exact.Outcome, len(req.Charges))...)
 		v, err := a.read(req.Charges, outcomes)
 		if err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 		return exact.Decide(req, v, outcomes), nil
 	}

@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // whole decides by the rest of the script, and without what is remembered of
 // refusals.
-func whole(t testing.TB, s *Store, req weir.Request) weir.Decision {
+func whole(t testing.TB, s *Store, req store.Request) store.Decision {
 	t.Helper()
 	v, outcomes, _, err := s.ask(context.Background(), s.newCall(&req, modeOf(&req)))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestCommonCaseIsDecidedAsTheRest(t *testing.T) {
 	c := server.Client()
 	for seed := range uint64(40 / thinning) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		limit := weir.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(5000))*time.Millisecond).WithBurst(1 + rng.Int64N(12))
+		limit := store.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(5000))*time.Millisecond).WithBurst(1 + rng.Int64N(12))
 		if seed%2 == 1 { // Some costs come to whole microseconds, and others do not.
 			limit = limit.WithBurst(limit.Rate * (1 + rng.Int64N(3)))
 		}

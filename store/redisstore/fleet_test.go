@@ -12,17 +12,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // fleetLimits are what the fleet is tried with.
-var fleetLimits = []weir.Limit{
-	weir.PerSecond(500).WithBurst(100),
-	weir.Per(100, 300*time.Millisecond).By(weir.SlidingWindow),
-	weir.Per(1, 500*time.Millisecond),
+var fleetLimits = []store.Limit{
+	store.Per(500, time.Second).WithBurst(100),
+	store.Per(100, 300*time.Millisecond).By(store.SlidingWindow),
+	store.Per(1, 500*time.Millisecond),
 }
 
 const (
@@ -129,7 +128,7 @@ func TestFleetStaysWithinItsLimits(t *testing.T) {
 		}
 		t.Logf("%v %v: %d admitted in %d ms, %d refused", l.Algorithm, l, len(at), (at[len(at)-1]-at[0])/1000, len(no))
 		refused += len(no)
-		if l.Algorithm == weir.SlidingWindow {
+		if l.Algorithm == store.SlidingWindow {
 			if worst := worstWindow(at, l.Period.Microseconds()); worst > l.Rate {
 				t.Errorf("%v: a window holds %d", l, worst)
 			}
@@ -159,7 +158,7 @@ func worstWindow(at []int64, length int64) (worst int64) {
 
 // exceeds returns the first admission before which burst + rate·t were made
 // already, counted from any earlier one; -1 if none is.
-func exceeds(at []int64, l weir.Limit) int {
+func exceeds(at []int64, l store.Limit) int {
 	// tat and at in units of 1/rate µs, which makes them whole.
 	period := l.Period.Microseconds()
 	var tat int64
@@ -176,7 +175,7 @@ func exceeds(at []int64, l weir.Limit) int {
 // wronglyRefused returns the first refusal at a moment in which there was room;
 // -1 if there is none. What was admitted in the same microsecond counts as
 // admitted before.
-func wronglyRefused(at, refused []int64, l weir.Limit) int {
+func wronglyRefused(at, refused []int64, l store.Limit) int {
 	period := l.Period.Microseconds()
 	var tat int64 // as in exceeds
 	n := 0        // admitted so far
@@ -189,7 +188,7 @@ func wronglyRefused(at, refused []int64, l weir.Limit) int {
 			first++
 		}
 		room := int64(n-first) < l.Rate
-		if l.Algorithm == weir.GCRA {
+		if l.Algorithm == store.GCRA {
 			now := (now - at[0]) * l.Rate
 			room = max(tat, now)+period-l.Max()*period <= now
 		}

@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // onBoard has a flight of each line decide requests as they are, in one go.
-func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
+func onBoard(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	ctx := context.Background()
 	calls, flights := make([]*waiting, len(reqs)), map[*combiner]*flight{}
 	for i := range reqs {
@@ -36,7 +35,7 @@ func onBoard(s *Store, reqs []weir.Request) ([]weir.Decision, []error) {
 		f.embark(len(f.calls))
 		f.run()
 	}
-	ds, errs := make([]weir.Decision, len(reqs)), make([]error, len(reqs))
+	ds, errs := make([]store.Decision, len(reqs)), make([]error, len(reqs))
 	for i, w := range calls {
 		a, err := w.answer, w.err
 		if w.alone {
@@ -58,9 +57,9 @@ func lineOf(s *Store, key string) *combiner {
 }
 
 // leaveSome has every third request leave units to others.
-func leaveSome(rng *rand.Rand, req *weir.Request) {
+func leaveSome(rng *rand.Rand, req *store.Request) {
 	if c := &req.Charges[0]; rng.IntN(3) == 0 {
-		c.Leave = rng.Int64N(c.Limit.Max() + 2)
+		c.Reserve = rng.Int64N(c.Limit.Max() + 2)
 	}
 }
 
@@ -75,15 +74,15 @@ func TestFlightDecidesInOrder(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
 			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
-			limits := []weir.Limit{weir.PerSecond(3).WithBurst(1 + rng.Int64N(20)), weir.PerMinute(60).WithBurst(100)}
+			limits := []store.Limit{store.Per(3, time.Second).WithBurst(1 + rng.Int64N(20)), store.Per(60, time.Minute).WithBurst(100)}
 			if seed%2 == 1 {
-				limits = []weir.Limit{weir.Per(7, 3*time.Second).WithBurst(1 + rng.Int64N(60)), weir.PerSecond(3_000_000).WithBurst(90)}
+				limits = []store.Limit{store.Per(7, 3*time.Second).WithBurst(1 + rng.Int64N(60)), store.Per(3_000_000, time.Second).WithBurst(90)}
 			}
 			for range 4 {
 				d := time.Duration(rng.IntN(1500)) * time.Millisecond
 				sleep(d)
 				sleepToo(d)
-				reqs := make([]weir.Request, 1+rng.IntN(100))
+				reqs := make([]store.Request, 1+rng.IntN(100))
 				keys, costs := 1+rng.IntN(20), 1+rng.Int64N(2)
 				for i := range reqs {
 					k := rng.IntN(keys)
@@ -118,14 +117,14 @@ func TestFlightTakesNoMoreThanOneByOne(t *testing.T) {
 	rates := []int64{3, 7, 1000, 600_000, 3_000_000, 7_000_000, 999_999_937, 1_000_000_000, 1 << 40}
 	for n := range 600 / thinning {
 		calls, cost := 3+rng.IntN(120), 1+rng.Int64N(2)
-		limit := weir.PerSecond(rates[n%len(rates)]).WithBurst(cost + rng.Int64N(int64(calls)*cost*3/2))
+		limit := store.Per(rates[n%len(rates)], time.Second).WithBurst(cost + rng.Int64N(int64(calls)*cost*3/2))
 		key := fmt.Sprint("key ", n)
 		before := charge(key, min(1+rng.Int64N(4), limit.Max()), limit)
 		take(t, together, before)
 		take(t, sequence, before)
 		one := charge(key, cost, limit)
 		leaveSome(rng, &one)
-		reqs := slices.Repeat([]weir.Request{one}, calls)
+		reqs := slices.Repeat([]store.Request{one}, calls)
 		got, errs := onBoard(together, reqs)
 		for i := range reqs {
 			if errs[i] != nil {
@@ -145,18 +144,18 @@ func TestUncommonKeysInAFlight(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	l := weir.PerHour(5)
+	l := store.Per(5, time.Hour)
 	c.Set(ctx, s.stateKey("", "foreign"), "what?", time.Hour)
 	c.RPush(ctx, s.stateKey("", "list"), "what?")
-	if err := s.Brake(ctx, charge("paused", 0, l).Charges, weir.Brake{Pause: time.Hour}); err != nil {
+	if err := s.Brake(ctx, charge("paused", 0, l).Charges, store.Brake{Pause: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	booked := charge("booked", 4, l)
 	booked.Cancelable = true
 	take(t, s, booked)
-	take(t, s, charge("changed", 8, weir.PerHour(10)))
+	take(t, s, charge("changed", 8, store.Per(10, time.Hour)))
 	names := []string{"plain", "foreign", "paused", "booked", "list", "changed", "fresh"}
-	var reqs []weir.Request
+	var reqs []store.Request
 	for range 2 {
 		for _, name := range names {
 			reqs = append(reqs, charge(name, 1, l))
@@ -172,7 +171,7 @@ func TestUncommonKeysInAFlight(t *testing.T) {
 				t.Errorf("%s: %v, want ErrState", name, err)
 			}
 		case "paused":
-			if err != nil || d.Allowed || d.Reason != weir.Paused {
+			if err != nil || d.Allowed || d.Reason != store.Paused {
 				t.Errorf("%s: %+v, %v", name, d, err)
 			}
 		case "booked", "changed":
@@ -191,11 +190,11 @@ func TestGiantFlight(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
-	var reqs []weir.Request
+	var reqs []store.Request
 	for i := range 3000 {
-		reqs = append(reqs, charge(fmt.Sprintf("%0*d", 1+i%1000%900, i%1000), 1, weir.Per(int64(2+i%20), time.Hour)))
+		reqs = append(reqs, charge(fmt.Sprintf("%0*d", 1+i%1000%900, i%1000), 1, store.Per(int64(2+i%20), time.Hour)))
 	}
-	var ds []weir.Decision
+	var ds []store.Decision
 	var errs []error
 	commands := server.CommandsDuring(func() { ds, errs = onBoard(s, reqs) })
 	for i := range reqs {
@@ -332,7 +331,7 @@ func TestManyKeysTakeTwoFlights(t *testing.T) {
 	const keys, calls = 200, 2
 	come := func() {
 		for n := range keys {
-			wg.Go(func() { take(t, s, charge(fmt.Sprint("key ", n), 1, weir.PerHour(10))) })
+			wg.Go(func() { take(t, s, charge(fmt.Sprint("key ", n), 1, store.Per(10, time.Hour))) })
 		}
 		inTheLine(t, s, keys)
 	}
@@ -347,7 +346,7 @@ func TestManyKeysTakeTwoFlights(t *testing.T) {
 	open()
 	wg.Wait()
 	for n := range keys {
-		if d := take(t, s, charge(fmt.Sprint("key ", n), 0, weir.PerHour(10))); d.Remaining != 10-calls {
+		if d := take(t, s, charge(fmt.Sprint("key ", n), 0, store.Per(10, time.Hour))); d.Remaining != 10-calls {
 			t.Errorf("key %d has %d remaining, want %d", n, d.Remaining, 10-calls)
 		}
 	}
@@ -360,7 +359,7 @@ func TestGivenUpFlightsEnd(t *testing.T) {
 	s, g := gated(t, false)
 	var wg sync.WaitGroup
 	call := func() {
-		wg.Go(func() { take(t, s, charge("key", 1, weir.PerHour(100))) })
+		wg.Go(func() { take(t, s, charge("key", 1, store.Per(100, time.Hour))) })
 	}
 	for range 3 {
 		_, open := g.shut()

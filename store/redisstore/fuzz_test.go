@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // FuzzState plants a value and a log entry and makes calls on the key: each
@@ -41,7 +41,7 @@ func FuzzState(f *testing.F) {
 					}
 					continue
 				}
-				if d.Remaining < 0 || d.Remaining > 5 || d.RetryAfter < 0 || d.Delay < 0 || d.RetryAfter > 4*time.Hour && d.RetryAfter != weir.Never {
+				if d.Remaining < 0 || d.Remaining > 5 || d.RetryAfter < 0 || d.Delay < 0 || d.RetryAfter > 4*time.Hour && d.RetryAfter != store.Never {
 					t.Fatalf("value %q, entry %q, %v: %+v", value, entry, l.Algorithm, d)
 				}
 				if d.Receipt != nil {

@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // stored returns a key's value, whether it is a string or in a hash.
@@ -37,12 +36,12 @@ func stored(t testing.TB, c *redis.Client, key string) string {
 func TestStateChangesItsForm(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
-	for name, limit := range map[string]weir.Limit{"whole": weir.Per(10, time.Hour), "with rests": weir.Per(7, time.Hour)} {
+	for name, limit := range map[string]store.Limit{"whole": store.Per(10, time.Hour), "with rests": store.Per(7, time.Hour)} {
 		s, _ := newStill(t, c, name+":")
 		want := limit.Max()
 		for step, rest := range []bool{false, true, true, false, false} {
 			want--
-			d := weir.Decision{}
+			d := store.Decision{}
 			if req := charge("key", 1, limit); rest {
 				d = whole(t, s, req)
 			} else {
@@ -52,7 +51,7 @@ func TestStateChangesItsForm(t *testing.T) {
 				t.Fatalf("%s: step %d: %+v, want %d to remain", name, step, d, want)
 			}
 		}
-		if other := take(t, s, charge("key", 1, weir.Per(10*limit.Rate, time.Hour))); other.Remaining < 10*want-2 || other.Remaining >= 10*want {
+		if other := take(t, s, charge("key", 1, store.Per(10*limit.Rate, time.Hour))); other.Remaining < 10*want-2 || other.Remaining >= 10*want {
 			t.Errorf("%s: %d of 10 times as many remain, want the share used to carry over", name, other.Remaining)
 		}
 	}
@@ -64,15 +63,15 @@ func TestTTLOfBusyKeysOutlivesTheState(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
 	s := newStore(t, c)
-	limits := []weir.Limit{
-		weir.Per(1, 50*time.Millisecond).WithBurst(30),
-		weir.Per(1000, time.Second).WithBurst(1),
-		weir.Per(1, time.Minute).WithBurst(100),
-		weir.Per(3, 100*time.Millisecond).WithBurst(50),
+	limits := []store.Limit{
+		store.Per(1, 50*time.Millisecond).WithBurst(30),
+		store.Per(1000, time.Second).WithBurst(1),
+		store.Per(1, time.Minute).WithBurst(100),
+		store.Per(3, 100*time.Millisecond).WithBurst(50),
 	}
 	rng := rand.New(rand.NewPCG(1, 4))
 	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
-		var reqs []weir.Request
+		var reqs []store.Request
 		for i, limit := range limits {
 			for range rng.IntN(4) {
 				reqs = append(reqs, charge(fmt.Sprint("key", i), 1, limit))
@@ -105,13 +104,13 @@ func TestDecisionsWithoutHashes(t *testing.T) {
 		t.Run(denied, func(t *testing.T) {
 			t.Parallel()
 			s, _ := withACL(t, aclOf(t)[0]+" "+denied)
-			for name, limit := range map[string]weir.Limit{"whole": weir.Per(5, time.Hour), "with rests": weir.Per(7, time.Hour)} {
+			for name, limit := range map[string]store.Limit{"whole": store.Per(5, time.Hour), "with rests": store.Per(7, time.Hour)} {
 				for i := range limit.Max() + 2 {
-					var d weir.Decision
+					var d store.Decision
 					if i == 2 {
 						d = whole(t, s, charge(name, 1, limit))
 					} else {
-						ds, errs := onBoard(s, []weir.Request{charge(name, 1, limit), charge(name+" of another", 1, limit)})
+						ds, errs := onBoard(s, []store.Request{charge(name, 1, limit), charge(name+" of another", 1, limit)})
 						if errs[0] != nil {
 							t.Fatal(errs[0])
 						}
@@ -131,12 +130,12 @@ func TestDamagedHash(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
 	s := newStore(t, c)
-	limit := weir.Per(5, time.Hour)
+	limit := store.Per(5, time.Hour)
 	field := spec(&limit) + "|"
 	for _, number := range []string{"", "x", "-5x", "1e3", "0x10", "nan", "12.5", "99999999999999999999", strings.Repeat("9", 400)} {
 		key := "key " + number
 		c.HSet(t.Context(), s.stateKey("", key), field, number)
-		ds, errs := onBoard(s, []weir.Request{charge("good"+number, 1, limit), charge(key, 1, limit), charge("fine"+number, 1, limit)})
+		ds, errs := onBoard(s, []store.Request{charge("good"+number, 1, limit), charge(key, 1, limit), charge("fine"+number, 1, limit)})
 		if errs[0] != nil || errs[2] != nil || !ds[0].Allowed || !ds[2].Allowed {
 			t.Errorf("%q: others: %v", number, errs)
 		}
@@ -152,7 +151,7 @@ func TestTTLIsMended(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
 	s := newStore(t, c)
-	state, req := s.stateKey("", "key"), charge("key", 1, weir.PerHour(60))
+	state, req := s.stateKey("", "key"), charge("key", 1, store.Per(60, time.Hour))
 	take(t, s, req)
 	for name, spoil := range map[string]func() error{
 		"none":      func() error { return c.Persist(t.Context(), state).Err() },
@@ -177,8 +176,8 @@ func TestExpiryOfAnEarlyClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limit := weir.Per(1, 24*365*time.Hour).WithBurst(40)
-	_, errs := onBoard(s, []weir.Request{charge("a", 1, limit), charge("b", 1, limit)})
+	limit := store.Per(1, 24*365*time.Hour).WithBurst(40)
+	_, errs := onBoard(s, []store.Request{charge("a", 1, limit), charge("b", 1, limit)})
 	for i, key := range []string{"a", "b"} {
 		if ttl := c.PTTL(t.Context(), s.stateKey("", key)).Val(); errs[i] != nil || ttl <= 0 {
 			t.Errorf("%s: %v, a TTL of %v", key, errs[i], ttl)

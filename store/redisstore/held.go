@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // mostIDs is the most leases in one command: Redis does nothing else meanwhile.
@@ -19,7 +19,7 @@ func (s *Store) heldKey(scope, key string) string {
 	return state + ":held"
 }
 
-// Release implements [weir.Holder]: one ZREM.
+// Release implements [store.Holder]: one ZREM.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	if s.plain != nil {
 		return ErrNeedsScripts
@@ -36,12 +36,12 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 	return nil
 }
 
-// Renew implements [weir.Holder]: one EVALSHA for up to 500 leases.
+// Renew implements [store.Holder]: one EVALSHA for up to 500 leases.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
 	if s.plain != nil {
 		return nil, ErrNeedsScripts
 	}
-	if err := (weir.Hold{Max: 1, ID: "id", Lease: lease}).Validate(); err != nil {
+	if err := (store.Hold{Max: 1, ID: "id", Lease: lease}).Validate(); err != nil {
 		return nil, err
 	}
 	for some := range slices.Chunk(ids, mostIDs) {

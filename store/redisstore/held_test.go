@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
-func holding(key, id string, most, cost int64, limits ...weir.Limit) weir.Request {
+func holding(key, id string, most, cost int64, limits ...store.Limit) store.Request {
 	req := charge(key, cost, limits...)
-	req.Hold = weir.Hold{Max: most, ID: id, Lease: 10 * time.Second}
+	req.Hold = store.Hold{Max: most, ID: id, Lease: 10 * time.Second}
 	return req
 }
 
@@ -30,7 +30,7 @@ func TestCommandsOfCallsInFlight(t *testing.T) {
 	for i := range ids {
 		ids[i] = fmt.Sprint("id ", i)
 	}
-	for name, limits := range map[string][]weir.Limit{"one limit": {weir.PerHour(1000)}, "every algorithm": every(1000, time.Hour)} {
+	for name, limits := range map[string][]store.Limit{"one limit": {store.Per(1000, time.Hour)}, "every algorithm": every(1000, time.Hour)} {
 		take(t, s, charge(name, 1, limits...))
 		commands := server.CommandsDuring(func() {
 			for _, id := range ids {
@@ -67,12 +67,12 @@ func TestNoLeaseNoKey(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	take(t, s, charge("k", 1, weir.PerHour(5)))
-	take(t, s, holding("k", "a", 1, 6, weir.PerHour(5)))
+	take(t, s, charge("k", 1, store.Per(5, time.Hour)))
+	take(t, s, holding("k", "a", 1, 6, store.Per(5, time.Hour)))
 	if n := c.Exists(ctx, s.heldKey("", "k")).Val(); n != 0 {
 		t.Error("there are leases")
 	}
-	take(t, s, holding("k", "a", 1, 1, weir.PerHour(5)))
+	take(t, s, holding("k", "a", 1, 1, store.Per(5, time.Hour)))
 	if n := c.ZCard(ctx, s.heldKey("", "k")).Val(); n != 1 {
 		t.Errorf("%d leases, want 1", n)
 	}
@@ -92,7 +92,7 @@ func TestTTLOfLeases(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	l := weir.PerHour(1000)
+	l := store.Per(1000, time.Hour)
 	key := s.heldKey("", "k")
 	want := func(when string, least time.Duration) {
 		t.Helper()
@@ -141,17 +141,17 @@ func TestClockStepsBackUnderLeases(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, 20 * time.Minute, 20 * 365 * 24 * time.Hour} {
 		s, sleep := newStill(t, server.Client(), fmt.Sprint(back, ":"))
 		sleep(30 * 365 * 24 * time.Hour)
-		take(t, s, holding("k", "a", 1, 1, weir.PerSecond(1000)))
+		take(t, s, holding("k", "a", 1, 1, store.Per(1000, time.Second)))
 		sleep(-back)
-		d := take(t, s, holding("k", "b", 1, 0, weir.PerSecond(1000)))
-		if d.Reason != weir.InFlight || d.RetryAfter > weir.MaxLease {
+		d := take(t, s, holding("k", "b", 1, 0, store.Per(1000, time.Second)))
+		if d.Reason != store.InFlight || d.RetryAfter > store.MaxLease {
 			t.Errorf("%v back: %+v", back, d)
 		}
 		if lost, err := s.Renew(context.Background(), "", "k", 10*time.Second, "a"); len(lost) > 0 || err != nil {
 			t.Errorf("%v back: lost %v, %v", back, lost, err)
 		}
 		sleep(10 * time.Second)
-		if d := take(t, s, holding("k", "b", 1, 1, weir.PerSecond(1000))); !d.Allowed {
+		if d := take(t, s, holding("k", "b", 1, 1, store.Per(1000, time.Second))); !d.Allowed {
 			t.Errorf("%v back, and the lease over: %+v", back, d)
 		}
 	}
@@ -186,7 +186,7 @@ func TestForeignLeases(t *testing.T) {
 		if err := s.Reset(ctx, "", name); err != nil {
 			t.Fatal(err)
 		}
-		if d := take(t, s, holding(name, "id", 1, 1, weir.PerHour(5))); !d.Allowed {
+		if d := take(t, s, holding(name, "id", 1, 1, store.Per(5, time.Hour))); !d.Allowed {
 			t.Errorf("%s: after a reset: %+v", name, d)
 		}
 	}
@@ -200,7 +200,7 @@ func TestLeasesWithoutScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	_, take := s.Take(ctx, holding("k", "a", 1, 1, weir.PerHour(5).By(weir.FixedWindow)))
+	_, take := s.Take(ctx, holding("k", "a", 1, 1, store.Per(5, time.Hour).By(store.FixedWindow)))
 	_, renew := s.Renew(ctx, "", "k", time.Second, "a")
 	for op, err := range map[string]error{"take": take, "renew": renew, "release": s.Release(ctx, "", "k", "a")} {
 		if !errors.Is(err, ErrNeedsScripts) {

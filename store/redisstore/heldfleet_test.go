@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/redis/go-redis/v9"
 )
 
 const (

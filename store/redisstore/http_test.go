@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/labstack/echo/v4"
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	weirecho "github.com/goweir/weir/adapters/echo"
 	weirgin "github.com/goweir/weir/adapters/gin"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/labstack/echo/v4"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestHTTP runs on a real server what every mount of the middleware must do.
@@ -47,8 +46,8 @@ var storesOpened atomic.Int64
 
 // stores returns what opens empty stores by the clock of package time, as it is
 // for the callers of the store.
-func stores(client redis.UniversalClient) func(testing.TB) weir.Store {
-	return func(t testing.TB) weir.Store {
+func stores(client redis.UniversalClient) func(testing.TB) store.Store {
+	return func(t testing.TB) store.Store {
 		s, err := New(Config{
 			Client: client, Prefix: fmt.Sprint("store", storesOpened.Add(1), ":"),
 			now: func() int64 { return time.Now().UnixMicro() },
@@ -64,7 +63,7 @@ func stores(client redis.UniversalClient) func(testing.TB) weir.Store {
 // of no brake, and there is none to be told of but of its own process.
 type deaf struct{ *Store }
 
-func (deaf) WatchBrakes(func(scope, key string, at weir.Instant)) weir.Watch { return deaf{} }
+func (deaf) WatchBrakes(func(scope, key string, at store.Instant)) store.Watch { return deaf{} }
 
 func (deaf) Covers(time.Time) bool { return true }
 
@@ -110,7 +109,7 @@ func TestPromises(t *testing.T) {
 // store.
 func TestAnswersAreIdentical(t *testing.T) {
 	t.Parallel()
-	httpcases.Identical(t, stores(bubbleClient(redistest.Start(t))), func(t testing.TB) weir.Store {
+	httpcases.Identical(t, stores(bubbleClient(redistest.Start(t))), func(t testing.TB) store.Store {
 		local, err := localstore.New(localstore.Config{})
 		if err != nil {
 			t.Fatal(err)

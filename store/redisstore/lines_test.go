@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestSilentServerHoldsUpItsOwnKeysOnly has calls wait for one of three servers,
@@ -46,7 +45,7 @@ func TestSilentServerHoldsUpItsOwnKeysOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, test.client)
-			limit := weir.PerHour(100)
+			limit := store.Per(100, time.Hour)
 			silent := test.server(s.stateKey("", "key 0"))
 			var there, elsewhere []string
 			for i := range 60 {

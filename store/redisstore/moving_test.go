@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // moveSlot begins to move a key's slot to another node than it is on.
@@ -25,20 +25,20 @@ func TestKeysThatAreNowhere(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	limit := weir.PerHour(5)
-	window := limit.By(weir.SlidingWindow)
+	limit := store.Per(5, time.Hour)
+	window := limit.By(store.SlidingWindow)
 	n := 0
-	for name, limits := range map[string][]weir.Limit{"a window": {window}, "two limits": {window, weir.PerHour(7)}, "a bucket": {limit}} {
+	for name, limits := range map[string][]store.Limit{"a window": {window}, "two limits": {window, store.Per(7, time.Hour)}, "a bucket": {limit}} {
 		for _, waits := range []time.Duration{0, time.Millisecond} {
 			for _, held := range []bool{false, true} {
 				n++
 				key := fmt.Sprint("key", n)
 				name := fmt.Sprint(name, ", waits ", waits, ", held ", held)
-				req := func() weir.Request {
+				req := func() store.Request {
 					req := charge(key, 1, limits...)
 					req.MaxWait, req.Cancelable = waits, waits > 0
 					if n++; held {
-						req.Hold = weir.Hold{Max: 10, ID: fmt.Sprint(n), Lease: time.Minute}
+						req.Hold = store.Hold{Max: 10, ID: fmt.Sprint(n), Lease: time.Minute}
 					}
 					return req
 				}
@@ -73,12 +73,12 @@ func TestKeysThatAreNowhereInAFlight(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	limit := weir.PerHour(10).By(weir.SlidingWindow)
+	limit := store.Per(10, time.Hour).By(store.SlidingWindow)
 	there, moving := slotMates(s)
 	take(t, s, charge(there, 1, limit))
 	move := moveSlot(t, cluster, s.stateKey("", moving))
 	for round := range 2 {
-		var reqs []weir.Request
+		var reqs []store.Request
 		for range 6 {
 			reqs = append(reqs, charge(moving, 1, limit), charge(there, 1, limit))
 		}
@@ -99,7 +99,7 @@ func TestKeysAtTwoPlaces(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	limit := weir.PerHour(10).By(weir.SlidingWindow)
+	limit := store.Per(10, time.Hour).By(store.SlidingWindow)
 	for i, moves := range []func(state, log string) string{
 		func(state, _ string) string { return state },
 		func(_, log string) string { return log },
@@ -110,7 +110,7 @@ func TestKeysAtTwoPlaces(t *testing.T) {
 		move := moveSlot(t, cluster, state)
 		move.Key(moves(state, log))
 		_, alone := s.Take(t.Context(), charge(key, 1, limit))
-		_, errs := onBoard(s, []weir.Request{charge(key, 1, limit)})
+		_, errs := onBoard(s, []store.Request{charge(key, 1, limit)})
 		for _, err := range append(errs, alone) {
 			if one, ok := err.(interface{ OfOneKey() bool }); !ok || !one.OfOneKey() {
 				t.Errorf("%s: %v, want an error of one key", key, err)

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // names is the place's part of what spares keys that are asked for again and again
@@ -25,7 +25,7 @@ type named struct{ scope, key, state string }
 const namedAfter = 8
 
 // state is stateKey of a charge, whose key has a hash.
-func (n *names) state(s *Store, c *weir.Charge, hash uint64) string {
+func (n *names) state(s *Store, c *store.Charge, hash uint64) string {
 	if is := n.is.Load(); is != nil && is.key == c.Key && is.scope == c.Scope {
 		return is.state
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // Names that are remembered are those that would be put together.
@@ -19,7 +19,7 @@ func TestRememberedNames(t *testing.T) {
 	texts := []string{"", "a", "a:b", "{}", strings.Repeat("long", 50), "b"}
 	remembered := 0
 	for range 5000 {
-		c := &weir.Charge{Scope: texts[rng.IntN(3)], Key: texts[rng.IntN(len(texts))]}
+		c := &store.Charge{Scope: texts[rng.IntN(3)], Key: texts[rng.IntN(len(texts))]}
 		hash := s.denials.hash(c.Scope, c.Key)
 		if rng.IntN(10) == 0 {
 			hash = 7 // as of others
@@ -44,7 +44,7 @@ func TestNamesStay(t *testing.T) {
 	s := newStore(t, redistest.Start(t).Client())
 	var at place
 	ask := func(key string, times int) {
-		c := &weir.Charge{Key: key}
+		c := &store.Charge{Key: key}
 		for range times {
 			at.names.state(s, c, s.denials.hash("", key))
 		}

@@ -3,13 +3,13 @@ package redisstore
 import (
 	"context"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // part is what a request takes of one key that is decided by itself.
 type part struct {
-	req      weir.Request
+	req      store.Request
 	places   []int // of its charges in the whole request
 	verdict  exact.Verdict
 	outcomes []exact.Outcome
@@ -20,10 +20,10 @@ type part struct {
 // key in the request's order: what it takes is given back when a later key
 // refuses or can't be asked. No limit is exceeded on the way, and of the keys
 // after one that refuses nothing is taken, not even for a moment.
-func (s *Store) takeInOrder(ctx context.Context, req *weir.Request, whole *call) (weir.Decision, error) {
+func (s *Store) takeInOrder(ctx context.Context, req *store.Request, whole *call) (store.Decision, error) {
 	look := whole.mode() == "peek"
 	if req.Hold.Asked() || req.MaxWait > 0 && !look {
-		return weir.Decision{}, ErrCrossSlot
+		return store.Decision{}, ErrCrossSlot
 	}
 	parts := partsOf(req)
 	for i := range parts {
@@ -45,7 +45,7 @@ func (s *Store) takeInOrder(ctx context.Context, req *weir.Request, whole *call)
 			err = s.lookBeside(ctx, parts, i)
 		}
 		if err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 		return compose(req, parts, false), nil
 	}
@@ -57,13 +57,13 @@ func (s *Store) takeInOrder(ctx context.Context, req *weir.Request, whole *call)
 }
 
 // partsOf sorts the charges of a request into those of each key.
-func partsOf(req *weir.Request) []part {
+func partsOf(req *store.Request) []part {
 	parts := make([]part, 0, len(req.Charges))
 	for first := range req.Charges {
 		if earlier(req.Charges, first) {
 			continue
 		}
-		p := part{req: weir.Request{Cancelable: true}}
+		p := part{req: store.Request{Cancelable: true}}
 		for i := first; i < len(req.Charges); i++ {
 			if c := &req.Charges[i]; c.Key == req.Charges[first].Key && c.Scope == req.Charges[first].Scope {
 				p.req.Charges, p.places = append(p.req.Charges, *c), append(p.places, i)
@@ -107,7 +107,7 @@ func (s *Store) lookBeside(ctx context.Context, parts []part, refusing int) erro
 
 // compose makes one decision of the parts'. Each server has a clock of its own:
 // what lies ahead by one is as far ahead by the first's.
-func compose(req *weir.Request, parts []part, allowed bool) weir.Decision {
+func compose(req *store.Request, parts []part, allowed bool) store.Decision {
 	now := parts[0].verdict.Now
 	v := exact.Verdict{Allowed: allowed, Now: now, Slot: now, Brakes: make([]exact.Braked, len(parts))}
 	outcomes := make([]exact.Outcome, len(req.Charges))

@@ -9,34 +9,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // nested is a request for one unit of each key, narrowest first.
-func nested(limits []weir.Limit, keys ...string) weir.Request {
-	var req weir.Request
+func nested(limits []store.Limit, keys ...string) store.Request {
+	var req store.Request
 	for i, key := range keys {
-		req.Charges = append(req.Charges, weir.Charge{Scope: fmt.Sprint("level", i), Key: key, Limit: limits[i], Cost: 1})
+		req.Charges = append(req.Charges, store.Charge{Scope: fmt.Sprint("level", i), Key: key, Limit: limits[i], Cost: 1})
 	}
 	return req
 }
 
-func hours(rates ...int64) (limits []weir.Limit) {
+func hours(rates ...int64) (limits []store.Limit) {
 	for _, n := range rates {
-		limits = append(limits, weir.PerHour(n))
+		limits = append(limits, store.Per(n, time.Hour))
 	}
 	return limits
 }
 
 // look returns what remains of each charge's limit.
-func look(t *testing.T, s *Store, req weir.Request) (left []int64) {
+func look(t *testing.T, s *Store, req store.Request) (left []int64) {
 	t.Helper()
 	for _, c := range req.Charges {
 		c.Cost = 0
-		left = append(left, take(t, s, weir.Request{Charges: []weir.Charge{c}}).Remaining)
+		left = append(left, take(t, s, store.Request{Charges: []store.Charge{c}}).Remaining)
 	}
 	return left
 }
@@ -82,7 +81,7 @@ func TestLevelsInOrder(t *testing.T) {
 			}
 			if test.refused >= 0 {
 				all := req
-				all.Charges = append([]weir.Charge(nil), req.Charges[test.refused])
+				all.Charges = append([]store.Charge(nil), req.Charges[test.refused])
 				all.Charges[0].Cost = 9
 				take(t, s, all)
 			} else {
@@ -111,7 +110,7 @@ func TestLevelsInOrder(t *testing.T) {
 		}
 		// Where the keys share a slot it is one call.
 		req := nested(hours(9, 9), "same", "same")
-		req.Charges[1].Limit, req.Charges[1].Scope = weir.PerDay(9), req.Charges[0].Scope
+		req.Charges[1].Limit, req.Charges[1].Scope = store.Per(9, 24*time.Hour), req.Charges[0].Scope
 		before := commands.Load()
 		if take(t, s, req); commands.Load()-before != 1 {
 			t.Errorf("%s: %d calls for two limits of a key", name, commands.Load()-before)
@@ -125,7 +124,7 @@ func TestLevelsInOrder(t *testing.T) {
 	}
 }
 
-func (s *Store) stateOf(req weir.Request, i int) string {
+func (s *Store) stateOf(req store.Request, i int) string {
 	state, _ := s.keys(req.Charges[i].Scope, req.Charges[i].Key)
 	return state
 }
@@ -179,8 +178,8 @@ func TestLevelsTogether(t *testing.T) {
 		for a, user := range every(20, time.Hour) {
 			t.Run(fmt.Sprint(name, " ", user.Algorithm), func(t *testing.T) {
 				s := newStore(t, client)
-				org, all := weir.PerHour(45).By(user.Algorithm), weir.PerHour(70).By(weir.Algorithm((a+2)%5))
-				limits := []weir.Limit{user, org, all}
+				org, all := store.Per(45, time.Hour).By(user.Algorithm), store.Per(70, time.Hour).By(store.Algorithm((a+2)%5))
+				limits := []store.Limit{user, org, all}
 				var admitted [4]atomic.Int64 // by user
 				var wg sync.WaitGroup
 				for i := range 8 {
@@ -207,9 +206,9 @@ func TestLevelsTogether(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				fits := func(l weir.Limit, admitted, left int64) bool {
+				fits := func(l store.Limit, admitted, left int64) bool {
 					lost := l.Max() - admitted - left
-					return lost == 0 || l.Algorithm == weir.GCRA && lost > 0 && lost <= 8
+					return lost == 0 || l.Algorithm == store.GCRA && lost > 0 && lost <= 8
 				}
 				sum := int64(0)
 				for u := range admitted {
@@ -241,7 +240,7 @@ func TestLevelsGivenBackExactly(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range every(5, time.Hour) {
 		name := l.Algorithm.String()
-		req := nested([]weir.Limit{l, l, weir.PerHour(2)}, "user "+name, "org "+name, "all "+name)
+		req := nested([]store.Limit{l, l, store.Per(2, time.Hour)}, "user "+name, "org "+name, "all "+name)
 		req.Cancelable = true
 		take(t, s, req)
 		dumps := func() (all []string) {
@@ -256,7 +255,7 @@ func TestLevelsGivenBackExactly(t *testing.T) {
 		if err := s.Cancel(ctx, d.Receipt); err != nil {
 			t.Fatal(err)
 		}
-		if l.Algorithm != weir.SlidingWindow && fmt.Sprint(dumps()) != fmt.Sprint(before) {
+		if l.Algorithm != store.SlidingWindow && fmt.Sprint(dumps()) != fmt.Sprint(before) {
 			t.Errorf("%s: cancelled:\n%q, before\n%q", name, dumps(), before)
 		}
 		take(t, s, req)
@@ -271,7 +270,7 @@ func TestLevelsGivenBackExactly(t *testing.T) {
 	req := nested(hours(9, 9, 9), "ann", "acme", "all")
 	req.Cancelable = true
 	d := take(t, s, req)
-	if err := s.Settle(ctx, d.Receipt, 1, 2); !errors.Is(err, weir.ErrConfig) {
+	if err := s.Settle(ctx, d.Receipt, 1, 2); !errors.Is(err, store.ErrConfig) {
 		t.Errorf("two costs for three charges: %v", err)
 	}
 	if err := s.Settle(ctx, d.Receipt, 0, 3, 5); err != nil {

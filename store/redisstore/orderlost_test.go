@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // onAnotherNode returns a key that the node of the other one does not have.
@@ -37,7 +36,7 @@ func TestMasterLostBetweenLevels(t *testing.T) {
 	wide := onAnotherNode(t, cluster, s, "ann")
 	req := nested(hours(9, 9), "ann", wide)
 	take(t, s, req)
-	narrow := weir.Request{Charges: req.Charges[:1]}
+	narrow := store.Request{Charges: req.Charges[:1]}
 	state, _ := s.keys("level1", wide)
 	lost := cluster.Node(state)
 
@@ -56,7 +55,7 @@ func TestMasterLostBetweenLevels(t *testing.T) {
 	}
 	lost.Cont()
 	lost.Kill()
-	if _, err := s.Take(context.Background(), req); err == nil || errors.Is(err, weir.ErrUnsupported) {
+	if _, err := s.Take(context.Background(), req); err == nil || errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("a master that is away: %v", err)
 	}
 	if left := look(t, s, narrow); left[0] != 8 {

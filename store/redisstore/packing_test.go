@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // proxy is a hook that sends a command on to one of several servers, by its
@@ -78,9 +78,9 @@ func TestKeysArePackedOnlyOnOneServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStore(t, test.client)
-			var reqs []weir.Request
+			var reqs []store.Request
 			for i := range 60 {
-				reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, weir.PerHour(1)))
+				reqs = append(reqs, charge(fmt.Sprint(name, i%30), 1, store.Per(1, time.Hour)))
 			}
 			ds, errs := onBoard(s, reqs)
 			for i := range reqs {
@@ -104,12 +104,12 @@ func TestPackedCallsOfACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
-	for name, limits := range map[string][]weir.Limit{
-		"one limit":       {weir.PerHour(10)},
-		"two limits":      {weir.PerHour(10), weir.PerDay(100)},
-		"sliding windows": {weir.PerHour(10).By(weir.SlidingWindow), weir.PerDay(100).By(weir.SlidingWindow)},
+	for name, limits := range map[string][]store.Limit{
+		"one limit":       {store.Per(10, time.Hour)},
+		"two limits":      {store.Per(10, time.Hour), store.Per(100, 24*time.Hour)},
+		"sliding windows": {store.Per(10, time.Hour).By(store.SlidingWindow), store.Per(100, 24*time.Hour).By(store.SlidingWindow)},
 	} {
-		var reqs []weir.Request
+		var reqs []store.Request
 		for i := range 600 {
 			reqs = append(reqs, charge(fmt.Sprint(name, i), 1, limits...))
 		}

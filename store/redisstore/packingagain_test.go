@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // said is an error of a server.
@@ -131,9 +130,9 @@ func TestLevelsBehindAProxy(t *testing.T) {
 	front := redistest.Start(t).Client()
 	front.AddHook(proxy{[]*redis.Client{redistest.Start(t).Client(), redistest.Start(t).Client()}})
 	s := newStore(t, front)
-	request := func(user int) weir.Request {
-		req := charge(fmt.Sprint("user ", user), 1, weir.PerHour(10))
-		req.Charges = append(req.Charges, charge("org", 1, weir.PerHour(12)).Charges...)
+	request := func(user int) store.Request {
+		req := charge(fmt.Sprint("user ", user), 1, store.Per(10, time.Hour))
+		req.Charges = append(req.Charges, charge("org", 1, store.Per(12, time.Hour)).Charges...)
 		return req
 	}
 	var mu sync.Mutex

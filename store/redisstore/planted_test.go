@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // TestPlantedStates writes values of the right form with wild numbers under a
@@ -32,7 +32,7 @@ func TestPlantedStates(t *testing.T) {
 		value := spec(&l)
 		if rng.IntN(2) == 0 {
 			value = value[:1] + n() + "/" + n()
-			if l.Algorithm == weir.GCRA {
+			if l.Algorithm == store.GCRA {
 				value += "/" + n()
 			}
 		}
@@ -42,7 +42,7 @@ func TestPlantedStates(t *testing.T) {
 			value += "." + n()
 		}
 		longest := 4 * time.Hour
-		if l.Algorithm == weir.GCRA && numbers > 3 {
+		if l.Algorithm == store.GCRA && numbers > 3 {
 			longest = 26 * 365 * 24 * time.Hour // The last of them may be debt.
 		}
 		if rng.IntN(3) == 0 {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // TestPlantedSlotsAhead writes wild numbers where a key has what is booked ahead of
@@ -34,11 +34,11 @@ func TestPlantedSlotsAhead(t *testing.T) {
 		}
 	}
 	for range 2000 / thinning {
-		limits := []weir.Limit{every(5, time.Hour)[rng.IntN(5)], weir.Per(7, time.Minute)}
+		limits := []store.Limit{every(5, time.Hour)[rng.IntN(5)], store.Per(7, time.Minute)}
 		c.FlushDB(ctx)
 		req := charge("k", 1, limits...)
 		req.MaxWait, req.Cancelable = 24*time.Hour, true
-		var last weir.Decision
+		var last store.Decision
 		for range 8 + rng.IntN(3) {
 			last = take(t, s, req)
 		}
@@ -56,7 +56,7 @@ func TestPlantedSlotsAhead(t *testing.T) {
 		if rng.IntN(2) == 0 {
 			check(s.Settle(ctx, last.Receipt, 0, rng.Int64N(2)))
 		}
-		err := s.Brake(ctx, charge("k", 0, limits...).Charges, weir.Brake{Pause: time.Second})
+		err := s.Brake(ctx, charge("k", 0, limits...).Charges, store.Brake{Pause: time.Second})
 		check(err)
 		sleep(2 * time.Second)
 		d, err := s.Take(ctx, req)

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // without returns the script without the parts that match a pattern.
@@ -48,11 +47,11 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
 		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
-		limits := make([]weir.Limit, 1+rng.IntN(3))
+		limits := make([]store.Limit, 1+rng.IntN(3))
 		for i := range limits {
-			a := weir.Algorithm(rng.IntN(5))
-			limits[i] = weir.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(a)
-			if a == weir.GCRA {
+			a := store.Algorithm(rng.IntN(5))
+			limits[i] = store.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(a)
+			if a == store.GCRA {
 				limits[i].Burst = 1 + rng.Int64N(12)
 			}
 		}
@@ -159,13 +158,13 @@ func TestQuickPartAgreesOnLevels(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
 		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
-		levels := make([][]weir.Limit, 2+rng.IntN(2))
+		levels := make([][]store.Limit, 2+rng.IntN(2))
 		for i := range levels {
 			levels[i] = drawLimits(rng, period)
 		}
 		for range 60 {
 			sleep(time.Duration(rng.Int64N(int64(period)/4000)) * time.Microsecond)
-			var req weir.Request
+			var req store.Request
 			for i, limits := range levels {
 				req.Charges = append(req.Charges, charge(fmt.Sprint("{tag}", i), 1-rng.Int64N(20)/19, limits...).Charges...)
 			}

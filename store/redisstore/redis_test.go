@@ -8,18 +8,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 func TestOneCommandPerDecision(t *testing.T) {
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
-	fleet := []weir.Limit{weir.Per(25, 5*time.Second).By(weir.SlidingWindow), weir.Per(300, time.Minute).By(weir.SlidingWindow)}
-	for name, limits := range map[string][]weir.Limit{
-		"one limit": {weir.PerMinute(1000)}, "two windows": fleet, "every algorithm": every(50, time.Minute),
+	fleet := []store.Limit{store.Per(25, 5*time.Second).By(store.SlidingWindow), store.Per(300, time.Minute).By(store.SlidingWindow)}
+	for name, limits := range map[string][]store.Limit{
+		"one limit": {store.Per(1000, time.Minute)}, "two windows": fleet, "every algorithm": every(50, time.Minute),
 	} {
 		take(t, s, charge(name, 1, limits...)) // The first may have to send the script's text.
 		commands := server.CommandsDuring(func() {
@@ -31,12 +31,12 @@ func TestOneCommandPerDecision(t *testing.T) {
 			t.Errorf("%s: 100 decisions took %v", name, commands)
 		}
 	}
-	booked := charge("booked", 1, weir.PerMinute(1000))
+	booked := charge("booked", 1, store.Per(1000, time.Minute))
 	booked.Cancelable = true
 	take(t, s, booked)
 	commands := server.CommandsDuring(func() {
 		for range 100 {
-			take(t, s, charge("booked", 1, weir.PerMinute(1000)))
+			take(t, s, charge("booked", 1, store.Per(1000, time.Minute)))
 		}
 	})
 	if commands["evalsha"] != 100 || commands["eval"] != 0 {
@@ -49,9 +49,9 @@ func TestRefusedCallLeavesRedisUntouched(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	sets := [][]weir.Limit{every(3, time.Hour)}
+	sets := [][]store.Limit{every(3, time.Hour)}
 	for _, l := range every(3, time.Hour) {
-		sets = append(sets, []weir.Limit{l})
+		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
 		key := fmt.Sprint("key", i)
@@ -88,7 +88,7 @@ func TestTTLOutlivesTheState(t *testing.T) {
 	s := newStore(t, c)
 	ctx := context.Background()
 	limits := append(every(7, 13*time.Second), every(3, 1700*time.Microsecond)...)
-	limits = append(limits, weir.PerDay(1), weir.Per(1, 365*24*time.Hour), weir.PerSecond(1000))
+	limits = append(limits, store.Per(1, 24*time.Hour), store.Per(1, 365*24*time.Hour), store.Per(1000, time.Second))
 	for i, l := range limits {
 		for _, wait := range []time.Duration{0, time.Hour} {
 			key := fmt.Sprint("key", i, wait)
@@ -101,7 +101,7 @@ func TestTTLOutlivesTheState(t *testing.T) {
 				reset := before.Add(d.ResetAfter)
 				for _, k := range []string{state, log} {
 					ttl := c.PTTL(ctx, k).Val()
-					if k == log && l.Algorithm != weir.SlidingWindow || ttl == -2 && time.Now().After(reset) {
+					if k == log && l.Algorithm != store.SlidingWindow || ttl == -2 && time.Now().After(reset) {
 						continue
 					}
 					// PTTL was read later than the decision was made. A server that is not let
@@ -171,7 +171,7 @@ func TestForeignStateIsATypedError(t *testing.T) {
 			set(state)
 			before := c.Dump(ctx, state).Val()
 			_, err := s.Take(ctx, charge(key, 1, l))
-			if name == "big count" && l.Algorithm != weir.FixedWindow {
+			if name == "big count" && l.Algorithm != store.FixedWindow {
 				continue // Another algorithm's counts are not looked at.
 			}
 			if !errors.Is(err, ErrState) || errors.Is(err, weir.ErrLimited) {
@@ -188,7 +188,7 @@ func TestForeignStateIsATypedError(t *testing.T) {
 			}
 		}
 	}
-	l := weir.Per(5, time.Hour).By(weir.SlidingWindow)
+	l := store.Per(5, time.Hour).By(store.SlidingWindow)
 	for _, entry := range []string{"", "x", "1e3", "inf", "nan", "0x10", "1:", ":1", "1:2:3", "1:,", "-5", "99999999999999999999"} {
 		key := "log " + entry
 		_, log := s.keys("", key)
@@ -212,7 +212,7 @@ func TestServerForgetsScriptsOrRestarts(t *testing.T) {
 	c := server.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	l := weir.PerHour(10)
+	l := store.Per(10, time.Hour)
 	for i := range int64(3) {
 		if d := take(t, s, charge("key", 1, l)); d.Remaining != 9-i {
 			t.Fatalf("call %d: %+v", i, d)
@@ -230,9 +230,9 @@ func TestServerForgetsScriptsOrRestarts(t *testing.T) {
 func TestNoAPIKeyIsFoundByScan(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
-	limits := every(5, time.Hour)
-	for i := range limits {
-		limits[i].Name = limits[i].Algorithm.String()
+	var limits []weir.Limit
+	for _, l := range every(5, time.Hour) {
+		limits = append(limits, weir.Limit(l.WithName(l.Algorithm.String())))
 	}
 	limiter, err := weir.New(weir.Config{Store: newStore(t, c), Limits: limits, Name: "api"})
 	if err != nil {
@@ -267,13 +267,13 @@ func TestClusterAndRing(t *testing.T) {
 	c := cluster.Client()
 	s := newStore(t, c)
 	ctx := context.Background()
-	l := weir.PerHour(5)
-	two := func(a, b string) weir.Request {
-		return weir.Request{Charges: []weir.Charge{{Key: a, Limit: l, Cost: 1}, {Key: b, Limit: l, Cost: 1}}}
+	l := store.Per(5, time.Hour)
+	two := func(a, b string) store.Request {
+		return store.Request{Charges: []store.Charge{{Key: a, Limit: l, Cost: 1}, {Key: b, Limit: l, Cost: 1}}}
 	}
 	waiting := two("a", "b")
 	waiting.MaxWait = time.Second
-	if _, err := s.Take(ctx, waiting); !errors.Is(err, ErrCrossSlot) || !errors.Is(err, weir.ErrUnsupported) {
+	if _, err := s.Take(ctx, waiting); !errors.Is(err, ErrCrossSlot) || !errors.Is(err, store.ErrUnsupported) {
 		t.Errorf("waiting for keys of two slots: got %v, want ErrCrossSlot", err)
 	}
 	if d := take(t, s, charge("a", 0, l)); d.Remaining != 5 {
@@ -301,7 +301,7 @@ func TestClusterAndRing(t *testing.T) {
 	for i := range 20 {
 		key := fmt.Sprint("user ", i)
 		for j := range int64(5) {
-			if d := take(t, rs, charge(key, 1, l, l.By(weir.SlidingWindow))); !d.Allowed || d.Remaining != 4-j {
+			if d := take(t, rs, charge(key, 1, l, l.By(store.SlidingWindow))); !d.Allowed || d.Remaining != 4-j {
 				t.Fatalf("%s on a ring: %+v", key, d)
 			}
 		}
@@ -311,7 +311,7 @@ func TestClusterAndRing(t *testing.T) {
 func TestSentinelFailover(t *testing.T) {
 	sentinel := redistest.StartSentinel(t)
 	s := newStore(t, sentinel.Client())
-	l := weir.PerHour(10)
+	l := store.Per(10, time.Hour)
 	if d := take(t, s, charge("key", 1, l)); !d.Allowed {
 		t.Fatalf("before the failover: %+v", d)
 	}

@@ -3,7 +3,7 @@ package redisstore
 import (
 	"sync/atomic"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // rules are what calls charge one key of that are not of the common case: limits of
@@ -31,7 +31,7 @@ import (
 // what "take" gets behind "allowed", as it is after the calls that were admitted, and
 // for the first that was not.
 type rules struct {
-	charges   []weir.Charge // of no key, and without names
+	charges   []store.Charge // of no key, and without names
 	mode      string
 	signature string
 	argv      []any // what follows the signature
@@ -45,11 +45,11 @@ type knownRules [256]atomic.Pointer[terms]
 
 // of returns the terms of charges of one key. They may be in two places, so that two
 // of one place do not drive each other out.
-func (k *knownRules) of(s *Store, charges []weir.Charge) *terms {
+func (k *knownRules) of(s *Store, charges []store.Charge) *terms {
 	h := uint64(len(charges))
 	for i := range charges {
 		c := &charges[i]
-		for _, n := range [...]int64{c.Limit.Rate, int64(c.Limit.Period), c.Limit.Burst, int64(c.Limit.Algorithm), c.Cost, c.Leave} {
+		for _, n := range [...]int64{c.Limit.Rate, int64(c.Limit.Period), c.Limit.Burst, int64(c.Limit.Algorithm), c.Cost, c.Reserve} {
 			h = h*31 + uint64(n)
 		}
 	}
@@ -74,13 +74,13 @@ func (r *rules) same(o *rules) bool {
 }
 
 // are reports whether these are the rules of charges.
-func (r *rules) are(charges []weir.Charge) bool {
+func (r *rules) are(charges []store.Charge) bool {
 	if len(charges) != len(r.charges) {
 		return false
 	}
 	for i := range charges {
 		a, b := &charges[i], &r.charges[i]
-		if a.Cost != b.Cost || a.Leave != b.Leave || a.Limit.Rate != b.Limit.Rate || a.Limit.Period != b.Limit.Period ||
+		if a.Cost != b.Cost || a.Reserve != b.Reserve || a.Limit.Rate != b.Limit.Rate || a.Limit.Period != b.Limit.Period ||
 			a.Limit.Burst != b.Limit.Burst || a.Limit.Algorithm != b.Limit.Algorithm {
 			return false
 		}
@@ -88,20 +88,20 @@ func (r *rules) are(charges []weir.Charge) bool {
 	return true
 }
 
-func newRules(s *Store, charges []weir.Charge) *rules {
-	r := &rules{charges: make([]weir.Charge, len(charges))}
+func newRules(s *Store, charges []store.Charge) *rules {
+	r := &rules{charges: make([]store.Charge, len(charges))}
 	for i, c := range charges {
 		c.Scope, c.Key, c.Limit.Name = "", "", ""
 		r.charges[i] = c
 	}
-	c := s.newCall(&weir.Request{Charges: r.charges}, "calls")
+	c := s.newCall(&store.Request{Charges: r.charges}, "calls")
 	g := &c.groups[0]
 	r.mode, r.signature, r.argv, r.needs, r.logged = c.mode(), g.signature, g.argv, c.needs, g.log != ""
 	r.quick = r.mode == "calls"
 	logged := int64(0)
 	for i := range charges {
 		cost := charges[i].Cost
-		if charges[i].Limit.Algorithm == weir.SlidingWindow {
+		if charges[i].Limit.Algorithm == store.SlidingWindow {
 			r.quick = r.quick && (logged == 0 || logged == cost)
 			logged = cost
 		}

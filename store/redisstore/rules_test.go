@@ -9,18 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // drawLimits is some limits of any kind.
-func drawLimits(rng *rand.Rand, period time.Duration) []weir.Limit {
-	limits := make([]weir.Limit, 1+rng.IntN(3))
+func drawLimits(rng *rand.Rand, period time.Duration) []store.Limit {
+	limits := make([]store.Limit, 1+rng.IntN(3))
 	for i := range limits {
-		limits[i] = weir.Per(1+rng.Int64N(40), period*time.Duration(1+rng.IntN(5))).By(weir.Algorithm(rng.IntN(5)))
-		if limits[i].Algorithm == weir.GCRA {
+		limits[i] = store.Per(1+rng.Int64N(40), period*time.Duration(1+rng.IntN(5))).By(store.Algorithm(rng.IntN(5)))
+		if limits[i].Algorithm == store.GCRA {
 			limits[i].Burst = 1 + rng.Int64N(40)
 		}
 	}
@@ -43,7 +42,7 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
 			period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
 			limits, brakes := drawLimits(rng, period), seed%3 == 0
-			var last weir.Instant
+			var last store.Instant
 			for step := range 30 {
 				switch rng.IntN(8) {
 				case 0, 1, 2:
@@ -69,7 +68,7 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 						}
 					}
 				}
-				sorts := make([]weir.Request, 1+rng.IntN(3))
+				sorts := make([]store.Request, 1+rng.IntN(3))
 				for i := range sorts {
 					sorts[i] = charge("key0", 1+rng.Int64N(3), limits...)
 					for j := range sorts[i].Charges {
@@ -79,7 +78,7 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 					}
 					leaveSome(rng, &sorts[i])
 				}
-				reqs := make([]weir.Request, 1+rng.IntN(60))
+				reqs := make([]store.Request, 1+rng.IntN(60))
 				for i := range reqs {
 					// Those that have to ask by themselves, for a brake or as their key is not
 					// common, come behind all others.
@@ -92,7 +91,7 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 						reqs[i].Charges[j].Key = key
 					}
 				}
-				reqs = slices.DeleteFunc(reqs, func(r weir.Request) bool { return !shared(&r) })
+				reqs = slices.DeleteFunc(reqs, func(r store.Request) bool { return !shared(&r) })
 				got, errs := onBoard(together, reqs)
 				for i := range reqs {
 					want := whole(t, sequence, reqs[i])
@@ -113,14 +112,14 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 func TestRulesOfLargeNumbers(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	for i, limit := range []weir.Limit{
-		weir.PerSecond(1<<50 - 1), weir.Per(1<<50-1, weir.MaxPeriod).WithBurst(40), weir.PerDay(999_999_937).WithBurst(7),
-		weir.Per(1<<50, weir.MaxPeriod).By(weir.SlidingCounter), weir.Per(1<<50, weir.MaxPeriod).By(weir.FixedWindow),
+	for i, limit := range []store.Limit{
+		store.Per(1<<50-1, time.Second), store.Per(1<<50-1, store.MaxPeriod).WithBurst(40), store.Per(999_999_937, 24*time.Hour).WithBurst(7),
+		store.Per(1<<50, store.MaxPeriod).By(store.SlidingCounter), store.Per(1<<50, store.MaxPeriod).By(store.FixedWindow),
 	} {
 		together, _ := newStill(t, client, fmt.Sprintf("a%d:", i))
 		sequence, _ := newStill(t, client, fmt.Sprintf("b%d:", i))
 		for _, cost := range []int64{1, 2, limit.Max() / 3} {
-			reqs := slices.Repeat([]weir.Request{charge("key", cost, limit, weir.PerDay(1<<50).By(weir.AlignedWindow))}, 30)
+			reqs := slices.Repeat([]store.Request{charge("key", cost, limit, store.Per(1<<50, 24*time.Hour).By(store.AlignedWindow))}, 30)
 			got, errs := onBoard(together, reqs)
 			for n := range reqs {
 				want := whole(t, sequence, reqs[n])
@@ -139,10 +138,10 @@ func TestRulesOfLargeNumbers(t *testing.T) {
 func TestRulesShareTheWire(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	for name, limits := range map[string][]weir.Limit{
-		"two limits":     {weir.Per(25, 5*time.Hour), weir.PerDay(300)},
-		"sliding window": {weir.Per(25, 5*time.Hour).By(weir.SlidingWindow)},
-		"fixed window":   {weir.PerHour(25).By(weir.FixedWindow)},
+	for name, limits := range map[string][]store.Limit{
+		"two limits":     {store.Per(25, 5*time.Hour), store.Per(300, 24*time.Hour)},
+		"sliding window": {store.Per(25, 5*time.Hour).By(store.SlidingWindow)},
+		"fixed window":   {store.Per(25, time.Hour).By(store.FixedWindow)},
 	} {
 		s := newStore(t, server.Client())
 		take(t, s, charge(name, 1, limits...)) // The server knows the script.
@@ -188,12 +187,12 @@ func TestManyKeysOfRules(t *testing.T) {
 	s := newStore(t, client)
 	g := new(gate)
 	client.AddHook(g)
-	for name, limits := range map[string][]weir.Limit{
-		"two limits":      {weir.PerHour(10), weir.PerDay(100)},
-		"sliding windows": {weir.PerHour(10).By(weir.SlidingWindow), weir.PerDay(100).By(weir.SlidingWindow)},
-		"one limit":       {weir.PerHour(10)},
+	for name, limits := range map[string][]store.Limit{
+		"two limits":      {store.Per(10, time.Hour), store.Per(100, 24*time.Hour)},
+		"sliding windows": {store.Per(10, time.Hour).By(store.SlidingWindow), store.Per(100, 24*time.Hour).By(store.SlidingWindow)},
+		"one limit":       {store.Per(10, time.Hour)},
 	} {
-		var reqs []weir.Request
+		var reqs []store.Request
 		for i := range 30 {
 			key := fmt.Sprint(name, i)
 			reqs = append(reqs, charge(key, 1, limits...), charge(key, 1, limits...))
@@ -231,9 +230,9 @@ func TestManyKeysOfRules(t *testing.T) {
 func TestKeyOfBothKinds(t *testing.T) {
 	t.Parallel()
 	s, _ := newStill(t, redistest.Start(t).Client(), "")
-	var reqs []weir.Request
+	var reqs []store.Request
 	for range 5 {
-		reqs = append(reqs, charge("key", 1, weir.PerHour(100)), charge("key", 1, weir.PerHour(100), weir.PerDay(1000)))
+		reqs = append(reqs, charge("key", 1, store.Per(100, time.Hour)), charge("key", 1, store.Per(100, time.Hour), store.Per(1000, 24*time.Hour)))
 	}
 	ds, errs := onBoard(s, reqs)
 	for i := range reqs {
@@ -241,7 +240,7 @@ func TestKeyOfBothKinds(t *testing.T) {
 			t.Errorf("call %d: %+v, %v", i, ds[i], errs[i])
 		}
 	}
-	if d := take(t, s, charge("key", 0, weir.PerHour(100))); d.Remaining != 90 {
+	if d := take(t, s, charge("key", 0, store.Per(100, time.Hour))); d.Remaining != 90 {
 		t.Errorf("%d remain of 100, want 90", d.Remaining)
 	}
 }
@@ -252,9 +251,9 @@ func TestRulesOfDamagedKeys(t *testing.T) {
 	c := redistest.Start(t).Client()
 	s := newStore(t, c)
 	c.Set(t.Context(), s.stateKey("", "foreign"), "what?", time.Hour)
-	var reqs []weir.Request
+	var reqs []store.Request
 	for i := range 12 {
-		reqs = append(reqs, charge([]string{"foreign", "own"}[i%2], 1, weir.PerHour(3), weir.PerDay(5)))
+		reqs = append(reqs, charge([]string{"foreign", "own"}[i%2], 1, store.Per(3, time.Hour), store.Per(5, 24*time.Hour)))
 	}
 	ds, errs := onBoard(s, reqs)
 	for i := range reqs {
@@ -279,7 +278,7 @@ func TestReadTold(t *testing.T) {
 		"of another length":  {5, -2, 2, 1, 5, 5, 5, 5, 0, 0, 9},
 		"of a limit too few": {5, -2, 2, 1, 5, 5, 5, 5, 0, 0, 5, 5, 0},
 	} {
-		req := charge("key", 1, weir.PerHour(3), weir.PerDay(5))
+		req := charge("key", 1, store.Per(3, time.Hour), store.Per(5, 24*time.Hour))
 		told, err := readTold(list, 3)
 		if err == nil {
 			a := answer{rest: told.rest}

@@ -3,20 +3,20 @@ package redisstore
 import (
 	"context"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // receipt is what cancelling or settling takes: the call that was made, its
 // charges, and what each key held before and after it.
 type receipt struct {
 	call    *call
-	charges []weir.Charge
+	charges []store.Charge
 	values  []string
 	slot    int64
 }
 
-// Cancel implements [weir.Canceler]. When nobody was charged on the key since,
+// Cancel implements [store.Canceler]. When nobody was charged on the key since,
 // its value is put back as it was. Otherwise windows take the units out of
 // their counts or log, and GCRA takes them back as far as that admits nothing
 // too much: not beyond a moment at which the bucket was full anyway.
@@ -24,7 +24,7 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	return s.correct(ctx, "cancel", of, 0)
 }
 
-// Settle implements [weir.Settler]: one EVALSHA for each server that decided.
+// Settle implements [store.Settler]: one EVALSHA for each server that decided.
 // What is given back is what Cancel would give back of so many units.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	return s.correct(ctx, "settle", of, costs...)
@@ -51,8 +51,8 @@ func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) in
 
 // settled is what the script is told of a charge's real cost: that, and for GCRA
 // the time of the units between the two costs.
-func settled(c *weir.Charge, cost int64) []any {
-	if c.Limit.Algorithm != weir.GCRA {
+func settled(c *store.Charge, cost int64) []any {
+	if c.Limit.Algorithm != store.GCRA {
 		return []any{cost}
 	}
 	num, den := exact.Emission(&c.Limit)

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
-func reserve(t *testing.T, s *Store, key string, cost int64, maxWait time.Duration, limits ...weir.Limit) weir.Decision {
+func reserve(t *testing.T, s *Store, key string, cost int64, maxWait time.Duration, limits ...store.Limit) store.Decision {
 	t.Helper()
 	req := charge(key, cost, limits...)
 	req.MaxWait, req.Cancelable = maxWait, true
@@ -22,7 +22,7 @@ func reserve(t *testing.T, s *Store, key string, cost int64, maxWait time.Durati
 	return d
 }
 
-func settleAt(t *testing.T, s *Store, d weir.Decision, costs ...int64) {
+func settleAt(t *testing.T, s *Store, d store.Decision, costs ...int64) {
 	t.Helper()
 	if err := s.Settle(context.Background(), d.Receipt, costs...); err != nil {
 		t.Fatal(err)
@@ -60,10 +60,10 @@ func TestSettleIsOneCall(t *testing.T) {
 func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
-	limits := []weir.Limit{weir.Per(5, 10*time.Second).By(weir.AlignedWindow), weir.Per(10, 1000*time.Second)}
+	limits := []store.Limit{store.Per(5, 10*time.Second).By(store.AlignedWindow), store.Per(10, 1000*time.Second)}
 	ctx := context.Background()
 	sleep(time.Second)
-	book := func() (d weir.Decision) {
+	book := func() (d store.Decision) {
 		if err := s.Reset(ctx, "", "k"); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestSettleAfterAReset(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range every(10, time.Hour) {
 		key := l.Algorithm.String()
-		old := []weir.Decision{reserve(t, s, key, 8, 0, l), reserve(t, s, key, 8, 4*time.Hour, l)}
+		old := []store.Decision{reserve(t, s, key, 8, 0, l), reserve(t, s, key, 8, 4*time.Hour, l)}
 		if err := s.Reset(ctx, "", key); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestSettleAfterAReset(t *testing.T) {
 func TestDebtAndTheClock(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
-	l := weir.PerSecond(10)
+	l := store.Per(10, time.Second)
 	settleAt(t, s, reserve(t, s, "k", 10, 0, l), 1000)
 	// The bucket is full in 100 s, and has room for one a second before less one.
 	for after := time.Duration(0); after < 90*time.Second; after += 10 * time.Second {
@@ -176,8 +176,8 @@ func TestCancelOfAKeyWithoutAnEnd(t *testing.T) {
 func TestSettleInALongLog(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
-	limits := []weir.Limit{weir.PerHour(100_000).By(weir.SlidingWindow), weir.Per(100_000, 2*time.Hour).By(weir.SlidingWindow)}
-	var granted []weir.Decision
+	limits := []store.Limit{store.Per(100_000, time.Hour).By(store.SlidingWindow), store.Per(100_000, 2*time.Hour).By(store.SlidingWindow)}
+	var granted []store.Decision
 	for i := range 600 {
 		granted = append(granted, reserve(t, s, "k", int64(2+i%3), 0, limits...))
 		if i%4 > 0 {

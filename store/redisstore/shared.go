@@ -4,15 +4,14 @@ import (
 	"context"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // shared reports whether a valid request goes in flights: it takes of one key, now or
 // not at all.
-func shared(req *weir.Request) bool {
+func shared(req *store.Request) bool {
 	first, takes := &req.Charges[0], false
 	for i := range req.Charges {
 		c := &req.Charges[i]
@@ -25,7 +24,7 @@ func shared(req *weir.Request) bool {
 }
 
 // termsOf returns the terms of a request that goes in flights.
-func (s *Store) termsOf(req *weir.Request) *terms {
+func (s *Store) termsOf(req *store.Request) *terms {
 	if isCommon(req) {
 		return s.terms.of(&req.Charges[0])
 	}
@@ -33,17 +32,17 @@ func (s *Store) termsOf(req *weir.Request) *terms {
 }
 
 // isCommon reports whether a request that goes in flights is of the common case.
-func isCommon(req *weir.Request) bool {
-	return len(req.Charges) == 1 && req.Charges[0].Limit.Algorithm == weir.GCRA
+func isCommon(req *store.Request) bool {
+	return len(req.Charges) == 1 && req.Charges[0].Limit.Algorithm == store.GCRA
 }
 
 // takeShared decides a request that goes in flights.
-func (s *Store) takeShared(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+func (s *Store) takeShared(ctx context.Context, req *store.Request) (store.Decision, error) {
 	q := s.question(req)
 	c := &req.Charges[0]
 	if a, ok := s.denied(q.place, c, q.terms); ok {
 		if err := ctx.Err(); err != nil {
-			return weir.Decision{}, err
+			return store.Decision{}, err
 		}
 		return a.decision(req, q.terms)
 	}
@@ -60,7 +59,7 @@ type question struct {
 	lost  uint64 // of the denials
 }
 
-func (s *Store) question(req *weir.Request) question {
+func (s *Store) question(req *store.Request) question {
 	c := &req.Charges[0]
 	h := s.denials.hash(c.Scope, c.Key)
 	p := s.denials.place(h)
@@ -68,17 +67,17 @@ func (s *Store) question(req *weir.Request) question {
 }
 
 // state is the first of the key's names in Redis.
-func (q *question) state(s *Store, c *weir.Charge) string { return q.place.names.state(s, c, q.hash) }
+func (q *question) state(s *Store, c *store.Charge) string { return q.place.names.state(s, c, q.hash) }
 
 // lane is the key's in a combiner.
 func (q *question) lane() int { return int(q.hash >> 63) }
 
 // decision is what the caller is told of an answer, from which is learnt what the
 // next ones may be told.
-func (q *question) decision(s *Store, req *weir.Request, a *answer, err error) (weir.Decision, error) {
+func (q *question) decision(s *Store, req *store.Request, a *answer, err error) (store.Decision, error) {
 	if err != nil {
 		s.denials.failed(err)
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	c := &req.Charges[0]
 	d, err := a.decision(req, q.terms)

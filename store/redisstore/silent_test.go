@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestSilentServerHoldsNobodyUpTwice: calls of a flight that would have looked first
@@ -30,13 +29,13 @@ func TestSilentServerHoldsNobodyUpTwice(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	all(func(key string) { take(t, s, charge(key, 1, weir.PerHour(100))) })
+	all(func(key string) { take(t, s, charge(key, 1, store.Per(100, time.Hour))) })
 	server.Stop()
 	defer server.Cont()
 	for range 3 {
 		all(func(key string) {
 			began := time.Now()
-			_, err := s.Take(context.Background(), charge(key, 1, weir.PerHour(100)))
+			_, err := s.Take(context.Background(), charge(key, 1, store.Per(100, time.Hour)))
 			if took := time.Since(began); err == nil || took > timeout*17/10 {
 				t.Errorf("%s: %v after %v", key, err, took)
 			}

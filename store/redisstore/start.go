@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // started is a call that a flight decides.
@@ -13,17 +13,17 @@ type started struct {
 	combiner *combiner
 	waiting  *waiting
 	question question
-	req      weir.Request
-	charges  []weir.Charge // of req
+	req      store.Request
+	charges  []store.Charge // of req
 }
 
 // startedPool keeps those that were told their Decision.
 var startedPool = sync.Pool{New: func() any { return new(started) }}
 
-// Start implements [weir.Starter], for calls that take of one key, now or not at
+// Start implements [store.Starter], for calls that take of one key, now or not at
 // all.
-func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) weir.Started {
-	if of != weir.Store(s) || s.plain != nil || !shared(req) {
+func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
+	if of != store.Store(s) || s.plain != nil || !shared(req) {
 		return nil
 	}
 	q := s.question(req)
@@ -38,14 +38,14 @@ func (s *Store) Start(ctx context.Context, of weir.Store, req *weir.Request) wei
 	return st
 }
 
-// Done implements [weir.Started].
+// Done implements [store.Started].
 func (st *started) Done() <-chan struct{} { return st.waiting.done }
 
-// Leave implements [weir.Started].
+// Leave implements [store.Started].
 func (st *started) Leave() bool { return st.waiting.leave() }
 
-// Decision implements [weir.Started].
-func (st *started) Decision() (d weir.Decision, done bool, err error) {
+// Decision implements [store.Started].
+func (st *started) Decision() (d store.Decision, done bool, err error) {
 	a, alone, err := st.combiner.outcome(st.waiting)
 	if !alone {
 		d, err = st.question.decision(st.store, &st.req, &a, err)

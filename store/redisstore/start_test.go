@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // begin has a request be decided by Start. It returns nil where Take is needed.
-func begin(t testing.TB, s *Store, req weir.Request) *weir.Decision {
+func begin(t testing.TB, s *Store, req store.Request) *store.Decision {
 	t.Helper()
 	st := s.Start(context.Background(), s, &req)
 	if st == nil {
@@ -34,10 +34,10 @@ func TestStartDecidesAsTake(t *testing.T) {
 	c := redistest.Start(t).Client()
 	a, sleep := newStill(t, c, "a:")
 	b, sleepToo := newStill(t, c, "b:")
-	for name, limits := range map[string][]weir.Limit{
-		"one":      {weir.Per(3, time.Minute)},
-		"two":      {weir.Per(3, time.Minute), weir.PerHour(9)},
-		"a window": {weir.Per(3, time.Minute).By(weir.SlidingWindow)},
+	for name, limits := range map[string][]store.Limit{
+		"one":      {store.Per(3, time.Minute)},
+		"two":      {store.Per(3, time.Minute), store.Per(9, time.Hour)},
+		"a window": {store.Per(3, time.Minute).By(store.SlidingWindow)},
 	} {
 		for step := range 12 {
 			got, want := begin(t, a, charge(name, 1, limits...)), take(t, b, charge(name, 1, limits...))
@@ -57,10 +57,10 @@ func TestStartDecidesAsTake(t *testing.T) {
 func TestStartLeavesToTake(t *testing.T) {
 	t.Parallel()
 	s, _ := newStill(t, redistest.Start(t).Client(), "")
-	limit := weir.PerHour(10)
+	limit := store.Per(10, time.Hour)
 	waiting, held := charge("key", 1, limit), holding("key", "a", 2, 1, limit)
 	waiting.MaxWait = time.Second
-	for name, req := range map[string]weir.Request{
+	for name, req := range map[string]store.Request{
 		"may wait":   waiting,
 		"in flight":  held,
 		"two keys":   {Charges: append(charge("key", 1, limit).Charges, charge("wider", 1, limit).Charges...)},
@@ -72,12 +72,12 @@ func TestStartLeavesToTake(t *testing.T) {
 		}
 	}
 	take(t, s, charge("key", 1, limit))
-	if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, weir.Brake{Pause: time.Minute}); err != nil {
+	if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, store.Brake{Pause: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	// With others in its flight a call of a key that is paused is left as it was.
-	ds, errs := onBoard(s, []weir.Request{charge("key", 1, limit), charge("other", 1, limit)})
-	if errs[0] != nil || ds[0].Reason != weir.Paused {
+	ds, errs := onBoard(s, []store.Request{charge("key", 1, limit), charge("other", 1, limit)})
+	if errs[0] != nil || ds[0].Reason != store.Paused {
 		t.Errorf("%+v, %v", ds[0], errs[0])
 	}
 }
@@ -88,7 +88,7 @@ func TestStartByMany(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
-	limit := weir.PerHour(1000)
+	limit := store.Per(1000, time.Hour)
 	take(t, s, charge("key0", 1, limit))
 	var wg sync.WaitGroup
 	var left sync.Map

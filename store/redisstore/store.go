@@ -8,10 +8,9 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // Config is what New makes a Store from.
@@ -53,26 +52,26 @@ type Store struct {
 }
 
 var (
-	_ weir.Store    = (*Store)(nil)
-	_ weir.Canceler = (*Store)(nil)
-	_ weir.Settler  = (*Store)(nil)
-	_ weir.Resetter = (*Store)(nil)
-	_ weir.Braker   = (*Store)(nil)
-	_ weir.Holder   = (*Store)(nil)
-	_ weir.Starter  = (*Store)(nil)
+	_ store.Store    = (*Store)(nil)
+	_ store.Canceler = (*Store)(nil)
+	_ store.Settler  = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+	_ store.Braker   = (*Store)(nil)
+	_ store.Holder   = (*Store)(nil)
+	_ store.Starter  = (*Store)(nil)
 )
 
-// New returns a Store, or a *weir.ConfigError that names the wrong field. It
+// New returns a Store, or a *store.ConfigError that names the wrong field. It
 // does no I/O.
 func New(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
-		return nil, &weir.ConfigError{Field: "redisstore.Config.Client", Want: "a go-redis client", Got: "nil"}
+		return nil, &store.ConfigError{Field: "redisstore.Config.Client", Want: "a go-redis client", Got: "nil"}
 	}
 	if cfg.Prefix == "" {
 		cfg.Prefix = "weir:"
 	}
 	if len(cfg.Prefix) > 64 || strings.ContainsFunc(cfg.Prefix, func(r rune) bool { return r < ' ' || r > '~' || r == '{' || r == '}' }) {
-		return nil, &weir.ConfigError{
+		return nil, &store.ConfigError{
 			Field: "redisstore.Config.Prefix", Want: "at most 64 bytes of printable ASCII without braces", Got: strconv.QuoteToASCII(cfg.Prefix),
 		}
 	}
@@ -88,12 +87,12 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Take implements [weir.Store]: one EVALSHA, whatever the number of limits. For
+// Take implements [store.Store]: one EVALSHA, whatever the number of limits. For
 // charges of several keys on a cluster or a ring see Levels in the package's
 // documentation.
-func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := req.Validate(); err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	if s.plain != nil {
 		return s.plain.take(ctx, s, &req)
@@ -107,7 +106,7 @@ func (s *Store) Take(ctx context.Context, req weir.Request) (weir.Decision, erro
 }
 
 // take is Take for what does not go in flights.
-func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, error) {
+func (s *Store) take(ctx context.Context, req *store.Request) (store.Decision, error) {
 	c := s.newCall(req, modeOf(req))
 	if len(c.groups) > 1 && s.apart(ctx, c) {
 		return s.takeInOrder(ctx, req, c)
@@ -118,18 +117,18 @@ func (s *Store) take(ctx context.Context, req *weir.Request) (weir.Decision, err
 		return s.takeInOrder(ctx, req, c)
 	}
 	if err != nil {
-		return weir.Decision{}, err
+		return store.Decision{}, err
 	}
 	d := exact.Decide(req, v, outcomes)
 	if len(values) == 2*len(c.groups) && d.Allowed {
-		charges := append([]weir.Charge(nil), req.Charges...)
+		charges := append([]store.Charge(nil), req.Charges...)
 		d.Receipt = &receipt{call: c, charges: charges, values: values, slot: v.Slot}
 	}
 	return d, nil
 }
 
 // modeOf returns what the script is to do with a request.
-func modeOf(req *weir.Request) string {
+func modeOf(req *store.Request) string {
 	switch {
 	case req.NeverFits() >= 0 || req.Free():
 		return "peek"
@@ -156,7 +155,7 @@ func (s *Store) ask(ctx context.Context, c *call) (v exact.Verdict, outcomes []e
 	return
 }
 
-// Reset implements [weir.Resetter]. It forgets the key's leases too.
+// Reset implements [store.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	state, log := s.keys(scope, key)
 	args := []any{"del", state, log, s.heldKey(scope, key)}

@@ -9,11 +9,10 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/storetest"
+	"github.com/redis/go-redis/v9"
 )
 
 // startMicros is 2000-01-01T00:00:00Z, where testing/synctest starts too.
@@ -51,7 +50,7 @@ func miniClient(t testing.TB) (*miniredis.Miniredis, *redis.Client) {
 // conformance runs the suite with a prefix for each case.
 func conformance(t *testing.T, client func(t testing.TB) redis.UniversalClient) {
 	var cases atomic.Int64
-	storetest.RunWithClock(t, func(t *testing.T) (weir.Store, func(time.Duration)) {
+	storetest.RunWithClock(t, func(t *testing.T) (store.Store, func(time.Duration)) {
 		return newStill(t, client(t), fmt.Sprintf("case%d:", cases.Add(1)))
 	})
 }
@@ -114,7 +113,7 @@ func TestConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(test.cfg)
-			var ce *weir.ConfigError
+			var ce *store.ConfigError
 			if !errors.As(err, &ce) || ce.Field != test.field {
 				t.Errorf("got %v, want a ConfigError of %s", err, test.field)
 			}
@@ -123,15 +122,15 @@ func TestConfig(t *testing.T) {
 }
 
 // charge is a request for cost units of key under limits.
-func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
-	var req weir.Request
+func charge(key string, cost int64, limits ...store.Limit) store.Request {
+	var req store.Request
 	for _, l := range limits {
-		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: l, Cost: cost})
 	}
 	return req
 }
 
-func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
+func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 	t.Helper()
 	d, err := s.Take(context.Background(), req)
 	if err != nil {
@@ -141,10 +140,10 @@ func take(t testing.TB, s weir.Store, req weir.Request) weir.Decision {
 }
 
 // every is one limit of each algorithm.
-func every(rate int64, period time.Duration) []weir.Limit {
-	var all []weir.Limit
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		all = append(all, weir.Per(rate, period).By(a))
+func every(rate int64, period time.Duration) []store.Limit {
+	var all []store.Limit
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		all = append(all, store.Per(rate, period).By(a))
 	}
 	return all
 }

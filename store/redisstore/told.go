@@ -3,8 +3,8 @@ package redisstore
 import (
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // quickly returns what the rest of the script would have told of calls that its quick
@@ -49,7 +49,7 @@ func (t told) answer(n int64, sent time.Duration) answer {
 
 // read makes a verdict of what was told, for a call after which others were admitted
 // at the same instant, or for one that is refused later. The outcomes are as many as the charges.
-func (a *answer) read(charges []weir.Charge, outcomes []exact.Outcome) (exact.Verdict, error) {
+func (a *answer) read(charges []store.Charge, outcomes []exact.Outcome) (exact.Verdict, error) {
 	list, most := a.rest, 2+4*len(charges)
 	if len(list) != most && len(list) != most+5 {
 		return exact.Verdict{}, errReply

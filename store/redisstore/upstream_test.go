@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -189,7 +190,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 					Limit: theirs.Stretch(margin), Goroutines: goroutines, Calls: goroutines * windows,
 				}
 			}
-			take(t, newStore(t, server.Client()), charge("make the script known", 1, theirs))
+			take(t, newStore(t, server.Client()), charge("make the script known", 1, store.Limit(theirs)))
 			commands := server.CommandsDuring(func() {
 				for _, c := range startCallers(t, jobs...) {
 					c.report(t)

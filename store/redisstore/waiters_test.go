@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // TestWaiters has a thousand calls wait on a hundred a second: one store call
@@ -89,7 +89,7 @@ func TestWaiters(t *testing.T) {
 // comes before that look for one, and how often is up to the machine.
 func hears(t *testing.T, s *Store) {
 	t.Helper()
-	watch := s.WatchBrakes(func(string, string, weir.Instant) {})
+	watch := s.WatchBrakes(func(string, string, store.Instant) {})
 	t.Cleanup(watch.Stop)
 	for !watch.Covers(time.Now()) {
 		time.Sleep(time.Millisecond)
@@ -101,12 +101,12 @@ func hears(t *testing.T, s *Store) {
 func TestCancelledWaiters(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
-	store := newStore(t, c)
+	st := newStore(t, c)
 	var admitted atomic.Int64
 	booked := make(chan struct{}, 1)
 	const waiters = 1000
-	limit := weir.PerSecond(10).WithBurst(1)
-	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+	limit := store.Per(10, time.Second).WithBurst(1)
+	l, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.Limit(limit)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 		if e.Kind == weir.EventDecision {
 			select {
 			case booked <- struct{}{}:

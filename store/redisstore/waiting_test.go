@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // TestWatchLetsCallersLeave: of a line and of a flight that stand still.
@@ -35,7 +35,7 @@ func TestWatchLetsCallersLeave(t *testing.T) {
 			errs := make(chan error)
 			for i := range 20 {
 				go func() {
-					_, err := s.Take(ctx, charge(fmt.Sprint("key", i%3), 1, weir.PerHour(100)))
+					_, err := s.Take(ctx, charge(fmt.Sprint("key", i%3), 1, store.Per(100, time.Hour)))
 					errs <- err
 				}()
 			}
@@ -76,7 +76,7 @@ func TestNudgedCallsAreDecidedOnce(t *testing.T) {
 						cancel()
 					}()
 				}
-				d, err := s.Take(ctx, charge(fmt.Sprint("key", caller%5), 1, weir.PerHour(most)))
+				d, err := s.Take(ctx, charge(fmt.Sprint("key", caller%5), 1, store.Per(most, time.Hour)))
 				switch {
 				case leaves && errors.Is(err, context.Canceled):
 				case err != nil:
@@ -97,7 +97,7 @@ func TestCallThatEndedInTheLineIsNotCharged(t *testing.T) {
 	s, g := gated(t, false)
 	s.shared.first.watched = true // by nobody
 	_, open := g.shut()
-	limit := weir.PerHour(100)
+	limit := store.Per(100, time.Hour)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	flying(t, s, g, &wg, func() {
@@ -121,7 +121,7 @@ func TestGivingUpNudgesAll(t *testing.T) {
 	s, _ := gated(t, false)
 	landed(s)
 	c := s.shared.first
-	req := charge("key", 1, weir.PerHour(100))
+	req := charge("key", 1, store.Per(100, time.Hour))
 	aboard, stuck := newWaiting().(*waiting), newWaiting().(*waiting)
 	aboard.state.Store(inFlight | patient)
 	stuck.ctx, stuck.key, stuck.terms = t.Context(), s.stateKey("", "key"), s.termsOf(&req)

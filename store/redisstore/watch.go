@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/watchers"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 const (
@@ -40,12 +39,12 @@ type watch struct {
 	id    int
 }
 
-// WatchBrakes implements [weir.Braker]. While anybody watches, the
+// WatchBrakes implements [store.Braker]. While anybody watches, the
 // store has one connection of the client's subscribed to
 // "<prefix>brakes". It connects by itself, in the background, and again when it
 // was cut off; with a [redis.Ring], whose shards each have channels of their
 // own, it never does.
-func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Watch {
+func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
 	b := &s.watches
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,13 +57,13 @@ func (s *Store) WatchBrakes(f func(scope, key string, at weir.Instant)) weir.Wat
 	return w
 }
 
-// Covers implements [weir.Watch].
+// Covers implements [store.Watch].
 func (w *watch) Covers(since time.Time) bool {
 	live := w.store.watches.live.Load()
 	return live != nil && live.Before(since)
 }
 
-// Stop implements [weir.Watch].
+// Stop implements [store.Watch].
 func (w *watch) Stop() {
 	b := &w.store.watches
 	b.mu.Lock()

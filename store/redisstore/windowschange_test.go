@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
 )
 
 // TestWindowsOfDifferentCostsChange: where the windows of a key are charged
@@ -19,15 +19,15 @@ func TestWindowsOfDifferentCostsChange(t *testing.T) {
 		period time.Duration
 		cost   int64
 	}
-	request := func(parts ...part) (req weir.Request) {
+	request := func(parts ...part) (req store.Request) {
 		for _, p := range parts {
-			req.Charges = append(req.Charges, weir.Charge{Key: "key", Cost: p.cost, Limit: weir.Per(p.rate, p.period).By(weir.SlidingWindow)})
+			req.Charges = append(req.Charges, store.Charge{Key: "key", Cost: p.cost, Limit: store.Per(p.rate, p.period).By(store.SlidingWindow)})
 		}
 		return req
 	}
 	type step struct {
 		after   time.Duration
-		req     weir.Request
+		req     store.Request
 		allowed bool
 		left    int64
 	}
@@ -74,7 +74,7 @@ func TestWindowsChangeOverADamagedLog(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
 	s := newStore(t, c)
-	a, b := weir.Per(50, time.Minute).By(weir.SlidingWindow), weir.Per(80, time.Hour).By(weir.SlidingWindow)
+	a, b := store.Per(50, time.Minute).By(store.SlidingWindow), store.Per(80, time.Hour).By(store.SlidingWindow)
 	take(t, s, charge("key", 1, a, b))
 	_, log := s.keys("", "key")
 	c.RPush(t.Context(), log, "what?")

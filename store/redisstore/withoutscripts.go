@@ -9,10 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // plain decides fixed windows with plain commands, in one transaction: each
@@ -27,7 +26,7 @@ type plain struct {
 // counter is one fixed window in Redis.
 type counter struct {
 	key    string
-	charge *weir.Charge
+	charge *store.Charge
 	taken  bool
 	first  bool  // of what the window counts: one that nobody is counted in is not open
 	value  int64 // after the call, without what was refused
@@ -39,16 +38,16 @@ func (c *counter) period() int64 {
 	return int64((c.charge.Limit.Period + time.Millisecond - 1) / time.Millisecond)
 }
 
-func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Decision, error) {
+func (p *plain) take(ctx context.Context, s *Store, req *store.Request) (store.Decision, error) {
 	if req.Hold.Asked() || req.Cancelable {
-		return weir.Decision{}, ErrNeedsScripts
+		return store.Decision{}, ErrNeedsScripts
 	}
 	first := &req.Charges[0]
 	counters := make([]counter, len(req.Charges))
 	for i := range req.Charges {
 		c := &req.Charges[i]
-		if i == plainLimits || c.Limit.Algorithm != weir.FixedWindow || c.Leave > 0 || req.MaxWait > 0 || c.Key != first.Key || c.Scope != first.Scope {
-			return weir.Decision{}, ErrNeedsScripts
+		if i == plainLimits || c.Limit.Algorithm != store.FixedWindow || c.Reserve > 0 || req.MaxWait > 0 || c.Key != first.Key || c.Scope != first.Scope {
+			return store.Decision{}, ErrNeedsScripts
 		}
 		counters[i] = counter{key: s.plainKey(c.Scope, c.Key, i), charge: c}
 	}
@@ -67,7 +66,7 @@ func (p *plain) take(ctx context.Context, s *Store, req *weir.Request) (weir.Dec
 		}
 	}
 	if err != nil {
-		return weir.Decision{}, classify(err)
+		return store.Decision{}, classify(err)
 	}
 	return p.decide(ctx, req, counters, look)
 }
@@ -82,7 +81,7 @@ func (s *Store) plainKey(scope, key string, i int) string {
 }
 
 // decide takes back what was counted when one of several refused, and reports.
-func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counter, look bool) (weir.Decision, error) {
+func (p *plain) decide(ctx context.Context, req *store.Request, counters []counter, look bool) (store.Decision, error) {
 	v := exact.Verdict{Allowed: !look}
 	outcomes := make([]exact.Outcome, len(counters))
 	for i := range counters {
@@ -95,12 +94,12 @@ func (p *plain) decide(ctx context.Context, req *weir.Request, counters []counte
 	}
 	if !look && !v.Allowed {
 		if err := p.refuse(ctx, counters); err != nil {
-			return weir.Decision{}, classify(err)
+			return store.Decision{}, classify(err)
 		}
 	}
 	if v.Allowed {
 		if err := p.begin(ctx, counters); err != nil {
-			return weir.Decision{}, classify(err)
+			return store.Decision{}, classify(err)
 		}
 	}
 	for i := range counters {

@@ -12,10 +12,9 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/redis/go-redis/v9"
-
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 func newPlain(t testing.TB, c redis.UniversalClient) *Store {
@@ -99,7 +98,7 @@ func TestWithoutScripts(t *testing.T) {
 			c := client(t)
 			s := newPlain(t, c)
 			ctx := context.Background()
-			ten, three := weir.Per(10, time.Minute).By(weir.FixedWindow), weir.Per(3, time.Hour).By(weir.FixedWindow)
+			ten, three := store.Per(10, time.Minute).By(store.FixedWindow), store.Per(3, time.Hour).By(store.FixedWindow)
 
 			t.Run("counts and refuses", func(t *testing.T) {
 				for i := range int64(10) {
@@ -108,7 +107,7 @@ func TestWithoutScripts(t *testing.T) {
 					}
 				}
 				d := take(t, s, charge("one", 1, ten))
-				if d.Allowed || d.Reason != weir.Limited || d.RetryAfter <= 0 || d.RetryAfter > time.Minute {
+				if d.Allowed || d.Reason != store.Limited || d.RetryAfter <= 0 || d.RetryAfter > time.Minute {
 					t.Errorf("eleventh of ten: %+v", d)
 				}
 			})
@@ -139,7 +138,7 @@ func TestWithoutScripts(t *testing.T) {
 			t.Run("concurrent calls", func(t *testing.T) {
 				var admitted atomic.Int64
 				var wg sync.WaitGroup
-				l := weir.Per(100, time.Hour).By(weir.FixedWindow)
+				l := store.Per(100, time.Hour).By(store.FixedWindow)
 				for range 300 {
 					wg.Go(func() {
 						if d, err := s.Take(ctx, charge("many", 1, l)); err == nil && d.Allowed {
@@ -153,7 +152,7 @@ func TestWithoutScripts(t *testing.T) {
 				}
 			})
 			t.Run("never fits, peek, reset", func(t *testing.T) {
-				if d := take(t, s, charge("never", 11, ten)); d.Allowed || d.Reason != weir.NeverFits || d.Remaining != 10 {
+				if d := take(t, s, charge("never", 11, ten)); d.Allowed || d.Reason != store.NeverFits || d.Remaining != 10 {
 					t.Errorf("eleven of ten: %+v", d)
 				}
 				take(t, s, charge("reset", 10, ten))
@@ -168,12 +167,12 @@ func TestWithoutScripts(t *testing.T) {
 				wait := charge("k", 1, ten)
 				wait.MaxWait = time.Second
 				other := charge("k", 1, ten)
-				other.Charges = append(other.Charges, weir.Charge{Key: "l", Limit: ten, Cost: 1})
+				other.Charges = append(other.Charges, store.Charge{Key: "l", Limit: ten, Cost: 1})
 				back := charge("k", 1, ten)
 				back.Cancelable = true
-				reqs := []weir.Request{wait, other, back}
+				reqs := []store.Request{wait, other, back}
 				for _, l := range every(5, time.Minute) {
-					if l.Algorithm != weir.FixedWindow {
+					if l.Algorithm != store.FixedWindow {
 						reqs = append(reqs, charge("k", 1, l))
 					}
 				}
@@ -194,7 +193,7 @@ func TestWithoutScripts(t *testing.T) {
 				}
 			})
 			t.Run("a shorter window ends sooner", func(t *testing.T) {
-				take(t, s, charge("shorter", 10, weir.Per(10, 24*time.Hour).By(weir.FixedWindow)))
+				take(t, s, charge("shorter", 10, store.Per(10, 24*time.Hour).By(store.FixedWindow)))
 				if d := take(t, s, charge("shorter", 1, ten)); d.Allowed || d.RetryAfter > time.Minute {
 					t.Errorf("%+v", d)
 				}
@@ -224,7 +223,7 @@ func TestWithoutScriptsWindowEnds(t *testing.T) {
 				withIncrEx(t, m)
 			}
 			s := newPlain(t, c)
-			l := weir.Per(2, 1500*time.Millisecond).By(weir.FixedWindow)
+			l := store.Per(2, 1500*time.Millisecond).By(store.FixedWindow)
 			for range 3 {
 				take(t, s, charge("key", 2, l))
 				d := take(t, s, charge("key", 1, l))
@@ -253,8 +252,8 @@ func TestWithoutScriptsWindowBegins(t *testing.T) {
 				withIncrEx(t, m)
 			}
 			s := newPlain(t, c)
-			one, two := weir.Per(1, time.Minute).By(weir.FixedWindow), weir.Per(2, 10*time.Second).By(weir.FixedWindow)
-			free := func(key string) weir.Request {
+			one, two := store.Per(1, time.Minute).By(store.FixedWindow), store.Per(2, 10*time.Second).By(store.FixedWindow)
+			free := func(key string) store.Request {
 				req := charge(key, 1, one, two)
 				req.Charges[0].Cost = 0
 				return req
@@ -323,7 +322,7 @@ func TestWithoutScriptsContextEnds(t *testing.T) {
 				withIncrEx(t, m)
 			}
 			s := newPlain(t, c)
-			one, hundred := weir.Per(1, time.Minute).By(weir.FixedWindow), weir.PerHour(100).By(weir.FixedWindow)
+			one, hundred := store.Per(1, time.Minute).By(store.FixedWindow), store.Per(100, time.Hour).By(store.FixedWindow)
 			take(t, s, charge("k", 1, one, hundred))
 			var counted atomic.Pointer[context.CancelFunc]
 			c.AddHook(afterPipeline(func() {

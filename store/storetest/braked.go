@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // braked: however often a key is paused while callers wait, those who act stay
@@ -16,14 +16,14 @@ func braked(r *run) {
 		return
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		for i := range 60 / thinning {
-			r.brakeAtRandom(rng, fmt.Sprint("braked ", a, i), weir.Per(1+rng.Int64N(8), time.Duration(1+rng.IntN(20))*100*time.Millisecond).By(a))
+			r.brakeAtRandom(rng, fmt.Sprint("braked ", a, i), store.Per(1+rng.Int64N(8), time.Duration(1+rng.IntN(20))*100*time.Millisecond).By(a))
 		}
 	}
 }
 
-func (r *run) brakeAtRandom(rng *rand.Rand, key string, l weir.Limit) {
+func (r *run) brakeAtRandom(rng *rand.Rand, key string, l store.Limit) {
 	var acts []act
 	var now, paused int64
 	sleep := func(d int64) {
@@ -36,7 +36,7 @@ func (r *run) brakeAtRandom(rng *rand.Rand, key string, l weir.Limit) {
 		sleep(rng.Int64N(l.Period.Microseconds() / 3))
 		if rng.IntN(8) == 0 {
 			paused = max(paused, now) + 1 + rng.Int64N(1000)
-			r.brake(key, weir.Brake{Pause: time.Duration(paused-now) * time.Microsecond}, l)
+			r.brake(key, store.Brake{Pause: time.Duration(paused-now) * time.Microsecond}, l)
 			for len(acts) > 0 && acts[len(acts)-1].at > now+100_000 {
 				acts = acts[:len(acts)-1]
 			}
@@ -59,8 +59,8 @@ func (r *run) brakeAtRandom(rng *rand.Rand, key string, l weir.Limit) {
 
 // counts reports whether acts stay within what aligned windows and sliding counters
 // admit, for those that are; start is when their time began.
-func counts(l weir.Limit, acts []act, start int64) bool {
-	if l.Algorithm != weir.AlignedWindow && l.Algorithm != weir.SlidingCounter {
+func counts(l store.Limit, acts []act, start int64) bool {
+	if l.Algorithm != store.AlignedWindow && l.Algorithm != store.SlidingCounter {
 		return true
 	}
 	p := l.Period.Microseconds()
@@ -74,7 +74,7 @@ func counts(l weir.Limit, acts []act, start int64) bool {
 			window, cur, prev = at, 0, 0
 		}
 		cur += a.cost
-		weighs := l.Algorithm == weir.SlidingCounter
+		weighs := l.Algorithm == store.SlidingCounter
 		if cur > l.Rate || weighs && prev*(p-(start+a.at)%p)+cur*p > l.Rate*p {
 			return false
 		}

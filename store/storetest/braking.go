@@ -5,22 +5,22 @@ import (
 	"errors"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // braker returns the store as one that can be braked, or nil.
-func (r *run) braker() weir.Braker {
-	b, ok := r.store.(weir.Braker)
-	if !ok || errors.Is(b.Brake(context.Background(), charge("can it", 0, weir.PerSecond(1)).Charges, weir.Brake{Lift: true}), weir.ErrUnsupported) {
-		r.Log("the store is no weir.Braker: not tried")
+func (r *run) braker() store.Braker {
+	b, ok := r.store.(store.Braker)
+	if !ok || errors.Is(b.Brake(context.Background(), charge("can it", 0, store.Per(1, time.Second)).Charges, store.Brake{Lift: true}), store.ErrUnsupported) {
+		r.Log("the store is no store.Braker: not tried")
 		return nil
 	}
 	return b
 }
 
-func (r *run) brake(key string, b weir.Brake, limits ...weir.Limit) {
+func (r *run) brake(key string, b store.Brake, limits ...store.Limit) {
 	r.Helper()
-	if err := r.store.(weir.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b); err != nil {
+	if err := r.store.(store.Braker).Brake(context.Background(), charge(key, 0, limits...).Charges, b); err != nil {
 		r.Fatalf("Brake: %v", err)
 	}
 }
@@ -35,22 +35,22 @@ func pauses(r *run) {
 		key := "pause " + l.Algorithm.String()
 		r.take(charge(key, 1, l))
 		for _, pause := range []time.Duration{4 * time.Second, 5 * time.Second, time.Second, time.Microsecond} {
-			r.brake(key, weir.Brake{Pause: pause}, l)
+			r.brake(key, store.Brake{Pause: pause}, l)
 		}
 		r.sleep(time.Second)
 		for range 3 {
 			d := r.take(charge(key, 1, l))
-			if d.Allowed || d.Reason != weir.Paused || d.RetryAfter < 4*time.Second || d.Remaining != 0 || d.ResetAfter < 4*time.Second || d.BrakedAt == 0 {
+			if d.Allowed || d.Reason != store.Paused || d.RetryAfter < 4*time.Second || d.Remaining != 0 || d.ResetAfter < 4*time.Second || d.BrakedAt == 0 {
 				r.Errorf("%v, paused for 4 s: %+v", l.Algorithm, d)
 			}
-			if l.Algorithm != weir.AlignedWindow && l.Algorithm != weir.SlidingCounter && d.RetryAfter != 4*time.Second {
+			if l.Algorithm != store.AlignedWindow && l.Algorithm != store.SlidingCounter && d.RetryAfter != 4*time.Second {
 				r.Errorf("%v, paused for 4 s: retry after %v", l.Algorithm, d.RetryAfter)
 			}
 		}
 		if d := r.take(charge(key, 0, l)); !d.Allowed || d.Remaining != 0 {
 			r.Errorf("%v, a look at a paused key: %+v", l.Algorithm, d)
 		}
-		if d := r.take(charge(key, 4, l)); d.Reason != weir.NeverFits {
+		if d := r.take(charge(key, 4, l)); d.Reason != store.NeverFits {
 			r.Errorf("%v, a cost that never fits a paused key: %+v", l.Algorithm, d)
 		}
 		if d := r.take(charge(key+" too", 1, l)); !d.Allowed {
@@ -64,8 +64,8 @@ func pauses(r *run) {
 		if d := r.take(charge(key, 1, l)); !d.Allowed || d.Gap != 0 {
 			r.Errorf("%v, after the pause: %+v", l.Algorithm, d)
 		}
-		r.brake(key, weir.Brake{Pause: time.Hour}, l)
-		r.brake(key, weir.Brake{Lift: true}, l)
+		r.brake(key, store.Brake{Pause: time.Hour}, l)
+		r.brake(key, store.Brake{Lift: true}, l)
 		if d := r.take(charge(key, 1, l)); !d.Allowed {
 			r.Errorf("%v, lifted: %+v", l.Algorithm, d)
 		}
@@ -78,15 +78,15 @@ func pausedSlots(r *run) {
 	if r.braker() == nil {
 		return
 	}
-	slack := weir.PerSecond(1)
-	r.brake("slack", weir.Brake{Pause: 4 * time.Second, Slack: time.Second}, slack)
+	slack := store.Per(1, time.Second)
+	r.brake("slack", store.Brake{Pause: 4 * time.Second, Slack: time.Second}, slack)
 	for _, pause := range []time.Duration{5 * time.Second, 5*time.Second + time.Microsecond} {
-		r.brake("slack", weir.Brake{Pause: pause, Slack: time.Second}, slack)
+		r.brake("slack", store.Brake{Pause: pause, Slack: time.Second}, slack)
 		want := 5 * time.Second
 		if pause > want {
 			want = pause + time.Second
 		}
-		if d := r.take(charge("slack", 1, slack)); d.Reason != weir.Paused || d.RetryAfter != want {
+		if d := r.take(charge("slack", 1, slack)); d.Reason != store.Paused || d.RetryAfter != want {
 			r.Errorf("a pause of %v after one with slack: %+v, want %v", pause, d, want)
 		}
 	}
@@ -95,7 +95,7 @@ func pausedSlots(r *run) {
 		for range 6 {
 			r.reserve(key, 1, time.Hour, l)
 		}
-		r.brake(key, weir.Brake{Pause: 10 * time.Second}, l)
+		r.brake(key, store.Brake{Pause: 10 * time.Second}, l)
 		var acts []act
 		for range 8 {
 			d := r.reserve(key, 1, time.Hour, l)
@@ -124,7 +124,7 @@ func usedUnits(r *run) {
 		key := "used " + l.Algorithm.String()
 		r.take(charge(key, 3, l))
 		r.reserve(key, 1, 72*time.Hour, l)
-		for _, b := range []weir.Brake{{Pause: time.Millisecond}, {Lift: true}} {
+		for _, b := range []store.Brake{{Pause: time.Millisecond}, {Lift: true}} {
 			r.brake(key, b, l)
 			r.sleep(200 * time.Millisecond)
 			if d := r.take(charge(key, 1, l)); d.Allowed {
@@ -144,7 +144,7 @@ func paces(r *run) {
 	if r.braker() == nil {
 		return
 	}
-	l := weir.PerSecond(100)
+	l := store.Per(100, time.Second)
 	space := func(key string) (gap time.Duration) {
 		r.Helper()
 		a := r.reserve(key, 1, time.Hour, l)
@@ -154,11 +154,11 @@ func paces(r *run) {
 		}
 		return b.Delay - a.Delay
 	}
-	r.brake("told", weir.Brake{Tell: true, Gap: 300 * time.Millisecond, GapFor: 10 * time.Second}, l)
+	r.brake("told", store.Brake{Tell: true, Gap: 300 * time.Millisecond, GapFor: 10 * time.Second}, l)
 	if gap := space("told"); gap != 300*time.Millisecond {
 		r.Errorf("told 300 ms: %v", gap)
 	}
-	r.brake("told", weir.Brake{Tell: true, Gap: 100 * time.Millisecond, GapFor: 10 * time.Second}, l)
+	r.brake("told", store.Brake{Tell: true, Gap: 100 * time.Millisecond, GapFor: 10 * time.Second}, l)
 	if d := r.take(charge("told", 1, l)); d.Allowed || d.Gap != 100*time.Millisecond || d.Remaining != 0 {
 		r.Errorf("told 100 ms, with slots ahead: %+v", d)
 	}
@@ -167,7 +167,7 @@ func paces(r *run) {
 		r.Errorf("what was told is over: %v", gap)
 	}
 
-	cut := weir.Brake{Cut: weir.Cut{Unit: 10 * time.Millisecond, Recovery: 10 * time.Second}}
+	cut := store.Brake{Cut: store.Cut{Unit: 10 * time.Millisecond, Recovery: 10 * time.Second}}
 	cut.Cut.Since = r.take(charge("cut", 1, l)).At
 	about := func(want time.Duration) {
 		r.Helper()
@@ -198,21 +198,21 @@ func brakeMistakes(r *run) {
 	if b == nil {
 		return
 	}
-	charges := charge("key", 0, weir.PerSecond(1)).Charges
-	two := append(charge("another", 0, weir.PerSecond(1)).Charges, charges...)
+	charges := charge("key", 0, store.Per(1, time.Second)).Charges
+	two := append(charge("another", 0, store.Per(1, time.Second)).Charges, charges...)
 	for name, test := range map[string]struct {
-		charges []weir.Charge
-		brake   weir.Brake
+		charges []store.Charge
+		brake   store.Brake
 	}{
-		"no charges":       {nil, weir.Brake{Pause: 1}},
-		"two keys":         {two, weir.Brake{Pause: 1}},
-		"a wrong limit":    {charge("key", 0, weir.Limit{}).Charges, weir.Brake{Pause: 1}},
-		"a negative time":  {charges, weir.Brake{Pause: -1}},
-		"a negative slack": {charges, weir.Brake{Pause: 1, Slack: -1}},
-		"a negative gap":   {charges, weir.Brake{Tell: true, Gap: -1}},
-		"a long recovery":  {charges, weir.Brake{Cut: weir.Cut{Unit: 1, Recovery: weir.MaxPeriod}}},
+		"no charges":       {nil, store.Brake{Pause: 1}},
+		"two keys":         {two, store.Brake{Pause: 1}},
+		"a wrong limit":    {charge("key", 0, store.Limit{}).Charges, store.Brake{Pause: 1}},
+		"a negative time":  {charges, store.Brake{Pause: -1}},
+		"a negative slack": {charges, store.Brake{Pause: 1, Slack: -1}},
+		"a negative gap":   {charges, store.Brake{Tell: true, Gap: -1}},
+		"a long recovery":  {charges, store.Brake{Cut: store.Cut{Unit: 1, Recovery: store.MaxPeriod}}},
 	} {
-		if err := b.Brake(context.Background(), test.charges, test.brake); !errors.Is(err, weir.ErrConfig) {
+		if err := b.Brake(context.Background(), test.charges, test.brake); !errors.Is(err, store.ErrConfig) {
 			r.Errorf("%s: %v", name, err)
 		}
 	}

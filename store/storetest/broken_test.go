@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/storetest"
 )
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // find it.
 type mistake struct {
 	name, found string
-	spoil       func(s *localstore.Store) weir.Store
+	spoil       func(s *localstore.Store) store.Store
 }
 
 var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes)
@@ -33,7 +33,7 @@ func TestBrokenStore(t *testing.T) {
 	name := os.Getenv(which)
 	for _, m := range mistakes {
 		if m.name == name {
-			storetest.Run(t, func(t *testing.T) weir.Store { return m.spoil(open(t)) })
+			storetest.Run(t, func(t *testing.T) store.Store { return m.spoil(open(t)) })
 			return
 		}
 	}
@@ -76,14 +76,14 @@ func TestSuiteFindsMistakes(t *testing.T) {
 // TestSuitePasses on what is right, and on what can do less.
 func TestSuitePasses(t *testing.T) {
 	t.Parallel()
-	for name, as := range map[string]func(s *localstore.Store) weir.Store{
-		"a store":                   func(s *localstore.Store) weir.Store { return s },
-		"one that can only take":    func(s *localstore.Store) weir.Store { return struct{ weir.Store }{s} },
-		"one that takes of one key": func(s *localstore.Store) weir.Store { return oneKey{s} },
+	for name, as := range map[string]func(s *localstore.Store) store.Store{
+		"a store":                   func(s *localstore.Store) store.Store { return s },
+		"one that can only take":    func(s *localstore.Store) store.Store { return struct{ store.Store }{s} },
+		"one that takes of one key": func(s *localstore.Store) store.Store { return oneKey{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T) weir.Store { return as(open(t)) })
+			storetest.Run(t, func(t *testing.T) store.Store { return as(open(t)) })
 		})
 	}
 }
@@ -91,10 +91,10 @@ func TestSuitePasses(t *testing.T) {
 // oneKey takes no charges of several keys, as a store on a cluster may.
 type oneKey struct{ *localstore.Store }
 
-func (s oneKey) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s oneKey) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	for i := range req.Charges {
 		if req.Charges[i].Key != req.Charges[0].Key {
-			return weir.Decision{}, weir.ErrUnsupported
+			return store.Decision{}, store.ErrUnsupported
 		}
 	}
 	return s.Store.Take(ctx, req)

@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // changed: other limits apply at once to keys that exist, and what was used
 // carries over.
 func changed(r *run) {
 	day := 24 * time.Hour
-	for _, a := range []weir.Algorithm{weir.GCRA, weir.SlidingWindow, weir.SlidingCounter, weir.FixedWindow, weir.AlignedWindow} {
+	for _, a := range []store.Algorithm{store.GCRA, store.SlidingWindow, store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
 		key := "raise " + a.String()
-		r.take(charge(key, 1, weir.Per(1, day).By(a)))
+		r.take(charge(key, 1, store.Per(1, day).By(a)))
 		// What a limit gives within its period must come back within it.
-		fast := weir.PerSecond(100).By(a)
+		fast := store.Per(100, time.Second).By(a)
 		d := r.take(charge(key, 1, fast))
 		if !d.Allowed {
 			if d.RetryAfter > 10*time.Millisecond {
@@ -28,13 +28,13 @@ func changed(r *run) {
 			}
 		}
 		key = "lower " + a.String()
-		r.take(charge(key, 100, weir.Per(100, time.Minute).By(a)))
-		slow := weir.Per(10, time.Minute).By(a)
+		r.take(charge(key, 100, store.Per(100, time.Minute).By(a)))
+		slow := store.Per(10, time.Minute).By(a)
 		if d := r.take(charge(key, 1, slow)); d.Allowed || d.RetryAfter > 2*time.Minute {
 			r.Errorf("%v: exhausted 100 per minute, then 10 per minute: %+v", a, d)
 		}
 		key = "more " + a.String()
-		one, two := weir.Per(5, time.Second).By(a), weir.Per(20, time.Minute).By(a)
+		one, two := store.Per(5, time.Second).By(a), store.Per(20, time.Minute).By(a)
 		r.take(charge(key, 5, one))
 		if d := r.take(charge(key, 1, two, one)); d.Allowed || d.Limit != one {
 			r.Errorf("%v: a limit added in front hides the one that was exhausted: %+v", a, d)
@@ -43,9 +43,9 @@ func changed(r *run) {
 			r.Errorf("%v: the exhausted limit was removed: %+v", a, d)
 		}
 	}
-	half := weir.Per(10, time.Hour)
+	half := store.Per(10, time.Hour)
 	r.take(charge("half", 5, half))
-	if d := r.take(charge("half", 0, weir.Per(100, time.Hour))); d.Remaining < 49 || d.Remaining > 50 {
+	if d := r.take(charge("half", 0, store.Per(100, time.Hour))); d.Remaining < 49 || d.Remaining > 50 {
 		r.Errorf("half used of 10, then 100: %d remaining, want 49 or 50", d.Remaining)
 	}
 	if d := r.take(charge("half", 0, half)); d.Remaining != 5 {
@@ -58,15 +58,15 @@ func changed(r *run) {
 func changedAhead(r *run) {
 	r.sleep(time.Minute)
 	for _, slow := range each(5, time.Hour) {
-		for _, fast := range []weir.Limit{weir.PerSecond(10), weir.PerHour(10), weir.PerMinute(10)} {
+		for _, fast := range []store.Limit{store.Per(10, time.Second), store.Per(10, time.Hour), store.Per(10, time.Minute)} {
 			fast = fast.By(slow.Algorithm)
-			for name, limits := range map[string][]weir.Limit{"changed": {slow}, "removed": {slow, fast}} {
+			for name, limits := range map[string][]store.Limit{"changed": {slow}, "removed": {slow, fast}} {
 				key := fmt.Sprint(name, " ", fast.Algorithm, " ", fast)
 				for range 40 {
 					r.reserve(key, 1, 24*time.Hour, limits...)
 				}
 				longest := fast.Period
-				if fast.Algorithm == weir.SlidingCounter {
+				if fast.Algorithm == store.SlidingCounter {
 					longest *= 2
 				}
 				// To look at it means nothing yet.
@@ -101,7 +101,7 @@ func changedUsed(r *run) {
 				if r.sleep(wait); wait > 0 && ahead < 21 {
 					continue // It is not known to be used up then.
 				}
-				if d := r.take(charge(key, 3, weir.Per(12, time.Hour).By(l.Algorithm))); d.Allowed {
+				if d := r.take(charge(key, 3, store.Per(12, time.Hour).By(l.Algorithm))); d.Allowed {
 					r.Errorf("%v: 10 of 10 are used, and %d booked, then 12, after %v: %+v", l.Algorithm, ahead, wait, d)
 				}
 			}
@@ -112,8 +112,8 @@ func changedUsed(r *run) {
 // changedOrder: slots that are booked ahead stay so when limits only change places,
 // or one is added.
 func changedOrder(r *run) {
-	pace, day, hour := weir.Per(1, 10*time.Second), weir.PerDay(100).By(weir.AlignedWindow), weir.PerHour(50).By(weir.FixedWindow)
-	for i, limits := range [][]weir.Limit{{pace, day}, {day, pace}, {hour, day, pace}} {
+	pace, day, hour := store.Per(1, 10*time.Second), store.Per(100, 24*time.Hour).By(store.AlignedWindow), store.Per(50, time.Hour).By(store.FixedWindow)
+	for i, limits := range [][]store.Limit{{pace, day}, {day, pace}, {hour, day, pace}} {
 		key := fmt.Sprint("order ", i)
 		r.take(charge(key, 1, pace, day))
 		r.reserve(key, 1, time.Hour, pace, day)
@@ -155,9 +155,9 @@ func leftOut(r *run) {
 
 // reset: a forgotten key finds full limits, others stay.
 func reset(r *run) {
-	resetter, ok := r.store.(weir.Resetter)
+	resetter, ok := r.store.(store.Resetter)
 	if !ok {
-		r.Log("the store is no weir.Resetter: not tried")
+		r.Log("the store is no store.Resetter: not tried")
 		return
 	}
 	for _, l := range each(2, time.Hour) {

@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // concurrency: as many as fit are admitted, whoever comes at the same instant.
 func concurrency(r *run) {
 	for _, l := range each(100, time.Hour) {
 		admitted := 0
-		for _, d := range r.together(500, func(int) weir.Request { return charge(l.Algorithm.String(), 1, l) }) {
+		for _, d := range r.together(500, func(int) store.Request { return charge(l.Algorithm.String(), 1, l) }) {
 			if d.Allowed {
 				admitted++
 			}
@@ -34,7 +34,7 @@ func refusals(r *run) {
 		}
 		before := r.take(charge(key, 0, l))
 		for range 20 {
-			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != weir.Limited || d.RetryAfter <= 0 {
+			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != store.Limited || d.RetryAfter <= 0 {
 				r.Fatalf("%v: sixth of five: %+v", l.Algorithm, d)
 			}
 		}
@@ -59,7 +59,7 @@ func refusals(r *run) {
 			}
 		}
 		// The estimate of a sliding window of one unit weighs it for two windows.
-		if admitted != 20 && (l.Algorithm != weir.SlidingCounter || admitted < 10) {
+		if admitted != 20 && (l.Algorithm != store.SlidingCounter || admitted < 10) {
 			r.Errorf("%v: polling every 5 s on 1 per 10 s admitted %d in 200 s, want 20", l.Algorithm, admitted)
 		}
 	}
@@ -69,7 +69,7 @@ func refusals(r *run) {
 // under any limit, and changes nothing.
 func looks(r *run) {
 	for _, l := range each(5, time.Minute) {
-		look := func(key string, limits ...weir.Limit) weir.Decision {
+		look := func(key string, limits ...store.Limit) store.Decision {
 			req := charge(key, 0, limits...)
 			first := r.take(req)
 			req.MaxWait, req.Cancelable = time.Hour, true
@@ -78,7 +78,7 @@ func looks(r *run) {
 			}
 			return first
 		}
-		other := weir.Per(7, time.Hour).By(l.Algorithm)
+		other := store.Per(7, time.Hour).By(l.Algorithm)
 		used, unknown := "used "+l.Algorithm.String(), "unknown "+l.Algorithm.String()
 		if d := look(unknown, l); d.Remaining != 5 || d.ResetAfter != 0 {
 			r.Errorf("%v: a look at an unknown key: %+v", l.Algorithm, d)
@@ -101,8 +101,8 @@ func looks(r *run) {
 // binding: what a decision says of several limits, and which it names. That it
 // is the tightest one is looked at everywhere, see sound.
 func binding(r *run) {
-	wide, middle, narrow := weir.PerDay(1000), weir.PerHour(20).By(weir.SlidingWindow), weir.PerMinute(3).By(weir.FixedWindow)
-	for name, limits := range map[string][]weir.Limit{
+	wide, middle, narrow := store.Per(1000, 24*time.Hour), store.Per(20, time.Hour).By(store.SlidingWindow), store.Per(3, time.Minute).By(store.FixedWindow)
+	for name, limits := range map[string][]store.Limit{
 		"narrowest last":  {wide.WithName("a"), middle.WithName("b"), narrow.WithName("c")},
 		"narrowest first": {narrow.WithName("c"), middle.WithName("b"), wide.WithName("a")},
 		"in the middle":   {wide.WithName("a"), narrow.WithName("c"), middle.WithName("b")},
@@ -145,7 +145,7 @@ func soundness(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for i := range 100 {
 		key := fmt.Sprint("sound ", i)
-		limits := make([]weir.Limit, 1+rng.IntN(4))
+		limits := make([]store.Limit, 1+rng.IntN(4))
 		for j := range limits {
 			limits[j] = randomLimit(rng)
 		}
@@ -169,8 +169,8 @@ func soundness(r *run) {
 func never(r *run) {
 	for _, l := range each(5, time.Second) {
 		key := "never " + l.Algorithm.String()
-		for _, req := range []weir.Request{charge(key, 6, l), charge(key, weir.MaxUnits*64, l), {Charges: charge(key, 6, l).Charges, MaxWait: time.Hour}} {
-			if d := r.take(req); d.Allowed || d.Reason != weir.NeverFits || d.RetryAfter != weir.Never || d.Remaining != 5 {
+		for _, req := range []store.Request{charge(key, 6, l), charge(key, store.MaxUnits*64, l), {Charges: charge(key, 6, l).Charges, MaxWait: time.Hour}} {
+			if d := r.take(req); d.Allowed || d.Reason != store.NeverFits || d.RetryAfter != store.Never || d.Remaining != 5 {
 				r.Errorf("%v: six of five: %+v", l.Algorithm, d)
 			}
 		}
@@ -179,16 +179,16 @@ func never(r *run) {
 
 // mistakes: a wrong request is a configuration error and takes nothing.
 func mistakes(r *run) {
-	ok := weir.PerSecond(5)
-	for name, req := range map[string]weir.Request{
+	ok := store.Per(5, time.Second)
+	for name, req := range map[string]store.Request{
 		"no charges":       {},
-		"a rate of zero":   charge("k", 1, weir.Limit{Period: time.Second}),
-		"a window's burst": charge("k", 1, ok.By(weir.FixedWindow).WithBurst(5)),
+		"a rate of zero":   charge("k", 1, store.Limit{Period: time.Second}),
+		"a window's burst": charge("k", 1, ok.By(store.FixedWindow).WithBurst(5)),
 		"negative cost":    charge("k", -1, ok),
 		"negative wait":    {Charges: charge("k", 1, ok).Charges, MaxWait: -1},
-		"one of two":       charge("k", 1, ok, weir.Limit{Rate: 1}),
+		"one of two":       charge("k", 1, ok, store.Limit{Rate: 1}),
 	} {
-		if d, err := r.store.Take(context.Background(), req); !errors.Is(err, weir.ErrConfig) {
+		if d, err := r.store.Take(context.Background(), req); !errors.Is(err, store.ErrConfig) {
 			r.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // retryAfter: waiting exactly RetryAfter succeeds, a microsecond less does not.
@@ -83,7 +83,7 @@ func first(r *run) {
 		r.sleep(wait)
 		for _, period := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
 			for n := int64(1); n <= 1000; n++ {
-				l := weir.Per(n, period)
+				l := store.Per(n, period)
 				if d := r.take(charge(fmt.Sprint(wait, l), 1, l)); !d.Allowed || d.Remaining != n-1 {
 					r.Fatalf("%v: first call: %+v", l, d)
 				}
@@ -95,9 +95,9 @@ func first(r *run) {
 // drift: at odd rates nothing is lost or gained over many decisions, whether
 // slots are booked ahead or asked for again after RetryAfter.
 func drift(r *run) {
-	for _, l := range []weir.Limit{
-		weir.Per(3, time.Second), weir.Per(7, 3*time.Second), weir.Per(1_000_000, 24*time.Hour),
-		weir.Per(100_000_000, time.Second), weir.Per(1, 365*24*time.Hour), weir.Per(3, time.Second).WithBurst(1),
+	for _, l := range []store.Limit{
+		store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour),
+		store.Per(100_000_000, time.Second), store.Per(1, 365*24*time.Hour), store.Per(3, time.Second).WithBurst(1),
 	} {
 		n := int64(300)
 		if l.Period > 24*time.Hour {
@@ -108,7 +108,7 @@ func drift(r *run) {
 		r.take(charge(ahead, l.Max(), l))
 		r.take(charge(polled, l.Max(), l))
 		for i := int64(1); i <= n; i++ {
-			if d, want := r.reserve(ahead, cost, weir.MaxPeriod, l), ticks(l, i*cost); d.Delay != want {
+			if d, want := r.reserve(ahead, cost, store.MaxPeriod, l), ticks(l, i*cost); d.Delay != want {
 				r.Fatalf("%v: after %d units a delay of %v, want %v", l, i*cost, d.Delay, want)
 			}
 		}
@@ -131,7 +131,7 @@ func drift(r *run) {
 }
 
 // ticks returns in what time n units are refilled, rounded up.
-func ticks(l weir.Limit, n int64) time.Duration {
+func ticks(l store.Limit, n int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(n), uint64(l.Period.Microseconds()))
 	q, rest := bits.Div64(hi, lo, uint64(l.Rate))
 	return time.Duration(q+min(rest, 1)) * time.Microsecond
@@ -139,14 +139,14 @@ func ticks(l weir.Limit, n int64) time.Duration {
 
 // extremes: at the bounds of a limit nothing overflows.
 func extremes(r *run) {
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for _, l := range []weir.Limit{
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for _, l := range []store.Limit{
 			{Rate: 1, Period: time.Microsecond},
-			{Rate: weir.MaxUnits, Period: time.Microsecond},
-			{Rate: weir.MaxUnits, Period: weir.MaxPeriod},
-			{Rate: weir.MaxUnits - 1, Period: weir.MaxPeriod - time.Microsecond},
-			{Rate: weir.MaxUnits, Period: time.Second, Burst: 1},
-			{Rate: 1, Period: weir.MaxPeriod},
+			{Rate: store.MaxUnits, Period: time.Microsecond},
+			{Rate: store.MaxUnits, Period: store.MaxPeriod},
+			{Rate: store.MaxUnits - 1, Period: store.MaxPeriod - time.Microsecond},
+			{Rate: store.MaxUnits, Period: time.Second, Burst: 1},
+			{Rate: 1, Period: store.MaxPeriod},
 		} {
 			if l.Algorithm = a; l.Validate() != nil {
 				continue // A burst is for GCRA alone.
@@ -156,7 +156,7 @@ func extremes(r *run) {
 				r.Errorf("%v %v burst %d: all at once: %+v", a, l, l.Burst, d)
 			}
 			d := r.take(charge(key, l.Max(), l))
-			if d.Allowed || d.RetryAfter > 2*weir.MaxPeriod {
+			if d.Allowed || d.RetryAfter > 2*store.MaxPeriod {
 				r.Errorf("%v %v burst %d: all once more: %+v", a, l, l.Burst, d)
 			}
 			if l.Period > 24*time.Hour {

@@ -8,35 +8,35 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // wide is a limit that refuses nobody here.
-var wide = weir.PerSecond(1_000_000)
+var wide = store.Per(1_000_000, time.Second)
 
-// holder returns the store as a weir.Holder, nil when it is none.
-func (r *run) holder() weir.Holder {
-	h, ok := r.store.(weir.Holder)
+// holder returns the store as a store.Holder, nil when it is none.
+func (r *run) holder() store.Holder {
+	h, ok := r.store.(store.Holder)
 	if !ok {
-		r.Log("the store is no weir.Holder: not tried")
+		r.Log("the store is no store.Holder: not tried")
 		return nil
 	}
 	return h
 }
 
 // hold is a request for cost units and a lease of ten seconds.
-func hold(key, id string, most, cost int64, limits ...weir.Limit) weir.Request {
+func hold(key, id string, most, cost int64, limits ...store.Limit) store.Request {
 	req := charge(key, cost, limits...)
-	req.Hold = weir.Hold{Max: most, ID: id, Lease: 10 * time.Second}
+	req.Hold = store.Hold{Max: most, ID: id, Lease: 10 * time.Second}
 	return req
 }
 
 // wantHeld fails the case unless exactly n leases of a key are alive.
 func (r *run) wantHeld(when, key string, n int64) {
 	r.Helper()
-	h := r.store.(weir.Holder)
+	h := r.store.(store.Holder)
 	if n > 0 {
-		if d := r.take(hold(key, "probe", n, 0, wide)); d.Reason != weir.InFlight {
+		if d := r.take(hold(key, "probe", n, 0, wide)); d.Reason != store.InFlight {
 			r.Errorf("%s: fewer than %d leases are alive: %+v", when, n, d)
 		}
 	}
@@ -59,11 +59,11 @@ func inFlight(r *run) {
 	for i, l := range each(1000, time.Hour) {
 		key := l.Algorithm.String()
 		var ids []string
-		for j, d := range r.together(60, func(j int) weir.Request { return hold(key, id(j), 7, 1, l) }) {
+		for j, d := range r.together(60, func(j int) store.Request { return hold(key, id(j), 7, 1, l) }) {
 			switch {
 			case d.Allowed:
 				ids = append(ids, id(j))
-			case d.Reason != weir.InFlight || d.RetryAfter != 10*time.Second:
+			case d.Reason != store.InFlight || d.RetryAfter != 10*time.Second:
 				r.Errorf("%v: refused: %+v, want InFlight and RetryAfter 10s", l.Algorithm, d)
 			}
 		}
@@ -78,7 +78,7 @@ func inFlight(r *run) {
 			r.Fatal(err)
 		}
 		again := 0
-		for _, d := range r.together(60, func(j int) weir.Request { return hold(key, id(100+j), 7, 1, l) }) {
+		for _, d := range r.together(60, func(j int) store.Request { return hold(key, id(100+j), 7, 1, l) }) {
 			if d.Allowed {
 				again++
 			}
@@ -89,7 +89,7 @@ func inFlight(r *run) {
 		// Others are not concerned: another key, another scope, no lease asked for.
 		other := hold(key, "id", 1, 1, l)
 		other.Charges[0].Scope = "other"
-		for name, req := range map[string]weir.Request{"key": hold("other "+key, "id", 1, 1, l), "scope": other, "no lease": charge(key, 1, l)} {
+		for name, req := range map[string]store.Request{"key": hold("other "+key, "id", 1, 1, l), "scope": other, "no lease": charge(key, 1, l)} {
 			if d := r.take(req); !d.Allowed {
 				r.Errorf("%v: another %s: %+v", l.Algorithm, name, d)
 			}
@@ -110,7 +110,7 @@ func inFlightOrNothing(r *run) {
 		for range 3 {
 			req := hold(key, "b", 1, 1, l)
 			req.MaxWait, req.Cancelable = 10*time.Hour, true
-			if d := r.take(req); d.Allowed || d.Reason != weir.InFlight || d.Receipt != nil {
+			if d := r.take(req); d.Allowed || d.Reason != store.InFlight || d.Receipt != nil {
 				r.Fatalf("%v: a second lease of one: %+v", l.Algorithm, d)
 			}
 		}
@@ -118,13 +118,13 @@ func inFlightOrNothing(r *run) {
 			r.Errorf("%v: refused as InFlight, it changed %+v into %+v", l.Algorithm, before, after)
 		}
 		// The limit is told of first, and then nothing is held.
-		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != weir.Limited {
+		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != store.Limited {
 			r.Errorf("%v: both refuse: %+v, want Limited", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "c", 5, 2, l)); d.Reason != weir.Limited {
+		if d := r.take(hold(key, "c", 5, 2, l)); d.Reason != store.Limited {
 			r.Errorf("%v: the limit refuses: %+v", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "d", 5, 3, l)); d.Reason != weir.NeverFits {
+		if d := r.take(hold(key, "d", 5, 3, l)); d.Reason != store.NeverFits {
 			r.Errorf("%v: it never fits: %+v", l.Algorithm, d)
 		}
 		r.wantHeld(l.Algorithm.String(), key, 1)
@@ -133,7 +133,7 @@ func inFlightOrNothing(r *run) {
 		if d := r.take(hold(key, "e", 2, 0, l)); !d.Allowed || d.Delay != 0 {
 			r.Errorf("%v: a lease without units: %+v", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != weir.InFlight {
+		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != store.InFlight {
 			r.Errorf("%v: one lease without units too many: %+v", l.Algorithm, d)
 		}
 		// Taken together with a slot that is still to come.
@@ -144,7 +144,7 @@ func inFlightOrNothing(r *run) {
 			r.Errorf("%v: a lease and a later slot: %+v", l.Algorithm, d)
 		}
 		r.wantHeld(l.Algorithm.String()+", with a slot to come", key, 3)
-		if c, ok := r.store.(weir.Canceler); ok {
+		if c, ok := r.store.(store.Canceler); ok {
 			if err := c.Cancel(context.Background(), d.Receipt); err != nil {
 				r.Fatal(err)
 			}
@@ -238,38 +238,38 @@ func inFlightChanges(r *run) {
 	r.take(hold("k", "5", 10, 1, wide))
 	r.wantHeld("one ID twice", "k", 5)
 	// A lease without units leaves the limits alone, even under others.
-	l := weir.PerHour(4).By(weir.FixedWindow)
+	l := store.Per(4, time.Hour).By(store.FixedWindow)
 	r.take(charge("alone", 3, l))
 	r.take(hold("alone", "a", 1, 0, wide))
 	if d := r.take(charge("alone", 2, l)); d.Allowed || d.Remaining != 1 {
 		r.Errorf("a lease without units, under another limit, changed it: %+v", d)
 	}
 	// Other limits are no reason to lose a lease.
-	r.take(charge("k", 1, weir.PerMinute(10).By(weir.SlidingWindow), weir.PerHour(5)))
+	r.take(charge("k", 1, store.Per(10, time.Minute).By(store.SlidingWindow), store.Per(5, time.Hour)))
 	r.wantHeld("under other limits", "k", 5)
-	if reset, ok := r.store.(weir.Resetter); ok {
+	if reset, ok := r.store.(store.Resetter); ok {
 		if err := reset.Reset(ctx, "", "k"); err != nil {
 			r.Fatal(err)
 		}
 		r.wantHeld("after a reset", "k", 0)
 	}
-	for name, bad := range map[string]weir.Hold{
+	for name, bad := range map[string]store.Hold{
 		"no most":          {ID: "a", Lease: time.Second},
 		"negative":         {Max: -1, ID: "a", Lease: time.Second},
-		"too many":         {Max: weir.MaxUnits + 1, ID: "a", Lease: time.Second},
+		"too many":         {Max: store.MaxUnits + 1, ID: "a", Lease: time.Second},
 		"no ID":            {Max: 1, Lease: time.Second},
 		"a long ID":        {Max: 1, ID: fmt.Sprintf("%065d", 1), Lease: time.Second},
 		"no lease":         {Max: 1, ID: "a"},
-		"a long lease":     {Max: 1, ID: "a", Lease: weir.MaxLease + time.Microsecond},
+		"a long lease":     {Max: 1, ID: "a", Lease: store.MaxLease + time.Microsecond},
 		"half microsecond": {Max: 1, ID: "a", Lease: time.Second + 500},
 	} {
 		req := charge("bad", 1, wide)
 		req.Hold = bad
-		if d, err := r.store.Take(ctx, req); !errors.Is(err, weir.ErrConfig) {
+		if d, err := r.store.Take(ctx, req); !errors.Is(err, store.ErrConfig) {
 			r.Errorf("%s: %+v, %v", name, d, err)
 		}
 	}
-	if _, err := h.Renew(ctx, "", "bad", 0, "a"); !errors.Is(err, weir.ErrConfig) {
+	if _, err := h.Renew(ctx, "", "bad", 0, "a"); !errors.Is(err, store.ErrConfig) {
 		r.Errorf("renewed for no time: %v", err)
 	}
 }

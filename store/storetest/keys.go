@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // keys: any text is a key of its own.
 func keys(r *run) {
-	l := weir.PerHour(1)
+	l := store.Per(1, time.Hour)
 	texts := []string{
 		"", " ", "\n", "\x00", "a", "A", "b", "c", "b:c", "a:b", "a:b:c", "{", "}", "{}", "{a}", "}{", "%", "%7B", "#", "a b", "a\nb",
 		"ключ", "\xff\xfe", strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20-1) + "y", strings.Repeat("{", 500),
@@ -33,7 +33,7 @@ func keys(r *run) {
 
 // several: charges of one key are made all or none.
 func several(r *run) {
-	wide, narrow := weir.PerHour(10), weir.PerHour(3)
+	wide, narrow := store.Per(10, time.Hour), store.Per(3, time.Hour)
 	for range 3 {
 		if d := r.take(charge("k", 1, wide, narrow)); !d.Allowed || d.Limit != narrow || len(d.Charges) != 2 {
 			r.Fatalf("two limits: %+v", d)
@@ -48,20 +48,20 @@ func several(r *run) {
 }
 
 // charges is a request for one unit of each key under a limit of its own.
-func charges(list ...weir.Charge) weir.Request {
+func charges(list ...store.Charge) store.Request {
 	for i := range list {
 		list[i].Cost = 1
 	}
-	return weir.Request{Charges: list}
+	return store.Request{Charges: list}
 }
 
 // takesKeys reports whether the store takes charges of several keys at once. Some
 // can't, or not of all keys.
 func (r *run) takesKeys(keys ...string) bool {
 	r.Helper()
-	var req weir.Request
+	var req store.Request
 	for _, key := range keys {
-		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: weir.PerHour(1)})
+		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: store.Per(1, time.Hour)})
 	}
 	_, err := r.store.Take(context.Background(), req)
 	if err != nil {
@@ -72,7 +72,7 @@ func (r *run) takesKeys(keys ...string) bool {
 
 // takesAhead reports whether the store books a request ahead. Of several keys some
 // can't.
-func (r *run) takesAhead(req weir.Request) bool {
+func (r *run) takesAhead(req store.Request) bool {
 	r.Helper()
 	req.MaxWait = 1
 	_, err := r.store.Take(context.Background(), req)
@@ -84,9 +84,9 @@ func (r *run) takesAhead(req weir.Request) bool {
 
 // severalKeys: charges of several keys are made all or none, at one instant.
 func severalKeys(r *run) {
-	org, user := weir.PerHour(4), weir.PerHour(3).By(weir.FixedWindow)
-	both := func(name string) weir.Request {
-		return charges(weir.Charge{Key: "user " + name, Limit: user}, weir.Charge{Key: "org", Limit: org})
+	org, user := store.Per(4, time.Hour), store.Per(3, time.Hour).By(store.FixedWindow)
+	both := func(name string) store.Request {
+		return charges(store.Charge{Key: "user " + name, Limit: user}, store.Charge{Key: "org", Limit: org})
 	}
 	if !r.takesKeys("user a", "user b", "org") {
 		return
@@ -105,7 +105,7 @@ func severalKeys(r *run) {
 	if !r.takesAhead(both("b")) {
 		return
 	}
-	before := []weir.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
+	before := []store.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
 	req := both("b")
 	req.MaxWait, req.Cancelable = time.Hour, true
 	granted := r.take(req)
@@ -115,11 +115,11 @@ func severalKeys(r *run) {
 	if d := r.take(charge("user b", 1, user)); d.Allowed || d.RetryAfter != granted.Delay {
 		r.Errorf("before the slot of the user: %+v", d)
 	}
-	if canceler, ok := r.store.(weir.Canceler); ok {
+	if canceler, ok := r.store.(store.Canceler); ok {
 		if err := canceler.Cancel(context.Background(), granted.Receipt); err != nil {
 			r.Fatal(err)
 		}
-		after := []weir.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
+		after := []store.Decision{r.take(charge("user b", 0, user)), r.take(charge("org", 0, org))}
 		if fmt.Sprint(after) != fmt.Sprint(before) {
 			r.Errorf("taken back: %+v, before %+v", after, before)
 		}
@@ -131,13 +131,13 @@ func severalKeys(r *run) {
 func transfers(r *run) {
 	// There is room in a for all at once: a store that takes key after key may
 	// refuse for what another call is about to give back.
-	a, b := weir.PerHour(160), weir.PerHour(40).By(weir.SlidingWindow)
+	a, b := store.Per(160, time.Hour), store.Per(40, time.Hour).By(store.SlidingWindow)
 	if !r.takesKeys("a", "b") {
 		return
 	}
 	admitted := 0
-	for _, d := range r.together(100, func(i int) weir.Request {
-		req := charges(weir.Charge{Key: "a", Limit: a}, weir.Charge{Key: "b", Limit: b})
+	for _, d := range r.together(100, func(i int) store.Request {
+		req := charges(store.Charge{Key: "a", Limit: a}, store.Charge{Key: "b", Limit: b})
 		if i%2 == 0 {
 			req.Charges[0], req.Charges[1] = req.Charges[1], req.Charges[0]
 		}
@@ -156,22 +156,22 @@ func transfers(r *run) {
 // notKept: a store is done with the request when it returns. Whoever made it may
 // use its memory for the next one.
 func notKept(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
+	canceler, ok := r.store.(store.Canceler)
 	if !ok {
-		r.Log("the store is no weir.Canceler: not tried")
+		r.Log("the store is no store.Canceler: not tried")
 		return
 	}
 	for _, l := range each(5, time.Hour) {
 		key := "kept " + l.Algorithm.String()
-		req := charge(key, 5, l, weir.PerDay(10))
+		req := charge(key, 5, l, store.Per(10, 24*time.Hour))
 		req.Cancelable = true
 		d := r.take(req)
-		req.Charges[0] = weir.Charge{Key: "another", Limit: weir.PerSecond(1), Cost: 1}
+		req.Charges[0] = store.Charge{Key: "another", Limit: store.Per(1, time.Second), Cost: 1}
 		req.Charges[1] = req.Charges[0]
 		if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
 			r.Fatal(err)
 		}
-		if d := r.take(charge(key, 5, l, weir.PerDay(10))); !d.Allowed {
+		if d := r.take(charge(key, 5, l, store.Per(10, 24*time.Hour))); !d.Allowed {
 			r.Errorf("%v: taken back after its request was used for another: %+v", l.Algorithm, d)
 		}
 	}

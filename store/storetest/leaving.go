@@ -3,7 +3,7 @@ package storetest
 import (
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // leaving: a charge that has to leave units takes its cost alone, and only where
@@ -11,10 +11,10 @@ import (
 func leaving(r *run) {
 	for _, l := range each(10, time.Minute) {
 		key := "leave " + l.Algorithm.String()
-		spare := func(cost, leave int64) weir.Decision {
+		spare := func(cost, leave int64) store.Decision {
 			r.Helper()
 			req := charge(key, cost, l)
-			req.Charges[0].Leave = leave
+			req.Charges[0].Reserve = leave
 			return r.take(req)
 		}
 		for i := range 7 {
@@ -23,7 +23,7 @@ func leaving(r *run) {
 			}
 		}
 		refused := spare(1, 3)
-		if refused.Allowed || refused.Reason != weir.Limited || refused.Remaining != 3 {
+		if refused.Allowed || refused.Reason != store.Limited || refused.Remaining != 3 {
 			r.Errorf("%v: 3 of 10 are left, and to be left: %+v", l.Algorithm, refused)
 		}
 		if d := spare(1, 2); !d.Allowed || d.Remaining != 2 {
@@ -38,7 +38,7 @@ func leaving(r *run) {
 			r.Errorf("%v: after RetryAfter: %+v", l.Algorithm, d)
 		}
 		// What does not fit beside the cost is not asked for.
-		for _, leave := range []int64{10, weir.MaxUnits} {
+		for _, leave := range []int64{10, store.MaxUnits} {
 			key = "leave more " + l.Algorithm.String()
 			if d := spare(1, leave); !d.Allowed {
 				r.Errorf("%v: the first call, which leaves %d of 10: %+v", l.Algorithm, leave, d)
@@ -48,7 +48,7 @@ func leaving(r *run) {
 			}
 			r.sleep(2 * time.Minute)
 		}
-		if d := spare(11, 3); d.Reason != weir.NeverFits {
+		if d := spare(11, 3); d.Reason != store.NeverFits {
 			r.Errorf("%v: a cost that never fits: %+v", l.Algorithm, d)
 		}
 	}

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // levelsOf is a request for one unit of each of three levels, narrowest first.
-func levelsOf(name string, user, org, all weir.Limit) weir.Request {
+func levelsOf(name string, user, org, all store.Limit) store.Request {
 	return charges(
-		weir.Charge{Scope: "user", Key: name, Limit: user},
-		weir.Charge{Scope: "org", Key: "acme", Limit: org},
-		weir.Charge{Scope: "all", Key: "all", Limit: all},
+		store.Charge{Scope: "user", Key: name, Limit: user},
+		store.Charge{Scope: "org", Key: "acme", Limit: org},
+		store.Charge{Scope: "all", Key: "all", Limit: all},
 	)
 }
 
@@ -23,7 +23,7 @@ func levelsOf(name string, user, org, all weir.Limit) weir.Request {
 func levels(r *run) {
 	for _, l := range each(3, time.Hour) {
 		for at, scope := range []string{"user", "org", "all"} {
-			limits := [3]weir.Limit{weir.PerHour(9), weir.PerHour(9), weir.PerHour(9)}
+			limits := [3]store.Limit{store.Per(9, time.Hour), store.Per(9, time.Hour), store.Per(9, time.Hour)}
 			limits[at] = l
 			req := levelsOf("ann", limits[0], limits[1], limits[2])
 			if !r.takesKeys("ann", "acme", "all") {
@@ -47,12 +47,12 @@ func levels(r *run) {
 		}
 	}
 	// One that never fits is named too, and so is the level of a look.
-	req := levelsOf("bob", weir.PerHour(9), weir.PerHour(9), weir.PerHour(9))
+	req := levelsOf("bob", store.Per(9, time.Hour), store.Per(9, time.Hour), store.Per(9, time.Hour))
 	req.Charges[1].Cost = 10
-	if d := r.take(req); d.Scope != "org" || d.Reason != weir.NeverFits {
+	if d := r.take(req); d.Scope != "org" || d.Reason != store.NeverFits {
 		r.Errorf("a cost that never fits: %+v, want org to refuse", d)
 	}
-	r.take(charges(weir.Charge{Scope: "all", Key: "all", Limit: weir.PerHour(9)}))
+	r.take(charges(store.Charge{Scope: "all", Key: "all", Limit: store.Per(9, time.Hour)}))
 	for i := range req.Charges {
 		req.Charges[i].Cost = 0
 	}
@@ -60,8 +60,8 @@ func levels(r *run) {
 		r.Errorf("a look: %+v, want all to bind", d)
 	}
 	// A level that nothing is taken of refuses nothing.
-	full := weir.PerHour(1)
-	r.take(charges(weir.Charge{Scope: "org", Key: "full", Limit: full}))
+	full := store.Per(1, time.Hour)
+	r.take(charges(store.Charge{Scope: "org", Key: "full", Limit: full}))
 	req = levelsOf("cyd", full, full, full)
 	req.Charges[1].Key, req.Charges[1].Cost, req.Charges[2].Key = "full", 0, "others"
 	if d := r.take(req); !d.Allowed || d.Charge(1).Remaining != 0 || d.Charge(2).Remaining != 0 {
@@ -71,31 +71,31 @@ func levels(r *run) {
 
 // slowLevels: what one level's key is slowed down by is said of that level alone.
 func slowLevels(r *run) {
-	k, ok := r.store.(weir.Braker)
+	k, ok := r.store.(store.Braker)
 	if !ok {
-		r.Log("the store is no weir.Braker: not tried")
+		r.Log("the store is no store.Braker: not tried")
 		return
 	}
 	if !r.takesKeys("ann", "acme", "all") {
 		return
 	}
-	l := weir.PerHour(5)
+	l := store.Per(5, time.Hour)
 	req := levelsOf("ann", l, l, l)
-	if err := k.Brake(context.Background(), req.Charges[1:2], weir.Brake{Pause: time.Minute}); err != nil {
+	if err := k.Brake(context.Background(), req.Charges[1:2], store.Brake{Pause: time.Minute}); err != nil {
 		r.Fatal(err)
 	}
 	d := r.take(req)
-	if d.Allowed || d.Scope != "org" || d.Reason != weir.Paused || d.RetryAfter != time.Minute {
+	if d.Allowed || d.Scope != "org" || d.Reason != store.Paused || d.RetryAfter != time.Minute {
 		r.Errorf("org is paused: %+v", d)
 	}
-	for i, want := range []weir.ChargeState{{Remaining: 5}, {ResetAfter: time.Minute, RetryAfter: time.Minute}, {Remaining: 5}} {
+	for i, want := range []store.ChargeState{{Remaining: 5}, {ResetAfter: time.Minute, RetryAfter: time.Minute}, {Remaining: 5}} {
 		if got := d.Charge(i); got != want {
 			r.Errorf("org is paused: level %d is %+v, want %+v", i, got, want)
 		}
 	}
 	// A pause that is over before the user has units left is not what refuses.
-	r.take(func() weir.Request { all := charges(req.Charges[0]); all.Charges[0].Cost = 5; return all }())
-	if d := r.take(req); d.Scope != "user" || d.Reason != weir.Limited || d.RetryAfter != 12*time.Minute {
+	r.take(func() store.Request { all := charges(req.Charges[0]); all.Charges[0].Cost = 5; return all }())
+	if d := r.take(req); d.Scope != "user" || d.Reason != store.Limited || d.RetryAfter != 12*time.Minute {
 		r.Errorf("org is paused, and the user has nothing left: %+v", d)
 	}
 }

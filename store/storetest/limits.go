@@ -4,23 +4,23 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // each returns one small limit of every algorithm.
-func each(rate int64, period time.Duration) []weir.Limit {
-	var all []weir.Limit
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		all = append(all, weir.Per(rate, period).By(a))
+func each(rate int64, period time.Duration) []store.Limit {
+	var all []store.Limit
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		all = append(all, store.Per(rate, period).By(a))
 	}
 	return all
 }
 
 // randomLimit returns a limit as people write them and as they don't.
-func randomLimit(rng *rand.Rand) weir.Limit {
-	l := weir.Limit{
+func randomLimit(rng *rand.Rand) store.Limit {
+	l := store.Limit{
 		Rate:      []int64{1, 2, 3, 5, 7, 10, 25, 60, 99, 100}[rng.IntN(10)],
-		Algorithm: weir.Algorithm(rng.IntN(5)),
+		Algorithm: store.Algorithm(rng.IntN(5)),
 	}
 	switch rng.IntN(4) {
 	case 0:
@@ -32,7 +32,7 @@ func randomLimit(rng *rand.Rand) weir.Limit {
 	case 3:
 		l.Period = time.Duration(1+rng.IntN(400)) * 24 * time.Hour
 	}
-	if l.Algorithm == weir.GCRA && rng.IntN(2) == 0 {
+	if l.Algorithm == store.GCRA && rng.IntN(2) == 0 {
 		l.Burst = 1 + rng.Int64N(2*l.Rate)
 	}
 	return l
@@ -41,9 +41,9 @@ func randomLimit(rng *rand.Rand) weir.Limit {
 // conforms reports whether acts, in order of time, stay within a limit, by what
 // its algorithm promises about any stretch of time. It allows GCRA the two
 // microseconds that rounding may take.
-func conforms(l weir.Limit, acts []act) bool {
+func conforms(l store.Limit, acts []act) bool {
 	switch l.Algorithm {
-	case weir.GCRA:
+	case store.GCRA:
 		// In units of 1/Rate of a microsecond.
 		period := l.Period.Microseconds()
 		var tat int64
@@ -54,7 +54,7 @@ func conforms(l weir.Limit, acts []act) bool {
 			}
 		}
 		return true
-	case weir.SlidingWindow:
+	case store.SlidingWindow:
 		return within(acts, l.Period.Microseconds(), l.Rate)
 	default:
 		return within(acts, l.Period.Microseconds(), 2*l.Rate)

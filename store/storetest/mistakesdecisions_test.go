@@ -6,20 +6,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 // decisionMistakes are about single decisions.
 var decisionMistakes = []mistake{
-	{"allows everything", "concurrent calls", after(func(_ weir.Request, d *weir.Decision) { d.Allowed, d.Reason, d.RetryAfter = true, weir.Allowed, 0 })},
-	{"allows nothing", "refusals change nothing", after(func(_ weir.Request, d *weir.Decision) {
+	{"allows everything", "concurrent calls", after(func(_ store.Request, d *store.Decision) { d.Allowed, d.Reason, d.RetryAfter = true, store.Allowed, 0 })},
+	{"allows nothing", "refusals change nothing", after(func(_ store.Request, d *store.Decision) {
 		if d.Allowed {
-			*d = weir.Decision{Reason: weir.Limited, RetryAfter: time.Second, Limit: d.Limit}
+			*d = store.Decision{Reason: store.Limited, RetryAfter: time.Second, Limit: d.Limit}
 		}
 	})},
 	{"reads, decides, then writes", "concurrent calls", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			look := req
 			look.Charges = slices.Clone(req.Charges)
 			for i := range look.Charges {
@@ -31,31 +31,31 @@ var decisionMistakes = []mistake{
 			}
 			time.Sleep(time.Nanosecond) // Everybody else reads.
 			d, err := s.Take(ctx, req)
-			d.Allowed, d.Reason, d.RetryAfter = true, weir.Allowed, 0
+			d.Allowed, d.Reason, d.RetryAfter = true, store.Allowed, 0
 			return d, err
 		}
 	})},
-	{"loses a unit now and then", "concurrent calls", func(s *localstore.Store) weir.Store {
+	{"loses a unit now and then", "concurrent calls", func(s *localstore.Store) store.Store {
 		lose := every(50)
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			if lose() {
 				next(req)
 			}
 			return next(req)
 		})(s)
 	}},
-	{"charges refused calls", "refusals change nothing", instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"charges refused calls", "refusals change nothing", instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 		d := next(req)
-		if d.Reason == weir.Limited {
+		if d.Reason == store.Limited {
 			req.MaxWait = time.Hour
 			next(req)
 		}
 		return d
 	})},
-	{"starts a window anew when it refuses", "refusals change nothing", func(s *localstore.Store) weir.Store {
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"starts a window anew when it refuses", "refusals change nothing", func(s *localstore.Store) store.Store {
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
-			if d.Reason == weir.Limited && d.Limit.Algorithm == weir.FixedWindow {
+			if d.Reason == store.Limited && d.Limit.Algorithm == store.FixedWindow {
 				_ = s.Reset(context.Background(), req.Charges[0].Scope, req.Charges[0].Key)
 				full := req
 				full.Charges = slices.Clone(req.Charges)
@@ -65,23 +65,23 @@ var decisionMistakes = []mistake{
 			return d
 		})(s)
 	}},
-	{"takes when it only looks", "looks change nothing", instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"takes when it only looks", "looks change nothing", instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 		d := next(req)
 		if req.Peek() {
-			req.Charges = []weir.Charge{req.Charges[0]}
+			req.Charges = []store.Charge{req.Charges[0]}
 			req.Charges[0].Cost = 1
 			next(req)
 		}
 		return d
 	})},
-	{"refuses a look", "looks change nothing", after(func(req weir.Request, d *weir.Decision) {
+	{"refuses a look", "looks change nothing", after(func(req store.Request, d *store.Decision) {
 		if req.Peek() && d.Remaining == 0 {
-			d.Allowed, d.Reason, d.RetryAfter = false, weir.Limited, d.ResetAfter
+			d.Allowed, d.Reason, d.RetryAfter = false, store.Limited, d.ResetAfter
 		}
 	})},
-	{"forgets when it looks under other limits", "looks change nothing", func(s *localstore.Store) weir.Store {
-		last := map[string]weir.Limit{}
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"forgets when it looks under other limits", "looks change nothing", func(s *localstore.Store) store.Store {
+		last := map[string]store.Limit{}
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			c := req.Charges[0]
 			if l, ok := last[c.Key]; ok && l != c.Limit && req.Peek() {
 				_ = s.Reset(context.Background(), c.Scope, c.Key)
@@ -90,38 +90,38 @@ var decisionMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"what never fits is merely refused", "a cost that never fits", after(func(_ weir.Request, d *weir.Decision) {
-		if d.Reason == weir.NeverFits {
-			d.Reason, d.RetryAfter = weir.Limited, time.Hour
+	{"what never fits is merely refused", "a cost that never fits", after(func(_ store.Request, d *store.Decision) {
+		if d.Reason == store.NeverFits {
+			d.Reason, d.RetryAfter = store.Limited, time.Hour
 		}
 	})},
 	{"a mistake is a refusal", "mistakes", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
-			if errors.Is(err, weir.ErrConfig) {
-				return weir.Decision{Reason: weir.Limited}, nil
+			if errors.Is(err, store.ErrConfig) {
+				return store.Decision{Reason: store.Limited}, nil
 			}
 			return d, err
 		}
 	})},
 	{"takes after the context's end", "mistakes", taking(func(s *localstore.Store) take {
-		return func(_ context.Context, req weir.Request) (weir.Decision, error) {
+		return func(_ context.Context, req store.Request) (store.Decision, error) {
 			return s.Take(context.Background(), req)
 		}
 	})},
-	{"scope and key are joined", "keys", before(func(req *weir.Request) {
+	{"scope and key are joined", "keys", before(func(req *store.Request) {
 		for i := range req.Charges {
 			c := &req.Charges[i]
 			c.Scope, c.Key = "", c.Scope+":"+c.Key
 		}
 	})},
-	{"keys are cut off", "keys", before(func(req *weir.Request) {
+	{"keys are cut off", "keys", before(func(req *store.Request) {
 		for i := range req.Charges {
 			c := &req.Charges[i]
 			c.Key = c.Key[:min(len(c.Key), 100)]
 		}
 	})},
-	{"scopes are one", "keys", before(func(req *weir.Request) {
+	{"scopes are one", "keys", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Scope = ""
 		}

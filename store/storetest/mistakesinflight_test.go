@@ -4,60 +4,60 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 // inFlightMistakes are about leases.
 var inFlightMistakes = []mistake{
-	{"a hold is ignored", "calls in flight", before(func(req *weir.Request) { req.Hold = weir.Hold{} })},
-	{"one lease too many", "calls in flight", before(func(req *weir.Request) {
+	{"a hold is ignored", "calls in flight", before(func(req *store.Request) { req.Hold = store.Hold{} })},
+	{"one lease too many", "calls in flight", before(func(req *store.Request) {
 		if req.Hold.Asked() {
 			req.Hold.Max++
 		}
 	})},
-	{"leases of all keys are counted together", "calls in flight", before(func(req *weir.Request) {
+	{"leases of all keys are counted together", "calls in flight", before(func(req *store.Request) {
 		if req.Hold.Asked() {
 			req.Charges[0].Key = "one for all"
 		}
 	})},
-	{"a release does nothing", "calls in flight", func(s *localstore.Store) weir.Store {
+	{"a release does nothing", "calls in flight", func(s *localstore.Store) store.Store {
 		return &misheld{Store: s, release: func(context.Context, string, string, ...string) error { return nil }}
 	}},
 	{"refused in flight, the units are charged", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
-			if d.Reason == weir.InFlight {
-				req.Hold, req.MaxWait, req.Cancelable = weir.Hold{}, 0, false
+			if d.Reason == store.InFlight {
+				req.Hold, req.MaxWait, req.Cancelable = store.Hold{}, 0, false
 				_, _ = s.Take(ctx, req)
 			}
 			return d, err
 		}
 	})},
 	{"refused by a limit, a lease is taken", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
-			if d.Reason == weir.Limited && req.Hold.Asked() {
+			if d.Reason == store.Limited && req.Hold.Asked() {
 				s.Keep(req.Charges[0].Scope, req.Charges[0].Key, req.Hold.ID, req.Hold.Lease)
 			}
 			return d, err
 		}
 	})},
-	{"a cancel releases the lease", "calls in flight and limits, all or nothing", func(s *localstore.Store) weir.Store {
+	{"a cancel releases the lease", "calls in flight and limits, all or nothing", func(s *localstore.Store) store.Store {
 		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
-			_ = s.Release(ctx, "", weir.FixedWindow.String(), "g")
+			_ = s.Release(ctx, "", store.FixedWindow.String(), "g")
 			return s.Cancel(ctx, receipt)
 		}}
 	}},
-	{"leases last a microsecond longer", "leases end and are renewed", before(func(req *weir.Request) {
+	{"leases last a microsecond longer", "leases end and are renewed", before(func(req *store.Request) {
 		if req.Hold.Asked() {
 			req.Hold.Lease += time.Microsecond
 		}
 	})},
-	{"a renewal does nothing", "leases end and are renewed", func(s *localstore.Store) weir.Store {
+	{"a renewal does nothing", "leases end and are renewed", func(s *localstore.Store) store.Store {
 		return &misheld{Store: s, renew: func(context.Context, string, string, time.Duration, ...string) ([]string, error) { return nil, nil }}
 	}},
-	{"a renewal brings back what has ended", "leases end and are renewed", func(s *localstore.Store) weir.Store {
+	{"a renewal brings back what has ended", "leases end and are renewed", func(s *localstore.Store) store.Store {
 		return &misheld{Store: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 			lost, err := s.Renew(ctx, scope, key, lease, ids...)
 			for _, id := range lost {
@@ -66,20 +66,20 @@ var inFlightMistakes = []mistake{
 			return lost, err
 		}}
 	}},
-	{"RetryAfter is the longest lease's", "leases and changes", after(func(req weir.Request, d *weir.Decision) {
-		if d.Reason == weir.InFlight {
+	{"RetryAfter is the longest lease's", "leases and changes", after(func(req store.Request, d *store.Decision) {
+		if d.Reason == store.InFlight {
 			d.RetryAfter = req.Hold.Lease
 		}
 	})},
 	{"any hold will do", "leases and changes", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			if req.Hold.Validate() != nil {
-				req.Hold = weir.Hold{}
+				req.Hold = store.Hold{}
 			}
 			return s.Take(ctx, req)
 		}
 	})},
-	{"a renewal renews all", "leases at random", func(s *localstore.Store) weir.Store {
+	{"a renewal renews all", "leases at random", func(s *localstore.Store) store.Store {
 		return &misheld{Store: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 			lost, err := s.Renew(ctx, scope, key, lease, ids...)
 			_, _ = s.Renew(ctx, scope, key, lease, "0", "1", "2", "3", "4", "5")

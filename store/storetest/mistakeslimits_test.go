@@ -5,57 +5,57 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 // limitMistakes are about several limits, keys, and limits that change.
 var limitMistakes = []mistake{
-	{"only the first limit counts", "several limits", before(func(req *weir.Request) { req.Charges = req.Charges[:1] })},
+	{"only the first limit counts", "several limits", before(func(req *store.Request) { req.Charges = req.Charges[:1] })},
 	{"limits are charged one by one", "several limits", instead(oneByOne)},
 	{"keys are charged one by one", "several keys", instead(oneByOne)},
 	{"keys at the same time are charged one by one", "several keys at the same time", taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (d weir.Decision, err error) {
-			return oneByOne(req, func(req weir.Request) (d weir.Decision) {
+		return func(ctx context.Context, req store.Request) (d store.Decision, err error) {
+			return oneByOne(req, func(req store.Request) (d store.Decision) {
 				d, err = s.Take(ctx, req)
 				return d
 			}), err
 		}
 	})},
-	{"the first limit is the binding one", "the binding limit", after(func(req weir.Request, d *weir.Decision) {
+	{"the first limit is the binding one", "the binding limit", after(func(req store.Request, d *store.Decision) {
 		c := d.Charge(0)
 		d.Limit, d.Remaining, d.ResetAfter = req.Charges[0].Limit, c.Remaining, c.ResetAfter
 	})},
-	{"the fewest units bind, not the smallest share", "every decision is sound", after(func(req weir.Request, d *weir.Decision) {
+	{"the fewest units bind, not the smallest share", "every decision is sound", after(func(req store.Request, d *store.Decision) {
 		for i := range d.Charges {
 			if c := d.Charges[i]; d.Allowed && c.Remaining < d.Remaining {
 				d.Limit, d.Remaining, d.ResetAfter = req.Charges[i].Limit, c.Remaining, c.ResetAfter
 			}
 		}
 	})},
-	{"the first scope is named, whichever binds", "levels", after(func(req weir.Request, d *weir.Decision) { d.Scope = req.Charges[0].Scope })},
-	{"the first scope is named when none is paused", "levels that are slowed down", after(func(req weir.Request, d *weir.Decision) {
-		if d.Reason == weir.Paused {
+	{"the first scope is named, whichever binds", "levels", after(func(req store.Request, d *store.Decision) { d.Scope = req.Charges[0].Scope })},
+	{"the first scope is named when none is paused", "levels that are slowed down", after(func(req store.Request, d *store.Decision) {
+		if d.Reason == store.Paused {
 			d.Scope = req.Charges[0].Scope
 		}
 	})},
-	{"no scope is named", "levels", after(func(_ weir.Request, d *weir.Decision) { d.Scope = "" })},
+	{"no scope is named", "levels", after(func(_ store.Request, d *store.Decision) { d.Scope = "" })},
 	{"levels are taken until one refuses", "levels", instead(oneByOne)},
 	{"only the refusing level's RetryAfter is told", "levels, waiting exactly RetryAfter", instead(firstRefusal)},
-	{"limits are told in another order", "the binding limit", after(func(_ weir.Request, d *weir.Decision) { slices.Reverse(d.Charges) })},
-	{"a renamed limit is another", "the binding limit", before(func(req *weir.Request) {
+	{"limits are told in another order", "the binding limit", after(func(_ store.Request, d *store.Decision) { slices.Reverse(d.Charges) })},
+	{"a renamed limit is another", "the binding limit", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Key += "/" + req.Charges[i].Limit.Name
 		}
 	})},
-	{"other limits are another key", "changed limits", before(func(req *weir.Request) {
+	{"other limits are another key", "changed limits", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Key += req.Charges[i].Limit.Policy()
 		}
 	})},
-	{"changed limits are ignored", "changed limits", func(s *localstore.Store) weir.Store {
-		known := map[string][]weir.Charge{}
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"changed limits are ignored", "changed limits", func(s *localstore.Store) store.Store {
+		known := map[string][]store.Charge{}
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			was, ok := known[req.Charges[0].Key]
 			if !ok || len(was) != len(req.Charges) {
 				known[req.Charges[0].Key] = slices.Clone(req.Charges)
@@ -68,9 +68,9 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *localstore.Store) weir.Store {
-		last := map[string]weir.Limit{}
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *localstore.Store) store.Store {
+		last := map[string]store.Limit{}
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			c := req.Charges[0]
 			if l, ok := last[c.Key]; ok && l != c.Limit && !req.Peek() {
 				_ = s.Reset(context.Background(), c.Scope, c.Key)
@@ -79,10 +79,10 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"a reset does nothing", "reset", func(s *localstore.Store) weir.Store {
+	{"a reset does nothing", "reset", func(s *localstore.Store) store.Store {
 		return &spoiled{Store: s, reset: func(context.Context, string, string) error { return nil }}
 	}},
-	{"an unknown key can't be reset", "reset", func(s *localstore.Store) weir.Store {
+	{"an unknown key can't be reset", "reset", func(s *localstore.Store) store.Store {
 		return &spoiled{Store: s, reset: func(ctx context.Context, scope, key string) error {
 			if key[0] == 'u' {
 				return errors.New("unknown key")
@@ -93,16 +93,16 @@ var limitMistakes = []mistake{
 }
 
 // oneByOne takes charges one after another until one is refused.
-func oneByOne(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
-	var all []weir.ChargeState
-	var last weir.Decision
+func oneByOne(req store.Request, next func(store.Request) store.Decision) store.Decision {
+	var all []store.ChargeState
+	var last store.Decision
 	for i := range req.Charges {
 		single := req
 		single.Charges = req.Charges[i : i+1]
 		if i == 0 || last.Allowed {
 			last = next(single)
 		}
-		all = append(all, weir.ChargeState{Remaining: last.Remaining, ResetAfter: last.ResetAfter, RetryAfter: last.RetryAfter})
+		all = append(all, store.ChargeState{Remaining: last.Remaining, ResetAfter: last.ResetAfter, RetryAfter: last.RetryAfter})
 	}
 	if len(all) > 1 {
 		last.Charges = all
@@ -112,10 +112,10 @@ func oneByOne(req weir.Request, next func(weir.Request) weir.Decision) weir.Deci
 
 // firstRefusal tells of a refusal what the first level that refuses says, as if
 // the wider ones had not been asked.
-func firstRefusal(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+func firstRefusal(req store.Request, next func(store.Request) store.Decision) store.Decision {
 	d := next(req)
 	for i, c := range d.Charges {
-		if d.Reason == weir.Limited && c.RetryAfter > 0 {
+		if d.Reason == store.Limited && c.RetryAfter > 0 {
 			d.Scope, d.Limit, d.RetryAfter = req.Charges[i].Scope, req.Charges[i].Limit, c.RetryAfter
 			d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 			for j := range d.Charges[i+1:] {

@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 // numberMistakes are in what a decision says.
 var numberMistakes = []mistake{
-	{"one remaining too few", "Remaining is what can be taken", after(func(_ weir.Request, d *weir.Decision) { d.Remaining = max(d.Remaining-1, 0) })},
-	{"one remaining too many", "Remaining is what can be taken", after(func(_ weir.Request, d *weir.Decision) { d.Remaining = min(d.Remaining+1, d.Limit.Max()) })},
-	{"loses a bit of some rates", "the first of n leaves n-1", after(func(_ weir.Request, d *weir.Decision) {
+	{"one remaining too few", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = max(d.Remaining-1, 0) })},
+	{"one remaining too many", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = min(d.Remaining+1, d.Limit.Max()) })},
+	{"loses a bit of some rates", "the first of n leaves n-1", after(func(_ store.Request, d *store.Decision) {
 		if d.Limit.Rate%41 == 0 && d.Remaining > 0 {
 			d.Remaining--
 		}
@@ -22,29 +22,29 @@ var numberMistakes = []mistake{
 	{"RetryAfter rounded up", "waiting exactly RetryAfter succeeds", retryAfter(func(d time.Duration) time.Duration {
 		return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 	})},
-	{"RetryAfter of a whole period", "waiting exactly RetryAfter succeeds", after(func(_ weir.Request, d *weir.Decision) {
-		if d.Reason == weir.Limited {
+	{"RetryAfter of a whole period", "waiting exactly RetryAfter succeeds", after(func(_ store.Request, d *store.Decision) {
+		if d.Reason == store.Limited {
 			d.RetryAfter = d.Limit.Period
 		}
 	})},
-	{"delays a microsecond long", "no drift", after(func(_ weir.Request, d *weir.Decision) {
+	{"delays a microsecond long", "no drift", after(func(_ store.Request, d *store.Decision) {
 		if d.Delay > 0 {
 			d.Delay += time.Microsecond
 		}
 	})},
-	{"delays in nanoseconds", "every decision is sound", after(func(_ weir.Request, d *weir.Decision) {
+	{"delays in nanoseconds", "every decision is sound", after(func(_ store.Request, d *store.Decision) {
 		if d.Delay > 0 {
 			d.Delay -= time.Nanosecond
 		}
 	})},
-	{"ResetAfter too short", "Remaining is what can be taken", after(func(_ weir.Request, d *weir.Decision) { d.ResetAfter = (d.ResetAfter / 2).Round(time.Microsecond) })},
-	{"ResetAfter too long", "Remaining is what can be taken", after(func(_ weir.Request, d *weir.Decision) {
+	{"ResetAfter too short", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.ResetAfter = (d.ResetAfter / 2).Round(time.Microsecond) })},
+	{"ResetAfter too long", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) {
 		if d.ResetAfter > 0 {
 			d.ResetAfter += time.Millisecond
 		}
 	})},
-	{"forgets too early", "Remaining is what can be taken", func(s *localstore.Store) weir.Store {
-		return instead(func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision {
+	{"forgets too early", "Remaining is what can be taken", func(s *localstore.Store) store.Store {
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
 			if d.ResetAfter < time.Second { // A TTL in whole seconds, rounded down.
 				_ = s.Reset(context.Background(), req.Charges[0].Scope, req.Charges[0].Key)
@@ -52,12 +52,12 @@ var numberMistakes = []mistake{
 			return d
 		})(s)
 	}},
-	{"no burst but the rate", "vectors", before(func(req *weir.Request) {
+	{"no burst but the rate", "vectors", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Limit.Burst = 0
 		}
 	})},
-	{"counts in 32 bits", "extreme limits", before(func(req *weir.Request) {
+	{"counts in 32 bits", "extreme limits", before(func(req *store.Request) {
 		for i := range req.Charges {
 			c := &req.Charges[i]
 			c.Cost, c.Limit.Rate = min(c.Cost, 1<<31-1), min(c.Limit.Rate, 1<<31-1)
@@ -66,9 +66,9 @@ var numberMistakes = []mistake{
 }
 
 // retryAfter changes every finite RetryAfter.
-func retryAfter(change func(time.Duration) time.Duration) func(*localstore.Store) weir.Store {
-	return after(func(_ weir.Request, d *weir.Decision) {
-		if d.Reason == weir.Limited {
+func retryAfter(change func(time.Duration) time.Duration) func(*localstore.Store) store.Store {
+	return after(func(_ store.Request, d *store.Decision) {
+		if d.Reason == store.Limited {
 			d.RetryAfter = change(d.RetryAfter)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -22,8 +22,8 @@ var settlingMistakes = []mistake{
 	})},
 	{"what is settled is booked now", "settle when nobody came since", settling(settleNow)},
 	{"a slot ahead is settled now", "settle a slot ahead", settling(settleNow)},
-	{"a reset forgets no booking", "settle too late", func(s *localstore.Store) weir.Store {
-		b := &booked{Store: s, requests: map[any]weir.Request{}}
+	{"a reset forgets no booking", "settle too late", func(s *localstore.Store) store.Store {
+		b := &booked{Store: s, requests: map[any]store.Request{}}
 		return &spoiled{Store: s, take: b.take, reset: func(ctx context.Context, _, _ string) error {
 			for receipt := range b.requests {
 				if err := s.Cancel(ctx, receipt); err != nil {
@@ -47,7 +47,7 @@ var settlingMistakes = []mistake{
 		return b.Settle(context.Background(), receipt, costs...)
 	})},
 	{"the most is too much to settle", "settle the most", settling(func(b *booked, receipt any, costs []int64) error {
-		if costs[0] == weir.MaxUnits {
+		if costs[0] == store.MaxUnits {
 			return nil
 		}
 		return b.Settle(context.Background(), receipt, costs...)
@@ -61,7 +61,7 @@ var settlingMistakes = []mistake{
 	{"one cost is for all limits", "settle several limits", settling(func(b *booked, receipt any, costs []int64) error {
 		return b.Settle(context.Background(), receipt, costs[0])
 	})},
-	{"a unit is kept", "settle twice", settling(func(b *booked, receipt any, costs []int64) error {
+	{"a unit is kept", "settle", settling(func(b *booked, receipt any, costs []int64) error {
 		return b.Settle(context.Background(), receipt, costs[0]+1)
 	})},
 	{"settling resets", "settle never exceeds a limit", settling(func(b *booked, receipt any, costs []int64) error {
@@ -77,10 +77,10 @@ var settlingMistakes = []mistake{
 type booked struct {
 	*localstore.Store
 	mu       sync.Mutex
-	requests map[any]weir.Request
+	requests map[any]store.Request
 }
 
-func (b *booked) take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (b *booked) take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := b.Store.Take(ctx, req)
 	if d.Receipt != nil {
 		b.mu.Lock()
@@ -90,16 +90,16 @@ func (b *booked) take(ctx context.Context, req weir.Request) (weir.Decision, err
 	return d, err
 }
 
-func (b *booked) of(receipt any) weir.Request {
+func (b *booked) of(receipt any) store.Request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.requests[receipt]
 }
 
 // settling settles in place of the store.
-func settling(f func(b *booked, receipt any, costs []int64) error) func(*localstore.Store) weir.Store {
-	return func(s *localstore.Store) weir.Store {
-		b := &booked{Store: s, requests: map[any]weir.Request{}}
+func settling(f func(b *booked, receipt any, costs []int64) error) func(*localstore.Store) store.Store {
+	return func(s *localstore.Store) store.Store {
+		b := &booked{Store: s, requests: map[any]store.Request{}}
 		return &spoiled{Store: s, take: b.take, settle: func(_ context.Context, receipt any, costs ...int64) error {
 			return f(b, receipt, costs)
 		}}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // settleSafe: whatever is settled, and in whatever order, a slot is granted only
@@ -23,16 +23,16 @@ func settleSafe(r *run) {
 		l := randomLimit(rng)
 		l.Rate = 1 + l.Rate%30
 		l.Burst = min(l.Burst, 2*l.Rate)
-		limits := []weir.Limit{l}
+		limits := []store.Limit{l}
 		if round%3 == 0 {
-			limits = append(limits, weir.Per(2*l.Rate, 3*l.Period))
+			limits = append(limits, store.Per(2*l.Rate, 3*l.Period))
 		}
 		key := fmt.Sprint("safe ", round)
 		model := make([][]act, len(limits)) // what counts under each limit
 		type booking struct {
 			place int
 			cost  int64
-			d     weir.Decision
+			d     store.Decision
 		}
 		var open []booking
 		for range 120 {
@@ -65,11 +65,11 @@ func settleSafe(r *run) {
 				if rng.IntN(10) == 0 {
 					actual = 5 * b.cost
 				}
-				if err := r.store.(weir.Settler).Settle(context.Background(), b.d.Receipt, actual); err != nil {
+				if err := r.store.(store.Settler).Settle(context.Background(), b.d.Receipt, actual); err != nil {
 					r.Fatal(err)
 				}
 				for i, l := range limits {
-					if actual < b.cost || l.Algorithm != weir.GCRA || !fullSince(l, model[i], b.place, now) {
+					if actual < b.cost || l.Algorithm != store.GCRA || !fullSince(l, model[i], b.place, now) {
 						model[i][b.place].cost = actual
 					}
 				}
@@ -85,7 +85,7 @@ const startMicros int64 = 946684800_000_000
 // time, after the others. GCRA is allowed the two microseconds that rounding may
 // take. Of a fixed window, whose start depends on what was settled since, only
 // the most of any two is looked at.
-func room(l weir.Limit, acts []act) bool {
+func room(l store.Limit, acts []act) bool {
 	last, p := acts[len(acts)-1], l.Period.Microseconds()
 	units := func(from, to int64) (n int64) {
 		for _, a := range acts {
@@ -97,15 +97,15 @@ func room(l weir.Limit, acts []act) bool {
 	}
 	window := last.at - last.at%p
 	switch l.Algorithm {
-	case weir.GCRA:
+	case store.GCRA:
 		tats := arrivals(l, acts)
 		full := new(big.Rat).Sub(tats[len(acts)], duration(l, l.Max()))
 		return full.Cmp(new(big.Rat).SetInt64(last.at+2)) <= 0
-	case weir.SlidingWindow:
+	case store.SlidingWindow:
 		return units(last.at-p+1, last.at+1) <= l.Rate
-	case weir.AlignedWindow:
+	case store.AlignedWindow:
 		return units(window, window+p) <= l.Rate
-	case weir.SlidingCounter:
+	case store.SlidingCounter:
 		weighed := new(big.Int).Mul(big.NewInt(units(window-p, window)), big.NewInt(window+p-last.at))
 		whole := new(big.Int).Mul(big.NewInt(l.Rate-units(window, window+p)), big.NewInt(p))
 		return weighed.Cmp(whole) <= 0
@@ -115,13 +115,13 @@ func room(l weir.Limit, acts []act) bool {
 }
 
 // duration is the time of n units.
-func duration(l weir.Limit, n int64) *big.Rat {
+func duration(l store.Limit, n int64) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(l.Period.Microseconds(), l.Rate), new(big.Rat).SetInt64(n))
 }
 
 // arrivals returns GCRA's theoretical arrival time before each act, and after
 // the last.
-func arrivals(l weir.Limit, acts []act) []*big.Rat {
+func arrivals(l store.Limit, acts []act) []*big.Rat {
 	tats := []*big.Rat{new(big.Rat)}
 	for i, a := range acts {
 		tat := tats[i]
@@ -135,7 +135,7 @@ func arrivals(l weir.Limit, acts []act) []*big.Rat {
 
 // fullSince reports whether a bucket was full for a while after one of the acts,
 // so that what this one took is forgotten.
-func fullSince(l weir.Limit, acts []act, place int, now int64) bool {
+func fullSince(l store.Limit, acts []act, place int, now int64) bool {
 	tats := arrivals(l, acts)
 	for i := place + 1; i <= len(acts); i++ {
 		at := now + 1

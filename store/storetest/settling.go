@@ -7,57 +7,57 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // settler returns what settles, or nil where that is not tried.
-func (r *run) settler() weir.Settler {
+func (r *run) settler() store.Settler {
 	r.Helper()
-	s, ok := r.store.(weir.Settler)
+	s, ok := r.store.(store.Settler)
 	if !ok {
-		r.Log("the store is no weir.Settler: not tried")
+		r.Log("the store is no store.Settler: not tried")
 		return nil
 	}
 	return s
 }
 
 // settle corrects what was booked.
-func (r *run) settle(d weir.Decision, costs ...int64) {
+func (r *run) settle(d store.Decision, costs ...int64) {
 	r.Helper()
 	if d.Receipt == nil {
 		r.Fatalf("no receipt: %+v", d)
 	}
-	if err := r.store.(weir.Settler).Settle(context.Background(), d.Receipt, costs...); err != nil {
+	if err := r.store.(store.Settler).Settle(context.Background(), d.Receipt, costs...); err != nil {
 		r.Fatalf("Settle: %v", err)
 	}
 }
 
 // canceler returns what gives slots back, or nil where that is not tried.
-func (r *run) canceler() weir.Canceler {
+func (r *run) canceler() store.Canceler {
 	r.Helper()
-	c, ok := r.store.(weir.Canceler)
+	c, ok := r.store.(store.Canceler)
 	if !ok {
-		r.Log("the store is no weir.Canceler: not tried")
+		r.Log("the store is no store.Canceler: not tried")
 		return nil
 	}
 	return c
 }
 
 // giveBack gives slots back, one after the other.
-func (r *run) giveBack(slots ...weir.Decision) {
+func (r *run) giveBack(slots ...store.Decision) {
 	r.Helper()
 	for _, d := range slots {
 		if d.Receipt == nil {
 			r.Fatalf("no receipt: %+v", d)
 		}
-		if err := r.store.(weir.Canceler).Cancel(context.Background(), d.Receipt); err != nil {
+		if err := r.store.(store.Canceler).Cancel(context.Background(), d.Receipt); err != nil {
 			r.Fatalf("Cancel: %v", err)
 		}
 	}
 }
 
 // same fails the case unless two decisions say the same of the limits.
-func (r *run) same(what string, got, want weir.Decision) {
+func (r *run) same(what string, got, want store.Decision) {
 	r.Helper()
 	got.Receipt, want.Receipt = nil, nil
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -79,7 +79,7 @@ func settle(r *run) {
 			if d := r.take(charge(key, 0, l)); d.Remaining != left {
 				r.Errorf("%v: 1000 of 1000 settled at %d: %d remain, want %d", l.Algorithm, actual, d.Remaining, left)
 			}
-			var d weir.Decision
+			var d store.Decision
 			if left < 1000 {
 				d = r.take(charge(key, left+1, l))
 			}
@@ -88,10 +88,10 @@ func settle(r *run) {
 			}
 			// A unit is refilled in a millisecond, and 500 more of debt are 500 ms more.
 			want := time.Duration(max(actual-1000, 0)+1) * time.Millisecond
-			if left == 0 && l.Algorithm == weir.GCRA && d.RetryAfter != want {
+			if left == 0 && l.Algorithm == store.GCRA && d.RetryAfter != want {
 				r.Errorf("%v: %d settled: retry after %v, want %v", l.Algorithm, actual, d.RetryAfter, want)
 			}
-			if d.RetryAfter > 2*time.Second && l.Algorithm != weir.GCRA {
+			if d.RetryAfter > 2*time.Second && l.Algorithm != store.GCRA {
 				r.Errorf("%v: %d settled: retry after %v, want a window's", l.Algorithm, actual, d.RetryAfter)
 			}
 			if left > 0 && !r.take(charge(key, left, l)).Allowed {
@@ -112,9 +112,9 @@ func settleAlone(r *run) {
 		return
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
-	sets := [][]weir.Limit{each(10, time.Second), {weir.PerSecond(7).WithBurst(20), weir.Per(30, 2*time.Second).By(weir.SlidingWindow)}}
+	sets := [][]store.Limit{each(10, time.Second), {store.Per(7, time.Second).WithBurst(20), store.Per(30, 2*time.Second).By(store.SlidingWindow)}}
 	for _, l := range each(10, time.Second) {
-		sets = append(sets, []weir.Limit{l})
+		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
 		for round := range 12 {
@@ -174,7 +174,7 @@ func settleAhead(r *run) {
 	}
 	// Debt of a slot behind which others wait is not forgotten, though the bucket
 	// is full when theirs comes.
-	l := weir.PerSecond(1000)
+	l := store.Per(1000, time.Second)
 	first := r.reserve("behind", 1000, 0, l)
 	r.reserve("behind", 1000, time.Hour, l)
 	r.settle(first, 1500)
@@ -189,11 +189,11 @@ func settleLate(r *run) {
 	if r.settler() == nil {
 		return
 	}
-	resetter, _ := r.store.(weir.Resetter)
+	resetter, _ := r.store.(store.Resetter)
 	for _, l := range each(10, time.Second) {
-		for name, forget := range map[string]func(key string) weir.Limit{
-			"lapsed": func(string) weir.Limit { r.sleep(4 * time.Second); return l },
-			"reset": func(key string) weir.Limit {
+		for name, forget := range map[string]func(key string) store.Limit{
+			"lapsed": func(string) store.Limit { r.sleep(4 * time.Second); return l },
+			"reset": func(key string) store.Limit {
 				if resetter == nil {
 					r.sleep(4 * time.Second)
 				} else if err := resetter.Reset(context.Background(), "", key); err != nil {
@@ -203,7 +203,7 @@ func settleLate(r *run) {
 				r.sleep(time.Millisecond)
 				return l
 			},
-			"changed": func(key string) weir.Limit {
+			"changed": func(key string) store.Limit {
 				other := l
 				other.Rate = 17
 				r.take(charge(key, 1, other))
@@ -212,7 +212,7 @@ func settleLate(r *run) {
 		} {
 			for _, cancelable := range []bool{true, false} {
 				key := fmt.Sprint(name, l.Algorithm, cancelable)
-				var old []weir.Decision
+				var old []store.Decision
 				for range 4 {
 					old = append(old, r.reserve(key, 5, time.Hour, l)) // Two of them ahead.
 				}
@@ -251,9 +251,9 @@ func settleMistakes(r *run) {
 	d := r.reserve("mistakes", 5, 0, limits...)
 	want := r.take(charge("mistakes", 0, limits...))
 	for name, costs := range map[string][]int64{
-		"none": {}, "too few": {1, 2}, "too many": {1, 2, 3, 4}, "below 0": {-1}, "one below 0": {1, 1, -1}, "too much": {weir.MaxUnits + 1},
+		"none": {}, "too few": {1, 2}, "too many": {1, 2, 3, 4}, "below 0": {-1}, "one below 0": {1, 1, -1}, "too much": {store.MaxUnits + 1},
 	} {
-		if err := settler.Settle(ctx, d.Receipt, costs...); !errors.Is(err, weir.ErrConfig) {
+		if err := settler.Settle(ctx, d.Receipt, costs...); !errors.Is(err, store.ErrConfig) {
 			r.Errorf("costs, %s: %v, want a ConfigError", name, err)
 		}
 		r.same(name, r.take(charge("mistakes", 0, limits...)), want)
@@ -266,19 +266,19 @@ func settleExtremes(r *run) {
 	if r.settler() == nil {
 		return
 	}
-	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
-		for _, l := range []weir.Limit{weir.PerSecond(3), {Rate: weir.MaxUnits, Period: time.Second}, {Rate: 2, Period: weir.MaxPeriod}} {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for _, l := range []store.Limit{store.Per(3, time.Second), {Rate: store.MaxUnits, Period: time.Second}, {Rate: 2, Period: store.MaxPeriod}} {
 			l.Algorithm = a
 			key := fmt.Sprint("extreme ", a, l)
 			one, two := r.reserve(key, 1, 0, l), r.reserve(key, 1, 0, l)
-			r.settle(one, weir.MaxUnits)
+			r.settle(one, store.MaxUnits)
 			for range 9 {
-				if d := r.reserve(key, 1, weir.MaxPeriod, l); d.Allowed {
-					r.settle(d, weir.MaxUnits)
+				if d := r.reserve(key, 1, store.MaxPeriod, l); d.Allowed {
+					r.settle(d, store.MaxUnits)
 				}
 			}
 			r.settle(two, 0)
-			if d := r.take(charge(key, 2, l)); d.Allowed || d.RetryAfter <= 0 || d.RetryAfter > 2*weir.MaxPeriod {
+			if d := r.take(charge(key, 2, l)); d.Allowed || d.RetryAfter <= 0 || d.RetryAfter > 2*store.MaxPeriod {
 				r.Errorf("%v %v: in debt: %+v", a, l, d)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // settleTogether: many reservations that are settled at the same time end at the
@@ -18,7 +18,7 @@ func settleTogether(r *run) {
 	}
 	for _, l := range each(1000, time.Hour) {
 		key := l.Algorithm.String()
-		granted := r.together(40, func(int) weir.Request {
+		granted := r.together(40, func(int) store.Request {
 			req := charge(key, 25, l)
 			req.Cancelable = true
 			return req
@@ -88,41 +88,12 @@ func settleSeveral(r *run) {
 	if !r.takesKeys("a", "b") {
 		return
 	}
-	req = charges(weir.Charge{Key: "a", Limit: limits[0]}, weir.Charge{Key: "b", Limit: limits[1]}, weir.Charge{Key: "a", Limit: limits[3]})
+	req = charges(store.Charge{Key: "a", Limit: limits[0]}, store.Charge{Key: "b", Limit: limits[1]}, store.Charge{Key: "a", Limit: limits[3]})
 	req.Cancelable = true
 	r.settle(r.take(req), 7, 8, 9)
 	a := r.take(charge("a", 0, limits[0], limits[3]))
 	b := r.take(charge("b", 0, limits[1]))
 	if a.Charge(0).Remaining != 93 || a.Charge(1).Remaining != 91 || b.Remaining != 92 {
 		r.Errorf("two keys settled at 7, 8 and 9: %+v, %+v", a, b)
-	}
-}
-
-// settleOnce: by a weir.Reservation, the second time does nothing.
-func settleOnce(r *run) {
-	if r.settler() == nil {
-		return
-	}
-	ctx := context.Background()
-	for _, l := range each(1000, time.Hour) {
-		limiter, err := weir.New(weir.Config{Store: r.store, Name: l.Algorithm.String(), Limits: []weir.Limit{l}})
-		if err != nil {
-			r.Fatal(err)
-		}
-		one, err := limiter.ReserveN(ctx, "k", 100)
-		if err != nil {
-			r.Fatal(err)
-		}
-		if _, err := limiter.AllowN(ctx, "k", 100); err != nil {
-			r.Fatal(err)
-		}
-		for _, actual := range []int64{90, 10, 0, 500} {
-			if err := one.Settle(ctx, actual); err != nil {
-				r.Fatal(err)
-			}
-			if d, err := limiter.Peek(ctx, "k"); err != nil || d.Remaining != 810 {
-				r.Errorf("%v: 100 settled at 90, then at %d: %+v, %v", l.Algorithm, actual, d, err)
-			}
-		}
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"math/bits"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // sound says what can't be true of a decision whatever was decided before, or
 // nothing. Every decision in the suite is looked at.
-func sound(req weir.Request, d weir.Decision) error {
+func sound(req store.Request, d store.Decision) error {
 	switch never := req.NeverFits() >= 0; {
-	case d.Allowed != (d.Reason == weir.Allowed):
+	case d.Allowed != (d.Reason == store.Allowed):
 		return fmt.Errorf("allowed is %v, Reason %v", d.Allowed, d.Reason)
-	case never != (d.Reason == weir.NeverFits) || never != (d.RetryAfter == weir.Never):
+	case never != (d.Reason == store.NeverFits) || never != (d.RetryAfter == store.Never):
 		return fmt.Errorf("reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
 	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
 		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
-	case d.Reason == weir.InFlight && (!req.Hold.Asked() || d.RetryAfter <= 0):
+	case d.Reason == store.InFlight && (!req.Hold.Asked() || d.RetryAfter <= 0):
 		return fmt.Errorf("refused as %v with RetryAfter %v by a hold of %+v", d.Reason, d.RetryAfter, req.Hold)
-	case (d.Reason == weir.Limited || d.Reason == weir.Paused) && d.RetryAfter <= min(req.MaxWait, weir.MaxPeriod/4):
+	case (d.Reason == store.Limited || d.Reason == store.Paused) && d.RetryAfter <= min(req.MaxWait, store.MaxPeriod/4):
 		return fmt.Errorf("refused with RetryAfter %v within MaxWait %v", d.RetryAfter, req.MaxWait)
 	case !d.Allowed && d.Delay != 0:
 		return fmt.Errorf("refused with a Delay of %v", d.Delay)
@@ -41,7 +41,7 @@ func sound(req weir.Request, d weir.Decision) error {
 
 // soundCharges is sound for what is said of each charge, and whether that makes
 // the binding limit the binding one.
-func soundCharges(req weir.Request, d weir.Decision) error {
+func soundCharges(req store.Request, d store.Decision) error {
 	bound, longest := false, time.Duration(0)
 	for i := range req.Charges {
 		l, c := req.Charges[i].Limit, d.Charge(i)
@@ -50,9 +50,9 @@ func soundCharges(req weir.Request, d weir.Decision) error {
 			return fmt.Errorf("limit %d: %d of %d remaining", i, c.Remaining, l.Max())
 		case !whole(c.ResetAfter) || !whole(c.RetryAfter):
 			return fmt.Errorf("limit %d: durations of %v and %v, want whole microseconds", i, c.ResetAfter, c.RetryAfter)
-		case (d.Allowed || d.Reason == weir.InFlight) && c.RetryAfter != 0:
+		case (d.Allowed || d.Reason == store.InFlight) && c.RetryAfter != 0:
 			return fmt.Errorf("limit %d: admits with RetryAfter %v", i, c.RetryAfter)
-		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == weir.Never):
+		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == store.Never):
 			return fmt.Errorf("limit %d: RetryAfter %v for %d of %d", i, c.RetryAfter, req.Charges[i].Cost, l.Max())
 		case d.Allowed && less(c.Remaining, d.Limit.Max(), d.Remaining, l.Max()):
 			return fmt.Errorf("limit %d has %d of %d remaining, a smaller share than the binding limit's %d of %d", i, c.Remaining, l.Max(), d.Remaining, d.Limit.Max())
@@ -63,13 +63,13 @@ func soundCharges(req weir.Request, d weir.Decision) error {
 	switch {
 	case !bound:
 		return fmt.Errorf("the binding limit %v of scope %q with %d remaining, reset after %v, is none of the request's", d.Limit, d.Scope, d.Remaining, d.ResetAfter)
-	case !d.Allowed && d.Reason != weir.InFlight && longest != d.RetryAfter:
+	case !d.Allowed && d.Reason != store.InFlight && longest != d.RetryAfter:
 		return fmt.Errorf("RetryAfter is %v, the limits' longest %v", d.RetryAfter, longest)
 	}
 	return nil
 }
 
-func whole(d time.Duration) bool { return d == weir.Never || d >= 0 && d%time.Microsecond == 0 }
+func whole(d time.Duration) bool { return d == store.Never || d >= 0 && d%time.Microsecond == 0 }
 
 // less reports whether a·b < c·d.
 func less(a, b, c, d int64) bool {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"sync"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
 type (
-	take   = func(ctx context.Context, req weir.Request) (weir.Decision, error)
+	take   = func(ctx context.Context, req store.Request) (store.Decision, error)
 	cancel = func(ctx context.Context, receipt any) error
 	settle = func(ctx context.Context, receipt any, costs ...int64) error
 	reset  = func(ctx context.Context, scope, key string) error
@@ -24,7 +24,7 @@ type spoiled struct {
 	reset  reset
 }
 
-func (s *spoiled) Take(ctx context.Context, req weir.Request) (weir.Decision, error) {
+func (s *spoiled) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.take == nil {
 		return s.Store.Take(ctx, req)
 	}
@@ -53,14 +53,14 @@ func (s *spoiled) Reset(ctx context.Context, scope, key string) error {
 }
 
 // taking spoils Take, with what is built for each store.
-func taking(spoil func(s *localstore.Store) take) func(*localstore.Store) weir.Store {
-	return func(s *localstore.Store) weir.Store { return &spoiled{Store: s, take: spoil(s)} }
+func taking(spoil func(s *localstore.Store) take) func(*localstore.Store) store.Store {
+	return func(s *localstore.Store) store.Store { return &spoiled{Store: s, take: spoil(s)} }
 }
 
 // after changes each decision.
-func after(change func(req weir.Request, d *weir.Decision)) func(*localstore.Store) weir.Store {
+func after(change func(req store.Request, d *store.Decision)) func(*localstore.Store) store.Store {
 	return taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if err == nil {
 				change(req, &d)
@@ -71,11 +71,11 @@ func after(change func(req weir.Request, d *weir.Decision)) func(*localstore.Sto
 }
 
 // before changes each request, on a copy, when it is valid.
-func before(change func(req *weir.Request)) func(*localstore.Store) weir.Store {
+func before(change func(req *store.Request)) func(*localstore.Store) store.Store {
 	return taking(func(s *localstore.Store) take {
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			if req.Validate() == nil {
-				req.Charges = append([]weir.Charge(nil), req.Charges...)
+				req.Charges = append([]store.Charge(nil), req.Charges...)
 				change(&req)
 			}
 			return s.Take(ctx, req)
@@ -85,17 +85,17 @@ func before(change func(req *weir.Request)) func(*localstore.Store) weir.Store {
 
 // instead decides in place of the store, one call at a time. It may call next
 // any number of times.
-func instead(decide func(req weir.Request, next func(weir.Request) weir.Decision) weir.Decision) func(*localstore.Store) weir.Store {
+func instead(decide func(req store.Request, next func(store.Request) store.Decision) store.Decision) func(*localstore.Store) store.Store {
 	return taking(func(s *localstore.Store) take {
 		var mu sync.Mutex
-		return func(ctx context.Context, req weir.Request) (weir.Decision, error) {
+		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err := req.Validate(); err != nil || ctx.Err() != nil {
 				return s.Take(ctx, req)
 			}
 			var failed error
-			d := decide(req, func(req weir.Request) weir.Decision {
+			d := decide(req, func(req store.Request) store.Decision {
 				d, err := s.Take(ctx, req)
 				if err != nil {
 					failed = err

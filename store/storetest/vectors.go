@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // The vectors are sequences of calls on one key with the answers of an exact
@@ -18,7 +18,7 @@ var vectorsJSON []byte
 type vector struct {
 	Name   string
 	Limits []struct {
-		Algorithm weir.Algorithm
+		Algorithm store.Algorithm
 		Rate      int64
 		PeriodUS  int64 `json:"period_us"`
 		Burst     int64
@@ -68,9 +68,9 @@ func vectors(r *run) {
 
 func (v *vector) check(r *run, step int) {
 	s := &v.Steps[step]
-	req := weir.Request{MaxWait: time.Duration(s.MaxWaitUS) * time.Microsecond, Cancelable: step%2 == 1}
+	req := store.Request{MaxWait: time.Duration(s.MaxWaitUS) * time.Microsecond, Cancelable: step%2 == 1}
 	for _, l := range v.Limits {
-		req.Charges = append(req.Charges, weir.Charge{Key: v.Name, Cost: s.Cost, Limit: weir.Limit{
+		req.Charges = append(req.Charges, store.Charge{Key: v.Name, Cost: s.Cost, Limit: store.Limit{
 			Rate: l.Rate, Period: time.Duration(l.PeriodUS) * time.Microsecond, Burst: l.Burst, Algorithm: l.Algorithm,
 		}})
 	}
@@ -88,11 +88,11 @@ func (v *vector) check(r *run, step int) {
 	if d.Allowed != w.Allowed {
 		differ("allowed", d.Allowed, w.Allowed)
 	}
-	if never := d.Reason == weir.NeverFits; never != w.Never {
+	if never := d.Reason == store.NeverFits; never != w.Never {
 		differ("reason", d.Reason, "never_fits "+fmt.Sprint(w.Never))
 	}
-	if w.Never != (d.RetryAfter == weir.Never) {
-		differ("retry after", d.RetryAfter, weir.Never)
+	if w.Never != (d.RetryAfter == store.Never) {
+		differ("retry after", d.RetryAfter, store.Never)
 	}
 	if got := d.Delay.Microseconds(); got != w.DelayUS || d.Delay%time.Microsecond != 0 {
 		differ("delay", d.Delay, w.DelayUS)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // voidSlots: slots that were booked in a pause and are made void, by lifting it or by
@@ -16,9 +16,9 @@ func voidSlots(r *run) {
 		return
 	}
 	day := each(10, 24*time.Hour)
-	sets := [][]weir.Limit{{weir.PerDay(1)}, {weir.Per(3, 7*time.Hour), weir.PerDay(40).By(weir.FixedWindow), weir.PerDay(30).By(weir.SlidingWindow)}}
+	sets := [][]store.Limit{{store.Per(1, 24*time.Hour)}, {store.Per(3, 7*time.Hour), store.Per(40, 24*time.Hour).By(store.FixedWindow), store.Per(30, 24*time.Hour).By(store.SlidingWindow)}}
 	for _, l := range day {
-		sets = append(sets, []weir.Limit{l})
+		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
 		for _, used := range []int64{0, 1, 2} {
@@ -36,9 +36,9 @@ func voidSlots(r *run) {
 
 // void has a key paused of which some units are used, which are settled at others
 // while it is.
-func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
+func (r *run) void(key string, used, settled int64, limits []store.Limit) {
 	twin := key + " twin"
-	kept := func(key string) weir.Decision {
+	kept := func(key string) store.Decision {
 		req := charge(key, used, limits...)
 		req.Cancelable = true
 		return r.take(req)
@@ -46,20 +46,20 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 	a, b := kept(key), kept(twin)
 	same := func(when string) {
 		r.Helper()
-		r.brake(key, weir.Brake{Lift: true}, limits...)
+		r.brake(key, store.Brake{Lift: true}, limits...)
 		got, want := r.take(charge(key, 0, limits...)), r.take(charge(twin, 0, limits...))
 		if got.Remaining != want.Remaining || got.ResetAfter != want.ResetAfter {
 			r.Errorf("%s, %v: %d remaining, reset after %v, want %d, %v", key, when, got.Remaining, got.ResetAfter, want.Remaining, want.ResetAfter)
 		}
 	}
-	book := func() (slots []weir.Decision) {
+	book := func() (slots []store.Decision) {
 		for range 5 {
 			slots = append(slots, r.reserve(key, 1, 90*24*time.Hour, limits...))
 		}
 		return slots
 	}
-	void := func(slots []weir.Decision) {
-		c, ok := r.store.(weir.Canceler)
+	void := func(slots []store.Decision) {
+		c, ok := r.store.(store.Canceler)
 		for _, d := range slots[1:] {
 			if ok && d.Allowed {
 				if err := c.Cancel(context.Background(), d.Receipt); err != nil {
@@ -69,10 +69,10 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 		}
 	}
 
-	r.brake(key, weir.Brake{Pause: 10 * time.Minute}, limits...)
+	r.brake(key, store.Brake{Pause: 10 * time.Minute}, limits...)
 	first := book()
 	r.sleep(time.Minute)
-	if _, ok := r.store.(weir.Settler); ok && used > 0 && settled != used {
+	if _, ok := r.store.(store.Settler); ok && used > 0 && settled != used {
 		r.settle(a, settled)
 		r.settle(b, settled)
 	}
@@ -80,12 +80,12 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 	void(first)
 	same("void slots given back")
 
-	r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
+	r.brake(key, store.Brake{Pause: time.Hour}, limits...)
 	slots := book()
-	var old []weir.Decision
+	var old []store.Decision
 	for i := range 10 {
 		r.sleep(time.Minute)
-		r.brake(key, weir.Brake{Pause: time.Hour}, limits...)
+		r.brake(key, store.Brake{Pause: time.Hour}, limits...)
 		if i%2 == 0 {
 			void(slots)
 		} else {
@@ -96,7 +96,7 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 			r.Errorf("%s, paused for longer %d times: the first slot: %+v", key, i+1, slots[0])
 		}
 	}
-	r.brake(key, weir.Brake{Pause: 2 * time.Hour}, limits...)
+	r.brake(key, store.Brake{Pause: 2 * time.Hour}, limits...)
 	old = append(old, slots...)
 	same("paused for longer")
 	void(old)
@@ -106,7 +106,7 @@ func (r *run) void(key string, used, settled int64, limits []weir.Limit) {
 // voidLater: a slot that was made void is known as such when it is given back after
 // others were, and after the pause was lifted when nobody had booked since.
 func voidLater(r *run) {
-	if _, ok := r.store.(weir.Canceler); !ok || r.braker() == nil {
+	if _, ok := r.store.(store.Canceler); !ok || r.braker() == nil {
 		return
 	}
 	for _, again := range []bool{false, true} {
@@ -115,19 +115,19 @@ func voidLater(r *run) {
 			kept := charge(key, 3, l)
 			kept.Cancelable = true
 			r.take(kept)
-			r.brake(key, weir.Brake{Pause: 10 * time.Second}, l)
+			r.brake(key, store.Brake{Pause: 10 * time.Second}, l)
 			void := r.reserve(key, 2, time.Hour, l)
 			r.sleep(time.Second)
-			r.brake(key, weir.Brake{Pause: 20 * time.Second}, l)
+			r.brake(key, store.Brake{Pause: 20 * time.Second}, l)
 			if again {
 				r.sleep(11 * time.Second)
 				r.reserve(key, 1, time.Hour, l)
 				r.sleep(500 * time.Millisecond)
-				r.brake(key, weir.Brake{Pause: time.Minute}, l)
+				r.brake(key, store.Brake{Pause: time.Minute}, l)
 			}
 			r.sleep(time.Second)
-			r.brake(key, weir.Brake{Lift: true}, l)
-			if err := r.store.(weir.Canceler).Cancel(context.Background(), void.Receipt); err != nil {
+			r.brake(key, store.Brake{Lift: true}, l)
+			if err := r.store.(store.Canceler).Cancel(context.Background(), void.Receipt); err != nil {
 				r.Error(err)
 			}
 			if d := r.take(charge(key, 0, l)); d.Remaining != 7 {
@@ -148,9 +148,9 @@ func nearSlots(r *run) {
 		r.take(charge(key, 1, l))
 		r.sleep(r.take(charge(key, 1, l)).RetryAfter - 50*time.Millisecond)
 		d := r.reserve(key, 1, 60*time.Millisecond, l)
-		r.brake(key, weir.Brake{Pause: time.Second}, l)
+		r.brake(key, store.Brake{Pause: time.Second}, l)
 		r.sleep(time.Microsecond)
-		r.brake(key, weir.Brake{Lift: true}, l)
+		r.brake(key, store.Brake{Lift: true}, l)
 		r.sleep(200 * time.Millisecond)
 		if e := r.take(charge(key, 1, l)); e.Allowed {
 			r.Errorf("%v: a slot %v ahead is free after a pause that was lifted: %+v", l.Algorithm, d.Delay, e)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // voidSeveral: under several limits a slot that is made void has used nothing of any
@@ -18,11 +18,11 @@ func voidSeveral(r *run) {
 	}
 	gives := r.canceler() != nil
 	rng := rand.New(rand.NewPCG(7, 8))
-	narrow := []weir.Limit{weir.PerSecond(1), weir.Per(4, 2*time.Second).WithBurst(2), weir.Per(4, 3*time.Second).By(weir.SlidingWindow)}
+	narrow := []store.Limit{store.Per(1, time.Second), store.Per(4, 2*time.Second).WithBurst(2), store.Per(4, 3*time.Second).By(store.SlidingWindow)}
 	for i, l := range narrow {
 		for _, w := range each(30, time.Minute) {
 			for story := range max(6/thinning, 2) {
-				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []weir.Limit{l, w}, gives: gives, exact: true}
+				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []store.Limit{l, w}, gives: gives, exact: true}
 				if story%3 == 0 {
 					t.limits[0], t.limits[1] = w, l
 				}
@@ -37,7 +37,7 @@ type twins struct {
 	*run
 	rng    *rand.Rand
 	key    string
-	limits []weir.Limit
+	limits []store.Limit
 	gives  bool // the store takes slots back
 	exact  bool // nothing has happened that a store need not know exactly
 	now    int64
@@ -47,7 +47,7 @@ type twins struct {
 // slotOf is a slot, and the decision that granted it.
 type slotOf struct {
 	at, cost int64
-	d        weir.Decision
+	d        store.Decision
 }
 
 func (t *twins) twin() string { return t.key + " twin" }
@@ -108,7 +108,7 @@ func (t *twins) book(cost int64) {
 
 // pause has all slots void but those that come at once, which are waited for.
 func (t *twins) pause(d int64) {
-	t.brake(t.key, weir.Brake{Pause: time.Duration(d) * time.Microsecond}, t.limits...)
+	t.brake(t.key, store.Brake{Pause: time.Duration(d) * time.Microsecond}, t.limits...)
 	kept := 0
 	for kept < len(t.acts) && t.acts[kept].at <= t.now+100_000 {
 		kept++
@@ -140,14 +140,14 @@ func voidCrowd(r *run) {
 	}
 	const rounds = max(4/thinning, 1)
 	for _, day := range each(1000, 24*time.Hour) {
-		limits := []weir.Limit{weir.PerSecond(1), day}
+		limits := []store.Limit{store.Per(1, time.Second), day}
 		key := "void crowd " + day.Algorithm.String()
 		for range rounds {
 			for range 400 {
 				r.reserve(key, 1, time.Hour, limits...)
 			}
 			r.sleep(9*time.Second + time.Millisecond)
-			r.brake(key, weir.Brake{Pause: time.Second}, limits...)
+			r.brake(key, store.Brake{Pause: time.Second}, limits...)
 			r.sleep(2 * time.Second)
 		}
 		r.sleep(time.Minute)

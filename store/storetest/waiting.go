@@ -8,11 +8,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // reserve takes a cancelable slot up to maxWait away.
-func (r *run) reserve(key string, cost int64, maxWait time.Duration, limits ...weir.Limit) weir.Decision {
+func (r *run) reserve(key string, cost int64, maxWait time.Duration, limits ...store.Limit) store.Decision {
 	r.Helper()
 	req := charge(key, cost, limits...)
 	req.MaxWait, req.Cancelable = maxWait, true
@@ -36,7 +36,7 @@ func queue(r *run) {
 		}
 		before := r.take(charge(key, 0, l))
 		d := r.reserve(key, 2, last/2, l)
-		if d.Allowed || d.Reason != weir.Limited || d.RetryAfter <= last/2 {
+		if d.Allowed || d.Reason != store.Limited || d.RetryAfter <= last/2 {
 			r.Errorf("%v: a slot past MaxWait: %+v", l.Algorithm, d)
 		}
 		if after := r.take(charge(key, 0, l)); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
@@ -63,7 +63,7 @@ func slots(r *run) {
 		if !conforms(l, acts) {
 			r.Errorf("%v: slots that exceed the limit: %v", l.Algorithm, want)
 		}
-		for _, d := range r.together(n, func(int) weir.Request {
+		for _, d := range r.together(n, func(int) store.Request {
 			req := charge("all "+l.Algorithm.String(), 1, l)
 			req.MaxWait, req.Cancelable = time.Hour, true
 			return req
@@ -85,9 +85,9 @@ func cancel(r *run) {
 	if canceler == nil {
 		return
 	}
-	sets := [][]weir.Limit{{weir.PerSecond(2), weir.Per(5, time.Minute).By(weir.SlidingWindow)}}
+	sets := [][]store.Limit{{store.Per(2, time.Second), store.Per(5, time.Minute).By(store.SlidingWindow)}}
 	for _, l := range each(3, time.Second) {
-		sets = append(sets, []weir.Limit{l})
+		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
 		for used := range 7 {
@@ -121,7 +121,7 @@ func cancel(r *run) {
 // credit: whatever is reserved and cancelled, what is acted on stays within the
 // limits.
 func credit(r *run) {
-	canceler, ok := r.store.(weir.Canceler)
+	canceler, ok := r.store.(store.Canceler)
 	if !ok {
 		return
 	}
@@ -130,14 +130,14 @@ func credit(r *run) {
 		l := randomLimit(rng)
 		l.Rate = 1 + l.Rate%10
 		l.Burst = min(l.Burst, 2*l.Rate)
-		limits := []weir.Limit{l}
+		limits := []store.Limit{l}
 		if round%3 == 0 {
-			limits = append(limits, weir.Per(2*l.Rate, 3*l.Period))
+			limits = append(limits, store.Per(2*l.Rate, 3*l.Period))
 		}
 		key := fmt.Sprint("credit ", round)
 		type slot struct {
 			act
-			d weir.Decision
+			d store.Decision
 		}
 		var now int64
 		var slots []slot

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // cancelAmong: when the last of those who wait leave, nobody waits for their slots,
@@ -16,20 +16,20 @@ func cancelAmong(r *run) {
 		return
 	}
 	day := each(10, 24*time.Hour)
-	sets := [][]weir.Limit{{weir.PerHour(5), weir.PerDay(10).By(weir.SlidingWindow)}, {weir.PerHour(10).By(weir.FixedWindow), weir.PerDay(12)}}
+	sets := [][]store.Limit{{store.Per(5, time.Hour), store.Per(10, 24*time.Hour).By(store.SlidingWindow)}, {store.Per(10, time.Hour).By(store.FixedWindow), store.Per(12, 24*time.Hour)}}
 	for _, l := range day {
-		sets = append(sets, []weir.Limit{l})
+		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
 		for _, waiters := range []int{1, 2, 3, 20} {
-			if waiters > 2 && slices.ContainsFunc(limits, func(l weir.Limit) bool { return l.Algorithm == weir.GCRA }) {
+			if waiters > 2 && slices.ContainsFunc(limits, func(l store.Limit) bool { return l.Algorithm == store.GCRA }) {
 				continue // What cancels give back of a bucket is credit.
 			}
 			key := fmt.Sprint("cancel among ", i, waiters)
 			most := limits[0].Max()
 			// Those who have been: two that are settled later, at different times.
 			first, second := r.reserve(key, most-2, 0, limits...), r.reserve(key, 2, 0, limits...)
-			var slots []weir.Decision
+			var slots []store.Decision
 			for range waiters {
 				d := r.reserve(key, 1, 90*24*time.Hour, limits...)
 				if !d.Allowed || d.Delay <= 0 {
@@ -62,10 +62,10 @@ func cancelForgotten(r *run) {
 	if r.canceler() == nil {
 		return
 	}
-	limit, other := weir.PerMinute(1).By(weir.AlignedWindow), weir.PerMinute(2).By(weir.AlignedWindow)
+	limit, other := store.Per(1, time.Minute).By(store.AlignedWindow), store.Per(2, time.Minute).By(store.AlignedWindow)
 	for what, forget := range map[string]func(key string){
 		"reset": func(key string) {
-			if s, ok := r.store.(weir.Resetter); ok {
+			if s, ok := r.store.(store.Resetter); ok {
 				if err := s.Reset(context.Background(), "", key); err != nil {
 					r.Error(err)
 				}
@@ -95,8 +95,8 @@ func leaveThenChange(r *run) {
 	if r.canceler() == nil {
 		return
 	}
-	a, b, more := weir.PerMinute(2).By(weir.AlignedWindow), weir.PerMinute(100).By(weir.FixedWindow), weir.PerDay(100)
-	for name, limits := range map[string][]weir.Limit{"another order": {b, a}, "one more": {a, b, more}} {
+	a, b, more := store.Per(2, time.Minute).By(store.AlignedWindow), store.Per(100, time.Minute).By(store.FixedWindow), store.Per(100, 24*time.Hour)
+	for name, limits := range map[string][]store.Limit{"another order": {b, a}, "one more": {a, b, more}} {
 		key := "leave then change " + name
 		first, second := r.reserve(key, 1, 0, a, b), r.reserve(key, 1, 0, a, b)
 		waits := r.reserve(key, 1, time.Hour, a, b)
@@ -116,14 +116,14 @@ func cancelAdded(r *run) {
 		return
 	}
 	for _, l := range each(2, time.Second) {
-		if l.Algorithm != weir.FixedWindow && l.Algorithm != weir.AlignedWindow {
+		if l.Algorithm != store.FixedWindow && l.Algorithm != store.AlignedWindow {
 			continue // The last slot before is not that of the others.
 		}
 		key := "cancel added " + l.Algorithm.String()
 		r.reserve(key, 2, 0, l)
 		r.reserve(key, 2, time.Hour, l)
-		more := []weir.Limit{l, weir.PerSecond(1000)}
-		slots := []weir.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
+		more := []store.Limit{l, store.Per(1000, time.Second)}
+		slots := []store.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
 		r.giveBack(slots...)
 		if d := r.reserve(key, 1, time.Hour, more...); d.Delay != slots[0].Delay {
 			r.Errorf("%s: a slot in %v, want that of those who left, in %v", key, d.Delay, slots[0].Delay)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // cancelCrowd: when most of a crowd leave, those who are left keep their slots for
@@ -14,14 +14,14 @@ func cancelCrowd(r *run) {
 		return
 	}
 	for _, l := range each(2, time.Second) {
-		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingWindow {
+		if l.Algorithm == store.GCRA || l.Algorithm == store.SlidingWindow {
 			continue // Their states tell.
 		}
 		for pass := 1; pass < 8; pass += 3 * thinning {
 			for left := 2*pass + 1; left < 20; left += 3 {
 				key := fmt.Sprint("cancel crowd ", l.Algorithm, pass, " ", left)
 				r.reserve(key, 1, 0, l)
-				var slots []weir.Decision
+				var slots []store.Decision
 				book := func(n int) {
 					for range n {
 						slots = append(slots, r.reserve(key, 1, time.Hour, l))
@@ -51,11 +51,11 @@ func leaveCrowd(r *run) {
 		return
 	}
 	for _, l := range each(1, time.Second) {
-		if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
+		if l.Algorithm == store.GCRA || l.Algorithm == store.SlidingCounter {
 			continue // A bucket keeps credit, and each of a counter's slots depends on the one before.
 		}
 		key := "leave crowd " + l.Algorithm.String()
-		var slots []weir.Decision
+		var slots []store.Decision
 		for range 21 {
 			slots = append(slots, r.reserve(key, 1, time.Hour, l))
 		}
@@ -78,7 +78,7 @@ func cancelSome(r *run) {
 	}
 	for _, disturb := range []bool{false, true} {
 		for _, l := range each(2, 24*time.Hour) {
-			if l.Algorithm == weir.GCRA || l.Algorithm == weir.SlidingCounter {
+			if l.Algorithm == store.GCRA || l.Algorithm == store.SlidingCounter {
 				continue // Of what lies between a store knows less: it may be later.
 			}
 			for _, waiters := range []int{3, 6, 30} {
@@ -89,7 +89,7 @@ func cancelSome(r *run) {
 					key := fmt.Sprint("cancel some ", disturb, l.Algorithm, waiters, stay)
 					r.reserve(key, 1, 0, l)
 					first := r.reserve(key, 1, 0, l)
-					var slots []weir.Decision
+					var slots []store.Decision
 					for range waiters {
 						d := r.reserve(key, 1, 90*24*time.Hour, l)
 						if !d.Allowed || d.Delay <= 0 {

@@ -1,6 +1,6 @@
 -- Calls in flight: a sorted set of the leases of a key, each by the instant at
 -- which it ends.
-local LONGEST = 3600000000 -- weir.MaxLease, in us
+local LONGEST = 3600000000 -- store.MaxLease, in us
 
 local function ends(key, i)
   local found = redis.call('ZRANGE', key, str(i), str(i), 'WITHSCORES')

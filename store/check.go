@@ -1,0 +1,81 @@
+package store
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ValidName reports whether a name has at most 64 bytes of printable ASCII, as
+// names of limits and limiters must. The empty name is valid.
+func ValidName(name string) bool {
+	for i := range len(name) {
+		if name[i] < 0x20 || name[i] > 0x7e {
+			return false
+		}
+	}
+	return len(name) <= 64
+}
+
+// CheckName returns a *[ConfigError] for field unless the name is valid.
+func CheckName(field, name string) error {
+	if !ValidName(name) {
+		return &ConfigError{Field: field, Want: "at most 64 bytes of printable ASCII", Got: strconv.QuoteToASCII(name)}
+	}
+	return nil
+}
+
+// AnyLimit is a Limit, or a type with its fields.
+type AnyLimit interface {
+	~struct {
+		Name      string
+		Rate      int64
+		Period    time.Duration
+		Burst     int64
+		Algorithm Algorithm
+	}
+}
+
+// CheckLimits validates limits that hold together: at least one, each valid, no
+// two with the same policy name. The *[ConfigError] names field and the index of
+// the wrong limit.
+func CheckLimits[L AnyLimit](field string, limits []L) error {
+	if len(limits) == 0 {
+		return &ConfigError{Field: field, Want: "at least one limit", Got: "none"}
+	}
+	for i := range limits {
+		limit := Limit(limits[i])
+		at := func() string { return field + "[" + strconv.Itoa(i) + "]" }
+		if err := limit.Validate(); err != nil {
+			var wrong *ConfigError
+			if errors.As(err, &wrong) {
+				return &ConfigError{Field: at() + strings.TrimPrefix(wrong.Field, "Limit"), Want: wrong.Want, Got: wrong.Got}
+			}
+			return err
+		}
+		for j := range i {
+			other := Limit(limits[j])
+			if limit.samePolicy(&other) {
+				return &ConfigError{Field: at() + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(limit.Policy())}
+			}
+		}
+	}
+	return nil
+}
+
+// samePolicy reports whether two limits have one policy name. It does not
+// allocate.
+func (l *Limit) samePolicy(other *Limit) bool {
+	named, derived := l, other
+	switch {
+	case l.Name != "" && other.Name != "":
+		return l.Name == other.Name
+	case l.Name == "" && other.Name == "":
+		return l.Rate == other.Rate && l.Period == other.Period
+	case l.Name == "":
+		named, derived = other, l
+	}
+	var room [64]byte
+	return string(derived.appendRule(room[:0])) == named.Name
+}

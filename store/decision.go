@@ -1,0 +1,106 @@
+package store
+
+import "time"
+
+// Reason says why a request was refused. Its zero value belongs to an allowed
+// request.
+type Reason uint8
+
+const (
+	// Allowed: nothing refused.
+	Allowed Reason = iota
+	// Limited: a limit has too little left now, or the delay would be longer than
+	// MaxWait.
+	Limited
+	// NeverFits: the cost is over the limit's burst or rate.
+	NeverFits
+	// TooManyWaiters: the limiter's bound on waiting calls is reached.
+	TooManyWaiters
+	// Paused: the key may not be used before a set instant.
+	Paused
+	// InFlight: too many calls of the key are in flight, see [Hold].
+	InFlight
+
+	reasons
+)
+
+var reasonNames = [reasons]string{"allowed", "limited", "never_fits", "too_many_waiters", "paused", "in_flight"}
+
+// String returns the reason in lower case with underscores, fit for a metric's
+// label.
+func (r Reason) String() string {
+	if r >= reasons {
+		return "unknown"
+	}
+	return reasonNames[r]
+}
+
+// Decision is the outcome of one request. All times are durations from the
+// instant of the decision, by the store's clock, rounded up to the microsecond.
+type Decision struct {
+	// Allowed: every charge was made. The caller acts after Delay.
+	Allowed bool
+	// Degraded: decided without the primary store.
+	Degraded bool
+	// Reason is Allowed, or why the request was refused.
+	Reason Reason
+	// Delay is how long a granted reservation has to wait; 0: act now.
+	Delay time.Duration
+	// RetryAfter is set by a refusal: the same request succeeds after exactly this
+	// long if nobody else takes. [Never] when no waiting helps. For InFlight it is
+	// a bound: the time until enough leases end, unless they are renewed. Room
+	// comes earlier when leases are released.
+	RetryAfter time.Duration
+	// Limit is the binding limit: of a refusal the one with the longest
+	// RetryAfter, otherwise the one with the smallest share remaining.
+	Limit Limit
+	// Scope is the Scope of the binding limit's charge.
+	Scope string
+	// Remaining is how many units of the binding limit the next calls can take,
+	// never negative.
+	Remaining int64
+	// ResetAfter is how long until the binding limit is as if never used, if
+	// nobody takes.
+	ResetAfter time.Duration
+	// Charges holds the state of each charge's limit, in the request's order. It
+	// is nil when the request had one charge; [Decision.Charge] covers both.
+	Charges []ChargeState
+
+	// At is the instant of the decision by the store's clock; 0 when the store
+	// has no clock of its own.
+	At Instant
+	// BrakedAt is the instant at which the key's brake was last set, Gap the
+	// minimum spacing between two units that it imposes, and Told the part of Gap
+	// that an upstream advertised. All are 0 without a brake.
+	BrakedAt  Instant
+	Gap, Told time.Duration
+	// Receipt is the argument of [Canceler] and [Settler]; opaque. Nil unless the
+	// request was Cancelable and allowed.
+	Receipt any
+}
+
+// ChargeState is the state of one charge's limit after the decision.
+type ChargeState struct {
+	// Remaining is how many units of the limit the next calls can take.
+	Remaining int64
+	// ResetAfter is how long until the limit is as if never used.
+	ResetAfter time.Duration
+	// RetryAfter is how long this limit alone makes the request wait; 0 when it
+	// admits the request now, [Never] when the cost never fits. It is 0 for every
+	// charge of a request that was refused as InFlight: no limit refused.
+	RetryAfter time.Duration
+}
+
+// Charge returns the state of the i-th charge's limit; the zero ChargeState when
+// the decision has none.
+func (d *Decision) Charge(i int) ChargeState {
+	switch {
+	case d.Charges == nil && i == 0 && d.Reason == InFlight:
+		return ChargeState{Remaining: d.Remaining, ResetAfter: d.ResetAfter}
+	case d.Charges == nil && i == 0:
+		return ChargeState{d.Remaining, d.ResetAfter, d.RetryAfter}
+	case i < 0 || i >= len(d.Charges):
+		return ChargeState{}
+	}
+	return d.Charges[i]
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Preparer is a Store with a shorter way for the most frequent request: units of
+// one key, under one limit that is known in advance, now or not at all.
+type Preparer interface {
+	// Prepare returns the shorter way for keys of a scope, under a valid limit. of
+	// is the store that the caller would ask otherwise. Prepare returns nil when of
+	// is not this store but a wrapper around it, which must not be passed by.
+	Prepare(of Store, scope string, limit Limit) Prepared
+}
+
+// Prepared is a Store's shorter way. It is safe for concurrent use.
+type Prepared interface {
+	// Take is Store.Take for a request with one charge of cost units of key and
+	// nothing else. It may leave a request to the Store: then it reports false and
+	// has charged nothing. It uses the process's memory alone, so it takes no
+	// context.
+	Take(key string, cost int64) (o Outcome, done bool, err error)
+}
+
+// Outcome is a Decision on one charge, without the fields that the caller knows
+// or that are zero for a Prepared.
+type Outcome struct {
+	// RetryAfter is 0 when the charge was made, [Never] when the cost never fits,
+	// and otherwise the Decision's.
+	RetryAfter time.Duration
+	Remaining  int64
+	ResetAfter time.Duration
+	At         Instant
+}
+
+// Reason returns Allowed, Limited or NeverFits.
+func (o Outcome) Reason() Reason {
+	switch o.RetryAfter {
+	case 0:
+		return Allowed
+	case Never:
+		return NeverFits
+	}
+	return Limited
+}
+
+// Starter is a Store that can begin a decision and go on by itself. Its caller
+// may wait for other things as well, and leave at any time. That spares a
+// wrapping store a goroutine for each call.
+type Starter interface {
+	// Start begins the Take of a valid request and returns without waiting. It
+	// keeps nothing of the request but its texts. ctx goes to the server; its end
+	// is reported to nobody.
+	//
+	// It returns nil when only Take can decide, and has charged nothing then: always
+	// so for requests that are Cancelable or ask for a lease. of is the store that
+	// the caller would ask otherwise: Start returns nil as well when of is a wrapper
+	// around this store.
+	Start(ctx context.Context, of Store, req *Request) Started
+}
+
+// Started is a decision under way. It serves one caller, and is over after
+// Decision, or when Leave has reported true.
+type Started interface {
+	// Done receives one value, when the request is decided.
+	Done() <-chan struct{}
+	// Decision returns the results of Take, once after the value of Done. done is
+	// false when Take is needed after all: nothing was charged.
+	Decision() (d Decision, done bool, err error)
+	// Leave ends the caller's interest, so that an unsent request need not be sent.
+	// It reports false, and does nothing, when the value of Done is there or about
+	// to come.
+	Leave() bool
+}
