@@ -70,3 +70,12 @@ func decisionOf(s *store.Decision) Decision {
 		Remaining: s.Remaining, ResetAfter: s.ResetAfter, Charges: s.Charges,
 	}
 }
+
+// set makes d, which is zero, the decision of the store's shorter way.
+func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
+	d.Reason = o.Reason()
+	d.Allowed = d.Reason == store.Allowed
+	d.RetryAfter = o.RetryAfter
+	d.Limit, d.Scope = limit, scope
+	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter
+}

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -127,4 +128,8 @@ func (e *StoreError) Unwrap() error {
 		return nil
 	}
 	return e.Err
+}
+
+func isContextError(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -11,41 +11,13 @@ func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait t
 	return l.wait(ctx, key, cost, maxWait)
 }
 
-// Timers returns the timers of the limiter's queues.
-func (l *Limiter) Timers() (timers []*time.Timer) {
-	for i := range l.waits.shards {
-		s := &l.waits.shards[i]
-		s.mu.Lock()
-		for _, q := range s.queues {
-			timers = append(timers, q.timer)
-		}
-		s.mu.Unlock()
-	}
-	return timers
-}
-
-// Waiting returns how many queues the limiter has, -1 if it counts others than
-// there are, and how many calls it counts against MaxWaiters.
-func (l *Limiter) Waiting() (queues, calls int) {
-	for i := range l.waits.shards {
-		s := &l.waits.shards[i]
-		s.mu.Lock()
-		queues += len(s.queues)
-		s.mu.Unlock()
-	}
-	if int(l.waits.queues.Load()) != queues {
-		queues = -1
-	}
-	return queues, int(l.waits.waiting.Load())
-}
+// Waiting returns how many lines the limiter has, and how many calls it counts
+// against MaxWaiters.
+func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }
 
 // Flights returns of how many keys the limiter keeps calls in flight, and whether
 // the heartbeat runs.
-func (l *Limiter) Flights() (keys int, beats bool) {
-	l.flights.mu.Lock()
-	defer l.flights.mu.Unlock()
-	return len(l.flights.keys), l.flights.beats
-}
+func (l *Limiter) Flights() (keys int, beats bool) { return l.flights.Count() }
 
 // KeepInFlight has a response's body release a lease.
 func KeepInFlight(resp *http.Response, lease *Lease) { keepInFlight(resp, lease) }

@@ -2,8 +2,8 @@ package weir
 
 import (
 	"context"
-	"time"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -44,58 +44,59 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	if err := checkLevels(ctx, levels); err != nil {
 		return Decision{}, err
 	}
-	d, err := takeLevels(ctx, levels, 0, false)
+	d, err := takeLevels(ctx, levels, false)
 	if err == nil {
 		observeLevels(ctx, levels, &d)
 	}
 	return decisionOf(&d), err
 }
 
-// takeLevels has the store decide on levels that were checked, all at once.
-func takeLevels(ctx context.Context, levels []Level, maxWait time.Duration, cancelable bool) (store.Decision, error) {
+// takeLevels has the store decide on valid levels, now and all at once.
+func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
 	l, behind := levels[0].Limiter, inBackground(ctx)
-	c := l.others.Get().(*call)
-	c.other, c.charges = true, c.charges[:0]
+	charges := l.other.Get().(*[]store.Charge)
+	*charges = (*charges)[:0]
 	for i := range levels {
 		v := &levels[i]
-		limits := v.limits()
-		for j := range limits {
-			charge := store.Charge{Scope: v.Limiter.cfg.Name, Key: v.Key, Limit: store.Limit(limits[j]), Cost: v.cost()}
-			if behind {
-				charge.Reserve = v.Limiter.leave(&limits[j])
-			}
-			c.charges = append(c.charges, charge)
-		}
+		from := len(*charges)
+		*charges = v.Limiter.append(*charges, v.limits())
+		v.Limiter.fill((*charges)[from:], v.id(), behind)
 	}
-	d, err := l.cfg.Store.Take(ctx, store.Request{Charges: c.charges, MaxWait: maxWait, Cancelable: cancelable, Checked: true})
-	l.done(c)
-	if err != nil {
-		return store.Decision{}, l.storeError(ctx, "take", levels[0].Key, levels[0].cost(), err)
-	}
-	return d, nil
+	err = l.send(ctx, levels[0].id(), store.Request{Charges: *charges, Cancelable: cancelable}, &d)
+	l.done(charges, false)
+	return d, err
 }
 
 // observeLevels tells of a decision, in the name of the binding level.
 func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
-	if hook := levels[0].Limiter.cfg.Hook; hook != nil {
+	if levels[0].Limiter.hook != nil {
 		at := bindingLevel(levels, d)
-		hook.Observe(ctx, Event{Kind: EventDecision, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: decisionOf(d)})
+		at.observe(ctx, levels[0].Limiter.hook, Event{Kind: EventDecision, Decision: decisionOf(d)})
 	}
 }
 
 // bindingLevel returns the level whose limit binds.
 func bindingLevel(levels []Level, d *store.Decision) *Level {
 	for i := range levels {
-		if levels[i].Limiter.cfg.Name == d.Scope {
+		if levels[i].Limiter.name == d.Scope {
 			return &levels[i]
 		}
 	}
 	return &levels[0] // A store that does not say.
 }
 
+// observe shows the first level's hook an event in the name of this level.
+func (v *Level) observe(ctx context.Context, hook Hook, e Event) {
+	e.Scope, e.Key, e.Cost = v.Limiter.name, v.Key, v.cost()
+	hook.Observe(ctx, e)
+}
+
+// id returns the level's key and cost.
+func (v *Level) id() line.ID { return line.ID{Key: v.Key, Cost: v.cost()} }
+
 func (v *Level) limits() []Limit {
 	if v.Limits == nil {
-		return v.Limiter.cfg.Limits
+		return v.Limiter.limits
 	}
 	return v.Limits
 }

@@ -13,7 +13,7 @@ func checkLevels(ctx context.Context, levels []Level) error {
 		return err
 	}
 	if len(levels) == 0 {
-		return &ConfigError{Field: "levels", Want: "at least one level", Got: "none"}
+		return &store.ConfigError{Field: "levels", Want: "at least one level", Got: "none"}
 	}
 	for i := range levels {
 		if err := levels[i].check(i, levels[:i]); err != nil {
@@ -30,9 +30,9 @@ func (v *Level) check(i int, before []Level) error {
 	}
 	switch {
 	case v.Cost < 0:
-		return &ConfigError{Field: levelField(i, "Cost"), Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
+		return &store.ConfigError{Field: levelField(i, "Cost"), Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
 	case v.Peek && v.Cost != 0:
-		return &ConfigError{Field: levelField(i, "Cost"), Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
+		return &store.ConfigError{Field: levelField(i, "Cost"), Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
 	}
 	if v.Limits != nil {
 		if err := store.CheckLimits(levelField(i, "Limits"), v.Limits); err != nil {
@@ -49,15 +49,15 @@ func (v *Level) checkLimiter(i int, before []Level) error {
 	switch {
 	case v.Limiter == nil:
 		want = "a limiter"
-	case v.Limiter.cfg.Store == nil:
+	case v.Limiter.store == nil:
 		want, got = "a limiter made by New", "a zero one"
 	case v.Limiter.flights != nil:
 		want = "a limiter without Config.InFlight"
-	case len(before) > 0 && !sameStore(before[0].Limiter.cfg.Store, v.Limiter.cfg.Store):
+	case len(before) > 0 && !sameStore(before[0].Limiter.store, v.Limiter.store):
 		want = "a limiter over the first level's store, which can be compared"
 	}
 	for j := range before {
-		if want == "" && before[j].Limiter.cfg.Name == v.Limiter.cfg.Name {
+		if want == "" && before[j].Limiter.name == v.Limiter.name {
 			want = "a limiter with a name that no other level's has"
 		}
 	}
@@ -65,9 +65,9 @@ func (v *Level) checkLimiter(i int, before []Level) error {
 		return nil
 	}
 	if got == "nil" && v.Limiter != nil {
-		got = strconv.Quote(v.Limiter.cfg.Name)
+		got = strconv.Quote(v.Limiter.name)
 	}
-	return &ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: got}
+	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: got}
 }
 
 // DecidesWith returns nil when l and a wider Limiter can be levels of one call, or

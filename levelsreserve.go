@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -30,12 +31,13 @@ func ReserveLevels(ctx context.Context, levels ...Level) (*Reservation, Decision
 
 // reserveLevels takes of all levels at once, now.
 func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Decision, error) {
-	d, err := takeLevels(ctx, levels, 0, true)
+	d, err := takeLevels(ctx, levels, true)
 	if err != nil || !d.Allowed {
 		return nil, d, err
 	}
 	if err := ctx.Err(); err != nil {
-		linger(levels[0].Limiter.handBack(ctx, queueID{levels[0].Key, levels[0].cost()}, d.Receipt))
+		first := levels[0].Limiter
+		line.Linger(first.lines.HandBack(ctx, levels[0].id(), d.Receipt))
 		return nil, store.Decision{}, err
 	}
 	return reserved(levels, d, time.Now()), d, nil
@@ -43,13 +45,11 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 
 // reserved returns the reservation of what was taken of levels at once.
 func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
-	r := &Reservation{limiter: levels[0].Limiter, key: levels[0].Key, cost: levels[0].cost(), decision: d, at: now}
 	taken := make([]levelTaken, len(levels))
 	for i := range levels {
 		taken[i] = levelTaken{cost: levels[i].cost(), charges: len(levels[i].limits())}
 	}
-	r.levels = &taken
-	return r
+	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: now, levels: taken}
 }
 
 // levelTaken is what a reservation took of a level.
@@ -58,9 +58,6 @@ type levelTaken struct {
 	charges int
 	alone   *Reservation // taken by itself; nil: together with the others
 }
-
-// Cost returns how many units were reserved; of several levels, of the first.
-func (r *Reservation) Cost() int64 { return r.cost }
 
 // SettleLevels is [Reservation.Settle] with an actual cost for each level, in
 // their order; there is one of a reservation that is not of levels. What is
@@ -71,27 +68,24 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 			return err
 		}
 	}
-	n := 1
-	if r.levels != nil {
-		n = len(*r.levels)
-	}
+	n := max(1, len(r.levels))
 	if len(actual) != n {
-		return &ConfigError{Field: "actual costs", Want: "one for each of " + strconv.Itoa(n) + " levels", Got: strconv.Itoa(len(actual))}
+		return &store.ConfigError{Field: "actual costs", Want: "one for each of " + strconv.Itoa(n) + " levels", Got: strconv.Itoa(len(actual))}
 	}
 	if r.levels == nil {
 		return r.Settle(ctx, actual[0])
 	}
-	s, ok := r.limiter.cfg.Store.(store.Settler)
+	s, ok := r.limiter.store.(store.Settler)
 	switch {
 	case r.done.Swap(true):
 		return nil
 	case !ok:
-		return ErrUnsupported
+		return store.ErrUnsupported
 	}
 	var costs []int64
 	var errs []error
 	same := true
-	for i, level := range *r.levels {
+	for i, level := range r.levels {
 		if level.alone != nil {
 			errs = append(errs, level.alone.Settle(ctx, actual[i]))
 			continue
@@ -111,8 +105,8 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 // first.
 func (r *Reservation) cancelLevels(ctx context.Context) error {
 	var errs []error
-	for i := len(*r.levels) - 1; i >= 0; i-- {
-		if alone := (*r.levels)[i].alone; alone != nil {
+	for i := len(r.levels) - 1; i >= 0; i-- {
+		if alone := r.levels[i].alone; alone != nil {
 			errs = append(errs, alone.Cancel(ctx))
 		}
 	}

@@ -35,7 +35,7 @@ import (
 // the level that was waited for.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
-		return nil, Decision{}, &ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
+		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
 	}
 	if err := checkLevels(ctx, levels); err != nil {
 		return nil, Decision{}, err
@@ -46,7 +46,7 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 		return nil, decisionOf(&d), err
 	}
 	w.longest, w.bound = longestWait(ctx, time.Now(), maxWait)
-	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && (d.Reason == Limited || d.Reason == Paused) && d.RetryAfter <= w.longest {
+	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
 		r, d, err = w.wait(ctx, d)
 	}
 	if err == nil {
@@ -58,6 +58,9 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 	return r, decisionOf(&d), err
 }
 
+// isShort reports whether a refused call can wait for units.
+func isShort(d *store.Decision) bool { return d.Reason == store.Limited || d.Reason == store.Paused }
+
 // levelWait is a call that waits for one level after the other.
 type levelWait struct {
 	levels  []Level
@@ -66,7 +69,7 @@ type levelWait struct {
 	bound   Bound
 	taken   []levelTaken
 	at      int            // the level that it waits for
-	last    store.Decision // the last on that, or on all of them
+	last    store.Decision // the last on that level, or on all of them
 	waited  bool
 	full    bool // refused by the level's MaxWaiters
 }
@@ -74,68 +77,89 @@ type levelWait struct {
 // wait waits for one level after the other. Where one refuses, it decides on all
 // of them once more.
 func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservation, d store.Decision, err error) {
-	switch err = w.takeAll(ctx, first); {
+	book := func(i int) error {
+		w.at, w.last = i, first
+		return w.book(ctx, &w.levels[i])
+	}
+	giveBack := func(i int) <-chan struct{} {
+		alone := w.taken[i].alone
+		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
+	}
+	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
+	switch err = inOrder(ctx, len(w.levels), book, giveBack, refused); {
 	case err == nil:
-		v := &w.levels[0]
 		d = w.decision()
-		return &Reservation{limiter: v.Limiter, key: v.Key, cost: v.cost(), decision: d, at: time.Now(), levels: &w.taken}, d, nil
-	case !errors.Is(err, ErrLimited):
+		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
+	case !refused(err):
 		return nil, store.Decision{}, err
 	}
 	if d = first; w.waited {
 		r, d, err = reserveLevels(ctx, w.levels)
 	} else {
-		err = nil // Too many wait, and it was decided just now.
+		err = nil // Too many calls wait, and the decision is fresh.
 	}
-	if w.full && err == nil && (d.Reason == Limited || d.Reason == Paused) {
+	if w.full && err == nil && isShort(&d) {
 		w.refuseFull(&d)
 	}
 	return r, d, err
 }
 
-// takeAll books one level after the other and waits for each slot. The error is
-// ErrLimited when a level refuses.
-func (w *levelWait) takeAll(ctx context.Context, first store.Decision) (err error) {
-	done := false
-	// Deferred, so that a panic in a store gives back too.
-	defer func() {
-		if !done {
-			w.giveBack(ctx, errors.Is(err, ErrLimited))
-		}
-	}()
-	for w.at = range w.levels {
-		w.last = first
-		if err := w.take(ctx); err != nil {
-			return err
-		}
-	}
-	done = true
-	return nil
-}
-
-// take books the level that it is at and waits for the slot.
-func (w *levelWait) take(ctx context.Context) error {
-	v := &w.levels[w.at]
+// book books a slot of a level and waits for it. It does not wait for a level that
+// it only looks at.
+func (w *levelWait) book(ctx context.Context, v *Level) error {
 	l, now := v.Limiter, time.Now()
+	id := l.lineOf(v.Key, v.cost(), v.limits())
 	c := waitingCall{
-		limiter: l, id: l.line(queueID{v.Key, v.cost()}, v.limits()), start: now,
-		maxWait: max(w.longest-now.Sub(w.start), 1), level: w.levels[w.at : w.at+1], d: w.last,
+		limiter: l, id: id, limits: v.limits(), start: now, maxWait: max(w.longest-now.Sub(w.start), 1), silent: true, d: w.last,
 	}
-	// A level that is only looked at is not waited for.
-	if c.inQueue = v.Peek; !c.inQueue && !l.enter() {
-		w.full = true
-		return ErrLimited
+	var g grant
+	var err error
+	if v.Peek {
+		c.d, _, err = c.ask(ctx)
+		g = grantOf(&c.d)
+	} else {
+		var ok bool
+		if c.Call, ok = l.lines.Enter(id); !ok {
+			w.full = true
+			return ErrLimited
+		}
+		g, err = c.wait(ctx)
 	}
-	w.waited = true
-	_, err := c.wait(ctx)
-	w.last = c.d
+	w.waited, w.last = true, c.d
 	if err != nil {
 		return err
 	}
 	if c.at.IsZero() {
 		c.at = time.Now()
 	}
-	c.d.Receipt, c.d.At = c.granted.receipt, c.granted.at // They go with the slot, which may have been another's.
-	w.taken = append(w.taken, levelTaken{cost: c.id.cost, alone: &Reservation{limiter: l, key: c.id.key, cost: c.id.cost, decision: c.d, at: c.at}})
+	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
+	w.taken = append(w.taken, levelTaken{cost: id.Cost, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
 	return nil
+}
+
+// refuseFull turns a refusal into one by MaxWaiters of the level.
+func (w *levelWait) refuseFull(d *store.Decision) {
+	i := 0
+	for j := range w.at {
+		i += len(w.levels[j].limits())
+	}
+	c, v := d.Charge(i), &w.levels[w.at]
+	d.Reason, d.Scope, d.Limit = store.TooManyWaiters, v.Limiter.name, store.Limit(v.limits()[0])
+	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
+}
+
+// observe tells of the end of the wait.
+func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
+	hook := w.levels[0].Limiter.hook
+	if hook == nil {
+		return
+	}
+	at := bindingLevel(w.levels, &d)
+	switch {
+	case err != nil:
+		at, d = &w.levels[w.at], w.last
+	case !d.Allowed:
+		err = at.Limiter.refusal(at.Key, &d, w.bound)
+	}
+	at.observe(ctx, hook, Event{Kind: EventWait, Decision: decisionOf(&d), Wait: time.Since(w.start), Err: err})
 }

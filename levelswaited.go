@@ -1,63 +1,13 @@
 package weir
 
 import (
-	"context"
 	"math/bits"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
 
-// giveBack gives back what was taken, the widest first. A call that was refused
-// stays until that is done, as it is decided on once more.
-func (w *levelWait) giveBack(ctx context.Context, refused bool) {
-	backs := make([]<-chan struct{}, 0, len(w.taken))
-	for i := len(w.taken) - 1; i >= 0; i-- {
-		alone := w.taken[i].alone
-		backs = append(backs, alone.limiter.handBack(ctx, queueID{alone.key, alone.cost}, alone.decision.Receipt))
-	}
-	for _, back := range backs {
-		if !refused || back == nil {
-			continue
-		}
-		select {
-		case <-back:
-		case <-ctx.Done():
-		}
-	}
-	linger(backs...)
-}
-
-// refuseFull makes a refusal one by the level that it is at.
-func (w *levelWait) refuseFull(d *store.Decision) {
-	i := 0
-	for j := range w.at {
-		i += len(w.levels[j].limits())
-	}
-	c, v := d.Charge(i), &w.levels[w.at]
-	d.Reason, d.Scope, d.Limit = TooManyWaiters, v.Limiter.cfg.Name, store.Limit(v.limits()[0])
-	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
-}
-
-// observe tells of the end of the wait.
-func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
-	hook := w.levels[0].Limiter.cfg.Hook
-	if hook == nil {
-		return
-	}
-	at := bindingLevel(w.levels, &d)
-	switch {
-	case err != nil:
-		at, d = &w.levels[w.at], w.last
-	case !d.Allowed:
-		err = at.Limiter.limited(at.Key, d, w.bound)
-	}
-	hook.Observe(ctx, Event{
-		Kind: EventWait, Scope: at.Limiter.cfg.Name, Key: at.Key, Cost: at.cost(), Decision: decisionOf(&d), Wait: time.Since(w.start), Err: err,
-	})
-}
-
-// decision makes one of those of all levels, as of the instant at which the last
+// decision merges the decisions on all levels, as of the instant at which the last
 // slot came.
 func (w *levelWait) decision() store.Decision {
 	d := store.Decision{Allowed: true}
@@ -72,7 +22,7 @@ func (w *levelWait) decision() store.Decision {
 			d.Charges = append(d.Charges, c)
 			if !binds || smallerShare(c.Remaining, limits[j].Max(), d.Remaining, d.Limit.Max()) {
 				binds = true
-				d.Scope, d.Limit, d.Remaining, d.ResetAfter = w.levels[i].Limiter.cfg.Name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
+				d.Scope, d.Limit, d.Remaining, d.ResetAfter = w.levels[i].Limiter.name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
 			}
 		}
 	}

@@ -2,9 +2,10 @@ package weir
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strconv"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -30,20 +31,16 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 		return err
 	}
 	if r.levels != nil {
-		costs := make([]int64, len(*r.levels))
-		for i := range costs {
-			costs[i] = actual
-		}
-		return r.SettleLevels(ctx, costs...)
+		return r.SettleLevels(ctx, slices.Repeat([]int64{actual}, len(r.levels))...)
 	}
-	s, ok := r.limiter.cfg.Store.(store.Settler)
+	s, ok := r.limiter.store.(store.Settler)
 	if r.done.Swap(true) {
 		return nil
 	}
 	switch {
 	case !ok:
-		return ErrUnsupported
-	case actual == r.cost:
+		return store.ErrUnsupported
+	case actual == r.id.Cost:
 		return nil
 	}
 	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) })
@@ -51,52 +48,12 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 
 func checkActual(cost int64) error {
 	if cost < 0 || cost > store.MaxUnits {
-		return &ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
+		return &store.ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
 	}
 	return nil
 }
 
-// correct has the store cancel or settle, if there is anything.
-func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
-	l := r.limiter
-	switch {
-	case r.decision.Receipt == nil:
-		return nil
-	case ctx.Err() != nil:
-		return l.detached(ctx, op, queueID{r.key, r.cost}, f)
-	}
-	return l.storeError(ctx, op, r.key, r.cost, f(ctx))
-}
-
-// DoN is [Limiter.Do] for work whose cost is known only afterwards: it waits for
-// estimate units of key, runs f, and settles what f says that it used.
-//
-// What f returns is settled whether or not its error is nil: work that failed
-// before it used anything returns 0, and nothing stays booked. Work that panics
-// stays booked at the estimate.
-//
-// DoN returns f's error, or why f was not run. That the store failed to settle
-// is not f's failure, and only Config.Hook is told: the estimate then stays
-// booked. An actual cost below 0 or above MaxUnits does too, and is a
-// *[ConfigError]; f's error, if any, is wrapped beside it. When the store can't
-// settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
-// below 1, which would book nothing that could be corrected.
-func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
-	if _, ok := l.cfg.Store.(store.Settler); !ok {
-		return ErrUnsupported
-	}
-	if estimate < 1 {
-		return &ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}
-	}
-	g, lease, err := l.acquireSlot(ctx, key, estimate, l.cfg.MaxWait)
-	if err != nil {
-		return err
-	}
-	defer lease.Release()
-	r := &Reservation{limiter: l, key: key, cost: estimate, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
-	actual, err := f(ctx)
-	if wrong := r.Settle(ctx, actual); errors.Is(wrong, ErrConfig) {
-		return errors.Join(wrong, err)
-	}
-	return err
+// taken returns the reservation of a slot that has come, to be settled.
+func (l *Limiter) taken(key string, cost int64, g *grant) *Reservation {
+	return &Reservation{limiter: l, id: line.ID{Key: key, Cost: cost}, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
 }

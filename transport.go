@@ -187,7 +187,7 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 		ignore:   cfg.IgnoreUpstream,
 	}
 	if t.maxWait == 0 {
-		t.maxWait = cfg.Limiter.cfg.MaxWait
+		t.maxWait = cfg.Limiter.maxWait
 	}
 	return t, nil
 }

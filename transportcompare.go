@@ -35,8 +35,8 @@ func (a *admission) meant(s *upstream.Signal) *booking {
 		if first == nil {
 			first = b
 		}
-		for i := range b.limiter.cfg.Limits {
-			l := &b.limiter.cfg.Limits[i]
+		for i := range b.limiter.limits {
+			l := &b.limiter.limits[i]
 			switch {
 			case s.Window > 0 && !l.isOf(s.Window):
 			case l.isSaid(s):
@@ -102,13 +102,13 @@ func (a *admission) compare(s *upstream.Signal, b *booking) (c comparison) {
 	}
 	var more *Limit
 	fewer := false
-	longest := b.limiter.cfg.MaxPause
+	longest := b.limiter.maxPause
 	for b := range a.each {
 		if !b.counts(s) {
 			continue
 		}
-		for i := range b.limiter.cfg.Limits {
-			ours := &b.limiter.cfg.Limits[i]
+		for i := range b.limiter.limits {
+			ours := &b.limiter.limits[i]
 			longest = max(longest, ours.Period)
 			fewer = fewer || ours.isBelow(s)
 			switch {
@@ -155,8 +155,8 @@ func (a *admission) unit(s *upstream.Signal) (unit time.Duration) {
 		if !b.counts(s) {
 			continue
 		}
-		for i := range b.limiter.cfg.Limits {
-			l := &b.limiter.cfg.Limits[i]
+		for i := range b.limiter.limits {
+			l := &b.limiter.limits[i]
 			each := max(l.Period/time.Duration(l.Rate), time.Microsecond)
 			if all = max(all, each); l.Period <= withMargin(window) {
 				unit = max(unit, each)

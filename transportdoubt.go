@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
@@ -32,14 +33,14 @@ func (l *Limiter) resolve(ctx context.Context, b *booking, c *comparison, s *ups
 	if s.Refused || !c.doubts(s, g.remaining, underWay) {
 		return
 	}
-	seen := &l.waits.shard(b.key).look
+	seen := &l.look1
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	if seen.key == b.key && g.at > 0 && seen.at >= g.at && !c.doubts(s, seen.remaining, underWay) {
 		g.remaining = min(g.remaining, seen.remaining)
 		return
 	}
-	d, err := l.cfg.Store.Take(ctx, store.Request{Charges: l.charges(b.key), Checked: true})
+	d, err := l.look(ctx, line.ID{Key: b.key})
 	if err != nil {
 		return
 	}

@@ -61,7 +61,7 @@ func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (
 	err := l.brake(ctx, b.key, brake)
 	// A call that takes nothing does not wait for a pause, nor anybody for what is
 	// beyond the longest.
-	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.cfg.MaxPause && b.cost > 0
+	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.maxPause && b.cost > 0
 }
 
 // answerTo returns a response that names its request, for the dialect of its host:
@@ -92,7 +92,7 @@ func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay i
 	case s.Refused:
 		b.Cut, news = l.cut(g.at, mostUnit), true
 	}
-	gap, lasts := c.gap(s, g, underWay), l.cfg.MaxPause
+	gap, lasts := c.gap(s, g, underWay), l.maxPause
 	if c.lowered == 0 {
 		lasts = s.Reset
 	}
@@ -116,10 +116,10 @@ const mostUnit = store.MaxPeriod / 4
 // left, is far from what goes on. When that was not enough, it is cut again. A
 // slower rate than one in unit is not what is cut.
 func (l *Limiter) cut(since store.Instant, unit time.Duration) store.Cut {
-	for i := range l.cfg.Limits {
-		unit = min(unit, l.cfg.Limits[i].Period/time.Duration(l.cfg.Limits[i].Rate))
+	for i := range l.limits {
+		unit = min(unit, l.limits[i].Period/time.Duration(l.limits[i].Rate))
 	}
-	c := store.Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.cfg.MaxPause}
+	c := store.Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.maxPause}
 	if c.Unit < c.Recovery/100 {
 		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
 	}

@@ -12,7 +12,7 @@ import (
 // pause: by pauses alone it would refuse the rest after each of them, without end.
 type herds struct {
 	any    atomic.Bool // nobody looks before there was a pause
-	shards [waitShards]herd
+	shards [herdShards]herd
 }
 
 // herd is that of the key of a shard that was paused last.
@@ -35,8 +35,12 @@ const (
 	mostRemembered = 16
 )
 
+const herdShards = 32
+
+var herdSeed = maphash.MakeSeed()
+
 func (h *herds) of(key string) *herd {
-	return &h.shards[maphash.String(waitSeed, key)%waitShards]
+	return &h.shards[maphash.String(herdSeed, key)%herdShards]
 }
 
 // left returns when a request leaves, where that matters.

@@ -10,7 +10,7 @@ import (
 // its end or fails to be read. A body that is neither closed nor read keeps the
 // call in flight for as long as the process lives.
 func keepInFlight(resp *http.Response, lease *Lease) {
-	if lease == nil || lease.flight == nil {
+	if !lease.counts() {
 		return
 	}
 	if resp.Body == nil || resp.Body == http.NoBody {

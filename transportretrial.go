@@ -136,8 +136,8 @@ func (r *retrial) prepare(resp *http.Response, pause time.Duration) (next *http.
 // observe tells of an attempt that is about to be made.
 func (r *retrial) observe(n int, wait time.Duration, err error) {
 	l := r.t.scopes[0].Limiter
-	if l.cfg.Hook != nil {
-		l.cfg.Hook.Observe(r.req.Context(), Event{Kind: EventRetry, Scope: l.cfg.Name, Attempt: n + 1, Wait: wait, Err: err})
+	if l.hook != nil {
+		l.hook.Observe(r.req.Context(), Event{Kind: EventRetry, Scope: l.name, Attempt: n + 1, Wait: wait, Err: err})
 	}
 }
 

@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"math/rand/v2"
@@ -154,19 +153,4 @@ func (t *Transport) backoff(n int) time.Duration {
 		longest *= 2
 	}
 	return rand.N(longest) + 1
-}
-
-// sleep waits for d, or returns the error of a context that ends before.
-func sleep(ctx context.Context, d time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -49,10 +50,10 @@ func (cfg *TransportConfig) scopes() ([]scope, error) {
 		switch {
 		case s.Limiter == nil:
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter", Got: "nil"}
-		case s.Limiter.cfg.Store == nil:
+		case s.Limiter.store == nil:
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Limiter", Want: "a limiter made by New", Got: "a zero one"}
 		}
-		if _, ok := s.Limiter.cfg.Store.(store.Settler); s.Settle != nil && !ok {
+		if _, ok := s.Limiter.store.(store.Settler); s.Settle != nil && !ok {
 			return nil, &ConfigError{Field: "TransportConfig." + s.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
 		}
 		if s.Key == nil {
@@ -119,7 +120,7 @@ func (t *Transport) admitAll(req *http.Request, maxWait time.Duration, refuse bo
 		if counted {
 			// The first limiter's own MaxWait is in maxWait.
 			if i > 0 && !t.override {
-				b.maxWait = b.limiter.cfg.MaxWait
+				b.maxWait = b.limiter.maxWait
 			}
 			all = append(all, b)
 		}
@@ -221,9 +222,9 @@ func giveBackAll(ctx context.Context, booked []booking) {
 	for i := len(booked) - 1; i >= 0; i-- {
 		b := &booked[i]
 		b.lease.Release()
-		backs = append(backs, b.limiter.handBack(ctx, queueID{b.key, b.cost}, b.grant.receipt))
+		backs = append(backs, b.limiter.lines.HandBack(ctx, line.ID{Key: b.key, Cost: b.cost}, b.grant.receipt))
 	}
-	linger(backs...)
+	line.Linger(backs...)
 }
 
 // left returns how much of a longest wait is left. It is never 0, which would

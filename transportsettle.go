@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-
-	"github.com/goweir/weir/store"
 )
 
 // SettleFunc says what a request really cost (see [TransportConfig]). It is
@@ -52,7 +50,7 @@ func (b *booking) conclude(req *http.Request, resp *http.Response, err error) {
 // inFlight reports whether an attempt is in flight still.
 func (a *admission) inFlight() bool {
 	for b := range a.each {
-		if b.lease != nil && b.lease.flight != nil && !b.lease.done.Load() {
+		if b.lease.counts() {
 			return true
 		}
 	}
@@ -107,7 +105,7 @@ func (b *booking) settleEnd(ctx context.Context, resp *http.Response, end *BodyE
 // settleTo settles the real cost. That it failed only the Hook is told; the
 // estimate stays booked then, as it does for a cost that can't be.
 func (b *booking) settleTo(ctx context.Context, cost int64) {
-	r := &Reservation{limiter: b.limiter, key: b.key, cost: b.cost, decision: store.Decision{Allowed: true, Receipt: b.grant.receipt}}
+	r := b.limiter.taken(b.key, b.cost, &b.grant)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 	defer cancel()
 	_ = r.Settle(ctx, cost)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -14,7 +15,7 @@ import (
 // It fails at once, and takes nothing, with a *[LimitedError] when the slot
 // lies past MaxWait or the deadline of ctx, or when MaxWaiters calls wait
 // already. When ctx ends first, Wait gives the slot back and returns the
-// context's error: those who wait behind move up. A store that takes longer
+// context's error: calls behind it move up. A store that takes longer
 // than 20 ms for that finishes in the background.
 func (l *Limiter) Wait(ctx context.Context, key string) error {
 	return l.WaitN(ctx, key, 1)
@@ -22,19 +23,7 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 
 // WaitN is Wait for a cost.
 func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
-	return l.wait(ctx, key, cost, l.cfg.MaxWait)
-}
-
-// Do waits for one unit of key and then runs f, for work that is not HTTP: a
-// job, a task, a query. It returns f's error, or why f was not run. With
-// Config.InFlight the call is in flight until f returns or panics.
-func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context) error) error {
-	lease, err := l.Acquire(ctx, key)
-	if err != nil {
-		return err
-	}
-	defer lease.Release()
-	return f(ctx)
+	return l.wait(ctx, key, cost, l.maxWait)
 }
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
@@ -46,9 +35,9 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 	return err
 }
 
-// grant is what is known of a slot that has come.
+// grant is a slot that has come.
 type grant struct {
-	receipt   any // which handBack takes
+	receipt   any // gives it back
 	at        store.Instant
 	told      time.Duration
 	remaining int64
@@ -56,142 +45,147 @@ type grant struct {
 
 func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
 
-// waitSlot is wait, and returns the slot that has come. The call has to have a
-// lease, too, unless claim is nil.
+// slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
+// It sets g, which was zero, unless that is nil. It reports false, and has taken
+// nothing, when the call has to wait or to ask the Store.
+func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) (ok bool, err error) {
+	if l.prepared == nil || cost <= 0 || l.maxWaiters > 0 || inBackground(ctx) {
+		return false, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	if !l.lines.Idle(key) {
+		return false, nil
+	}
+	// A refusal and an error are left to the Store.
+	o, done, err := l.takeFast(key, cost)
+	if !done || err != nil || o.RetryAfter > 0 {
+		return false, nil
+	}
+	if l.hook != nil {
+		var d Decision
+		d.set(&o, l.limits[0], l.name)
+		l.observe(ctx, Event{Kind: EventDecision, Decision: d}, line.ID{Key: key, Cost: cost})
+	}
+	if g != nil {
+		g.at, g.remaining = o.At, o.Remaining
+	}
+	return true, nil
+}
+
+// waitSlot waits for a slot of the limiter's limits, and for a lease unless claim
+// is nil.
 func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration, claim *claim) (grant, error) {
+	id := line.ID{Key: key, Cost: cost}
 	if err := l.check(ctx, key, cost); err != nil {
 		return grant{}, err
 	}
-	if !l.enter() {
-		return grant{}, l.tooManyWaiters(ctx, key, cost)
+	if claim == nil && l.flights != nil && cost > 0 {
+		return grant{}, errEndless
 	}
-	c := waitingCall{
-		limiter: l, id: lineID{queueID: queueID{key, cost}}, start: time.Now(), maxWait: maxWait, claim: claim,
+	call, ok := l.lines.Enter(id)
+	if !ok {
+		d := l.refuse(store.TooManyWaiters, 0)
+		l.observeDecision(ctx, id, &d)
+		return grant{}, l.refusal(key, &d, BoundNone)
 	}
+	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, claim: claim}
 	return c.wait(ctx)
 }
 
-// wait waits for the slot of a call that was counted by enter.
-func (c *waitingCall) wait(ctx context.Context) (grant, error) {
-	defer func() {
-		if !c.inQueue {
-			c.limiter.exit()
-		}
-	}()
-	// The place in the line is taken before the store is asked, so that it
-	// holds whatever the network does to the order of the replies.
-	c.shard = c.limiter.waits.shard(c.id.key)
-	c.arrival = c.shard.arrivals.Add(1)
-	if inBackground(ctx) {
-		return c.waitBehind(ctx)
-	}
-	for ; ; c.again = true {
-		if again, err := c.book(ctx); !again {
-			return c.granted, err
-		}
-	}
-}
-
-// waitingCall is a call of Wait, or one of WaitLevels on one of its levels.
+// waitingCall is a call that waits for a slot of one limiter.
 type waitingCall struct {
+	line.Call
 	limiter *Limiter
-	id      lineID
+	id      line.ID
+	limits  []Limit
 	start   time.Time
-	maxWait time.Duration
-	shard   *waitShard
-	arrival uint64
-	inQueue bool           // the queue counts it out
+	maxWait time.Duration  // from start; 0: no bound
+	claim   *claim         // nil: it needs no lease
+	silent  bool           // the hook does not see it
 	again   bool           // it has booked before
 	d       store.Decision // the last
 	at      time.Time      // when d came, if the slot had not come with it
-	granted grant
-	claim   *claim  // nil: it needs no lease
-	level   []Level // the one; nil: a call of Wait
 }
 
-// ask has the store decide. A call that has a lease already, and books again,
-// needs no other.
-func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
-	if c.claim != nil && c.claim.lease == nil {
-		c.claim.arrival = c.arrival
-		return c.claim.ask(ctx, c.limiter, c.id.queueID, c.start, c.maxWait)
+// wait waits for the slot.
+func (c *waitingCall) wait(ctx context.Context) (grant, error) {
+	defer c.Exit()
+	if inBackground(ctx) {
+		g, waited, err := c.waitInBackground(ctx)
+		if waited || c.hadToLineUp() {
+			c.observe(ctx, err)
+		}
+		return g, err
 	}
-	l := c.limiter
-	longest, bound := longestWait(ctx, time.Now(), c.left())
-	if c.claim == nil && c.level == nil {
-		d, err = l.take(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true)
-		return d, bound, err
+	for ; ; c.again = true {
+		if g, again, err := c.book(ctx); !again {
+			return g, err
+		}
 	}
-	if err = ctx.Err(); err != nil {
-		return d, bound, err
-	}
-	if c.level != nil {
-		d, err = takeLevels(ctx, c.level, longest, true)
-	} else {
-		err = l.decide(ctx, c.id.key, c.id.cost, l.cfg.Limits, longest, true, &d)
-	}
-	return d, bound, err
 }
 
-// book books a slot and waits for it. It reports true when the slot became void
-// meanwhile, because the key was slowed down.
-func (c *waitingCall) book(ctx context.Context) (again bool, err error) {
-	l, key := c.limiter, c.id.key
+// book books a slot and waits for it. Again: the slot became void meanwhile,
+// because the key was slowed down.
+func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
+	l, key := c.limiter, c.id.Key
 	d, bound, err := c.ask(ctx)
 	if err == nil {
 		c.d = d
 		if !d.Allowed {
-			err = l.limited(key, d, bound)
+			err = l.refusal(key, &d, bound)
 		}
 	}
-	if now := d.Delay <= 0 && ctx.Err() == nil && !c.shard.waitsBefore(c.id, c.arrival); err != nil || now {
-		if c.again || c.claim != nil && c.claim.waited {
+	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
+		if c.again || c.hadToLineUp() {
 			c.observe(ctx, err)
 		}
-		c.granted = grantOf(&d)
-		return false, err
+		return grantOf(&d), false, err
 	}
-
-	now := time.Now()
-	c.at = now
-	if err := l.tooLate(ctx, key, d, now); err != nil {
-		back := l.surrender(ctx, c.id, d, now)
+	c.at = time.Now()
+	slot := line.Granted(&d, c.at)
+	if err := l.late(ctx, key, &d, c.at); err != nil {
+		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
-		linger(back)
-		return false, err
+		line.Linger(back)
+		return grant{}, false, err
 	}
-	l.watchBrakes()
-	defer l.unwatch()
-	w := &waiter{arrival: c.arrival, bound: latest(ctx, c.start, c.maxWait), ready: make(chan struct{})}
-	c.inQueue = true
-	q := l.join(c.id, w, d, now)
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		if back, left := q.leave(ctx, w); left {
-			err = ctx.Err()
-			c.observe(ctx, err)
-			linger(back)
-			return false, err
-		}
+	used, again, err := c.Wait(ctx, slot, latest(ctx, c.start, c.maxWait))
+	if again {
+		return grant{}, true, nil
 	}
-	if w.again {
-		c.inQueue = false
-		return true, nil
+	c.observe(ctx, err)
+	if err != nil {
+		c.Linger()
+		return grant{}, false, err
 	}
-	if !l.stillGranted(ctx, q, w.used) {
-		l.reenter()
-		c.inQueue = false
-		return true, nil
-	}
-	c.observe(ctx, nil)
-	c.granted = grantOf(&d)
-	c.granted.receipt, c.granted.at = w.used.receipt, w.used.granted
-	return false, nil
+	g = grantOf(&d)
+	g.receipt, g.at = used.Receipt, used.Granted
+	return g, false, nil
 }
 
-// left returns how much of the longest wait is left, at least a little: what
-// the slots that became void were good for.
+// ask has the store decide. A call that has its lease already, and books again,
+// needs no other.
+func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
+	l := c.limiter
+	if c.claim != nil && c.claim.Lease == nil {
+		c.claim.Arrival = c.Arrival()
+		return l.askLease(ctx, c.claim, c.id, c.start, c.maxWait)
+	}
+	if err := ctx.Err(); err != nil {
+		return d, bound, err
+	}
+	longest, bound := longestWait(ctx, time.Now(), c.left())
+	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
+	if err == nil && !c.silent {
+		l.observeDecision(ctx, c.id, &d)
+	}
+	return d, bound, err
+}
+
+// left returns the rest of the longest wait, at least a little: void slots were
+// good for that.
 func (c *waitingCall) left() time.Duration {
 	if !c.again || c.maxWait <= 0 {
 		return c.maxWait
@@ -199,44 +193,26 @@ func (c *waitingCall) left() time.Duration {
 	return max(c.maxWait-time.Since(c.start), 1)
 }
 
-// latest returns the instant after which a call would rather not be admitted;
-// the zero time when there is none.
-func latest(ctx context.Context, start time.Time, maxWait time.Duration) time.Time {
-	at, _ := ctx.Deadline()
-	if maxWait > 0 {
-		if by := start.Add(maxWait); at.IsZero() || by.Before(at) {
-			at = by
-		}
+// hadToLineUp reports whether the call waited for its turn to ask for a lease.
+func (c *waitingCall) hadToLineUp() bool { return c.claim != nil && c.claim.Waited() }
+
+// observe shows the hook the end of the wait.
+func (c *waitingCall) observe(ctx context.Context, err error) {
+	if !c.silent {
+		c.limiter.observeWait(ctx, c.id, &c.d, c.start, err)
 	}
-	return at
 }
 
-// tooLate returns why a slot granted just now can't be used: the round trip to
-// the store outlasted ctx, or took so long that the slot is past its deadline.
-func (l *Limiter) tooLate(ctx context.Context, key string, d store.Decision, now time.Time) error {
+// late returns the error of a slot granted at now that the call can't use, because
+// the round trip to the store took too long.
+func (l *Limiter) late(ctx context.Context, key string, d *store.Decision, now time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if deadline, ok := ctx.Deadline(); ok && now.Add(d.Delay).After(deadline) {
-		d.Reason, d.RetryAfter = Limited, d.Delay
-		return l.limited(key, d, BoundDeadline)
+	if !tooLate(ctx, d.Delay, now) {
+		return nil
 	}
-	return nil
-}
-
-// tooManyWaiters refuses a call without asking the store.
-func (l *Limiter) tooManyWaiters(ctx context.Context, key string, cost int64) error {
-	d := store.Decision{Reason: TooManyWaiters, Limit: store.Limit(l.cfg.Limits[0]), Scope: l.cfg.Name}
-	l.observeDecision(ctx, queueID{key, cost}, &d)
-	return l.limited(key, d, BoundNone)
-}
-
-// observe tells of the end of a wait. WaitLevels tells of its own.
-func (c *waitingCall) observe(ctx context.Context, err error) {
-	if hook := c.limiter.cfg.Hook; hook != nil && c.level == nil {
-		hook.Observe(ctx, Event{
-			Kind: EventWait, Scope: c.limiter.cfg.Name, Key: c.id.key, Cost: c.id.cost,
-			Decision: decisionOf(&c.d), Wait: time.Since(c.start), Err: err,
-		})
-	}
+	refused := *d
+	refused.Reason, refused.RetryAfter = store.Limited, d.Delay
+	return l.refusal(key, &refused, BoundDeadline)
 }

@@ -319,24 +319,6 @@ func TestCancelDuringStoreCallGrantedNow(t *testing.T) {
 	})
 }
 
-func TestCancelStopsTimer(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, new(gcraStore))
-		n := newLine(l)
-		ctx, cancel := context.WithCancel(t.Context())
-		n.join(ctx, 0, "k")
-		n.join(ctx, 1, "k")
-		n.join(ctx, 2, "k")
-		timers := l.Timers()
-		cancel()
-		n.wg.Wait()
-		if len(timers) != 1 || timers[0].Stop() {
-			t.Errorf("of %d timers one still runs, want one that is stopped", len(timers))
-		}
-	})
-}
-
 // TestCancelAtTheSlot has the context end at the very instant of the slot: the
 // call goes, and its slot is not given back.
 func TestCancelAtTheSlot(t *testing.T) {

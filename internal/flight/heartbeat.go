@@ -1,7 +1,6 @@
-package weir
+package flight
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,9 +9,9 @@ import (
 // renewals is how many keys' leases are renewed at the same time.
 const renewals = 8
 
-// beat starts the heartbeat when there is something to keep up, and stops it
-// when there is nothing. The lock is held.
-func (fs *flights) beat() {
+// beat starts the heartbeat when there are leases, and stops it when there are
+// none. The lock is held.
+func (fs *Flights) beat() {
 	needed := fs.held+fs.failed > 0
 	switch {
 	case needed == fs.beats:
@@ -20,19 +19,19 @@ func (fs *flights) beat() {
 	case !needed:
 		fs.heart.Stop()
 	case fs.heart == nil:
-		fs.heart = time.AfterFunc(fs.lease/3, fs.renewAll)
+		fs.heart = time.AfterFunc(fs.cfg.Lease/3, fs.renewAll)
 	default:
-		fs.heart.Reset(fs.lease / 3)
+		fs.heart.Reset(fs.cfg.Lease / 3)
 	}
 	fs.beats = needed
 }
 
-// renewAll renews all leases, those of a key in one call, and has those released
-// that could not be before. It is what the heartbeat's timer calls.
-func (fs *flights) renewAll() {
+// renewAll is the heartbeat. It renews all leases, each key's in one call, and
+// releases again what failed before.
+func (fs *Flights) renewAll() {
 	fs.mu.Lock()
 	if fs.beats && fs.renewing {
-		fs.heart.Reset(fs.lease / 12) // The last one is not done yet.
+		fs.heart.Reset(fs.cfg.Lease / 12) // The last heartbeat still runs.
 	}
 	if !fs.beats || fs.renewing {
 		fs.mu.Unlock()
@@ -46,8 +45,8 @@ func (fs *flights) renewAll() {
 			todo = append(todo, f)
 		}
 	}
-	// From the beginning of this beat, however long it takes.
-	fs.heart.Reset(fs.lease / 3)
+	// From the beginning of this heartbeat, however long it takes.
+	fs.heart.Reset(fs.cfg.Lease / 3)
 	fs.mu.Unlock()
 
 	next := make(chan *flight)
@@ -71,12 +70,12 @@ func (fs *flights) renewAll() {
 	defer fs.mu.Unlock()
 	fs.renewing = false
 	if fs.beats && failed.Load() {
-		fs.heart.Reset(fs.lease / 12)
+		fs.heart.Reset(fs.cfg.Lease / 12)
 	}
 }
 
-// renew renews the leases of one key, and forgets those that are lost. A failure
-// is an event's to tell; it is tried again soon.
+// renew renews the leases of one key, and forgets the lost ones. An error: it is
+// tried again soon.
 func (f *flight) renew() error {
 	fs := f.of
 	fs.mu.Lock()
@@ -88,20 +87,14 @@ func (f *flight) renew() error {
 	if len(ids) == 0 {
 		return nil
 	}
-	var lost []string
-	err := f.call("renew", func(ctx context.Context) (err error) {
-		lost, err = fs.holder.Renew(ctx, fs.limiter.cfg.Name, f.key, fs.lease, ids...)
-		return err
-	})
+	lost, err := fs.cfg.Renew(f.key, ids)
 	for range f.forget(lost) {
-		if h := fs.limiter.cfg.Hook; h != nil {
-			h.Observe(context.Background(), Event{Kind: EventLeaseLost, Scope: fs.limiter.cfg.Name, Key: f.key})
-		}
+		fs.cfg.Lost(f.key)
 	}
 	return err
 }
 
-// forget forgets leases that have ended, and returns how many were still held.
+// forget forgets ended leases, and returns how many were still held.
 func (f *flight) forget(ids []string) (n int) {
 	fs := f.of
 	fs.mu.Lock()
@@ -121,4 +114,11 @@ func (f *flight) forget(ids []string) (n int) {
 		fs.beat()
 	}
 	return n
+}
+
+// Count returns for how many keys there are calls, and whether the heart beats.
+func (fs *Flights) Count() (keys int, beats bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return len(fs.keys), fs.beats
 }

@@ -1,0 +1,182 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goweir/weir/internal/flight"
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// Lease is a call's place among those in flight. It is kept up until Release,
+// however long the call takes, and comes from [Limiter.Acquire] alone. It is safe
+// for concurrent use.
+type Lease struct{ held *flight.Lease }
+
+// noLease belongs to every call of a limiter without Config.InFlight.
+var noLease Lease
+
+// errEndless is the error of a method whose calls have no end.
+var errEndless = fmt.Errorf("weir: a limiter with Config.InFlight is used with Acquire, TryAcquire or Do: %w", store.ErrUnsupported)
+
+// Acquire waits until one unit of key may be used and one more call may be in
+// flight, and takes both at the same time. The call is in flight until the
+// lease is released, so release it in every case:
+//
+//	lease, err := limiter.Acquire(ctx, key)
+//	if err != nil {
+//		return err
+//	}
+//	defer lease.Release()
+//
+// Calls of one process for the same key are let in in the order in which they
+// came. While as many of its own are in flight as may be, they wait without
+// asking the store; while others' are, only the first asks, several times a
+// second. A lease is released when the process dies and its time is over.
+//
+// It fails as [Limiter.Wait] does, and holds nothing then; with a
+// *[LimitedError] whose Reason is InFlight when MaxWait is over before there is
+// room. Without Config.InFlight it is Wait, and releasing does nothing.
+func (l *Limiter) Acquire(ctx context.Context, key string) (*Lease, error) {
+	return l.AcquireN(ctx, key, 1)
+}
+
+// AcquireN is Acquire for a cost. A cost of 0 takes a lease alone.
+func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
+	switch ok, err := l.slotNow(ctx, key, cost, nil); {
+	case err != nil:
+		return nil, err
+	case ok:
+		return &noLease, nil
+	}
+	_, lease, err := l.acquireSlot(ctx, key, cost, l.maxWait)
+	return lease, err
+}
+
+// TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says
+// why it may not be made now. It does not overtake those that wait.
+func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
+	return l.TryAcquireN(ctx, key, 1)
+}
+
+// TryAcquireN is TryAcquire for a cost.
+func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
+	_, lease, err := l.tryAcquireSlot(ctx, key, cost, false)
+	return lease, err
+}
+
+// Release ends the lease: the call is not in flight any more. The first call
+// acts, later ones do nothing. It does not wait: the store hears of it in the
+// background, and of all leases that were released meanwhile in one call. A
+// failure is tried again, until the lease has ended by itself.
+func (l *Lease) Release() {
+	if l != nil {
+		l.held.Release()
+	}
+}
+
+// counts reports whether the call is in flight still.
+func (l *Lease) counts() bool { return l != nil && l.held.Held() }
+
+// tryAcquireSlot takes a slot that is now, and a lease. The slot can be given back
+// if it is cancelable.
+func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, cancelable bool) (g grant, lease *Lease, err error) {
+	var d store.Decision
+	lease, id := &noLease, line.ID{Key: key, Cost: cost}
+	if l.flights == nil {
+		d, err = l.ask(ctx, question{ID: id, cancelable: cancelable}, l.limits)
+	} else if err = l.check(ctx, key, cost); err == nil {
+		c := &claim{Claim: flight.Claim{Refuse: true}, cancelable: cancelable}
+		d, _, err = l.askLease(ctx, c, id, time.Time{}, 0)
+		lease = &Lease{c.Lease}
+	}
+	switch {
+	case err != nil:
+		return grant{}, nil, err
+	case !d.Allowed:
+		return grant{}, nil, l.refusal(key, &d, BoundNone)
+	}
+	return grantOf(&d), lease, nil
+}
+
+// acquireSlot waits for a slot and a lease. A maxWait of 0: bounded by ctx alone.
+func (l *Limiter) acquireSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (grant, *Lease, error) {
+	if l.flights == nil {
+		g, err := l.waitSlot(ctx, key, cost, maxWait, nil)
+		if err != nil {
+			return grant{}, nil, err
+		}
+		return g, &noLease, nil
+	}
+	c := &claim{cancelable: true}
+	admitted := false
+	defer func() {
+		if !admitted {
+			c.Lease.Release()
+		}
+	}()
+	g, err := l.waitSlot(ctx, key, cost, maxWait, c)
+	if err != nil {
+		return grant{}, nil, err
+	}
+	admitted = true
+	return g, &Lease{c.Lease}, nil
+}
+
+// claim is a call's request for a lease.
+type claim struct {
+	flight.Claim
+	cancelable bool
+}
+
+// askLease has the store decide on units and a lease together, and waits until it
+// has a lease. The bound is what a refusal would have passed. maxWait counts from
+// start; 0: bounded by ctx alone.
+func (l *Limiter) askLease(ctx context.Context, c *claim, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
+	c.Key = id.Key
+	var end time.Time
+	if maxWait > 0 {
+		end = start.Add(maxWait)
+	}
+	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {
+		q := question{
+			ID: id, cancelable: c.cancelable, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
+		}
+		if !c.Refuse && !inBackground(ctx) {
+			rest := maxWait
+			if maxWait > 0 {
+				rest = max(time.Until(end), 1)
+			}
+			q.maxWait, bound = longestWait(ctx, time.Now(), rest)
+		}
+		err = l.take(ctx, &q, l.limits, &d)
+		switch {
+		case errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported):
+			return flight.Refused, 0
+		case err != nil:
+			return flight.Unknown, 0
+		case d.Allowed:
+			return flight.Granted, 0
+		case d.Reason == store.InFlight:
+			return flight.Full, d.RetryAfter
+		}
+		return flight.Refused, 0
+	}
+	late := func() { line.Linger(l.lines.HandBack(ctx, id, d.Receipt)) }
+	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
+	switch {
+	case waitErr == flight.ErrMaxWait:
+		d, bound, err = l.refuse(store.InFlight, retryAfter), BoundMaxWait, nil
+	case waitErr != nil:
+		return store.Decision{}, BoundNone, waitErr
+	case answer == flight.Full && d.Reason != store.InFlight:
+		d, bound = l.refuse(store.InFlight, retryAfter), BoundNone // The store was not asked.
+	}
+	if err == nil {
+		l.observeDecision(ctx, id, &d)
+	}
+	return d, bound, err
+}

@@ -1,0 +1,85 @@
+package weir
+
+import (
+	"context"
+
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// Allow reports whether one unit of key may be used now, and takes it if so. A
+// refusal is a Decision, not an error; an error is a failure of the store
+// ([ErrStore]), of the key, or the end of ctx.
+func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
+	err = l.allow(ctx, key, 1, &d)
+	return d, err
+}
+
+// AllowN is Allow for a cost. A cost of 0 looks without taking.
+func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decision, err error) {
+	err = l.allow(ctx, key, cost, &d)
+	return d, err
+}
+
+// AllowLimits is AllowN with other limits than the limiter's, for limits that
+// depend on the call, as a customer's plan does. They are what Config.Limits may
+// be: at least one, and no two of the same policy name. A key's limits may change
+// from call to call: the share already used carries over.
+func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
+	if err := store.CheckLimits("limits", limits); err != nil {
+		return Decision{}, err
+	}
+	d, err := l.ask(ctx, question{ID: line.ID{Key: key, Cost: cost}}, limits)
+	return decisionOf(&d), err
+}
+
+// Peek returns what Allow would find, and takes nothing: Allowed is always
+// true, Remaining and ResetAfter are the state.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	d, err := l.ask(ctx, question{ID: line.ID{Key: key}}, l.limits)
+	return decisionOf(&d), err
+}
+
+// allow decides on units that are free now and are kept. It sets d, which was
+// zero.
+func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision) error {
+	if !inBackground(ctx) && ctx.Err() == nil {
+		switch o, done, err := l.takeFast(key, cost); {
+		case err != nil:
+			return l.storeError(ctx, "take", line.ID{Key: key, Cost: cost}, err)
+		case done:
+			d.set(&o, l.limits[0], l.name)
+			if l.hook != nil {
+				l.observe(ctx, Event{Kind: EventDecision, Decision: *d}, line.ID{Key: key, Cost: cost})
+			}
+			return nil
+		}
+	}
+	decided, err := l.ask(ctx, question{ID: line.ID{Key: key, Cost: cost}}, l.limits)
+	*d = decisionOf(&decided)
+	return err
+}
+
+// ask checks a question about a call that has no end, has the store decide, and
+// shows the hook the decision.
+func (l *Limiter) ask(ctx context.Context, q question, limits []Limit) (d store.Decision, err error) {
+	if err := l.checkEndless(ctx, q.ID); err != nil {
+		return d, err
+	}
+	if err := l.take(ctx, &q, limits, &d); err != nil {
+		return d, err
+	}
+	l.observeDecision(ctx, q.ID, &d)
+	return d, nil
+}
+
+// checkEndless is check for a call that has no end.
+func (l *Limiter) checkEndless(ctx context.Context, id line.ID) error {
+	if err := l.check(ctx, id.Key, id.Cost); err != nil {
+		return err
+	}
+	if l.flights != nil && id.Cost > 0 {
+		return errEndless
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package weir
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Store decides and remembers: see package store for its contract, and below
+// store/ for implementations.
+type Store = store.Store
+
+const (
+	// DefaultMaxPause is the Config.MaxPause of a Config that sets none.
+	DefaultMaxPause = 15 * time.Minute
+	// DefaultLease is the Lease of a Config that sets none.
+	DefaultLease = 30 * time.Second
+	// minLease leaves a heartbeat a third of a second, enough for a slow store.
+	minLease = time.Second
+)
+
+// Config configures a Limiter; see [New].
+type Config struct {
+	// Store decides. Required.
+	Store Store
+	// Limits hold for every key, together: a call is admitted by all of them
+	// or charged on none. Required, at least one, and no two of the same
+	// policy name (see [Limit.Policy]).
+	Limits []Limit
+	// Name keeps this limiter's keys apart from those of other limiters on the
+	// same store, and is the Scope in events. At most 64 bytes of printable
+	// ASCII. Empty is a name too: limiters with different limits on one store
+	// need different names.
+	Name string
+	// MaxWait is the longest a waiting call waits for its slot. 0: bounded by
+	// the call's context alone.
+	MaxWait time.Duration
+	// MaxWaiters is the maximum number of calls of this Limiter that wait at once,
+	// over all keys; further ones are refused with TooManyWaiters and without
+	// asking the store. A call counts from its start until it is admitted, so also
+	// while the store is asked. 0: no bound.
+	MaxWaiters int
+	// MaxPause is the longest pause of a key, and the longest time that an upstream
+	// can slow it down for, counted from the last change: at most MaxPeriod/4.
+	// 0: DefaultMaxPause.
+	MaxPause time.Duration
+	// Leave is the share of each limit, in percent, that calls of the background
+	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to
+	// whole units, and to at most all but one: a limit of one unit reserves
+	// nothing. With window algorithms, the reserved share may go unused. 0: 10 % of
+	// a GCRA limit's burst, which does not slow background calls down, and nothing
+	// of a window.
+	Leave int
+	// AllowEmptyKey admits the empty key, which is otherwise refused with
+	// ErrEmptyKey: it usually means that the identity was not found.
+	AllowEmptyKey bool
+	// InFlight is the maximum number of calls of a key in flight at once, in all
+	// processes together. Such calls are made with Acquire, TryAcquire or Do, and
+	// with no other method. It needs a Store that is a [store.Holder]. 0: no bound.
+	InFlight int64
+	// Lease is how long a call counts as in flight after its process died. While
+	// the process lives, calls may take as long as they like: their leases are
+	// renewed three times in that time. 1 s to MaxLease, in whole microseconds;
+	// 0: DefaultLease. It must be 0 without InFlight.
+	Lease time.Duration
+	// Hook observes decisions, waits and store errors. Nil: none does.
+	Hook Hook
+}
+
+// check reports the first wrong field, as a *[ConfigError].
+func (c *Config) check() error {
+	wrong := func(field, want, got string) error {
+		return &store.ConfigError{Field: "Config." + field, Want: want, Got: got}
+	}
+	switch {
+	case c.Store == nil:
+		return wrong("Store", "a store", "nil")
+	case !store.ValidName(c.Name):
+		return wrong("Name", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(c.Name))
+	case c.MaxWait < 0:
+		return wrong("MaxWait", "0 or more", c.MaxWait.String())
+	case c.MaxWaiters < 0:
+		return wrong("MaxWaiters", "0 or more", strconv.Itoa(c.MaxWaiters))
+	case c.Leave < 0 || c.Leave > 99:
+		return wrong("Leave", "0 to 99", strconv.Itoa(c.Leave))
+	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
+		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
+	}
+	if err := store.CheckLimits("Config.Limits", c.Limits); err != nil {
+		return err
+	}
+	_, holds := c.Store.(store.Holder)
+	switch {
+	case c.InFlight < 0 || c.InFlight > store.MaxUnits:
+		return wrong("InFlight", "0 to 2^50", strconv.FormatInt(c.InFlight, 10))
+	case c.InFlight > 0 && !holds:
+		return wrong("InFlight", "0 with a store that is no store.Holder", strconv.FormatInt(c.InFlight, 10))
+	case c.InFlight == 0 && c.Lease != 0:
+		return wrong("Lease", "0 without InFlight", c.Lease.String())
+	case c.Lease != 0 && (c.Lease < minLease || c.Lease > store.MaxLease || c.Lease%time.Microsecond != 0):
+		return wrong("Lease", "0, or whole microseconds from 1s to 1h", c.Lease.String())
+	}
+	return nil
+}
+
+// withDefaults returns the configuration with its defaults filled in, and with
+// limits of its own.
+func (c Config) withDefaults() Config {
+	if c.MaxPause == 0 {
+		c.MaxPause = DefaultMaxPause
+	}
+	if c.InFlight > 0 && c.Lease == 0 {
+		c.Lease = DefaultLease
+	}
+	c.Limits = append([]Limit(nil), c.Limits...)
+	return c
+}

@@ -1,0 +1,206 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// decider asks the store: every decision of a Limiter passes through take or the
+// store's shorter way, takeFast.
+type decider struct {
+	store    store.Store
+	name     string
+	limits   []Limit
+	percent  int // that background calls leave
+	emptyKey bool
+	hook     Hook
+	// prepared is nil where the store has no shorter way for the limits.
+	prepared store.Prepared
+	own      sync.Pool // of *[]store.Charge, for the limiter's limits
+	other    sync.Pool // of *[]store.Charge, for other limits
+}
+
+// question is a request to the store about one key, but for the limits. These are
+// a parameter of their own, so that the caller's slice need not escape.
+type question struct {
+	line.ID
+	maxWait    time.Duration
+	cancelable bool
+	hold       store.Hold
+}
+
+// take asks the store about a valid question, and leaves d zero with an error.
+func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
+	behind := inBackground(ctx)
+	if behind {
+		q.maxWait = 0
+	}
+	charges := l.charge(q.ID, limits, behind)
+	err := l.send(ctx, q.ID, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, d)
+	l.done(charges, isOwn(limits, l.limits))
+	return err
+}
+
+// send asks the store about a valid request. An error is in the name of id.
+func (l *decider) send(ctx context.Context, id line.ID, r store.Request, d *store.Decision) (err error) {
+	r.Checked = true
+	if *d, err = l.store.Take(ctx, r); err != nil {
+		*d = store.Decision{}
+		return l.storeError(ctx, "take", id, err)
+	}
+	return nil
+}
+
+// takeFast asks the store's shorter way for units that are free now and are kept.
+// It reports false where the store has none, and has charged nothing then.
+func (l *decider) takeFast(key string, cost int64) (o store.Outcome, done bool, err error) {
+	if l.prepared == nil || cost < 0 || key == "" {
+		return o, false, nil
+	}
+	return l.prepared.Take(key, cost)
+}
+
+// look returns the state of a key.
+func (l *decider) look(ctx context.Context, id line.ID) (d store.Decision, err error) {
+	err = l.send(ctx, id, store.Request{Charges: l.free(id.Key)}, &d)
+	return d, err
+}
+
+// charge returns charges that take of a key under limits, until done.
+func (l *decider) charge(id line.ID, limits []Limit, behind bool) *[]store.Charge {
+	var charges *[]store.Charge
+	if isOwn(limits, l.limits) {
+		charges = l.own.Get().(*[]store.Charge)
+	} else {
+		charges = l.other.Get().(*[]store.Charge)
+		*charges = l.append((*charges)[:0], limits)
+	}
+	l.fill(*charges, id, behind)
+	return charges
+}
+
+// fill makes charges take of a key.
+func (l *decider) fill(charges []store.Charge, id line.ID, behind bool) {
+	for i := range charges {
+		c := &charges[i]
+		c.Key, c.Cost, c.Reserve = id.Key, id.Cost, 0
+		if behind {
+			c.Reserve = reserve(l.percent, &c.Limit)
+		}
+	}
+}
+
+// done keeps charges for later calls.
+func (l *decider) done(charges *[]store.Charge, own bool) {
+	if !own {
+		clear(*charges)
+		l.other.Put(charges)
+		return
+	}
+	for i := range *charges {
+		(*charges)[i].Key = ""
+	}
+	l.own.Put(charges)
+}
+
+// isOwn reports whether limits are the limiter's own slice.
+func isOwn(limits, own []Limit) bool { return &limits[0] == &own[0] }
+
+// append appends charges of limits without a key.
+func (l *decider) append(charges []store.Charge, limits []Limit) []store.Charge {
+	for i := range limits {
+		charges = append(charges, store.Charge{Scope: l.name, Limit: store.Limit(limits[i])})
+	}
+	return charges
+}
+
+// free returns charges of the limiter's limits that cost nothing.
+func (l *decider) free(key string) []store.Charge {
+	charges := l.append(make([]store.Charge, 0, len(l.limits)), l.limits)
+	l.fill(charges, line.ID{Key: key}, false)
+	return charges
+}
+
+// checkKey refuses the empty key.
+func (l *decider) checkKey(key string) error {
+	if key == "" && !l.emptyKey {
+		return ErrEmptyKey
+	}
+	return nil
+}
+
+// check reports the first fault of a call: an ended context, its key, its cost.
+func (l *decider) check(ctx context.Context, key string, cost int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.checkKey(key); err != nil {
+		return err
+	}
+	return store.CheckCost("cost", cost)
+}
+
+// observe shows the hook an event of this limiter.
+func (l *decider) observe(ctx context.Context, e Event, id line.ID) {
+	if l.hook != nil {
+		e.Scope, e.Key, e.Cost = l.name, id.Key, id.Cost
+		l.hook.Observe(ctx, e)
+	}
+}
+
+// observeDecision shows the hook a decision.
+func (l *decider) observeDecision(ctx context.Context, id line.ID, d *store.Decision) {
+	if l.hook != nil {
+		l.observe(ctx, Event{Kind: EventDecision, Decision: decisionOf(d)}, id)
+	}
+}
+
+// observeWait shows the hook the end of a wait.
+func (l *decider) observeWait(ctx context.Context, id line.ID, d *store.Decision, start time.Time, err error) {
+	if l.hook != nil {
+		l.observe(ctx, Event{Kind: EventWait, Decision: decisionOf(d), Wait: time.Since(start), Err: err}, id)
+	}
+}
+
+// storeError turns the store's error into the caller's: the end of its context, a
+// mistake in its request, or a *StoreError, which the hook sees.
+func (l *decider) storeError(ctx context.Context, op string, id line.ID, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ended := ended(ctx); ended != nil {
+		return ended
+	}
+	if errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported) {
+		return err
+	}
+	err = &StoreError{Op: op, Err: err}
+	l.observe(ctx, Event{Kind: EventStoreError, Err: err}, id)
+	return err
+}
+
+// detached asks the store for a call whose context is over.
+func (l *decider) detached(ctx context.Context, op string, id line.ID, f func(context.Context) error) error {
+	ctx = context.WithoutCancel(ctx)
+	timed, stop := context.WithTimeout(ctx, line.GiveBackTimeout)
+	defer stop()
+	return l.storeError(ctx, op, id, f(timed))
+}
+
+// refusal returns the error of a refusal.
+func (l *decider) refusal(key string, d *store.Decision, bound Bound) error {
+	if d.Reason != store.Limited && d.Reason != store.Paused && d.Reason != store.InFlight {
+		bound = BoundNone
+	}
+	return &LimitedError{Scope: l.name, Key: key, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}
+}
+
+// refuse returns a refusal that the store was not asked for.
+func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {
+	return store.Decision{Reason: reason, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
+}

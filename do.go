@@ -1,0 +1,54 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/goweir/weir/store"
+)
+
+// Do waits for one unit of key and then runs f, for work that is not HTTP: a
+// job, a task, a query. It returns f's error, or why f was not run. With
+// Config.InFlight the call is in flight until f returns or panics.
+func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context) error) error {
+	lease, err := l.Acquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	return f(ctx)
+}
+
+// DoN is [Limiter.Do] for work whose cost is known only afterwards: it waits for
+// estimate units of key, runs f, and settles what f says that it used.
+//
+// What f returns is settled whether or not its error is nil: work that failed
+// before it used anything returns 0, and nothing stays booked. Work that panics
+// stays booked at the estimate.
+//
+// DoN returns f's error, or why f was not run. That the store failed to settle
+// is not f's failure, and only Config.Hook is told: the estimate then stays
+// booked. An actual cost below 0 or above MaxUnits does too, and is a
+// *[ConfigError]; f's error, if any, is wrapped beside it. When the store can't
+// settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
+// below 1, which would book nothing that could be corrected.
+func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
+	if _, ok := l.store.(store.Settler); !ok {
+		return store.ErrUnsupported
+	}
+	if estimate < 1 {
+		return &store.ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}
+	}
+	g, lease, err := l.acquireSlot(ctx, key, estimate, l.maxWait)
+	if err != nil {
+		return err
+	}
+	defer lease.Release()
+	r := l.taken(key, estimate, &g)
+	actual, err := f(ctx)
+	if wrong := r.Settle(ctx, actual); errors.Is(wrong, store.ErrConfig) {
+		return errors.Join(wrong, err)
+	}
+	return err
+}

@@ -1,0 +1,47 @@
+package weir
+
+import (
+	"context"
+
+	"github.com/goweir/weir/internal/line"
+)
+
+// inOrder books n limits one after the other, the narrowest first, and waits for
+// each: a call that waits on a narrow limit holds nothing of a wider one. When one
+// fails, or panics, it gives back the booked ones, the widest first. giveBack's
+// channel is closed afterwards. It waits for them when stay reports so.
+func inOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
+	booked := 0
+	defer func() {
+		if booked == n {
+			return
+		}
+		backs := make([]<-chan struct{}, 0, booked)
+		for i := booked - 1; i >= 0; i-- {
+			backs = append(backs, giveBack(i))
+		}
+		if err != nil && stay(err) {
+			for _, back := range backs {
+				await(ctx, back)
+			}
+		}
+		line.Linger(backs...)
+	}()
+	for ; booked < n; booked++ {
+		if err = book(booked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await waits for done to be closed, unless it is nil, or for the end of ctx.
+func await(ctx context.Context, done <-chan struct{}) {
+	if done == nil {
+		return
+	}
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,155 @@
+package flight
+
+import (
+	"container/list"
+	"context"
+	"errors"
+	"time"
+)
+
+// Claim is a call's request for a lease.
+type Claim struct {
+	Key     string
+	Arrival uint64 // the call's place among the calls of its key
+	Refuse  bool   // it does not wait
+	Lease   *Lease // once it is granted
+
+	turn   chan struct{} // closed when it may ask; nil: it never had to wait
+	place  *list.Element // nil while it is not in line
+	waited bool
+	late   bool // the store's grant came too late, once
+}
+
+// Answer is the store's answer to a claim.
+type Answer uint8
+
+const (
+	// Refused: something other than the calls in flight refused, or the request
+	// was wrong: the store has no lease.
+	Refused Answer = iota
+	// Granted: the store has the lease.
+	Granted
+	// Full: too many calls are in flight.
+	Full
+	// Unknown: the store failed, and may have the lease.
+	Unknown
+)
+
+// Try asks the store for a lease with an ID, and for whatever else the call
+// takes. For Full it returns how long to wait for room.
+type Try func(ctx context.Context, id string) (a Answer, retryAfter time.Duration)
+
+// ErrMaxWait says that the longest wait is over.
+var ErrMaxWait = errors.New("flight: the longest wait is over")
+
+// Waited reports whether the claim had to wait for its turn.
+func (c *Claim) Waited() bool { return c.waited }
+
+// Ask waits until the claim may ask the store, and asks, until the answer is not
+// Full. After a Full answer a claim with Refuse returns it. The claim waits until
+// the instant end, then it returns ErrMaxWait; the zero end: for as long as ctx.
+//
+// A grant that took half of the lease's time is late: the process was stopped
+// perhaps, and the lease may end before it is renewed. Late undoes the rest of the
+// grant, and the claim asks anew, once.
+//
+// With ErrMaxWait and Full it returns how long to wait for room.
+func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
+	f, retryAfter, ok := fs.join(c)
+	if !ok {
+		return Full, retryAfter, nil
+	}
+	var over <-chan time.Time
+	for {
+		if c.turn != nil {
+			if over == nil && !end.IsZero() {
+				timer := time.NewTimer(time.Until(end))
+				defer timer.Stop()
+				over = timer.C
+			}
+			select {
+			case <-c.turn:
+			case <-ctx.Done():
+				fs.leave(f, c)
+				return Refused, 0, ctx.Err()
+			case <-over:
+				return Full, fs.leave(f, c), ErrMaxWait
+			}
+		}
+		a, retryAfter, again := f.ask(ctx, c, try)
+		switch {
+		case again:
+			late()
+		case a != Full || c.Refuse:
+			return a, retryAfter, nil
+		}
+	}
+}
+
+// join lets a claim ask now, or puts it in line. It reports false for a claim that
+// would have to wait and does not.
+func (fs *Flights) join(c *Claim) (f *flight, retryAfter time.Duration, ok bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f = fs.flight(c.Key)
+	switch {
+	case f.line.Len() == 0 && f.mayAsk():
+		f.asking++
+	case c.Refuse:
+		return f, f.retryAfter(), false
+	default:
+		f.lineUp(c)
+	}
+	return f, 0, true
+}
+
+// leave takes a claim out of the line, and returns how long to wait for room.
+func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if c.place == nil {
+		f.asking-- // Its turn came just now.
+	} else {
+		f.line.Remove(c.place)
+	}
+	retryAfter := f.retryAfter()
+	f.advance()
+	return retryAfter
+}
+
+// ask asks the store once. Again: the grant was late, and the turn still is the
+// claim's.
+func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
+	fs, lease := f.of, &Lease{flight: f, id: newID()}
+	a = Unknown // A panic in try leaves no more behind than an error does.
+	asked := time.Now()
+	defer func() {
+		fs.mu.Lock()
+		defer fs.mu.Unlock()
+		if again = a == Granted && !c.late && time.Since(asked) >= fs.cfg.Lease/2; again {
+			c.late = true
+			f.add(lease)
+			f.release(lease)
+			return
+		}
+		f.asking--
+		switch a {
+		case Unknown:
+			f.add(lease)
+			f.release(lease)
+		case Granted:
+			f.add(lease)
+			c.Lease = lease
+			f.granted()
+		case Full:
+			f.free, f.width = time.Now().Add(retryAfter), 1
+			if !c.Refuse {
+				f.lineUp(c)
+				f.refused(retryAfter)
+			}
+		}
+		f.advance()
+	}()
+	a, retryAfter = try(ctx, lease.id)
+	return a, retryAfter, again
+}

@@ -1,0 +1,94 @@
+package line
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Background holds the lines of background calls: they book nothing, and ask the
+// store again when there may be room. Of each key the first call asks, the others
+// wait for its token. The zero Background is ready.
+type Background struct {
+	mu    sync.Mutex
+	lines map[string]*Turns
+}
+
+// Turns is the line of one key.
+type Turns struct {
+	of      *Background
+	key     string
+	calls   int
+	token   chan struct{}
+	refusal store.Decision // the last one; zero: none
+	free    time.Time      // when its RetryAfter is over
+}
+
+// Enter counts a call of a key until Exit.
+func (b *Background) Enter(key string) *Turns {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.lines[key]
+	if t == nil {
+		t = &Turns{of: b, key: key, token: make(chan struct{}, 1)}
+		t.token <- struct{}{}
+		if b.lines == nil {
+			b.lines = make(map[string]*Turns)
+		}
+		b.lines[key] = t
+	}
+	t.calls++
+	return t
+}
+
+// Exit undoes Enter.
+func (t *Turns) Exit() {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	if t.calls--; t.calls == 0 {
+		delete(t.of.lines, t.key)
+	}
+}
+
+// Take waits for the line's token, until ctx ends or the instant end; the zero
+// end: no bound. An error: the call does not have it.
+func (t *Turns) Take(ctx context.Context, end time.Time) (waited bool, err error) {
+	select {
+	case <-t.token:
+		return false, nil
+	default:
+	}
+	if !end.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, end)
+		defer cancel()
+	}
+	select {
+	case <-t.token:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+// Pass hands the token on.
+func (t *Turns) Pass() { t.token <- struct{}{} }
+
+// Refused keeps a refusal for the calls behind.
+func (t *Turns) Refused(d *store.Decision) {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	t.refusal, t.free = *d, time.Now().Add(d.RetryAfter)
+}
+
+// Refusal returns the last refusal, with RetryAfter as of now: at least 1 ms. The
+// zero Reason: there was none.
+func (t *Turns) Refusal() store.Decision {
+	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
+	d := t.refusal
+	d.RetryAfter = max(time.Until(t.free), time.Millisecond)
+	return d
+}

@@ -1,0 +1,142 @@
+package line
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Slot is an instant that the store granted.
+type Slot struct {
+	At      time.Time     // when it comes
+	Booked  time.Time     // when the store's answer came
+	Granted store.Instant // the same by the store's clock; 0: unknown
+	Receipt any           // gives it back; nil: nothing can
+}
+
+// Granted returns the slot of a decision that came at now.
+func Granted(d *store.Decision, now time.Time) Slot {
+	return Slot{At: now.Add(d.Delay), Booked: now, Granted: d.At, Receipt: d.Receipt}
+}
+
+// Call is a call on its way through its line. Its place counts from Enter on, so
+// that it holds in whatever order the store's replies come.
+type Call struct {
+	lines   *Lines
+	shard   *shard
+	id      ID
+	arrival uint64
+	counted bool // against Max
+	back    <-chan struct{}
+}
+
+// Enter lets a call in. It reports false when Max calls wait already; otherwise
+// the caller calls Exit when the call no longer waits.
+func (l *Lines) Enter(id ID) (c Call, ok bool) {
+	if !l.enter() {
+		return Call{}, false
+	}
+	s := l.shard(id.Key)
+	return Call{lines: l, shard: s, id: id, arrival: s.arrivals.Add(1), counted: true}, true
+}
+
+// Exit ends the call. A second Exit does nothing.
+func (c *Call) Exit() {
+	if c.counted {
+		c.lines.exit()
+		c.counted = false
+	}
+}
+
+// Arrival numbers the calls of a key in their order.
+func (c *Call) Arrival() uint64 { return c.arrival }
+
+// First reports that no call of the line waits which arrived before.
+func (c *Call) First() bool {
+	c.shard.mu.Lock()
+	defer c.shard.mu.Unlock()
+	q := c.shard.lines[c.id]
+	if q == nil {
+		return true
+	}
+	first := q.arrivals.Front()
+	return first == nil || first.Value.(*waiter).arrival > c.arrival
+}
+
+// Wait waits in line with the slot that the call has booked. It returns the slot
+// in which the call goes, which may be another call's. The call takes no slot
+// after bound in exchange; the zero bound: any.
+//
+// Again: the slot is void, and the call books another one. When ctx ends first,
+// Wait gives a slot back and returns the context's error; see Linger.
+func (c *Call) Wait(ctx context.Context, s Slot, bound time.Time) (used Slot, again bool, err error) {
+	l := c.lines
+	l.watcher.start()
+	defer l.watcher.stop()
+	w := &waiter{arrival: c.arrival, bound: bound, ready: make(chan struct{})}
+	c.counted = false // The line counts it out.
+	q := c.join(w, s)
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		var left bool
+		if c.back, left = q.leave(ctx, w); left {
+			return Slot{}, false, ctx.Err()
+		}
+	}
+	switch {
+	case w.void:
+		c.counted = true
+		return Slot{}, true, nil
+	case !q.confirm(ctx, w.used):
+		l.reenter()
+		c.counted = true
+		return Slot{}, true, nil
+	}
+	return w.used.Slot, false, nil
+}
+
+// join puts the call in line.
+func (c *Call) join(w *waiter, s Slot) *line {
+	c.shard.mu.Lock()
+	defer c.shard.mu.Unlock()
+	q := c.shard.line(c.lines, c.id)
+	q.add(w, newSlot(s))
+	q.advance()
+	return q
+}
+
+// Linger waits until the slot that the call gave up is back at the store, but not
+// for long.
+func (c *Call) Linger() { Linger(c.back) }
+
+// Surrender gives up a slot that was granted just now to a call that can't use it.
+// The calls in line gain by it. The channel is closed afterwards; nil: there is
+// nothing to do.
+func (l *Lines) Surrender(ctx context.Context, id ID, s Slot) <-chan struct{} {
+	shard := l.shard(id.Key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	q := shard.line(l, id)
+	w := &waiter{arrival: math.MaxUint64}
+	q.add(w, newSlot(s))
+	back := q.giveBack(ctx, q.remove(w).Receipt)
+	q.advance()
+	return back
+}
+
+// HandBack gives a slot back to the store that has come, for a call that is not
+// made after all. No call in line is offered it: the slot may have come long ago,
+// and used only now it would be one too many. The channel is closed afterwards;
+// nil: there is nothing to do.
+func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{} {
+	shard := l.shard(id.Key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	q := shard.line(l, id)
+	back := q.giveBack(ctx, receipt)
+	q.advance()
+	return back
+}

@@ -1,0 +1,92 @@
+package line
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// GiveBackTimeout bounds each call of the store for a context that is over.
+	// When failed calls of a line have taken as long together, the rest is
+	// abandoned: its slots go unused, and no limit is exceeded.
+	GiveBackTimeout = 5 * time.Second
+	// giveBackGrace is how long a call whose context has ended waits for its
+	// give-back. A healthy store needs less, so that a program that ends with its
+	// contexts does not cut the give-back off. A sick one does not hold it up.
+	giveBackGrace = 20 * time.Millisecond
+)
+
+// surplus is a slot on its way back to the store.
+type surplus struct {
+	ctx     context.Context // the leaver's, for its values
+	receipt any
+	done    chan struct{}
+}
+
+// giveBack gives a slot back in the background. The channel is closed afterwards;
+// nil: there is nothing to do. The shard is locked.
+//
+// A line has one goroutine for this. So a thousand cancelled calls start no
+// thousand goroutines, and do not overtake each other: each stays exact.
+func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
+	if q.lines.cfg.Cancel == nil || receipt == nil {
+		return nil
+	}
+	done := make(chan struct{})
+	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
+	if !q.giving {
+		q.giving = true
+		go q.giveAllBack()
+	}
+	return done
+}
+
+func (q *line) giveAllBack() {
+	var failed time.Duration
+	for {
+		q.shard.mu.Lock()
+		batch := q.surplus
+		q.surplus = nil
+		if len(batch) == 0 {
+			q.giving = false
+			q.advance()
+			q.shard.mu.Unlock()
+			return
+		}
+		q.shard.mu.Unlock()
+		for _, s := range batch {
+			start := time.Now()
+			if failed < GiveBackTimeout && !q.giveOneBack(s) {
+				failed += time.Since(start)
+			}
+			close(s.done)
+		}
+	}
+}
+
+// giveOneBack reports whether the store took the slot back.
+func (q *line) giveOneBack(s surplus) (ok bool) {
+	// A panic on this goroutine would end the program.
+	defer func() {
+		if r := recover(); r != nil {
+			q.lines.cfg.Panicked(s.ctx, q.id, r)
+		}
+	}()
+	return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) == nil
+}
+
+// Linger waits until give-backs are done, but not for long. Nil channels are done.
+func Linger(backs ...<-chan struct{}) {
+	timer := time.NewTimer(giveBackGrace)
+	defer timer.Stop()
+	for _, back := range backs {
+		if back == nil {
+			continue
+		}
+		select {
+		case <-back:
+		case <-timer.C:
+			return
+		}
+	}
+}

@@ -1,0 +1,164 @@
+// Package line keeps the waiting calls of one limiter in order.
+//
+// Each waiting call has booked a slot: an instant that the store granted. Calls
+// that take the same form a line, and their slots are interchangeable: the call
+// that arrived first goes in the slot that comes first. A line has one timer.
+//
+// The package talks to the store through the functions of a [Config] alone.
+package line
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goweir/weir/store"
+)
+
+// Config says how lines reach the store. A nil function: the store lacks the
+// ability.
+type Config struct {
+	// Max is the maximum number of calls that may wait at once. 0: no bound.
+	Max int
+	// Cancel gives a slot back to the store. It bounds its own time.
+	Cancel func(ctx context.Context, id ID, receipt any) error
+	// Panicked hears of a panic in Cancel.
+	Panicked func(ctx context.Context, id ID, recovered any)
+	// Watch subscribes f to brakes: slots of a key that were granted until an
+	// instant are void.
+	Watch func(f func(key string, until store.Instant)) store.Watch
+	// BrakedAt asks the store when the last brake of a key was set; 0: none.
+	BrakedAt func(ctx context.Context, id ID) (store.Instant, error)
+}
+
+// ID names a line: calls with the same ID take the same of the same key.
+type ID struct {
+	Key  string
+	Cost int64
+	// Limits tells limits apart that are not the limiter's own; "" for those.
+	Limits string
+}
+
+// Lines holds the lines of one limiter. A line exists while it has slots or
+// something to give back. Lines are safe for concurrent use.
+type Lines struct {
+	cfg     Config
+	watcher watcher
+	waiting atomic.Int64 // calls that count against Max
+	lines   atomic.Int64 // in all shards
+	shards  [shards]shard
+}
+
+const shards = 32
+
+// shard holds the lines of some keys. It fills one cache line.
+type shard struct {
+	arrivals atomic.Uint64 // numbers the calls
+	mu       sync.Mutex
+	lines    map[ID]*line
+	_        [40]byte
+}
+
+// New returns Lines without calls.
+func New(cfg Config) *Lines {
+	l := &Lines{cfg: cfg}
+	if cfg.Watch != nil {
+		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.Void) }
+	}
+	return l
+}
+
+// Idle reports that no call waits for the key. Under a hash collision it may
+// report false.
+func (l *Lines) Idle(key string) bool {
+	if l.lines.Load() == 0 {
+		return true
+	}
+	s := l.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lines) == 0
+}
+
+// Void makes the calls book again whose slots of a key were granted until an
+// instant. They keep their places.
+func (l *Lines) Void(key string, until store.Instant) {
+	s := l.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, q := range s.lines {
+		if id.Key == key {
+			q.void(until)
+		}
+	}
+}
+
+var seed = maphash.MakeSeed()
+
+func (l *Lines) shard(key string) *shard { return &l.shards[maphash.String(seed, key)%shards] }
+
+// line returns the line of id, a new one if there is none. The shard is locked.
+func (s *shard) line(l *Lines, id ID) *line {
+	q := s.lines[id]
+	if q == nil {
+		if s.lines == nil {
+			s.lines = make(map[ID]*line)
+		}
+		q = &line{lines: l, shard: s, id: id, asking: make(chan struct{}, 1)}
+		s.lines[id] = q
+		l.lines.Add(1)
+	}
+	return q
+}
+
+// drop forgets a line that has neither slots nor anything to give back. The shard
+// is locked.
+func (s *shard) drop(q *line) {
+	if len(q.slots) == 0 && !q.giving && s.lines[q.id] == q {
+		delete(s.lines, q.id)
+		q.lines.lines.Add(-1)
+	}
+}
+
+// enter counts a call, and reports false when Max calls wait already.
+func (l *Lines) enter() bool {
+	if l.cfg.Max == 0 {
+		return true
+	}
+	for {
+		n := l.waiting.Load()
+		if n >= int64(l.cfg.Max) {
+			return false
+		}
+		if l.waiting.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// reenter counts a call again whose slot came and is void. Calls that took its
+// place meanwhile do not keep it out.
+func (l *Lines) reenter() {
+	if l.cfg.Max != 0 {
+		l.waiting.Add(1)
+	}
+}
+
+// exit undoes enter.
+func (l *Lines) exit() {
+	if l.cfg.Max != 0 {
+		l.waiting.Add(-1)
+	}
+}
+
+// Count returns how many lines there are, and how many calls count against Max.
+func (l *Lines) Count() (lines, calls int) {
+	for i := range l.shards {
+		s := &l.shards[i]
+		s.mu.Lock()
+		lines += len(s.lines)
+		s.mu.Unlock()
+	}
+	return lines, int(l.waiting.Load())
+}

@@ -1,0 +1,141 @@
+package weir
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// Reservation is a granted future slot. Its holder waits for Delay and then acts,
+// or gives it back with Cancel. When the cost is known only after the
+// act, Settle corrects it. It is safe for concurrent use, and comes from
+// [Limiter.Reserve] and its like, and from [ReserveLevels] and [WaitLevels].
+type Reservation struct {
+	limiter  *Limiter
+	id       line.ID
+	decision store.Decision
+	at       time.Time
+	done     atomic.Bool
+	levels   []levelTaken // nil: of one Limiter
+}
+
+// Reserve books the next slot of key, however far away within MaxWait and the
+// deadline of ctx, and does not wait for it. A refusal is a *[LimitedError] and
+// takes nothing. When ctx ends before the store answers, Reserve returns the
+// context's error and gives back what was granted.
+//
+// The holder of a Reservation does not hear of a later pause (see
+// [Limiter.Pause]), as calls that wait do.
+//
+// The deadline bounds the slot, not only the call: to book a slot further away
+// than the call itself may take, reserve with a context without one.
+func (l *Limiter) Reserve(ctx context.Context, key string) (*Reservation, error) {
+	return l.ReserveN(ctx, key, 1)
+}
+
+// ReserveN is Reserve for a cost.
+func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reservation, error) {
+	id := line.ID{Key: key, Cost: cost}
+	maxWait, bound := longestWait(ctx, time.Now(), l.maxWait)
+	r, d, late, err := l.book(ctx, id, l.limits, maxWait)
+	switch {
+	case err != nil || r != nil:
+		return r, err
+	case inBackground(ctx):
+		bound = BoundNone // It takes free units or nothing.
+	case late:
+		bound = BoundDeadline
+	}
+	return nil, l.refusal(key, &d, bound)
+}
+
+// ReserveWithin is [Limiter.AllowLimits] for a call that may wait a little, or
+// whose cost is corrected afterwards: it books a slot at most maxWait away, and
+// none past the deadline of ctx. With a maxWait of 0 the slot is now or there is
+// none; one below 0 is a *[ConfigError]. Nil limits are the limiter's.
+//
+// A refusal is a Decision, not an error, and comes without a Reservation. When
+// ctx ends before the store answers, ReserveWithin returns the context's error
+// and gives back what was granted.
+func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration) (*Reservation, Decision, error) {
+	if maxWait < 0 {
+		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
+	}
+	if limits == nil {
+		limits = l.limits
+	} else if err := store.CheckLimits("limits", limits); err != nil {
+		return nil, Decision{}, err
+	}
+	if maxWait > 0 {
+		maxWait, _ = longestWait(ctx, time.Now(), maxWait)
+	}
+	r, d, _, err := l.book(ctx, l.lineOf(key, cost, limits), limits, maxWait)
+	return r, decisionOf(&d), err
+}
+
+// book books a slot at most maxWait away. A refusal comes without a Reservation;
+// late: the slot was granted so late that it lies past the deadline.
+func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
+	d, err = l.ask(ctx, question{ID: id, maxWait: maxWait, cancelable: true}, limits)
+	if err != nil || !d.Allowed {
+		return nil, d, false, err
+	}
+	now := time.Now()
+	ended := ctx.Err()
+	if ended == nil && !tooLate(ctx, d.Delay, now) {
+		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
+	}
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now)))
+	if ended != nil {
+		return nil, store.Decision{}, false, ended
+	}
+	d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.Limited, d.Delay, 0, nil
+	return nil, d, true, nil
+}
+
+// Delay returns how long to wait from now until the slot; 0 when it has come.
+func (r *Reservation) Delay() time.Duration {
+	return max(0, r.decision.Delay-time.Since(r.at))
+}
+
+// Decision returns the decision that granted the reservation.
+func (r *Reservation) Decision() Decision { return decisionOf(&r.decision) }
+
+// Cost returns how many units were reserved; of several levels, of the first.
+func (r *Reservation) Cost() int64 { return r.id.Cost }
+
+// Cancel gives the slot back, for a call that will not be made. The first call
+// of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
+// even after the first failed: units that may be back already are not given
+// back again. It returns ErrUnsupported when the store can't.
+//
+// A context that is over already does not stop it, as the end of the context is
+// the usual reason to cancel; the store then has 5 s.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	if r.done.Swap(true) {
+		return nil
+	}
+	c, ok := r.limiter.store.(store.Canceler)
+	if !ok {
+		return store.ErrUnsupported
+	}
+	if r.levels != nil && r.decision.Receipt == nil {
+		return r.cancelLevels(ctx)
+	}
+	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
+}
+
+// correct has the store cancel or settle, unless nothing was booked.
+func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
+	l := r.limiter
+	switch {
+	case r.decision.Receipt == nil:
+		return nil
+	case ctx.Err() != nil:
+		return l.detached(ctx, op, r.id, f)
+	}
+	return l.storeError(ctx, op, r.id, f(ctx))
+}
