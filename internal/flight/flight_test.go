@@ -1,0 +1,232 @@
+package flight_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/internal/flight"
+)
+
+// holder is a store of leases.
+type holder struct {
+	*flight.Flights
+	mu     sync.Mutex
+	held   map[string]bool
+	max    int
+	renews int
+	fail   error    // of Release
+	forget bool     // Renew has lost all leases
+	lost   []string // keys
+	order  []string // names of calls, in the order in which they were let in
+}
+
+func newHolder(ours int64, max int) *holder {
+	h := &holder{held: make(map[string]bool), max: max}
+	h.Flights = flight.New(flight.Config{
+		Max: ours, Lease: time.Second,
+		Release: func(_ string, ids []string) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			for _, id := range ids {
+				if h.fail == nil {
+					delete(h.held, id)
+				}
+			}
+			return h.fail
+		},
+		Renew: func(_ string, ids []string) ([]string, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.renews++; h.forget {
+				return ids, nil
+			}
+			return nil, nil
+		},
+		Lost: func(key string) { h.set(func() { h.lost = append(h.lost, key) }) },
+	})
+	return h
+}
+
+// set changes or reads the holder under its lock.
+func (h *holder) set(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+}
+
+// leases returns how many leases the store has.
+func (h *holder) leases() (n int) {
+	h.set(func() { n = len(h.held) })
+	return n
+}
+
+// try asks the holder, which takes so long.
+func (h *holder) try(name string, takes time.Duration) flight.Try {
+	return func(_ context.Context, id string) (flight.Answer, time.Duration) {
+		time.Sleep(takes)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if len(h.held) >= h.max {
+			return flight.Full, time.Second
+		}
+		h.held[id] = true
+		h.order = append(h.order, name)
+		return flight.Granted, 0
+	}
+}
+
+// gone fails the test unless nothing is left.
+func (h *holder) gone(t *testing.T) {
+	t.Helper()
+	synctest.Wait()
+	if keys, beats := h.Count(); keys != 0 || beats || h.leases() != 0 {
+		t.Errorf("%d keys, a heartbeat: %v, %d leases are left", keys, beats, h.leases())
+	}
+}
+
+func nothing() {}
+
+// TestOrder lets calls in one after the other, in the order of their arrival,
+// whether the room is this process's or other processes'.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	for name, ours := range map[string]int64{"our room": 1, "the room of all": 10} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := newHolder(ours, 1)
+				var wg sync.WaitGroup
+				for i, name := range []string{"a", "b", "c"} {
+					wg.Go(func() {
+						c := flight.Claim{Key: "k", Arrival: uint64(i)}
+						if a, _, err := h.Ask(t.Context(), &c, time.Time{}, h.try(name, 0), nothing); a != flight.Granted || err != nil {
+							t.Errorf("%s: %v, %v", name, a, err)
+						}
+						time.Sleep(10 * time.Millisecond)
+						c.Lease.Release()
+						c.Lease.Release()
+						if c.Lease.Held() {
+							t.Errorf("%s is held after its release", name)
+						}
+					})
+					synctest.Wait()
+				}
+				wg.Wait()
+				if !slices.Equal(h.order, []string{"a", "b", "c"}) {
+					t.Errorf("let in: %v", h.order)
+				}
+				h.gone(t)
+			})
+		})
+	}
+}
+
+// TestRefused has claims that don't wait, that wait for too long, and whose
+// context ends.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(1, 1)
+		first := flight.Claim{Key: "k"}
+		if _, _, err := h.Ask(t.Context(), &first, time.Time{}, h.try("a", 0), nothing); err != nil || first.Waited() {
+			t.Fatal(err, first.Waited())
+		}
+		never := func(context.Context, string) (flight.Answer, time.Duration) {
+			t.Error("the store is asked while this process has all leases")
+			return flight.Full, 0
+		}
+		ended, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		for _, tt := range []struct {
+			name  string
+			ctx   context.Context
+			claim flight.Claim
+			end   time.Time
+			want  error
+		}{
+			{"a claim that does not wait", t.Context(), flight.Claim{Refuse: true}, time.Time{}, nil},
+			{"the longest wait", t.Context(), flight.Claim{}, time.Now().Add(10 * time.Millisecond), flight.ErrMaxWait},
+			{"the context", ended, flight.Claim{}, time.Time{}, context.DeadlineExceeded},
+		} {
+			tt.claim.Key = "k"
+			a, retryAfter, err := h.Ask(tt.ctx, &tt.claim, tt.end, never, nothing)
+			if !errors.Is(err, tt.want) || a == flight.Granted || err != tt.ctx.Err() && retryAfter != time.Second {
+				t.Errorf("%s: %v, retry after %v, %v", tt.name, a, retryAfter, err)
+			}
+		}
+		first.Lease.Release()
+		h.gone(t)
+	})
+}
+
+// TestHeartbeat renews leases while they are held, tries a failed release again,
+// and tells of lost leases.
+func TestHeartbeat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(9, 9)
+		claim := func() *flight.Lease {
+			c := flight.Claim{Key: "k"}
+			if _, _, err := h.Ask(t.Context(), &c, time.Time{}, h.try("", 0), nothing); err != nil {
+				t.Fatal(err)
+			}
+			return c.Lease
+		}
+		lease := claim()
+		time.Sleep(time.Second)
+		h.set(func() {
+			if h.renews != 3 && h.renews != 2 {
+				t.Errorf("%d renewals in the time of a lease", h.renews)
+			}
+			h.fail = errors.New("down")
+		})
+		lease.Release()
+		synctest.Wait()
+		if h.leases() != 1 {
+			t.Fatal("released by a store that is down")
+		}
+		h.set(func() { h.fail = nil })
+		time.Sleep(400 * time.Millisecond)
+		h.gone(t)
+
+		lease = claim()
+		h.set(func() { h.forget = true })
+		time.Sleep(time.Second)
+		h.set(func() {
+			clear(h.held)
+			if len(h.lost) != 1 || h.lost[0] != "k" {
+				t.Errorf("lost: %v", h.lost)
+			}
+		})
+		lease.Release()
+		h.gone(t)
+	})
+}
+
+// TestLate has the store take half of a lease's time, once: the claim asks anew.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHolder(9, 9)
+		asked, undone := 0, 0
+		try := func(ctx context.Context, id string) (flight.Answer, time.Duration) {
+			asked++
+			return h.try("", 600*time.Millisecond/time.Duration(asked))(ctx, id)
+		}
+		c := flight.Claim{Key: "k"}
+		if a, _, err := h.Ask(t.Context(), &c, time.Time{}, try, func() { undone++ }); a != flight.Granted || err != nil || asked != 2 || undone != 1 {
+			t.Errorf("%v, %v, asked %d times, undone %d", a, err, asked, undone)
+		}
+		synctest.Wait()
+		if h.leases() != 1 {
+			t.Errorf("%d leases are held", h.leases())
+		}
+		c.Lease.Release()
+		h.gone(t)
+	})
+}

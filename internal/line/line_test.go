@@ -1,0 +1,272 @@
+package line_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+const ms = time.Millisecond
+
+// bench is lines over a store that only remembers.
+type bench struct {
+	*line.Lines
+	start time.Time
+	mu    sync.Mutex
+	back  []any                                 // receipts, in the order in which they came back
+	gone  []string                              // names of calls, in the order in which they went
+	void  func(key string, until store.Instant) // the watch's
+	brake store.Instant                         // the answer to BrakedAt
+	asked int                                   // calls of BrakedAt
+}
+
+func newBench(max int) *bench {
+	b := &bench{start: time.Now()}
+	b.Lines = line.New(line.Config{
+		Max: max,
+		Cancel: func(_ context.Context, _ line.ID, receipt any) error {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.back = append(b.back, receipt)
+			return nil
+		},
+		Panicked: func(context.Context, line.ID, any) {},
+		Watch: func(f func(string, store.Instant)) store.Watch {
+			b.void = f
+			return deaf{}
+		},
+		BrakedAt: func(context.Context, line.ID) (store.Instant, error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.asked++
+			return b.brake, nil
+		},
+	})
+	return b
+}
+
+// deaf is a watch that may have missed everything.
+type deaf struct{}
+
+func (deaf) Covers(time.Time) bool { return false }
+func (deaf) Stop()                 {}
+
+// slot returns the slot that comes after some time, granted now.
+func (b *bench) slot(after time.Duration, receipt any) line.Slot {
+	now := time.Now()
+	return line.Slot{At: now.Add(after), Booked: now, Granted: store.Instant(now.UnixMicro()), Receipt: receipt}
+}
+
+// went notes that a call went.
+func (b *bench) went(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gone = append(b.gone, fmt.Sprint(name, " at ", time.Since(b.start)))
+}
+
+func (b *bench) want(t *testing.T, gone []string, back []any) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Equal(b.gone, gone) || !slices.Equal(b.back, back) {
+		t.Errorf("%q went and %v came back, want %q and %v", b.gone, b.back, gone, back)
+	}
+	if lines, calls := b.Count(); lines != 0 || calls != 0 {
+		t.Errorf("%d lines and %d calls are left", lines, calls)
+	}
+}
+
+// waiting is a call with its slot.
+type waiting struct {
+	name  string
+	after time.Duration
+	bound time.Duration // 0: none
+	leave time.Duration // when its context ends; 0: never
+}
+
+func TestLine(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name  string
+		calls []waiting // in the order of arrival
+		gone  []string
+		back  []any
+	}{
+		{
+			"slots in the order of arrival",
+			[]waiting{{"a", 10 * ms, 0, 0}, {"b", 20 * ms, 0, 0}},
+			[]string{"a at 10ms", "b at 20ms"}, nil,
+		},
+		{
+			"the first call takes the first slot, whichever was granted to it",
+			[]waiting{{"a", 20 * ms, 0, 0}, {"b", 10 * ms, 0, 0}},
+			[]string{"a at 10ms", "b at 20ms"}, nil,
+		},
+		{
+			"a call that can't wait for the other slot keeps its own",
+			[]waiting{{"a", 20 * ms, 0, 0}, {"b", 10 * ms, 15 * ms, 0}},
+			[]string{"b at 10ms", "a at 20ms"}, nil,
+		},
+		{
+			"the calls behind a leaver move up, and the last slot goes back",
+			[]waiting{{"a", 10 * ms, 0, 5 * ms}, {"b", 20 * ms, 0, 0}, {"c", 30 * ms, 0, 0}},
+			[]string{"b at 10ms", "c at 20ms"}, []any{"c"},
+		},
+		{
+			"a context that ends at the slot is too late",
+			[]waiting{{"a", 10 * ms, 0, 10 * ms}},
+			[]string{"a at 10ms"}, nil,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0)
+				var wg sync.WaitGroup
+				for _, w := range tt.calls {
+					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					wg.Go(func() {
+						defer call.Exit()
+						ctx := t.Context()
+						if w.leave > 0 {
+							var cancel context.CancelFunc
+							ctx, cancel = context.WithTimeout(ctx, w.leave)
+							defer cancel()
+						}
+						var bound time.Time
+						if w.bound > 0 {
+							bound = b.start.Add(w.bound)
+						}
+						switch _, again, err := call.Wait(ctx, b.slot(w.after, w.name), bound); {
+						case again:
+							t.Error(w.name, "is to book again")
+						case err == nil:
+							b.went(w.name)
+						default:
+							call.Linger()
+						}
+					})
+				}
+				wg.Wait()
+				b.want(t, tt.gone, tt.back)
+				time.Sleep(2 * time.Second) // The watch ends.
+			})
+		})
+	}
+}
+
+// TestSurrender gives up a slot: the calls in line gain by it.
+func TestSurrender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(0)
+		id := line.ID{Key: "k", Cost: 1}
+		call, _ := b.Enter(id)
+		early := b.slot(10*ms, "early")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if used, again, err := call.Wait(t.Context(), b.slot(20*ms, "late"), time.Time{}); used.Receipt != "early" || again || err != nil {
+				t.Errorf("went in %v, %v, %v", used, again, err)
+			}
+			b.went("a")
+		}()
+		synctest.Wait()
+		<-b.Surrender(t.Context(), id, early)
+		<-done
+		if back := b.HandBack(t.Context(), id, nil); back != nil {
+			t.Error("a slot without a receipt was given back")
+		}
+		<-b.HandBack(t.Context(), id, "handed")
+		b.want(t, []string{"a at 10ms"}, []any{"late", "handed"})
+		time.Sleep(2 * time.Second)
+	})
+}
+
+// TestVoid voids slots in line, by the watch and by asking.
+func TestVoid(t *testing.T) {
+	t.Parallel()
+	for name, heard := range map[string]bool{"heard of": true, "missed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(2)
+				var wg sync.WaitGroup
+				again := 0
+				for range 2 {
+					call, ok := b.Enter(line.ID{Key: "k", Cost: 1})
+					if !ok {
+						t.Fatal("too many calls")
+					}
+					wg.Go(func() {
+						_, void, err := call.Wait(t.Context(), b.slot(time.Second, nil), time.Time{})
+						if err != nil || !void {
+							t.Errorf("%v, %v, want a void slot", void, err)
+						}
+						b.mu.Lock()
+						again++
+						b.mu.Unlock()
+					})
+				}
+				synctest.Wait()
+				if heard {
+					b.void("k", store.Instant(time.Now().UnixMicro()))
+				} else {
+					b.mu.Lock()
+					b.brake = store.Instant(time.Now().Add(ms).UnixMicro())
+					b.mu.Unlock()
+				}
+				wg.Wait()
+				if again != 2 || b.asked > 1 {
+					t.Errorf("%d calls book again, the store was asked %d times", again, b.asked)
+				}
+				if _, ok := b.Enter(line.ID{Key: "k", Cost: 1}); ok {
+					t.Error("a call that books again lost its place")
+				}
+				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
+
+// TestBackground takes turns, and keeps the refusal of the first call.
+func TestBackground(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var lines line.Background
+		first, second := lines.Enter("k"), lines.Enter("k")
+		if waited, err := first.Take(t.Context(), time.Time{}); waited || err != nil {
+			t.Fatal(waited, err)
+		}
+		if d := second.Refusal(); d.Reason != store.Allowed {
+			t.Errorf("%v before the first refusal", d.Reason)
+		}
+		first.Refused(&store.Decision{Reason: store.Limited, RetryAfter: 30 * ms})
+		if waited, err := second.Take(t.Context(), time.Now().Add(10*ms)); !waited || !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(waited, err)
+		}
+		if d := second.Refusal(); d.Reason != store.Limited || d.RetryAfter != 20*ms {
+			t.Errorf("%v, retry after %v", d.Reason, d.RetryAfter)
+		}
+		go func() {
+			time.Sleep(ms)
+			first.Pass()
+			first.Exit()
+		}()
+		if waited, err := second.Take(t.Context(), time.Time{}); !waited || err != nil {
+			t.Error(waited, err)
+		}
+		second.Exit()
+		if third := lines.Enter("k"); third.Refusal().Reason != store.Allowed {
+			t.Error("the line of a key without calls is kept")
+		}
+	})
+}
