@@ -3,7 +3,6 @@ package weir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/goweir/weir/internal/flight"
@@ -18,9 +17,6 @@ type Lease struct{ held *flight.Lease }
 
 // noLease belongs to every call of a limiter without Config.InFlight.
 var noLease Lease
-
-// errEndless is the error of a method whose calls have no end.
-var errEndless = fmt.Errorf("weir: a limiter with Config.InFlight is used with Acquire, TryAcquire or Do: %w", store.ErrUnsupported)
 
 // Acquire waits until one unit of key may be used and one more call may be in
 // flight, and takes both at the same time. The call is in flight until the
@@ -46,10 +42,7 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (*Lease, error) {
 
 // AcquireN is Acquire for a cost. A cost of 0 takes a lease alone.
 func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
-	switch ok, err := l.slotNow(ctx, key, cost, nil); {
-	case err != nil:
-		return nil, err
-	case ok:
+	if l.slotNow(ctx, key, cost, nil) {
 		return &noLease, nil
 	}
 	_, lease, err := l.acquireSlot(ctx, key, cost, l.maxWait)
@@ -88,9 +81,9 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, ca
 	lease, id := &noLease, line.ID{Key: key, Cost: cost}
 	if l.flights == nil {
 		d, err = l.ask(ctx, question{ID: id, cancelable: cancelable}, l.limits)
-	} else if err = l.check(ctx, key, cost); err == nil {
-		c := &claim{Claim: flight.Claim{Refuse: true}, cancelable: cancelable}
-		d, _, err = l.askLease(ctx, c, id, time.Time{}, 0)
+	} else if err = l.check(ctx, id); err == nil {
+		c := &claim{Claim: flight.Claim{Key: key, Refuse: true}, limiter: l, cancelable: cancelable}
+		d, _, err = c.decide(ctx, id, time.Time{}, 0)
 		lease = &Lease{c.Lease}
 	}
 	switch {
@@ -111,7 +104,7 @@ func (l *Limiter) acquireSlot(ctx context.Context, key string, cost int64, maxWa
 		}
 		return g, &noLease, nil
 	}
-	c := &claim{cancelable: true}
+	c := &claim{Claim: flight.Claim{Key: key}, limiter: l, cancelable: true}
 	admitted := false
 	defer func() {
 		if !admitted {
@@ -129,14 +122,22 @@ func (l *Limiter) acquireSlot(ctx context.Context, key string, cost int64, maxWa
 // claim is a call's request for a lease.
 type claim struct {
 	flight.Claim
+	limiter    *Limiter
 	cancelable bool
 }
 
-// askLease has the store decide on units and a lease together, and waits until it
+func (c *claim) held() bool { return c.Lease != nil }
+
+func (c *claim) ask(ctx context.Context, w *waitingCall) (store.Decision, Bound, error) {
+	c.Arrival = w.Arrival()
+	return c.decide(ctx, w.id, w.start, w.maxWait)
+}
+
+// decide has the store decide on units and a lease together, and waits until it
 // has a lease. The bound is what a refusal would have passed. maxWait counts from
 // start; 0: bounded by ctx alone.
-func (l *Limiter) askLease(ctx context.Context, c *claim, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
-	c.Key = id.Key
+func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
+	l := c.limiter
 	var end time.Time
 	if maxWait > 0 {
 		end = start.Add(maxWait)
@@ -176,7 +177,7 @@ func (l *Limiter) askLease(ctx context.Context, c *claim, id line.ID, start time
 		d, bound = l.refuse(store.InFlight, retryAfter), BoundNone // The store was not asked.
 	}
 	if err == nil {
-		l.observeDecision(ctx, id, &d)
+		l.observeDecision(ctx, l.hook, id, &d)
 	}
 	return d, bound, err
 }

@@ -43,43 +43,16 @@ func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 // allow decides on units that are free now and are kept. It sets d, which was
 // zero.
 func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision) error {
-	if !inBackground(ctx) && ctx.Err() == nil {
-		switch o, done, err := l.takeFast(key, cost); {
-		case err != nil:
-			return l.storeError(ctx, "take", line.ID{Key: key, Cost: cost}, err)
-		case done:
-			d.set(&o, l.limits[0], l.name)
-			if l.hook != nil {
-				l.observe(ctx, Event{Kind: EventDecision, Decision: *d}, line.ID{Key: key, Cost: cost})
-			}
-			return nil
-		}
+	id := line.ID{Key: key, Cost: cost}
+	switch o, done, err := l.takeFast(ctx, key, cost); {
+	case err != nil:
+		return l.storeError(ctx, "take", id, err)
+	case done:
+		d.set(&o, l.limits[0], l.name)
+		l.observeFast(ctx, id, &o)
+		return nil
 	}
-	decided, err := l.ask(ctx, question{ID: line.ID{Key: key, Cost: cost}}, l.limits)
+	decided, err := l.ask(ctx, question{ID: id}, l.limits)
 	*d = decisionOf(&decided)
 	return err
-}
-
-// ask checks a question about a call that has no end, has the store decide, and
-// shows the hook the decision.
-func (l *Limiter) ask(ctx context.Context, q question, limits []Limit) (d store.Decision, err error) {
-	if err := l.checkEndless(ctx, q.ID); err != nil {
-		return d, err
-	}
-	if err := l.take(ctx, &q, limits, &d); err != nil {
-		return d, err
-	}
-	l.observeDecision(ctx, q.ID, &d)
-	return d, nil
-}
-
-// checkEndless is check for a call that has no end.
-func (l *Limiter) checkEndless(ctx context.Context, id line.ID) error {
-	if err := l.check(ctx, id.Key, id.Cost); err != nil {
-		return err
-	}
-	if l.flights != nil && id.Cost > 0 {
-		return errEndless
-	}
-	return nil
 }

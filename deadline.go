@@ -7,6 +7,15 @@ import (
 	"github.com/goweir/weir/store"
 )
 
+// Bound is a bound on how long a call may wait.
+type Bound uint8
+
+const (
+	BoundNone     Bound = iota // the call does not wait
+	BoundMaxWait               // the configured longest wait
+	BoundDeadline              // the context's deadline
+)
+
 // longestWait returns the longest delay that a call may be granted, and which
 // bound that is. A maxWait of 0 is no bound.
 func longestWait(ctx context.Context, now time.Time, maxWait time.Duration) (time.Duration, Bound) {

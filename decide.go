@@ -3,12 +3,16 @@ package weir
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
+
+// errEndless is the error of a method whose calls have no end.
+var errEndless = fmt.Errorf("weir: a limiter with Config.InFlight is used with Acquire, TryAcquire or Do: %w", store.ErrUnsupported)
 
 // decider asks the store: every decision of a Limiter passes through take or the
 // store's shorter way, takeFast.
@@ -18,6 +22,7 @@ type decider struct {
 	limits   []Limit
 	percent  int // that background calls leave
 	emptyKey bool
+	ends     bool // its calls have an end: they need a lease
 	hook     Hook
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
@@ -32,6 +37,19 @@ type question struct {
 	maxWait    time.Duration
 	cancelable bool
 	hold       store.Hold
+}
+
+// ask checks a question about a call that has no end, has the store decide, and
+// shows the hook the decision.
+func (l *decider) ask(ctx context.Context, q question, limits []Limit) (d store.Decision, err error) {
+	if err := l.checkEndless(ctx, q.ID); err != nil {
+		return d, err
+	}
+	if err := l.take(ctx, &q, limits, &d); err != nil {
+		return d, err
+	}
+	l.observeDecision(ctx, l.hook, q.ID, &d)
+	return d, nil
 }
 
 // take asks the store about a valid question, and leaves d zero with an error.
@@ -58,8 +76,8 @@ func (l *decider) send(ctx context.Context, id line.ID, r store.Request, d *stor
 
 // takeFast asks the store's shorter way for units that are free now and are kept.
 // It reports false where the store has none, and has charged nothing then.
-func (l *decider) takeFast(key string, cost int64) (o store.Outcome, done bool, err error) {
-	if l.prepared == nil || cost < 0 || key == "" {
+func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store.Outcome, done bool, err error) {
+	if l.prepared == nil || cost < 0 || key == "" || inBackground(ctx) || ctx.Err() != nil {
 		return o, false, nil
 	}
 	return l.prepared.Take(key, cost)
@@ -135,36 +153,61 @@ func (l *decider) checkKey(key string) error {
 }
 
 // check reports the first fault of a call: an ended context, its key, its cost.
-func (l *decider) check(ctx context.Context, key string, cost int64) error {
+func (l *decider) check(ctx context.Context, id line.ID) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.checkKey(key); err != nil {
+	if err := l.checkKey(id.Key); err != nil {
 		return err
 	}
-	return store.CheckCost("cost", cost)
+	return store.CheckCost("cost", id.Cost)
 }
 
-// observe shows the hook an event of this limiter.
-func (l *decider) observe(ctx context.Context, e Event, id line.ID) {
-	if l.hook != nil {
+// checkEndless is check for a call that has no end.
+func (l *decider) checkEndless(ctx context.Context, id line.ID) error {
+	if err := l.check(ctx, id); err != nil {
+		return err
+	}
+	if l.ends && id.Cost > 0 {
+		return errEndless
+	}
+	return nil
+}
+
+// observe shows a hook, if any, an event of this limiter.
+func (l *decider) observe(ctx context.Context, hook Hook, id line.ID, e Event) {
+	if hook != nil {
 		e.Scope, e.Key, e.Cost = l.name, id.Key, id.Cost
-		l.hook.Observe(ctx, e)
+		hook.Observe(ctx, e)
 	}
 }
 
-// observeDecision shows the hook a decision.
-func (l *decider) observeDecision(ctx context.Context, id line.ID, d *store.Decision) {
+// observeFast shows the hook an outcome of the store's shorter way.
+func (l *decider) observeFast(ctx context.Context, id line.ID, o *store.Outcome) {
 	if l.hook != nil {
-		l.observe(ctx, Event{Kind: EventDecision, Decision: decisionOf(d)}, id)
+		e := Event{Kind: EventDecision}
+		e.Decision.set(o, l.limits[0], l.name)
+		l.observe(ctx, l.hook, id, e)
 	}
 }
 
-// observeWait shows the hook the end of a wait.
-func (l *decider) observeWait(ctx context.Context, id line.ID, d *store.Decision, start time.Time, err error) {
-	if l.hook != nil {
-		l.observe(ctx, Event{Kind: EventWait, Decision: decisionOf(d), Wait: time.Since(start), Err: err}, id)
+// observeDecision shows a hook, this limiter's or the first level's, a decision.
+func (l *decider) observeDecision(ctx context.Context, hook Hook, id line.ID, d *store.Decision) {
+	if hook != nil {
+		l.observe(ctx, hook, id, Event{Kind: EventDecision, Decision: decisionOf(d)})
 	}
+}
+
+// observeWait shows a hook, this limiter's or the first level's, the end of a wait.
+func (l *decider) observeWait(ctx context.Context, hook Hook, id line.ID, d *store.Decision, start time.Time, err error) {
+	if hook != nil {
+		l.observe(ctx, hook, id, Event{Kind: EventWait, Decision: decisionOf(d), Wait: time.Since(start), Err: err})
+	}
+}
+
+// observeLoss shows the hook the loss of a lease.
+func (l *decider) observeLoss(key string) {
+	l.observe(context.Background(), l.hook, line.ID{Key: key}, Event{Kind: EventLeaseLost})
 }
 
 // storeError turns the store's error into the caller's: the end of its context, a
@@ -180,7 +223,7 @@ func (l *decider) storeError(ctx context.Context, op string, id line.ID, err err
 		return err
 	}
 	err = &StoreError{Op: op, Err: err}
-	l.observe(ctx, Event{Kind: EventStoreError, Err: err}, id)
+	l.observe(ctx, l.hook, id, Event{Kind: EventStoreError, Err: err})
 	return err
 }
 

@@ -34,7 +34,7 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 // settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
 // below 1, which would book nothing that could be corrected.
 func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
-	if _, ok := l.store.(store.Settler); !ok {
+	if !l.CanSettle() {
 		return store.ErrUnsupported
 	}
 	if estimate < 1 {

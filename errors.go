@@ -63,15 +63,6 @@ type LimitedError struct {
 	Bound Bound
 }
 
-// Bound is what limits how long a call may wait.
-type Bound uint8
-
-const (
-	BoundNone     Bound = iota // the call does not wait
-	BoundMaxWait               // the configured longest wait
-	BoundDeadline              // the context's deadline
-)
-
 func (e *LimitedError) Error() string {
 	s := "weir: client-side limit " + e.Limit.Policy()
 	if e.Scope != "" {
@@ -79,19 +70,19 @@ func (e *LimitedError) Error() string {
 	}
 	s += ": "
 	switch {
-	case e.Reason == NeverFits:
+	case e.Reason == store.NeverFits:
 		return s + "the cost never fits"
-	case e.Reason == TooManyWaiters:
+	case e.Reason == store.TooManyWaiters:
 		return s + "too many calls are waiting"
 	}
-	if e.Reason == InFlight {
+	if e.Reason == store.InFlight {
 		s += "too many calls are in flight"
 		if e.Bound == BoundMaxWait {
 			s += " for longer than the longest wait"
 		}
 		return s + ", retry after at most " + e.RetryAfter.String()
 	}
-	if e.Reason == Paused {
+	if e.Reason == store.Paused {
 		s += "paused, "
 	}
 	s += "retry after " + e.RetryAfter.String()

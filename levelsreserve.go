@@ -2,8 +2,7 @@ package weir
 
 import (
 	"context"
-	"errors"
-	"strconv"
+	"math/bits"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
@@ -52,63 +51,34 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: now, levels: taken}
 }
 
-// levelTaken is what a reservation took of a level.
-type levelTaken struct {
-	cost    int64
-	charges int
-	alone   *Reservation // taken by itself; nil: together with the others
+// mergeLevels returns the decision on all levels, each booked alone, as of the
+// instant at which the last slot came.
+func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
+	d := store.Decision{Allowed: true}
+	binds := false
+	for i := range taken {
+		alone := taken[i].alone
+		since, limits := time.Since(alone.at), levels[i].limits()
+		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
+		for j := range limits {
+			c := alone.decision.Charge(j)
+			c.ResetAfter = max(0, c.ResetAfter-since)
+			d.Charges = append(d.Charges, c)
+			if !binds || smallerShare(c.Remaining, limits[j].Max(), d.Remaining, d.Limit.Max()) {
+				binds = true
+				d.Scope, d.Limit, d.Remaining, d.ResetAfter = levels[i].Limiter.name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
+			}
+		}
+	}
+	if len(d.Charges) == 1 {
+		d.Charges = nil
+	}
+	return d
 }
 
-// SettleLevels is [Reservation.Settle] with an actual cost for each level, in
-// their order; there is one of a reservation that is not of levels. What is
-// settled for a level of which nothing was taken changes nothing.
-func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
-	for _, cost := range actual {
-		if err := checkActual(cost); err != nil {
-			return err
-		}
-	}
-	n := max(1, len(r.levels))
-	if len(actual) != n {
-		return &store.ConfigError{Field: "actual costs", Want: "one for each of " + strconv.Itoa(n) + " levels", Got: strconv.Itoa(len(actual))}
-	}
-	if r.levels == nil {
-		return r.Settle(ctx, actual[0])
-	}
-	s, ok := r.limiter.store.(store.Settler)
-	switch {
-	case r.done.Swap(true):
-		return nil
-	case !ok:
-		return store.ErrUnsupported
-	}
-	var costs []int64
-	var errs []error
-	same := true
-	for i, level := range r.levels {
-		if level.alone != nil {
-			errs = append(errs, level.alone.Settle(ctx, actual[i]))
-			continue
-		}
-		same = same && (level.cost == 0 || level.cost == actual[i])
-		for range level.charges {
-			costs = append(costs, actual[i])
-		}
-	}
-	if same {
-		return errors.Join(errs...)
-	}
-	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) })
-}
-
-// cancelLevels gives back what was taken of each level by itself, the widest
-// first.
-func (r *Reservation) cancelLevels(ctx context.Context) error {
-	var errs []error
-	for i := len(r.levels) - 1; i >= 0; i-- {
-		if alone := r.levels[i].alone; alone != nil {
-			errs = append(errs, alone.Cancel(ctx))
-		}
-	}
-	return errors.Join(errs...)
+// smallerShare reports whether a of all is less than b of whole.
+func smallerShare(a, all, b, whole int64) bool {
+	h1, l1 := bits.Mul64(uint64(a), uint64(whole))
+	h2, l2 := bits.Mul64(uint64(b), uint64(all))
+	return h1 < h2 || h1 == h2 && l1 < l2
 }

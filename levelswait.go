@@ -88,7 +88,7 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
 	switch err = inOrder(ctx, len(w.levels), book, giveBack, refused); {
 	case err == nil:
-		d = w.decision()
+		d = mergeLevels(w.levels, w.taken)
 		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
 	case !refused(err):
 		return nil, store.Decision{}, err
@@ -161,5 +161,5 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case !d.Allowed:
 		err = at.Limiter.refusal(at.Key, &d, w.bound)
 	}
-	at.observe(ctx, hook, Event{Kind: EventWait, Decision: decisionOf(&d), Wait: time.Since(w.start), Err: err})
+	at.Limiter.observeWait(ctx, hook, at.id(), &d, w.start, err)
 }

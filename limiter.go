@@ -43,7 +43,7 @@ func New(cfg Config) (*Limiter, error) {
 	cfg = cfg.withDefaults()
 	l := &Limiter{
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Leave, emptyKey: cfg.AllowEmptyKey, hook: cfg.Hook,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Leave, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
 		},
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
 	}
@@ -134,7 +134,7 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost: func(key string) { l.observe(context.Background(), Event{Kind: EventLeaseLost}, line.ID{Key: key}) },
+		Lost: l.observeLoss,
 	})
 }
 

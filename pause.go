@@ -49,14 +49,15 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake) error {
 	if !ok {
 		return store.ErrUnsupported
 	}
-	if err := l.check(ctx, key, 0); err != nil {
+	id := line.ID{Key: key}
+	if err := l.check(ctx, id); err != nil {
 		return err
 	}
 	b.Pause = min(b.Pause, l.maxPause)
 	b.Slack = min(b.Slack, l.maxPause-b.Pause)
 	b.GapFor = min(b.GapFor, l.maxPause)
 	b.Gap = min(b.Gap, l.maxPause)
-	return l.storeError(ctx, "brake", line.ID{Key: key}, braker.Brake(ctx, l.free(key), b))
+	return l.storeError(ctx, "brake", id, braker.Brake(ctx, l.free(key), b))
 }
 
 // Reset forgets the state of key, with its pause. It returns ErrUnsupported when

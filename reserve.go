@@ -22,6 +22,13 @@ type Reservation struct {
 	levels   []levelTaken // nil: of one Limiter
 }
 
+// levelTaken is the part of a reservation that one level booked.
+type levelTaken struct {
+	cost    int64
+	charges int
+	alone   *Reservation // taken by itself; nil: together with the others
+}
+
 // Reserve books the next slot of key, however far away within MaxWait and the
 // deadline of ctx, and does not wait for it. A refusal is a *[LimitedError] and
 // takes nothing. When ctx ends before the store answers, Reserve returns the
@@ -107,35 +114,7 @@ func (r *Reservation) Decision() Decision { return decisionOf(&r.decision) }
 // Cost returns how many units were reserved; of several levels, of the first.
 func (r *Reservation) Cost() int64 { return r.id.Cost }
 
-// Cancel gives the slot back, for a call that will not be made. The first call
-// of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
-// even after the first failed: units that may be back already are not given
-// back again. It returns ErrUnsupported when the store can't.
-//
-// A context that is over already does not stop it, as the end of the context is
-// the usual reason to cancel; the store then has 5 s.
-func (r *Reservation) Cancel(ctx context.Context) error {
-	if r.done.Swap(true) {
-		return nil
-	}
-	c, ok := r.limiter.store.(store.Canceler)
-	if !ok {
-		return store.ErrUnsupported
-	}
-	if r.levels != nil && r.decision.Receipt == nil {
-		return r.cancelLevels(ctx)
-	}
-	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
-}
-
-// correct has the store cancel or settle, unless nothing was booked.
-func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
-	l := r.limiter
-	switch {
-	case r.decision.Receipt == nil:
-		return nil
-	case ctx.Err() != nil:
-		return l.detached(ctx, op, r.id, f)
-	}
-	return l.storeError(ctx, op, r.id, f(ctx))
+// taken returns the reservation of a slot that has come, to be settled.
+func (l *Limiter) taken(key string, cost int64, g *grant) *Reservation {
+	return &Reservation{limiter: l, id: line.ID{Key: key, Cost: cost}, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
 }

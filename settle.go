@@ -2,12 +2,33 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
-	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
+
+// Cancel gives the slot back, for a call that will not be made. The first call
+// of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
+// even after the first failed: units that may be back already are not given
+// back again. It returns ErrUnsupported when the store can't.
+//
+// A context that is over already does not stop it, as the end of the context is
+// the usual reason to cancel; the store then has 5 s.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	if r.done.Swap(true) {
+		return nil
+	}
+	c, ok := r.limiter.store.(store.Canceler)
+	if !ok {
+		return store.ErrUnsupported
+	}
+	if r.levels != nil && r.decision.Receipt == nil {
+		return r.cancelLevels(ctx)
+	}
+	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
+}
 
 // Settle corrects the reserved cost, an estimate, to what the call really cost:
 // tokens, points or bytes that are known only afterwards. Less gives units
@@ -53,7 +74,68 @@ func checkActual(cost int64) error {
 	return nil
 }
 
-// taken returns the reservation of a slot that has come, to be settled.
-func (l *Limiter) taken(key string, cost int64, g *grant) *Reservation {
-	return &Reservation{limiter: l, id: line.ID{Key: key, Cost: cost}, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
+// SettleLevels is [Reservation.Settle] with an actual cost for each level, in
+// their order; there is one of a reservation that is not of levels. What is
+// settled for a level of which nothing was taken changes nothing.
+func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
+	for _, cost := range actual {
+		if err := checkActual(cost); err != nil {
+			return err
+		}
+	}
+	n := max(1, len(r.levels))
+	if len(actual) != n {
+		return &store.ConfigError{Field: "actual costs", Want: "one for each of " + strconv.Itoa(n) + " levels", Got: strconv.Itoa(len(actual))}
+	}
+	if r.levels == nil {
+		return r.Settle(ctx, actual[0])
+	}
+	s, ok := r.limiter.store.(store.Settler)
+	switch {
+	case r.done.Swap(true):
+		return nil
+	case !ok:
+		return store.ErrUnsupported
+	}
+	var costs []int64
+	var errs []error
+	same := true
+	for i, level := range r.levels {
+		if level.alone != nil {
+			errs = append(errs, level.alone.Settle(ctx, actual[i]))
+			continue
+		}
+		same = same && (level.cost == 0 || level.cost == actual[i])
+		for range level.charges {
+			costs = append(costs, actual[i])
+		}
+	}
+	if same {
+		return errors.Join(errs...)
+	}
+	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) })
+}
+
+// cancelLevels gives back what was taken of each level by itself, the widest
+// first.
+func (r *Reservation) cancelLevels(ctx context.Context) error {
+	var errs []error
+	for i := len(r.levels) - 1; i >= 0; i-- {
+		if alone := r.levels[i].alone; alone != nil {
+			errs = append(errs, alone.Cancel(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// correct has the store cancel or settle, unless nothing was booked.
+func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
+	l := r.limiter
+	switch {
+	case r.decision.Receipt == nil:
+		return nil
+	case ctx.Err() != nil:
+		return l.detached(ctx, op, r.id, f)
+	}
+	return l.storeError(ctx, op, r.id, f(ctx))
 }

@@ -204,8 +204,8 @@ func (s *scope) read(req *http.Request, b *booking) (counted bool, err error) {
 func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cancelable bool) (err error) {
 	l := b.limiter
 	if cancelable = cancelable || b.settle != nil; !cancelable {
-		if ok, err := l.slotNow(ctx, b.key, b.cost, &b.grant); ok || err != nil {
-			return err
+		if l.slotNow(ctx, b.key, b.cost, &b.grant) {
+			return nil
 		}
 	}
 	if refuse {

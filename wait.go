@@ -28,8 +28,8 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	if ok, err := l.slotNow(ctx, key, cost, nil); ok || err != nil {
-		return err
+	if l.slotNow(ctx, key, cost, nil) {
+		return nil
 	}
 	_, err := l.waitSlot(ctx, key, cost, maxWait, nil)
 	return err
@@ -48,49 +48,40 @@ func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Told, d.
 // slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
 // nothing, when the call has to wait or to ask the Store.
-func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) (ok bool, err error) {
-	if l.prepared == nil || cost <= 0 || l.maxWaiters > 0 || inBackground(ctx) {
-		return false, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	if !l.lines.Idle(key) {
-		return false, nil
+func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) bool {
+	if cost <= 0 || l.maxWaiters > 0 || !l.lines.Idle(key) {
+		return false
 	}
 	// A refusal and an error are left to the Store.
-	o, done, err := l.takeFast(key, cost)
+	o, done, err := l.takeFast(ctx, key, cost)
 	if !done || err != nil || o.RetryAfter > 0 {
-		return false, nil
+		return false
 	}
-	if l.hook != nil {
-		var d Decision
-		d.set(&o, l.limits[0], l.name)
-		l.observe(ctx, Event{Kind: EventDecision, Decision: d}, line.ID{Key: key, Cost: cost})
-	}
+	l.observeFast(ctx, line.ID{Key: key, Cost: cost}, &o)
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
 	}
-	return true, nil
+	return true
 }
 
-// waitSlot waits for a slot of the limiter's limits, and for a lease unless claim
-// is nil.
-func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration, claim *claim) (grant, error) {
+// waitSlot waits for a slot of the limiter's limits, and for a lease unless that is
+// nil.
+func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration, lease leaser) (grant, error) {
 	id := line.ID{Key: key, Cost: cost}
-	if err := l.check(ctx, key, cost); err != nil {
-		return grant{}, err
+	check := l.checkEndless
+	if lease != nil {
+		check = l.check
 	}
-	if claim == nil && l.flights != nil && cost > 0 {
-		return grant{}, errEndless
+	if err := check(ctx, id); err != nil {
+		return grant{}, err
 	}
 	call, ok := l.lines.Enter(id)
 	if !ok {
 		d := l.refuse(store.TooManyWaiters, 0)
-		l.observeDecision(ctx, id, &d)
+		l.observeDecision(ctx, l.hook, id, &d)
 		return grant{}, l.refusal(key, &d, BoundNone)
 	}
-	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, claim: claim}
+	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
 	return c.wait(ctx)
 }
 
@@ -102,11 +93,18 @@ type waitingCall struct {
 	limits  []Limit
 	start   time.Time
 	maxWait time.Duration  // from start; 0: no bound
-	claim   *claim         // nil: it needs no lease
+	lease   leaser         // nil: it needs no lease
 	silent  bool           // the hook does not see it
 	again   bool           // it has booked before
 	d       store.Decision // the last
 	at      time.Time      // when d came, if the slot had not come with it
+}
+
+// leaser asks the store for units and a lease together.
+type leaser interface {
+	ask(ctx context.Context, c *waitingCall) (store.Decision, Bound, error)
+	held() bool   // it has the lease
+	Waited() bool // it waited for its turn to ask
 }
 
 // wait waits for the slot.
@@ -169,9 +167,8 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 // needs no other.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
-	if c.claim != nil && c.claim.Lease == nil {
-		c.claim.Arrival = c.Arrival()
-		return l.askLease(ctx, c.claim, c.id, c.start, c.maxWait)
+	if c.lease != nil && !c.lease.held() {
+		return c.lease.ask(ctx, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return d, bound, err
@@ -179,7 +176,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	longest, bound := longestWait(ctx, time.Now(), c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
 	if err == nil && !c.silent {
-		l.observeDecision(ctx, c.id, &d)
+		l.observeDecision(ctx, l.hook, c.id, &d)
 	}
 	return d, bound, err
 }
@@ -194,12 +191,12 @@ func (c *waitingCall) left() time.Duration {
 }
 
 // hadToLineUp reports whether the call waited for its turn to ask for a lease.
-func (c *waitingCall) hadToLineUp() bool { return c.claim != nil && c.claim.Waited() }
+func (c *waitingCall) hadToLineUp() bool { return c.lease != nil && c.lease.Waited() }
 
 // observe shows the hook the end of the wait.
 func (c *waitingCall) observe(ctx context.Context, err error) {
 	if !c.silent {
-		c.limiter.observeWait(ctx, c.id, &c.d, c.start, err)
+		c.limiter.observeWait(ctx, c.limiter.hook, c.id, &c.d, c.start, err)
 	}
 }
 
