@@ -71,7 +71,7 @@ func (g *Guard) limit(w http.ResponseWriter, r *http.Request, m *mark, limits []
 	g.tellWriter(w, m, limits, d)
 	v := new([4]string)
 	h := w.Header()
-	if after := RetryAfter(d); after != "" {
+	if after := retryAfter(d); after != "" {
 		setAt(h, headerRetryAfter, v[:], 3, after)
 	}
 	if g.cfg.OnLimited != nil {
@@ -150,4 +150,12 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int, v []string
 		// The client may be gone; there is nobody to tell.
 		_, _ = w.Write(body)
 	}
+}
+
+// retryAfter returns the value of Retry-After, or "" when the refusal never ends.
+func retryAfter(d *weir.Decision) string {
+	if d.RetryAfter == weir.Never {
+		return ""
+	}
+	return strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10)
 }
