@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/goweir/weir/internal/httptoken"
 )
 
 // headerForm is how a header states addresses.
@@ -110,7 +112,7 @@ func forwardedFor(element string) (node string, found bool) {
 	rest := element
 	for {
 		rest = trimSpace(rest)
-		if n := tokenLen(rest); n > 0 {
+		if n := httptoken.Len(rest); n > 0 {
 			name, value, ok := rest[:n], "", false
 			if rest = rest[n:]; !strings.HasPrefix(rest, "=") {
 				return "", false
@@ -141,7 +143,7 @@ func forwardedFor(element string) (node string, found bool) {
 func parameterValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		n := 0
-		for n < len(s) && (tokenLen(s[n:n+1]) == 1 || strings.IndexByte(":[]", s[n]) >= 0) {
+		for n < len(s) && (httptoken.Len(s[n:n+1]) == 1 || strings.IndexByte(":[]", s[n]) >= 0) {
 			n++
 		}
 		return s[:n], s[n:], n > 0
@@ -198,7 +200,7 @@ func isPort(s string) bool {
 		return false
 	}
 	if s = s[1:]; strings.HasPrefix(s, "_") {
-		return isToken(s[1:])
+		return httptoken.Is(s[1:])
 	}
 	_, err := strconv.ParseUint(s, 10, 16)
 	return err == nil && len(s) <= 5

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/goweir/weir/internal/httptoken"
 )
 
 // KeyFunc says who a request counts against. It returns an error that matches
@@ -198,7 +200,7 @@ func newOneHeader(field, name string, longest int) (*oneHeader, error) {
 // for field.
 func headerName(field, name string) (string, error) {
 	name = http.CanonicalHeaderKey(name)
-	if !isToken(name) {
+	if !httptoken.Is(name) {
 		return "", &ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
 	}
 	if name == "Host" {
@@ -223,21 +225,4 @@ func (h *oneHeader) value(r *http.Request) (string, error) {
 		}
 	}
 	return "", h.none
-}
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2.
-func isToken(s string) bool { return s != "" && tokenLen(s) == len(s) }
-
-// tokenLen returns how many bytes at the start of s may be part of a token.
-func tokenLen(s string) int {
-	for i := range len(s) {
-		if c := s[i]; !isAlphanumeric(c) && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
-			return i
-		}
-	}
-	return len(s)
-}
-
-func isAlphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

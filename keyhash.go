@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+
+	"github.com/goweir/weir/internal/httptoken"
 )
 
 // KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header:
@@ -81,28 +83,16 @@ var errMalformedBearer = fmt.Errorf("%w: the bearer token in the Authorization h
 // and not none, so that a policy for requests without identity never applies
 // to a request that is authenticated.
 func bearerToken(credentials string, none error) (string, error) {
-	n := tokenLen(credentials)
+	n := httptoken.Len(credentials)
 	scheme, rest := credentials[:n], credentials[n:]
 	if !strings.EqualFold(scheme, "Bearer") || rest == "" {
 		return "", none
 	}
 	token := strings.TrimLeft(rest, " ")
-	if token == rest || !isToken68(token) {
+	if token == rest || !httptoken.Is68(token) {
 		return "", errMalformedBearer
 	}
 	return token, nil
-}
-
-// isToken68 reports whether s is a token68 of RFC 9110, section 11.2, which is
-// what RFC 6750 calls a b64token.
-func isToken68(s string) bool {
-	s = strings.TrimRight(s, "=")
-	for i := range len(s) {
-		if c := s[i]; !isAlphanumeric(c) && strings.IndexByte("-._~+/", c) < 0 {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // credentialHash turns credentials into keys. Equal credentials of two domains

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/httptoken"
 )
 
 // Dialect writes what a provider says of its limits into the headers of a
@@ -90,7 +91,7 @@ func OpenAI(h http.Header, a Answer) {
 		if usual := []string{"requests", "tokens"}; s.Limit.Name == "" && i < len(usual) {
 			name = usual[i]
 		}
-		if strings.ContainsFunc(name, notToken) {
+		if !httptoken.Is(name) {
 			continue // no header can have that name
 		}
 		h.Set("X-RateLimit-Limit-"+name, decimal(s.Limit.Max()))
@@ -134,6 +135,3 @@ func windowSeconds(l weir.Limit) int64 {
 
 // sfInteger writes an Integer of RFC 9651, which has at most 15 digits.
 func sfInteger(n int64) string { return strconv.FormatInt(min(n, 999_999_999_999_999), 10) }
-
-// notToken reports whether a header's name can't have r, of printable ASCII.
-func notToken(r rune) bool { return strings.ContainsRune(` "(),/:;<=>?@[\]{}`, r) }
