@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -96,54 +95,6 @@ func TestKeyContext(t *testing.T) {
 		{"nobody", user, keyRequest(), "", weir.ErrNoKey},
 		{"nil function", weir.KeyContext(nil), with("u-1"), "", weir.ErrConfig},
 	})
-}
-
-func TestKeyRemoteIP(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ name, addr, want string }{
-		{"IPv4", "192.0.2.7:4711", "192.0.2.7"},
-		{"IPv4 without port", "192.0.2.7", "192.0.2.7"},
-		{"IPv6", "[2001:db8:1:2:3:4:5:6]:4711", "2001:db8:1:2::/64"},
-		{"IPv6 without port", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"},
-		{"IPv6 neighbour", "[2001:db8:1:2:ffff::]:1", "2001:db8:1:2::/64"},
-		{"IPv6 next prefix", "[2001:db8:1:3::6]:1", "2001:db8:1:3::/64"},
-		{"zone", "[fe80::1%eth0]:4711", "fe80::/64"},
-		{"another zone", "[fe80::2%eth1]:4711", "fe80::/64"},
-		{"mapped", "[::ffff:192.0.2.7]:4711", "192.0.2.7"},
-		{"mapped in hexadecimal", "[::ffff:c000:207]:4711", "192.0.2.7"},
-		{"mapped with zone", "[::ffff:192.0.2.7%eth0]:4711", "192.0.2.7"},
-		{"mapped without port", "::ffff:192.0.2.7", "192.0.2.7"},
-		{"IPv6 in brackets without port", "[2001:db8:1:2:3:4:5:6]", "2001:db8:1:2::/64"},
-		{"loopback in brackets", "[::1]", "::/64"},
-		{"IPv4 in brackets", "[192.0.2.7]", ""},
-		{"bracket that never closes", "[2001:db8::1", ""},
-		{"bracket alone", "[", ""},
-		{"brackets alone", "[]", ""},
-		{"NAT64", "[64:ff9b::192.0.2.7]:4711", "192.0.2.7"},
-		{"NAT64 with zone, without port", "64:ff9b::c000:207%eth0", "192.0.2.7"},
-		{"NAT64 of another address", "[64:ff9b::192.0.2.8]:4711", "192.0.2.8"},
-		{"NAT64, local prefix", "[64:ff9b:1::192.0.2.7]:4711", "64:ff9b:1::/64"},
-		{"beside NAT64", "[64:ff9b::1:0:c000:207]:4711", "64:ff9b::/64"},
-		{"nothing", "", ""},
-		{"Unix socket", "@", ""},
-		{"name", "localhost:80", ""},
-		{"leading zero", "192.0.2.07:80", ""},
-		{"list", "192.0.2.7, 192.0.2.8", ""},
-		{"huge port", "192.0.2.7:99999", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			r := keyRequest("X-Forwarded-For", "203.0.113.9", "X-Real-Ip", "203.0.113.9", "Forwarded", "for=203.0.113.9")
-			r.RemoteAddr = c.addr
-			got, err := weir.KeyRemoteIP()(r)
-			if got != c.want || (err == nil) != (c.want != "") {
-				t.Fatalf("key %q, error %v; want %q", got, err, c.want)
-			}
-			if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrAmbiguousKey) {
-				t.Errorf("%v would be taken for a request without identity", err)
-			}
-		})
-	}
 }
 
 var keyHashText = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)
@@ -381,26 +332,6 @@ func FuzzKeyBearer(f *testing.F) {
 		ok := grammar.MatchString(strings.Trim(line, " \t\r\n"))
 		if (err == nil) != ok || ok != keyHashText.MatchString(key) {
 			t.Errorf("%q: key %q, error %v, by the grammar %v", line, key, err, ok)
-		}
-	})
-}
-
-func FuzzKeyRemoteIP(f *testing.F) {
-	for _, s := range []string{"192.0.2.7:80", "[::1%lo]:80", "::ffff:1.2.3.4", "[2001:db8::1]:0", "@", "", ":80", "[]:1"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, addr string) {
-		r := keyRequest()
-		r.RemoteAddr = addr
-		key, err := weir.KeyRemoteIP()(r)
-		if err != nil {
-			return
-		}
-		if p, err := netip.ParsePrefix(key); err == nil && p.Bits() == 64 && p.Addr().Is6() && p == p.Masked() {
-			return
-		}
-		if a, err := netip.ParseAddr(key); err != nil || !a.Is4() {
-			t.Errorf("%q: key %q is neither an IPv4 address nor a /64", addr, key)
 		}
 	})
 }
