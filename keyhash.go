@@ -100,7 +100,6 @@ func bearerToken(credentials string, none error) (string, error) {
 type credentialHash struct {
 	domain string // ends in NUL, so that no domain is the start of another
 	states sync.Pool
-	recent *recentKeys
 }
 
 type hashState struct {
@@ -110,7 +109,7 @@ type hashState struct {
 
 func newCredentialHash(domain string, secret []byte) *credentialHash {
 	secret = bytes.Clone(secret)
-	c := &credentialHash{domain: domain, recent: newRecentKeys()}
+	c := &credentialHash{domain: domain}
 	c.states.New = func() any {
 		s := &hashState{hash: sha256.New()}
 		if len(secret) > 0 {
@@ -123,10 +122,7 @@ func newCredentialHash(domain string, secret []byte) *credentialHash {
 }
 
 // key returns the key of a credential.
-func (c *credentialHash) key(credential string) string { return c.recent.of(credential, c.sum) }
-
-// sum makes the key of a credential.
-func (c *credentialHash) sum(credential string) string {
+func (c *credentialHash) key(credential string) string {
 	s := c.states.Get().(*hashState)
 	s.hash.Reset()
 	// Through the buffer, without a copy on the heap, and in one call where it
