@@ -116,11 +116,12 @@
 // # What is passed on
 //
 // The ResponseWriter is handed on as it came: flushing, hijacking, trailers and
-// [http.ResponseController] are what they were. Only [Config.Settle], which has
-// to see what is answered, wraps it, and that keeps every ability it has but one,
-// which net/http keeps to itself: an http.MaxBytesReader no longer closes the
-// connection of a client that sends too much. It does where it is made outside of
-// the limiter, as by http.MaxBytesHandler.
+// [http.ResponseController] are what they were. Only [Config.Settle] wraps it, to
+// see the response. The wrapper flushes, hijacks and pushes as the server's own
+// writers do, and an http.ResponseController reaches all the rest. One ability is
+// lost, which net/http keeps to itself: an http.MaxBytesReader no longer closes
+// the connection of a client that sends too much. It does where it is made outside
+// of the limiter, as by http.MaxBytesHandler.
 //
 // The request is a shallow copy whose context remembers which limiter counted it
 // under which key, so that a second mount on the way charges nothing. A

@@ -7,10 +7,7 @@ import (
 	"net/http"
 )
 
-// recorder is a ResponseWriter that remembers what was answered. What handlers
-// get is made by writer, which keeps the abilities of the one inside, but for a
-// method that net/http does not export: the one by which http.MaxBytesReader has
-// the connection closed.
+// recorder is a ResponseWriter that remembers the response.
 type recorder struct {
 	http.ResponseWriter
 	status int // 0: none yet
@@ -20,15 +17,6 @@ type recorder struct {
 
 // Unwrap is for http.ResponseController.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
-
-// CloseNotify is what net/http's ResponseWriters have besides. It is deprecated,
-// but gin takes it for granted. Where there is none inside, nothing is ever told.
-func (rec *recorder) CloseNotify() <-chan bool {
-	if n, ok := rec.ResponseWriter.(interface{ CloseNotify() <-chan bool }); ok {
-		return n.CloseNotify()
-	}
-	return make(chan bool)
-}
 
 func (rec *recorder) WriteHeader(status int) {
 	// Informational answers come before the one that counts.
@@ -58,36 +46,13 @@ func (rec *recorder) wrote(n int64) {
 	rec.sent = rec.sent || n > 0
 }
 
-// flushed notes that the status went out: 200 where nothing was said yet.
-func (rec *recorder) flushed() {
-	rec.wrote(0)
-	rec.sent = true
-}
-
-// FlushError is for http.ResponseController, which finds one further in, too.
-func (rec *recorder) FlushError() error {
-	err := http.NewResponseController(rec.ResponseWriter).Flush()
-	if !errors.Is(err, http.ErrNotSupported) {
-		rec.flushed()
+// ReadFrom hands files to a writer that lets the system send them.
+func (rec *recorder) ReadFrom(src io.Reader) (n int64, err error) {
+	to, ok := rec.ResponseWriter.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{rec}, src)
 	}
-	return err
-}
-
-type flushing struct{ rec *recorder }
-
-func (f flushing) Flush() {
-	f.rec.ResponseWriter.(http.Flusher).Flush()
-	f.rec.flushed()
-}
-
-type reading struct {
-	rec  *recorder
-	from io.ReaderFrom
-}
-
-func (r reading) ReadFrom(src io.Reader) (n int64, err error) {
-	// It knows what went out if src panics midway. Through one the system sends files
-	// by itself, too.
+	// A LimitedReader knows how much was read even if src panics.
 	limited, ok := src.(*io.LimitedReader)
 	if !ok {
 		limited = &io.LimitedReader{R: src, N: math.MaxInt64}
@@ -97,139 +62,67 @@ func (r reading) ReadFrom(src io.Reader) (n int64, err error) {
 		if !ended {
 			n = before - limited.N
 		}
-		if n > 0 { // or the status is still to come
-			r.rec.wrote(n)
+		if n > 0 { // Otherwise the status is still to come.
+			rec.wrote(n)
 		}
 	}()
-	n, err = r.from.ReadFrom(limited)
+	n, err = to.ReadFrom(limited)
 	ended = true
 	return n, err
 }
 
-const (
-	canFlush = 1 << iota
-	canHijack
-	canRead
-	canPush
-)
+// FlushError is for http.ResponseController. A flush sends the status, 200 if
+// there is none yet.
+func (rec *recorder) FlushError() error {
+	err := http.NewResponseController(rec.ResponseWriter).Flush()
+	if !errors.Is(err, http.ErrNotSupported) {
+		rec.wrote(0)
+		rec.sent = true
+	}
+	return err
+}
 
-// writer returns the recorder with exactly those abilities that handlers look
-// for with a type assertion and that the ResponseWriter inside has.
+// CloseNotify is deprecated, but gin takes it for granted. The channel of a
+// writer without it never receives.
+func (rec *recorder) CloseNotify() <-chan bool {
+	if n, ok := rec.ResponseWriter.(interface{ CloseNotify() <-chan bool }); ok {
+		return n.CloseNotify()
+	}
+	return make(chan bool)
+}
+
+// flushing has the Flush that handlers ask a ResponseWriter for.
+type flushing struct{ *recorder }
+
+func (f flushing) Flush() { _ = f.FlushError() }
+
+// writer returns the recorder with the optional methods that handlers ask the
+// inner ResponseWriter for: Flush, and with it Hijack and Push. The servers' own
+// writers all flush. For others http.ResponseController goes by Unwrap.
 func (rec *recorder) writer() http.ResponseWriter {
-	can := 0
-	if _, ok := rec.ResponseWriter.(http.Flusher); ok {
-		can |= canFlush
+	if _, ok := rec.ResponseWriter.(http.Flusher); !ok {
+		return rec
 	}
-	h, ok := rec.ResponseWriter.(http.Hijacker)
-	if ok {
-		can |= canHijack
-	}
-	from, ok := rec.ResponseWriter.(io.ReaderFrom)
-	if ok {
-		can |= canRead
-	}
-	p, ok := rec.ResponseWriter.(http.Pusher)
-	if ok {
-		can |= canPush
-	}
-	f, r := flushing{rec}, reading{rec, from}
-	type (
-		hijack = http.Hijacker
-		push   = http.Pusher
-	)
-	switch can {
-	case canFlush:
+	h, canHijack := rec.ResponseWriter.(http.Hijacker)
+	p, canPush := rec.ResponseWriter.(http.Pusher)
+	switch f := (flushing{rec}); {
+	case canHijack && canPush:
 		return struct {
-			*recorder
 			flushing
-		}{rec, f}
+			http.Hijacker
+			http.Pusher
+		}{f, h, p}
 	case canHijack:
 		return struct {
-			*recorder
-			hijack
-		}{rec, h}
-	case canFlush | canHijack:
-		return struct {
-			*recorder
 			flushing
-			hijack
-		}{rec, f, h}
-	case canRead:
-		return struct {
-			*recorder
-			reading
-		}{rec, r}
-	case canFlush | canRead:
-		return struct {
-			*recorder
-			flushing
-			reading
-		}{rec, f, r}
-	case canHijack | canRead:
-		return struct {
-			*recorder
-			hijack
-			reading
-		}{rec, h, r}
-	case canFlush | canHijack | canRead:
-		return struct {
-			*recorder
-			flushing
-			hijack
-			reading
-		}{rec, f, h, r}
+			http.Hijacker
+		}{f, h}
 	case canPush:
 		return struct {
-			*recorder
-			push
-		}{rec, p}
-	case canFlush | canPush:
-		return struct {
-			*recorder
 			flushing
-			push
-		}{rec, f, p}
-	case canHijack | canPush:
-		return struct {
-			*recorder
-			hijack
-			push
-		}{rec, h, p}
-	case canFlush | canHijack | canPush:
-		return struct {
-			*recorder
-			flushing
-			hijack
-			push
-		}{rec, f, h, p}
-	case canRead | canPush:
-		return struct {
-			*recorder
-			reading
-			push
-		}{rec, r, p}
-	case canFlush | canRead | canPush:
-		return struct {
-			*recorder
-			flushing
-			reading
-			push
-		}{rec, f, r, p}
-	case canHijack | canRead | canPush:
-		return struct {
-			*recorder
-			hijack
-			reading
-			push
-		}{rec, h, r, p}
-	case canFlush | canHijack | canRead | canPush:
-		return struct {
-			*recorder
-			flushing
-			hijack
-			reading
-			push
-		}{rec, f, h, r, p}
+			http.Pusher
+		}{f, p}
+	default:
+		return f
 	}
-	return rec
 }
