@@ -14,16 +14,16 @@ import (
 	"github.com/goweir/weir/internal/httptoken"
 )
 
-// KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header:
-// ErrNoKey when the header is missing or empty, ErrAmbiguousKey when it is on
-// several lines, ErrMalformedKey when it is over 16 KiB long. The API key itself
-// goes nowhere.
+// KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header. Its
+// error is ErrNoKey if the header is missing or empty, ErrAmbiguousKey if it is on
+// several lines, ErrMalformedKey if it is over 16 KiB long. The API key itself is
+// neither stored nor logged.
 //
-// The hash is HMAC-SHA256 with the secret, or SHA-256 when the secret is
-// empty, of which 128 bits are kept as 22 characters of base64url. Without a
-// secret, whoever reads the store can confirm a guessed API key, and find weak
-// ones by trying. All processes that share a store need the same secret;
-// changing it gives everyone a fresh allowance once.
+// The hash is HMAC-SHA256 with the secret, or SHA-256 if the secret is empty. Its
+// first 128 bits are the key, as 22 characters of base64url. Without a secret, a
+// reader of the store can confirm a guessed API key, and find weak ones by trying.
+// All processes that share a store need the same secret; a new secret gives every
+// client a fresh allowance once.
 //
 // On a server the client controls the header, and each invented API key is a
 // fresh allowance: mount the limit behind the check that the API key is valid.
@@ -43,16 +43,19 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 }
 
 // KeyBearer returns a KeyFunc whose key is a hash of the token in the header
-// Authorization: Bearer (RFC 6750), made as [KeyAPIKey] does; the same text as
-// token and as API key are two keys. It is ErrNoKey when there is no such
-// header, or one with another scheme or no token, ErrAmbiguousKey when there
-// are several, and ErrMalformedKey when what follows the scheme is not one
-// token of RFC 6750's characters or the header is over 16 KiB long.
+// Authorization: Bearer (RFC 6750), made as by [KeyAPIKey]. The same text as token
+// and as API key gives two keys.
+//
+//	error            when
+//	ErrNoKey         there is no such header, no token, or another scheme
+//	ErrAmbiguousKey  there are several Authorization headers
+//	ErrMalformedKey  the text after the scheme is not one token of RFC 6750,
+//	                 or the header is over 16 KiB long
 //
 // On a server the client controls the header, and each invented token is a
 // fresh allowance: mount the limit behind the check that the token is valid.
-// It counts tokens, not users: where a user can get several, as by refreshing
-// a JWT, use [KeyContext] with the user's ID.
+// KeyBearer counts tokens, not users. If a user can get several tokens, as by
+// refreshing a JWT, use [KeyContext] with the user's ID.
 func KeyBearer(secret []byte) KeyFunc {
 	h, err := newOneHeader("KeyBearer", "Authorization", longestCredential)
 	if err != nil {
@@ -72,16 +75,16 @@ func KeyBearer(secret []byte) KeyFunc {
 	}
 }
 
-// longestCredential is the longest header that is hashed, in bytes: twice the
-// line that proxies take by default, so that real credentials are below it.
+// longestCredential bounds a header that is hashed, in bytes: twice the line that
+// proxies take by default, so that real credentials are below it.
 const longestCredential = 16 << 10
 
 var errMalformedBearer = fmt.Errorf("%w: the bearer token in the Authorization header", ErrMalformedKey)
 
-// bearerToken returns the token of trimmed credentials, or none when they have
-// no bearer token. What another parser might still take for one is an error
-// and not none, so that a policy for requests without identity never applies
-// to a request that is authenticated.
+// bearerToken returns the token of trimmed credentials, or the error none if they
+// hold no bearer token. Text that another parser might take for a token is
+// malformed instead, so that a policy for requests without identity never applies
+// to an authenticated request.
 func bearerToken(credentials string, none error) (string, error) {
 	n := httptoken.Len(credentials)
 	scheme, rest := credentials[:n], credentials[n:]

@@ -34,7 +34,6 @@ func TestKeyHost(t *testing.T) {
 		r.TLS = state
 		return r
 	}
-	// As httputil.ReverseProxy makes an outgoing request of one that came in.
 	var cases []keyCase
 	for _, c := range []struct {
 		name string

@@ -28,8 +28,8 @@ func forger(rnd *rand.Rand, victim string) []string {
 	return lines
 }
 
-// stateHop returns what a proxy writes about the peer it was reached from, in
-// one of the ways that proxies have.
+// stateHop returns the text for a proxy's peer, in one of the ways that proxies
+// have.
 func stateHop(rnd *rand.Rand, header string, peer netip.Addr) string {
 	text := peer.String()
 	bracketed := peer.Is6() && rnd.IntN(2) == 0
@@ -70,8 +70,8 @@ func randomAddr(rnd *rand.Rand, networks ...netip.Prefix) netip.Addr {
 	return addr
 }
 
-// TestClientIsWhomTheProxiesSaw sends what clients forge through chains of
-// proxies, each of which says whom it was reached from. The truth is known.
+// TestClientIsWhomTheProxiesSaw sends forged lines through chains of proxies. Each
+// proxy names its peer, so the test knows the client.
 func TestClientIsWhomTheProxiesSaw(t *testing.T) {
 	t.Parallel()
 	trusted := networks("10.0.0.0/8", "192.168.0.0/16", "fd00::/8")
@@ -114,8 +114,8 @@ func TestClientIsWhomTheProxiesSaw(t *testing.T) {
 	}
 }
 
-// FuzzForged has a client send anything, to which a proxy appends:
-// the key is the same as without it.
+// FuzzForged sends forged text to which a proxy appends: the key is the same as
+// without the forged text.
 func FuzzForged(f *testing.F) {
 	for _, s := range []string{"6.6.6.6", `for="6.6.6.6`, `for=6.6.6.6;host="`, `\`, `"\`, "10.0.0.1,", strings.Repeat(`"\,`, 1000), strings.Repeat(" ", 2000)} {
 		f.Add(s, client)

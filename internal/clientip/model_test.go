@@ -58,8 +58,8 @@ func modelFor(element string) string {
 	return found[0]
 }
 
-// modelHops returns what a line says of each hop, the nearest first, up to the
-// first that is not well formed, which is "".
+// modelHops returns the text of each hop in a line, the nearest first. A malformed
+// hop is "" and the last.
 func modelHops(header, line string) (hops []string) {
 	if header == "X-Forwarded-For" {
 		for _, hop := range strings.Split(line, ",") {
@@ -106,8 +106,8 @@ func modelKey(header string, trusted func(n int, ip net.IP) bool, peer net.IP, l
 	return ip.Mask(net.CIDRMask(64, 128)).String() + "/64"
 }
 
-// FuzzClient has two lines in a header, of which a trusted proxy wrote the
-// second, and compares with the model.
+// FuzzClient compares two header lines with the model. A trusted proxy wrote the
+// second line.
 func FuzzClient(f *testing.F) {
 	for _, s := range []string{
 		client, "10.0.0.2", "6.6.6.6, 203.0.113.9:80, 10.0.0.2", "[2001:db8::1]:80,[fe80::1%lo]", "64:ff9b::1.2.3.4, 64:ff9b::10.0.0.2", "::ffff:10.0.0.1", "1.2.3.4,,", " , ",
@@ -126,7 +126,7 @@ func FuzzClient(f *testing.F) {
 	peer := net.ParseIP("10.0.0.1")
 	f.Fuzz(func(t *testing.T, first, second string) {
 		if len(first)+len(second) > 1024 || strings.Count(first+second, ",") > 29 {
-			return // what is bounded has tests of its own
+			return // the bounds have tests of their own
 		}
 		lines := []string{first, second}
 		for _, header := range []string{"X-Forwarded-For", "Forwarded"} {

@@ -4,11 +4,79 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/goweir/weir"
 )
+
+func keyJoinOf(parts ...string) (string, error) {
+	var fs []weir.KeyFunc
+	for _, p := range parts {
+		fs = append(fs, weir.KeyStatic(p))
+	}
+	return weir.KeyJoin(fs...)(keyRequest())
+}
+
+func TestKeyJoin(t *testing.T) {
+	t.Parallel()
+	static, r := weir.KeyStatic, keyRequest()
+	failing := weir.KeyHeader("X-User")
+	called := func(*http.Request) (string, error) {
+		t.Error("called after an error")
+		return "", nil
+	}
+	runKeyCases(t, []keyCase{
+		{"ordinary", weir.KeyJoin(static("u-1"), static("GET /items")), r, "u-1|GET /items", nil},
+		{"one", weir.KeyJoin(static("https://api.example")), r, "https://api.example", nil},
+		{"separator in the first", weir.KeyJoin(static("a|b"), static("c")), r, `a\|b|c`, nil},
+		{"separator in the second", weir.KeyJoin(static("a"), static("b|c")), r, `a|b\|c`, nil},
+		{"escape", weir.KeyJoin(static(`a\`), static("b")), r, `a\\|b`, nil},
+		{"nested", weir.KeyJoin(weir.KeyJoin(static("a"), static("b")), static("c")), r, `a\|b|c`, nil},
+		{"empty first", weir.KeyJoin(static(""), static("a")), r, "|a", nil},
+		{"empty last", weir.KeyJoin(static("a"), static("")), r, "a|", nil},
+		{"first error wins", weir.KeyJoin(static("a"), failing, called), r, "", weir.ErrNoKey},
+		{"none", weir.KeyJoin(), r, "", weir.ErrConfig},
+		{"nil", weir.KeyJoin(called, nil), r, "", weir.ErrConfig},
+	})
+
+	fs := []weir.KeyFunc{static("a"), static("b")}
+	join := weir.KeyJoin(fs...)
+	fs[1] = nil
+	if key, err := join(r); key != "a|b" || err != nil {
+		t.Errorf("after the caller changed its slice: key %q, error %v", key, err)
+	}
+}
+
+func FuzzKeyJoin(f *testing.F) {
+	f.Add("a:b", "c", "", uint8(2))
+	f.Add("a|b", `\`, `\|`, uint8(3))
+	f.Add("", "", "", uint8(1))
+	f.Fuzz(func(t *testing.T, a, b, c string, n uint8) {
+		parts := []string{a, b, c}[:1+n%3]
+		joined, err := keyJoinOf(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A joined key that can be taken apart again is unambiguous.
+		split := []string{""}
+		for i := 0; i < len(joined); i++ {
+			last := len(split) - 1
+			switch joined[i] {
+			case '|':
+				split = append(split, "")
+				continue
+			case '\\':
+				i++
+			}
+			split[last] += joined[i : i+1]
+		}
+		if !slices.Equal(split, parts) {
+			t.Errorf("%q joined to %q, which is %q", parts, joined, split)
+		}
+	})
+}
 
 func TestKeyFirst(t *testing.T) {
 	t.Parallel()
