@@ -76,8 +76,6 @@ func (c *Config) check() error {
 	switch {
 	case c.Store == nil:
 		return wrong("Store", "a store", "nil")
-	case !store.ValidName(c.Name):
-		return wrong("Name", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(c.Name))
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWaiters < 0:
@@ -86,6 +84,9 @@ func (c *Config) check() error {
 		return wrong("Leave", "0 to 99", strconv.Itoa(c.Leave))
 	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
 		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
+	}
+	if err := store.CheckName("Config.Name", c.Name); err != nil {
+		return err
 	}
 	if err := store.CheckLimits("Config.Limits", c.Limits); err != nil {
 		return err

@@ -4,9 +4,14 @@ import "fmt"
 
 // Algorithm says how a [Limit] counts. Its zero value is [GCRA].
 //
-// The most that any half-open interval as long as the period can admit, in
-// units, is Burst + Rate for GCRA, Rate for SlidingWindow, and 2·Rate for the
-// other three (SlidingCounter comes close to Rate under even traffic).
+// The maximum number of units that any half-open interval as long as the period
+// can admit:
+//
+//	GCRA            Burst + Rate
+//	SlidingWindow   Rate
+//	SlidingCounter  2·Rate; close to Rate under even traffic
+//	FixedWindow     2·Rate
+//	AlignedWindow   2·Rate
 type Algorithm uint8
 
 const (

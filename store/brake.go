@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Braker is a Store on which a key can be slowed down beyond its limits, for
-// everybody who shares the store: because an upstream or a person asked for it.
+// Braker is a Store that can slow a key down beyond its limits, for all processes
+// that share the store. An upstream or a person asks for it.
 type Braker interface {
 	// Brake sets, changes or lifts the key's brake, in one call. The charges name
 	// the key, one for all of them, and its limits; they cost nothing. When the
@@ -37,19 +37,19 @@ type Instant int64
 // Brake says how a key is slowed down. Its parts are independent; a zero part
 // changes nothing.
 type Brake struct {
-	// Pause: no slot for this long from now on. The pause that ends last counts.
+	// Pause: no slot for this long from now on. The pause that ends last wins.
 	Pause time.Duration
-	// Slack makes a pause that grows by this Brake longer than Pause asks, so that
-	// slightly longer requests shortly after change nothing. Each change makes all
-	// waiters book again.
+	// Slack makes a pause that grows by this Brake longer than Pause asks. Slightly
+	// longer pauses shortly after then change nothing. Each change makes all waiters
+	// book again.
 	Slack time.Duration
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
-	// Tell sets Gap, the minimum time between the slots of two units for the next
-	// GapFor, in place of the gap advertised before; a Gap of 0 sets none.
+	// Tell replaces the advertised gap: for the next GapFor, Gap is the minimum time
+	// between the slots of two units. A Gap of 0 sets none.
 	Tell        bool
 	Gap, GapFor time.Duration
-	// Lift removes the whole brake; the other fields are ignored.
+	// Lift removes the whole brake. The other fields are then ignored.
 	Lift bool
 }
 
@@ -57,10 +57,10 @@ type Brake struct {
 // evenly: from nothing to full it takes Recovery. This is additive increase,
 // multiplicative decrease.
 //
-// The increase is a function of time alone, so that nobody has to report
-// successes to the store. CUBIC, the other choice of adaptive clients, is one
-// too; but its plateau near the old rate depends on the rate's unit, and it
-// takes cube roots, where this takes whole numbers.
+// The increase is a function of time alone: no process reports successes to the
+// store. CUBIC, the other choice of adaptive clients, is a function of time too.
+// But its plateau near the old rate depends on the rate's unit. It also takes cube
+// roots in place of whole numbers.
 type Cut struct {
 	// Unit is the time between two units at the full rate. 0: no cut.
 	Unit time.Duration

@@ -47,8 +47,8 @@ type Decision struct {
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same request succeeds after exactly this
-	// long if nobody else takes. [Never] when no waiting helps. For InFlight it is
-	// a bound: the time until enough leases end, unless they are renewed. Room
+	// long if no other call takes units. [Never] when no waiting helps. For InFlight
+	// it is a bound: the time until enough leases end, unless they are renewed. Room
 	// comes earlier when leases are released.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
@@ -59,8 +59,8 @@ type Decision struct {
 	// Remaining is how many units of the binding limit the next calls can take,
 	// never negative.
 	Remaining int64
-	// ResetAfter is how long until the binding limit is as if never used, if
-	// nobody takes.
+	// ResetAfter is how long until the binding limit is as if never used, if no
+	// call takes units.
 	ResetAfter time.Duration
 	// Charges holds the state of each charge's limit, in the request's order. It
 	// is nil when the request had one charge; [Decision.Charge] covers both.
@@ -69,8 +69,8 @@ type Decision struct {
 	// At is the instant of the decision by the store's clock; 0 when the store
 	// has no clock of its own.
 	At Instant
-	// BrakedAt is the instant at which the key's brake was last set, Gap the
-	// minimum spacing between two units that it imposes, and Told the part of Gap
+	// BrakedAt is the instant at which the key's brake was last set. Gap is the
+	// minimum spacing between two units that the brake imposes, Told the part of Gap
 	// that an upstream advertised. All are 0 without a brake.
 	BrakedAt  Instant
 	Gap, Told time.Duration

@@ -6,7 +6,7 @@ import (
 )
 
 // Preparer is a Store with a shorter way for the most frequent request: units of
-// one key, under one limit that is known in advance, now or not at all.
+// one key, under one limit known in advance, now or not at all.
 type Preparer interface {
 	// Prepare returns the shorter way for keys of a scope, under a valid limit. of
 	// is the store that the caller would ask otherwise. Prepare returns nil when of
@@ -23,8 +23,8 @@ type Prepared interface {
 	Take(key string, cost int64) (o Outcome, done bool, err error)
 }
 
-// Outcome is a Decision on one charge, without the fields that the caller knows
-// or that are zero for a Prepared.
+// Outcome is a Decision on one charge, without the fields that are zero for a
+// Prepared or known to its caller.
 type Outcome struct {
 	// RetryAfter is 0 when the charge was made, [Never] when the cost never fits,
 	// and otherwise the Decision's.
@@ -51,7 +51,7 @@ func (o Outcome) Reason() Reason {
 type Starter interface {
 	// Start begins the Take of a valid request and returns without waiting. It
 	// keeps nothing of the request but its texts. ctx goes to the server; its end
-	// is reported to nobody.
+	// is not reported.
 	//
 	// It returns nil when only Take can decide, and has charged nothing then: always
 	// so for requests that are Cancelable or ask for a lease. of is the store that

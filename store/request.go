@@ -21,15 +21,15 @@ type Request struct {
 	// Hold asks for a lease of the first charge's key, all or nothing with the
 	// charges. The zero value asks for none. The store must be a [Holder].
 	Hold Hold
-	// Checked says that the caller has validated the request, so that Validate
-	// returns nil at once. Limiters set it. False: Validate looks.
+	// Checked makes Validate return nil at once: the caller has validated the
+	// request. Limiters set it. False: Validate looks at every field.
 	Checked bool
 }
 
 // Charge is a key, a limit and a cost.
 type Charge struct {
 	Scope string // the limiter's name: the same key in two scopes is two keys
-	Key   string // who is counted; any text, any length
+	Key   string // the counted identity: any text, any length
 	Limit Limit
 	Cost  int64 // units, 0 to MaxUnits; above Limit.Max it never fits
 	// Reserve is a number of units kept for others: the charge is admitted only if

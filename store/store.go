@@ -4,8 +4,8 @@
 // A [Store] has one required method, Take. Every other ability is an optional
 // interface, which a Limiter looks for:
 //
-//	Canceler            gives back what a request took
-//	Settler             corrects what a request took to its real cost
+//	Canceler            gives back the units of a request
+//	Settler             corrects the units of a request to its real cost
 //	Resetter            forgets a key
 //	Braker              slows a key down beyond its limits
 //	Holder              counts calls in flight
@@ -32,8 +32,8 @@ type Canceler interface {
 	// Cancel undoes the charges of an allowed decision, given its Receipt. The
 	// request was Cancelable.
 	//
-	// If nobody was charged on the key since, the state becomes exactly what it
-	// was before. Otherwise Cancel gives back as much as exceeds no limit.
+	// If no other charge was made on the key since, the state becomes exactly the
+	// one before. Otherwise Cancel gives back as much as exceeds no limit.
 	// Cancelling after the state has lapsed is harmless. The caller cancels once.
 	Cancel(ctx context.Context, receipt any) error
 }
@@ -45,19 +45,19 @@ type Settler interface {
 	// each in the request's order, 0 to MaxUnits. A charge that cost nothing was
 	// not booked and stays as it is.
 	//
-	// If nobody was charged on the key since, the state becomes the one that
-	// booking the real cost at the same slot would have left. Otherwise:
+	// If no other charge was made on the key since, the real cost takes the place of
+	// the granted one, at the same slot. Otherwise:
 	//
 	//   - a smaller cost gives back as much as exceeds no limit, never more than
 	//     the burst;
 	//   - a larger cost is charged in full, even beyond the limit's capacity. Later
 	//     calls wait for that debt. A window forgets the debt with the units of
-	//     its booking. Nobody waits for debt longer than MaxPeriod/4 beyond an
+	//     its booking. No call waits for debt longer than MaxPeriod/4 beyond an
 	//     empty bucket.
 	//
-	// Settling changes nothing, and is no error, after the booking has lapsed (its
-	// window is over, or its bucket was full since), after a Reset, or when the
-	// limits have changed. The caller settles once, and never after Cancel.
+	// Settling changes nothing, and is no error, after a Reset, under changed limits,
+	// and after the booking has lapsed: its window is over, or its bucket was full
+	// since. The caller settles once, and never after Cancel.
 	Settle(ctx context.Context, receipt any, costs ...int64) error
 }
 
