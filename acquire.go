@@ -42,10 +42,11 @@ func (l *Limiter) Acquire(ctx context.Context, key string) (*Lease, error) {
 
 // AcquireN is Acquire for a cost. A cost of 0 takes a lease alone.
 func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
-	if l.slotNow(ctx, key, cost, nil) {
+	id := line.ID{Key: key, Cost: cost}
+	if l.slotNow(ctx, id, nil) {
 		return &noLease, nil
 	}
-	_, lease, err := l.acquireSlot(ctx, key, cost, l.maxWait)
+	_, lease, err := l.acquireSlot(ctx, id, l.maxWait)
 	return lease, err
 }
 
@@ -57,7 +58,7 @@ func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 
 // TryAcquireN is TryAcquire for a cost.
 func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lease, error) {
-	_, lease, err := l.tryAcquireSlot(ctx, key, cost, false)
+	_, lease, err := l.tryAcquireSlot(ctx, line.ID{Key: key, Cost: cost}, false)
 	return lease, err
 }
 
@@ -76,13 +77,13 @@ func (l *Lease) counts() bool { return l != nil && l.held.Held() }
 
 // tryAcquireSlot takes a slot that is now, and a lease. The slot can be given back
 // if it is cancelable.
-func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, cancelable bool) (g grant, lease *Lease, err error) {
+func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
 	var d store.Decision
-	lease, id := &noLease, line.ID{Key: key, Cost: cost}
+	lease = &noLease
 	if l.flights == nil {
 		d, err = l.ask(ctx, question{ID: id, cancelable: cancelable}, l.limits)
 	} else if err = l.check(ctx, id); err == nil {
-		c := &claim{Claim: flight.Claim{Key: key, Refuse: true}, limiter: l, cancelable: cancelable}
+		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
 		d, _, err = c.decide(ctx, id, time.Time{}, 0)
 		lease = &Lease{c.Lease}
 	}
@@ -90,28 +91,28 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, key string, cost int64, ca
 	case err != nil:
 		return grant{}, nil, err
 	case !d.Allowed:
-		return grant{}, nil, l.refusal(key, &d, BoundNone)
+		return grant{}, nil, l.refusal(id.Key, &d, BoundNone)
 	}
 	return grantOf(&d), lease, nil
 }
 
 // acquireSlot waits for a slot and a lease. A maxWait of 0: bounded by ctx alone.
-func (l *Limiter) acquireSlot(ctx context.Context, key string, cost int64, maxWait time.Duration) (grant, *Lease, error) {
+func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Duration) (grant, *Lease, error) {
 	if l.flights == nil {
-		g, err := l.waitSlot(ctx, key, cost, maxWait, nil)
+		g, err := l.waitSlot(ctx, id, maxWait, nil)
 		if err != nil {
 			return grant{}, nil, err
 		}
 		return g, &noLease, nil
 	}
-	c := &claim{Claim: flight.Claim{Key: key}, limiter: l, cancelable: true}
+	c := &claim{Claim: flight.Claim{Key: id.Key}, limiter: l, cancelable: true}
 	admitted := false
 	defer func() {
 		if !admitted {
 			c.Lease.Release()
 		}
 	}()
-	g, err := l.waitSlot(ctx, key, cost, maxWait, c)
+	g, err := l.waitSlot(ctx, id, maxWait, c)
 	if err != nil {
 		return grant{}, nil, err
 	}

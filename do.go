@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -40,12 +41,13 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 	if estimate < 1 {
 		return &store.ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}
 	}
-	g, lease, err := l.acquireSlot(ctx, key, estimate, l.maxWait)
+	id := line.ID{Key: key, Cost: estimate}
+	g, lease, err := l.acquireSlot(ctx, id, l.maxWait)
 	if err != nil {
 		return err
 	}
 	defer lease.Release()
-	r := l.taken(key, estimate, &g)
+	r := l.taken(id, &g)
 	actual, err := f(ctx)
 	if wrong := r.Settle(ctx, actual); errors.Is(wrong, store.ErrConfig) {
 		return errors.Join(wrong, err)

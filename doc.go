@@ -26,10 +26,10 @@
 //
 // A Transport reads what upstreams say of their limits (package upstream): a 429
 // in one process pauses the key for all ([Limiter.Pause]), and a lower limit or an
-// unexplained refusal slows all of them down. It sends requests again when told
-// to ([Retry]), holds to several limits at once (TransportConfig.Within), and
-// corrects an estimated cost to the real one ([SettleFunc], [Reservation.Settle],
-// [Limiter.DoN]). Package weirtest has a provider and a store for tests.
+// unexplained refusal slows all of them down. It holds to several limits at once
+// (TransportConfig.Levels), and corrects an estimated cost to the real one
+// ([SettleFunc], [Reservation.Settle], [Limiter.DoN]). Package retry sends requests
+// again. Package weirtest has a provider and a store for tests.
 //
 // # Waiting
 //

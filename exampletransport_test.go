@@ -2,12 +2,10 @@ package weir_test
 
 import (
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
@@ -34,7 +32,7 @@ func ExampleTransportConfig_within() {
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: token,
 		Key:     weir.KeyBearer(nil),
-		Within:  []weir.TransportLimit{{Limiter: host}}, // by scheme and host
+		Levels:  []weir.TransportLevel{{Limiter: host}}, // by scheme and host
 		Refuse:  true,
 	})
 	if err != nil {
@@ -62,38 +60,4 @@ func ExampleTransportConfig_within() {
 	// ann refused by client-side limit 1-in-1m of token
 	// bob 200 OK
 	// eve refused by client-side limit 2-in-1m of host
-}
-
-// A refused POST is sent again, with the same body: when the time of the API's
-// Retry-After is over, or without one after half a second at the most, and when
-// the limiter allows it.
-func ExampleRetry() {
-	attempts := 0
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if attempts++; attempts == 1 {
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		fmt.Printf("attempt %d: %s\n", attempts, body)
-	}))
-	defer api.Close()
-
-	transport, err := weir.NewTransport(weir.TransportConfig{
-		Limiter: exampleLimiter(weir.PerSecond(10)),
-		MaxWait: 30 * time.Second,
-		Retry:   weir.Retry{Times: 3},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	resp, err := (&http.Client{Transport: transport}).Post(api.URL, "text/plain", strings.NewReader("hello"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	fmt.Println(resp.Status)
-	// Output:
-	// attempt 2: hello
-	// 200 OK
 }

@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"net/http"
 	"time"
 )
 
@@ -19,9 +18,6 @@ func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }
 // the heartbeat runs.
 func (l *Limiter) Flights() (keys int, beats bool) { return l.flights.Count() }
 
-// KeepInFlight has a response's body release a lease.
-func KeepInFlight(resp *http.Response, lease *Lease) { keepInFlight(resp, lease) }
-
 // UnderWay returns how many requests the Transport counts as sent and not
 // answered.
-func (t *Transport) UnderWay() int64 { return t.underWay.Load() }
+func (t *Transport) UnderWay() int64 { return t.upstream.underWay.Load() }

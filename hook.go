@@ -35,11 +35,6 @@ const (
 	EventWait
 	// EventStoreError: the store failed; Err is a *[StoreError].
 	EventStoreError
-	// EventRetry: a [Transport] is about to send a request again. Attempt is
-	// which attempt that is, from 2 on, Wait how long it waited since the last
-	// one, and Err why that one got no response, nil if it got one. Scope is
-	// the Transport's first limiter; Key and Cost are not set.
-	EventRetry
 	// EventLeaseLost: a call in flight is not counted any more, as its lease could
 	// not be renewed in time or the key was reset. Told of in the background.
 	EventLeaseLost
@@ -54,6 +49,5 @@ type Event struct {
 	Cost     int64
 	Decision Decision
 	Wait     time.Duration
-	Attempt  int // of EventRetry only
 	Err      error
 }

@@ -9,7 +9,7 @@ import (
 // inOrder books n limits one after the other, the narrowest first, and waits for
 // each: a call that waits on a narrow limit holds nothing of a wider one. When one
 // fails, or panics, it gives back the booked ones, the widest first. giveBack's
-// channel is closed afterwards. It waits for them when stay reports so.
+// channel is closed afterwards. It waits for them when stay reports so; nil: never.
 func inOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
 	booked := 0
 	defer func() {
@@ -20,7 +20,7 @@ func inOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i
 		for i := booked - 1; i >= 0; i-- {
 			backs = append(backs, giveBack(i))
 		}
-		if err != nil && stay(err) {
+		if err != nil && stay != nil && stay(err) {
 			for _, back := range backs {
 				await(ctx, back)
 			}

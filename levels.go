@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/goweir/weir/internal/line"
@@ -141,29 +142,21 @@ func (v *Level) check(i int, before []Level) error {
 // checkLimiter reports what keeps the i-th level's Limiter from deciding with those
 // before it.
 func (v *Level) checkLimiter(i int, before []Level) error {
-	want, got := "", "nil"
+	if err := checkLimiter(levelField(i, "Limiter"), v.Limiter); err != nil {
+		return err
+	}
+	want := ""
 	switch {
-	case v.Limiter == nil:
-		want = "a limiter"
-	case v.Limiter.store == nil:
-		want, got = "a limiter made by New", "a zero one"
 	case v.Limiter.flights != nil:
 		want = "a limiter without Config.InFlight"
 	case len(before) > 0 && !sameStore(before[0].Limiter.store, v.Limiter.store):
 		want = "a limiter over the first level's store, which can be compared"
-	}
-	for j := range before {
-		if want == "" && before[j].Limiter.name == v.Limiter.name {
-			want = "a limiter with a name that no other level's has"
-		}
-	}
-	if want == "" {
+	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
+		want = "a limiter with a name that no other level's has"
+	default:
 		return nil
 	}
-	if got == "nil" && v.Limiter != nil {
-		got = strconv.Quote(v.Limiter.name)
-	}
-	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: got}
+	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: strconv.Quote(v.Limiter.name)}
 }
 
 // DecidesWith returns nil when l and a wider Limiter can be levels of one call, or

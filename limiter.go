@@ -30,8 +30,6 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	herds   herds
-	look1   look
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
@@ -57,6 +55,17 @@ func New(cfg Config) (*Limiter, error) {
 		l.flights = l.newFlights()
 	}
 	return l, nil
+}
+
+// checkLimiter reports that a field's Limiter is missing or was not made by New.
+func checkLimiter(field string, l *Limiter) error {
+	switch {
+	case l == nil:
+		return &store.ConfigError{Field: field, Want: "a limiter", Got: "nil"}
+	case l.store == nil:
+		return &store.ConfigError{Field: field, Want: "a limiter made by New", Got: "a zero one"}
+	}
+	return nil
 }
 
 // Limits returns a copy of the limiter's limits.

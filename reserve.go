@@ -115,6 +115,6 @@ func (r *Reservation) Decision() Decision { return decisionOf(&r.decision) }
 func (r *Reservation) Cost() int64 { return r.id.Cost }
 
 // taken returns the reservation of a slot that has come, to be settled.
-func (l *Limiter) taken(key string, cost int64, g *grant) *Reservation {
-	return &Reservation{limiter: l, id: line.ID{Key: key, Cost: cost}, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
+func (l *Limiter) taken(id line.ID, g *grant) *Reservation {
+	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
 }

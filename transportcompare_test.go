@@ -26,7 +26,7 @@ func headers(lines ...string) http.Header {
 func takesFor(t *testing.T, n int, said http.Header, change func(*weir.TransportConfig), limits ...weir.Limit) time.Duration {
 	t.Helper()
 	l := onLocal(t, weir.Config{Name: "api", Limits: limits})
-	tr := overLimiter(t, l, &retryBase{steps: []retryStep{{status: http.StatusOK, header: said}}}, change)
+	tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK, header: said}}}, change)
 	start := time.Now()
 	for range n {
 		resp, err := tr.RoundTrip(getRequest(t, t.Context()))
@@ -175,7 +175,7 @@ func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				wide := onLocal(t, weir.Config{Name: "host", Limits: []weir.Limit{weir.PerHour(5000)}})
 				within := func(cfg *weir.TransportConfig) {
-					cfg.Within = []weir.TransportLimit{{Limiter: wide, Key: weir.KeyStatic("host")}}
+					cfg.Levels = []weir.TransportLevel{{Limiter: wide, Key: weir.KeyStatic("host")}}
 				}
 				took := takesFor(t, 20, c.said, within, weir.PerSecond(10).WithBurst(20))
 				if took < c.least || took > c.most {
@@ -211,7 +211,7 @@ func TestNothingLeftOfAWiderLimit(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newScoped(t, weir.PerMinute(100).Stretch(c.margin), weir.PerMinute(c.host).Stretch(c.margin))
-				s.base.steps = []retryStep{{status: http.StatusOK, header: c.said}, {status: http.StatusOK}}
+				s.base.steps = []scriptedStep{{status: http.StatusOK, header: c.said}, {status: http.StatusOK}}
 				start := time.Now()
 				for _, next := range []struct {
 					token string
@@ -248,7 +248,7 @@ func TestWhatIsSaidHoldsNobodyLonger(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(1000).WithBurst(100_000)}})
-				base := &retryBase{steps: []retryStep{{status: c.status, header: c.said}, {status: http.StatusOK}}}
+				base := &scriptedBase{steps: []scriptedStep{{status: c.status, header: c.said}, {status: http.StatusOK}}}
 				tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
 					cfg.Cost = func(*http.Request) (int64, error) { return c.cost, nil }
 				})
@@ -298,7 +298,7 @@ func TestWhatIsSaidInOtherUnits(t *testing.T) {
 				of := onLocal(t, weir.Config{Name: "requests", Limits: []weir.Limit{weir.PerMinute(4500)}})
 				both := func(cfg *weir.TransportConfig) {
 					cfg.Cost = func(*http.Request) (int64, error) { return 1000, nil }
-					cfg.Within = []weir.TransportLimit{{Limiter: of, Key: weir.KeyStatic("key")}}
+					cfg.Levels = []weir.TransportLevel{{Limiter: of, Key: weir.KeyStatic("key")}}
 				}
 				if took := takesFor(t, 20, headers(c.said...), both, weir.PerMinute(500_000)); took < c.least || took > c.most {
 					t.Errorf("20 requests of 1000 tokens took %v, want %v to %v", took, c.least, c.most)
@@ -352,7 +352,7 @@ func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/things", "https://up.example/things", "http://up.example/things", "a1://up.example/things"} {
 		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(5)}})
-		tr := overLimiter(t, l, &retryBase{steps: []retryStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = nil })
+		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = nil })
 		req := getRequest(t, t.Context())
 		req.URL, req.Host, req.RequestURI = &url.URL{Scheme: "https", Host: "up.example", Path: "/things"}, "up.example", target
 		resp, err := tr.RoundTrip(req)

@@ -2,72 +2,68 @@ package weir
 
 import (
 	"context"
+	"hash/maphash"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/goweir/weir/internal/heed"
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
 
-const (
-	// heedTimeout bounds the call that tells the store what a response said.
-	heedTimeout = time.Second
-	// leastRecovery is the least time in which a rate that was cut is whole
-	// again; where a hundred units take longer, it is that long.
-	leastRecovery = 30 * time.Second
-	// pauseSlack is the part of a pause that is its Slack, and mostSlack the most of
-	// that: requests that are refused together are each told to come back a little
-	// later than the one before.
-	pauseSlack = 16
-	mostSlack  = 50 * time.Millisecond
-)
+// heedTimeout bounds the calls that tell the store what a response said.
+const heedTimeout = time.Second
 
-// heed slows the key of an attempt down as its response says, for everybody who
-// shares the store, and returns for how long the key is paused, and whether the
-// store sees to that. It makes no call of the store when the response says
-// nothing new, so none at all as long as all is well, but a look when a request
-// may have been overtaken by many.
-func (t *Transport) heed(req *http.Request, a *admission, resp *http.Response) (pause time.Duration, seenTo bool) {
-	if t.ignore && t.retry.times == 0 {
-		return 0, false
+// listener slows keys down as responses say, for all processes that share the store.
+type listener struct {
+	reader   *upstream.Reader
+	ignore   bool
+	underWay atomic.Int64 // requests that were sent and not answered
+	looked   lookedAt
+	pauses   pauses
+}
+
+// heed slows a key down as the response to a booked request says. It makes no call of
+// the store when the response says nothing new.
+func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response) {
+	if t.ignore || len(booked) == 0 {
+		return
 	}
 	said := t.answerTo(req, resp)
-	if !t.upstream.Speaks(said) {
-		a.admitted()
-		return 0, false
+	if !t.reader.Speaks(said) {
+		return
 	}
-	signal := t.upstream.Read(said, time.Time{})
-	if t.ignore || !a.counted {
-		return signal.Pause, false
+	signal := t.reader.Read(said, time.Time{})
+	var two [2]heed.Booking
+	bookings := two[:0]
+	for i := range booked {
+		b := &booked[i]
+		bookings = append(bookings, heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.told})
 	}
-	if !signal.Refused {
-		a.admitted()
+	view := heed.Compare(&signal, bookings, t.underWay.Load())
+	brake, news := view.Brake()
+	if !news {
+		return
 	}
-	b := a.meant(&signal)
-	l, c, underWay := b.limiter, a.compare(&signal, b), t.underWay.Load()
-	if _, news := l.answer(&signal, &c, &b.grant, underWay); !news {
-		return signal.Pause, false
-	}
+	b := &booked[view.Target]
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
 	defer cancel()
-	l.resolve(ctx, b, &c, &signal, underWay)
-	brake, news := l.answer(&signal, &c, &b.grant, underWay)
-	if !news {
-		return signal.Pause, false
+	if view.Doubtful() && !t.looked.settles(ctx, b, &view) {
+		return
 	}
-	if brake.Pause > 0 && signal.Refused && l.herds.refuse(b.key, a.left, signal.Pause) {
-		brake.Cut = l.cut(b.grant.at, signal.Pause)
+	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, b.Limiter.maxPause))
+	if brake, news = view.Brake(); news {
+		_ = b.Limiter.brake(ctx, b.Key, brake) // The hook sees the error.
 	}
-	err := l.brake(ctx, b.key, brake)
-	// A call that takes nothing does not wait for a pause, nor anybody for what is
-	// beyond the longest.
-	return signal.Pause, err == nil && signal.Pause > 0 && signal.Pause <= l.maxPause && b.cost > 0
 }
 
 // answerTo returns a response that names its request, for the dialect of its host:
 // itself, or a copy where the base has left the request out.
-func (t *Transport) answerTo(req *http.Request, resp *http.Response) *http.Response {
-	if resp.Request != nil || len(t.upstream.Dialects) == 0 {
+func (t *listener) answerTo(req *http.Request, resp *http.Response) *http.Response {
+	if resp.Request != nil || len(t.reader.Dialects) == 0 {
 		return resp
 	}
 	named := *resp
@@ -75,53 +71,60 @@ func (t *Transport) answerTo(req *http.Request, resp *http.Response) *http.Respo
 	return &named
 }
 
-// admitted counts a request that the upstream did not refuse.
-func (a *admission) admitted() {
-	if a.counted {
-		a.first.limiter.herds.admit(a.first.key, a.left)
-	}
+// lookedAt is the last look at a key. Requests with the same doubt share it.
+type lookedAt struct {
+	mu        sync.Mutex // held during the look; no request waits for it
+	limiter   *Limiter
+	key       string
+	at        store.Instant
+	remaining int64
 }
 
-// answer returns what a signal that came in answer to a granted slot calls for.
-// underWay is how many other requests the upstream may have counted meanwhile.
-func (l *Limiter) answer(s *upstream.Signal, c *comparison, g *grant, underWay int64) (b store.Brake, news bool) {
-	switch {
-	case s.Pause > 0 && !s.Refused && c.knows(s, g, underWay):
-	case s.Pause > 0:
-		b.Pause, b.Slack, news = s.Pause, slackOf(s.Pause), true
-	case s.Refused:
-		b.Cut, news = l.cut(g.at, mostUnit), true
+// settles lowers view's Remaining to the present one. It reports false while another
+// request looks: that one settles the doubt. A store that fails leaves it as it is.
+func (l *lookedAt) settles(ctx context.Context, b *booking, view *heed.View) bool {
+	if !l.mu.TryLock() {
+		return false
 	}
-	gap, lasts := c.gap(s, g, underWay), l.maxPause
-	if c.lowered == 0 {
-		lasts = s.Reset
+	defer l.mu.Unlock()
+	if l.limiter == b.Limiter && l.key == b.Key && b.grant.at > 0 && l.at >= b.grant.at {
+		before := view.Remaining
+		if view.Remaining = min(before, l.remaining); !view.Doubtful() {
+			return true
+		}
+		view.Remaining = before
 	}
-	switch {
-	case gap > 0 && (g.told == 0 || gap > g.told+g.told/4 || gap < g.told-g.told/4):
-		b.Tell, b.Gap, b.GapFor, news = true, gap, lasts, true
-	case gap == 0 && g.told > 0 && s.Limit > 0 && !c.apart:
-		b.Tell, news = true, true
+	d, err := b.Limiter.look(ctx, line.ID{Key: b.Key})
+	if err == nil {
+		l.limiter, l.key, l.at, l.remaining = b.Limiter, b.Key, d.At, d.Remaining
+		view.Remaining = min(view.Remaining, d.Remaining)
 	}
-	return b, news
+	return true
 }
 
-// slackOf returns the most by which a pause that an upstream asked for is made
-// longer.
-func slackOf(pause time.Duration) time.Duration { return min(pause/pauseSlack, mostSlack) }
+// pauses are the last pauses that upstreams asked for, one for each shard of keys.
+type pauses [32]struct {
+	mu      sync.Mutex
+	limiter *Limiter
+	key     string
+	end     time.Time
+	lasted  time.Duration
+}
 
-// mostUnit is the longest time between two units that a Cut can have.
-const mostUnit = store.MaxPeriod / 4
+var pausesSeed = maphash.MakeSeed()
 
-// cut halves the rate of the fastest limit: that of a slow one, which has much
-// left, is far from what goes on. When that was not enough, it is cut again. A
-// slower rate than one in unit is not what is cut.
-func (l *Limiter) cut(since store.Instant, unit time.Duration) store.Cut {
-	for i := range l.limits {
-		unit = min(unit, l.limits[i].Period/time.Duration(l.limits[i].Rate))
+// again records a pause of the booking's key. It reports whether the upstream refuses
+// again soon after a pause: within that pause's length. Its bucket is slower than our
+// limit then, and pauses alone would have it refuse requests without end.
+func (p *pauses) again(b *booking, pause time.Duration) bool {
+	e := &p[maphash.String(pausesSeed, b.Key)%uint64(len(p))]
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now, same := time.Now(), e.limiter == b.Limiter && e.key == b.Key
+	since := now.Sub(e.end)
+	again := same && since >= 0 && since <= e.lasted
+	if end := now.Add(pause); !same || end.After(e.end) {
+		e.limiter, e.key, e.end, e.lasted = b.Limiter, b.Key, end, pause
 	}
-	c := store.Cut{Unit: max(unit, time.Microsecond), Since: since, Recovery: l.maxPause}
-	if c.Unit < c.Recovery/100 {
-		c.Recovery = min(max(100*c.Unit, leastRecovery), c.Recovery)
-	}
-	return c
+	return again
 }

@@ -67,7 +67,7 @@ func TestRefusingTransportWithLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr = overLimiter(t, l, transportUnused(t), func(cfg *weir.TransportConfig) {
-			cfg.Refuse, cfg.Within = true, []weir.TransportLimit{{Limiter: full, Key: weir.KeyStatic("key")}}
+			cfg.Refuse, cfg.Levels = true, []weir.TransportLevel{{Limiter: full, Key: weir.KeyStatic("key")}}
 		})
 		if _, err := tr.RoundTrip(getRequest(t, t.Context())); !errors.Is(err, weir.ErrLimited) {
 			t.Errorf("error %v, want a refusal", err)
@@ -75,61 +75,6 @@ func TestRefusingTransportWithLeases(t *testing.T) {
 		synctest.Wait()
 		left(700)
 	})
-}
-
-// TestRetryDoesNotWaitForItself: the response that is to be replaced does not
-// keep the call in flight that replaces it, however long its body is.
-func TestRetryDoesNotWaitForItself(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		base := &retryBase{steps: []retryStep{{status: 503, body: strings.Repeat("x", 100_000)}, {status: 503, body: strings.Repeat("x", 100_000)}, {status: 200}}}
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: 1})
-		tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) { cfg.Retry = weir.Retry{Times: 3} })
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		resp, err := tr.RoundTrip(getRequest(t, ctx))
-		if err != nil || resp.StatusCode != 200 {
-			t.Fatalf("%v, %v; want 200", resp, err)
-		}
-		_ = resp.Body.Close()
-		base.check(t)
-		synctest.Wait()
-		if keys, _ := l.Flights(); keys != 0 {
-			t.Errorf("%d keys are in flight", keys)
-		}
-	})
-}
-
-// TestRetryAfterIsWaitedForWhereThePauseDoesNot: a pause that is cut short by
-// MaxPause, and one that a free request does not heed.
-func TestRetryAfterIsWaitedForWhereThePauseDoesNot(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		maxPause time.Duration
-		cost     int64
-	}{
-		"a short MaxPause": {time.Second, 1}, "a tiny MaxPause": {1, 1}, "a free request": {0, 0}, "paused": {0, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				base := &retryBase{steps: []retryStep{{status: 429, after: "5"}, {status: 200}}}
-				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, MaxPause: test.maxPause})
-				tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
-					cfg.Retry = weir.Retry{Times: 1}
-					cfg.Cost = func(*http.Request) (int64, error) { return test.cost, nil }
-				})
-				resp, err := tr.RoundTrip(getRequest(t, t.Context()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = resp.Body.Close()
-				if len(base.at) != 2 || base.at[1].Sub(base.at[0]) < 5*time.Second {
-					t.Errorf("attempts at %v, want 5 s between two", base.at)
-				}
-			})
-		})
-	}
 }
 
 // panicking is a dialect that does.
@@ -152,7 +97,7 @@ func TestPanicAfterTheResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				base := &retryBase{steps: []retryStep{{status: 200, body: "body"}}}
+				base := &scriptedBase{steps: []scriptedStep{{status: 200, body: "body"}}}
 				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: 1})
 				tr := overLimiter(t, l, base, change)
 				func() {

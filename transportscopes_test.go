@@ -23,7 +23,7 @@ import (
 type scoped struct {
 	tr          *weir.Transport
 	token, host *weir.Limiter
-	base        *retryBase
+	base        *scriptedBase
 }
 
 func newScoped(tb testing.TB, token, host weir.Limit, change ...func(*weir.TransportConfig)) *scoped {
@@ -39,11 +39,11 @@ func newScoped(tb testing.TB, token, host weir.Limit, change ...func(*weir.Trans
 		}
 		return l
 	}
-	s := &scoped{token: limiter("token", token), host: limiter("host", host), base: &retryBase{steps: []retryStep{{status: 200}}}}
+	s := &scoped{token: limiter("token", token), host: limiter("host", host), base: &scriptedBase{steps: []scriptedStep{{status: 200}}}}
 	cfg := weir.TransportConfig{
 		Limiter: s.token,
 		Key:     weir.KeyHeader("X-Token"),
-		Within:  []weir.TransportLimit{{Limiter: s.host}},
+		Levels:  []weir.TransportLevel{{Limiter: s.host}},
 		Base:    s.base,
 	}
 	for _, f := range change {
@@ -85,17 +85,17 @@ func (s *scoped) state(tb testing.TB, token string) string {
 	return fmt.Sprintf("token: %d, %v; host: %d, %v", t.Remaining, t.ResetAfter, h.Remaining, h.ResetAfter)
 }
 
-func TestNewTransportRefusesWithin(t *testing.T) {
+func TestNewTransportRefusesLevels(t *testing.T) {
 	t.Parallel()
 	l := transportLimiter(t, &transportStore{})
 	for name, c := range map[string]struct {
-		within []weir.TransportLimit
+		levels []weir.TransportLevel
 		field  string
 	}{
-		"nil limiter":  {[]weir.TransportLimit{{Limiter: l}, {}}, "TransportConfig.Within[1].Limiter"},
-		"zero limiter": {[]weir.TransportLimit{{Limiter: new(weir.Limiter)}}, "TransportConfig.Within[0].Limiter"},
+		"nil limiter":  {[]weir.TransportLevel{{Limiter: l}, {}}, "TransportConfig.Levels[1].Limiter"},
+		"zero limiter": {[]weir.TransportLevel{{Limiter: new(weir.Limiter)}}, "TransportConfig.Levels[0].Limiter"},
 	} {
-		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Within: c.within})
+		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Levels: c.levels})
 		var ce *weir.ConfigError
 		if tr != nil || !errors.As(err, &ce) || ce.Field != c.field {
 			t.Errorf("%s: transport %v, error %v; want a ConfigError for %s", name, tr, err, c.field)
@@ -177,8 +177,8 @@ func TestScopesSkipNoKey(t *testing.T) {
 	t.Run("when no limit counts it", func(t *testing.T) {
 		t.Parallel()
 		store := &transportStore{err: errors.New("down")}
-		for _, within := range [][]weir.TransportLimit{nil, {{Limiter: transportLimiter(t, store), Key: weir.KeyStatic(""), SkipNoKey: true}}} {
-			tr := transportOver(t, store, weir.TransportConfig{Base: transportOK, Key: weir.KeyHeader("X-Token"), SkipNoKey: true, Within: within})
+		for _, levels := range [][]weir.TransportLevel{nil, {{Limiter: transportLimiter(t, store), Key: weir.KeyStatic(""), SkipNoKey: true}}} {
+			tr := transportOver(t, store, weir.TransportConfig{Base: transportOK, Key: weir.KeyHeader("X-Token"), SkipNoKey: true, Levels: levels})
 			req, _ := transportPost(t, t.Context(), "http://api.example/")
 			if _, err := tr.RoundTrip(req); err != nil {
 				t.Error(err)
@@ -198,7 +198,7 @@ func TestScopesCosts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newScoped(t, weir.PerMinute(60), weir.PerMinute(60), func(c *weir.TransportConfig) {
-			c.Within[0].Cost = func(r *http.Request) (int64, error) { return r.ContentLength + 7, nil }
+			c.Levels[0].Cost = func(r *http.Request) (int64, error) { return r.ContentLength + 7, nil }
 		})
 		if err := s.do(t, t.Context(), "A"); err != nil {
 			t.Fatal(err)
@@ -239,31 +239,6 @@ func TestScopesChargeRedirects(t *testing.T) {
 	if want := []int64{8, 9, 9}; !reflect.DeepEqual(got, want) {
 		t.Errorf("token, source and target have %v left, want %v", got, want)
 	}
-}
-
-// TestScopesRetry: each attempt is charged on every limit, and when the wide one
-// refuses a further attempt the narrow one has its unit back.
-func TestScopesRetry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := newScoped(t, weir.PerHour(10), weir.PerHour(3), func(c *weir.TransportConfig) {
-			c.Retry, c.MaxWait = weir.Retry{Times: 9}, time.Minute
-		})
-		s.base.steps = []retryStep{{status: 429, after: "1", body: "slow down"}}
-		req, bodies := retryRequest(t, "POST", "hello")
-		req.Header.Set("X-Token", "A")
-		resp, err := s.tr.RoundTrip(req)
-		if err != nil || resp.StatusCode != 429 || s.base.attempts() != 3 {
-			t.Fatalf("%v, %v after %d attempts", resp, err, s.base.attempts())
-		}
-		_ = resp.Body.Close()
-		synctest.Wait()
-		if got := s.state(t, "A"); !strings.HasPrefix(got, "token: 7, ") || !strings.Contains(got, "host: 0, ") {
-			t.Error(got)
-		}
-		bodies.check(t, 4)
-		s.base.check(t)
-	})
 }
 
 // TestScopesConcurrentUse: whatever is cancelled, the limits hold and in the end

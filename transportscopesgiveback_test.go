@@ -41,26 +41,26 @@ func TestScopesGiveBack(t *testing.T) {
 			return ctx, cancel
 		}, want: func(err error) bool { return errors.Is(err, context.Canceled) && !errors.Is(err, weir.ErrLimited) }, after: 4 * time.Second},
 		{name: "cost that never fits", change: func(c *weir.TransportConfig) {
-			c.Within[0].Cost = func(*http.Request) (int64, error) { return 1000, nil }
+			c.Levels[0].Cost = func(*http.Request) (int64, error) { return 1000, nil }
 		}, want: limitedBy("host", weir.BoundNone)},
-		{name: "key error of the wide limit", change: func(c *weir.TransportConfig) { c.Within[0].Key = weir.KeyHeader("X-Org") },
+		{name: "key error of the wide limit", change: func(c *weir.TransportConfig) { c.Levels[0].Key = weir.KeyHeader("X-Org") },
 			want: func(err error) bool {
-				return errors.Is(err, weir.ErrNoKey) && strings.Contains(err.Error(), "Within[0].key")
+				return errors.Is(err, weir.ErrNoKey) && strings.Contains(err.Error(), "Levels[0].key")
 			}},
 		{name: "cost error of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Within[0].Cost = func(*http.Request) (int64, error) { return 0, boom }
+			c.Levels[0].Cost = func(*http.Request) (int64, error) { return 0, boom }
 		}, want: func(err error) bool { return errors.Is(err, boom) }},
 		{name: "negative cost of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Within[0].Cost = func(*http.Request) (int64, error) { return -1, nil }
+			c.Levels[0].Cost = func(*http.Request) (int64, error) { return -1, nil }
 		}, want: func(err error) bool {
 			var ce *weir.ConfigError
-			return errors.As(err, &ce) && ce.Field == "TransportConfig.Within[0].Cost"
+			return errors.As(err, &ce) && ce.Field == "TransportConfig.Levels[0].Cost"
 		}},
 		{name: "store failure of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Within[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{err: boom}, Limits: []weir.Limit{weir.PerSecond(1)}})
+			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{err: boom}, Limits: []weir.Limit{weir.PerSecond(1)}})
 		}, want: func(err error) bool { return errors.Is(err, weir.ErrStore) }},
 		{name: "own MaxWait of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Within[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: []weir.Limit{weir.PerSecond(1)},
+			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: []weir.Limit{weir.PerSecond(1)},
 				Name: "own", MaxWait: 9 * time.Second})
 		}, want: limitedBy("own", weir.BoundMaxWait)},
 	} {
@@ -153,7 +153,7 @@ func TestScopesGiveBackAll(t *testing.T) {
 					}
 					tr, err := weir.NewTransport(weir.TransportConfig{
 						Limiter: limiter("first", first), Refuse: refuse, Base: transportUnused(t),
-						Within: []weir.TransportLimit{{Limiter: limiter("second", second)}, {Limiter: limiter("third", third)}},
+						Levels: []weir.TransportLevel{{Limiter: limiter("second", second)}, {Limiter: limiter("third", third)}},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -184,13 +184,13 @@ func TestScopesGiveBackOfASlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		slow := &gcraStore{cancel: func(int) error { time.Sleep(time.Second); return nil }}
-		var within []weir.TransportLimit
+		var levels []weir.TransportLevel
 		for _, s := range []weir.Store{&gcraStore{cancel: slow.cancel}, &transportStore{delay: time.Hour}} {
-			within = append(within, weir.TransportLimit{Limiter: mustLimiter(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}})})
+			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}})})
 		}
 		tr, err := weir.NewTransport(weir.TransportConfig{
 			Limiter: mustLimiter(weir.Config{Store: slow, Limits: []weir.Limit{weir.PerSecond(1)}}),
-			Base:    transportUnused(t), Within: within, MaxWait: time.Minute,
+			Base:    transportUnused(t), Levels: levels, MaxWait: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -28,10 +28,11 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 
 // wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
 func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	if l.slotNow(ctx, key, cost, nil) {
+	id := line.ID{Key: key, Cost: cost}
+	if l.slotNow(ctx, id, nil) {
 		return nil
 	}
-	_, err := l.waitSlot(ctx, key, cost, maxWait, nil)
+	_, err := l.waitSlot(ctx, id, maxWait, nil)
 	return err
 }
 
@@ -48,16 +49,16 @@ func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Told, d.
 // slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
 // nothing, when the call has to wait or to ask the Store.
-func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant) bool {
-	if cost <= 0 || l.maxWaiters > 0 || !l.lines.Idle(key) {
+func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
+	if id.Cost <= 0 || l.maxWaiters > 0 || !l.lines.Idle(id.Key) {
 		return false
 	}
 	// A refusal and an error are left to the Store.
-	o, done, err := l.takeFast(ctx, key, cost)
+	o, done, err := l.takeFast(ctx, id.Key, id.Cost)
 	if !done || err != nil || o.RetryAfter > 0 {
 		return false
 	}
-	l.observeFast(ctx, line.ID{Key: key, Cost: cost}, &o)
+	l.observeFast(ctx, id, &o)
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
 	}
@@ -66,8 +67,7 @@ func (l *Limiter) slotNow(ctx context.Context, key string, cost int64, g *grant)
 
 // waitSlot waits for a slot of the limiter's limits, and for a lease unless that is
 // nil.
-func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait time.Duration, lease leaser) (grant, error) {
-	id := line.ID{Key: key, Cost: cost}
+func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease leaser) (grant, error) {
 	check := l.checkEndless
 	if lease != nil {
 		check = l.check
@@ -79,7 +79,7 @@ func (l *Limiter) waitSlot(ctx context.Context, key string, cost int64, maxWait 
 	if !ok {
 		d := l.refuse(store.TooManyWaiters, 0)
 		l.observeDecision(ctx, l.hook, id, &d)
-		return grant{}, l.refusal(key, &d, BoundNone)
+		return grant{}, l.refusal(id.Key, &d, BoundNone)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
 	return c.wait(ctx)

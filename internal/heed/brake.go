@@ -1,0 +1,68 @@
+// Package heed decides how a response slows our limits down. It compares the
+// upstream's signal with the limits that counted the request, and returns a brake.
+// It is a pure function of both: it asks no store, no clock and no network.
+package heed
+
+import (
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+const (
+	// minRecovery is the minimum time in which a rate that was cut is whole again.
+	// Where a hundred units take longer, it is that long.
+	minRecovery = 30 * time.Second
+	// A pause is slackPart longer by its Slack, at most maxSlack: of several
+	// requests that are refused together, each asks for a little more.
+	slackPart = 16
+	maxSlack  = 50 * time.Millisecond
+	// maxUnit is the longest time between two units that a Cut can have.
+	maxUnit = store.MaxPeriod / 4
+)
+
+// Brake returns the brake that the signal calls for, or false when it says nothing
+// new.
+func (v *View) Brake() (b store.Brake, news bool) {
+	s := v.signal
+	switch {
+	case s.Pause > 0 && !s.Refused && v.known():
+	case s.Pause > 0:
+		b.Pause, b.Slack, news = s.Pause, min(s.Pause/slackPart, maxSlack), true
+		if s.Refused && v.Again {
+			b.Cut = v.cut(s.Pause)
+		}
+	case s.Refused:
+		b.Cut, news = v.cut(maxUnit), true
+	}
+	gap, old := v.gap(), v.booking.Gap
+	switch {
+	case gap > 0 && (old == 0 || gap > old+old/4 || gap < old-old/4):
+		b.Tell, b.Gap, b.GapFor, news = true, gap, v.gapFor(), true
+	case gap == 0 && old > 0 && s.Limit > 0 && !v.compared.apart:
+		b.Tell, news = true, true
+	}
+	return b, news
+}
+
+// Doubtful reports whether much less is left than at the grant. Either strangers
+// have used it, or other requests of ours have overtaken this one. A look at the
+// store tells.
+func (v *View) Doubtful() bool {
+	c := &v.compared
+	return !v.signal.Refused && c.lowered == 0 && !c.other && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
+}
+
+// cut halves the rate of the target's fastest limit: a slow limit, of which much is
+// left, is far from the present pace. Units further apart than unit are not cut.
+func (v *View) cut(unit time.Duration) store.Cut {
+	for i := range v.booking.Limits {
+		l := &v.booking.Limits[i]
+		unit = min(unit, l.Period/time.Duration(l.Rate))
+	}
+	c := store.Cut{Unit: max(unit, time.Microsecond), Since: v.booking.At, Recovery: v.booking.MaxPause}
+	if c.Unit < c.Recovery/100 {
+		c.Recovery = min(max(100*c.Unit, minRecovery), c.Recovery)
+	}
+	return c
+}

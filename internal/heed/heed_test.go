@@ -1,0 +1,246 @@
+package heed_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/heed"
+	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+const maxPause = 15 * time.Minute
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// on returns a booking under limits, all of whose units were left but one.
+func on(limits ...store.Limit) heed.Booking {
+	b := heed.Booking{Level: &heed.Level{Limits: limits, MaxPause: maxPause}, At: 7}
+	b.Remaining = limits[0].Max() - 1
+	return b
+}
+
+// gapped returns a booking that an earlier brake spaced.
+func gapped(b heed.Booking, gap time.Duration) heed.Booking {
+	b.Gap = gap
+	return b
+}
+
+func counting(u heed.Unit, b heed.Booking) heed.Booking {
+	b.Level.Unit = u
+	return b
+}
+
+func headers(lines ...string) http.Header {
+	h := http.Header{"Date": {now.Format(http.TimeFormat)}}
+	for i := 0; i < len(lines); i += 2 {
+		h.Add(lines[i], lines[i+1])
+	}
+	return h
+}
+
+// TestWhatRealAPIsSay: the brake for responses as APIs send them.
+func TestWhatRealAPIsSay(t *testing.T) {
+	t.Parallel()
+	perMinute := func(n int64) store.Limit { return store.Per(n, time.Minute) }
+	perHour := func(n int64) store.Limit { return store.Per(n, time.Hour) }
+	perSecond := func(n int64) store.Limit { return store.Per(n, time.Second) }
+	spaced := func(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
+	const slack = 50 * time.Millisecond
+	for name, c := range map[string]struct {
+		status   int
+		said     http.Header
+		bookings []heed.Booking
+		reads    heed.Unit // of all levels
+		underWay int64
+		again    bool
+		want     store.Brake
+		target   int
+		doubtful bool
+	}{
+		"Slack: refused for 30 s": {
+			status: 429, said: headers("Retry-After", "30"), bookings: []heed.Booking{on(perMinute(50))},
+			want: store.Brake{Pause: 30 * time.Second, Slack: slack},
+		},
+		"Slack: refused again after the pause": {
+			status: 429, said: headers("Retry-After", "30"), bookings: []heed.Booking{on(perMinute(50))}, again: true,
+			want: store.Brake{Pause: 30 * time.Second, Slack: slack, Cut: store.Cut{Unit: 1200 * time.Millisecond, Since: 7, Recovery: 2 * time.Minute}},
+		},
+		"Stripe: refused without a time": {
+			status: 429, said: headers("Stripe-Rate-Limited-Reason", "global-rate"), bookings: []heed.Booking{on(perSecond(100))},
+			want: store.Brake{Cut: store.Cut{Unit: 10 * time.Millisecond, Since: 7, Recovery: 30 * time.Second}},
+		},
+		"Stripe: the fastest of several limits is cut": {
+			status: 429, said: headers(), bookings: []heed.Booking{on(perSecond(10), store.Per(10_000, 24*time.Hour))},
+			want: store.Brake{Cut: store.Cut{Unit: 100 * time.Millisecond, Since: 7, Recovery: 30 * time.Second}},
+		},
+		"Binance: banned by 418": {
+			status: 418, said: headers("Retry-After", "120"), bookings: []heed.Booking{on(perMinute(1200))},
+			want: store.Brake{Pause: 2 * time.Minute, Slack: slack},
+		},
+		"a 503 without a word is no refusal": {status: 503, said: headers(), bookings: []heed.Booking{on(perMinute(60))}},
+		"GitHub: agrees": {
+			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4990", "X-RateLimit-Used", "10", "X-RateLimit-Reset", "1777640160", "X-RateLimit-Resource", "core"),
+			bookings: []heed.Booking{on(perHour(5000))},
+		},
+		"GitHub: agrees, and an earlier gap ends": {
+			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "4990", "X-RateLimit-Reset", "1777640160"),
+			bookings: []heed.Booking{gapped(on(perHour(5000)), time.Second)},
+			want:     store.Brake{Tell: true},
+		},
+		"GitHub: others have used most of it": {
+			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "1777637000"),
+			bookings: []heed.Booking{on(perHour(5000))}, doubtful: true,
+			want: store.Brake{Tell: true, Gap: 2 * time.Second, GapFor: 200 * time.Second},
+		},
+		"GitHub: as many are under way": {
+			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "100", "X-RateLimit-Reset", "1777637000"),
+			bookings: []heed.Booking{on(perHour(5000))}, underWay: 4899,
+		},
+		"GitHub: search has a window of its own": {
+			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "1", "X-RateLimit-Reset", "1777636829", "X-RateLimit-Resource", "search"),
+			bookings: []heed.Booking{on(perHour(5000))},
+			want:     store.Brake{Tell: true, Gap: spaced(29 * time.Second), GapFor: 29 * time.Second},
+		},
+		"GitHub: nothing left pauses before the refusal": {
+			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860"),
+			bookings: []heed.Booking{on(perHour(5000))}, doubtful: true,
+			want: store.Brake{Pause: time.Minute, Slack: slack},
+		},
+		"X: nothing left of a sliding window of ours": {
+			status: 200, said: headers("x-rate-limit-limit", "900", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777636860"),
+			bookings: []heed.Booking{{Level: &heed.Level{Limits: []store.Limit{store.Per(900, 15*time.Minute).By(store.SlidingWindow)}, MaxPause: maxPause}, Remaining: 3}},
+		},
+		"Okta: a lower limit than ours": {
+			status: 200, said: headers("X-Rate-Limit-Limit", "600", "X-Rate-Limit-Remaining", "599", "X-Rate-Limit-Reset", "1777636860"),
+			bookings: []heed.Booking{on(perMinute(1200))},
+			want:     store.Brake{Tell: true, Gap: spaced(100 * time.Millisecond), GapFor: maxPause},
+		},
+		"Okta: a lower limit that was told already": {
+			status: 200, said: headers("X-Rate-Limit-Limit", "600", "X-Rate-Limit-Remaining", "599", "X-Rate-Limit-Reset", "1777636860"),
+			bookings: []heed.Booking{gapped(on(perMinute(1200)), spaced(100*time.Millisecond))},
+		},
+		"Cloudflare, draft 11: a lower limit in a named window": {
+			status: 200, said: headers("RateLimit-Policy", `"default";q=60;w=60`, "RateLimit", `"default";r=55;t=50`),
+			bookings: []heed.Booking{on(perMinute(600))},
+			want:     store.Brake{Tell: true, Gap: spaced(time.Second), GapFor: maxPause},
+		},
+		"Shopify: a bucket larger than ours": {
+			status: 200, said: headers("X-Shopify-Shop-Api-Call-Limit", "32/40"), bookings: []heed.Booking{on(perSecond(2).WithBurst(38))}, doubtful: true,
+		},
+		"HubSpot: a day, half used": {
+			status: 200, said: headers("X-HubSpot-RateLimit-Daily", "500000", "X-HubSpot-RateLimit-Daily-Remaining", "250000",
+				"X-HubSpot-RateLimit-Interval-Milliseconds", "10000", "X-HubSpot-RateLimit-Max", "190", "X-HubSpot-RateLimit-Remaining", "180"),
+			bookings: []heed.Booking{on(store.Per(190, 10*time.Second))},
+		},
+		"Amazon SP-API: a rate alone": {
+			status: 200, said: headers("x-amzn-RateLimit-Limit", "10.0"), bookings: []heed.Booking{on(perMinute(600))},
+		},
+		"Anthropic: requests are few, tokens are counted": {
+			status: 200, reads: heed.Costs, said: headers("anthropic-ratelimit-requests-limit", "50", "anthropic-ratelimit-requests-remaining", "1", "anthropic-ratelimit-requests-reset", "2026-05-01T12:00:55Z",
+				"anthropic-ratelimit-tokens-limit", "30000", "anthropic-ratelimit-tokens-remaining", "29500", "anthropic-ratelimit-tokens-reset", "2026-05-01T12:00:01Z"),
+			bookings: []heed.Booking{on(perMinute(30_000))},
+		},
+		"OpenAI: tokens are lower, beside requests": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "5000", "x-ratelimit-remaining-requests", "4999", "x-ratelimit-reset-requests", "12ms",
+				"x-ratelimit-limit-tokens", "60000", "x-ratelimit-remaining-tokens", "50000", "x-ratelimit-reset-tokens", "55s"),
+			bookings: []heed.Booking{counting(heed.Costs, on(perMinute(500_000))), counting(heed.Requests, on(perMinute(5000)))},
+			want:     store.Brake{Tell: true, Gap: max(spaced(time.Millisecond), 55*time.Second/50_000), GapFor: maxPause},
+		},
+		"OpenAI: requests are lower, beside tokens": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "60", "x-ratelimit-remaining-requests", "59", "x-ratelimit-reset-requests", "1s",
+				"x-ratelimit-limit-tokens", "500000", "x-ratelimit-remaining-tokens", "499000", "x-ratelimit-reset-tokens", "100ms"),
+			bookings: []heed.Booking{counting(heed.Costs, on(perMinute(500_000))), counting(heed.Requests, on(store.Per(600, time.Minute)))},
+			want:     store.Brake{}, target: 1,
+		},
+		"a success is about the level that it names": {
+			status: 200, said: headers("RateLimit-Policy", `"host";q=1000;w=60`, "RateLimit", `"host";r=0;t=50`),
+			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))}, target: 1, doubtful: true,
+			want: store.Brake{Pause: 50 * time.Second, Slack: slack},
+		},
+		"a refusal is about the narrowest level": {
+			status: 429, said: headers("RateLimit-Policy", `"host";q=1000;w=60`, "RateLimit", `"host";r=0;t=50`),
+			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))},
+			want:     store.Brake{Pause: 50 * time.Second, Slack: slack},
+		},
+		"ours has a margin": {
+			status: 200, said: headers("X-RateLimit-Limit", "25", "X-RateLimit-Remaining", "10", "X-RateLimit-Reset", "6"),
+			bookings: []heed.Booking{on(store.Per(22, 5*time.Second), store.Per(270, time.Minute))},
+		},
+		"a year's budget says nothing of our pace": {
+			status: 200, said: headers("RateLimit-Policy", `"year";q=1000;w=31536000`, "RateLimit", `"year";r=999;t=31530000`),
+			bookings: []heed.Booking{on(perSecond(10))},
+		},
+		"more left than there is": {
+			status: 200, said: headers("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
+			bookings: []heed.Booking{on(perMinute(1200))},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads := c.reads
+			if reads == heed.Any && len(c.bookings) == 1 {
+				reads = heed.Requests
+			}
+			reader := heed.Reader(new(upstream.Reader), reads)
+			signal := reader.Read(&http.Response{StatusCode: c.status, Header: c.said}, now)
+			view := heed.Compare(&signal, c.bookings, c.underWay)
+			view.Again = c.again
+			if brake, news := view.Brake(); brake != c.want || news != (c.want != store.Brake{}) {
+				t.Errorf("brake %+v, news: %v; want %+v", brake, news, c.want)
+			}
+			if view.Target != c.target || view.Doubtful() != c.doubtful {
+				t.Errorf("target %d, doubtful: %v; want %d, %v", view.Target, view.Doubtful(), c.target, c.doubtful)
+			}
+			if c.want.Validate() != nil {
+				t.Errorf("the brake is invalid: %v", c.want.Validate())
+			}
+		})
+	}
+}
+
+// TestALookSettlesDoubt: units that our own calls used are no news.
+func TestALookSettlesDoubt(t *testing.T) {
+	t.Parallel()
+	signal := upstream.Signal{Budget: upstream.Budget{Limit: 5000, Remaining: 100, Reset: 200 * time.Second}}
+	bookings := []heed.Booking{on(store.Per(5000, time.Hour))}
+	view := heed.Compare(&signal, bookings, 0)
+	if _, news := view.Brake(); !news || !view.Doubtful() {
+		t.Fatal("much less left than at the grant is no news")
+	}
+	view.Remaining = 120
+	if brake, news := view.Brake(); news || view.Doubtful() {
+		t.Errorf("after the look: %+v", brake)
+	}
+}
+
+// FuzzBrake: whatever a signal says, the brake is one that a store accepts.
+func FuzzBrake(f *testing.F) {
+	f.Add(false, int64(0), int64(5000), int64(100), int64(200e9), int64(0), int64(100), int64(1e9), int64(0), int64(0))
+	f.Add(true, int64(1e9), int64(-1), int64(-1), int64(-1), int64(60e9), int64(1), int64(60e9), int64(1e9), int64(1<<40))
+	f.Fuzz(func(t *testing.T, refused bool, pause, limit, remaining, reset, window, rate, period, told, underWay int64) {
+		ours := store.Per(rate, time.Duration(period).Truncate(time.Microsecond))
+		if ours.Validate() != nil {
+			t.Skip()
+		}
+		within := func(n, low, high int64) int64 { return min(max(n, low), high) }
+		const year = int64(366 * 24 * time.Hour) // the longest time that a reader believes
+		signal := upstream.Signal{Refused: refused, Pause: time.Duration(within(pause, 0, int64(maxPause))), Budget: upstream.Budget{
+			Limit: within(limit, -1, 1<<53), Remaining: within(remaining, -1, 1<<53),
+			Reset: time.Duration(within(reset, -1, year)), Window: time.Duration(within(window, 0, year)),
+		}}
+		bookings := []heed.Booking{gapped(on(ours), time.Duration(within(told, 0, int64(maxPause))))}
+		view := heed.Compare(&signal, bookings, within(underWay, 0, 1<<40))
+		brake, news := view.Brake()
+		brake.Gap, brake.GapFor = min(brake.Gap, maxPause), min(brake.GapFor, maxPause) // as the Limiter does
+		if err := brake.Validate(); err != nil {
+			t.Error(err)
+		}
+		if again, _ := view.Brake(); news && again.Pause != brake.Pause {
+			t.Errorf("%+v, then %+v", brake, again)
+		}
+	})
+}

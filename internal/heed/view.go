@@ -1,0 +1,85 @@
+package heed
+
+import (
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
+)
+
+// View is a signal, compared with the limits that counted its request.
+type View struct {
+	// Target is the index of the booking whose key the brake is for.
+	Target int
+	// Remaining is the number of units left on the target. A look at the store may
+	// lower it after View said Doubtful.
+	Remaining int64
+	// Again: the key was refused before, and its pause has just ended.
+	Again bool
+
+	signal   *upstream.Signal
+	booking  *Booking
+	compared comparison
+	underWay int64
+}
+
+// Compare returns the view of a signal. The bookings are those of its request,
+// narrowest first, at least one. underWay is the number of other requests that the
+// upstream may have counted since the grant.
+func Compare(s *upstream.Signal, bookings []Booking, underWay int64) View {
+	at := target(s, bookings)
+	b := &bookings[at]
+	return View{Target: at, Remaining: b.Remaining, signal: s, booking: b, compared: compare(s, bookings, b), underWay: underWay}
+}
+
+// usedByOthers reports whether strangers have used more than half of the limit.
+func (v *View) usedByOthers() bool {
+	return v.Remaining-v.underWay-v.signal.Remaining > v.signal.Limit/2
+}
+
+// gap returns the minimum time between two units; 0 when our limits are enough. The
+// units left have to last until the reset where the upstream's limit is lower than
+// ours, or where strangers have used much of it.
+func (v *View) gap() time.Duration {
+	s, c := v.signal, &v.compared
+	even := evenly(s)
+	if v.booking.Gap > 0 && c.vague(s) {
+		even = 0
+	}
+	switch {
+	case c.lowered > 0:
+		return max(c.lowered, even)
+	case c.apart, even <= c.unit+c.unit/20:
+		return 0
+	case c.other:
+		return spaced(even)
+	case s.Limit > 0 && v.usedByOthers():
+		return even
+	}
+	return 0
+}
+
+// gapFor returns how long a gap lasts: a lower limit as long as a brake may.
+func (v *View) gapFor() time.Duration {
+	if v.compared.lowered > 0 {
+		return v.booking.MaxPause
+	}
+	return v.signal.Reset
+}
+
+// known reports whether a success with nothing left says nothing new: an earlier
+// brake spaces the units already, or our sliding window knows when the next is free.
+// Nothing left, where we know of much, is news.
+func (v *View) known() bool {
+	c := &v.compared
+	if c.lowered > 0 {
+		return v.booking.Gap > 0 && c.vague(v.signal)
+	}
+	return c.same != nil && c.same.Algorithm == store.SlidingWindow && v.Remaining-v.underWay <= c.same.Rate/2
+}
+
+// vague reports whether the reset can't be the end of a window: more than a quarter
+// of the units is used in less than a quarter of the time. Some are free sooner then.
+func (c *comparison) vague(s *upstream.Signal) bool {
+	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
+}

@@ -1,0 +1,130 @@
+// Package httpbody watches response bodies for their end.
+package httpbody
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// MaxTail is the maximum number of bytes that End.Tail keeps.
+const MaxTail = 4 << 10
+
+// End describes a body that has ended.
+type End struct {
+	Bytes int64  // read of it
+	Tail  []byte // the last of them, at most MaxTail
+	Whole bool   // it was read to its end
+}
+
+// OnEnd calls ended once, when the body of resp ends: it was read to its end, failed
+// or was closed. Without a body that is now. With counts End is complete; otherwise
+// only Whole is set. A body that can be written to, or writes itself, still can.
+func OnEnd(resp *http.Response, counts bool, ended func(*End)) {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		ended(&End{Whole: true})
+		return
+	}
+	b := &body{ReadCloser: resp.Body, counts: counts, ended: ended}
+	w, writes := resp.Body.(io.Writer) // of 101 Switching Protocols
+	_, writesTo := resp.Body.(io.WriterTo)
+	writesTo = writesTo && !counts // What it writes itself can't be counted.
+	switch {
+	case writes && writesTo:
+		resp.Body = struct {
+			switchedBody
+			io.WriterTo
+		}{switchedBody{b, w}, writerTo{b}}
+	case writes:
+		resp.Body = switchedBody{b, w}
+	case writesTo:
+		resp.Body = writerTo{b}
+	default:
+		resp.Body = b
+	}
+}
+
+// body calls ended at its end.
+type body struct {
+	io.ReadCloser
+	counts bool
+	mu     sync.Mutex
+	end    End
+	ended  func(*End) // nil once called
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.counts {
+		b.count(p[:n])
+	}
+	if err != nil {
+		b.finish(err == io.EOF)
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	defer b.finish(false)
+	return b.ReadCloser.Close()
+}
+
+// count adds what was read. After the end nothing changes.
+func (b *body) count(p []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != nil {
+		b.end.Bytes += int64(len(p))
+		b.end.Tail = tail(b.end.Tail, p)
+	}
+}
+
+func (b *body) finish(whole bool) {
+	b.mu.Lock()
+	ended := b.ended
+	if b.ended = nil; ended != nil {
+		b.end.Whole = whole
+	}
+	b.mu.Unlock()
+	if ended != nil {
+		ended(&b.end)
+	}
+}
+
+// tail returns the last bytes of both.
+func tail(old, more []byte) []byte {
+	if len(more) >= MaxTail {
+		return append(old[:0], more[len(more)-MaxTail:]...)
+	}
+	if over := len(old) + len(more) - MaxTail; over > 0 {
+		old = append(old[:0], old[over:]...)
+	}
+	return append(old, more...)
+}
+
+// switchedBody is the body of 101 Switching Protocols: a watched body to read from
+// and close, and the body itself to write to.
+type switchedBody struct {
+	io.ReadCloser
+	io.Writer
+}
+
+// CloseWrite closes the writing half, as net/http's own body does.
+func (b switchedBody) CloseWrite() error {
+	if c, ok := b.Writer.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return fmt.Errorf("weir: transport: CloseWrite: %w", http.ErrNotSupported)
+}
+
+// writerTo is a watched body that writes itself.
+type writerTo struct{ *body }
+
+func (b writerTo) WriteTo(w io.Writer) (n int64, err error) {
+	whole := false
+	defer func() { b.finish(whole) }()
+	n, err = b.ReadCloser.(io.WriterTo).WriteTo(w)
+	whole = err == nil
+	return n, err
+}

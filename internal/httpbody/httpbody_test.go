@@ -1,0 +1,187 @@
+package httpbody_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"github.com/goweir/weir/internal/httpbody"
+	"github.com/goweir/weir/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// closer is a body that may also be what it wraps.
+type closer struct {
+	io.Reader
+	err error
+}
+
+func (c closer) Close() error { return c.err }
+
+type (
+	writerTo struct {
+		closer
+		io.WriterTo
+	}
+	writer struct {
+		closer
+		io.Writer
+	}
+	both struct {
+		closer
+		io.WriterTo
+		io.Writer
+	}
+)
+
+// TestOnEnd: each kind of end is seen once, and what a body can do it still can.
+func TestOnEnd(t *testing.T) {
+	t.Parallel()
+	fault := errors.New("fault")
+	var sent bytes.Buffer
+	text := func() *strings.Reader { return strings.NewReader("text") }
+	for name, tt := range map[string]struct {
+		body             io.ReadCloser
+		end              func(b io.ReadCloser) error
+		want             error
+		atOnce, whole    bool
+		writes, writesTo bool
+	}{
+		"closed":                  {body: closer{text(), nil}, end: io.ReadCloser.Close},
+		"closed with an error":    {body: closer{text(), fault}, end: io.ReadCloser.Close, want: fault},
+		"read to its end":         {body: closer{text(), nil}, end: readAll, whole: true},
+		"fails":                   {body: closer{iotest.ErrReader(fault), nil}, end: readAll, want: fault},
+		"no body":                 {body: http.NoBody, atOnce: true, end: io.ReadCloser.Close, writesTo: true, whole: true},
+		"nil":                     {atOnce: true, whole: true},
+		"writes itself":           {body: writerTo{closer{text(), nil}, text()}, end: copied, writesTo: true, whole: true},
+		"writes itself, fails":    {body: writerTo{closer{text(), nil}, failing{fault}}, end: copied, writesTo: true, want: fault},
+		"writes itself, closed":   {body: writerTo{closer{text(), nil}, text()}, end: io.ReadCloser.Close, writesTo: true},
+		"can be written":          {body: writer{closer{text(), nil}, &sent}, end: readAll, writes: true, whole: true},
+		"can be written, closed":  {body: writer{closer{text(), nil}, &sent}, end: io.ReadCloser.Close, writes: true},
+		"writes and can be":       {body: both{closer{text(), nil}, text(), &sent}, end: copied, writes: true, writesTo: true, whole: true},
+		"writes and can be, read": {body: both{closer{text(), nil}, text(), &sent}, end: readAll, writes: true, writesTo: true, whole: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended, whole := 0, false
+			resp := &http.Response{Body: tt.body}
+			httpbody.OnEnd(resp, false, func(end *httpbody.End) { ended, whole = ended+1, end.Whole })
+			if (ended == 1) != tt.atOnce {
+				t.Fatalf("it ended %d times at once", ended)
+			}
+			if w, ok := resp.Body.(io.Writer); ok != tt.writes {
+				t.Errorf("it can be written: %v, want %v", ok, tt.writes)
+			} else if ok {
+				sent.Reset()
+				if _, err := w.Write([]byte("more")); err != nil || sent.String() != "more" || ended != 0 {
+					t.Errorf("wrote %q, %v; ended %d times", &sent, err, ended)
+				}
+			}
+			if _, ok := resp.Body.(io.WriterTo); ok != tt.writesTo {
+				t.Errorf("it writes itself: %v, want %v", ok, tt.writesTo)
+			}
+			if tt.end != nil {
+				if err := tt.end(resp.Body); !errors.Is(err, tt.want) {
+					t.Errorf("ended with %v, want %v", err, tt.want)
+				}
+				_ = resp.Body.Close()
+			}
+			if ended != 1 || whole != tt.whole {
+				t.Errorf("it ended %d times, whole: %v; want once, %v", ended, whole, tt.whole)
+			}
+		})
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) WriteTo(io.Writer) (int64, error) { return 0, f.err }
+
+func readAll(b io.ReadCloser) error {
+	text, err := io.ReadAll(b)
+	if err == nil && string(text) != "text" {
+		return errors.New("read " + string(text))
+	}
+	return err
+}
+
+func copied(b io.ReadCloser) error {
+	var to bytes.Buffer
+	if _, err := b.(io.WriterTo).WriteTo(&to); err != nil {
+		return err
+	}
+	if to.String() != "text" {
+		return errors.New("wrote " + to.String())
+	}
+	return nil
+}
+
+// TestCounts: the end tells the number of bytes and the last of them, also of a body
+// that writes itself, however it was read.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, httpbody.MaxTail - 1, httpbody.MaxTail, httpbody.MaxTail + 1, 3*httpbody.MaxTail + 7} {
+		for _, step := range []int{1, 1000, httpbody.MaxTail, 1 << 20} {
+			t.Run(fmt.Sprintf("%d by %d", size, step), func(t *testing.T) {
+				text := bytes.Repeat([]byte("0123456789abcdefg"), size/17+1)[:size]
+				var got *httpbody.End
+				resp := &http.Response{Body: writerTo{closer{bytes.NewReader(text), nil}, failing{errors.New("not counted")}}}
+				httpbody.OnEnd(resp, true, func(end *httpbody.End) { got = end })
+				buf := make([]byte, step)
+				for err := error(nil); err == nil; {
+					_, err = resp.Body.Read(buf)
+				}
+				want := text[max(0, size-httpbody.MaxTail):]
+				if got == nil || got.Bytes != int64(size) || !bytes.Equal(got.Tail, want) || !got.Whole {
+					t.Errorf("got %+v, want %d bytes, whole", got, size)
+				}
+			})
+		}
+	}
+}
+
+// TestEndsOnceConcurrently: a body that is closed while it is read ends once, and
+// nothing changes afterwards.
+func TestEndsOnceConcurrently(t *testing.T) {
+	t.Parallel()
+	for range 200 {
+		ended := make(chan httpbody.End, 2)
+		resp := &http.Response{Body: closer{strings.NewReader(strings.Repeat("x", 100)), nil}}
+		httpbody.OnEnd(resp, true, func(end *httpbody.End) { ended <- *end })
+		body := resp.Body
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = io.Copy(io.Discard, body) })
+		wg.Go(func() { _ = body.Close() })
+		wg.Wait()
+		if end := <-ended; len(ended) != 0 || end.Whole && end.Bytes != 100 || end.Bytes != int64(len(end.Tail)) {
+			t.Fatalf("ended %d times more, %+v", len(ended), end)
+		}
+	}
+}
+
+// TestCloseWrite passes on to the body of 101 Switching Protocols, if that can.
+func TestCloseWrite(t *testing.T) {
+	t.Parallel()
+	half := &halfCloser{}
+	for name, body := range map[string]io.ReadCloser{"can": half, "can't": writer{closer{strings.NewReader(""), nil}, io.Discard}} {
+		resp := &http.Response{Body: body}
+		httpbody.OnEnd(resp, false, func(*httpbody.End) {})
+		err := resp.Body.(interface{ CloseWrite() error }).CloseWrite()
+		if name == "can" && (err != nil || !half.closed) || name != "can" && !errors.Is(err, http.ErrNotSupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type halfCloser struct{ closed bool }
+
+func (*halfCloser) Read([]byte) (int, error)    { return 0, io.EOF }
+func (*halfCloser) Write(p []byte) (int, error) { return len(p), nil }
+func (*halfCloser) Close() error                { return nil }
+func (h *halfCloser) CloseWrite() error         { h.closed = true; return nil }

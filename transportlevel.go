@@ -1,0 +1,219 @@
+package weir
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir/internal/heed"
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// TransportLevel is one of the levels of a [Transport]: a limiter, and what a request
+// takes of it. Its fields mean the same as in [TransportConfig].
+type TransportLevel struct {
+	// Limiter decides. Required. Its Name is the Scope in errors and events, so each
+	// of a Transport's limiters needs its own.
+	Limiter *Limiter
+	// Key returns the key that a request counts against. Nil: [KeyHost].
+	Key KeyFunc
+	// Cost returns the number of units that a request takes. Nil: 1.
+	Cost func(*http.Request) (int64, error)
+	// SkipNoKey: a request without a key ([ErrNoKey]) is not counted by this level.
+	// False: it fails with that error.
+	SkipNoKey bool
+	// Settle returns the real cost. Nil: the estimate of Cost stands.
+	Settle SettleFunc
+}
+
+// SettleFunc returns the real cost of a request (see [TransportConfig]). It is
+// called when the response has arrived, with end nil. If the cost is not known
+// then, it is called once more when the body has ended.
+type SettleFunc func(resp *http.Response, end *BodyEnd) (cost int64, known bool)
+
+// BodyEnd describes a response's body that was read to its end or closed. The
+// response's Trailer is set when it was read to its end.
+type BodyEnd struct {
+	Bytes int64  // that were read
+	Tail  []byte // the last of them, up to 4 KiB; not to be kept
+	Whole bool   // it was read to its end
+}
+
+// transportLevel is a TransportLevel that was checked.
+type transportLevel struct {
+	TransportLevel
+	place   string        // in the configuration: "" or "Levels[0]."
+	maxWait time.Duration // of its own wait; 0: no bound but the request's
+	heeds   heed.Level
+}
+
+// levels returns the checked levels, narrowest first, and the unit that they count
+// in; heed.Any when they differ.
+func (cfg *TransportConfig) levels() (levels []transportLevel, unit heed.Unit, err error) {
+	levels = make([]transportLevel, 1+len(cfg.Levels))
+	levels[0].TransportLevel = TransportLevel{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}
+	for i, v := range cfg.Levels {
+		levels[i+1] = transportLevel{TransportLevel: v, place: "Levels[" + strconv.Itoa(i) + "]."}
+	}
+	for i := range levels {
+		v := &levels[i]
+		if err := v.check(); err != nil {
+			return nil, 0, err
+		}
+		if i > 0 && cfg.MaxWait == 0 {
+			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
+		}
+		v.heeds = heed.Level{Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
+	}
+	unit = levels[0].heeds.Unit
+	if slices.ContainsFunc(levels, func(v transportLevel) bool { return v.heeds.Unit != unit }) {
+		return levels, heed.Any, nil
+	}
+	for i := range levels {
+		levels[i].heeds.Unit = heed.Any
+	}
+	return levels, unit, nil
+}
+
+// check reports the first wrong field, and sets the default key.
+func (v *transportLevel) check() error {
+	if err := checkLimiter("TransportConfig."+v.place+"Limiter", v.Limiter); err != nil {
+		return err
+	}
+	if v.Settle != nil && !v.Limiter.CanSettle() {
+		return &ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
+	}
+	if v.Key == nil {
+		v.Key = KeyHost()
+	}
+	return nil
+}
+
+// unit returns the unit that the level counts in.
+func (v *transportLevel) unit() heed.Unit {
+	if v.Cost != nil || v.Settle != nil {
+		return heed.Costs
+	}
+	return heed.Requests
+}
+
+// booking is a request's slot on one level.
+type booking struct {
+	*transportLevel
+	line.ID
+	grant   grant
+	lease   *Lease
+	settled bool // its real cost is known
+}
+
+// admit books the request on all levels that count it, and waits for the slots: on
+// the narrowest first. It appends the bookings to none. maxWait bounds the waits
+// together; 0: the request's context alone does. With refuse it waits for nothing.
+func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, refuse bool, none []booking) ([]booking, error) {
+	booked := none
+	for i := range levels {
+		id, counted, err := levels[i].read(req)
+		if err != nil {
+			return nil, err
+		}
+		if counted {
+			booked = append(booked, booking{transportLevel: &levels[i], ID: id})
+		}
+	}
+	ctx := req.Context()
+	switch len(booked) {
+	case 0:
+		return nil, ctx.Err()
+	case 1:
+		b := &booked[0]
+		return booked, b.book(ctx, shorter(b.maxWait, maxWait), refuse, b.Settle != nil)
+	}
+	start := time.Now()
+	book := func(i int) error {
+		b := &booked[i]
+		longest := b.maxWait
+		if maxWait > 0 {
+			longest = shorter(longest, max(1, maxWait-time.Since(start)))
+		}
+		return b.book(ctx, longest, refuse, true)
+	}
+	giveBack := func(i int) <-chan struct{} {
+		b := &booked[i]
+		b.lease.Release()
+		return b.Limiter.lines.HandBack(ctx, b.ID, b.grant.receipt)
+	}
+	return booked, inOrder(ctx, len(booked), book, giveBack, nil)
+}
+
+// read returns the key and cost of a request, or false when it is not counted.
+func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err error) {
+	key, err := v.Key(outgoing(req))
+	if err == nil {
+		err = v.Limiter.checkKey(key)
+	}
+	if err != nil {
+		if v.SkipNoKey && errors.Is(err, ErrNoKey) {
+			return id, false, nil
+		}
+		return id, false, fmt.Errorf("weir: transport: %skey: %w", v.place, err)
+	}
+	id = line.ID{Key: key, Cost: 1}
+	if v.Cost == nil {
+		return id, true, nil
+	}
+	if id.Cost, err = v.Cost(req); err != nil {
+		return id, false, fmt.Errorf("weir: transport: %scost: %w", v.place, err)
+	}
+	if id.Cost < 0 {
+		return id, false, &ConfigError{Field: "TransportConfig." + v.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(id.Cost, 10)}
+	}
+	return id, true, nil
+}
+
+// outgoing returns a request without the RequestURI that a reverse proxy leaves in
+// it: only a server sets that.
+func outgoing(req *http.Request) *http.Request {
+	if req.RequestURI == "" {
+		return req
+	}
+	out := *req
+	out.RequestURI = ""
+	return &out
+}
+
+// book takes the booking's slot when it has come, or fails; a lease too, where the
+// limiter has any. It can be given back or settled if it is cancelable.
+func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cancelable bool) (err error) {
+	l := b.Limiter
+	if !cancelable && l.slotNow(ctx, b.ID, &b.grant) {
+		return nil
+	}
+	if refuse {
+		b.grant, b.lease, err = l.tryAcquireSlot(ctx, b.ID, cancelable)
+	} else {
+		b.grant, b.lease, err = l.acquireSlot(ctx, b.ID, maxWait)
+	}
+	return err
+}
+
+// shorter returns the shorter of two longest waits; 0 is no bound.
+func shorter(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// storeLimits returns a copy of limits for the store's side.
+func storeLimits(limits []Limit) []store.Limit {
+	own := make([]store.Limit, len(limits))
+	for i, l := range limits {
+		own[i] = store.Limit(l)
+	}
+	return own
+}
