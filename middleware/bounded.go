@@ -5,19 +5,19 @@ import (
 	"encoding/base64"
 )
 
-// longestKey is the longest key that is counted as it stands, in bytes. Stores
-// keep keys, and clients may have a say in them.
-const longestKey = 1024
+// maxKey bounds the keys that are counted as they stand, in bytes. Stores keep
+// keys, and clients may choose them.
+const maxKey = 1024
 
 // bounded returns the key that is counted for one of any length. Of a longer one
-// that is its start and its hash, together a byte more than longestKey, so that
+// that is its start and its hash, together a byte more than maxKey, so that
 // it is never a key that somebody else has.
 func bounded(key string) string {
-	if len(key) <= longestKey {
+	if len(key) <= maxKey {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
 	var text [43]byte
 	base64.RawURLEncoding.Encode(text[:], sum[:])
-	return key[:longestKey+1-len(text)] + string(text[:])
+	return key[:maxKey+1-len(text)] + string(text[:])
 }

@@ -51,18 +51,18 @@ type Config struct {
 	// Lists names keys that pass unlimited, and keys that are refused with 403.
 	Lists Lists
 
-	// Within are wider levels that requests count against too, from narrow to wide,
-	// as the user's organisation and everybody: a request passes when the limits of
-	// all levels admit it, or is refused and charged on none. The store decides in
-	// one call; on a Redis cluster level after level (see package redisstore).
+	// Levels are wider limits that requests count against too, from narrow to wide:
+	// the user's organisation, say, and everybody. A request passes when the limits
+	// of all levels admit it. Otherwise it is refused and charged on none. The store
+	// decides all levels in one call, on a Redis cluster one after another (see
+	// package redisstore). Empty: only Limiter's limits hold.
 	//
-	// Lists, NoKey, Penalty and Shadows are about the request's own key: what one
-	// of these lets pass no level counts, and only what its own limits refuse for
-	// longest is penalised. Settle is asked once for each cost, with that in the
-	// Outcome, and corrects all levels of that cost. HeadersIETF lists the policies of
-	// all levels, the other styles tell of the binding limit. Empty: Limiter's limits
-	// are all.
-	Within []Level
+	// Lists, OnNoKey, Penalty and Shadows concern the request's own key. If they let
+	// a request pass, no level counts it. Penalty counts a refusal only if Limiter's
+	// own limits refuse for longest. Settle is asked once for each cost, which is in
+	// the Outcome, and corrects all levels with that cost. HeadersDraft11 lists the
+	// policies of all levels, the other styles show the binding limit.
+	Levels []Level
 
 	// NoKey says what a request without an identity gets: Key returned
 	// weir.ErrNoKey, or an empty key. The zero value, NoKeyRefuse, answers 401.
@@ -89,7 +89,7 @@ type Config struct {
 	// Challenge is the WWW-Authenticate header of a 401, which RFC 9110 asks
 	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
 	// response already. It must be empty when nothing answers 401: none of NoKey,
-	// BadKey and KeyFailure, and no level of Within, which one does without its
+	// BadKey and KeyFailure, and no level of Levels, which one does without its
 	// SkipNoKey.
 	Challenge string
 
@@ -118,11 +118,11 @@ type Config struct {
 	OnStoreFailure StoreFailure
 
 	// Headers says which rate headers responses carry, refused or not. The
-	// zero value is HeadersIETF. Retry-After is set on every refusal that ends,
+	// zero value is HeadersDraft11. Retry-After is set on every refusal that ends,
 	// whatever the style.
 	Headers HeaderStyle
 
-	// PartitionSecret adds to HeadersIETF the parameter pk, which tells a client
+	// PartitionSecret adds to HeadersDraft11 the parameter pk, which tells a client
 	// what it shares an allowance with: 8 bytes of the HMAC of the key and the
 	// Limiter's name, which tell nothing without the secret. At least 16 bytes,
 	// and the same in all processes. It must be empty with other Headers. Empty:
@@ -185,8 +185,8 @@ func (cfg *Config) validate() error {
 		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
 	case cfg.Headers > HeadersNone:
 		return invalid("Headers", "one of the five styles", strconv.Itoa(int(cfg.Headers)))
-	case len(cfg.PartitionSecret) > 0 && cfg.Headers != HeadersIETF:
-		return invalid("PartitionSecret", "none without HeadersIETF", "one")
+	case len(cfg.PartitionSecret) > 0 && cfg.Headers != HeadersDraft11:
+		return invalid("PartitionSecret", "none without HeadersDraft11", "one")
 	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
 		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
 	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
@@ -201,7 +201,7 @@ func (cfg *Config) validate() error {
 	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
 		return err
 	}
-	if err := cfg.validateWithin(); err != nil {
+	if err := cfg.validateLevels(); err != nil {
 		return err
 	}
 	return validateShadows(append(cfg.limiters(), cfg.Penalty.Limiter), cfg.Shadows)

@@ -60,7 +60,7 @@ func TestConfig(t *testing.T) {
 		}, ""},
 		{"a challenge where no level needs a key", func(c *middleware.Config) {
 			beside("org", weir.PerHour(1))(c)
-			c.Within[0].SkipNoKey = true
+			c.Levels[0].SkipNoKey = true
 			c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer"
 		}, "Challenge"},
 		{"anonymous for a bad key, without a key", func(c *middleware.Config) { c.BadKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
@@ -77,9 +77,9 @@ func TestConfig(t *testing.T) {
 		{"settling on a store that can't", func(c *middleware.Config) { c.Settle = middleware.OnlyFailures }, "Settle"},
 		{"settling", func(c *middleware.Config) { c.Limiter, c.Settle = named(t, ""), middleware.OnlyFailures }, ""},
 		{"a delay below 0", delay(-1, 1), "Delay.Max"},
-		{"a delay for any number", delay(time.Second, 0), "Delay.MostWaiting"},
-		{"a delay for fewer than none", delay(time.Second, -1), "Delay.MostWaiting"},
-		{"no delay for some", delay(0, 1), "Delay.MostWaiting"},
+		{"a delay for any number", delay(time.Second, 0), "Delay.MaxWaiting"},
+		{"a delay for fewer than none", delay(time.Second, -1), "Delay.MaxWaiting"},
+		{"no delay for some", delay(0, 1), "Delay.MaxWaiting"},
 		{"a delay", delay(time.Second, 1), ""},
 		{"a penalty without a limiter", penalty(nil, time.Second), "Penalty.For"},
 		{"a penalty counted by the limiter itself", penalty(named(t, ""), time.Second), "Penalty.Limiter"},
@@ -108,20 +108,20 @@ func TestConfig(t *testing.T) {
 			c.Shadows = []*weir.Limiter{named(t, "a")}
 		}, "Shadows"},
 		{"shadows", shadows(named(t, "a"), named(t, "b")), ""},
-		{"a level without a limiter", level(nil, weir.KeyStatic("all")), "Within[0].Limiter"},
-		{"a level without a key", level(named(t, "all"), nil), "Within[0].Key"},
-		{"a level over another store", level(named(t, "all"), weir.KeyStatic("all")), "Within[0].Limiter"},
+		{"a level without a limiter", level(nil, weir.KeyStatic("all")), "Levels[0].Limiter"},
+		{"a level without a key", level(named(t, "all"), nil), "Levels[0].Key"},
+		{"a level over another store", level(named(t, "all"), weir.KeyStatic("all")), "Levels[0].Limiter"},
 		{"a level on a store that can't be compared", func(c *middleware.Config) {
 			c.Limiter = httpcases.NewLimiter(t, uncomparable{}, weir.PerSecond(1))
-			c.Within = []middleware.Level{{Limiter: on(t, uncomparable{}, "all", weir.PerHour(1)), Key: weir.KeyStatic("all")}}
-		}, "Within[0].Limiter"},
-		{"a level with the limiter's name", beside("", weir.PerHour(1)), "Within[0].Limiter"},
+			c.Levels = []middleware.Level{{Limiter: on(t, uncomparable{}, "all", weir.PerHour(1)), Key: weir.KeyStatic("all")}}
+		}, "Levels[0].Limiter"},
+		{"a level with the limiter's name", beside("", weir.PerHour(1)), "Levels[0].Limiter"},
 		{"a level of calls in flight", func(c *middleware.Config) {
 			store := newLocal(t)
 			c.Limiter = on(t, store, "", weir.PerSecond(1))
-			c.Within = []middleware.Level{{Limiter: inFlight(t, store, "all"), Key: weir.KeyStatic("all")}}
-		}, "Within[0].Limiter"},
-		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Within[0].Limiter"},
+			c.Levels = []middleware.Level{{Limiter: inFlight(t, store, "all"), Key: weir.KeyStatic("all")}}
+		}, "Levels[0].Limiter"},
+		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Levels[0].Limiter"},
 		{"two levels with policies of two names", beside("all", weir.PerSecond(1).WithName("all")), ""},
 		{"policies of one name, of which one is looked up", func(c *middleware.Config) {
 			beside("all", weir.PerSecond(1))(c)
@@ -197,7 +197,7 @@ func inFlight(t *testing.T, store weir.Store, name string) *weir.Limiter {
 }
 
 func level(l *weir.Limiter, key weir.KeyFunc) func(*middleware.Config) {
-	return func(c *middleware.Config) { c.Within = []middleware.Level{{Limiter: l, Key: key}} }
+	return func(c *middleware.Config) { c.Levels = []middleware.Level{{Limiter: l, Key: key}} }
 }
 
 func anonymous(key string) func(*middleware.Config) {
@@ -218,7 +218,7 @@ func named(t *testing.T, name string) *weir.Limiter {
 }
 
 func delay(d time.Duration, n int) func(*middleware.Config) {
-	return func(c *middleware.Config) { c.Delay = middleware.Delay{Max: d, MostWaiting: n} }
+	return func(c *middleware.Config) { c.Delay = middleware.Delay{Max: d, MaxWaiting: n} }
 }
 
 func penalty(counter *weir.Limiter, d time.Duration) func(*middleware.Config) {

@@ -13,7 +13,7 @@ import (
 // in one call of the store and is served when that has come, in order across
 // all processes. A client that leaves gives its slot back. One that waits does
 // not hear of a pause that is set meanwhile, unless it waits for levels: with
-// Config.Within a request waits for its own limits first and then for each wider
+// Config.Levels a request waits for its own limits first and then for each wider
 // level, one call of the store each (see weir.WaitLevels). With a store that books
 // nothing ahead, as a redisstore without scripts, every request is answered with
 // 500. The zero value is off: requests are served now or refused.
@@ -22,21 +22,21 @@ type Delay struct {
 	// longer is refused at once. Above 0 and below what the server's and the
 	// clients' timeouts leave.
 	Max time.Duration
-	// MostWaiting is the most requests of this middleware that wait at once, over
-	// all keys; further ones are served now or refused. A request counts from
-	// its start, so also while the store is asked. Required with Max: each one
+	// MaxWaiting bounds the requests of this middleware that wait at once, over all
+	// keys. Further ones are served now or refused. A request counts from its start,
+	// so also while the store is asked. Required with Max: each waiting request
 	// keeps a connection and a goroutine.
-	MostWaiting int
+	MaxWaiting int
 }
 
 func (d *Delay) validate() error {
 	switch {
 	case d.Max < 0:
 		return invalid("Delay.Max", "0 or more", d.Max.String())
-	case d.Max > 0 && d.MostWaiting < 1:
-		return invalid("Delay.MostWaiting", "1 or more, with Delay.Max", strconv.Itoa(d.MostWaiting))
-	case d.Max == 0 && d.MostWaiting != 0:
-		return invalid("Delay.MostWaiting", "0 without Delay.Max", strconv.Itoa(d.MostWaiting))
+	case d.Max > 0 && d.MaxWaiting < 1:
+		return invalid("Delay.MaxWaiting", "1 or more, with Delay.Max", strconv.Itoa(d.MaxWaiting))
+	case d.Max == 0 && d.MaxWaiting != 0:
+		return invalid("Delay.MaxWaiting", "0 without Delay.Max", strconv.Itoa(d.MaxWaiting))
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (g *Guard) queues() bool { return g.cfg.Delay.Max > 0 && !g.cfg.Shadow }
 
 // enter counts a request in, until leave, and returns for how long it may wait.
 func (g *Guard) enter() time.Duration {
-	if g.queues() && g.waiting.Add(1) <= int64(g.cfg.Delay.MostWaiting) {
+	if g.queues() && g.waiting.Add(1) <= int64(g.cfg.Delay.MaxWaiting) {
 		return g.cfg.Delay.Max
 	}
 	return 0

@@ -94,12 +94,12 @@
 //		Limiter: logins, // 5 per minute
 //		Key:     weir.KeyRemoteIP(),
 //		Settle:  middleware.OnlyFailures,
-//		Delay:   middleware.Delay{Max: 2 * time.Second, MostWaiting: 100},
+//		Delay:   middleware.Delay{Max: 2 * time.Second, MaxWaiting: 100},
 //	}
 //
 // # Levels
 //
-// With [Config.Within] a request counts against several limits at once, as of a
+// With [Config.Levels] a request counts against several limits at once, as of a
 // user within an organisation within everybody: it passes when all admit it, or is
 // charged on none. The client sees the policies of all levels in one list, in the
 // order from narrow to wide, and those that refused in violated-policies: name the

@@ -36,7 +36,7 @@ func ExampleConfig_levels() {
 	limit, err := middleware.New(middleware.Config{
 		Limiter: limiter("user", weir.PerHour(2)),
 		Key:     weir.KeyContext(userOf),
-		Within: []middleware.Level{
+		Levels: []middleware.Level{
 			{Limiter: limiter("org", weir.PerHour(3)), Key: weir.KeyContext(orgOf), SkipNoKey: true},
 			{Limiter: limiter("everyone", weir.PerHour(4)), Key: weir.KeyStatic("everyone")},
 		},

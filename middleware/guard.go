@@ -18,7 +18,7 @@ type Guard struct {
 	cfg      Config
 	own      []weir.Limit // the limiter's, with their names derived once
 	policies string       // the RateLimit-Policy of own
-	within   [][]weir.Limit
+	levels   [][]weir.Limit
 	waiting  atomic.Int64 // requests that may be waiting, see Delay
 	found    atomic.Bool  // a request had an identity
 	missed   atomic.Int64 // requests before that
@@ -38,9 +38,9 @@ func NewGuard(cfg Config) (*Guard, error) {
 		g.policies = string(appendOldPolicies(nil, own))
 	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
-	g.cfg.Within = slices.Clone(cfg.Within)
-	for i := range cfg.Within {
-		g.within = append(g.within, namedLimits(cfg.Within[i].Limiter))
+	g.cfg.Levels = slices.Clone(cfg.Levels)
+	for i := range cfg.Levels {
+		g.levels = append(g.levels, namedLimits(cfg.Levels[i].Limiter))
 	}
 	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
 	g.partitions.New = g.newPartitioner
@@ -80,8 +80,8 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	switch key = bounded(key); {
-	case len(g.cfg.Within) > 0:
-		return g.decideWithin(w, r, key)
+	case len(g.cfg.Levels) > 0:
+		return g.decideLevels(w, r, key)
 	case g.passed(r.Context(), g.cfg.Limiter, key):
 		return r, true
 	}

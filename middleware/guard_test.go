@@ -236,16 +236,16 @@ func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error
 // is settled does not keep it from being so.
 func TestSettlingOutlivesTheClient(t *testing.T) {
 	t.Parallel()
-	for name, within := range map[string]bool{"one limiter": false, "levels": true} {
+	for name, levels := range map[string]bool{"one limiter": false, "levels": true} {
 		ctx, cancel := context.WithCancel(t.Context())
 		store := &leaving{Store: httpcases.NewCounting().Store, leave: cancel}
 		cfg := middleware.Config{Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Settle: middleware.OnlyFailures}
-		if within {
+		if levels {
 			wide, err := weir.New(weir.Config{Name: "wide", Store: store, Limits: []weir.Limit{weir.PerDay(1)}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg.Within = []middleware.Level{{Limiter: wide, Key: weir.KeyStatic("wide")}}
+			cfg.Levels = []middleware.Level{{Limiter: wide, Key: weir.KeyStatic("wide")}}
 		}
 		g := guard(t, cfg)
 		r := request(ctx)
@@ -291,7 +291,7 @@ func TestPlanChange(t *testing.T) {
 func TestHooksMayKeepDecisions(t *testing.T) {
 	t.Parallel()
 	limits := []weir.Limit{weir.PerSecond(1), weir.PerMinute(10)}
-	delay := middleware.Delay{Max: 5 * time.Second, MostWaiting: 1}
+	delay := middleware.Delay{Max: 5 * time.Second, MaxWaiting: 1}
 	for name, cfg := range map[string]middleware.Config{
 		"at once":           {},
 		"delayed":           {Delay: delay},

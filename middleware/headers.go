@@ -42,9 +42,9 @@ func setAt(h http.Header, name string, v []string, i int, value string) {
 	h[name] = v[i : i+1 : i+1]
 }
 
-// setIETF sets RateLimit-Policy, and RateLimit when the decision knows the
+// setDraft11 sets RateLimit-Policy, and RateLimit when the decision knows the
 // state of every limit: one that was made without the store may not.
-func (v *values) setIETF(h http.Header, policies string, limits []weir.Limit, d *weir.Decision, pk string) {
+func (v *values) setDraft11(h http.Header, policies string, limits []weir.Limit, d *weir.Decision, pk string) {
 	v.put(h, headerPolicy, 0, policies)
 	if known(d, len(limits)) {
 		var room [160]byte
@@ -91,11 +91,11 @@ func known(d *weir.Decision, n int) bool {
 
 // exposed are the names that ExposeHeaders lists, by style.
 var exposed = [...]string{
-	HeadersIETF:   "RateLimit, RateLimit-Policy, Retry-After",
-	HeadersX:      "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
-	HeadersXEpoch: "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
-	HeadersDraft6: "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, Retry-After",
-	HeadersNone:   "Retry-After",
+	HeadersDraft11: "RateLimit, RateLimit-Policy, Retry-After",
+	HeadersX:       "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
+	HeadersXEpoch:  "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After",
+	HeadersDraft6:  "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, Retry-After",
+	HeadersNone:    "Retry-After",
 }
 
 // expose lets a browser show scripts the headers of a style.
@@ -108,7 +108,7 @@ func expose(h http.Header, style HeaderStyle) {
 // setHeaders sets the rate headers of a decision.
 func (g *Guard) setHeaders(h http.Header, m *mark, limits []weir.Limit, d *weir.Decision) {
 	switch style := g.cfg.Headers; style {
-	case HeadersIETF:
+	case HeadersDraft11:
 		if m.levels != nil {
 			g.setLevels(h, m, d)
 			break
@@ -119,7 +119,7 @@ func (g *Guard) setHeaders(h http.Header, m *mark, limits []weir.Limit, d *weir.
 			var room [160]byte
 			policies = string(appendPolicies(room[:0], limits, pk))
 		}
-		m.values.setIETF(h, policies, limits, d, pk)
+		m.values.setDraft11(h, policies, limits, d, pk)
 	case HeadersX:
 		m.values.setTriple(h, &xTriple, d, seconds(d.ResetAfter))
 	case HeadersXEpoch:

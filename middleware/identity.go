@@ -112,8 +112,8 @@ func (cfg *Config) validateIdentity() error {
 		anonymous = anonymous || f.policy == NoKeyAnonymous
 		unauthorized = unauthorized || f.policy == NoKeyUnauthorized
 	}
-	for i := range cfg.Within {
-		unauthorized = unauthorized || !cfg.Within[i].SkipNoKey
+	for i := range cfg.Levels {
+		unauthorized = unauthorized || !cfg.Levels[i].SkipNoKey
 	}
 	switch {
 	case anonymous && cfg.AnonymousKey == "":

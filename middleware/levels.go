@@ -47,7 +47,7 @@ type levels struct {
 // further out has counted it against. It returns a problem instead where a level
 // has no key, with the error that it is told with, if any.
 func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error) {
-	n := 1 + len(g.cfg.Within)
+	n := 1 + len(g.cfg.Levels)
 	s := &levels{list: make([]weir.Level, 0, n), limits: make([]weir.Limit, 0, n), counts: make([]int, 0, n)}
 	cost, err := g.cost(r)
 	if err != nil {
@@ -59,8 +59,8 @@ func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error)
 			return nil, nil, err
 		}
 	}
-	for i := range g.cfg.Within {
-		l := &g.cfg.Within[i]
+	for i := range g.cfg.Levels {
+		l := &g.cfg.Levels[i]
 		key, err := l.Key(r)
 		if err == nil && key == "" {
 			err = weir.ErrNoKey
@@ -88,7 +88,7 @@ func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error)
 				return nil, &broken, err
 			}
 		}
-		if err := s.add(r, l, key, cost, g.within[i]); err != nil {
+		if err := s.add(r, l, key, cost, g.levels[i]); err != nil {
 			return nil, nil, err
 		}
 	}

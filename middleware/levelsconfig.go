@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// validateWithin reports the first field that is wrong of the wider levels.
-func (cfg *Config) validateWithin() error {
+// validateLevels reports the first field that is wrong of the wider levels.
+func (cfg *Config) validateLevels() error {
 	names := map[string]bool{cfg.Limiter.Name(): true}
 	policies := map[string]bool{}
 	note := func(l *weir.Limiter) (twice string, ok bool) {
@@ -26,8 +26,8 @@ func (cfg *Config) validateWithin() error {
 	if cfg.Limits == nil {
 		note(cfg.Limiter)
 	}
-	for i := range cfg.Within {
-		l, at := &cfg.Within[i], "Within["+strconv.Itoa(i)+"]."
+	for i := range cfg.Levels {
+		l, at := &cfg.Levels[i], "Levels["+strconv.Itoa(i)+"]."
 		switch {
 		case l.Limiter == nil:
 			return invalid(at+"Limiter", "a limiter", "nil")
@@ -57,8 +57,8 @@ func (cfg *Config) validateWithin() error {
 // limiters returns those of all levels.
 func (cfg *Config) limiters() []*weir.Limiter {
 	all := []*weir.Limiter{cfg.Limiter}
-	for i := range cfg.Within {
-		all = append(all, cfg.Within[i].Limiter)
+	for i := range cfg.Levels {
+		all = append(all, cfg.Levels[i].Limiter)
 	}
 	return all
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// decideWithin is decide for a request that counts against several levels.
-func (g *Guard) decideWithin(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
+// decideLevels is decide for a request that counts against several levels.
+func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
 	m := &mark{Context: r.Context(), guard: g, key: key}
 	s, p, err := g.levelsOf(r, key)
 	switch {
@@ -74,7 +74,7 @@ func (g *Guard) actualCosts(passed *http.Request, m *mark, o Outcome) []int64 {
 	return actual
 }
 
-// setLevels sets the headers of HeadersIETF: the policies of all levels are one
+// setLevels sets the headers of HeadersDraft11: the policies of all levels are one
 // list, and their states another.
 func (g *Guard) setLevels(h http.Header, m *mark, d *weir.Decision) {
 	s := m.levels

@@ -98,7 +98,7 @@ func TestViolationsOfTerseDecision(t *testing.T) {
 		return l
 	}
 	for name, tt := range map[string]struct {
-		within []middleware.Level
+		levels []middleware.Level
 		want   middleware.Violation
 	}{
 		"one limiter": {nil, middleware.Violation{Policy: "2-in-1h", Limiter: "users"}},
@@ -107,7 +107,7 @@ func TestViolationsOfTerseDecision(t *testing.T) {
 			middleware.Violation{Policy: "3-in-1d", Limiter: "org"},
 		},
 	} {
-		g := guard(t, middleware.Config{Limiter: limiter("users", weir.PerMinute(1), weir.PerHour(2)), Within: tt.within})
+		g := guard(t, middleware.Config{Limiter: limiter("users", weir.PerMinute(1), weir.PerHour(2)), Levels: tt.levels})
 		w := &listening{ResponseRecorder: httptest.NewRecorder()}
 		g.Check(w, request(t.Context()))
 		if !slices.Equal(w.violated, []middleware.Violation{tt.want}) {

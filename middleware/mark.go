@@ -18,7 +18,7 @@ type mark struct {
 	key    string
 	open   bool              // nothing was decided, and the mount failed open
 	booked *weir.Reservation // what is settled; nil: nothing
-	levels *levels           // what was counted; nil without Config.Within
+	levels *levels           // what was counted; nil without Config.Levels
 	values values
 	copy   http.Request
 }

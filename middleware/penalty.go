@@ -17,7 +17,7 @@ import (
 // the name of a key can have it blocked: penalise keys that are verified. Under
 // NoKeyAnonymous all without an identity are one key.
 //
-// With Config.Within a refusal counts when the key's own limits are those that
+// With Config.Levels a refusal counts when the key's own limits are those that
 // refuse for longest, and no other. A redisstore without scripts can't pause keys:
 // nothing is blocked, and OnError is told at each refusal that should be.
 type Penalty struct {

@@ -56,7 +56,7 @@ var (
 // of what the client was promised, and a pause is no matter of what it used, but
 // of how often it was refused if there is a penalty for that.
 func (g *Guard) problemType(d *weir.Decision) *problemType {
-	own := len(g.cfg.Within) == 0 || d.Scope == g.cfg.Limiter.Name()
+	own := len(g.cfg.Levels) == 0 || d.Scope == g.cfg.Limiter.Name()
 	if d.Reason == weir.Paused && g.cfg.Penalty.Limiter != nil && own {
 		return &abnormalUsage
 	}

@@ -34,13 +34,13 @@ func TestRefusedAllocations(t *testing.T) {
 		config func(*middleware.Config)
 		want   float64
 	}{
-		{"IETF", one, styled(middleware.HeadersIETF), 6},
+		{"draft 11", one, styled(middleware.HeadersDraft11), 6},
 		{"X", one, styled(middleware.HeadersX), 6},
 		{"X epoch", one, styled(middleware.HeadersXEpoch), 6},
 		{"draft 6", one, styled(middleware.HeadersDraft6), 6},
 		{"no headers", one, styled(middleware.HeadersNone), 5},
-		{"two limits", two, styled(middleware.HeadersIETF), 7},
-		{"a plan", one, plan(middleware.HeadersIETF), 7},
+		{"two limits", two, styled(middleware.HeadersDraft11), 7},
+		{"a plan", one, plan(middleware.HeadersDraft11), 7},
 		{"a plan, X", one, plan(middleware.HeadersX), 6},
 		{"a plan, draft 6", one, plan(middleware.HeadersDraft6), 7},
 		{"partitions", one, func(cfg *middleware.Config) { cfg.PartitionSecret = []byte("0123456789abcdef") }, 8},
@@ -49,7 +49,7 @@ func TestRefusedAllocations(t *testing.T) {
 			cfg.OnLimited = func(w http.ResponseWriter, _ *http.Request, _ weir.Decision) { w.WriteHeader(429) }
 		}, 4},
 		{"settled", one, func(cfg *middleware.Config) { cfg.Settle = middleware.OnlyFailures }, 6},
-		{"delayed", one, func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1} }, 6},
+		{"delayed", one, func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: time.Second, MaxWaiting: 1} }, 6},
 		{"listed", one, func(cfg *middleware.Config) { cfg.Lists.Block = middleware.Keys("mallory") }, 6},
 		{"shadows", one, func(cfg *middleware.Config) { cfg.Shadows = []*weir.Limiter{named(t, "shadow")} }, 6},
 		{"blocked", one, func(cfg *middleware.Config) { cfg.Lists.Block = middleware.Keys("all") }, 3},

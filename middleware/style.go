@@ -4,7 +4,7 @@ package middleware
 type HeaderStyle uint8
 
 const (
-	// HeadersIETF sets RateLimit-Policy and RateLimit, as in
+	// HeadersDraft11 sets RateLimit-Policy and RateLimit, as in
 	// draft-ietf-httpapi-ratelimit-headers-11: every limit of the key in order,
 	// added to what another limiter on the way has set.
 	//
@@ -25,7 +25,7 @@ const (
 	// out. r is what remains, t the time until the limit is as if never used,
 	// rounded up. On a refusal Retry-After takes precedence over t, as the draft
 	// has it.
-	HeadersIETF HeaderStyle = iota
+	HeadersDraft11 HeaderStyle = iota
 	// HeadersX sets X-RateLimit-Limit, X-RateLimit-Remaining and
 	// X-RateLimit-Reset, the last in seconds from now, of the binding limit
 	// alone. Where several limiters are on the way, the one that refuses is
@@ -37,7 +37,7 @@ const (
 	// HeadersDraft6 sets RateLimit-Limit, RateLimit-Remaining and
 	// RateLimit-Reset (seconds from now) of the binding limit, as HeadersX does,
 	// and RateLimit-Policy with every limit in the form of that draft, as
-	// `2;w=60`: for clients that are not as far as HeadersIETF.
+	// `2;w=60`: for clients that are not as far as HeadersDraft11.
 	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone

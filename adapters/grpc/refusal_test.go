@@ -169,7 +169,7 @@ func TestViolatedLevel(t *testing.T) {
 				cfg.Limiter = limiter
 				continue
 			}
-			cfg.Within = append(cfg.Within, middleware.Level{Limiter: limiter, Key: weir.KeyStatic("all")})
+			cfg.Levels = append(cfg.Levels, middleware.Level{Limiter: limiter, Key: weir.KeyStatic("all")})
 		}
 		cc := start(t, &talk{}, unary(mustServer(t, cfg)))
 		ctx := as(t.Context(), "ann")
@@ -211,7 +211,7 @@ func TestViolatedPlan(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cfg.Within = []middleware.Level{{
+				cfg.Levels = []middleware.Level{{
 					Limiter: org, Key: weir.KeyStatic("acme"),
 					Limits: func(*http.Request) ([]weir.Limit, error) { return tt.plan, nil },
 				}}

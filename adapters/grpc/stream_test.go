@@ -210,7 +210,7 @@ func TestDelayedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(t, weir.PerSecond(1))
-		cfg.Delay = middleware.Delay{Max: time.Minute, MostWaiting: 10}
+		cfg.Delay = middleware.Delay{Max: time.Minute, MaxWaiting: 10}
 		cc := start(t, &talk{}, []grpc.ServerOption{grpc.ChainStreamInterceptor(mustServer(t, cfg).StreamMessages)})
 		began := time.Now()
 		got, _, err := conversation(as(t.Context(), "ann"), t, cc, "abcd")

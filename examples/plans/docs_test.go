@@ -22,9 +22,9 @@ func TestDocumentedHeaders(t *testing.T) {
 	}
 	ticked := func(lines ...string) string { return "`" + strings.Join(lines, "`, `") + "`" }
 	for name, want := range map[string]func(served, refused http.Header) []string{
-		"ietf": func(served, refused http.Header) []string {
+		"draft11": func(served, refused http.Header) []string {
 			return []string{
-				"| `ietf` | " + ticked("Ratelimit: "+served.Get("RateLimit")) + " | " + ticked("Ratelimit: "+refused.Get("RateLimit")) + " |",
+				"| `draft11` | " + ticked("Ratelimit: "+served.Get("RateLimit")) + " | " + ticked("Ratelimit: "+refused.Get("RateLimit")) + " |",
 				"| | " + ticked("Ratelimit-Policy: "+served.Get("RateLimit-Policy")) + " | the same |",
 			}
 		},

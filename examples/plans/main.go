@@ -29,12 +29,12 @@ import (
 var (
 	addr     = flag.String("addr", "127.0.0.1:8080", "where to listen")
 	redisURL = flag.String("redis", "", "`URL` of the Redis that all replicas share; without it one in this process's memory")
-	headers  = flag.String("headers", "ietf", "rate headers of the API: ietf, draft6, x, epoch or none")
+	headers  = flag.String("headers", "draft11", "rate headers of the API: draft11, draft6, x, epoch or none")
 	demo     = flag.Bool("demo", false, "make a few requests to itself, print them, and exit")
 )
 
 var styles = map[string]middleware.HeaderStyle{
-	"ietf": middleware.HeadersIETF, "draft6": middleware.HeadersDraft6, "x": middleware.HeadersX,
+	"draft11": middleware.HeadersDraft11, "draft6": middleware.HeadersDraft6, "x": middleware.HeadersX,
 	"epoch": middleware.HeadersXEpoch, "none": middleware.HeadersNone,
 }
 

@@ -24,7 +24,7 @@ func newTestService(t *testing.T) (http.Handler, *accounts) {
 		t.Fatal(err)
 	}
 	a := someAccounts()
-	service, err := newService(store, a, middleware.HeadersIETF)
+	service, err := newService(store, a, middleware.HeadersDraft11)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 		name   string
 		config func(*middleware.Config)
 	}{
-		{"ietf", func(*middleware.Config) {}},
+		{"draft11", func(*middleware.Config) {}},
 		{"x", func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersX }},
 		{"none", func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersNone }},
 		{"plan", func(cfg *middleware.Config) {
@@ -39,13 +39,13 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40))
 		}},
 		{"delayed", func(cfg *middleware.Config) {
-			cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1}
+			cfg.Delay = middleware.Delay{Max: time.Second, MaxWaiting: 1}
 			cfg.Limiter = NewLimiter(b, newStore(), weir.PerSecond(1<<40))
 		}},
 		{"levels", func(cfg *middleware.Config) {
 			store := newStore()
 			cfg.Limiter = NewLimiter(b, store, weir.PerSecond(1<<40))
-			cfg.Within = []middleware.Level{
+			cfg.Levels = []middleware.Level{
 				{Limiter: named(b, store, "org", weir.PerSecond(1<<41)), Key: weir.KeyStatic("acme")},
 				{Limiter: named(b, store, "all", weir.PerSecond(1<<42)), Key: weir.KeyStatic("all")},
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 func delaying(d time.Duration) func(*middleware.Config) {
-	return func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: d, MostWaiting: 10} }
+	return func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: d, MaxWaiting: 10} }
 }
 
 // leaving is a client that goes away, and had not said when.
@@ -121,14 +121,14 @@ func (t *tally) String() string {
 	return fmt.Sprint(t.n)
 }
 
-// testMostWaiting checks that few requests wait and that further ones are served
+// testMaxWaiting checks that few requests wait and that further ones are served
 // now or refused.
-func testMostWaiting(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
+func testMaxWaiting(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cfg := middleware.Config{
 			Limiter: NewLimiter(t, open(t), weir.PerMinute(1)), Key: weir.KeyHeader("X-User"),
-			Delay: middleware.Delay{Max: time.Hour, MostWaiting: 3},
+			Delay: middleware.Delay{Max: time.Hour, MaxWaiting: 3},
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		do(t, h, ann)

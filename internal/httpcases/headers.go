@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-func ietf(policy, state string) map[string]string {
+func draft11(policy, state string) map[string]string {
 	return map[string]string{"RateLimit-Policy": policy, "RateLimit": state}
 }
 
@@ -30,50 +30,50 @@ var headerCases = []testCase{
 		name:   "every limit is listed in order",
 		limits: []weir.Limit{weir.PerSecond(10), weir.PerMinute(300)},
 		steps: []step{
-			{request: ann, want: served(ietf(secondAndMinute, `"10-in-1s";r=9;t=1, "300-in-1m";r=299;t=1`))},
-			{request: ann, want: served(ietf(secondAndMinute, `"10-in-1s";r=8;t=1, "300-in-1m";r=298;t=1`))},
+			{request: ann, want: served(draft11(secondAndMinute, `"10-in-1s";r=9;t=1, "300-in-1m";r=299;t=1`))},
+			{request: ann, want: served(draft11(secondAndMinute, `"10-in-1s";r=8;t=1, "300-in-1m";r=298;t=1`))},
 		},
 	},
 	{
 		name:   "a refusal lists every limit and names those that refuse",
 		limits: []weir.Limit{weir.PerSecond(2).WithName("burst"), weir.PerDay(5).WithName("day")},
 		steps: []step{
-			{request: ann, want: served(ietf(burstAndDay, `"burst";r=1;t=1, "day";r=4;t=17280`))},
-			{request: ann, want: served(ietf(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
-			{request: ann, want: limited(`"burst"`, "1", ietf(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
-			{after: time.Second, request: ann, want: served(ietf(burstAndDay, `"burst";r=1;t=1, "day";r=2;t=51839`))},
-			{after: time.Second, request: ann, want: served(ietf(burstAndDay, `"burst";r=1;t=1, "day";r=1;t=69118`))},
-			{after: time.Second, request: ann, want: served(ietf(burstAndDay, `"burst";r=1;t=1, "day";r=0;t=86397`))},
-			{after: time.Second, request: ann, want: limited(`"day"`, "17276", ietf(burstAndDay, `"burst";r=2;t=0, "day";r=0;t=86396`))},
+			{request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=4;t=17280`))},
+			{request: ann, want: served(draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
+			{request: ann, want: limited(`"burst"`, "1", draft11(burstAndDay, `"burst";r=0;t=1, "day";r=3;t=34560`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=2;t=51839`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=1;t=69118`))},
+			{after: time.Second, request: ann, want: served(draft11(burstAndDay, `"burst";r=1;t=1, "day";r=0;t=86397`))},
+			{after: time.Second, request: ann, want: limited(`"day"`, "17276", draft11(burstAndDay, `"burst";r=2;t=0, "day";r=0;t=86396`))},
 		},
 	},
 	{
 		name:   "both limits refuse",
 		limits: []weir.Limit{weir.PerMinute(1), weir.PerHour(1)},
 		steps: []step{
-			{request: ann, want: served(ietf(`"1-in-1m";q=1;w=60, "1-in-1h";q=1;w=3600`, `"1-in-1m";r=0;t=60, "1-in-1h";r=0;t=3600`))},
+			{request: ann, want: served(draft11(`"1-in-1m";q=1;w=60, "1-in-1h";q=1;w=3600`, `"1-in-1m";r=0;t=60, "1-in-1h";r=0;t=3600`))},
 			{request: ann, want: limited(`"1-in-1m","1-in-1h"`, "3600",
-				ietf(`"1-in-1m";q=1;w=60, "1-in-1h";q=1;w=3600`, `"1-in-1m";r=0;t=60, "1-in-1h";r=0;t=3600`))},
+				draft11(`"1-in-1m";q=1;w=60, "1-in-1h";q=1;w=3600`, `"1-in-1m";r=0;t=60, "1-in-1h";r=0;t=3600`))},
 		},
 	},
 	{
 		name:   "a burst is the quota and its refill the window",
 		limits: []weir.Limit{weir.PerMinute(60).WithBurst(100), weir.PerMinute(60).WithBurst(5).WithName("small")},
-		steps: one(served(ietf(`"60-in-1m";q=100;w=100, "small";q=5;w=5`,
+		steps: one(served(draft11(`"60-in-1m";q=100;w=100, "small";q=5;w=5`,
 			`"60-in-1m";r=99;t=1, "small";r=4;t=1`))),
 	},
 	{
 		name:   "windows are rounded up, and left out below a second",
 		limits: []weir.Limit{weir.Per(3, 1500*time.Millisecond), weir.Per(10, 100*time.Millisecond), weir.PerSecond(10).WithBurst(1)},
-		steps: one(served(ietf(`"3-in-1.5s";q=3;w=2, "10-in-100ms";q=10, "10-in-1s";q=1`,
+		steps: one(served(draft11(`"3-in-1.5s";q=3;w=2, "10-in-100ms";q=10, "10-in-1s";q=1`,
 			`"3-in-1.5s";r=2;t=1, "10-in-100ms";r=9;t=1, "10-in-1s";r=0;t=1`))),
 	},
 	{
 		name:   "names are quoted",
 		limits: []weir.Limit{weir.PerMinute(1).WithName(`a "b" \c`)},
 		steps: []step{
-			{request: ann, want: served(ietf(`"a \"b\" \\c";q=1;w=60`, `"a \"b\" \\c";r=0;t=60`))},
-			{request: ann, want: limited(`"a \"b\" \\c"`, "60", ietf(`"a \"b\" \\c";q=1;w=60`, `"a \"b\" \\c";r=0;t=60`))},
+			{request: ann, want: served(draft11(`"a \"b\" \\c";q=1;w=60`, `"a \"b\" \\c";r=0;t=60`))},
+			{request: ann, want: limited(`"a \"b\" \\c"`, "60", draft11(`"a \"b\" \\c";q=1;w=60`, `"a \"b\" \\c";r=0;t=60`))},
 		},
 	},
 	{
@@ -82,7 +82,7 @@ var headerCases = []testCase{
 			Allowed: true, Limit: store.Per(store.MaxUnits, time.Hour), Remaining: store.MaxUnits - 1, ResetAfter: time.Microsecond,
 		}),
 		limits: []weir.Limit{weir.Per(store.MaxUnits, time.Hour).WithName("huge")},
-		steps:  one(served(ietf(`"huge";q=999999999999999;w=3600`, `"huge";r=999999999999999;t=1`))),
+		steps:  one(served(draft11(`"huge";q=999999999999999;w=3600`, `"huge";r=999999999999999;t=1`))),
 	},
 	{
 		name:  "a decision that knows no state tells the policy alone",

@@ -57,7 +57,7 @@ func RunOn(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	}
 	t.Run("unknown", func(t *testing.T) { testUnknown(t, mount, open) })
 	t.Run("charged while served", func(t *testing.T) { testCharging(t, mount, open) })
-	t.Run("most waiting", func(t *testing.T) { testMostWaiting(t, mount, open) })
+	t.Run("max waiting", func(t *testing.T) { testMaxWaiting(t, mount, open) })
 }
 
 // testCase is a configuration and what requests to it get, one after another.

@@ -11,12 +11,12 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// within has requests count against a team, of 3 per hour, and everybody, of 4 per
+// withLevels has requests count against a team, of 3 per hour, and everybody, of 4 per
 // hour, beside the user's limits.
-func within(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *middleware.Config) {
+func withLevels(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *middleware.Config) {
 	return func(t testing.TB, store weir.Store, cfg *middleware.Config) {
 		cfg.Limiter = named(t, store, "user", cfg.Limiter.Limits()...)
-		cfg.Within = []middleware.Level{
+		cfg.Levels = []middleware.Level{
 			{Limiter: named(t, store, "team", weir.PerHour(3)), Key: weir.KeyHeader("X-Team"), SkipNoKey: true},
 			{Limiter: named(t, store, "all", weir.PerHour(4).WithName("everybody")), Key: weir.KeyStatic("all")},
 		}
@@ -47,13 +47,13 @@ const (
 // leveled tells of three levels: what remains, and in how many seconds each is as
 // if never used.
 func leveled(user, team, all string) map[string]string {
-	return ietf(threeLevels, `"2-in-1m";`+user+`, "3-in-1h";`+team+`, "everybody";`+all)
+	return draft11(threeLevels, `"2-in-1m";`+user+`, "3-in-1h";`+team+`, "everybody";`+all)
 }
 
 var levelCases = []testCase{
 	{
 		name: "every level refuses for itself, and takes nothing of the others",
-		more: within(),
+		more: withLevels(),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
 			{request: inTeam("ann", "blue"), want: served(leveled("r=0;t=60", "r=1;t=2400", "r=2;t=1800"))},
@@ -68,16 +68,16 @@ var levelCases = []testCase{
 	},
 	{
 		name: "a level without a key does not count where that is allowed",
-		more: within(),
+		more: withLevels(),
 		steps: []step{
-			{request: ann, want: served(ietf(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=3;t=900`))},
+			{request: ann, want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=3;t=900`))},
 			{request: nobody, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)},
-			{request: inTeam("bob", ""), want: served(ietf(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=2;t=1800`))},
+			{request: inTeam("bob", ""), want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=2;t=1800`))},
 		},
 	},
 	{
 		name: "a level without a key refuses elsewhere, and costs nothing",
-		more: within(func(cfg *middleware.Config) { cfg.Within[0].SkipNoKey = false; cfg.Challenge = "Bearer" }),
+		more: withLevels(func(cfg *middleware.Config) { cfg.Levels[0].SkipNoKey = false; cfg.Challenge = "Bearer" }),
 		steps: []step{
 			{request: ann, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), map[string]string{"WWW-Authenticate": "Bearer"})},
 			{
@@ -89,10 +89,10 @@ var levelCases = []testCase{
 	},
 	{
 		name: "levels have costs of their own",
-		more: within(func(cfg *middleware.Config) {
+		more: withLevels(func(cfg *middleware.Config) {
 			costHeader(cfg)
-			cfg.Within[0].Cost = func(*http.Request) (int64, error) { return 0, nil }
-			cfg.Within[1].Cost = func(*http.Request) (int64, error) { return 3, nil }
+			cfg.Levels[0].Cost = func(*http.Request) (int64, error) { return 0, nil }
+			cfg.Levels[1].Cost = func(*http.Request) (int64, error) { return 3, nil }
 		}),
 		steps: []step{
 			{
@@ -108,9 +108,9 @@ var levelCases = []testCase{
 	},
 	{
 		name: "levels have plans, and no two policies one name",
-		more: within(func(cfg *middleware.Config) {
+		more: withLevels(func(cfg *middleware.Config) {
 			byPlan(cfg)
-			cfg.Within[0].Limits = func(r *http.Request) ([]weir.Limit, error) {
+			cfg.Levels[0].Limits = func(r *http.Request) ([]weir.Limit, error) {
 				if r.Header.Get("X-Team") == "lost" {
 					return nil, errSecret
 				}
@@ -120,12 +120,12 @@ var levelCases = []testCase{
 		steps: []step{
 			{
 				request: request{header: http.Header{"X-User": {"ann"}, "X-Plan": {"free"}, "X-Team": {"free"}}},
-				want: served(ietf(`"free";q=1;w=60, "team:free";q=1;w=60, "everybody";q=4;w=3600`,
+				want: served(draft11(`"free";q=1;w=60, "team:free";q=1;w=60, "everybody";q=4;w=3600`,
 					`"free";r=0;t=60, "team:free";r=0;t=60, "everybody";r=3;t=900`)),
 			},
 			{
 				request: request{header: http.Header{"X-User": {"bob"}, "X-Plan": {"pro"}, "X-Team": {"free"}}},
-				want: limited(`"free"`, "60", ietf(proPolicy+`, "free";q=1;w=60, "everybody";q=4;w=3600`,
+				want: limited(`"free"`, "60", draft11(proPolicy+`, "free";q=1;w=60, "everybody";q=4;w=3600`,
 					`"pro";r=10;t=0, "pro-day";r=1000;t=0, "free";r=0;t=60, "everybody";r=3;t=900`)),
 			},
 			{request: request{header: http.Header{"X-User": {"bob"}, "X-Plan": {"pro"}, "X-Team": {"empty"}}}, want: broken},
@@ -134,21 +134,21 @@ var levelCases = []testCase{
 	},
 	{
 		name: "a policy that gets another name has none of its own level's",
-		more: within(func(cfg *middleware.Config) {
-			cfg.Within[0].Limits = func(*http.Request) ([]weir.Limit, error) {
+		more: withLevels(func(cfg *middleware.Config) {
+			cfg.Levels[0].Limits = func(*http.Request) ([]weir.Limit, error) {
 				return []weir.Limit{
 					weir.PerMinute(9).WithName("2-in-1m"), weir.PerHour(60).WithName("team:2-in-1m"), weir.PerDay(100).WithName("team:2-in-1m-2"),
 				}, nil
 			}
 		}),
-		steps: []step{{request: inTeam("ann", "blue"), want: served(ietf(
+		steps: []step{{request: inTeam("ann", "blue"), want: served(draft11(
 			`"2-in-1m";q=2;w=60, "team:2-in-1m-3";q=9;w=60, "team:2-in-1m";q=60;w=3600, "team:2-in-1m-2";q=100;w=86400, "everybody";q=4;w=3600`,
 			`"2-in-1m";r=1;t=30, "team:2-in-1m-3";r=8;t=7, "team:2-in-1m";r=59;t=60, "team:2-in-1m-2";r=99;t=864, "everybody";r=3;t=900`,
 		))}},
 	},
 	{
 		name: "X headers tell of the binding limit of all levels",
-		more: within(xStyle),
+		more: withLevels(xStyle),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(x("2", "1", "30"))},
 			{request: inTeam("bob", "blue"), want: served(x("3", "1", "2400"))},
@@ -158,15 +158,15 @@ var levelCases = []testCase{
 	},
 	{
 		name: "draft 6 has the policies of all levels",
-		more: within(func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersDraft6 }),
+		more: withLevels(func(cfg *middleware.Config) { cfg.Headers = middleware.HeadersDraft6 }),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(draft6("2;w=60, 3;w=3600, 4;w=3600", "2", "1", "30"))},
 		},
 	},
 	{
 		name: "what is settled is settled on all levels",
-		more: within(settling(middleware.OnlyFailures), func(cfg *middleware.Config) {
-			cfg.Within[1].Cost = func(*http.Request) (int64, error) { return 2, nil }
+		more: withLevels(settling(middleware.OnlyFailures), func(cfg *middleware.Config) {
+			cfg.Levels[1].Cost = func(*http.Request) (int64, error) { return 2, nil }
 		}),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=2;t=1800"))},
@@ -180,7 +180,7 @@ var levelCases = []testCase{
 	},
 	{
 		name: "a request waits for the level that it has to wait for, and holds up nobody else",
-		more: within(delaying(30 * time.Second)),
+		more: withLevels(delaying(30 * time.Second)),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
 			{request: inTeam("ann", "red"), want: served(leveled("r=0;t=60", "r=2;t=1200", "r=2;t=1800"))},
@@ -192,7 +192,7 @@ var levelCases = []testCase{
 	{
 		name: "only what the key's own limits refuse is penalised",
 		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
-			within()(t, store, cfg)
+			withLevels()(t, store, cfg)
 			penalty(2, 5*time.Minute)(t, store, cfg)
 		},
 		steps: []step{
@@ -210,7 +210,7 @@ var levelCases = []testCase{
 	{
 		name: "what a wider level refuses for longer is not penalised",
 		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
-			within()(t, store, cfg)
+			withLevels()(t, store, cfg)
 			penalty(1, 5*time.Minute)(t, store, cfg)
 		},
 		steps: []step{
@@ -224,7 +224,7 @@ var levelCases = []testCase{
 	},
 	{
 		name: "lists speak for all levels",
-		more: within(func(cfg *middleware.Config) {
+		more: withLevels(func(cfg *middleware.Config) {
 			cfg.Lists = middleware.Lists{Allow: middleware.Keys("bob"), Block: middleware.Keys("mallory")}
 		}),
 		steps: []step{
@@ -235,7 +235,7 @@ var levelCases = []testCase{
 	},
 	{
 		name: "shadow decides on all levels and refuses nothing",
-		more: within(func(cfg *middleware.Config) { cfg.Shadow = true }),
+		more: withLevels(func(cfg *middleware.Config) { cfg.Shadow = true }),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: unlimited},
 			{request: inTeam("ann", "blue"), want: unlimited},
@@ -245,13 +245,13 @@ var levelCases = []testCase{
 	{
 		name:  "levels fail open",
 		store: func() weir.Store { return &Counting{Store: failing(errSecret)()} },
-		more:  within(),
+		more:  withLevels(),
 		steps: []step{{request: inTeam("ann", "blue"), want: unlimited}},
 	},
 	{
 		name:  "levels fail closed",
 		store: func() weir.Store { return &Counting{Store: failing(errSecret)()} },
-		more:  within(failClosed),
+		more:  withLevels(failClosed),
 		steps: []step{{request: inTeam("ann", "blue"), want: unavailable}},
 	},
 }
@@ -262,7 +262,7 @@ func testLevels(t *testing.T, mount Mount) {
 		t.Parallel()
 		store := NewCounting()
 		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
-		within()(t, store, &cfg)
+		withLevels()(t, store, &cfg)
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		for i := range 3 {
 			do(t, h, inTeam("ann", "blue"))
@@ -275,8 +275,8 @@ func testLevels(t *testing.T, mount Mount) {
 		t.Parallel()
 		store := NewCounting()
 		cfg := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: weir.KeyHeader("X-User")}
-		within()(t, store, &cfg)
-		outer := middleware.Config{Limiter: cfg.Within[1].Limiter, Key: weir.KeyStatic("all")}
+		withLevels()(t, store, &cfg)
+		outer := middleware.Config{Limiter: cfg.Levels[1].Limiter, Key: weir.KeyStatic("all")}
 		h := mustMount(t, mount, outer, mustMount(t, mount, cfg, mustMount(t, mount, cfg, http.HandlerFunc(handler))))
 		got := do(t, h, inTeam("ann", "blue"))
 		if got.body != servedBody || store.Takes.Load() != 2 {
@@ -299,7 +299,7 @@ func testLevels(t *testing.T, mount Mount) {
 				w.WriteHeader(http.StatusTooManyRequests)
 			},
 		}
-		within()(t, newStore(), &cfg)
+		withLevels()(t, newStore(), &cfg)
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		for _, q := range []request{
 			inTeam("ann", "blue"), inTeam("ann", "blue"), inTeam("ann", "red"), inTeam("bob", "blue"), inTeam("bob", "blue"),
@@ -316,7 +316,7 @@ func testLevels(t *testing.T, mount Mount) {
 		cfg := middleware.Config{
 			Limiter: NewLimiter(t, newStore(), weir.PerMinute(2)), Key: weir.KeyHeader("X-User"), PartitionSecret: []byte("0123456789abcdef"),
 		}
-		within()(t, newStore(), &cfg)
+		withLevels()(t, newStore(), &cfg)
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		partitions := func(q request) (list []string) {
 			w := httptest.NewRecorder()

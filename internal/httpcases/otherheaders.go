@@ -68,22 +68,22 @@ var otherHeaderCases = []testCase{
 		name:   "a partition key is a hash",
 		config: partitioned,
 		steps: []step{
-			{request: ann, want: served(ietf(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=1;t=30`+annKey))},
-			{request: bob, want: served(ietf(`"2-in-1m";q=2;w=60`+bobKey, `"2-in-1m";r=1;t=30`+bobKey))},
-			{request: ann, want: served(ietf(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
-			{request: ann, want: limited(`"2-in-1m"`, "30", ietf(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
+			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=1;t=30`+annKey))},
+			{request: bob, want: served(draft11(`"2-in-1m";q=2;w=60`+bobKey, `"2-in-1m";r=1;t=30`+bobKey))},
+			{request: ann, want: served(draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
+			{request: ann, want: limited(`"2-in-1m"`, "30", draft11(`"2-in-1m";q=2;w=60`+annKey, `"2-in-1m";r=0;t=60`+annKey))},
 		},
 	},
 	{
 		name:   "every limit has the partition key",
 		config: partitioned,
 		limits: []weir.Limit{weir.PerMinute(1).WithName("a"), weir.PerHour(1).WithName("b")},
-		steps: one(served(ietf(`"a";q=1;w=60`+annKey+`, "b";q=1;w=3600`+annKey,
+		steps: one(served(draft11(`"a";q=1;w=60`+annKey+`, "b";q=1;w=3600`+annKey,
 			`"a";r=0;t=60`+annKey+`, "b";r=0;t=3600`+annKey))),
 	},
 	{
 		name:   "headers are exposed to scripts",
-		config: exposing(middleware.HeadersIETF),
+		config: exposing(middleware.HeadersDraft11),
 		steps: []step{
 			{request: ann, want: served(with(twoPerMinute("1", "30"), exposeHeader, "RateLimit, RateLimit-Policy, Retry-After"))},
 			{request: nobody, want: unidentified},

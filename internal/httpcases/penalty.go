@@ -64,10 +64,10 @@ var penaltyCases = []testCase{
 		config: byPlan,
 		more:   penalty(1, 2*time.Minute),
 		steps: []step{
-			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
-			{request: on("free", "ann"), want: abnormal("120", ietf(freePolicy, `"free";r=0;t=120`))},
-			{after: time.Minute, request: on("free", "ann"), want: abnormal("60", ietf(freePolicy, `"free";r=0;t=60`))},
-			{after: time.Minute, request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
+			{request: on("free", "ann"), want: abnormal("120", draft11(freePolicy, `"free";r=0;t=120`))},
+			{after: time.Minute, request: on("free", "ann"), want: abnormal("60", draft11(freePolicy, `"free";r=0;t=60`))},
+			{after: time.Minute, request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
 		},
 	},
 	{

@@ -30,7 +30,7 @@ func Promises(t *testing.T, open func(testing.TB) weir.Store) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := newPromises(t, seed, open(t), middleware.HeadersIETF)
+				p := newPromises(t, seed, open(t), middleware.HeadersDraft11)
 				for n := range sets {
 					p.draw(fmt.Sprint("user", n))
 					p.remaining()

@@ -111,7 +111,7 @@ var requestCases = []testCase{
 }
 
 func tenPerMinute(r, t string) map[string]string {
-	return ietf(`"10-in-1m";q=10;w=60`, `"10-in-1m";r=`+r+`;t=`+t)
+	return draft11(`"10-in-1m";q=10;w=60`, `"10-in-1m";r=`+r+`;t=`+t)
 }
 
 var plans = map[string][]weir.Limit{
@@ -145,10 +145,10 @@ var planCases = []testCase{
 		name:   "every user has the limits of the plan",
 		config: byPlan,
 		steps: []step{
-			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
-			{request: on("pro", "bob"), want: served(ietf(proPolicy, `"pro";r=9;t=1, "pro-day";r=999;t=87`))},
-			{request: on("free", "ann"), want: limited(`"free"`, "60", ietf(freePolicy, `"free";r=0;t=60`))},
-			{request: on("pro", "bob"), want: served(ietf(proPolicy, `"pro";r=8;t=1, "pro-day";r=998;t=173`))},
+			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
+			{request: on("pro", "bob"), want: served(draft11(proPolicy, `"pro";r=9;t=1, "pro-day";r=999;t=87`))},
+			{request: on("free", "ann"), want: limited(`"free"`, "60", draft11(freePolicy, `"free";r=0;t=60`))},
+			{request: on("pro", "bob"), want: served(draft11(proPolicy, `"pro";r=8;t=1, "pro-day";r=998;t=173`))},
 		},
 	},
 	{

@@ -72,8 +72,8 @@ var settleCases = []testCase{
 		name:   "what is settled is settled on a plan's limits",
 		config: func(cfg *middleware.Config) { byPlan(cfg); cfg.Settle = middleware.OnlyFailures },
 		steps: []step{
-			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
-			{request: on("free", "ann"), want: served(ietf(freePolicy, `"free";r=0;t=60`))},
+			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
+			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
 			{request: on("empty", "ann"), want: broken},
 		},
 	},

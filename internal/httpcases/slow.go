@@ -85,7 +85,7 @@ func testSlow(t *testing.T, mount Mount) {
 			store: func(t *testing.T) weir.Store { return slowSettler{newStore().(settler)} },
 			config: func(_ *testing.T, cfg *middleware.Config) {
 				cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 { return o.Cost + 1 }
-				cfg.Delay = middleware.Delay{Max: time.Second, MostWaiting: 1000}
+				cfg.Delay = middleware.Delay{Max: time.Second, MaxWaiting: 1000}
 			},
 			takes: 2 * slow,
 		},

@@ -159,7 +159,7 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 		style        middleware.HeaderStyle
 		want         map[string]string
 	}{
-		{"IETF lists both", day, hour, middleware.HeadersIETF, ietf(dayHour, `"9-in-1d";r=8;t=3600 & "7-in-1h";r=3;t=60`)},
+		{"draft 11 lists both", day, hour, middleware.HeadersDraft11, draft11(dayHour, `"9-in-1d";r=8;t=3600 & "7-in-1h";r=3;t=60`)},
 		{"X shows less remaining, inside", day, hour, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows less remaining, outside", hour, day, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows who refuses", day, refused, middleware.HeadersX, with(x("7", "9", "60"), "Retry-After", "1")},
