@@ -9,14 +9,14 @@ import (
 
 const unsaid = -1
 
-// said makes the expected signal; reset and the rest as Budget says.
+// said makes an expected signal.
 func said(refused bool, pause time.Duration, limit, remaining int64, reset time.Duration) upstream.Signal {
 	return upstream.Signal{Refused: refused, Pause: pause, Budget: upstream.Budget{Limit: limit, Remaining: remaining, Reset: reset}}
 }
 
 func nothing(refused bool) upstream.Signal { return said(refused, 0, unsaid, unsaid, unsaid) }
 
-// TestReadAPIs holds what public APIs send, beyond the vectors.
+// TestReadAPIs reads headers of public APIs, beyond the vectors.
 func TestReadAPIs(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// usual are the headers of a response that says nothing of limits.
+// usual are the headers of a response without any about limits.
 var usual = []string{
 	"Content-Type", "application/json", "Content-Length", "1234", "Server", "nginx", "Cache-Control", "no-store", "Vary", "Accept-Encoding",
 	"Strict-Transport-Security", "max-age=31536000", "X-Request-Id", "6f9d", "X-Content-Type-Options", "nosniff", "Etag", `"abc"`,

@@ -6,32 +6,29 @@ import (
 	"time"
 )
 
-// Budget is one of the limits an upstream counts a caller against, and where
-// the caller stands with it.
+// Budget is the state of one of an upstream's limits.
 type Budget struct {
-	// Name tells it from the others of the same response: the name of its
-	// policy, or what a header's name says besides, such as "tokens". Often
-	// empty.
+	// Name distinguishes the budgets of one response: the policy's name, or a part
+	// of a header's name, such as "tokens". Often empty.
 	Name string
-	// Limit is how many units it holds when it is full. -1: not said.
+	// Limit is the number of units of a full budget. -1: unknown.
 	Limit int64
-	// Remaining is how many units are left. -1: not said.
+	// Remaining is the number of units left. -1: unknown.
 	Remaining int64
-	// Reset is how long it is until the budget is renewed: 0 when that has
-	// happened already. -1: not said.
+	// Reset is the time until the budget is renewed: 0 if that is past. -1: unknown.
 	Reset time.Duration
-	// Window is how long the budget lasts. 0: not said.
+	// Window is the length of the budget. 0: unknown.
 	Window time.Duration
-	// Unit is what is counted, as the qu of a RateLimit-Policy says:
-	// "requests", "content-bytes", "concurrent-requests". Empty: not said.
+	// Unit names the units, by the qu of a RateLimit-Policy: "requests",
+	// "content-bytes", "concurrent-requests". Empty: unknown.
 	Unit string
 }
 
-// unsaid is a budget of which nothing is known.
+// unsaid returns a budget without any value.
 func unsaid(name string) Budget { return Budget{Name: name, Limit: -1, Remaining: -1, Reset: -1} }
 
-// of returns b with its limit. One that is 0 can't be true of what admits requests:
-// it says nothing, and neither does it that nothing is left of it.
+// of returns b with its limit. A limit of 0 can't admit requests, so neither that
+// limit nor its remaining 0 is believed.
 func (b Budget) of(limit int64) Budget {
 	switch {
 	case limit > 0:
@@ -42,35 +39,34 @@ func (b Budget) of(limit int64) Budget {
 	return b
 }
 
-// sane returns b without what can't be: a dialect may be the caller's own.
+// sane returns b without impossible values: a dialect may be the caller's own.
 func (b Budget) sane() Budget {
 	b.Limit = max(b.Limit, -1)
 	b.Remaining = max(b.Remaining, -1)
-	b.Reset = min(max(b.Reset, -1), longest)
-	b.Window = min(max(b.Window, 0), longest)
+	b.Reset = min(max(b.Reset, -1), maxTime)
+	b.Window = min(max(b.Window, 0), maxTime)
 	return b
 }
 
-// isRate reports whether units come back with time, and not when calls end.
+// isRate reports whether units come back with time, not with the end of calls.
 func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
 
-// exhausted reports whether nothing is left, and this is not over yet.
+// exhausted reports whether nothing is left, before the reset.
 func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 }
 
-// rank says how much is known of the share that is left.
+// rank orders budgets by the known parts of the share left.
 func (b Budget) rank() int {
 	switch {
 	case b.Remaining == 0 || b.Remaining > 0 && b.Limit > 0:
 		return 0 // the share
 	case b.Remaining > 0:
-		return 1 // the units, but not of how many
+		return 1 // the units left alone
 	}
 	return 2
 }
 
-// compare orders budgets: the one with the smallest share left first, exactly.
-// Of equal shares the one that stays so for longer is first, then the one that
-// says more.
+// compare orders budgets: the smallest share left first, exactly. Among equal
+// shares the longer reset is first, then the budget with more known values.
 func compare(a, b Budget) int {
 	if c := cmp.Compare(a.rank(), b.rank()); c != 0 {
 		return c
@@ -84,7 +80,7 @@ func compare(a, b Budget) int {
 	}
 	return cmp.Or(c,
 		cmp.Compare(b.Reset, a.Reset),
-		cmp.Compare(min(b.Limit, 0), min(a.Limit, 0)), // said before not said
+		cmp.Compare(min(b.Limit, 0), min(a.Limit, 0)), // known before unknown
 		cmp.Compare(a.Limit, b.Limit),
 		cmp.Compare(b.Window, a.Window),
 		cmp.Compare(a.Name, b.Name))

@@ -8,21 +8,21 @@ import (
 // count is an item of a header that counts units: 100 or 100;w=60.
 type count struct {
 	n      int64
-	name   string        // of an item that names what it counts: name;100
+	name   string        // of an item with a name: name;100
 	window time.Duration // its w parameter; 0: none
 }
 
-// parseCounts reads a header's items up to the first that is no count. A count
-// with a fraction is rounded down.
+// parseCounts reads a header's items up to the first that is no count. Fractions
+// are rounded down.
 func parseCounts(values []string) []count {
 	var counts []count
-	for _, line := range values[:min(len(values), mostLines)] {
-		if len(line) > longestLine {
+	for _, line := range values[:min(len(values), maxLines)] {
+		if len(line) > maxLineLength {
 			return counts
 		}
 		for item := range strings.SplitSeq(line, ",") {
 			c, ok := parseCount(item)
-			if !ok || len(counts) == mostItems {
+			if !ok || len(counts) == maxItems {
 				return counts
 			}
 			counts = append(counts, c)
@@ -56,12 +56,12 @@ func parseCount(item string) (count, bool) {
 	return c, true
 }
 
-// parseUsage reads headers that say how much is used of how much: 32/40, or
+// parseUsage reads headers of used and possible units: 32/40, or
 // api-usage=18/5000.
 func parseUsage(values []string) []Budget {
 	var budgets []Budget
-	for _, line := range values[:min(len(values), mostLines)] {
-		if len(line) > longestLine {
+	for _, line := range values[:min(len(values), maxLines)] {
+		if len(line) > maxLineLength {
 			continue
 		}
 		for item := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ';' }) {
@@ -73,7 +73,7 @@ func parseUsage(values []string) []Budget {
 			used, limit, _ := strings.Cut(usage, "/")
 			u, ok1 := parseCount(used)
 			l, ok2 := parseCount(limit)
-			if ok1 && ok2 && l.n > 0 && len(budgets) < mostItems {
+			if ok1 && ok2 && l.n > 0 && len(budgets) < maxItems {
 				b := unsaid(strings.TrimSpace(name))
 				b.Limit, b.Remaining = l.n, max(l.n-u.n, 0)
 				budgets = append(budgets, b)

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// fixed is a dialect that says the same of every response.
+// fixed is a dialect with the same budgets for every response.
 type fixed []upstream.Budget
 
 func (f fixed) Budgets(http.Header, time.Time) []upstream.Budget { return f }

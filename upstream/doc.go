@@ -1,11 +1,10 @@
-// Package upstream reads what the HTTP response of an upstream says of its
-// limits: that it refused, for how long nothing must be sent, and what is left
-// of the budget that is closest to its end.
+// Package upstream reads an upstream's limits from its HTTP responses: whether a
+// response is a refusal, how long to pause, and the budget closest to its end.
 //
 //	var reader upstream.Reader
 //	signal := reader.Read(resp, time.Now())
 //
-// # What is understood
+// # Headers
 //
 // The dialect [Common] goes by the words in the names of headers, not by a list
 // of vendors:
@@ -22,43 +21,55 @@
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //
-// Words for the limit are limit, max, quota, total, capacity; for what is left
-// remaining, remain, left, available; for what is used used, usage, observed,
-// consumed; for the renewal reset; for how long a budget lasts window, interval,
-// period.
+// The words, each with its meaning:
 //
-// What a policy counts, its qu, is the Unit of the budget. One that counts calls
-// under way ("concurrent-requests") is no rate: only a refusal speaks of it.
+//	limit, max, quota, total, capacity    units of a full budget
+//	remaining, remain, left, available    units left
+//	used, usage, observed, consumed       units used
+//	reset                                 time until the budget is renewed
+//	window, interval, period              length of the budget
 //
-// A reset is a number, a duration such as 6m0s, an ISO 8601 time or an HTTP
-// date. A number is seconds, or milliseconds if the name ends so; 500 million
-// seconds and more are a moment since the Unix epoch, in seconds, milliseconds,
-// microseconds or nanoseconds by its size, unless the name says Reset-After.
+// The qu of a policy is the Unit of its budget. The unit "concurrent-requests"
+// counts calls under way and is no rate: only a refusal makes it count.
 //
-// Retry-After is read in all of these forms too, whatever the dialect, and so
-// are Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-RateLimit-Retry-After
-// and the like: milliseconds first, then Retry-After itself.
+// # Times
 //
-// Bodies are not read: a pause that is only there (Telegram, GraphQL) is not
+// A reset is one of these:
+//
+//	a number below 500 million    seconds, or milliseconds if the header's name ends so
+//	a larger number               a moment since the Unix epoch; its size tells seconds,
+//	                              milliseconds, microseconds and nanoseconds apart
+//	a number after Reset-After    always a duration
+//	6m0s                          a duration
+//	an ISO 8601 time, HTTP date   a moment
+//
+// Under every dialect, Retry-After is read in all of these forms. So are
+// Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-RateLimit-Retry-After and
+// the like: milliseconds first, then Retry-After itself.
+//
+// Bodies are not read: a pause that stands only there (Telegram, GraphQL) is not
 // seen.
 //
 // # How long to pause
 //
-// After a refusal Retry-After decides. Without it, the reset of whatever budget
-// has nothing left does, of several the latest; and without such a budget, the
-// reset of one that does not say what is left. Units that are left say that
-// another limit refused, so their reset is no reason to wait. A refusal that
-// says nothing has a Pause of 0: the caller has to slow down by itself.
+// After a refusal the first of these that is known decides:
 //
-// On a success a budget with nothing left pauses until its reset, before the
-// next request is refused, but not one whose limit is 0, as where there is
-// none. A Retry-After greater than 0 then replaces the reset; alone it counts
-// for nothing, as some upstreams send it with each response.
+//  1. Retry-After
+//  2. the latest reset of the budgets with nothing left
+//  3. the latest reset of the budgets without a number of units left
+//
+// A budget with units left did not refuse, so its reset is no reason to wait. A
+// refusal without any of the three has a Pause of 0: the caller has to slow down
+// by itself.
+//
+// On a success, a budget with nothing left pauses until its reset, before the next
+// request is refused. A limit of 0 counts as no limit. A Retry-After greater than 0
+// replaces the reset. Alone it counts for nothing, as some upstreams send it with
+// each response.
 //
 // # Another dialect
 //
-// What Common does not understand, or understands wrongly (an upstream whose
-// resets are milliseconds, but do not say so), a dialect does that is named for
-// the host: [Fields] where the names of the headers suffice, any other [Dialect]
-// where they do not.
+// A host whose headers Common does not understand, or misreads, gets a dialect of
+// its own: [Fields] if the names of the headers suffice, otherwise any [Dialect].
+// An example are resets in milliseconds under a name that does not say so.
 package upstream

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// facebook reads X-App-Usage, which says in JSON how many percent are used.
+// facebook reads X-App-Usage: JSON with the used percentage.
 type facebook struct{}
 
 func (facebook) Budgets(h http.Header, _ time.Time) []upstream.Budget {
@@ -22,7 +22,7 @@ func (facebook) Budgets(h http.Header, _ time.Time) []upstream.Budget {
 	return []upstream.Budget{{Name: "calls", Limit: 100, Remaining: max(100-percent, 0), Reset: -1}}
 }
 
-// A dialect of one's own, for one host: all others speak the common one.
+// A dialect of the caller's own for one host.
 func ExampleDialect() {
 	reader := upstream.Reader{Dialects: map[string]upstream.Dialect{
 		"graph.facebook.com": facebook{},
@@ -41,7 +41,7 @@ func ExampleDialect() {
 	// Output: 28 of 100 calls
 }
 
-// An upstream whose headers have names or units of their own needs no code.
+// Headers with unusual names or units need no code.
 func ExampleFields() {
 	bybit := upstream.Fields{
 		Limit:     "X-Bapi-Limit",

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// family is the headers whose names begin alike: RateLimit-Limit,
+// family is the headers with one beginning of their names: RateLimit-Limit,
 // RateLimit-Remaining, RateLimit-Reset and RateLimit-Policy.
 type family struct {
 	name     string
@@ -17,7 +17,7 @@ type family struct {
 	structured []Budget
 }
 
-// families reads all headers that say something of limits.
+// families reads all headers about limits.
 func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	names := limitNames(h)
 	var all []*family
@@ -41,8 +41,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the names that speak of a limit, in an order that is the
-// same each time.
+// limitNames returns the header names with the word limit, sorted.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
@@ -51,7 +50,7 @@ func limitNames(h http.Header) []string {
 		}
 	}
 	slices.Sort(names)
-	return names[:min(len(names), mostNames)]
+	return names[:min(len(names), maxNames)]
 }
 
 func (f *family) add(n headerName, values []string, date time.Time) {
@@ -92,7 +91,7 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 	}
 }
 
-// join gives what a family says only once to the budgets that it is of.
+// join copies values that a family has only once to the budgets that lack them.
 func (f *family) join() {
 	var nameless *group
 	var onlyLimit, noLimit []*group
@@ -110,7 +109,7 @@ func (f *family) join() {
 			onlyLimit = append(onlyLimit, g)
 		}
 	}
-	// One limit and one count, and a name in only one of them: Yelp has
+	// One limit, one count, and a name in only one of them: Yelp has
 	// RateLimit-DailyLimit and RateLimit-Remaining.
 	if len(onlyLimit) == 1 && len(noLimit) == 1 && (onlyLimit[0].name == "" || noLimit[0].name == "") {
 		noLimit[0].limit, onlyLimit[0].limit = onlyLimit[0].limit, nil
@@ -118,8 +117,7 @@ func (f *family) join() {
 	if nameless == nil {
 		return
 	}
-	// One reset for budgets that have none of their own: Contentful,
-	// LaunchDarkly.
+	// One reset for all budgets without one: Contentful, LaunchDarkly.
 	shared := false
 	for _, g := range f.groups {
 		if g == nameless || !g.counted() {
@@ -138,7 +136,7 @@ func (f *family) join() {
 	}
 }
 
-// budgets returns what the headers of the family say together.
+// budgets returns the budgets of all headers of the family.
 func (f *family) budgets() []Budget {
 	f.join()
 	var all []Budget

@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// Fields is a dialect of one budget, given by the names of its headers, for an
-// upstream that [Common] does not understand, or understands wrongly. A name
-// that is empty is of a header the upstream doesn't send.
+// Fields is a dialect of one budget, given by the names of its headers. It is for
+// upstreams that [Common] does not understand, or misreads. An empty name stands
+// for a header that the upstream does not send.
 type Fields struct {
-	// Name is the budget's.
+	// Name is the budget's name.
 	Name string
-	// Limit, Remaining and Used name headers that count units. Used matters
-	// only when nothing is said of what remains, and a limit is.
+	// Limit, Remaining and Used name headers that count units. Used counts only with
+	// a limit and without a remaining number.
 	Limit, Remaining, Used string
-	// Reset names the header that says when the budget is renewed, and Window
-	// the one that says how long it lasts.
+	// Reset names the header with the time until the budget is renewed, Window the
+	// header with its length.
 	Reset, Window string
-	// Unit is that of their numbers, for example time.Millisecond. 0: the
-	// second. A number too large for a duration is a moment since the Unix
-	// epoch.
+	// Unit is the unit of the numbers in Reset and Window, for example
+	// time.Millisecond. 0: the second. A number too large for a duration is a moment
+	// since the Unix epoch.
 	Unit time.Duration
 }
 
-// Budgets returns the budget, or none when its headers are not there.
+// Budgets returns the budget, or none without its headers.
 func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
 	g := group{
 		name:      f.Name,

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// group is the headers of a family that are of one budget.
+// group is the headers of one budget in a family.
 type group struct {
 	name                         string
 	bare, limit, remaining, used []count
-	reset                        time.Duration   // -1: not said
-	resets                       []time.Duration // of a list, or of several lines; -1 each that can't be read
-	relative                     bool            // reset is of a header that needs no clock
+	reset                        time.Duration   // -1: unknown
+	resets                       []time.Duration // of a list, or of several lines; -1 for unreadable ones
+	relative                     bool            // reset comes from a header that needs no clock
 	window                       time.Duration
 }
 
-// counted reports whether a group says how much is left.
+// counted reports whether a group tells the units left.
 func (g *group) counted() bool { return len(g.remaining) > 0 || len(g.used) > 0 }
 
-// addReset takes a reset that needs no clock rather than one that does, and of
-// several lines the longest.
+// addReset takes the longest reset of several lines. A reset that needs no clock
+// wins over one that does.
 func (g *group) addReset(n headerName, values []string, date time.Time) {
 	if g.reset >= 0 && (g.relative || !n.relative) {
 		return
@@ -29,20 +29,20 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 		read = within
 	}
 	var all []time.Duration
-	for _, v := range values[:min(len(values), mostLines)] {
+	for _, v := range values[:min(len(values), maxLines)] {
 		if d, ok := read(strings.TrimSpace(v), n.unit, date); ok {
 			found, all = max(found, d), append(all, d)
 			continue
 		}
-		// 50;w=60, or a list: of 60, 60, or of one reset for each count.
+		// 50;w=60, or a list with one reset for each count: 60, 60.
 		begin := len(all)
-		for item := range strings.SplitSeq(v[:min(len(v), longestLine)], ",") {
+		for item := range strings.SplitSeq(v[:min(len(v), maxLineLength)], ",") {
 			item, _, _ = strings.Cut(item, ";")
 			d, ok := read(strings.TrimSpace(item), n.unit, date)
 			if !ok {
 				d = -1
 			}
-			if all = append(all, d); len(all) == mostItems {
+			if all = append(all, d); len(all) == maxItems {
 				break
 			}
 		}
@@ -53,10 +53,10 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	}
 }
 
-// addAll takes what one header says of a budget in words, as Zendesk's do:
+// addAll reads a header with all values of a budget, such as Zendesk's
 // "total=100; remaining=0; resets=58".
 func (g *group) addAll(line string, date time.Time) {
-	if len(line) > longestLine {
+	if len(line) > maxLineLength {
 		return
 	}
 	for item := range strings.SplitSeq(line, ";") {
@@ -82,8 +82,8 @@ func first(values []string) string {
 	return strings.TrimSpace(values[0])
 }
 
-// budgets returns the budget of a group, or several when its headers are lists
-// of the same length, as Strava's are: "100,1000" and "25,300".
+// budgets returns the budget of a group. Lists of equal length, such as Strava's
+// "100,1000" and "25,300", give several.
 func (g *group) budgets() []Budget {
 	left := g.remaining
 	if len(left) == 0 {
@@ -120,7 +120,7 @@ func (g *group) budgets() []Budget {
 	return all
 }
 
-// windowOf returns the window that up to draft 02 followed the limit itself:
+// windowOf returns the window of a limit in the form up to draft 02:
 // "10, 10;w=1, 50;w=60".
 func (g *group) windowOf(n int64) time.Duration {
 	for _, l := range g.limit[1:] {
@@ -131,7 +131,7 @@ func (g *group) windowOf(n int64) time.Duration {
 	return 0
 }
 
-// countDown gives b the units of c: of those left, or of those used.
+// countDown gives b the units left by c, a count of units left or used.
 func (g *group) countDown(b Budget, c count) Budget {
 	switch {
 	case len(g.remaining) > 0:

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// role is what a header says of a budget.
+// role is the meaning of a header for a budget.
 type role int
 
 const (
-	bare role = iota // nothing by its name: X-Rate-Limit, X-HubSpot-RateLimit-Daily
+	bare role = iota // no word for a role: X-Rate-Limit, X-HubSpot-RateLimit-Daily
 	limit
 	window
 	used
@@ -21,8 +21,8 @@ const (
 	ignored
 )
 
-// words are those that give a header's name its role. Of several the one with
-// the highest role wins: X-RateLimit-Limit-Reset says when.
+// words give a header's name its role. The word with the highest role wins:
+// X-RateLimit-Limit-Reset is a reset.
 var words = map[string]role{
 	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit,
 	"window": window, "interval": window, "period": window,
@@ -33,23 +33,23 @@ var words = map[string]role{
 	"percent": ignored, "percentage": ignored, "retry": ignored,
 }
 
-// fillers say how a time is written, not what it is of.
+// fillers describe the form of a time, and belong to no budget's name.
 var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date", "utc", "unix"}
 
-// units are the last words of names that say what their times are counted in.
+// units are the last words of names for the units of their times.
 var units = map[string]time.Duration{
 	"ms": time.Millisecond, "msec": time.Millisecond, "millis": time.Millisecond, "milliseconds": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second,
 }
 
-// windows are the words of a budget's name that say how long it lasts, also behind a
-// number: X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining.
+// windows are the words of a budget's name for its length, also after a number:
+// X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining.
 var windows = map[string]time.Duration{
 	"second": time.Second, "secondly": time.Second, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
 }
 
-// windowNamed returns the window that a budget's name says; 0: none.
+// windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
 	for token := range strings.SplitSeq(name, "-") {
 		word := strings.TrimLeft(token, "0123456789")
@@ -70,19 +70,19 @@ func windowNamed(name string) time.Duration {
 	return 0
 }
 
-// headerName is what the name of a header says.
+// headerName holds the parts of a header's name.
 type headerName struct {
-	family   string        // what it shares with the headers that belong to it
-	budget   string        // which budget of these it is of; often empty
-	role     role          // what it says
-	unit     time.Duration // of its times
-	relative bool          // a number of it is a duration, never a moment
+	family   string        // the beginning, shared with related headers
+	budget   string        // the budget's name within the family; often empty
+	role     role          // the header's meaning
+	unit     time.Duration // the unit of its times
+	relative bool          // its numbers are durations, never moments
 }
 
-// parseName reads a name, in lower case, that has the word ratelimit in it, or
+// parseName reads a name in lower case. The name has the word ratelimit in it, or
 // the word limit and a role at its end: x-app-limit-24hour-remaining.
 func parseName(name string) (headerName, bool) {
-	if len(name) > longestTime {
+	if len(name) > maxTimeLength {
 		return headerName{}, false
 	}
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {

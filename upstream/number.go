@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// longest is the longest time that is believed of an upstream: no budget is
-// renewed less often than once a year.
-const longest = 366 * 24 * time.Hour
+// maxTime bounds every time that an upstream gives: budgets are renewed at least
+// once a year.
+const maxTime = 366 * 24 * time.Hour
 
-// decimal is a number as headers write it, exactly: 30, 2.0, 1655120997.57.
+// decimal is a header's number, exactly: 30, 2.0, 1655120997.57.
 type decimal struct {
-	whole uint64 // math.MaxUint64 when it is that or more
+	whole uint64 // at most math.MaxUint64
 	nanos uint32 // the fraction in billionths, rounded up, at most 999999999
 }
 
-// parseDecimal reads digits, with a point and digits after it or without. A
-// sign, an exponent, NaN and Inf are no decimals.
+// parseDecimal reads digits, with or without a point and further digits. Signs,
+// exponents, NaN and Inf are no decimals.
 func parseDecimal(s string) (decimal, bool) {
 	var d decimal
 	i := 0
@@ -25,7 +25,7 @@ func parseDecimal(s string) (decimal, bool) {
 		hi, lo := bits.Mul64(d.whole, 10)
 		lo, carry := bits.Add64(lo, uint64(s[i]-'0'), 0)
 		if hi != 0 || carry != 0 {
-			lo = math.MaxUint64 // and stays there: ten times that overflows too
+			lo = math.MaxUint64 // and stays there: the next digit overflows too
 		}
 		d.whole = lo
 	}
@@ -56,22 +56,21 @@ func parseDecimal(s string) (decimal, bool) {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// times returns d units, rounded up to the nanosecond and at most longest.
+// times returns d units, rounded up to the nanosecond and at most maxTime.
 func (d decimal) times(unit time.Duration) time.Duration {
 	hi, lo := bits.Mul64(d.whole, uint64(unit))
-	if hi != 0 || lo > uint64(longest) {
-		return longest
+	if hi != 0 || lo > uint64(maxTime) {
+		return maxTime
 	}
 	hi, part := bits.Mul64(uint64(d.nanos), uint64(unit))
 	part, rest := bits.Div64(hi, part, uint64(time.Second))
 	if rest > 0 {
 		part++
 	}
-	return time.Duration(min(lo+part, uint64(longest)))
+	return time.Duration(min(lo+part, uint64(maxTime)))
 }
 
-// count returns the whole units of d, and false when there are too many to be
-// true.
+// count returns the whole units of d, and false above math.MaxInt64.
 func (d decimal) count() (int64, bool) {
 	return int64(d.whole), d.whole <= math.MaxInt64
 }

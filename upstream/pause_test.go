@@ -15,7 +15,7 @@ const (
 	cap15 = 15 * time.Minute
 )
 
-// TestPause holds what decides for how long, and what is nonsense.
+// TestPause lists the sources of a pause, and nonsense.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	left := []string{"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "5", "X-RateLimit-Reset", "30"}
@@ -154,7 +154,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestRetryAfter holds what a response of any status asks of its own request.
+// TestRetryAfter reads Retry-After under any status.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

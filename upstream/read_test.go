@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // date is the Date of the responses in tests.
 var date = time.Date(2022, 6, 13, 11, 48, 53, 0, time.UTC)
 
-// response makes one of pairs of names and values, with a Date.
+// response makes a response from pairs of names and values, with a Date.
 func response(status int, pairs ...string) *http.Response {
 	h := http.Header{"Date": {date.Format(http.TimeFormat)}}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -75,8 +75,8 @@ func TestReadVectors(t *testing.T) {
 	}
 }
 
-// TestUnits: what a policy counts is said, budgets may be skipped by it, and those of
-// calls under way are no rates.
+// TestUnits: budgets have the unit of their policy, and can be skipped by it. Calls
+// under way are no rate.
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	const rate, bytes, calls = `"rate";q=100;w=60`, `"body";q=65535;qu="content-bytes";w=10`, `"calls";q=40;qu="concurrent-requests"`
@@ -119,7 +119,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestSkip: of budgets that are skipped only that they are used up is heeded.
+// TestSkip: a skipped budget counts only with nothing left.
 func TestSkip(t *testing.T) {
 	t.Parallel()
 	header := func(requests, tokens string) http.Header {

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// The bounds on how much of a header is read.
+// Bounds on the part of a header that is read.
 const (
-	mostLines   = 8    // of one name
-	mostNames   = 64   // that speak of limits
-	mostItems   = 32   // of a list
-	longestLine = 4096 // bytes; longer ones are ignored
+	maxLines      = 8    // of one name
+	maxNames      = 64   // about limits
+	maxItems      = 32   // of a list
+	maxLineLength = 4096 // bytes; longer lines are ignored
 )
 
-// precision orders the headers that say when to try again.
+// precision orders the kinds of Retry-After headers.
 type precision int
 
 const (
@@ -25,9 +25,8 @@ const (
 	precisions
 )
 
-// retryAfter returns what the most precise Retry-After header says, 0 when
-// none says anything. Of a header that is there more than once the longest
-// counts, so that the order of proxies does not matter.
+// retryAfter returns the duration in the most precise Retry-After header; 0 without
+// one. The longest value of a repeated header wins, whatever the order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
@@ -38,7 +37,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 		if !ok {
 			continue
 		}
-		for _, v := range values[:min(len(values), mostLines)] {
+		for _, v := range values[:min(len(values), maxLines)] {
 			if d, ok := parseRetryAfter(once(v), unit, date); ok {
 				found[p] = max(found[p], d)
 			}
@@ -65,7 +64,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 		return 0, 0, false
 	}
 	switch {
-	case unit == time.Millisecond, name == "x-amz-retry-after": // which is in ms
+	case unit == time.Millisecond, name == "x-amz-retry-after": // in ms
 		return milliseconds, time.Millisecond, true
 	case name == "retry-after":
 		return standard, time.Second, true
@@ -73,11 +72,11 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	return other, time.Second, true
 }
 
-// once returns a value of which a proxy that joins lines has made several, all the
-// same: 120 of "120, 120". A date has a comma of its own.
+// once removes copies of one value, as a proxy that joins lines leaves them: 120
+// from "120, 120". A date has a comma of its own.
 func once(s string) string {
 	s = strings.TrimSpace(s)
-	if !strings.Contains(s, ",") || len(s) > longestLine {
+	if !strings.Contains(s, ",") || len(s) > maxLineLength {
 		return s
 	}
 	parts := strings.Split(s, ",")
@@ -92,10 +91,10 @@ func once(s string) string {
 	return s
 }
 
-// parseRetryAfter reads a duration or a date. A number is a moment only when
-// that lies within a day of date: as a duration it would be 15 years.
+// parseRetryAfter reads a duration or a date. A number is a moment only within a
+// day of date: as a duration it would be 15 years.
 func parseRetryAfter(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
-	if d, ok := parseDecimal(s); ok && len(s) <= longestTime {
+	if d, ok := parseDecimal(s); ok && len(s) <= maxTimeLength {
 		if t, ok := d.epoch(unit); ok && t.Sub(date).Abs() <= 24*time.Hour {
 			return span(date, t), true
 		}

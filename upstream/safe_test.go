@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// possible fails when a signal is one that no response may give.
+// possible fails for a signal that no response may give.
 func possible(t *testing.T, r *upstream.Reader, resp *http.Response) {
 	t.Helper()
 	s := r.Read(resp, date)
@@ -42,7 +42,7 @@ func possible(t *testing.T, r *upstream.Reader, resp *http.Response) {
 	}
 }
 
-// names are of headers that are read, and parts are what values are made of.
+// names are headers that are read, parts the pieces of values.
 var (
 	names = []string{
 		"Retry-After", "Retry-After-Ms", "X-Retry-After", "RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining",
@@ -137,7 +137,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(200, "X-Shopify-Shop-Api-Call-Limit: 32/40\nSforce-Limit-Info: api-usage=18/5000\nAge: 0\n")
 	f.Add(200, "X-Rate-Limit: 5\nX-Rate-Limit-Used: 5\nX-Rate-Limit-Reset: 2022-06-13T11:50Z\nX-Rate-Limit-Interval-Ms: 5\n")
 	f.Fuzz(func(t *testing.T, status int, text string) {
-		// A header of net/http, or what one reads of it before a mistake.
+		// A header of net/http, or its part before a mistake.
 		h, _ := textproto.NewReader(bufio.NewReader(strings.NewReader(text + "\n"))).ReadMIMEHeader()
 		possible(t, new(upstream.Reader), &http.Response{StatusCode: status, Header: http.Header(h)})
 		// And values that no server could send.

@@ -8,15 +8,14 @@ import (
 )
 
 // The fields of the IETF draft "RateLimit header fields for HTTP" since its
-// draft 07 are structured fields (RFC 9651): one mistake in them, and all of
-// the field is ignored.
+// draft 07 are structured fields (RFC 9651): a field with one mistake is ignored.
 
 // policyItem is one item of RateLimit-Policy.
 type policyItem struct {
 	name   string
 	quota  int64
-	window time.Duration // 0: not said
-	unit   string        // what it counts; empty: not said
+	window time.Duration // 0: unknown
+	unit   string        // empty: unknown
 }
 
 // parseStructured reads RateLimit: the list of drafts 08 and later,
@@ -51,7 +50,7 @@ func parseStructured(values []string) []Budget {
 
 func listBudgets(list httpsfv.List) []Budget {
 	var budgets []Budget
-	for _, member := range list[:min(len(list), mostItems)] {
+	for _, member := range list[:min(len(list), maxItems)] {
 		item, ok := member.(httpsfv.Item)
 		if !ok {
 			continue
@@ -63,7 +62,7 @@ func listBudgets(list httpsfv.List) []Budget {
 		if d, ok := seconds(item.Params.Get("t")); ok {
 			b.Reset = d
 		}
-		// Without r it says nothing: draft 11 demands it.
+		// Draft 11 demands r.
 		if b.Remaining >= 0 {
 			budgets = append(budgets, b)
 		}
@@ -82,7 +81,7 @@ func parsePolicies(values []string) []policyItem {
 		return nil
 	}
 	var policies []policyItem
-	for _, member := range list[:min(len(list), mostItems)] {
+	for _, member := range list[:min(len(list), maxItems)] {
 		item, ok := member.(httpsfv.Item)
 		if !ok {
 			continue
@@ -103,8 +102,9 @@ func parsePolicies(values []string) []policyItem {
 	return policies
 }
 
-// applyPolicy gives b the limit and the window of its policy: that of its name,
-// or for a budget without one that of its limit, or the only one there is.
+// applyPolicy gives b the limit, the window and the unit of its policy: the policy
+// with its name. For a nameless budget it is the policy with its limit, or the
+// only policy.
 func applyPolicy(b Budget, policies []policyItem) Budget {
 	for _, p := range policies {
 		switch {
@@ -124,7 +124,7 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 	return b
 }
 
-// identifier returns the name of an item, a string or in some drafts a token.
+// identifier returns an item's name: a string, in some drafts a token.
 func identifier(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -135,13 +135,13 @@ func identifier(v any) string {
 	return ""
 }
 
-// quantity returns an integer that is not negative.
+// quantity returns an integer of 0 or more.
 func quantity(v any, ok bool) (int64, bool) {
 	n, isInt := bareItem(v).(int64)
 	return n, ok && isInt && n >= 0
 }
 
-// seconds returns a duration that is not negative, at most longest.
+// seconds returns a duration from 0 to maxTime.
 func seconds(v any, ok bool) (time.Duration, bool) {
 	if !ok {
 		return 0, false
@@ -151,7 +151,7 @@ func seconds(v any, ok bool) (time.Duration, bool) {
 		if n >= 0 {
 			return decimal{whole: uint64(n)}.times(time.Second), true
 		}
-	case float64: // a decimal, which has three digits after the point
+	case float64: // a decimal with three digits after the point
 		if n >= 0 {
 			return decimal{whole: uint64(math.Ceil(n * 1000))}.times(time.Millisecond), true
 		}
@@ -159,8 +159,8 @@ func seconds(v any, ok bool) (time.Duration, bool) {
 	return 0, false
 }
 
-// bareItem returns the value of a member of a dictionary, without parameters,
-// and that of a parameter as it is.
+// bareItem returns the value of a dictionary's member, without parameters. A
+// parameter's value stays as it is.
 func bareItem(v any) any {
 	if item, ok := v.(httpsfv.Item); ok {
 		return item.Value
@@ -168,11 +168,11 @@ func bareItem(v any) any {
 	return v
 }
 
-// bounded reports whether the lines together are short enough to be read.
+// bounded reports whether all lines together are short enough to read.
 func bounded(values []string) bool {
 	total := 0
 	for _, v := range values {
 		total += len(v) + 1
 	}
-	return total <= longestLine
+	return total <= maxLineLength
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// TestReset holds the forms in which one name says when.
+// TestReset lists the forms of a reset under one name.
 func TestReset(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]time.Duration{
@@ -67,7 +67,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestCounts holds which counts are believed, and whose share is smallest.
+// TestCounts lists believable counts, and the budget with the smallest share.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestDate holds what the times of a response are measured against.
+// TestDate lists the bases of a response's times.
 func TestDate(t *testing.T) {
 	t.Parallel()
 	now := date.Add(-10 * sec)
@@ -148,7 +148,7 @@ func TestDate(t *testing.T) {
 	if got := new(upstream.Reader).Read(resp, start.Add(time.Hour)); got.Pause != 5*sec {
 		t.Errorf("in the year 2000: got %v, want 5s", got.Pause)
 	}
-	// Two digits of a year are those of the year that is near.
+	// Two digits of a year mean the nearest such year.
 	resp = response(429, "Retry-After", "Friday, 13-Jun-70 11:49:23 GMT")
 	resp.Header.Set("Date", "Fri, 13 Jun 2070 11:48:53 GMT")
 	if got := new(upstream.Reader).Read(resp, date); got.Pause != 30*sec {

@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// longestTime is the length of the longest text that may be a time.
-const longestTime = 128
+// maxTimeLength bounds the text of a time, in bytes.
+const maxTimeLength = 128
 
-// A number of seconds from here on is a moment since the Unix epoch, as it
-// would be more than 15 years as a duration. A thousand times that, and more,
-// is a moment in milliseconds, and so on: 1985 in one unit is the year 17800 in
-// the next larger one, so nothing that is meant seriously is misread.
+// firstEpoch is the smallest number of seconds that is a moment since the Unix
+// epoch: as a duration it would be over 15 years. A number from 1000 times that on
+// is a moment in milliseconds, and so on. The year 1985 in one unit is the year
+// 17800 in the next larger unit, so no plausible time is misread.
 const firstEpoch = 500_000_000
 
-// until reads how long it is from date to when s says: a number of units, a
-// moment since the Unix epoch in any unit, a duration as Go writes it, an ISO
-// 8601 time or an HTTP date. A time in the past is 0, and what is beyond belief
-// is cut off at longest.
+// until reads s as a duration from date. s is a number of units, a moment since
+// the Unix epoch in any unit, a duration in Go's form, an ISO 8601 time or an HTTP
+// date. A moment in the past gives 0. The result is at most maxTime.
 func until(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
-	if s == "" || len(s) > longestTime {
+	if s == "" || len(s) > maxTimeLength {
 		return 0, false
 	}
 	if d, ok := parseDecimal(s); ok {
@@ -32,9 +31,9 @@ func until(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
 	return untilText(s, date)
 }
 
-// within is until for a number that is always a duration, never a moment.
+// within is until with numbers as durations, never as moments.
 func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
-	if s == "" || len(s) > longestTime {
+	if s == "" || len(s) > maxTimeLength {
 		return 0, false
 	}
 	if d, ok := parseDecimal(s); ok {
@@ -53,13 +52,13 @@ func untilText(s string, date time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// span returns the time from one moment to another, between 0 and longest.
+// span returns the time from one moment to another, between 0 and maxTime.
 func span(from, to time.Time) time.Duration {
-	return min(max(to.Sub(from), 0), longest)
+	return min(max(to.Sub(from), 0), maxTime)
 }
 
-// epoch reads d as a moment since the Unix epoch, if it is large enough for
-// one. No moment is counted in a larger unit than the one given.
+// epoch reads d as a moment since the Unix epoch, if it is large enough. The unit
+// of the moment is the given one or smaller.
 func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
 	perSecond := uint64(1)
 	if unit > 0 && unit < time.Second {
@@ -76,7 +75,7 @@ func (d decimal) epoch(unit time.Duration) (time.Time, bool) {
 	return time.Unix(int64(seconds), int64(nanos)), true
 }
 
-// parseDuration reads what time.ParseDuration does, without a sign, and days.
+// parseDuration reads the durations of time.ParseDuration without a sign, and days.
 func parseDuration(s string) (time.Duration, bool) {
 	if !isDigit(s[0]) {
 		return 0, false
@@ -95,24 +94,24 @@ func parseDuration(s string) (time.Duration, bool) {
 	if err != nil || d < 0 {
 		return 0, false
 	}
-	return min(days+min(d, longest), longest), true
+	return min(days+min(d, maxTime), maxTime), true
 }
 
-// parseTime reads an ISO 8601 time or an HTTP date. Without a zone it is UTC.
+// parseTime reads an ISO 8601 time or an HTTP date. A time without a zone is UTC.
 func parseTime(s string, date time.Time) (time.Time, bool) {
 	if isDigit(s[0]) {
 		return parseISO(s)
 	}
 	if t, err := http.ParseTime(s); err == nil {
 		if date.Sub(t) > 50*365*24*time.Hour {
-			// Of the three forms one has a year of two digits. RFC 9110,
-			// section 5.6.7, reads it as the one that is nearest.
+			// One of the three forms has a year of two digits. RFC 9110, section
+			// 5.6.7, reads it as the nearest such year.
 			t = t.AddDate(100, 0, 0)
 		}
 		return t, true
 	}
-	// Not HTTP dates, but sent as such: UTC for GMT, a zone's offset, and what
-	// JavaScript makes of a Date, "Mon Jun 13 2022 11:48:53 GMT+0000 (UTC)".
+	// Not HTTP dates, but sent as such: UTC for GMT, a zone's offset, and
+	// JavaScript's text of a Date, "Mon Jun 13 2022 11:48:53 GMT+0000 (UTC)".
 	s, _, _ = strings.Cut(s, " (")
 	for _, layout := range [...]string{"Mon, 02 Jan 2006 15:04:05 UTC", time.RFC1123Z, "Mon Jan 02 2006 15:04:05 GMT-0700"} {
 		if t, err := time.Parse(layout, s); err == nil {
@@ -122,14 +121,14 @@ func parseTime(s string, date time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// parseISO reads a date and a time, to the minute or finer, with a T or a
-// space between them, with a zone or without one.
+// parseISO reads a date and a time, to the minute or finer. A T or a space stands
+// between them, and a zone may follow.
 func parseISO(s string) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04") || s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
 		return time.Time{}, false
 	}
 	zone := s[11:]
-	// Also what Go's Time.String writes: 2022-06-13 11:50:00 +0000 UTC.
+	// Go's Time.String writes 2022-06-13 11:50:00 +0000 UTC.
 	for _, utc := range [...]string{" UTC", " GMT", "z"} {
 		if cut, ok := strings.CutSuffix(zone, utc); ok {
 			if zone = cut; !strings.ContainsAny(cut, "+-") {
@@ -150,19 +149,21 @@ func parseISO(s string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// The Date of a response is believed between these. Both zero and the start
-// of a clock that was never set lie before; testing/synctest starts on the
-// first.
+// The Date of a response is believed between these. Zero and the start of a clock
+// that was never set lie before; testing/synctest starts on the first day.
 var (
 	firstDate = time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC)
 	lastDate  = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// dateOf returns the response's own Date, which its other times are measured
-// against, or now when it has none that can be true.
+// dateOf returns the response's Date, the base of its other times. Without a
+// plausible Date it returns now, and the present if now is zero.
 func dateOf(h http.Header, now time.Time) time.Time {
+	if now.IsZero() {
+		now = time.Now()
+	}
 	s := h.Get("Date")
-	if s == "" || len(s) > longestTime {
+	if s == "" || len(s) > maxTimeLength {
 		return now
 	}
 	t, err := http.ParseTime(s)

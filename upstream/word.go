@@ -2,17 +2,17 @@ package upstream
 
 import "strings"
 
-// The words by which headers are found, as these are about limits.
+// The words in the names of headers about limits.
 var (
 	wordLimit      = newWord("limit")
 	wordRetryAfter = newWord("retry-after")
 )
 
-// word is what the names of headers are searched for. Every response is, so
-// that it has to be quick to see that a name does not have it.
+// word is a word to find in the names of headers. All names of every response are
+// searched, so a name without the word must cost little.
 type word struct {
 	text  string // in lower case, ASCII
-	bytes uint32 // a bit for each, by its last five, which are the same in upper case
+	bytes uint32 // a bit for each byte's last five bits, equal in upper and lower case
 }
 
 func newWord(text string) word {
@@ -25,8 +25,8 @@ func newWord(text string) word {
 
 // in reports whether a name has the word in it, in upper or lower case.
 //
-// Wherever the word is, it covers one of the places that are its length apart:
-// where none of these has a byte of the word's, it is not there.
+// A word of n bytes covers one of every n-th byte of the name. If none of these is
+// a byte of the word, the name does not have the word.
 func (w *word) in(name string) bool {
 	n := len(w.text)
 	for at := n - 1; at < len(name); at += n {

@@ -9,7 +9,7 @@ import (
 func TestWordIn(t *testing.T) {
 	t.Parallel()
 	for _, w := range []*word{&wordLimit, &wordRetryAfter} {
-		// Names in which most of the word is, at each place, and sometimes all.
+		// Names with most of the word at each place, and sometimes all of it.
 		rng := rand.New(rand.NewPCG(1, 2))
 		found := 0
 		for range 20_000 {
