@@ -1,0 +1,50 @@
+package retry
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	maxDiscard  = 4 << 10     // bytes
+	discardTime = time.Second // of a pause
+)
+
+// discard closes a response that a further attempt replaces. Before that it reads
+// a short body for part of the pause, so that the connection can be used again.
+// The close frees the call's place in flight early in a long pause.
+func discard(ctx context.Context, resp *http.Response, pause time.Duration) {
+	body := resp.Body
+	if body == nil {
+		return
+	}
+	if body != http.NoBody && resp.ContentLength <= maxDiscard {
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			_, _ = io.CopyN(io.Discard, body, maxDiscard)
+		}()
+		timer := time.NewTimer(min(pause, discardTime))
+		defer timer.Stop()
+		select {
+		case <-read:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	_ = body.Close() // ends a read that is still under way
+}
+
+// sleep returns nil after d, or the context's error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,124 @@
+package retry
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/upstream"
+)
+
+// policy decides which outcomes are tried again, and after which pause.
+type policy struct {
+	statuses            []int
+	hints               []string // canonical
+	backoff, maxBackoff time.Duration
+	maxWait             time.Duration
+	upstream            upstream.Reader
+}
+
+// covers reports whether an outcome is one to try again.
+func (p *policy) covers(req *http.Request, resp *http.Response, err error) bool {
+	replayable := req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+	if !replayable || len(req.Trailer) > 0 || req.URL == nil {
+		return false
+	}
+	if err != nil {
+		return idempotent(req) && !lasting(err)
+	}
+	permitted, hinted := p.hint(resp.Header)
+	switch {
+	case resp.StatusCode < 400:
+		return false
+	case hinted:
+		return permitted
+	case !slices.Contains(p.statuses, resp.StatusCode):
+		return false
+	}
+	return resp.StatusCode == http.StatusTooManyRequests || idempotent(req)
+}
+
+// hint returns what the response's hints say. Of two that disagree "false" wins.
+func (p *policy) hint(h http.Header) (permitted, hinted bool) {
+	for _, name := range p.hints {
+		for _, value := range h[name] {
+			switch strings.ToLower(strings.TrimSpace(value)) {
+			case "false":
+				return false, true
+			case "true":
+				permitted, hinted = true, true
+			}
+		}
+	}
+	return permitted, hinted
+}
+
+// pause returns the pause before the n-th further attempt.
+func (p *policy) pause(n int, req *http.Request, resp *http.Response) time.Duration {
+	if resp != nil {
+		answer := *resp
+		if answer.Request == nil {
+			answer.Request = req // for the dialect of its host
+		}
+		asked := p.upstream.Read(&answer, time.Time{}).Pause
+		if asked = cmp.Or(asked, p.upstream.RetryAfter(&answer, time.Time{})); asked > 0 {
+			return asked
+		}
+	}
+	bound := p.backoff
+	for ; n > 1 && bound < p.maxBackoff; n-- {
+		bound += min(bound, p.maxBackoff-bound)
+	}
+	return min(rand.N(bound)+1, p.maxWait)
+}
+
+// fits reports whether a pause is within MaxWait and ends before the context's
+// deadline.
+func (p *policy) fits(ctx context.Context, pause time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() == nil && pause <= p.maxWait && (!ok || pause < time.Until(deadline))
+}
+
+// idempotent reports whether a request that was perhaps processed may be sent
+// again.
+func idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return hasKey(req.Header, "Idempotency-Key") || hasKey(req.Header, "X-Idempotency-Key")
+}
+
+// hasKey reports whether a header makes a request idempotent. As in net/http the
+// header may have no value at all, and is not sent then. An empty value is sent
+// and says nothing.
+func hasKey(h http.Header, name string) bool {
+	values, ok := h[name]
+	return ok && (len(values) == 0 || values[0] != "")
+}
+
+var errNoOutcome = errors.New("returned neither a response nor an error")
+
+// lasting reports whether an error would come again. context.DeadlineExceeded is
+// none: timeouts of net and net/http match it too, and fits sees the end of the
+// request's own context.
+func lasting(err error) bool {
+	for _, target := range []error{
+		weir.ErrLimited, weir.ErrStore, weir.ErrConfig, weir.ErrUnsupported,
+		weir.ErrNoKey, weir.ErrAmbiguousKey, weir.ErrMalformedKey,
+		context.Canceled, errNoOutcome,
+	} {
+		if errors.Is(err, target) {
+			return true
+		}
+	}
+	var untrusted *tls.CertificateVerificationError
+	return errors.As(err, &untrusted)
+}
