@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/flight"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
@@ -152,7 +153,8 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			if maxWait > 0 {
 				rest = max(time.Until(end), 1)
 			}
-			q.maxWait, bound = longestWait(ctx, time.Now(), rest)
+			longest, byDeadline := deadline.Longest(ctx, time.Now(), rest)
+			q.maxWait, bound = longest, boundOf(byDeadline)
 		}
 		err = l.take(ctx, &q, l.limits, &d)
 		switch {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -216,7 +217,7 @@ func (l *decider) storeError(ctx context.Context, op string, id line.ID, err err
 	if err == nil {
 		return nil
 	}
-	if ended := ended(ctx); ended != nil {
+	if ended := deadline.Ended(ctx); ended != nil {
 		return ended
 	}
 	if errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported) {

@@ -79,3 +79,20 @@ func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
 	d.Limit, d.Scope = limit, scope
 	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter
 }
+
+// Bound is a bound on how long a call may wait.
+type Bound uint8
+
+const (
+	BoundNone     Bound = iota // the call does not wait
+	BoundMaxWait               // the configured longest wait
+	BoundDeadline              // the context's deadline
+)
+
+// boundOf returns the bound of a longest wait.
+func boundOf(byDeadline bool) Bound {
+	if byDeadline {
+		return BoundDeadline
+	}
+	return BoundMaxWait
+}

@@ -47,7 +47,7 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 		return err
 	}
 	defer lease.Release()
-	r := l.taken(id, &g)
+	r := l.taken(id, g.receipt)
 	actual, err := f(ctx)
 	if wrong := r.Settle(ctx, actual); errors.Is(wrong, store.ErrConfig) {
 		return errors.Join(wrong, err)

@@ -3,7 +3,6 @@ package weir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -24,16 +23,6 @@ var (
 	ErrStore = errors.New("weir: store failed")
 	// ErrConfig is matched by every *[ConfigError].
 	ErrConfig = store.ErrConfig
-	// ErrNoKey is what a [KeyFunc] returns when a request has no identity.
-	ErrNoKey = errors.New("weir: no key")
-	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
-	ErrEmptyKey = fmt.Errorf("%w: the key is empty", ErrNoKey)
-	// ErrAmbiguousKey is what a [KeyFunc] returns when a request states its
-	// identity more than once.
-	ErrAmbiguousKey = errors.New("weir: ambiguous key")
-	// ErrMalformedKey is what a [KeyFunc] returns when a request states its
-	// identity in a form that it must not have.
-	ErrMalformedKey = errors.New("weir: malformed key")
 	// ErrUnsupported is returned when a store lacks an optional ability.
 	ErrUnsupported = store.ErrUnsupported
 )

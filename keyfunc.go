@@ -2,12 +2,28 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/textproto"
 	"strconv"
 
 	"github.com/goweir/weir/internal/httptoken"
+	"github.com/goweir/weir/store"
+)
+
+// Errors of keys, for errors.Is.
+var (
+	// ErrNoKey is what a [KeyFunc] returns when a request has no identity.
+	ErrNoKey = errors.New("weir: no key")
+	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
+	ErrEmptyKey = fmt.Errorf("%w: the key is empty", ErrNoKey)
+	// ErrAmbiguousKey is what a [KeyFunc] returns when a request states its
+	// identity more than once.
+	ErrAmbiguousKey = errors.New("weir: ambiguous key")
+	// ErrMalformedKey is what a [KeyFunc] returns when a request states its
+	// identity in a form that it must not have.
+	ErrMalformedKey = errors.New("weir: malformed key")
 )
 
 // KeyFunc returns the key that a request counts against. Its error matches
@@ -49,7 +65,7 @@ func KeyHeader(name string) KeyFunc {
 // authentication, which has to run first.
 func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 	if from == nil {
-		return keyError(&ConfigError{Field: "KeyContext.from", Want: "a function", Got: "nil"})
+		return keyError(&store.ConfigError{Field: "KeyContext.from", Want: "a function", Got: "nil"})
 	}
 	return func(r *http.Request) (string, error) {
 		key, ok := from(r.Context())
@@ -97,11 +113,11 @@ func newOneHeader(field, name string, longest int) (*oneHeader, error) {
 func headerName(field, name string) (string, error) {
 	name = http.CanonicalHeaderKey(name)
 	if !httptoken.Is(name) {
-		return "", &ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
+		return "", &store.ConfigError{Field: field, Want: "a header's name", Got: strconv.QuoteToASCII(name)}
 	}
 	if name == "Host" {
 		// net/http moves it to Request.Host, so that it would never be found.
-		return "", &ConfigError{Field: field, Want: "a header other than Host, which is KeyHost's", Got: strconv.Quote(name)}
+		return "", &store.ConfigError{Field: field, Want: "a header other than Host, which is KeyHost's", Got: strconv.Quote(name)}
 	}
 	return name, nil
 }

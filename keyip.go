@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goweir/weir/internal/clientip"
+	"github.com/goweir/weir/store"
 )
 
 // ipKeyBits is the default for the bits of an IPv6 address that count.
@@ -120,7 +121,7 @@ func KeyClientIP(cfg ClientIP) (KeyFunc, error) {
 // proxies validates cfg.
 func (cfg *ClientIP) proxies() (*clientip.Proxies, error) {
 	wrong := func(field, want, got string) (*clientip.Proxies, error) {
-		return nil, &ConfigError{Field: "ClientIP." + field, Want: want, Got: got}
+		return nil, &store.ConfigError{Field: "ClientIP." + field, Want: want, Got: got}
 	}
 	trusts := cfg.Hops > 0 || len(cfg.Trusted) > 0
 	switch {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/goweir/weir/store"
 )
 
 // KeyJoin returns a KeyFunc that counts by several functions together, as by user
@@ -89,10 +91,10 @@ var errNoneFound = fmt.Errorf("%w: no function found an identity", ErrNoKey)
 // takes, or a *ConfigError.
 func keyFuncs(of string, fs []KeyFunc) ([]KeyFunc, error) {
 	if len(fs) == 0 {
-		return nil, &ConfigError{Field: of + ".fs", Want: "at least one function", Got: "none"}
+		return nil, &store.ConfigError{Field: of + ".fs", Want: "at least one function", Got: "none"}
 	}
 	if i := slices.IndexFunc(fs, func(f KeyFunc) bool { return f == nil }); i >= 0 {
-		return nil, &ConfigError{Field: of + ".fs[" + strconv.Itoa(i) + "]", Want: "a function", Got: "nil"}
+		return nil, &store.ConfigError{Field: of + ".fs[" + strconv.Itoa(i) + "]", Want: "a function", Got: "nil"}
 	}
 	return slices.Clone(fs), nil
 }

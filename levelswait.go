@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
@@ -45,7 +47,7 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 	if err != nil {
 		return nil, decisionOf(&d), err
 	}
-	w.longest, w.bound = longestWait(ctx, time.Now(), maxWait)
+	w.longest, w.byDeadline = deadline.Longest(ctx, time.Now(), maxWait)
 	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
 		r, d, err = w.wait(ctx, d)
 	}
@@ -63,15 +65,15 @@ func isShort(d *store.Decision) bool { return d.Reason == store.Limited || d.Rea
 
 // levelWait is a call that waits for one level after the other.
 type levelWait struct {
-	levels  []Level
-	start   time.Time
-	longest time.Duration
-	bound   Bound
-	taken   []levelTaken
-	at      int            // the level that it waits for
-	last    store.Decision // the last on that level, or on all of them
-	waited  bool
-	full    bool // refused by the level's MaxWaiters
+	levels     []Level
+	start      time.Time
+	longest    time.Duration
+	byDeadline bool // bounds longest
+	taken      []levelTaken
+	at         int            // the level that it waits for
+	last       store.Decision // the last on that level, or on all of them
+	waited     bool
+	full       bool // refused by the level's MaxWaiters
 }
 
 // wait waits for one level after the other. Where one refuses, it decides on all
@@ -86,7 +88,7 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
 	}
 	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
-	switch err = inOrder(ctx, len(w.levels), book, giveBack, refused); {
+	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, refused); {
 	case err == nil:
 		d = mergeLevels(w.levels, w.taken)
 		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
@@ -159,7 +161,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case err != nil:
 		at, d = &w.levels[w.at], w.last
 	case !d.Allowed:
-		err = at.Limiter.refusal(at.Key, &d, w.bound)
+		err = at.Limiter.refusal(at.Key, &d, boundOf(w.byDeadline))
 	}
 	at.Limiter.observeWait(ctx, hook, at.id(), &d, w.start, err)
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -46,17 +47,15 @@ func (l *Limiter) Reserve(ctx context.Context, key string) (*Reservation, error)
 // ReserveN is Reserve for a cost.
 func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reservation, error) {
 	id := line.ID{Key: key, Cost: cost}
-	maxWait, bound := longestWait(ctx, time.Now(), l.maxWait)
+	maxWait, byDeadline := deadline.Longest(ctx, time.Now(), l.maxWait)
 	r, d, late, err := l.book(ctx, id, l.limits, maxWait)
 	switch {
 	case err != nil || r != nil:
 		return r, err
-	case inBackground(ctx):
-		bound = BoundNone // It takes free units or nothing.
-	case late:
-		bound = BoundDeadline
+	case inBackground(ctx): // It takes free units or nothing.
+		return nil, l.refusal(key, &d, BoundNone)
 	}
-	return nil, l.refusal(key, &d, bound)
+	return nil, l.refusal(key, &d, boundOf(byDeadline || late))
 }
 
 // ReserveWithin is [Limiter.AllowLimits] for a call that may wait a little, or
@@ -77,7 +76,7 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 		return nil, Decision{}, err
 	}
 	if maxWait > 0 {
-		maxWait, _ = longestWait(ctx, time.Now(), maxWait)
+		maxWait, _ = deadline.Longest(ctx, time.Now(), maxWait)
 	}
 	r, d, _, err := l.book(ctx, l.lineOf(key, cost, limits), limits, maxWait)
 	return r, decisionOf(&d), err
@@ -92,7 +91,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	}
 	now := time.Now()
 	ended := ctx.Err()
-	if ended == nil && !tooLate(ctx, d.Delay, now) {
+	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
 	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now)))
@@ -115,6 +114,6 @@ func (r *Reservation) Decision() Decision { return decisionOf(&r.decision) }
 func (r *Reservation) Cost() int64 { return r.id.Cost }
 
 // taken returns the reservation of a slot that has come, to be settled.
-func (l *Limiter) taken(id line.ID, g *grant) *Reservation {
-	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: g.receipt}}
+func (l *Limiter) taken(id line.ID, receipt any) *Reservation {
+	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: receipt}}
 }

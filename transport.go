@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/heed"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
 
@@ -114,21 +115,22 @@ type Transport struct {
 // NewTransport returns a Transport, or a *[ConfigError] that names the wrong
 // field. It does no I/O.
 func NewTransport(cfg TransportConfig) (*Transport, error) {
-	levels, unit, err := cfg.levels()
+	first := TransportLevel{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}
+	levels, unit, err := transportLevels(first, cfg.Levels, cfg.MaxWait == 0)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case cfg.MaxWait < 0:
-		return nil, &ConfigError{Field: "TransportConfig.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
+		return nil, &store.ConfigError{Field: "TransportConfig.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}
 	case cfg.MaxWait > 0 && cfg.Refuse:
-		return nil, &ConfigError{Field: "TransportConfig.MaxWait", Want: "0 with Refuse, which never waits", Got: cfg.MaxWait.String()}
+		return nil, &store.ConfigError{Field: "TransportConfig.MaxWait", Want: "0 with Refuse, which never waits", Got: cfg.MaxWait.String()}
 	}
 	if cfg.Upstream == nil {
 		cfg.Upstream = new(upstream.Reader)
 	}
 	if err := cfg.Upstream.Check(); err != nil {
-		return nil, &ConfigError{Field: "TransportConfig.Upstream", Want: "a valid reader", Got: err.Error()}
+		return nil, &store.ConfigError{Field: "TransportConfig.Upstream", Want: "a valid reader", Got: err.Error()}
 	}
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = cfg.Limiter.maxWait
@@ -176,7 +178,7 @@ func (t *Transport) CloseIdleConnections() {
 // resolveBase returns the RoundTripper for the present request.
 func (t *Transport) resolveBase() (http.RoundTripper, error) {
 	if len(t.levels) == 0 {
-		return nil, &ConfigError{Field: "Transport", Want: "one made by NewTransport", Got: "a zero one"}
+		return nil, &store.ConfigError{Field: "Transport", Want: "one made by NewTransport", Got: "a zero one"}
 	}
 	if t.base != nil {
 		return t.base, nil
@@ -184,7 +186,7 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 	base := http.DefaultTransport
 	if base == nil || base == http.RoundTripper(t) {
 		// Without this a program that makes t the default would recurse for ever.
-		return nil, &ConfigError{Field: "TransportConfig.Base", Want: "a base when http.DefaultTransport is this Transport or nil", Got: "nil"}
+		return nil, &store.ConfigError{Field: "TransportConfig.Base", Want: "a base when http.DefaultTransport is this Transport or nil", Got: "nil"}
 	}
 	return base, nil
 }

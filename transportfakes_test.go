@@ -182,12 +182,6 @@ func (b *scriptedBase) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (b *scriptedBase) attempts() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.sent)
-}
-
 // check fails the test unless the response bodies are closed, once each.
 func (b *scriptedBase) check(tb testing.TB) {
 	tb.Helper()
@@ -218,50 +212,4 @@ func (b *scriptedBody) Close() error {
 		b.base.open.Add(-1)
 	}
 	return nil
-}
-
-// countedRequest returns a request whose bodies count how often they are closed,
-// and those bodies: the first is the request's own, which is used up by
-// reading.
-func countedRequest(tb testing.TB, method, body string) (*http.Request, *countedBodies) {
-	tb.Helper()
-	bodies := &countedBodies{}
-	req, err := http.NewRequestWithContext(tb.Context(), method, "http://api.example/", nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if body != "" {
-		req.Body = bodies.add(body)
-		req.GetBody = func() (io.ReadCloser, error) { return bodies.add(body), nil }
-		req.ContentLength = int64(len(body))
-	}
-	return req, bodies
-}
-
-type countedBodies struct {
-	mu  sync.Mutex
-	all []*transportBody
-}
-
-func (b *countedBodies) add(text string) *transportBody {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	one := &transportBody{Reader: strings.NewReader(text)}
-	b.all = append(b.all, one)
-	return one
-}
-
-// check fails the test unless there were n bodies, closed once each.
-func (b *countedBodies) check(tb testing.TB, n int) {
-	tb.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.all) != n {
-		tb.Errorf("%d bodies were made, want %d", len(b.all), n)
-	}
-	for i, one := range b.all {
-		if closed := one.closed.Load(); closed != 1 {
-			tb.Errorf("body %d was closed %d times", i, closed)
-		}
-	}
 }

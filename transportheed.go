@@ -14,9 +14,6 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// heedTimeout bounds the calls that tell the store what a response said.
-const heedTimeout = time.Second
-
 // listener slows keys down as responses say, for all processes that share the store.
 type listener struct {
 	reader   *upstream.Reader
@@ -40,8 +37,7 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	var two [2]heed.Booking
 	bookings := two[:0]
 	for i := range booked {
-		b := &booked[i]
-		bookings = append(bookings, heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.told})
+		bookings = append(bookings, booked[i].heard())
 	}
 	view := heed.Compare(&signal, bookings, t.underWay.Load())
 	brake, news := view.Brake()
@@ -49,12 +45,12 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 		return
 	}
 	b := &booked[view.Target]
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), heedTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), concludeTimeout)
 	defer cancel()
 	if view.Doubtful() && !t.looked.settles(ctx, b, &view) {
 		return
 	}
-	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, b.Limiter.maxPause))
+	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, b.heeds.MaxPause))
 	if brake, news = view.Brake(); news {
 		_ = b.Limiter.brake(ctx, b.Key, brake) // The hook sees the error.
 	}
@@ -74,7 +70,7 @@ func (t *listener) answerTo(req *http.Request, resp *http.Response) *http.Respon
 // lookedAt is the last look at a key. Requests with the same doubt share it.
 type lookedAt struct {
 	mu        sync.Mutex // held during the look; no request waits for it
-	limiter   *Limiter
+	level     *transportLevel
 	key       string
 	at        store.Instant
 	remaining int64
@@ -87,7 +83,7 @@ func (l *lookedAt) settles(ctx context.Context, b *booking, view *heed.View) boo
 		return false
 	}
 	defer l.mu.Unlock()
-	if l.limiter == b.Limiter && l.key == b.Key && b.grant.at > 0 && l.at >= b.grant.at {
+	if l.level == b.transportLevel && l.key == b.Key && b.grant.at > 0 && l.at >= b.grant.at {
 		before := view.Remaining
 		if view.Remaining = min(before, l.remaining); !view.Doubtful() {
 			return true
@@ -96,7 +92,7 @@ func (l *lookedAt) settles(ctx context.Context, b *booking, view *heed.View) boo
 	}
 	d, err := b.Limiter.look(ctx, line.ID{Key: b.Key})
 	if err == nil {
-		l.limiter, l.key, l.at, l.remaining = b.Limiter, b.Key, d.At, d.Remaining
+		l.level, l.key, l.at, l.remaining = b.transportLevel, b.Key, d.At, d.Remaining
 		view.Remaining = min(view.Remaining, d.Remaining)
 	}
 	return true
@@ -104,11 +100,11 @@ func (l *lookedAt) settles(ctx context.Context, b *booking, view *heed.View) boo
 
 // pauses are the last pauses that upstreams asked for, one for each shard of keys.
 type pauses [32]struct {
-	mu      sync.Mutex
-	limiter *Limiter
-	key     string
-	end     time.Time
-	lasted  time.Duration
+	mu     sync.Mutex
+	level  *transportLevel
+	key    string
+	end    time.Time
+	lasted time.Duration
 }
 
 var pausesSeed = maphash.MakeSeed()
@@ -120,11 +116,11 @@ func (p *pauses) again(b *booking, pause time.Duration) bool {
 	e := &p[maphash.String(pausesSeed, b.Key)%uint64(len(p))]
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, same := time.Now(), e.limiter == b.Limiter && e.key == b.Key
+	now, same := time.Now(), e.level == b.transportLevel && e.key == b.Key
 	since := now.Sub(e.end)
 	again := same && since >= 0 && since <= e.lasted
 	if end := now.Add(pause); !same || end.After(e.end) {
-		e.limiter, e.key, e.end, e.lasted = b.Limiter, b.Key, end, pause
+		e.level, e.key, e.end, e.lasted = b.transportLevel, b.Key, end, pause
 	}
 	return again
 }

@@ -44,6 +44,9 @@ type BodyEnd struct {
 	Whole bool   // it was read to its end
 }
 
+// concludeTimeout bounds the calls of the store that follow a response.
+const concludeTimeout = time.Second
+
 // transportLevel is a TransportLevel that was checked.
 type transportLevel struct {
 	TransportLevel
@@ -52,12 +55,13 @@ type transportLevel struct {
 	heeds   heed.Level
 }
 
-// levels returns the checked levels, narrowest first, and the unit that they count
-// in; heed.Any when they differ.
-func (cfg *TransportConfig) levels() (levels []transportLevel, unit heed.Unit, err error) {
-	levels = make([]transportLevel, 1+len(cfg.Levels))
-	levels[0].TransportLevel = TransportLevel{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}
-	for i, v := range cfg.Levels {
+// transportLevels returns the checked levels, narrowest first, and the unit that they
+// count in; heed.Any when they differ. ownWaits: each is waited for as long as its
+// limiter says.
+func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool) (levels []transportLevel, unit heed.Unit, err error) {
+	levels = make([]transportLevel, 1+len(wider))
+	levels[0].TransportLevel = first
+	for i, v := range wider {
 		levels[i+1] = transportLevel{TransportLevel: v, place: "Levels[" + strconv.Itoa(i) + "]."}
 	}
 	for i := range levels {
@@ -65,7 +69,7 @@ func (cfg *TransportConfig) levels() (levels []transportLevel, unit heed.Unit, e
 		if err := v.check(); err != nil {
 			return nil, 0, err
 		}
-		if i > 0 && cfg.MaxWait == 0 {
+		if i > 0 && ownWaits {
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
 		v.heeds = heed.Level{Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
@@ -86,7 +90,7 @@ func (v *transportLevel) check() error {
 		return err
 	}
 	if v.Settle != nil && !v.Limiter.CanSettle() {
-		return &ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
+		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
 	}
 	if v.Key == nil {
 		v.Key = KeyHost()
@@ -109,6 +113,11 @@ type booking struct {
 	grant   grant
 	lease   *Lease
 	settled bool // its real cost is known
+}
+
+// heard returns the booking as package heed needs it.
+func (b *booking) heard() heed.Booking {
+	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.told}
 }
 
 // admit books the request on all levels that count it, and waits for the slots: on
@@ -147,7 +156,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 		b.lease.Release()
 		return b.Limiter.lines.HandBack(ctx, b.ID, b.grant.receipt)
 	}
-	return booked, inOrder(ctx, len(booked), book, giveBack, nil)
+	return booked, line.InOrder(ctx, len(booked), book, giveBack, nil)
 }
 
 // read returns the key and cost of a request, or false when it is not counted.
@@ -170,7 +179,7 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 		return id, false, fmt.Errorf("weir: transport: %scost: %w", v.place, err)
 	}
 	if id.Cost < 0 {
-		return id, false, &ConfigError{Field: "TransportConfig." + v.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(id.Cost, 10)}
+		return id, false, &store.ConfigError{Field: "TransportConfig." + v.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(id.Cost, 10)}
 	}
 	return id, true, nil
 }

@@ -86,7 +86,7 @@ func (b *booking) settleAt(ctx context.Context, resp *http.Response, end *BodyEn
 // settle settles the real cost. The hook sees a failure; the estimate stays booked
 // then, as for a cost that can't be.
 func (b *booking) settle(ctx context.Context, cost int64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTimeout)
 	defer cancel()
-	_ = b.Limiter.taken(b.ID, &b.grant).Settle(ctx, cost)
+	_ = b.Limiter.taken(b.ID, b.grant.receipt).Settle(ctx, cost)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -149,7 +150,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		line.Linger(back)
 		return grant{}, false, err
 	}
-	used, again, err := c.Wait(ctx, slot, latest(ctx, c.start, c.maxWait))
+	used, again, err := c.Wait(ctx, slot, deadline.Latest(ctx, c.start, c.maxWait))
 	if again {
 		return grant{}, true, nil
 	}
@@ -173,12 +174,12 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	if err := ctx.Err(); err != nil {
 		return d, bound, err
 	}
-	longest, bound := longestWait(ctx, time.Now(), c.left())
+	longest, byDeadline := deadline.Longest(ctx, time.Now(), c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
 	if err == nil && !c.silent {
 		l.observeDecision(ctx, l.hook, c.id, &d)
 	}
-	return d, bound, err
+	return d, boundOf(byDeadline), err
 }
 
 // left returns the rest of the longest wait, at least a little: void slots were
@@ -206,10 +207,57 @@ func (l *Limiter) late(ctx context.Context, key string, d *store.Decision, now t
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !tooLate(ctx, d.Delay, now) {
+	if !deadline.Passed(ctx, d.Delay, now) {
 		return nil
 	}
 	refused := *d
 	refused.Reason, refused.RetryAfter = store.Limited, d.Delay
 	return l.refusal(key, &refused, BoundDeadline)
+}
+
+// waitInBackground waits for the call's turn to ask, and then for free units. It
+// reports whether it waited for either.
+func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited bool, err error) {
+	l, key := c.limiter, c.id.Key
+	turns := l.background.Enter(key)
+	defer turns.Exit()
+	var end time.Time
+	if c.maxWait > 0 {
+		end = c.start.Add(c.maxWait)
+	}
+	if waited, err = turns.Take(ctx, end); err != nil {
+		if c.d = turns.Refusal(); c.d.Reason == store.Allowed {
+			c.d = l.refuse(store.Limited, c.d.RetryAfter)
+		}
+		if ctx.Err() == nil {
+			return grant{}, waited, l.refusal(key, &c.d, BoundMaxWait)
+		}
+		return grant{}, waited, ctx.Err()
+	}
+	defer turns.Pass()
+	c.again = true // The rest of the longest wait counts from the start.
+	for {
+		d, bound, err := c.ask(ctx)
+		if err != nil {
+			return grant{}, waited, err
+		}
+		c.d = d
+		switch {
+		case d.Allowed:
+			return grantOf(&d), waited, nil
+		case d.Reason != store.Limited && d.Reason != store.Paused:
+			return grant{}, waited, l.refusal(key, &d, bound)
+		}
+		turns.Refused(&d)
+		d.RetryAfter += backgroundDelay(&d.Limit)
+		rest := max(d.RetryAfter, time.Millisecond)
+		// At the deadline it is too late to ask, but not when MaxWait ends.
+		if longest, byDeadline := deadline.Longest(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
+			return grant{}, waited, l.refusal(key, &d, boundOf(byDeadline))
+		}
+		waited = true
+		if err := deadline.Sleep(ctx, rest); err != nil {
+			return grant{}, waited, err
+		}
+	}
 }

@@ -1,16 +1,14 @@
-package weir
+package line
 
 import (
 	"context"
-
-	"github.com/goweir/weir/internal/line"
 )
 
-// inOrder books n limits one after the other, the narrowest first, and waits for
+// InOrder books n limits one after the other, the narrowest first, and waits for
 // each: a call that waits on a narrow limit holds nothing of a wider one. When one
 // fails, or panics, it gives back the booked ones, the widest first. giveBack's
 // channel is closed afterwards. It waits for them when stay reports so; nil: never.
-func inOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
+func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
 	booked := 0
 	defer func() {
 		if booked == n {
@@ -25,7 +23,7 @@ func inOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i
 				await(ctx, back)
 			}
 		}
-		line.Linger(backs...)
+		Linger(backs...)
 	}()
 	for ; booked < n; booked++ {
 		if err = book(booked); err != nil {

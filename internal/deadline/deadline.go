@@ -1,0 +1,76 @@
+// Package deadline relates a call's longest wait to its context's deadline.
+package deadline
+
+import (
+	"context"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Longest returns the longest delay that a call may be granted, and whether the
+// deadline of ctx bounds it. A maxWait of 0 is no bound.
+func Longest(ctx context.Context, now time.Time, maxWait time.Duration) (longest time.Duration, byDeadline bool) {
+	if maxWait <= 0 {
+		maxWait = store.MaxPeriod / 4
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		if left := deadline.Sub(now); left < maxWait {
+			return max(0, left), true
+		}
+	}
+	return maxWait, false
+}
+
+// Latest returns the instant after which a call is not to be admitted; the zero
+// time when there is none.
+func Latest(ctx context.Context, start time.Time, maxWait time.Duration) time.Time {
+	at, _ := ctx.Deadline()
+	if maxWait > 0 {
+		if by := start.Add(maxWait); at.IsZero() || by.Before(at) {
+			at = by
+		}
+	}
+	return at
+}
+
+// Passed reports whether a slot granted at now lies past the deadline: the round
+// trip to the store took that long.
+func Passed(ctx context.Context, delay time.Duration, now time.Time) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && now.Add(delay).After(deadline)
+}
+
+// endGrace is how long a context whose deadline has passed may take to say so.
+const endGrace = 10 * time.Millisecond
+
+// Ended returns ctx.Err(). A connection with the same deadline may hear of it
+// first, so it waits for a context whose deadline has passed.
+func Ended(ctx context.Context) error {
+	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err != nil || !ok || time.Now().Before(deadline) {
+		return err
+	}
+	grace := time.NewTimer(endGrace)
+	defer grace.Stop()
+	select {
+	case <-ctx.Done():
+	case <-grace.C:
+	}
+	return ctx.Err()
+}
+
+// Sleep waits for d, or until ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
