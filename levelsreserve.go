@@ -2,10 +2,10 @@ package weir
 
 import (
 	"context"
-	"math/bits"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -64,7 +64,7 @@ func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
 			c := alone.decision.Charge(j)
 			c.ResetAfter = max(0, c.ResetAfter-since)
 			d.Charges = append(d.Charges, c)
-			if !binds || smallerShare(c.Remaining, limits[j].Max(), d.Remaining, d.Limit.Max()) {
+			if !binds || product.Compare(c.Remaining, d.Limit.Max(), d.Remaining, limits[j].Max()) < 0 {
 				binds = true
 				d.Scope, d.Limit, d.Remaining, d.ResetAfter = levels[i].Limiter.name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
 			}
@@ -74,11 +74,4 @@ func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
 		d.Charges = nil
 	}
 	return d
-}
-
-// smallerShare reports whether a of all is less than b of whole.
-func smallerShare(a, all, b, whole int64) bool {
-	h1, l1 := bits.Mul64(uint64(a), uint64(whole))
-	h2, l2 := bits.Mul64(uint64(b), uint64(all))
-	return h1 < h2 || h1 == h2 && l1 < l2
 }

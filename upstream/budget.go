@@ -2,8 +2,9 @@ package upstream
 
 import (
 	"cmp"
-	"math/bits"
 	"time"
+
+	"github.com/goweir/weir/internal/product"
 )
 
 // Budget is the state of one of an upstream's limits.
@@ -91,7 +92,5 @@ func compareShares(a, b Budget) int {
 	if a.Remaining == 0 || b.Remaining == 0 {
 		return cmp.Compare(a.Remaining, b.Remaining)
 	}
-	ahi, alo := bits.Mul64(uint64(a.Remaining), uint64(b.Limit))
-	bhi, blo := bits.Mul64(uint64(b.Remaining), uint64(a.Limit))
-	return cmp.Or(cmp.Compare(ahi, bhi), cmp.Compare(alo, blo))
+	return product.Compare(a.Remaining, b.Limit, b.Remaining, a.Limit)
 }

@@ -3,6 +3,7 @@ package exact
 import (
 	"time"
 
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -125,7 +126,7 @@ func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Li
 	if !d.Allowed && d.Reason != store.InFlight {
 		return a.RetryAfter > b.RetryAfter
 	}
-	return ProductLess(a.Remaining, m.Max(), b.Remaining, l.Max())
+	return product.Compare(a.Remaining, m.Max(), b.Remaining, l.Max()) < 0
 }
 
 // MaxWait returns the longest delay of a request in whole microseconds, at

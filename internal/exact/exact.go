@@ -11,10 +11,3 @@ func MulDiv(a, b, c int64) (q int64, rest bool) {
 	quo, rem := bits.Div64(hi, lo, uint64(c))
 	return int64(quo), rem != 0
 }
-
-// ProductLess reports whether a·b < c·d, for arguments of 0 or more.
-func ProductLess(a, b, c, d int64) bool {
-	h1, l1 := bits.Mul64(uint64(a), uint64(b))
-	h2, l2 := bits.Mul64(uint64(c), uint64(d))
-	return h1 < h2 || h1 == h2 && l1 < l2
-}

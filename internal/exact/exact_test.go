@@ -41,32 +41,3 @@ func TestMulDiv(t *testing.T) {
 		}
 	}
 }
-
-func TestProductLess(t *testing.T) {
-	t.Parallel()
-	const most = store.MaxUnits
-	for name, test := range map[string]struct {
-		a, b, c, d int64
-		want       bool
-	}{
-		"less":                       {2, 3, 1, 7, true},
-		"equal":                      {2, 6, 3, 4, false},
-		"more":                       {2, 7, 3, 4, false},
-		"nothing and nothing":        {0, most, most, 0, false},
-		"over 64 bits, by one":       {most - 1, most + 1, most, most, true},
-		"over 64 bits, equal":        {most, most, most, most, false},
-		"over 64 bits, low bits say": {most, most, most - 1, most + 1, false},
-	} {
-		if got := ProductLess(test.a, test.b, test.c, test.d); got != test.want {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-	rng := newRand(2)
-	for range 20_000 {
-		a, b, c, d := spread(rng, 1<<62)-1, spread(rng, 1<<62)-1, spread(rng, 1<<62)-1, spread(rng, 1<<62)-1
-		want := times(whole(a), whole(b)).Cmp(times(whole(c), whole(d))) < 0
-		if got := ProductLess(a, b, c, d); got != want {
-			t.Fatalf("%d·%d < %d·%d: %v", a, b, c, d, got)
-		}
-	}
-}

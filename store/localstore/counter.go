@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -29,7 +30,7 @@ func (w *counter) slot(b, cost int64) (floor, slot int64) {
 		start, prev, room = start+w.period, cur, w.rate-cost
 		b = start
 	}
-	if prev > room && exact.ProductLess(room, w.period, prev, w.period-(b-start)) {
+	if prev > room && product.Compare(room, w.period, prev, w.period-(b-start)) < 0 {
 		q, _ := exact.MulDiv(room, w.period, prev)
 		b = start + w.period - q
 	}

@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -126,7 +127,7 @@ func seed(c counting, used, reset, now int64) {
 // period still counts, weigh as much as so many; at most exact.MostUnits.
 func unweighted(units, period, counts int64) int64 {
 	counts = max(counts, 1)
-	if exact.ProductLess(exact.MostUnits, counts, units, period) {
+	if product.Compare(exact.MostUnits, counts, units, period) < 0 {
 		return exact.MostUnits
 	}
 	n, rest := exact.MulDiv(units, period, counts)

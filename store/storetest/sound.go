@@ -2,9 +2,9 @@ package storetest
 
 import (
 	"fmt"
-	"math/bits"
 	"time"
 
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -54,7 +54,7 @@ func soundCharges(req store.Request, d store.Decision) error {
 			return fmt.Errorf("limit %d: admits with RetryAfter %v", i, c.RetryAfter)
 		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == store.Never):
 			return fmt.Errorf("limit %d: RetryAfter %v for %d of %d", i, c.RetryAfter, req.Charges[i].Cost, l.Max())
-		case d.Allowed && less(c.Remaining, d.Limit.Max(), d.Remaining, l.Max()):
+		case d.Allowed && product.Compare(c.Remaining, d.Limit.Max(), d.Remaining, l.Max()) < 0:
 			return fmt.Errorf("limit %d has %d of %d remaining, a smaller share than the binding limit's %d of %d", i, c.Remaining, l.Max(), d.Remaining, d.Limit.Max())
 		}
 		longest = max(longest, c.RetryAfter)
@@ -70,10 +70,3 @@ func soundCharges(req store.Request, d store.Decision) error {
 }
 
 func whole(d time.Duration) bool { return d == store.Never || d >= 0 && d%time.Microsecond == 0 }
-
-// less reports whether a·b < c·d.
-func less(a, b, c, d int64) bool {
-	h1, l1 := bits.Mul64(uint64(a), uint64(b))
-	h2, l2 := bits.Mul64(uint64(c), uint64(d))
-	return h1 < h2 || h1 == h2 && l1 < l2
-}
