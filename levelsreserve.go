@@ -9,14 +9,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// ReserveLevels is [AllowLevels] for a call that is perhaps not made, or whose
-// cost is corrected afterwards: Cancel gives back what was taken of all levels,
-// Settle and SettleLevels correct it. The slot is now, or there is none: the
-// Reservation has no Delay. To wait for one, use [WaitLevels].
+// ReserveLevels is [AllowLevels] for a call that may not be made, or whose cost is
+// corrected afterwards. Cancel gives all units back to all levels; Settle and
+// SettleLevels correct the cost. The slot is now, or there is none: the Reservation
+// has no Delay. To wait for a slot, use [WaitLevels].
 //
-// A refusal is a Decision, not an error, and comes without a Reservation. When
-// ctx ends before the store answers, ReserveLevels returns the context's error
-// and gives back what was granted.
+// A refusal is a Decision, not an error, and comes without a Reservation. If ctx
+// ends before the store answers, ReserveLevels returns the context's error and
+// gives the granted units back.
 func ReserveLevels(ctx context.Context, levels ...Level) (*Reservation, Decision, error) {
 	if err := checkLevels(ctx, levels); err != nil {
 		return nil, Decision{}, err
@@ -42,7 +42,7 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 	return reserved(levels, d, time.Now()), d, nil
 }
 
-// reserved returns the reservation of what was taken of levels at once.
+// reserved returns the reservation of units taken of levels at once.
 func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 	taken := make([]levelTaken, len(levels))
 	for i := range levels {

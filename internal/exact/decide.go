@@ -7,36 +7,37 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Outcome is what a store found for one charge.
+// Outcome is a store's finding for one charge.
 type Outcome struct {
 	State State
-	// Viewed: Remaining and Reset (in µs) are set instead of State.
+	// Viewed says that Remaining and Reset (in µs) are set instead of State.
 	Viewed           bool
 	Remaining, Reset int64
 	// Slot is the earliest instant at which this limit alone admits the cost.
 	Slot int64
-	// Brake is the place of its key's brake in Verdict.Brakes.
+	// Brake is the index of its key's brake in Verdict.Brakes.
 	Brake int
 }
 
-// Verdict is what a store decided for a request, all in microseconds of the
-// store's clock.
+// Verdict is a store's decision on a request, all in microseconds of the store's
+// clock.
 type Verdict struct {
 	Allowed bool
 	Now     int64
 	Slot    int64 // the booked instant when allowed, not before Now
-	// Braked: of the request's keys one or more has a brake. Brakes are those of
-	// all.
+	// Braked says that at least one of the request's keys has a brake. Brakes are
+	// the brakes of all keys.
 	Braked bool
 	Brakes []Braked
-	// Full is not 0 when the limits admit but the hold refuses: the instant from
-	// which it would not, unless leases are renewed.
+	// Full is 0 unless the limits admit but the hold refuses: the instant from which
+	// it admits, if no lease is renewed.
 	Full int64
 }
 
-// Braked is what a decision has to know of a key's brake; zero when none is set:
-// when it was, until when the key is paused, from when on it admits, how far apart
-// units are, and what of that was told.
+// Braked holds a key's brake for a decision; zero if none is set. At is the instant
+// at which it was set, Paused the end of the pause, From the first instant at which
+// it admits, Gap the time between units, Told the part of Gap that the upstream
+// asked for.
 type Braked struct{ At, Paused, From, Gap, Told int64 }
 
 // Decide turns a verdict into the decision that callers see. outcomes are in
@@ -108,7 +109,7 @@ func Decide(req *store.Request, v Verdict, outcomes []Outcome) store.Decision {
 	return d
 }
 
-// view returns what is remaining of a limit under the brake, and after how long
+// view returns the remaining units of a limit under the brake, and the time until
 // both are as if never used.
 func (k *Braked) view(remaining, reset, now int64) (int64, int64) {
 	switch {

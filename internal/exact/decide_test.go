@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// viewed is what a store found of a limit: units, and in us when it is as if
-// never used and when it admits the cost.
+// viewed is the outcome of a limit: units, and in us the time until it is as if
+// never used and the time until it admits the cost.
 func viewed(remaining, reset, slot int64) Outcome {
 	return Outcome{Viewed: true, Remaining: remaining, Reset: reset, Slot: now + slot}
 }

@@ -12,8 +12,8 @@ type counter struct {
 	rate, period     int64
 	start, cur, prev int64
 	lost             int64 // see lose
-	// present is what it was when the last window was not yet one that is still to
-	// come, and first where the first window after that starts.
+	// present is the state from before the last window was one still to come. first
+	// is the start of the first window after it.
 	present exact.State
 	first   int64
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Seed sets the state of the limits of one key, as another store last answered:
-// what is remaining of each, and after how long it is as if never used. A
-// fallback store keeps this one warm with it. It does nothing for a new key
-// when the store is full.
+// Seed sets the state of the limits of one key from another store's last answer: the
+// remaining units of each, and the time until it is as if never used. A fallback
+// store keeps this one warm with it. Seed does nothing for a new key if the store is
+// full.
 func (s *Store) Seed(charges []store.Charge, states []store.ChargeState) {
 	k, p := idOf(&charges[0]), places{n: len(charges)}
 	sh := s.shard(k)
@@ -100,8 +100,8 @@ func seed(c counting, used, reset, now int64) {
 			c.write(0)
 		}
 	case *counter:
-		// The windows are those of the store that answered, by its clock. What is
-		// used of the one before weighs less by now than it was.
+		// The windows follow the clock of the store that answered. The units of the
+		// window before weigh less by now than they did then.
 		if reset > c.period {
 			c.start, c.cur, c.prev = now+reset-2*c.period, used, 0
 			if used < c.rate {
@@ -123,8 +123,8 @@ func seed(c counting, used, reset, now int64) {
 	}
 }
 
-// unweighted returns how many units of the window before, of which so much of the
-// period still counts, weigh as much as so many; at most exact.MostUnits.
+// unweighted returns the units of the window before that weigh as much as units
+// in the present one, if counts of its period still count; at most exact.MostUnits.
 func unweighted(units, period, counts int64) int64 {
 	counts = max(counts, 1)
 	if product.Compare(exact.MostUnits, counts, units, period) < 0 {

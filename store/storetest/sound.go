@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// sound says what can't be true of a decision whatever was decided before, or
-// nothing. Every decision in the suite is looked at.
+// sound returns an error if a decision can't be right, whatever was decided before.
+// Every decision in the suite is checked.
 func sound(req store.Request, d store.Decision) error {
 	switch never := req.NeverFits() >= 0; {
 	case d.Allowed != (d.Reason == store.Allowed):
@@ -39,8 +39,7 @@ func sound(req store.Request, d store.Decision) error {
 	return soundCharges(req, d)
 }
 
-// soundCharges is sound for what is said of each charge, and whether that makes
-// the binding limit the binding one.
+// soundCharges is sound for each charge, and for the choice of the binding limit.
 func soundCharges(req store.Request, d store.Decision) error {
 	bound, longest := false, time.Duration(0)
 	for i := range req.Charges {
