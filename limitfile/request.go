@@ -17,7 +17,7 @@ import (
 // not called for a key with limits of its own. Nil, an error that matches
 // [weir.ErrNoKey], an empty name or one that the file does not have: the default
 // plan. So it is with one that matches [weir.ErrAmbiguousKey] or
-// [weir.ErrMalformedKey], of either function: a request that the Config's BadKey
+// [weir.ErrMalformedKey], of either function: a request that the Config's OnNoKey
 // counts has the limits of one without an identity. Any other error is returned,
 // and is an outage to the middleware, so that a client that can cause it is not
 // limited under FailOpen.

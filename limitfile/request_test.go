@@ -149,8 +149,8 @@ func TestWhoIsUnknownHasTheDefaultPlan(t *testing.T) {
 	}
 }
 
-// TestWhoStatesAKeyTwiceIsLimited checks that a request which BadKey counts under the
-// anonymous key is not let pass for want of a plan.
+// TestWhoStatesAKeyTwiceIsLimited checks that a request which OnNoKey counts under a
+// shared key is not let pass for want of a plan.
 func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, "default: free\nplans: {free: [1/d], pro: [3/d]}\n")
@@ -165,7 +165,8 @@ func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit, err := middleware.New(middleware.Config{
-			Limiter: limiter, Key: user, Limits: f.Limits(user, plan), BadKey: middleware.NoKeyAnonymous, AnonymousKey: "nobody",
+			Limiter: limiter, Key: user, Limits: f.Limits(user, plan),
+			OnNoKey: func(*http.Request, error) middleware.NoKey { return middleware.NoKey{Key: "nobody"} },
 		})
 		if err != nil {
 			t.Fatal(err)

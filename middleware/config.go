@@ -64,33 +64,21 @@ type Config struct {
 	// policies of all levels, the other styles show the binding limit.
 	Levels []Level
 
-	// NoKey says what a request without an identity gets: Key returned
-	// weir.ErrNoKey, or an empty key. The zero value, NoKeyRefuse, answers 401.
-	NoKey NoKey
+	// OnNoKey decides about a request for which Key returned an error, or an empty
+	// key, which is weir.ErrNoKey here. Nil, or the zero NoKey, refuses it:
+	//
+	//	weir.ErrNoKey                            401: it has no identity
+	//	weir.ErrAmbiguousKey, ErrMalformedKey    400: it states one twice or malformed
+	//	any other error                          500: the lookup failed; OnError is told
+	//
+	// OnNoKey is not asked about a weir.ErrConfig, which is always a 500, nor about a
+	// lookup that failed because the request's context ended. Clients choose which of
+	// the first three errors they cause: to let all of them pass is no limit at all.
+	OnNoKey func(r *http.Request, err error) NoKey
 
-	// BadKey says what a request gets that states its identity more than once,
-	// or malformed: Key returned weir.ErrAmbiguousKey or weir.ErrMalformedKey.
-	// Whoever adds a second header gets it, so that NoKeyUnlimited is a way
-	// around every limit. The zero value, NoKeyRefuse, answers 400.
-	BadKey NoKey
-
-	// KeyFailure says what a request gets whose identity could not be found out,
-	// as when the service is away that knows it: Key returned any other error,
-	// which OnError is told. The zero value, NoKeyRefuse, answers 500. So does a
-	// wrong configuration (weir.ErrConfig), whatever this says, and a request
-	// whose context has ended is never let pass.
-	KeyFailure NoKey
-
-	// AnonymousKey is the one key that all requests share which NoKeyAnonymous
-	// is for: 1 to 64 bytes of printable ASCII that no identity of yours can
-	// be. It must be empty when none of NoKey, BadKey and KeyFailure is that.
-	AnonymousKey string
-
-	// Challenge is the WWW-Authenticate header of a 401, which RFC 9110 asks
-	// for, as `Bearer realm="api"`: printable ASCII. Empty: what is set on the
-	// response already. It must be empty when nothing answers 401: none of NoKey,
-	// BadKey and KeyFailure, and no level of Levels, which one does without its
-	// SkipNoKey.
+	// Challenge is the WWW-Authenticate header of each 401 for want of a key, which
+	// RFC 9110 asks for, as `Bearer realm="api"`: printable ASCII. Empty: the header
+	// stays as it is.
 	Challenge string
 
 	// Settle returns what a request really took, once its handler has returned:
@@ -209,13 +197,4 @@ func (cfg *Config) validate() error {
 
 func invalid(field, want, got string) error {
 	return &weir.ConfigError{Field: "middleware.Config." + field, Want: want, Got: got}
-}
-
-func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
 }

@@ -32,41 +32,9 @@ func TestConfig(t *testing.T) {
 		{"a limiter that New did not make", func(c *middleware.Config) { c.Limiter = &weir.Limiter{} }, "Limiter"},
 		{"a limiter of calls in flight", func(c *middleware.Config) { c.Limiter = inFlight(t, newLocal(t), "") }, "Limiter"},
 		{"no key", func(c *middleware.Config) { c.Key = nil }, "Key"},
-		{"unknown policy for no key", func(c *middleware.Config) { c.NoKey = 8 }, "NoKey"},
-		{"unknown policy for a bad key", func(c *middleware.Config) { c.BadKey = 8 }, "BadKey"},
-		{"unknown policy for a key that failed", func(c *middleware.Config) { c.KeyFailure = 255 }, "KeyFailure"},
-		{"the last policy for each", func(c *middleware.Config) { c.NoKey, c.BadKey, c.KeyFailure = 7, 7, 7 }, ""},
-		{"anonymous without a key", func(c *middleware.Config) { c.NoKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
-		{"a key without anonymous", func(c *middleware.Config) { c.AnonymousKey = "a" }, "AnonymousKey"},
-		{"a key for unlimited", func(c *middleware.Config) {
-			c.NoKey, c.AnonymousKey = middleware.NoKeyUnlimited, "a"
-		}, "AnonymousKey"},
-		{"a key that is too long", anonymous(strings.Repeat("a", 65)), "AnonymousKey"},
-		{"a key that can't be printed", anonymous("anonym\x00"), "AnonymousKey"},
-		{"a key that is not ASCII", anonymous("anonymé"), "AnonymousKey"},
-		{"anonymous", anonymous(strings.Repeat("a", 64)), ""},
 		{"a challenge", func(c *middleware.Config) { c.Challenge = `Bearer realm="x"` }, ""},
 		{"a challenge on two lines", func(c *middleware.Config) { c.Challenge = "Bearer\r\nX: y" }, "Challenge"},
-		{"a challenge for nobody", func(c *middleware.Config) {
-			c.NoKey, c.Challenge = middleware.NoKeyUnlimited, "Bearer"
-		}, "Challenge"},
-		{"a challenge for a 403", func(c *middleware.Config) { c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer" }, "Challenge"},
-		{"a challenge for those whose key failed", func(c *middleware.Config) {
-			c.NoKey, c.KeyFailure, c.Challenge = middleware.NoKeyForbidden, middleware.NoKeyUnauthorized, "Bearer"
-		}, ""},
-		{"a challenge for those without a wider key", func(c *middleware.Config) {
-			beside("org", weir.PerHour(1))(c)
-			c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer"
-		}, ""},
-		{"a challenge where no level needs a key", func(c *middleware.Config) {
-			beside("org", weir.PerHour(1))(c)
-			c.Levels[0].SkipNoKey = true
-			c.NoKey, c.Challenge = middleware.NoKeyForbidden, "Bearer"
-		}, "Challenge"},
-		{"anonymous for a bad key, without a key", func(c *middleware.Config) { c.BadKey = middleware.NoKeyAnonymous }, "AnonymousKey"},
-		{"anonymous for those whose key failed", func(c *middleware.Config) {
-			c.KeyFailure, c.AnonymousKey = middleware.NoKeyAnonymous, "a"
-		}, ""},
+		{"a challenge that is not ASCII", func(c *middleware.Config) { c.Challenge = "Bearer realm=é" }, "Challenge"},
 		{"unknown failure policy", func(c *middleware.Config) { c.OnStoreFailure = 2 }, "OnStoreFailure"},
 		{"unknown style", func(c *middleware.Config) { c.Headers = 5 }, "Headers"},
 		{"a partition secret that can be guessed", func(c *middleware.Config) { c.PartitionSecret = []byte("123456789abcdef") }, "PartitionSecret"},
@@ -198,10 +166,6 @@ func inFlight(t *testing.T, store weir.Store, name string) *weir.Limiter {
 
 func level(l *weir.Limiter, key weir.KeyFunc) func(*middleware.Config) {
 	return func(c *middleware.Config) { c.Levels = []middleware.Level{{Limiter: l, Key: key}} }
-}
-
-func anonymous(key string) func(*middleware.Config) {
-	return func(c *middleware.Config) { c.NoKey, c.AnonymousKey = middleware.NoKeyAnonymous, key }
 }
 
 func named(t *testing.T, name string) *weir.Limiter {

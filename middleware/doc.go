@@ -41,16 +41,22 @@
 //
 // # Keys
 //
-// The key function is required, and the caller says what its answers mean:
-// [Config.NoKey] what a request without an identity gets, [Config.BadKey] one
-// that states it twice or malformed, and [Config.KeyFailure] one whose identity
-// could not be found out. Identity never silently becomes an IP address. Behind
-// a proxy weir.KeyRemoteIP sees the proxy, and everybody is one client:
-// weir.KeyClientIP is for that.
+// The key function is required, and [Config.OnNoKey] decides about requests that
+// it finds no usable key for. Without it they are refused. Identity never silently
+// becomes an IP address. Behind a proxy weir.KeyRemoteIP sees the proxy, and
+// everybody is one client: weir.KeyClientIP is for that.
+//
+//	// Visitors share one key. A bad identity and a failed lookup are refused.
+//	OnNoKey: func(_ *http.Request, err error) middleware.NoKey {
+//		if errors.Is(err, weir.ErrNoKey) {
+//			return middleware.NoKey{Key: "(visitors)"}
+//		}
+//		return middleware.NoKey{}
+//	},
 //
 // Think twice before a request that states its identity twice passes: the next
-// reader may pick the other value. And one without an identity that is
-// unlimited is what everybody will send.
+// reader may pick the other value. And if requests without an identity pass
+// unlimited, everybody will send such requests.
 //
 // # Answers
 //
@@ -65,9 +71,8 @@
 //	503  no decision could be made and the limiter fails closed, or the
 //	     request's own context ended before there was one
 //
-// What is without a key is answered 401, 403, 429, 500 or 503 where NoKey,
-// BadKey or KeyFailure says so; that body has no type of its own and no
-// Retry-After.
+// Requests without a usable key get another status if OnNoKey chooses one. Their
+// problem body has no type of its own, and no Retry-After.
 //
 // The type of a 429 is quota-exceeded; temporary-reduced-capacity while limits
 // are decided without the primary store, or the key is paused; and

@@ -128,10 +128,15 @@ func ExampleConfig_identity() {
 			}
 			return key, err
 		},
-		NoKey:        middleware.NoKeyAnonymous,
-		AnonymousKey: "(visitors)",
-		BadKey:       middleware.NoKeyForbidden,
-		KeyFailure:   middleware.NoKeyUnavailable,
+		OnNoKey: func(_ *http.Request, err error) middleware.NoKey {
+			switch {
+			case errors.Is(err, weir.ErrNoKey):
+				return middleware.NoKey{Key: "(visitors)"}
+			case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
+				return middleware.NoKey{Status: http.StatusForbidden}
+			}
+			return middleware.NoKey{Status: http.StatusServiceUnavailable}
+		},
 	})
 	if err != nil {
 		panic(err)

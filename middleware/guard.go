@@ -64,14 +64,9 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true
 	}
-	key, err := g.cfg.Key(r)
-	if err == nil && key != "" {
-		g.identified()
-	} else {
-		var ok bool
-		if key, ok = g.instead(w, r, err); key == "" {
-			return r, ok
-		}
+	key, ok := g.keyOf(w, r)
+	if key == "" {
+		return r, ok
 	}
 	switch lists := &g.cfg.Lists; {
 	case lists.Block != nil && lists.Block(key):

@@ -4,88 +4,83 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/goweir/weir"
 )
 
-// NoKey is what a request gets that has no key to be counted under: see NoKey,
-// BadKey and KeyFailure of [Config]. A refusal has no Retry-After: nobody
-// knows when the request would have a key.
-type NoKey uint8
-
-const (
-	// NoKeyRefuse answers what the field says: 401 for NoKey, 400 for BadKey,
-	// 500 for KeyFailure.
-	NoKeyRefuse NoKey = iota
-	// NoKeyUnlimited lets the request pass without any limit: whoever brings it
-	// about is free. Only where something else refuses them.
-	NoKeyUnlimited
-	// NoKeyAnonymous counts the request under Config.AnonymousKey, one key for
-	// everybody of whom no key is known: one of them can use it up for all.
-	NoKeyAnonymous
-	// NoKeyUnauthorized answers 401, with Config.Challenge.
-	NoKeyUnauthorized
-	// NoKeyForbidden answers 403.
-	NoKeyForbidden
-	// NoKeyTooMany answers 429: as for somebody with a limit of nothing.
-	NoKeyTooMany
-	// NoKeyError answers 500.
-	NoKeyError
-	// NoKeyUnavailable answers 503.
-	NoKeyUnavailable
-
-	noKeys
-)
-
-// statuses are the answers of the policies that refuse, beside NoKeyRefuse.
-var statuses = [noKeys]int{
-	NoKeyUnauthorized: http.StatusUnauthorized,
-	NoKeyForbidden:    http.StatusForbidden,
-	NoKeyTooMany:      http.StatusTooManyRequests,
-	NoKeyError:        http.StatusInternalServerError,
-	NoKeyUnavailable:  http.StatusServiceUnavailable,
+// NoKey decides about a request without a usable key. The zero value refuses it
+// with the status that [Config].OnNoKey names. Key goes before Pass, and Pass
+// before Status.
+type NoKey struct {
+	// Key counts the request under this key, which all such requests share: one
+	// client can use it up for all. Choose a key that no identity of yours can be.
+	Key string
+	// Pass lets the request pass without any limit. Anybody can send such a request,
+	// so that something else must limit it.
+	Pass bool
+	// Status refuses the request with this status, of 400 to 599, without a
+	// Retry-After. Another one is a mistake and answered with 500.
+	Status int
 }
 
-// Why a request has no key, with the answers of NoKeyRefuse.
+// The refusals of requests without a usable key.
 var (
 	unidentified = problem{http.StatusUnauthorized, "The request does not say who it is from."}
 	ambiguous    = problem{http.StatusBadRequest, "The request says more than once who it is from."}
 	malformed    = problem{http.StatusBadRequest, "The request says in no valid form who it is from."}
 )
 
-// instead returns the key that counts for a request of which Key did not find
-// one. If there is none, it returns whether the request passes, and has answered
-// if not.
-func (g *Guard) instead(w http.ResponseWriter, r *http.Request, err error) (key string, ok bool) {
-	policy, p, failed := g.cfg.KeyFailure, broken, false
+// withoutKey returns the refusal of a request for which a key function returned
+// err, and whether the function failed, of which OnError is told.
+func withoutKey(err error) (p problem, failed bool) {
 	switch {
 	case errors.Is(err, weir.ErrConfig):
-		policy, failed = NoKeyRefuse, true
 	case errors.Is(err, weir.ErrAmbiguousKey):
-		policy, p = g.cfg.BadKey, ambiguous
+		return ambiguous, false
 	case errors.Is(err, weir.ErrMalformedKey):
-		policy, p = g.cfg.BadKey, malformed
-	case err == nil, errors.Is(err, weir.ErrNoKey):
-		policy, p = g.cfg.NoKey, unidentified
-		g.unidentified(r)
-	default:
-		failed = true
+		return malformed, false
+	case errors.Is(err, weir.ErrNoKey):
+		return unidentified, false
 	}
-	if failed {
-		if r.Context().Err() != nil {
-			_, ok = g.refuse(w, r, &ended)
-			return "", ok
-		}
+	return broken, true
+}
+
+// keyOf returns the key that a request counts under. Without one it returns
+// whether the request passes, and has answered if not.
+func (g *Guard) keyOf(w http.ResponseWriter, r *http.Request) (key string, ok bool) {
+	key, err := g.cfg.Key(r)
+	switch {
+	case err == nil && key != "":
+		g.identified()
+		return key, true
+	case err == nil:
+		err = weir.ErrNoKey
+	}
+	p, failed := withoutKey(err)
+	switch {
+	case failed && r.Context().Err() != nil:
+		_, ok = g.refuse(w, r, &ended)
+		return "", ok
+	case failed:
 		g.tell(r, err)
+	case p == unidentified:
+		g.unidentified(r)
 	}
-	switch policy {
-	case NoKeyUnlimited:
+	var instead NoKey
+	if g.cfg.OnNoKey != nil && !errors.Is(err, weir.ErrConfig) {
+		instead = g.cfg.OnNoKey(r, err)
+	}
+	switch status := instead.Status; {
+	case instead.Key != "":
+		return instead.Key, true
+	case instead.Pass:
 		return "", true
-	case NoKeyAnonymous:
-		return g.cfg.AnonymousKey, true
-	case NoKeyRefuse:
-	default:
-		p.status = statuses[policy]
+	case status >= 400 && status <= 599:
+		p.status = status
+	case status != 0:
+		_, ok = g.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
+		return "", ok
 	}
 	_, ok = g.challenge(w, r, &p)
 	return "", ok
@@ -101,30 +96,7 @@ func (g *Guard) challenge(w http.ResponseWriter, r *http.Request, p *problem) (*
 }
 
 func (cfg *Config) validateIdentity() error {
-	anonymous, unauthorized := false, cfg.NoKey == NoKeyRefuse
-	for _, f := range []struct {
-		name   string
-		policy NoKey
-	}{{"NoKey", cfg.NoKey}, {"BadKey", cfg.BadKey}, {"KeyFailure", cfg.KeyFailure}} {
-		if f.policy >= noKeys {
-			return invalid(f.name, "one of the policies", strconv.Itoa(int(f.policy)))
-		}
-		anonymous = anonymous || f.policy == NoKeyAnonymous
-		unauthorized = unauthorized || f.policy == NoKeyUnauthorized
-	}
-	for i := range cfg.Levels {
-		unauthorized = unauthorized || !cfg.Levels[i].SkipNoKey
-	}
-	switch {
-	case anonymous && cfg.AnonymousKey == "":
-		return invalid("AnonymousKey", "a key, for NoKeyAnonymous", "none")
-	case !anonymous && cfg.AnonymousKey != "":
-		return invalid("AnonymousKey", "none without NoKeyAnonymous", strconv.QuoteToASCII(cfg.AnonymousKey))
-	case len(cfg.AnonymousKey) > 64 || !printable(cfg.AnonymousKey):
-		return invalid("AnonymousKey", "at most 64 bytes of printable ASCII", strconv.QuoteToASCII(cfg.AnonymousKey))
-	case !unauthorized && cfg.Challenge != "":
-		return invalid("Challenge", "none where nothing answers 401", strconv.QuoteToASCII(cfg.Challenge))
-	case !printable(cfg.Challenge):
+	if strings.ContainsFunc(cfg.Challenge, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 
@@ -29,10 +28,9 @@ type Level struct {
 	// does. Nil: as many as of the request's own.
 	Cost func(*http.Request) (int64, error)
 
-	// SkipNoKey leaves a request uncounted by this level for which Key finds no
-	// identity. False: it is answered with 401; and, either way, with 400 where Key
-	// finds a bad one and with 500 where it fails, whatever Config.NoKey, BadKey and
-	// KeyFailure say.
+	// SkipNoKey leaves requests uncounted by this level if Key finds no identity.
+	// False: they are answered with 401. Either way a bad identity is answered with
+	// 400 and a failure of Key with 500. Config.OnNoKey is not asked.
 	SkipNoKey bool
 }
 
@@ -65,20 +63,17 @@ func (g *Guard) levelsOf(r *http.Request, key string) (*levels, *problem, error)
 		if err == nil && key == "" {
 			err = weir.ErrNoKey
 		}
-		switch {
-		case err == nil:
-			key = bounded(key)
-		case errors.Is(err, weir.ErrAmbiguousKey):
-			return nil, &ambiguous, nil
-		case errors.Is(err, weir.ErrMalformedKey):
-			return nil, &malformed, nil
-		case !errors.Is(err, weir.ErrNoKey):
-			return nil, &broken, err
-		case l.SkipNoKey:
-			continue
-		default:
-			return nil, &unidentified, nil
+		if err != nil {
+			p, failed := withoutKey(err)
+			switch {
+			case failed:
+				return nil, &p, err
+			case p == unidentified && l.SkipNoKey:
+				continue
+			}
+			return nil, &p, nil
 		}
+		key = bounded(key)
 		if g.passed(r.Context(), l.Limiter, key) {
 			continue
 		}

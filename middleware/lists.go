@@ -1,7 +1,7 @@
 package middleware
 
 // Lists are keys that no limit is asked about. Their functions are given the
-// key that Config.Key found, which of an API key is the hash, or AnonymousKey;
+// key that Config.Key found, which of an API key is the hash, or NoKey.Key;
 // they are quick and may be called from many goroutines at once. A map that
 // never changes, or an atomic pointer to one, serves. Nil: nobody is listed.
 type Lists struct {

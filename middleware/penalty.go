@@ -15,7 +15,7 @@ import (
 // block is a pause of the key, which costs requests that are served nothing. It
 // holds for whatever else is limited by the same Limiter, too. Whoever can ask in
 // the name of a key can have it blocked: penalise keys that are verified. Under
-// NoKeyAnonymous all without an identity are one key.
+// [NoKey].Key all without an identity are one key.
 //
 // With Config.Levels a refusal counts when the key's own limits are those that
 // refuse for longest, and no other. A redisstore without scripts can't pause keys:

@@ -55,7 +55,8 @@ func TestRefusedAllocations(t *testing.T) {
 		{"blocked", one, func(cfg *middleware.Config) { cfg.Lists.Block = middleware.Keys("all") }, 3},
 		{"no identity", one, func(cfg *middleware.Config) { cfg.Key = weir.KeyHeader("X-User") }, 3},
 		{"no identity, 429", one, func(cfg *middleware.Config) {
-			cfg.Key, cfg.NoKey = weir.KeyHeader("X-User"), middleware.NoKeyTooMany
+			cfg.Key = weir.KeyHeader("X-User")
+			cfg.OnNoKey = func(*http.Request, error) middleware.NoKey { return middleware.NoKey{Status: 429} }
 		}, 3},
 	} {
 		store := httpcases.NewCounting().Store

@@ -71,7 +71,7 @@ var identityCases = []testCase{
 	},
 	{
 		name:   "no key, unlimited",
-		config: func(cfg *middleware.Config) { cfg.NoKey = middleware.NoKeyUnlimited },
+		config: func(cfg *middleware.Config) { cfg.OnNoKey = only(weir.ErrNoKey, middleware.NoKey{Pass: true}) },
 		steps: []step{
 			{request: nobody, want: unlimited},
 			{request: nobody, want: unlimited},
@@ -83,7 +83,7 @@ var identityCases = []testCase{
 	{
 		name: "no key, counted together",
 		config: func(cfg *middleware.Config) {
-			cfg.NoKey, cfg.AnonymousKey = middleware.NoKeyAnonymous, "(anonymous)"
+			cfg.OnNoKey = only(weir.ErrNoKey, middleware.NoKey{Key: "(anonymous)"})
 		},
 		steps: []step{
 			{request: request{remote: "192.0.2.1:1"}, want: first},
@@ -108,7 +108,7 @@ var identityCases = []testCase{
 		name: "the key function fails",
 		config: func(cfg *middleware.Config) {
 			cfg.Key = func(*http.Request) (string, error) { return "ann", errSecret }
-			cfg.NoKey = middleware.NoKeyUnlimited
+			cfg.OnNoKey = only(weir.ErrNoKey, middleware.NoKey{Pass: true})
 		},
 		steps: []step{{request: ann, want: broken}},
 	},

@@ -46,7 +46,7 @@ var listCases = []testCase{
 	{
 		name: "the anonymous key can be blocked",
 		config: func(cfg *middleware.Config) {
-			cfg.NoKey, cfg.AnonymousKey = middleware.NoKeyAnonymous, "(anonymous)"
+			cfg.OnNoKey = always(middleware.NoKey{Key: "(anonymous)"})
 			cfg.Lists.Block = middleware.Keys("(anonymous)")
 		},
 		steps: []step{{request: nobody, want: forbidden}, {request: ann, want: first}},

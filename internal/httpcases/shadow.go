@@ -77,12 +77,12 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 	tests := []struct {
 		name     string
 		requests func(i int) request
-		policy   middleware.NoKey
+		instead  middleware.NoKey
 		want     int
 	}{
 		{name: "nobody", requests: func(int) request { return nobody }, want: 1},
-		{name: "nobody, unlimited", requests: func(int) request { return nobody }, policy: middleware.NoKeyUnlimited, want: 1},
-		{name: "nobody, anonymous", requests: func(int) request { return nobody }, policy: middleware.NoKeyAnonymous, want: 1},
+		{name: "nobody, unlimited", requests: func(int) request { return nobody }, instead: middleware.NoKey{Pass: true}, want: 1},
+		{name: "nobody, anonymous", requests: func(int) request { return nobody }, instead: middleware.NoKey{Key: "(anonymous)"}, want: 1},
 		{name: "somebody", requests: func(i int) request {
 			if i == 99 {
 				return ann
@@ -94,15 +94,12 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 	for _, tt := range tests {
 		told := 0
 		cfg := middleware.Config{
-			Limiter: NewLimiter(t, Always{}, weir.PerHour(1)), Key: weir.KeyHeader("X-User"), NoKey: tt.policy,
+			Limiter: NewLimiter(t, Always{}, weir.PerHour(1)), Key: weir.KeyHeader("X-User"), OnNoKey: always(tt.instead),
 			OnError: func(_ *http.Request, err error) {
 				if errors.Is(err, middleware.ErrNeverIdentified) {
 					told++
 				}
 			},
-		}
-		if tt.policy == middleware.NoKeyAnonymous {
-			cfg.AnonymousKey = "(anonymous)"
 		}
 		h := mustMount(t, mount, cfg, http.HandlerFunc(handler))
 		for i := range 300 {

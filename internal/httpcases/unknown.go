@@ -1,6 +1,8 @@
 package httpcases
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -10,59 +12,81 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// unknown are the ways in which a request has no key, with the field that says
-// what it then gets.
+// unknown are the ways in which a request has no key, with the refusal that each
+// gets unless OnNoKey decides otherwise.
 var unknown = []struct {
 	name   string
 	err    error // of the key function
-	field  func(*middleware.Config) *middleware.NoKey
-	refuse int // the status of NoKeyRefuse
+	refuse int
 	detail string
 }{
-	{"no identity", weir.ErrNoKey, noKey, 401, "The request does not say who it is from."},
-	{"an empty key", nil, noKey, 401, "The request does not say who it is from."},
-	{"two identities", weir.ErrAmbiguousKey, badKey, 400, "The request says more than once who it is from."},
-	{"a malformed identity", weir.ErrMalformedKey, badKey, 400, "The request says in no valid form who it is from."},
-	{"a lookup that failed", errSecret, keyFailure, 500, "The request could not be checked against its limits."},
+	{"no identity", weir.ErrNoKey, 401, "The request does not say who it is from."},
+	{"an empty key", nil, 401, "The request does not say who it is from."},
+	{"two identities", weir.ErrAmbiguousKey, 400, "The request says more than once who it is from."},
+	{"a malformed identity", weir.ErrMalformedKey, 400, "The request says in no valid form who it is from."},
+	{"a lookup that failed", errSecret, 500, "The request could not be checked against its limits."},
 }
 
-func noKey(cfg *middleware.Config) *middleware.NoKey      { return &cfg.NoKey }
-func badKey(cfg *middleware.Config) *middleware.NoKey     { return &cfg.BadKey }
-func keyFailure(cfg *middleware.Config) *middleware.NoKey { return &cfg.KeyFailure }
+type noKeyFunc = func(*http.Request, error) middleware.NoKey
 
-// testUnknown checks every policy for every request without a key. Each time all
-// other policies are set to let such requests pass, and so is the store's: none
-// of them may answer for this one.
+// always decides alike about all requests without a key.
+func always(instead middleware.NoKey) noKeyFunc {
+	return func(*http.Request, error) middleware.NoKey { return instead }
+}
+
+// only decides about one error, and leaves the others to the default.
+func only(err error, instead middleware.NoKey) noKeyFunc {
+	return func(_ *http.Request, e error) middleware.NoKey {
+		if errors.Is(e, err) {
+			return instead
+		}
+		return middleware.NoKey{}
+	}
+}
+
+// testUnknown checks every decision about every request without a key. The store
+// lets pass what it can't decide, which must not answer for OnNoKey.
 func testUnknown(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	const challenge = `Bearer realm="api"`
-	statuses := map[middleware.NoKey]int{
-		middleware.NoKeyUnauthorized: 401, middleware.NoKeyForbidden: 403, middleware.NoKeyTooMany: 429,
-		middleware.NoKeyError: 500, middleware.NoKeyUnavailable: 503,
-	}
+	all := func(a answer) [3]answer { return [3]answer{a, a, a} }
+	shared, passed := [3]answer{first, second, third}, all(unlimited)
 	for _, u := range unknown {
-		for policy := middleware.NoKeyRefuse; policy <= middleware.NoKeyUnavailable; policy++ {
-			cfg := middleware.Config{NoKey: middleware.NoKeyUnlimited, BadKey: middleware.NoKeyUnlimited, KeyFailure: middleware.NoKeyUnlimited}
-			*u.field(&cfg) = policy
-			want := [3]answer{unlimited, unlimited, unlimited}
-			status := statuses[policy]
-			switch policy {
-			case middleware.NoKeyRefuse:
-				status = u.refuse
-			case middleware.NoKeyAnonymous:
-				cfg.AnonymousKey = "(anonymous)"
-				want = [3]answer{first, second, third}
+		refused := func(status int) [3]answer {
+			p := problem(status, blank(status, u.detail), nil)
+			if status == 401 {
+				p.header["WWW-Authenticate"] = challenge
 			}
-			if status > 0 {
-				refused := problem(status, blank(status, u.detail), nil)
-				if status == 401 {
-					cfg.Challenge = challenge
-					refused.header["WWW-Authenticate"] = challenge
+			return all(p)
+		}
+		for name, tt := range map[string]struct {
+			decide noKeyFunc
+			want   [3]answer
+		}{
+			"by default":               {nil, refused(u.refuse)},
+			"the zero value":           {always(middleware.NoKey{}), refused(u.refuse)},
+			"400":                      {always(middleware.NoKey{Status: 400}), refused(400)},
+			"401":                      {always(middleware.NoKey{Status: 401}), refused(401)},
+			"403":                      {always(middleware.NoKey{Status: 403}), refused(403)},
+			"429":                      {always(middleware.NoKey{Status: 429}), refused(429)},
+			"500":                      {always(middleware.NoKey{Status: 500}), refused(500)},
+			"503":                      {always(middleware.NoKey{Status: 503}), refused(503)},
+			"unlimited":                {always(middleware.NoKey{Pass: true}), passed},
+			"unlimited, not refused":   {always(middleware.NoKey{Pass: true, Status: 403}), passed},
+			"anonymous":                {always(middleware.NoKey{Key: "(anonymous)"}), shared},
+			"anonymous, not unlimited": {always(middleware.NoKey{Key: "(anonymous)", Pass: true, Status: 403}), shared},
+		} {
+			cfg := middleware.Config{Challenge: challenge}
+			if tt.decide != nil {
+				cfg.OnNoKey = func(r *http.Request, err error) middleware.NoKey {
+					if want := cmp.Or(u.err, weir.ErrNoKey); !errors.Is(err, want) {
+						t.Errorf("%s: asked about %v, want %v", u.name, err, want)
+					}
+					return tt.decide(r, err)
 				}
-				want = [3]answer{refused, refused, refused}
 			}
-			t.Run(fmt.Sprint(u.name, ", policy ", policy), func(t *testing.T) {
+			t.Run(u.name+", "+name, func(t *testing.T) {
 				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { testPolicy(t, mount, open(t), cfg, u.err, want) })
+				synctest.Test(t, func(t *testing.T) { testPolicy(t, mount, open(t), cfg, u.err, tt.want) })
 			})
 		}
 	}
@@ -90,13 +114,14 @@ func testPolicy(t *testing.T, mount Mount, store weir.Store, cfg middleware.Conf
 	}
 }
 
-// unknownCases are what no policy makes good, and what policies have in common.
+// unknownCases are requests without a key that OnNoKey can't let pass, and some of
+// both kinds.
 var unknownCases = []testCase{
 	{
-		name: "a key function that is misconfigured fails whatever the policies say",
+		name: "a key function that is misconfigured fails whatever is decided",
 		config: func(cfg *middleware.Config) {
 			cfg.Key = weir.KeyHeader("X User")
-			passUnknown(cfg)
+			cfg.OnNoKey = always(middleware.NoKey{Pass: true})
 		},
 		steps: []step{{request: ann, want: broken}, {request: nobody, want: broken}},
 	},
@@ -104,22 +129,21 @@ var unknownCases = []testCase{
 		name: "who leaves while the key is looked up does not pass",
 		config: func(cfg *middleware.Config) {
 			cfg.Key = func(r *http.Request) (string, error) { return "", r.Context().Err() }
-			passUnknown(cfg)
+			cfg.OnNoKey = always(middleware.NoKey{Pass: true})
 		},
 		steps: []step{{request: request{ctx: cancelled}, want: ended}},
 	},
 	{
 		name: "shadow refuses nobody without a key",
 		config: func(cfg *middleware.Config) {
-			cfg.NoKey, cfg.BadKey, cfg.Shadow = middleware.NoKeyTooMany, middleware.NoKeyUnauthorized, true
-			cfg.Challenge = "Bearer"
+			cfg.OnNoKey, cfg.Shadow, cfg.Challenge = always(middleware.NoKey{Status: 401}), true, "Bearer"
 		},
 		steps: []step{{request: nobody, want: unlimited}, {request: annAndBob, want: unlimited}},
 	},
 	{
 		name: "all who share the anonymous key share one limit",
 		config: func(cfg *middleware.Config) {
-			cfg.NoKey, cfg.BadKey, cfg.AnonymousKey = middleware.NoKeyAnonymous, middleware.NoKeyAnonymous, "(anonymous)"
+			cfg.OnNoKey = always(middleware.NoKey{Key: "(anonymous)"})
 		},
 		steps: []step{
 			{request: nobody, want: first}, {request: annAndBob, want: second}, {request: nobody, want: third},
@@ -129,14 +153,20 @@ var unknownCases = []testCase{
 	{
 		name: "a blocked anonymous key is blocked whoever shares it",
 		config: func(cfg *middleware.Config) {
-			cfg.KeyFailure, cfg.AnonymousKey = middleware.NoKeyAnonymous, "(anonymous)"
+			cfg.OnNoKey = always(middleware.NoKey{Key: "(anonymous)"})
 			cfg.Key = func(*http.Request) (string, error) { return "", errSecret }
 			cfg.Lists.Block = middleware.Keys("(anonymous)")
 		},
 		steps: one(forbidden),
 	},
-}
-
-func passUnknown(cfg *middleware.Config) {
-	cfg.NoKey, cfg.BadKey, cfg.KeyFailure = middleware.NoKeyUnlimited, middleware.NoKeyUnlimited, middleware.NoKeyUnlimited
+	{
+		name:   "a status that refuses nothing is a mistake",
+		config: func(cfg *middleware.Config) { cfg.OnNoKey = always(middleware.NoKey{Status: 200}) },
+		steps:  []step{{request: nobody, want: broken}, {request: ann, want: first}},
+	},
+	{
+		name:   "one error passes and another does not",
+		config: func(cfg *middleware.Config) { cfg.OnNoKey = only(weir.ErrAmbiguousKey, middleware.NoKey{Pass: true}) },
+		steps:  []step{{request: nobody, want: unidentified}, {request: annAndBob, want: unlimited}},
+	},
 }
