@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -326,7 +327,7 @@ func TestLowerLimitIsToldOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				cfg := weirtest.ProviderConfig{Limits: []weir.Limit{c.theirs}, Dialect: weirtest.XRateLimitDelta, Latency: func(*http.Request) time.Duration { return time.Millisecond }}
+				cfg := weirtest.ProviderConfig{Limits: []weir.Limit{c.theirs}, Hook: dialects.XRateLimitDelta, Latency: func(*http.Request) time.Duration { return time.Millisecond }}
 				f := newFleet(t, 1, cfg, c.ours)
 				time.Sleep(13 * time.Second)
 				var wg sync.WaitGroup

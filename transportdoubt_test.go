@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -18,15 +19,15 @@ import (
 func TestLateRequestsAreNoNews(t *testing.T) {
 	t.Parallel()
 	limit := weir.Per(200, 10*time.Second).By(weir.SlidingWindow)
-	for name, dialect := range map[string]weirtest.Dialect{
-		"draft 11": weirtest.Draft11, "x-ratelimit": weirtest.XRateLimitDelta,
+	for name, dialect := range map[string]dialects.Dialect{
+		"draft 11": dialects.Draft11, "x-ratelimit": dialects.XRateLimitDelta,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var sent atomic.Int64
 				f := newFleet(t, 4, weirtest.ProviderConfig{
-					Limits: []weir.Limit{limit}, Dialect: dialect,
+					Limits: []weir.Limit{limit}, Hook: dialect,
 					Travel: func(*http.Request) time.Duration {
 						if sent.Add(1)%200 <= 20 {
 							return 50 * time.Millisecond
@@ -54,7 +55,7 @@ func TestUseByOthersIsNews(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limit := weir.Per(100, 10*time.Second).By(weir.FixedWindow)
-		f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{limit}, Dialect: weirtest.Draft11}, limit)
+		f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{limit}, Hook: dialects.Draft11}, limit)
 		stranger := f.provider.Transport()
 		for range 90 {
 			req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "https://api.example.com/", nil)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/upstream"
@@ -125,7 +126,7 @@ func TestRefusalPausesTheFleet(t *testing.T) {
 				if n := len(all.Between(resumed, resumed.Add(2*time.Second))); n < 15 || n > 21 {
 					t.Errorf("%d requests came in the two seconds after the pause, want 20 or a few less", n)
 				}
-				if n := all.Between(at, at.Add(time.Hour)).Most(100 * time.Millisecond); n > 2 {
+				if n := all.Between(at, at.Add(time.Hour)).MaxIn(100 * time.Millisecond); n > 2 {
 					t.Errorf("%d requests came within 100 ms", n)
 				}
 			})
@@ -139,14 +140,14 @@ func TestRefusalPausesTheFleet(t *testing.T) {
 func TestLoweredLimitIsHeeded(t *testing.T) {
 	t.Parallel()
 	full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
-	for name, dialect := range map[string]weirtest.Dialect{
-		"draft 11": weirtest.Draft11, "draft 7": weirtest.Draft07, "draft 6": weirtest.Draft06,
-		"x-ratelimit, epoch": weirtest.XRateLimitEpoch, "x-ratelimit, delta": weirtest.XRateLimitDelta, "github": weirtest.GitHub,
+	for name, dialect := range map[string]dialects.Dialect{
+		"draft 11": dialects.Draft11, "draft 7": dialects.Draft07, "draft 6": dialects.Draft06,
+		"x-ratelimit, epoch": dialects.XRateLimitEpoch, "x-ratelimit, delta": dialects.XRateLimitDelta, "github": dialects.GitHub,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{full}, Dialect: dialect, Latency: func(*http.Request) time.Duration { return 5 * time.Millisecond }}, full)
+				f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{full}, Hook: dialect, Latency: func(*http.Request) time.Duration { return 5 * time.Millisecond }}, full)
 				go f.send(t, 5, 100*time.Second)
 				time.Sleep(25 * time.Second)
 				if n := f.provider.Counts().Refused(); n != 0 {
@@ -192,7 +193,7 @@ func TestNothingLeftPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		theirs := weir.Per(10, 10*time.Second).By(weir.FixedWindow)
-		f := newFleet(t, 3, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Dialect: weirtest.XRateLimitDelta}, weir.PerSecond(1000))
+		f := newFleet(t, 3, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Hook: dialects.XRateLimitDelta}, weir.PerSecond(1000))
 		for i := range 30 {
 			if status := f.get(t, i%3); status != http.StatusOK {
 				t.Errorf("request %d: %d", i, status)
@@ -230,13 +231,13 @@ func TestRefusalWithoutATimeSlowsTheFleet(t *testing.T) {
 // MaxPause for it.
 func TestLiesStopNobodyForLong(t *testing.T) {
 	t.Parallel()
-	for name, lie := range map[string]weirtest.Dialect{
-		"far future": weirtest.LieFarFuture, "negative": weirtest.LieNegative, "overflow": weirtest.LieOverflow, "rubbish": weirtest.LieRubbish,
+	for name, lie := range map[string]dialects.Dialect{
+		"far future": dialects.LieFarFuture, "negative": dialects.LieNegative, "overflow": dialects.LieOverflow, "rubbish": dialects.LieRubbish,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t, 1, weirtest.ProviderConfig{Dialect: lie, Limits: []weir.Limit{weir.PerSecond(100)}, RetryAfter: weirtest.RetryAfterNone}, weir.PerSecond(10))
+				f := newFleet(t, 1, weirtest.ProviderConfig{Hook: lie, Limits: []weir.Limit{weir.PerSecond(100)}, RetryAfter: weirtest.RetryAfterNone}, weir.PerSecond(10))
 				start := time.Now()
 				for range 3 {
 					f.get(t, 0)
@@ -253,14 +254,14 @@ func TestLiesStopNobodyForLong(t *testing.T) {
 func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
 	t.Parallel()
 	limit := weir.Per(50, 10*time.Second).By(weir.SlidingWindow)
-	for name, dialect := range map[string]weirtest.Dialect{
-		"nothing said": nil, "draft 11": weirtest.Draft11, "draft 6": weirtest.Draft06, "x-ratelimit": weirtest.XRateLimitEpoch,
+	for name, dialect := range map[string]dialects.Dialect{
+		"nothing said": nil, "draft 11": dialects.Draft11, "draft 6": dialects.Draft06, "x-ratelimit": dialects.XRateLimitEpoch,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t, 4, weirtest.ProviderConfig{
-					Limits: []weir.Limit{limit}, Dialect: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
+					Limits: []weir.Limit{limit}, Hook: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
 				}, limit)
 				f.send(t, 5, 60*time.Second)
 				sent := int(f.provider.Counts().Arrived())

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -25,7 +26,7 @@ func TestRaisedLimitIsUsedAtOnce(t *testing.T) {
 		full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
 		low := weir.Per(20, 10*time.Second).By(weir.SlidingWindow)
 		f := newFleet(t, 2, weirtest.ProviderConfig{
-			Limits: []weir.Limit{full}, Dialect: weirtest.Draft11, Latency: latency,
+			Limits: []weir.Limit{full}, Hook: dialects.Draft11, Latency: latency,
 		}, full)
 		go f.send(t, 50, 2*time.Minute)
 		time.Sleep(15 * time.Second)

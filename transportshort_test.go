@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -16,16 +17,16 @@ func TestShortWindowIsUsed(t *testing.T) {
 	t.Parallel()
 	full := weir.Per(40, 2*time.Second).By(weir.SlidingWindow)
 	low := weir.Per(16, 2*time.Second).By(weir.SlidingWindow)
-	for name, dialect := range map[string]weirtest.Dialect{
-		"draft 11": weirtest.Draft11, "x-ratelimit, epoch": weirtest.XRateLimitEpoch,
-		"x-ratelimit, delta": weirtest.XRateLimitDelta, "openai": weirtest.OpenAI,
+	for name, dialect := range map[string]dialects.Dialect{
+		"draft 11": dialects.Draft11, "x-ratelimit, epoch": dialects.XRateLimitEpoch,
+		"x-ratelimit, delta": dialects.XRateLimitDelta, "openai": dialects.OpenAI,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				time.Sleep(300 * time.Millisecond) // not at a whole second
 				f := newFleet(t, 3, weirtest.ProviderConfig{
-					Limits: []weir.Limit{full}, Dialect: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
+					Limits: []weir.Limit{full}, Hook: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
 				}, weir.Per(40, 2100*time.Millisecond).WithBurst(1))
 				go f.send(t, 4, 35*time.Second)
 				time.Sleep(5 * time.Second)

@@ -107,7 +107,7 @@ func TestAbilitiesThatFail(t *testing.T) {
 	if d, err := s.Take(t.Context(), one(0)); err != nil || !d.Allowed || d.Remaining != 3 {
 		t.Errorf("after failures: %+v, %v; want 3 left and no pause", d, err)
 	}
-	want := weirtest.StoreCounts{Takes: 2, Cancels: 1, Settles: 1, Resets: 1, Brakes: 1, Releases: 1, Renews: 1, MostInTake: 1}
+	want := weirtest.StoreCounts{Takes: 2, Cancels: 1, Settles: 1, Resets: 1, Brakes: 1, Releases: 1, Renews: 1, MaxInTake: 1}
 	if got := s.Counts(); got != want {
 		t.Errorf("counts %+v, want %+v", got, want)
 	}

@@ -31,9 +31,6 @@ type LimitState struct {
 	ResetAfter time.Duration
 }
 
-// used returns how many units do not fit now.
-func (s LimitState) used() int64 { return s.Limit.Max() - s.Remaining }
-
 // Tightest returns the limit with the smallest share remaining, the first of
 // several; false when there are no limits.
 func (a Answer) Tightest() (LimitState, bool) {
@@ -52,22 +49,3 @@ func (a Answer) Tightest() (LimitState, bool) {
 }
 
 func share(s LimitState) float64 { return float64(s.Remaining) / float64(s.Limit.Max()) }
-
-// divUp returns d in whole units, rounded up; 0 for what is not above 0.
-func divUp(d, unit time.Duration) int64 {
-	n := int64(d / unit)
-	if d%unit > 0 {
-		n++
-	}
-	return max(0, n)
-}
-
-// epochAfter returns the Unix time in seconds at which d from now has passed.
-func (a Answer) epochAfter(d time.Duration) int64 {
-	at := a.Now.Add(d)
-	s := at.Unix()
-	if at.Nanosecond() > 0 {
-		s++
-	}
-	return s
-}

@@ -60,21 +60,21 @@ func (a Arrivals) Between(from, to time.Time) Arrivals {
 	return a.where(func(x Arrival) bool { return !x.At.Before(from) && x.At.Before(to) })
 }
 
-// Most returns the most requests that any half-open interval of that length
-// holds: two that are exactly a window apart are not in one. Of a window that is
-// not longer than 0 it is 0.
-func (a Arrivals) Most(window time.Duration) int {
-	most, first := 0, 0
+// MaxIn returns the largest number of requests in any half-open interval of that
+// length: two requests exactly a window apart are not in one. A window of 0 or
+// less gives 0.
+func (a Arrivals) MaxIn(window time.Duration) int {
 	if window <= 0 {
 		return 0
 	}
+	largest, first := 0, 0
 	for i := range a {
 		for a[i].At.Sub(a[first].At) >= window {
 			first++
 		}
-		most = max(most, i-first+1)
+		largest = max(largest, i-first+1)
 	}
-	return most
+	return largest
 }
 
 func (a Arrivals) where(keep func(Arrival) bool) Arrivals {
@@ -116,8 +116,8 @@ type Counts struct {
 	RefusedInFlight  int64
 	RefusedOnCommand int64
 	// InFlight is how many requests are being served now, over all keys, and
-	// MostInFlight the most there have ever been at once.
-	InFlight, MostInFlight int
+	// MaxInFlight the most there have ever been at once.
+	InFlight, MaxInFlight int
 	// OpenBodies is how many bodies of responses that came through Transport
 	// have not been closed.
 	OpenBodies int

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-func TestMost(t *testing.T) {
+func TestMaxIn(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	at := func(ms ...int) (a weirtest.Arrivals) {
@@ -34,7 +34,7 @@ func TestMost(t *testing.T) {
 		{"longer than everything", at(0, 1, 2), time.Hour, 3},
 	}
 	for _, tc := range cases {
-		if got := tc.arrivals.Most(tc.window); got != tc.want {
+		if got := tc.arrivals.MaxIn(tc.window); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}

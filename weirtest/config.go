@@ -1,11 +1,9 @@
 package weirtest
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/goweir/weir"
@@ -53,11 +51,9 @@ type ProviderConfig struct {
 	// zero value is whole seconds, rounded up. A refusal whose end is not known,
 	// as by MaxInFlight or of a cost that never fits, says nothing.
 	RetryAfter RetryAfterForm
-	// Dialect sets the rate headers of every response, refused or not, after
-	// Retry-After. Nil: there are none.
-	Dialect Dialect
-	// Hook may change the headers of every response, after all others are set
-	// and before Handler runs. Nil: nothing does.
+	// Hook sets further headers of every response, refused or not, after Date and
+	// Retry-After and before Handler runs: the rate headers of the provider that
+	// the test stands for. Nil: none.
 	Hook func(h http.Header, r *http.Request, a Answer)
 
 	// Travel is how long a request takes to arrive, before it is counted. Nil: 0.
@@ -117,22 +113,15 @@ func (c ProviderConfig) defaults() ProviderConfig {
 
 // checkLimits reports the first limit that a Provider can't enforce.
 func checkLimits(field string, limits []weir.Limit) error {
+	if len(limits) == 0 {
+		return nil
+	}
+	if err := store.CheckLimits(field, limits); err != nil {
+		return err
+	}
 	for i, l := range limits {
-		at := field + "[" + strconv.Itoa(i) + "]"
-		if err := l.Validate(); err != nil {
-			var ce *store.ConfigError
-			if errors.As(err, &ce) {
-				return &store.ConfigError{Field: at + strings.TrimPrefix(ce.Field, "Limit"), Want: ce.Want, Got: ce.Got}
-			}
-			return err
-		}
 		if l.Algorithm == store.SlidingCounter {
-			return &store.ConfigError{Field: at + ".Algorithm", Want: "an algorithm that counts exactly", Got: l.Algorithm.String()}
-		}
-		for _, other := range limits[:i] {
-			if other.Policy() == l.Policy() {
-				return &store.ConfigError{Field: at + ".Name", Want: "a name that no other of the limits has", Got: strconv.Quote(l.Policy())}
-			}
+			return &store.ConfigError{Field: field + "[" + strconv.Itoa(i) + "].Algorithm", Want: "an algorithm that counts exactly", Got: l.Algorithm.String()}
 		}
 	}
 	return nil

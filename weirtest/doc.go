@@ -26,7 +26,7 @@
 //			if n := provider.Counts().Refused(); n > 0 {
 //				t.Errorf("%d requests were refused, want none", n)
 //			}
-//			if n := provider.Most(5 * time.Second); n != 25 {
+//			if n := provider.MaxIn(5 * time.Second); n != 25 {
 //				t.Errorf("at most %d requests in 5 s, want all 25 that are allowed", n)
 //			}
 //		})

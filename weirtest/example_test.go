@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"time"
 
 	"github.com/goweir/weir"
@@ -56,12 +57,18 @@ func ExampleProvider_Transport() {
 	// refused by the provider: 0
 }
 
-// A provider that speaks as GitHub does and refuses on command.
+// A provider that writes rate headers as GitHub does, and refuses on command.
 func ExampleProvider_Refuse() {
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
-		Limits:  []weir.Limit{weir.PerHour(5000).WithName("core").By(store.FixedWindow)},
-		Status:  http.StatusForbidden,
-		Dialect: weirtest.GitHub,
+		Limits: []weir.Limit{weir.PerHour(5000).WithName("core").By(store.FixedWindow)},
+		Status: http.StatusForbidden,
+		Hook: func(h http.Header, _ *http.Request, a weirtest.Answer) {
+			core, _ := a.Tightest()
+			h.Set("X-RateLimit-Limit", strconv.FormatInt(core.Limit.Max(), 10))
+			h.Set("X-RateLimit-Remaining", strconv.FormatInt(core.Remaining, 10))
+			h.Set("X-RateLimit-Reset", strconv.FormatInt(a.Now.Add(core.ResetAfter).Unix(), 10))
+			h.Set("X-RateLimit-Resource", core.Limit.Policy())
+		},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -128,9 +128,9 @@ func (p *Provider) Arrivals() Arrivals {
 	return p.arrivals.list()
 }
 
-// Most returns the most requests, admitted or not, that any half-open interval
-// of that length holds, as far as the arrivals are kept.
-func (p *Provider) Most(window time.Duration) int { return p.Arrivals().Most(window) }
+// MaxIn returns the largest number of kept arrivals, admitted or not, in any
+// half-open interval of that length.
+func (p *Provider) MaxIn(window time.Duration) int { return p.Arrivals().MaxIn(window) }
 
 // Counts returns what was counted so far.
 func (p *Provider) Counts() Counts {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
@@ -56,8 +57,8 @@ func TestLimitsAreAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var last weirtest.Answer
 		p := provider(t, weirtest.ProviderConfig{
-			Limits:  []weir.Limit{weir.PerSecond(1).By(store.FixedWindow), weir.PerHour(3).By(store.SlidingWindow)},
-			Dialect: func(_ http.Header, a weirtest.Answer) { last = a },
+			Limits: []weir.Limit{weir.PerSecond(1).By(store.FixedWindow), weir.PerHour(3).By(store.SlidingWindow)},
+			Hook:   func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a },
 		})
 		for range 5 {
 			get(t, p.Transport(), "")
@@ -90,7 +91,7 @@ func TestCostIsByLimit(t *testing.T) {
 			return n
 		},
 		KeepBodies: 10,
-		Dialect:    func(_ http.Header, a weirtest.Answer) { last = a },
+		Hook:       func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a },
 		Handler:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }),
 	})
 	for _, tc := range []struct {
@@ -157,7 +158,7 @@ func TestSetLimits(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var last weirtest.Answer
-				p := provider(t, weirtest.ProviderConfig{Limits: []weir.Limit{tc.was}, Dialect: func(_ http.Header, a weirtest.Answer) { last = a }})
+				p := provider(t, weirtest.ProviderConfig{Limits: []weir.Limit{tc.was}, Hook: func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a }})
 				admitted := func() (n int) {
 					for get(t, p.Transport(), ""); last.Refused == weirtest.NotRefused; get(t, p.Transport(), "") {
 						n++
@@ -192,7 +193,7 @@ func TestRefuseOnCommand(t *testing.T) {
 		var last weirtest.Answer
 		p := provider(t, weirtest.ProviderConfig{
 			Limits: []weir.Limit{weir.PerHour(100)}, Status: http.StatusForbidden,
-			Dialect: func(_ http.Header, a weirtest.Answer) { last = a },
+			Hook: func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a },
 		})
 		answers := func(want ...int) {
 			t.Helper()
@@ -246,7 +247,7 @@ func TestInFlight(t *testing.T) {
 			Limits: []weir.Limit{weir.PerHour(100)}, Key: byKey,
 			MaxInFlight: 2, InFlightStatus: http.StatusServiceUnavailable,
 			Latency: func(*http.Request) time.Duration { return time.Second },
-			Dialect: weirtest.XRateLimitDelta,
+			Hook:    dialects.XRateLimitDelta,
 		})
 		var all sync.WaitGroup
 		for range 2 {
@@ -265,7 +266,7 @@ func TestInFlight(t *testing.T) {
 		if got := get(t, p.Transport(), "a").StatusCode; got != http.StatusOK {
 			t.Errorf("after they ended: %d", got)
 		}
-		if got := p.Counts(); got.InFlight != 0 || got.MostInFlight != 3 {
+		if got := p.Counts(); got.InFlight != 0 || got.MaxInFlight != 3 {
 			t.Errorf("counts %+v, want none in flight and at most 3", got)
 		}
 	})
@@ -321,20 +322,21 @@ func TestTravelAndLatency(t *testing.T) {
 	})
 }
 
-func TestHookIsLast(t *testing.T) {
+// Hook sees every response and may replace the provider's own headers.
+func TestHookSetsHeaders(t *testing.T) {
 	t.Parallel()
 	p := provider(t, weirtest.ProviderConfig{
-		Limits:  []weir.Limit{weir.PerHour(1)},
-		Dialect: weirtest.Draft11,
+		Limits: []weir.Limit{weir.PerHour(1)},
 		Hook: func(h http.Header, r *http.Request, a weirtest.Answer) {
+			h.Set("X-Before", h.Get("Retry-After"))
 			h.Set("Retry-After", r.Header.Get("X-Key")+a.Refused.String())
-			h.Del("RateLimit")
+			h.Del("Date")
 		},
 	})
-	for _, want := range []string{"k-admitted", "k-limit"} {
+	for _, want := range [][2]string{{"", "k-admitted"}, {"3600", "k-limit"}} {
 		h := get(t, p.Transport(), "k-").Header
-		if h.Get("Retry-After") != want || h.Get("RateLimit") != "" || h.Get("RateLimit-Policy") == "" {
-			t.Errorf("headers %v, want Retry-After %s", h, want)
+		if h.Get("X-Before") != want[0] || h.Get("Retry-After") != want[1] || h.Get("Date") != "" {
+			t.Errorf("headers %v, want Retry-After %q replaced by %q", h, want[0], want[1])
 		}
 	}
 }
@@ -381,14 +383,14 @@ func TestMemoryIsBounded(t *testing.T) {
 			MaxArrivals: 100,
 		})
 		const n = 5_050
-		most := 0
+		largest := 0
 		for i := range n {
 			get(t, p.Transport(), strconv.Itoa(i))
 			time.Sleep(100 * time.Millisecond)
-			most = max(most, p.Counts().Keys)
+			largest = max(largest, p.Counts().Keys)
 		}
-		if most > 200 {
-			t.Errorf("%d keys were kept at once, of which about 20 were in use", most)
+		if largest > 200 {
+			t.Errorf("%d keys were kept at once, of which about 20 were in use", largest)
 		}
 		all, counts := p.Arrivals(), p.Counts()
 		if len(all) != 100 || counts.Forgotten != n-100 || counts.Arrived() != n {
@@ -444,7 +446,7 @@ func TestConcurrentRequests(t *testing.T) {
 		Limits:      []weir.Limit{weir.PerHour(50).By(store.SlidingWindow), weir.PerHour(60).WithName("bucket")},
 		Key:         byKey,
 		MaxInFlight: 100,
-		Dialect:     weirtest.Draft11,
+		Hook:        dialects.Draft11,
 		KeepBodies:  10,
 	})
 	var all sync.WaitGroup
@@ -454,7 +456,7 @@ func TestConcurrentRequests(t *testing.T) {
 				get(t, p.Transport(), strconv.Itoa(i%4))
 				if i%10 == 0 {
 					p.Counts()
-					p.Most(time.Second)
+					p.MaxIn(time.Second)
 					_ = p.SetLimits(p.Limits()...)
 					p.RefuseFor(0)
 				}

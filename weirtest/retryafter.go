@@ -45,8 +45,17 @@ func (f RetryAfterForm) set(h http.Header, a Answer) {
 		h.Set("Retry-After-Ms", decimal(divUp(d, time.Millisecond)))
 		h.Set("Retry-After", decimal(divUp(d, time.Second)))
 	case RetryAfterDate:
-		h.Set("Retry-After", time.Unix(a.epochAfter(d), 0).UTC().Format(http.TimeFormat))
+		h.Set("Retry-After", a.Now.Add(d).Add(time.Second-1).UTC().Format(http.TimeFormat))
 	}
+}
+
+// divUp returns d > 0 in whole units, rounded up.
+func divUp(d, unit time.Duration) int64 {
+	n := int64(d / unit)
+	if d%unit > 0 {
+		n++
+	}
+	return n
 }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }

@@ -46,9 +46,6 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.Refused != NotRefused {
 		p.cfg.RetryAfter.set(h, answer)
 	}
-	if p.cfg.Dialect != nil {
-		p.cfg.Dialect(h, answer)
-	}
 	if p.cfg.Hook != nil {
 		p.cfg.Hook(h, r, answer)
 	}
@@ -122,7 +119,7 @@ func (p *Provider) decide(key string, costs []int64, body []byte) Answer {
 		}
 		a.inFlight++
 		p.counts.InFlight++
-		p.counts.MostInFlight = max(p.counts.MostInFlight, p.counts.InFlight)
+		p.counts.MaxInFlight = max(p.counts.MaxInFlight, p.counts.InFlight)
 	}
 	for i, m := range a.meters {
 		answer.Limits = append(answer.Limits, LimitState{Limit: p.limits[i], Remaining: m.remaining(at), ResetAfter: m.reset(at)})
@@ -144,17 +141,17 @@ func (p *Provider) refuse(a *account, now time.Time, at int64, costs []int64) (R
 	case p.cfg.MaxInFlight > 0 && a.inFlight >= p.cfg.MaxInFlight:
 		return ByInFlight, 0
 	}
-	var longest time.Duration
+	var wait time.Duration
 	for i, m := range a.meters {
 		switch {
 		case costs[i] > p.limits[i].Max():
-			longest = store.Never
+			wait = store.Never
 		case costs[i] > 0:
-			longest = max(longest, m.wait(at, costs[i]))
+			wait = max(wait, m.wait(at, costs[i]))
 		}
 	}
-	if longest > 0 {
-		return ByLimit, longest
+	if wait > 0 {
+		return ByLimit, wait
 	}
 	return NotRefused, 0
 }

@@ -43,9 +43,9 @@ type StoreCounts struct {
 	Takes, Cancels, Settles, Resets, Brakes, Releases, Renews int
 	// Watching is how many watches for brakes are not stopped.
 	Watching int
-	// InTake is how many calls of Take have not returned, and MostInTake the
+	// InTake is how many calls of Take have not returned, and MaxInTake the
 	// most there have been at once.
-	InTake, MostInTake int
+	InTake, MaxInTake int
 }
 
 var (
@@ -87,7 +87,7 @@ func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script, s.always, s.failing, s.requests = nil, nil, nil, nil
-	s.counts = StoreCounts{InTake: s.counts.InTake, MostInTake: s.counts.InTake, Watching: s.counts.Watching}
+	s.counts = StoreCounts{InTake: s.counts.InTake, MaxInTake: s.counts.InTake, Watching: s.counts.Watching}
 }
 
 // Left returns how many steps of the script are not used up.
@@ -140,7 +140,7 @@ func (s *Store) enter(req store.Request) Step {
 	defer s.mu.Unlock()
 	s.counts.Takes++
 	s.counts.InTake++
-	s.counts.MostInTake = max(s.counts.MostInTake, s.counts.InTake)
+	s.counts.MaxInTake = max(s.counts.MaxInTake, s.counts.InTake)
 	if len(s.requests) >= 2*maxRequests {
 		s.requests = append(s.requests[:0], s.requests[len(s.requests)-maxRequests:]...)
 	}

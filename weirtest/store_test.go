@@ -55,7 +55,7 @@ func TestStoreAllowsAllAtFirst(t *testing.T) {
 			t.Fatalf("decision %+v, %v", d, err)
 		}
 	}
-	if got := s.Counts(); got.Takes != 100 || got.MostInTake != 1 || got.InTake != 0 {
+	if got := s.Counts(); got.Takes != 100 || got.MaxInTake != 1 || got.InTake != 0 {
 		t.Errorf("counts %+v", got)
 	}
 }
@@ -345,7 +345,7 @@ func TestStoreConcurrently(t *testing.T) {
 			t.Errorf("counts %+v, want 50 in Take", got)
 		}
 		all.Wait()
-		if got := s.Counts(); got.InTake != 0 || got.MostInTake != 50 || got.Resets != 50 {
+		if got := s.Counts(); got.InTake != 0 || got.MaxInTake != 50 || got.Resets != 50 {
 			t.Errorf("counts %+v", got)
 		}
 	})

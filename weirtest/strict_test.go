@@ -123,7 +123,7 @@ func strict(t *testing.T, l weir.Limit, fits fits, seed uint64) {
 			n, _ := strconv.ParseInt(r.Header.Get("Cost"), 10, 64)
 			return n
 		},
-		Dialect: func(_ http.Header, a weirtest.Answer) { last = a },
+		Hook: func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a },
 	})
 	// The other key must not matter.
 	get(t, p.Transport(), "other")
@@ -192,9 +192,9 @@ func TestBucketAtTheBounds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var last weirtest.Answer
 				p := provider(t, weirtest.ProviderConfig{
-					Limits:  []weir.Limit{l},
-					Cost:    func(*http.Request, weir.Limit) int64 { return l.Max() },
-					Dialect: func(_ http.Header, a weirtest.Answer) { last = a },
+					Limits: []weir.Limit{l},
+					Cost:   func(*http.Request, weir.Limit) int64 { return l.Max() },
+					Hook:   func(_ http.Header, _ *http.Request, a weirtest.Answer) { last = a },
 				})
 				for i := range 3 {
 					get(t, p.Transport(), "")

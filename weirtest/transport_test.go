@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
@@ -77,7 +78,7 @@ func TestTransportAnswersAsAServer(t *testing.T) {
 			}
 			return 1
 		},
-		Dialect: weirtest.Draft11,
+		Hook:    dialects.Draft11,
 		Handler: answers,
 	}
 	s, err := weirtest.NewServer(cfg)

@@ -33,7 +33,7 @@ func TestClientStaysWithinTheLimit(t *testing.T) {
 		if n := provider.Counts().Refused(); n > 0 {
 			t.Errorf("%d requests were refused, want none", n)
 		}
-		if n := provider.Most(5 * time.Second); n != 25 {
+		if n := provider.MaxIn(5 * time.Second); n != 25 {
 			t.Errorf("at most %d requests in 5 s, want all 25 that are allowed", n)
 		}
 	})
@@ -67,8 +67,8 @@ func TestClientWithoutALimitIsFound(t *testing.T) {
 		if n := p.Counts().Refused(); n != 175 {
 			t.Errorf("%d requests were refused, want 175", n)
 		}
-		if n := p.Most(5 * time.Second); n != 200 {
-			t.Errorf("most %d, want 200", n)
+		if n := p.MaxIn(5 * time.Second); n != 200 {
+			t.Errorf("max %d, want 200", n)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -36,7 +37,7 @@ const (
 type plan struct {
 	name    string
 	what    string // its dialect, for people
-	dialect weirtest.Dialect
+	dialect dialects.Dialect
 	form    weirtest.RetryAfterForm
 
 	lowers, raises  time.Duration // when its limit changes
@@ -46,17 +47,17 @@ type plan struct {
 var plans = []plan{
 	{
 		name: "one", what: "RateLimit and RateLimit-Policy of the IETF's draft 11; Retry-After in seconds",
-		dialect: weirtest.Draft11, form: weirtest.RetryAfterSeconds,
+		dialect: dialects.Draft11, form: weirtest.RetryAfterSeconds,
 		lowers: 5 * time.Second, raises: 11 * time.Second, refuses: 16 * time.Second, closed: 3 * time.Second,
 	},
 	{
 		name: "two", what: "X-RateLimit-* with resets since the Unix epoch; Retry-After with decimals",
-		dialect: weirtest.XRateLimitEpoch, form: weirtest.RetryAfterFraction,
+		dialect: dialects.XRateLimitEpoch, form: weirtest.RetryAfterFraction,
 		lowers: 6 * time.Second, raises: 12 * time.Second, refuses: 18 * time.Second, closed: 2 * time.Second,
 	},
 	{
 		name: "three", what: "X-RateLimit-*-Requests with resets as durations; Retry-After-Ms",
-		dialect: weirtest.OpenAI, form: weirtest.RetryAfterMillis,
+		dialect: dialects.OpenAI, form: weirtest.RetryAfterMillis,
 		lowers: 7 * time.Second, raises: 13 * time.Second, refuses: 20 * time.Second, closed: 1500 * time.Millisecond,
 	},
 }

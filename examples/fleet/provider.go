@@ -35,13 +35,17 @@ func newProvider(p plan) (*provider, error) {
 	pr := &provider{plan: p, start: time.Now()}
 	var err error
 	pr.server, err = weirtest.NewServer(weirtest.ProviderConfig{
-		Limits: []weir.Limit{full}, Dialect: p.dialect, RetryAfter: p.form, Hook: pr.note,
+		Limits: []weir.Limit{full}, RetryAfter: p.form,
+		Hook: func(h http.Header, r *http.Request, a weirtest.Answer) {
+			p.dialect(h, r, a)
+			pr.note(r, a)
+		},
 	})
 	return pr, err
 }
 
 // note is called with each call that was counted.
-func (p *provider) note(_ http.Header, r *http.Request, a weirtest.Answer) {
+func (p *provider) note(r *http.Request, a weirtest.Answer) {
 	worker, err := strconv.Atoi(r.Header.Get(workerHeader))
 	if err != nil || worker < 0 || worker >= workers {
 		return // not one of ours

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
@@ -157,8 +158,8 @@ func TestRefusalPausesOtherProcesses(t *testing.T) {
 	resumed := all.Between(told.Add(tolerance+slack), told.Add(time.Hour))
 	most := limit.Max() + int64((window+slack)*time.Duration(limit.Rate)/time.Second)
 	t.Logf("%v after the response the first arrived, at most %d of %d within %v; the machine was late by up to %v",
-		resumed[0].At.Sub(told), resumed.Most(window), most, window, slack)
-	if n := int64(resumed.Most(window)); n > most {
+		resumed[0].At.Sub(told), resumed.MaxIn(window), most, window, slack)
+	if n := int64(resumed.MaxIn(window)); n > most {
 		t.Errorf("%d arrived within %v, want at most %d", n, window, most)
 	}
 	for _, name := range []string{"one", "other"} {
@@ -178,11 +179,11 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 		margin                = 400 * time.Millisecond
 	)
 	theirs := weir.Per(processes*goroutines, 10*time.Second).By(weir.SlidingWindow)
-	for name, dialect := range map[string]weirtest.Dialect{"draft 11": weirtest.Draft11, "x-ratelimit": weirtest.XRateLimitDelta} {
+	for name, dialect := range map[string]dialects.Dialect{"draft 11": dialects.Draft11, "x-ratelimit": dialects.XRateLimitDelta} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			up := startUpstream(t, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Dialect: dialect})
+			up := startUpstream(t, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Hook: dialect})
 			jobs := make([]callerJob, processes)
 			for i := range jobs {
 				jobs[i] = callerJob{

@@ -1,4 +1,4 @@
-package weirtest_test
+package dialects_test
 
 import (
 	"maps"
@@ -9,20 +9,10 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
-
-// rateHeaders returns what a response says of limits, by canonical names.
-func rateHeaders(h http.Header) map[string]string {
-	said := make(map[string]string)
-	for name, values := range h {
-		if lower := strings.ToLower(name); strings.Contains(lower, "limit") || strings.HasPrefix(lower, "retry-after") {
-			said[name] = strings.Join(values, " | ")
-		}
-	}
-	return said
-}
 
 // Each dialect, after 3 of 4 requests and 1.25 s since the first, and the same
 // when the limit refuses at that instant. The clock of a bubble starts at
@@ -37,68 +27,68 @@ func TestDialects(t *testing.T) {
 	bucket := []weir.Limit{weir.PerSecond(2).WithBurst(4)}
 	cases := []struct {
 		name    string
-		dialect weirtest.Dialect
+		dialect dialects.Dialect
 		limits  []weir.Limit
 		left    map[string]string // 1 remaining
 		refused map[string]string // none remaining
 	}{
 		{"none", nil, fixed, map[string]string{}, map[string]string{"Retry-After": "9"}},
 		{
-			"draft 11", weirtest.Draft11, fixed,
+			"draft 11", dialects.Draft11, fixed,
 			map[string]string{"Ratelimit-Policy": `"4-in-10s";q=4;w=10`, "Ratelimit": `"4-in-10s";r=1;t=9`},
 			map[string]string{"Ratelimit-Policy": `"4-in-10s";q=4;w=10`, "Ratelimit": `"4-in-10s";r=0;t=9`, "Retry-After": "9"},
 		},
 		{
-			"draft 11 of two limits and an odd name", weirtest.Draft11, two,
+			"draft 11 of two limits and an odd name", dialects.Draft11, two,
 			map[string]string{"Ratelimit-Policy": `"requests";q=100;w=60, "a \"b\\";q=4;w=60`, "Ratelimit": `"requests";r=97;t=59, "a \"b\\";r=1;t=59`},
 			map[string]string{"Ratelimit-Policy": `"requests";q=100;w=60, "a \"b\\";q=4;w=60`, "Ratelimit": `"requests";r=96;t=59, "a \"b\\";r=0;t=59`, "Retry-After": "59"},
 		},
 		{
-			"draft 11 of a bucket: the burst, and how long it takes to fill", weirtest.Draft11, bucket,
+			"draft 11 of a bucket: the burst, and how long it takes to fill", dialects.Draft11, bucket,
 			map[string]string{"Ratelimit-Policy": `"2-in-1s";q=4;w=2`, "Ratelimit": `"2-in-1s";r=3;t=1`},
 			map[string]string{"Ratelimit-Policy": `"2-in-1s";q=4;w=2`, "Ratelimit": `"2-in-1s";r=0;t=2`, "Retry-After": "1"},
 		},
 		{
-			"draft 11 of more than an Integer holds", weirtest.Draft11, []weir.Limit{weir.PerSecond(store.MaxUnits).WithName("n")},
+			"draft 11 of more than an Integer holds", dialects.Draft11, []weir.Limit{weir.PerSecond(store.MaxUnits).WithName("n")},
 			map[string]string{"Ratelimit-Policy": `"n";q=999999999999999;w=1`, "Ratelimit": `"n";r=999999999999999;t=1`}, nil,
 		},
 		{
-			"draft 07", weirtest.Draft07, fixed,
+			"draft 07", dialects.Draft07, fixed,
 			map[string]string{"Ratelimit-Policy": "4;w=10", "Ratelimit": "limit=4, remaining=1, reset=9"},
 			map[string]string{"Ratelimit-Policy": "4;w=10", "Ratelimit": "limit=4, remaining=0, reset=9", "Retry-After": "9"},
 		},
 		{
-			"draft 06 of two limits", weirtest.Draft06, two,
+			"draft 06 of two limits", dialects.Draft06, two,
 			map[string]string{"Ratelimit-Policy": "100;w=60, 4;w=60", "Ratelimit-Limit": "4", "Ratelimit-Remaining": "1", "Ratelimit-Reset": "59"},
 			map[string]string{"Ratelimit-Policy": "100;w=60, 4;w=60", "Ratelimit-Limit": "4", "Ratelimit-Remaining": "0", "Ratelimit-Reset": "59", "Retry-After": "59"},
 		},
 		{
-			"X-RateLimit with an epoch", weirtest.XRateLimitEpoch, fixed,
+			"X-RateLimit with an epoch", dialects.XRateLimitEpoch, fixed,
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "946684810"},
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "946684810", "Retry-After": "9"},
 		},
 		{
-			"X-RateLimit with an epoch of a bucket, rounded up", weirtest.XRateLimitEpoch, bucket,
+			"X-RateLimit with an epoch of a bucket, rounded up", dialects.XRateLimitEpoch, bucket,
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "3", "X-Ratelimit-Reset": "946684802"},
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "946684804", "Retry-After": "1"},
 		},
 		{
-			"X-RateLimit with a delta", weirtest.XRateLimitDelta, fixed,
+			"X-RateLimit with a delta", dialects.XRateLimitDelta, fixed,
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Reset": "9"},
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Reset": "9", "Retry-After": "9"},
 		},
 		{
-			"GitHub", weirtest.GitHub, fixed,
+			"GitHub", dialects.GitHub, fixed,
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "1", "X-Ratelimit-Used": "3", "X-Ratelimit-Reset": "946684810", "X-Ratelimit-Resource": "4-in-10s"},
 			map[string]string{"X-Ratelimit-Limit": "4", "X-Ratelimit-Remaining": "0", "X-Ratelimit-Used": "4", "X-Ratelimit-Reset": "946684810", "X-Ratelimit-Resource": "4-in-10s", "Retry-After": "9"},
 		},
 		{
-			"OpenAI, with a name that no header can have", weirtest.OpenAI, two,
+			"OpenAI, with a name that no header can have", dialects.OpenAI, two,
 			map[string]string{"X-Ratelimit-Limit-Requests": "100", "X-Ratelimit-Remaining-Requests": "97", "X-Ratelimit-Reset-Requests": "58.75s"},
 			map[string]string{"X-Ratelimit-Limit-Requests": "100", "X-Ratelimit-Remaining-Requests": "96", "X-Ratelimit-Reset-Requests": "58.75s", "Retry-After": "59"},
 		},
 		{
-			"OpenAI, two limits without names, the second of an odd period", weirtest.OpenAI,
+			"OpenAI, two limits without names, the second of an odd period", dialects.OpenAI,
 			[]weir.Limit{weir.PerSecond(100), weir.Per(4, 6*time.Minute+1001*time.Microsecond).By(store.FixedWindow)},
 			map[string]string{
 				"X-Ratelimit-Limit-Requests": "100", "X-Ratelimit-Remaining-Requests": "99", "X-Ratelimit-Reset-Requests": "10ms",
@@ -110,7 +100,7 @@ func TestDialects(t *testing.T) {
 			},
 		},
 		{
-			"Shopify", weirtest.Shopify, fixed,
+			"Shopify", dialects.Shopify, fixed,
 			map[string]string{"X-Shopify-Shop-Api-Call-Limit": "3/4"},
 			map[string]string{"X-Shopify-Shop-Api-Call-Limit": "4/4", "Retry-After": "9"},
 		},
@@ -119,11 +109,11 @@ func TestDialects(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				p := provider(t, weirtest.ProviderConfig{Limits: tc.limits, Dialect: tc.dialect})
-				get(t, p.Transport(), "")
-				get(t, p.Transport(), "")
+				p := provider(t, tc.dialect, tc.limits)
+				get(t, p)
+				get(t, p)
 				time.Sleep(1250 * time.Millisecond)
-				res := get(t, p.Transport(), "")
+				res := get(t, p)
 				if got := rateHeaders(res.Header); !maps.Equal(got, tc.left) {
 					t.Errorf("with something left it says\n%v, want\n%v", got, tc.left)
 				}
@@ -131,7 +121,7 @@ func TestDialects(t *testing.T) {
 					t.Errorf("Date %q is not the provider's", got)
 				}
 				for i := 0; tc.refused != nil && res.StatusCode == http.StatusOK && i < 9; i++ {
-					res = get(t, p.Transport(), "")
+					res = get(t, p)
 				}
 				if got := rateHeaders(res.Header); tc.refused != nil && !maps.Equal(got, tc.refused) {
 					t.Errorf("refusing it says\n%v, want\n%v", got, tc.refused)
@@ -143,62 +133,14 @@ func TestDialects(t *testing.T) {
 
 func TestDialectsWithoutLimits(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]weirtest.Dialect{
-		"draft 11": weirtest.Draft11, "draft 07": weirtest.Draft07, "draft 06": weirtest.Draft06,
-		"epoch": weirtest.XRateLimitEpoch, "delta": weirtest.XRateLimitDelta,
-		"GitHub": weirtest.GitHub, "OpenAI": weirtest.OpenAI, "Shopify": weirtest.Shopify,
+	for name, d := range map[string]dialects.Dialect{
+		"draft 11": dialects.Draft11, "draft 07": dialects.Draft07, "draft 06": dialects.Draft06,
+		"epoch": dialects.XRateLimitEpoch, "delta": dialects.XRateLimitDelta,
+		"GitHub": dialects.GitHub, "OpenAI": dialects.OpenAI, "Shopify": dialects.Shopify,
 	} {
 		h := make(http.Header)
-		if d(h, weirtest.Answer{Now: time.Now()}); len(h) != 0 {
+		if d(h, nil, weirtest.Answer{Now: time.Now()}); len(h) != 0 {
 			t.Errorf("%s: %v, want nothing", name, h)
-		}
-	}
-}
-
-func TestRetryAfterForms(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name string
-		form weirtest.RetryAfterForm
-		d    time.Duration
-		want map[string]string
-	}{
-		{"seconds, rounded up", weirtest.RetryAfterSeconds, 1001 * time.Millisecond, map[string]string{"Retry-After": "2"}},
-		{"seconds, at least 1", weirtest.RetryAfterSeconds, 1, map[string]string{"Retry-After": "1"}},
-		{"seconds that are whole", weirtest.RetryAfterSeconds, 3 * time.Second, map[string]string{"Retry-After": "3"}},
-		{"none", weirtest.RetryAfterNone, time.Second, map[string]string{}},
-		{"a fraction, rounded up", weirtest.RetryAfterFraction, 1479001 * time.Microsecond, map[string]string{"Retry-After": "1.480"}},
-		{"a small fraction", weirtest.RetryAfterFraction, 1, map[string]string{"Retry-After": "0.001"}},
-		{"milliseconds", weirtest.RetryAfterMillis, 1479001 * time.Microsecond, map[string]string{"Retry-After-Ms": "1480", "Retry-After": "2"}},
-		{"a date, rounded up", weirtest.RetryAfterDate, 1500 * time.Millisecond, map[string]string{"Retry-After": "Sat, 01 Jan 2000 00:00:02 GMT"}},
-		{"not known", weirtest.RetryAfterSeconds, 0, map[string]string{}},
-	}
-	for _, tc := range cases {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				p := provider(t, weirtest.ProviderConfig{RetryAfter: tc.form})
-				p.Refuse(1, tc.d)
-				res := get(t, p.Transport(), "")
-				if got := rateHeaders(res.Header); res.StatusCode != 429 || !maps.Equal(got, tc.want) {
-					t.Errorf("%d with %v, want 429 with %v", res.StatusCode, got, tc.want)
-				}
-			})
-		})
-	}
-}
-
-func TestNeverSaysNothing(t *testing.T) {
-	t.Parallel()
-	for form := weirtest.RetryAfterSeconds; form <= weirtest.RetryAfterDate; form++ {
-		p := provider(t, weirtest.ProviderConfig{
-			Limits:     []weir.Limit{weir.PerSecond(2), weir.PerHour(1)},
-			Cost:       func(*http.Request, weir.Limit) int64 { return 2 },
-			RetryAfter: form,
-		})
-		res := get(t, p.Transport(), "")
-		if got := rateHeaders(res.Header); res.StatusCode != 429 || len(got) != 0 {
-			t.Errorf("form %d: %d with %v, want 429 with nothing", form, res.StatusCode, got)
 		}
 	}
 }
@@ -207,19 +149,19 @@ func TestLies(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name       string
-		dialect    weirtest.Dialect
+		dialect    dialects.Dialect
 		retryAfter string
 		reset      string
 	}{
-		{"far future", weirtest.LieFarFuture, "Fri, 31 Dec 9999 23:59:59 GMT", "253402300799"},
-		{"negative", weirtest.LieNegative, "-1", "-1"},
-		{"overflow", weirtest.LieOverflow, strings.Repeat("9", 40), strings.Repeat("9", 40) + ".5e999"},
-		{"rubbish", weirtest.LieRubbish, `soon, "a" ;r=1,`, "2022-13-45T99:99Z"},
+		{"far future", dialects.LieFarFuture, "Fri, 31 Dec 9999 23:59:59 GMT", "253402300799"},
+		{"negative", dialects.LieNegative, "-1", "-1"},
+		{"overflow", dialects.LieOverflow, strings.Repeat("9", 40), strings.Repeat("9", 40) + ".5e999"},
+		{"rubbish", dialects.LieRubbish, `soon, "a" ;r=1,`, "2022-13-45T99:99Z"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := weirtest.NewServer(weirtest.ProviderConfig{Limits: []weir.Limit{weir.PerHour(1)}, Dialect: tc.dialect})
+			s, err := weirtest.NewServer(weirtest.ProviderConfig{Limits: []weir.Limit{weir.PerHour(1)}, Hook: tc.dialect})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,19 +188,5 @@ func TestLies(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestTightest(t *testing.T) {
-	t.Parallel()
-	at := func(remaining, rate int64) weirtest.LimitState {
-		return weirtest.LimitState{Limit: weir.PerSecond(rate), Remaining: remaining}
-	}
-	a := weirtest.Answer{Limits: []weirtest.LimitState{at(4999, 5000), at(16, 160000), at(16, 160000), at(1, 2)}}
-	if got, ok := a.Tightest(); !ok || got.Limit.Rate != 160000 {
-		t.Errorf("tightest %+v, want 16 of 160000", got)
-	}
-	if _, ok := (weirtest.Answer{}).Tightest(); ok {
-		t.Error("a limit was found where there is none")
 	}
 }
