@@ -82,7 +82,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 	var d store.Decision
 	lease = &noLease
 	if l.flights == nil {
-		d, err = l.ask(ctx, question{ID: id, cancelable: cancelable}, l.limits)
+		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
 	} else if err = l.check(ctx, id); err == nil {
 		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
 		d, _, err = c.decide(ctx, id, time.Time{}, 0)
@@ -130,9 +130,9 @@ type claim struct {
 
 func (c *claim) held() bool { return c.Lease != nil }
 
-func (c *claim) ask(ctx context.Context, w *waitingCall) (store.Decision, Bound, error) {
-	c.Arrival = w.Arrival()
-	return c.decide(ctx, w.id, w.start, w.maxWait)
+func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (store.Decision, Bound, error) {
+	c.Arrival = arrival
+	return c.decide(ctx, id, start, maxWait)
 }
 
 // decide has the store decide on units and a lease together, and waits until it

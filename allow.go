@@ -29,14 +29,16 @@ func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limit
 	if err := store.CheckLimits("limits", limits); err != nil {
 		return Decision{}, err
 	}
-	d, err := l.ask(ctx, question{ID: line.ID{Key: key, Cost: cost}}, limits)
+	var d store.Decision
+	err := l.ask(ctx, &question{ID: line.ID{Key: key, Cost: cost}}, limits, &d)
 	return decisionOf(&d), err
 }
 
 // Peek returns what Allow would find, and takes nothing: Allowed is always
 // true, Remaining and ResetAfter are the state.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
-	d, err := l.ask(ctx, question{ID: line.ID{Key: key}}, l.limits)
+	var d store.Decision
+	err := l.ask(ctx, &question{ID: line.ID{Key: key}}, l.limits, &d)
 	return decisionOf(&d), err
 }
 
@@ -52,7 +54,8 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 		l.observeFast(ctx, id, &o)
 		return nil
 	}
-	decided, err := l.ask(ctx, question{ID: id}, l.limits)
-	*d = decisionOf(&decided)
+	var decided store.Decision
+	err := l.ask(ctx, &question{ID: id}, l.limits, &decided)
+	d.from(&decided)
 	return err
 }

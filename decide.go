@@ -42,15 +42,17 @@ type question struct {
 
 // ask checks a question about a call that has no end, has the store decide, and
 // shows the hook the decision.
-func (l *decider) ask(ctx context.Context, q question, limits []Limit) (d store.Decision, err error) {
+func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
 	if err := l.checkEndless(ctx, q.ID); err != nil {
-		return d, err
+		return err
 	}
-	if err := l.take(ctx, &q, limits, &d); err != nil {
-		return d, err
+	if err := l.take(ctx, q, limits, d); err != nil {
+		return err
 	}
-	l.observeDecision(ctx, l.hook, q.ID, &d)
-	return d, nil
+	if l.hook != nil {
+		l.observeDecision(ctx, l.hook, q.ID, d)
+	}
+	return nil
 }
 
 // take asks the store about a valid question, and leaves d zero with an error.
@@ -60,15 +62,20 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 		q.maxWait = 0
 	}
 	charges := l.charge(q.ID, limits, behind)
-	err := l.send(ctx, q.ID, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, d)
+	var err error
+	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
 	l.done(charges, isOwn(limits, l.limits))
-	return err
+	if err != nil {
+		*d = store.Decision{}
+		return l.storeError(ctx, "take", q.ID, err)
+	}
+	return nil
 }
 
 // send asks the store about a valid request. An error is in the name of id.
-func (l *decider) send(ctx context.Context, id line.ID, r store.Request, d *store.Decision) (err error) {
+func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *store.Decision) (err error) {
 	r.Checked = true
-	if *d, err = l.store.Take(ctx, r); err != nil {
+	if *d, err = l.store.Take(ctx, *r); err != nil {
 		*d = store.Decision{}
 		return l.storeError(ctx, "take", id, err)
 	}
@@ -86,7 +93,7 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 
 // look returns the state of a key.
 func (l *decider) look(ctx context.Context, id line.ID) (d store.Decision, err error) {
-	err = l.send(ctx, id, store.Request{Charges: l.free(id.Key)}, &d)
+	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key)}, &d)
 	return d, err
 }
 

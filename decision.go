@@ -71,6 +71,14 @@ func decisionOf(s *store.Decision) Decision {
 	}
 }
 
+// from makes d, which is zero, the callers' half of a store's decision.
+func (d *Decision) from(s *store.Decision) {
+	d.Allowed, d.Degraded, d.Reason = s.Allowed, s.Degraded, s.Reason
+	d.Delay, d.RetryAfter = s.Delay, s.RetryAfter
+	d.Limit, d.Scope = Limit(s.Limit), s.Scope
+	d.Remaining, d.ResetAfter, d.Charges = s.Remaining, s.ResetAfter, s.Charges
+}
+
 // set makes d, which is zero, the decision of the store's shorter way.
 func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
 	d.Reason = o.Reason()

@@ -64,7 +64,7 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 		*charges = v.Limiter.append(*charges, v.limits())
 		v.Limiter.fill((*charges)[from:], v.id(), behind)
 	}
-	err = l.send(ctx, levels[0].id(), store.Request{Charges: *charges, Cancelable: cancelable}, &d)
+	err = l.send(ctx, levels[0].id(), &store.Request{Charges: *charges, Cancelable: cancelable}, &d)
 	l.done(charges, false)
 	return d, err
 }

@@ -85,7 +85,7 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 // book books a slot at most maxWait away. A refusal comes without a Reservation;
 // late: the slot was granted so late that it lies past the deadline.
 func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
-	d, err = l.ask(ctx, question{ID: id, maxWait: maxWait, cancelable: true}, limits)
+	err = l.ask(ctx, &question{ID: id, maxWait: maxWait, cancelable: true}, limits, &d)
 	if err != nil || !d.Allowed {
 		return nil, d, false, err
 	}

@@ -103,7 +103,7 @@ type waitingCall struct {
 
 // leaser asks the store for units and a lease together.
 type leaser interface {
-	ask(ctx context.Context, c *waitingCall) (store.Decision, Bound, error)
+	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (store.Decision, Bound, error)
 	held() bool   // it has the lease
 	Waited() bool // it waited for its turn to ask
 }
@@ -169,7 +169,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
 	if c.lease != nil && !c.lease.held() {
-		return c.lease.ask(ctx, c)
+		return c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
 	}
 	if err := ctx.Err(); err != nil {
 		return d, bound, err
