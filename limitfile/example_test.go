@@ -7,12 +7,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/limitfile"
 	"github.com/goweir/weir/middleware"
-	"github.com/goweir/weir/plancache"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -47,15 +45,9 @@ func Example() {
 		panic(err) // with file, line and field
 	}
 	defer limits.Close()
-	plans, err := plancache.New(plancache.Config[string]{
-		Lookup: func(_ context.Context, user string) (string, error) {
-			return map[string]string{"ann": "pro"}[user], nil // instead of a database
-		},
-		TTL:   time.Minute,
-		Stale: time.Hour,
-	})
-	if err != nil {
-		panic(err)
+	// Stands for a database; examples/plans keeps the answers for a while.
+	planOf := func(_ context.Context, user string) (string, error) {
+		return map[string]string{"ann": "pro"}[user], nil
 	}
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -74,7 +66,7 @@ func Example() {
 			if err != nil {
 				return "", err
 			}
-			return plans.Get(r.Context(), name)
+			return planOf(r.Context(), name)
 		}),
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/pbkdf2"
 	"crypto/rand"
@@ -8,18 +9,19 @@ import (
 	"sync"
 )
 
-// passwordRounds makes checking a password take a tenth of a second or so:
-// reason enough to limit logins before the password is looked at.
+// passwordRounds makes checking a password take about a tenth of a second: so limit
+// logins before looking at the password.
 var passwordRounds = 600_000
 
 // accounts stands for a database of customers. It keeps neither passwords nor
 // API keys, only hashes of them.
 type accounts struct {
 	secret []byte // of the hashes of API keys
+	plans  *planCache
 
 	mu    sync.RWMutex
 	users map[string]*user
-	owner map[[sha256.Size]byte]string // who an API key belongs to, by its hash
+	owner map[[sha256.Size]byte]string // of an API key, by its hash
 }
 
 type user struct {
@@ -28,7 +30,9 @@ type user struct {
 }
 
 func newAccounts(secret []byte) *accounts {
-	return &accounts{secret: secret, users: make(map[string]*user), owner: make(map[[sha256.Size]byte]string)}
+	a := &accounts{secret: secret, users: make(map[string]*user), owner: make(map[[sha256.Size]byte]string)}
+	a.plans = &planCache{lookup: a.planOf, kept: make(map[string]keptPlan)}
+	return a
 }
 
 func (a *accounts) add(name, password, plan string) {
@@ -39,8 +43,7 @@ func (a *accounts) add(name, password, plan string) {
 	a.users[name] = u
 }
 
-// check reports whether the password is right. That there is no such user
-// takes as long to find out.
+// check reports whether the password is right. An unknown user takes the same time.
 func (a *accounts) check(name, password string) bool {
 	a.mu.RLock()
 	u := a.users[name]
@@ -52,7 +55,7 @@ func (a *accounts) check(name, password string) bool {
 	return hmac.Equal(hashPassword(password, u.salt), u.password)
 }
 
-// newKey returns a new API key for a user, who is the only one to have it.
+// newKey returns a new API key for a user. It is not stored.
 func (a *accounts) newKey(name string) string {
 	key := "wk_" + rand.Text()
 	a.mu.Lock()
@@ -61,7 +64,7 @@ func (a *accounts) newKey(name string) string {
 	return key
 }
 
-// byKey returns whose an API key is.
+// byKey returns the owner of an API key.
 func (a *accounts) byKey(key string) (name string, ok bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
@@ -69,25 +72,26 @@ func (a *accounts) byKey(key string) (name string, ok bool) {
 	return name, ok
 }
 
-// plan returns a user's plan.
-func (a *accounts) plan(name string) string {
+// planOf returns a user's plan from the database; empty: none.
+func (a *accounts) planOf(_ context.Context, name string) (string, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	if u := a.users[name]; u != nil {
-		return u.plan
+		return u.plan, nil
 	}
-	return ""
+	return "", nil
 }
 
 func (a *accounts) setPlan(name, plan string) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if u := a.users[name]; u != nil {
 		u.plan = plan
 	}
+	a.mu.Unlock()
+	a.plans.forget(name)
 }
 
-// hash is keyed, so that whoever reads the database can't try API keys.
+// hash is keyed, so that a reader of the database can't try API keys.
 func (a *accounts) hash(key string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, a.secret)
 	h.Write([]byte(key))

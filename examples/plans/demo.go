@@ -10,11 +10,11 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// runDemo serves on a free loopback port, plays a few customers, and prints
-// what they see. stopRedis takes Redis away; nil if that is not ours to do.
+// runDemo serves on a free loopback port, plays a few customers, and prints their
+// answers. stopRedis takes Redis away; nil: Redis belongs to the caller.
 func runDemo(out io.Writer, redisURL string, style middleware.HeaderStyle, stopRedis func()) error {
-	// Another prefix each time: nobody has used up anything. And a large budget,
-	// so that no busy machine is taken for an outage.
+	// Another prefix each time, so that all limits are unused. And a large budget,
+	// so that a busy machine is not taken for an outage.
 	store, closeStore, err := newStore(redisURL, "plans:"+rand.Text()+":", time.Second)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func runDemo(out io.Writer, redisURL string, style middleware.HeaderStyle, stopR
 	return v.err
 }
 
-// play is what happens.
+// play makes the requests of a few customers.
 func (v *visitor) play(stopRedis func()) {
 	v.says("Ann logs in, and uses her API key until her plan is used up.")
 	ann := v.login("ann", "pelican-92")

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestDocumentedHeaders checks that docs/inbound.md shows what is sent in each
-// style, first to a request that is served and then to one that is refused.
+// TestDocumentedHeaders checks the headers in docs/inbound.md, in each style: of a
+// request that is served, and of one that is refused.
 func TestDocumentedHeaders(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/inbound.md")

@@ -39,9 +39,9 @@ func newLoginLimits(store weir.Store) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a penalty: whoever knows a name could have its owner blocked. They
-	// can still use up its attempts, which keeps the owner from logging in for a
-	// while, and never from using an API key.
+	// Without a penalty: otherwise a stranger could block an account by its name. A
+	// stranger can still use up its attempts. That keeps the owner from logging in for
+	// a while, and never from using an API key.
 	byAccount, err := middleware.New(middleware.Config{
 		Limiter:        accounts,
 		Key:            accountOf,
@@ -53,19 +53,19 @@ func newLoginLimits(store weir.Store) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The address is asked first: what it may not do costs the account nothing.
+	// The address goes first: its refusals cost the account nothing.
 	return func(login http.Handler) http.Handler { return byAddress(byAccount(login)) }, nil
 }
 
 const challenge = `Basic realm="login"`
 
-// accountOf returns the name of the account that somebody logs in to, for the
-// limit and for the login alike: two readings would be a way around the limit.
-// It does not ask whether there is such an account, which is nobody's business.
+// accountOf returns the account's name in a login, for the limit and for the login
+// alike: two readings would be a way around the limit. It does not check that the
+// account exists, so that refusals do not reveal it.
 //
-// The name is in a header because a key function must not read the body. Where
-// it comes in a form, parse that outside of the limit, and hand the name on in
-// the request's context.
+// The name is in a header because a key function must not read the body. If the name
+// comes in a form, parse the form outside of the limit, and hand the name on in the
+// request's context.
 func accountOf(r *http.Request) (string, error) {
 	name, _, ok := r.BasicAuth()
 	switch {

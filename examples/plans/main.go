@@ -51,7 +51,7 @@ func run(out io.Writer) error {
 		return fmt.Errorf("-headers: there is no style %q", *headers)
 	}
 	at := *redisURL
-	var stopRedis func() // nil: it is somebody else's
+	var stopRedis func() // nil: Redis belongs to the caller
 	if at == "" {
 		embedded, err := sharedredis.Open(context.Background(), "", "plans", plans["free"]...)
 		if err != nil {
@@ -105,10 +105,10 @@ func newService(store weir.Store, a *accounts, style middleware.HeaderStyle) (ht
 	}
 	mux := http.NewServeMux()
 	mux.Handle("POST /login", limitLogins(a.login()))
-	// A limit by user comes after the authentication: before it nobody is known.
+	// A limit by user comes after the authentication, which finds the user.
 	mux.Handle("GET /hello", a.authenticate(limitCalls(hello())))
-	// Whoever has used up a plan must be able to take a bigger one, so this has
-	// a limit of its own.
+	// A customer at the end of a plan must be able to take a bigger one, so this
+	// has a limit of its own.
 	mux.Handle("PUT /plan/{plan}", a.authenticate(limitChanges(a.changePlan())))
 	return mux, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// plans are what is sold.
+// plans are the plans for sale.
 var plans = map[string][]weir.Limit{
 	"free": {weir.PerMinute(6).WithBurst(3).WithName("free"), weir.PerDay(1_000).WithName("free-day")},
 	"pro":  {weir.PerSecond(10).WithName("pro"), weir.PerDay(100_000).WithName("pro-day")},
@@ -31,10 +31,11 @@ func newPlanLimit(store weir.Store, a *accounts, style middleware.HeaderStyle) (
 	return middleware.New(middleware.Config{
 		Limiter: limiter,
 		Key:     weir.KeyContext(userOf),
-		// Asked for every request, so that a new plan holds from the next one on.
+		// Called for every request: a new plan holds from the next request on.
 		Limits: func(r *http.Request) ([]weir.Limit, error) {
 			name, _ := userOf(r.Context())
-			return limitsOf(a.plan(name)), nil
+			plan, err := a.plans.plan(r.Context(), name)
+			return limitsOf(plan), err
 		},
 		Headers:   style,
 		OnLimited: a.refuse,

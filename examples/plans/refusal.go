@@ -27,15 +27,16 @@ type refusal struct {
 // refuse answers a request that is over its plan.
 func (a *accounts) refuse(w http.ResponseWriter, r *http.Request, d weir.Decision) {
 	name, _ := userOf(r.Context())
+	plan, _ := a.plans.plan(r.Context(), name) // known from the decision
 	answer := refusal{
 		Type:     quotaExceeded,
 		Title:    "Your plan admits no more at the moment.",
 		Status:   http.StatusTooManyRequests,
 		Violated: []string{d.Limit.Policy()},
-		Plan:     a.plan(name),
+		Plan:     plan,
 	}
 	switch {
-	case d.Degraded: // a share of what was sold: no reason to sell more
+	case d.Degraded: // only a share of the plan: no reason to sell more
 		answer.Type, answer.Title = reducedCapacity, "There is less for everybody at the moment."
 	case answer.Plan == "free":
 		answer.Upgrade = "PUT /plan/pro"

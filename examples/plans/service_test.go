@@ -161,7 +161,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestRefusalInAnOutage checks that nobody is sold more while there is less.
+// TestRefusalInAnOutage checks that no plan is offered while there is less of all.
 func TestRefusalInAnOutage(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
@@ -172,7 +172,7 @@ func TestRefusalInAnOutage(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotKept checks that what is kept can't be used as a credential.
+// TestSecretsAreNotKept checks that no stored value can be used as a credential.
 func TestSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	a := someAccounts()

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	planTTL     = time.Minute // how long a plan is used without another lookup
+	planTimeout = time.Second // of a lookup
+	planRetry   = time.Second // how long the last plan is used after a failed lookup
+	mostPlans   = 10_000      // how many plans are kept
+)
+
+// planCache keeps plans for a while, so that few requests wait for the database.
+// While the database is away, the last plan of a customer stays in force.
+type planCache struct {
+	lookup func(ctx context.Context, name string) (plan string, err error)
+
+	shared  singleflight.Group
+	mu      sync.Mutex // never held during a lookup
+	kept    map[string]keptPlan
+	changes int // how often forget was called
+}
+
+type keptPlan struct {
+	plan  string
+	until time.Time
+}
+
+// plan returns a customer's plan. Requests of one customer share a lookup.
+func (c *planCache) plan(ctx context.Context, name string) (string, error) {
+	c.mu.Lock()
+	last, known := c.kept[name]
+	c.mu.Unlock()
+	if known && time.Now().Before(last.until) {
+		return last.plan, nil
+	}
+	plan, err, _ := c.shared.Do(name, func() (any, error) { return c.find(ctx, name) })
+	if err != nil {
+		return "", err
+	}
+	return plan.(string), nil
+}
+
+// find looks a plan up and keeps it.
+func (c *planCache) find(ctx context.Context, name string) (string, error) {
+	c.mu.Lock()
+	last, known := c.kept[name]
+	changes := c.changes
+	c.mu.Unlock()
+	// Not under the request's own cancellation: other requests wait for this, too.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), planTimeout)
+	defer cancel()
+	plan, err := c.lookup(ctx, name)
+	keep := keptPlan{plan, time.Now().Add(planTTL)}
+	if err != nil {
+		if !known {
+			return "", err
+		}
+		keep = keptPlan{last.plan, time.Now().Add(planRetry)}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if changes != c.changes {
+		return keep.plan, nil // not kept: it may be the plan from before the change
+	}
+	delete(c.kept, name)
+	for other := range c.kept { // in random order
+		if len(c.kept) < mostPlans {
+			break
+		}
+		delete(c.kept, other)
+	}
+	c.kept[name] = keep
+	return keep.plan, nil
+}
+
+// forget makes the next request of a customer look the plan up. Other replicas
+// use the old plan for up to planTTL.
+func (c *planCache) forget(name string) {
+	c.mu.Lock()
+	delete(c.kept, name)
+	c.changes++
+	c.mu.Unlock()
+	c.shared.Forget(name)
+}
