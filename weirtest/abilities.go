@@ -8,40 +8,22 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// method is one of the optional ones of a store that can be told to fail.
-type method int
-
-const (
-	cancel method = iota
-	settle
-	reset
-	brake
-	release
-	renew
-)
-
-// FailCancel makes every Cancel return err, and do nothing. Nil: they are passed
-// on.
+// FailCancel makes every Cancel do nothing but return err. Nil ends that.
 func (s *Store) FailCancel(err error) { s.fail(cancel, err) }
 
-// FailSettle makes every Settle return err, and do nothing. Nil: they are passed
-// on.
+// FailSettle makes every Settle do nothing but return err. Nil ends that.
 func (s *Store) FailSettle(err error) { s.fail(settle, err) }
 
-// FailReset makes every Reset return err, and do nothing. Nil: they are passed
-// on.
+// FailReset makes every Reset do nothing but return err. Nil ends that.
 func (s *Store) FailReset(err error) { s.fail(reset, err) }
 
-// FailBrake makes every Brake return err, and do nothing. Nil: they are passed
-// on.
+// FailBrake makes every Brake do nothing but return err. Nil ends that.
 func (s *Store) FailBrake(err error) { s.fail(brake, err) }
 
-// FailRelease makes every Release return err, and do nothing. Nil: they are
-// passed on.
+// FailRelease makes every Release do nothing but return err. Nil ends that.
 func (s *Store) FailRelease(err error) { s.fail(release, err) }
 
-// FailRenew makes every Renew return err, and do nothing. Nil: they are passed
-// on.
+// FailRenew makes every Renew do nothing but return err. Nil ends that.
 func (s *Store) FailRenew(err error) { s.fail(renew, err) }
 
 func (s *Store) fail(m method, err error) {
@@ -53,7 +35,7 @@ func (s *Store) fail(m method, err error) {
 	s.failing[m] = err
 }
 
-// called counts a call and returns the error that it was told to return.
+// called counts a call and returns the error set for it, if any.
 func (s *Store) called(m method) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +57,8 @@ func (s *Store) called(m method) error {
 	return s.failing[m]
 }
 
-// Cancel implements store.Canceler. What a Grant granted was charged nowhere, and
-// the wrapped store is not asked.
+// Cancel implements store.Canceler. The wrapped store never hears of units from
+// Grant: they were charged nowhere.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	if err := s.called(cancel); err != nil || of == (receipt{}) {
 		return err
@@ -87,8 +69,8 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	return store.ErrUnsupported
 }
 
-// Settle implements store.Settler. What a Grant granted was charged nowhere, and
-// the wrapped store is not asked.
+// Settle implements store.Settler. The wrapped store never hears of units from
+// Grant: they were charged nowhere.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	if err := s.called(settle); err != nil || of == (receipt{}) {
 		return err
@@ -121,8 +103,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	return store.ErrUnsupported
 }
 
-// WatchBrakes implements store.Braker. Of a wrapped store that is none no brake can
-// be missed: the watch covers everything and is told of nothing.
+// WatchBrakes implements store.Braker. If the wrapped store is no store.Braker, the
+// watch covers everything and never calls f.
 func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
 	w := store.Watch(noBrakes{})
 	if k, ok := s.base.(store.Braker); ok {
@@ -138,7 +120,7 @@ func (s *Store) watch(more int) {
 	s.counts.Watching += more
 }
 
-// watch is one that is counted until it is stopped.
+// watch is a store.Watch that counts as watching until it is stopped.
 type watch struct {
 	store.Watch
 	store *Store

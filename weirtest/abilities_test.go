@@ -14,7 +14,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// A Store that was told nothing is as good as the one that it wraps.
+// A Store without commands does the same as the store that it wraps.
 func TestStoreConforms(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store { return weirtest.NewStore(local(t)) })
@@ -58,8 +58,8 @@ func TestAbilitiesThatTheWrappedStoreLacks(t *testing.T) {
 	}
 }
 
-// Whether or not the wrapped store has brakes, only the first wait asks again when
-// its slot comes: nobody watched yet when that was booked.
+// With and without brakes in the wrapped store, only the first wait asks again when
+// its slot comes: there was no watch yet when its slot was booked.
 func TestWaitsAskOnce(t *testing.T) {
 	t.Parallel()
 	for name, base := range map[string]func(store.Store) store.Store{
@@ -117,7 +117,7 @@ func TestAbilitiesThatFail(t *testing.T) {
 	}
 	for name, err := range abilities(t, s, d.Receipt) {
 		if name == "Settle" {
-			continue // what was cancelled
+			continue // it was cancelled
 		}
 		if err != nil {
 			t.Errorf("%s after Clear: %v", name, err)
@@ -175,7 +175,7 @@ func TestSettlingIsPassedOn(t *testing.T) {
 		if d, err := l.Peek(t.Context(), "k"); err != nil || d.Remaining != 8 {
 			t.Errorf("remaining %d, %v; want 8", d.Remaining, err)
 		}
-		// What was granted without the wrapped store can be settled and cancelled.
+		// Units granted without the wrapped store can be settled and cancelled.
 		s.Next(weirtest.Grant(0), weirtest.Grant(0))
 		for _, end := range []func(*weir.Reservation) error{
 			func(r *weir.Reservation) error { return r.Settle(t.Context(), 2) },

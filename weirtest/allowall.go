@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// allowAll is a store that allows everything and counts nothing: it has no brake
-// to set, and no lease to lose.
+// allowAll is a store that allows everything and counts nothing. Its brakes and
+// leases do nothing.
 type allowAll struct{}
 
 func (allowAll) Take(ctx context.Context, req store.Request) (store.Decision, error) {
@@ -28,7 +28,7 @@ func (allowAll) Renew(context.Context, string, string, time.Duration, ...string)
 	return nil, nil
 }
 
-// noBrakes is a watch for the brakes of a store that has none: it misses none.
+// noBrakes watches a store without brakes: it misses none.
 type noBrakes struct{}
 
 func (noBrakes) Covers(time.Time) bool { return true }

@@ -6,41 +6,39 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Answer is what a Provider decided about a request, for its headers.
+// Answer is a Provider's decision about one request.
 type Answer struct {
 	Now     time.Time // the instant of the decision
 	Key     string
 	Refused Refusal
-	// RetryAfter, of a refusal, is how long until the same request is admitted
-	// if nobody else comes; 0 when that is not known, store.Never when it is
-	// never.
+	// RetryAfter is set by a refusal: the time until the same request is admitted if
+	// no other comes. 0: unknown. store.Never: no waiting helps.
 	RetryAfter time.Duration
-	// Limits are the states of the key's limits after the decision, in the
-	// order of the config.
+	// Limits are the states of the key's limits after the decision, in the order of
+	// the config.
 	Limits []LimitState
 }
 
 // LimitState is the state of one limit.
 type LimitState struct {
 	Limit weir.Limit
-	// Remaining is how many units fit now, never below 0 and at most Limit.Max.
+	// Remaining is the number of units that fit now, from 0 to Limit.Max.
 	Remaining int64
-	// ResetAfter is how long until the limit is as if never used: the end of a
-	// fixed or aligned window that something was used of; of a sliding window
-	// when the last unit is free again; of a token bucket when it is full.
+	// ResetAfter is the time until the limit is as if never used. A fixed or aligned
+	// window ends then, the last unit of a sliding window is free again, a token
+	// bucket is full. 0: unused.
 	ResetAfter time.Duration
 }
 
-// Tightest returns the limit with the smallest share remaining, the first of
-// several; false when there are no limits.
+// Tightest returns the limit with the smallest share remaining, the first among
+// equals. Without limits it returns false.
 func (a Answer) Tightest() (LimitState, bool) {
 	if len(a.Limits) == 0 {
 		return LimitState{}, false
 	}
 	best := a.Limits[0]
 	for _, s := range a.Limits[1:] {
-		// Shares of MaxUnits differ by more than what a float64 loses only when
-		// they are practically equal, and then it does not matter which it is.
+		// A float64 confuses only shares that are practically equal.
 		if share(s) < share(best) {
 			best = s
 		}

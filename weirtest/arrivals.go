@@ -2,8 +2,7 @@ package weirtest
 
 import "time"
 
-// Refusal says what refused a request. Its zero value is that of an admitted
-// one.
+// Refusal is the reason of a refusal. Its zero value means admitted.
 type Refusal uint8
 
 const (
@@ -11,9 +10,9 @@ const (
 	NotRefused Refusal = iota
 	// ByLimit: a limit had too little left, or the cost never fits.
 	ByLimit
-	// ByInFlight: as many requests as may be were being served.
+	// ByInFlight: MaxInFlight requests of the key were being served.
 	ByInFlight
-	// ByCommand: Refuse or RefuseFor said so.
+	// ByCommand: Refuse or RefuseFor was in effect.
 	ByCommand
 
 	refusals
@@ -29,33 +28,33 @@ func (r Refusal) String() string {
 	return refusalNames[r]
 }
 
-// Arrival is one request as the provider saw it.
+// Arrival is one counted request.
 type Arrival struct {
 	At      time.Time // by the provider's clock, when it was counted
 	Key     string
 	Refused Refusal
-	Body    []byte // nil unless the bodies are kept; not to be changed
+	Body    []byte // read-only; nil unless KeepBodies is set
 }
 
-// Arrivals are requests in the order in which they were counted.
+// Arrivals are counted requests, oldest first.
 type Arrivals []Arrival
 
-// Admitted returns those that were admitted.
+// Admitted returns the admitted requests.
 func (a Arrivals) Admitted() Arrivals {
 	return a.where(func(x Arrival) bool { return x.Refused == NotRefused })
 }
 
-// Refused returns those that were refused, whatever did.
+// Refused returns the requests refused for any reason.
 func (a Arrivals) Refused() Arrivals {
 	return a.where(func(x Arrival) bool { return x.Refused != NotRefused })
 }
 
-// Of returns those of one key.
+// Of returns the requests of one key.
 func (a Arrivals) Of(key string) Arrivals {
 	return a.where(func(x Arrival) bool { return x.Key == key })
 }
 
-// Between returns those that arrived at from or later and before to.
+// Between returns the requests counted at from or later, and before to.
 func (a Arrivals) Between(from, to time.Time) Arrivals {
 	return a.where(func(x Arrival) bool { return !x.At.Before(from) && x.At.Before(to) })
 }
@@ -91,7 +90,7 @@ func (a Arrivals) where(keep func(Arrival) bool) Arrivals {
 type ring struct {
 	max  int
 	all  Arrivals
-	next int // where the next one goes once there are max
+	next int // the place of the next arrival once there are max
 }
 
 func (r *ring) add(a Arrival) {
@@ -108,32 +107,31 @@ func (r *ring) list() Arrivals {
 	return append(append(make(Arrivals, 0, len(r.all)), r.all[r.next:]...), r.all[:r.next]...)
 }
 
-// Counts are what a Provider counted since it was made. Unlike Arrivals they
-// are never forgotten.
+// Counts are a Provider's counts since it was made. Unlike Arrivals they are never
+// forgotten.
 type Counts struct {
 	Admitted         int64
 	RefusedByLimit   int64
 	RefusedInFlight  int64
 	RefusedOnCommand int64
-	// InFlight is how many requests are being served now, over all keys, and
-	// MaxInFlight the most there have ever been at once.
+	// InFlight is the number of requests being served now, over all keys, and
+	// MaxInFlight the largest number so far.
 	InFlight, MaxInFlight int
-	// OpenBodies is how many bodies of responses that came through Transport
-	// have not been closed.
+	// OpenBodies is the number of unclosed response bodies from Transport.
 	OpenBodies int
-	// Keys is how many keys take memory: those with a limit that is not as if
-	// never used or with a request being served, and some others.
+	// Keys is the number of keys in memory: all keys with a used limit or a request
+	// being served, and some others.
 	Keys int
-	// Forgotten is how many arrivals are no longer kept.
+	// Forgotten is the number of arrivals that are no longer kept.
 	Forgotten int64
 }
 
-// Refused returns how many requests were refused, whatever did.
+// Refused returns the number of requests refused for any reason.
 func (c Counts) Refused() int64 {
 	return c.RefusedByLimit + c.RefusedInFlight + c.RefusedOnCommand
 }
 
-// Arrived returns how many requests were counted.
+// Arrived returns the number of counted requests.
 func (c Counts) Arrived() int64 { return c.Admitted + c.Refused() }
 
 // note counts one arrival.

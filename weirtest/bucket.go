@@ -7,10 +7,9 @@ import (
 	"github.com/goweir/weir"
 )
 
-// bucketMeter is a token bucket that holds Limit.Max units and is refilled at
-// Rate per Period, continuously. It keeps what is missing from a full bucket,
-// in units times Period, which makes every instant's level a whole number of
-// any size.
+// bucketMeter is a token bucket of Limit.Max units, refilled continuously at Rate
+// per Period. It keeps the amount missing from a full bucket, in units times
+// Period: in this measure every instant's level is a whole number.
 type bucketMeter struct {
 	limit   weir.Limit
 	missing big.Int // at the instant at
@@ -38,7 +37,7 @@ func (m *bucketMeter) refilled(amount *big.Int) time.Duration {
 
 func (m *bucketMeter) wait(at, cost int64) time.Duration {
 	m.refill(at)
-	// What has to be refilled first: missing + cost − capacity.
+	// The amount to refill first: missing + cost − capacity.
 	lacking := m.units(cost - m.limit.Max())
 	if lacking.Add(lacking, &m.missing).Sign() <= 0 {
 		return 0
@@ -65,8 +64,7 @@ func (m *bucketMeter) reset(at int64) time.Duration {
 	return m.refilled(&m.missing)
 }
 
-// change keeps the units that are missing, as many of them as the new bucket
-// can miss.
+// change keeps the missing units, up to the size of the new bucket.
 func (m *bucketMeter) change(at int64, limit weir.Limit) {
 	m.refill(at)
 	m.missing.Mul(&m.missing, big.NewInt(int64(limit.Period)))

@@ -11,69 +11,69 @@ import (
 )
 
 const (
-	// defaultArrivals is the MaxArrivals of a ProviderConfig that sets none.
+	// defaultArrivals is the default of ProviderConfig.MaxArrivals.
 	defaultArrivals = 100_000
-	// maxArrivals and maxKeptBody bound what a typing error may take in memory.
+	// maxArrivals and maxKeptBody keep a typing error from filling the memory.
 	maxArrivals = 100_000_000
 	maxKeptBody = 1 << 30
 )
 
-// ProviderConfig is what [NewProvider] and [NewServer] make a Provider from.
-// Its zero value admits everything and says nothing of limits. All functions
-// are called from many goroutines at once.
+// ProviderConfig configures [NewProvider] and [NewServer]. The zero value admits
+// everything, without rate headers. All functions must be safe for concurrent use.
 type ProviderConfig struct {
-	// Limits are enforced together, for each key: a request is admitted by all
-	// of them or charged on none. The algorithm says how the provider counts:
-	// store.GCRA is a token bucket of Burst units, store.SlidingWindow a strict
-	// log of arrivals, store.FixedWindow a window that opens at the first unit,
-	// store.AlignedWindow one of the calendar. store.SlidingCounter is refused:
-	// it is an estimate, and a judge must be exact. No two may have the same
-	// policy name. Empty: the rate is not limited.
+	// Limits hold together, for each key: a request is admitted by all of them or
+	// charged on none. The provider counts exactly, by algorithm:
+	//
+	//	store.GCRA           a token bucket of Burst units
+	//	store.SlidingWindow  a strict log of arrivals
+	//	store.FixedWindow    a window that opens at the first unit
+	//	store.AlignedWindow  a window of the calendar
+	//	store.SlidingCounter refused: an estimate
+	//
+	// No two may have the same policy name. Empty: no rate limit.
 	Limits []weir.Limit
-	// Key says who is counted. Nil: all requests count together.
+	// Key returns the counted identity. Nil: all requests count together.
 	Key func(*http.Request) string
-	// Cost returns how many units of one of the limits a request takes, 0 or
-	// more; 0 takes nothing and fits always. It may read the body if KeepBodies
-	// is set. A negative cost is answered with 500 and counts nowhere. Nil: 1
-	// unit of each limit.
+	// Cost returns a request's units of one of the limits. 0 takes nothing and always
+	// fits. A negative cost is answered with 500 and not counted. Cost may read the
+	// body if KeepBodies is set. Nil: 1 unit of each limit.
 	Cost func(*http.Request, weir.Limit) int64
-	// MaxInFlight is how many requests of one key may be served at once;
-	// further ones are refused. A request is being served for its Latency and
-	// while Handler runs. 0: no bound.
+	// MaxInFlight is the maximum number of requests of one key being served at once:
+	// during Latency and Handler. Further ones are refused. 0: no maximum.
 	MaxInFlight int
 
-	// Status is that of a refusal: 400 to 599. 0: 429. Providers that send
-	// others use 403 or 503.
+	// Status is the status of a refusal: 400 to 599. 0: 429. Some providers send 403
+	// or 503.
 	Status int
-	// InFlightStatus is that of a refusal by MaxInFlight: 400 to 599. 0: Status.
+	// InFlightStatus is the status of a refusal by MaxInFlight: 400 to 599. 0: Status.
 	InFlightStatus int
-	// RetryAfter is the form in which a refusal says when to come back. The
-	// zero value is whole seconds, rounded up. A refusal whose end is not known,
-	// as by MaxInFlight or of a cost that never fits, says nothing.
+	// RetryAfter is the form of Retry-After in a refusal. The zero value is whole
+	// seconds, rounded up. A refusal without a known end has none: by MaxInFlight, or
+	// of a cost that never fits.
 	RetryAfter RetryAfterForm
-	// Hook sets further headers of every response, refused or not, after Date and
-	// Retry-After and before Handler runs: the rate headers of the provider that
-	// the test stands for. Nil: none.
+	// Hook sets further headers of every response, refused or not: the rate headers
+	// of the provider that the test stands for. It runs after Date and Retry-After
+	// are set, and before Handler. Nil: no further headers.
 	Hook func(h http.Header, r *http.Request, a Answer)
 
-	// Travel is how long a request takes to arrive, before it is counted. Nil: 0.
+	// Travel returns how long a request travels before it is counted. Nil: 0.
 	Travel func(*http.Request) time.Duration
-	// Latency is how long an admitted request takes until Handler runs. Nil: 0.
+	// Latency returns how long an admitted request waits for Handler. Nil: 0.
 	Latency func(*http.Request) time.Duration
-	// Handler answers what is admitted. One that panics with
-	// http.ErrAbortHandler cuts the connection. Nil: 200 and "ok\n".
+	// Handler answers admitted requests. A panic with http.ErrAbortHandler cuts the
+	// connection. Nil: 200 and "ok\n".
 	Handler http.Handler
 
-	// KeepBodies is the length in bytes of the longest body that is read before
-	// its request is counted, and kept in its Arrival; a longer one is answered
-	// with 413 and counts nowhere. 0: bodies are left to Handler.
+	// KeepBodies is the maximum length in bytes of a body. Bodies are then read before
+	// their request is counted, and kept in its Arrival. A longer body is answered
+	// with 413 and not counted. 0: bodies are left to Handler.
 	KeepBodies int64
-	// MaxArrivals is how many Arrivals are kept: when there are more, the oldest
-	// are forgotten. 0: 100 000, about 10 MB without keys and bodies.
+	// MaxArrivals is the number of Arrivals kept; the oldest are forgotten. 0: 100 000,
+	// about 10 MB without keys and bodies.
 	MaxArrivals int
 }
 
-// validate reports the first field that is wrong, as a *store.ConfigError.
+// validate reports the first wrong field, as a *store.ConfigError.
 func (c *ProviderConfig) validate() error {
 	invalid := func(field, want, got string) error {
 		return &store.ConfigError{Field: "ProviderConfig." + field, Want: want, Got: got}
@@ -95,8 +95,8 @@ func (c *ProviderConfig) validate() error {
 	return checkLimits("ProviderConfig.Limits", c.Limits)
 }
 
-// defaults returns the config with its zero values replaced, and nothing in it
-// that the caller may still change.
+// defaults returns the config with its defaults filled in, and with limits of its
+// own.
 func (c ProviderConfig) defaults() ProviderConfig {
 	c.Limits = slices.Clone(c.Limits)
 	if c.Status == 0 {

@@ -78,7 +78,7 @@ func TestSetLimitsMistakes(t *testing.T) {
 	}
 }
 
-// What the caller does to its slice later does not matter.
+// Later changes of the caller's slice do not matter.
 func TestLimitsAreCopied(t *testing.T) {
 	t.Parallel()
 	limits := []weir.Limit{weir.PerSecond(3)}

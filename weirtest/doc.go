@@ -1,11 +1,10 @@
-// Package weirtest is for the tests of programs that limit their traffic: a
-// provider that enforces limits by its own clock and speaks the dialect of your
-// choice, and a store that refuses, fails or blocks on command.
+// Package weirtest helps to test programs that limit their traffic. A [Provider]
+// enforces limits by its own clock. A [Store] refuses, fails or blocks on command.
 //
-// Both work in a bubble of testing/synctest, where an hour takes no time and
-// nothing depends on the machine. There a [Provider] is reached through
-// [Provider.Transport], as sockets do not work in a bubble. A [Server] is the
-// same behind a socket, for tests with several processes.
+// Both work in a bubble of testing/synctest, where an hour takes no time and the
+// machine's speed does not matter. There [Provider.Transport] replaces the sockets,
+// which do not work in a bubble. A [Server] is a Provider behind a socket, for tests
+// with several processes.
 //
 //	func TestClientStaysWithinTheLimit(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -32,11 +31,13 @@
 //		})
 //	}
 //
-// The provider counts with code of its own, of which the stores have nothing:
-// what is judged and the judge do not make the same mistake.
+// [ProviderConfig].Hook writes the rate headers of the provider that the test stands
+// for.
 //
-// A Provider keeps a bounded number of [Arrivals], its Counts for ever, and of
-// a key only what the limits need: a key whose limits are as if never used is
-// forgotten while others come. A sliding window takes 16 bytes for each instant
-// at which something was admitted within its period.
+// The provider counts with code of its own and none of the stores', so the two do
+// not share mistakes.
+//
+// A Provider keeps its Counts for ever, and a bounded number of [Arrivals]. Keys
+// with unused limits are forgotten while others come. A sliding window takes 16
+// bytes for each instant of its period with an admitted request.
 package weirtest

@@ -17,9 +17,9 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// A provider as strict as the real one judges a client that refuses what is too
-// much. The documentation of the package has a client that waits, which is best
-// tested in a bubble of testing/synctest.
+// A provider as strict as the real one judges a client that refuses calls over its
+// limit. The package's documentation has a client that waits, tested in a bubble of
+// testing/synctest.
 func ExampleProvider_Transport() {
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
 		Limits: []weir.Limit{weir.PerHour(2).By(store.SlidingWindow)},
@@ -88,7 +88,7 @@ func ExampleProvider_Refuse() {
 	// 200, remaining 4999, retry after ""
 }
 
-// How an API behaves whose store is down: nobody is let in uncounted.
+// An API that fails closed answers 503 while its store is down.
 func ExampleStore_failClosed() {
 	store := weirtest.NewStore(nil)
 	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerMinute(60)}})
@@ -119,7 +119,7 @@ func ExampleStore_failClosed() {
 	// 429, retry after "30"
 }
 
-// A step of one's own: the store is slow for one customer only.
+// A step of the caller's own: the store is slow for one customer only.
 func ExampleStep() {
 	st := weirtest.NewStore(nil)
 	st.Always(func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {

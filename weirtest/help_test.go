@@ -20,7 +20,7 @@ func provider(tb testing.TB, cfg weirtest.ProviderConfig) *weirtest.Provider {
 	return p
 }
 
-// request returns a request of a key to a provider of any name.
+// request returns a request of a key.
 func request(tb testing.TB, key string) *http.Request {
 	tb.Helper()
 	req, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://api.test/v1?q=1", nil)

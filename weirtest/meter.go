@@ -7,20 +7,20 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// meter counts what one key used of one limit. It shares no code with what it
-// judges. Instants are nanoseconds since the Unix epoch and never go back.
+// meter counts the units of one key under one limit. It shares no code with the
+// stores. Instants are nanoseconds since the Unix epoch and never go back.
 type meter interface {
-	// wait returns how long until cost more units fit, which is at least 1 and
-	// at most what the limit can hold; 0 when they fit now.
+	// wait returns the time until cost units fit, from 1 unit to Limit.Max; 0 if they
+	// fit now.
 	wait(at, cost int64) time.Duration
 	// take counts cost units, whether they fit or not.
 	take(at, cost int64)
-	// remaining returns how many units fit now, never below 0.
+	// remaining returns the number of units that fit now, never below 0.
 	remaining(at int64) int64
-	// reset returns how long until the limit is as if never used.
+	// reset returns the time until the limit is as if never used.
 	reset(at int64) time.Duration
-	// change goes on with another limit of the same algorithm. What is used
-	// stays used.
+	// change replaces the limit by another of the same algorithm. Used units stay
+	// used.
 	change(at int64, limit weir.Limit)
 }
 
@@ -28,17 +28,15 @@ func newMeter(at int64, limit weir.Limit) meter {
 	switch limit.Algorithm {
 	case store.SlidingWindow:
 		return &slidingMeter{limit: limit}
-	case store.FixedWindow:
-		return &fixedMeter{limit: limit}
-	case store.AlignedWindow:
-		return &alignedMeter{limit: limit}
+	case store.FixedWindow, store.AlignedWindow:
+		return &windowMeter{limit: limit}
 	default:
 		return &bucketMeter{limit: limit, at: at}
 	}
 }
 
-// slidingMeter keeps a log: units taken at t are free again at t + Period, so
-// that no half-open interval of one Period holds more than Rate.
+// slidingMeter keeps a log: units taken at t are free again at t + Period. No
+// half-open interval of one Period holds more than Rate.
 type slidingMeter struct {
 	limit weir.Limit
 	log   []logged // oldest first
@@ -93,93 +91,54 @@ func (m *slidingMeter) change(at int64, limit weir.Limit) {
 	m.limit = limit
 }
 
-// fixedMeter counts in windows that open at the first unit.
-type fixedMeter struct {
+// windowMeter counts in windows: fixed ones open at the first unit, aligned ones
+// start at multiples of the Period.
+type windowMeter struct {
 	limit weir.Limit
-	start int64 // of the window, if anything is used
+	start int64 // of the window; a fixed one is open if used is above 0
 	used  int64
 }
 
-func (m *fixedMeter) end(at int64) int64 {
-	if m.used > 0 && at >= m.start+int64(m.limit.Period) {
-		m.used = 0
+func (m *windowMeter) aligned(at int64) int64 { return at - at%int64(m.limit.Period) }
+
+// left returns the time until the window ends, after it opened a due new one.
+func (m *windowMeter) left(at int64) time.Duration {
+	switch start := m.aligned(at); {
+	case m.limit.Algorithm == store.AlignedWindow && start != m.start:
+		m.start, m.used = start, 0
+	case m.limit.Algorithm == store.FixedWindow && (m.used == 0 || at >= m.start+int64(m.limit.Period)):
+		m.start, m.used = at, 0
 	}
-	return m.start + int64(m.limit.Period)
+	return time.Duration(m.start + int64(m.limit.Period) - at)
 }
 
-func (m *fixedMeter) wait(at, cost int64) time.Duration {
-	if end := m.end(at); m.limit.Rate-m.used < cost {
-		return time.Duration(end - at)
+func (m *windowMeter) wait(at, cost int64) time.Duration {
+	if left := m.left(at); m.limit.Rate-m.used < cost {
+		return left
 	}
 	return 0
 }
 
-func (m *fixedMeter) take(at, cost int64) {
-	m.end(at)
-	if m.used == 0 {
-		m.start = at
-	}
+func (m *windowMeter) take(at, cost int64) {
+	m.left(at)
 	m.used += cost
 }
 
-func (m *fixedMeter) remaining(at int64) int64 {
-	m.end(at)
+func (m *windowMeter) remaining(at int64) int64 {
+	m.left(at)
 	return max(0, m.limit.Rate-m.used)
 }
 
-func (m *fixedMeter) reset(at int64) time.Duration {
-	end := m.end(at)
-	if m.used == 0 {
-		return 0
-	}
-	return time.Duration(end - at)
-}
-
-func (m *fixedMeter) change(at int64, limit weir.Limit) {
-	m.end(at)
-	m.limit = limit
-}
-
-// alignedMeter counts in windows that start at multiples of the Period.
-type alignedMeter struct {
-	limit weir.Limit
-	index int64 // of the window that used belongs to
-	used  int64
-}
-
-func (m *alignedMeter) end(at int64) int64 {
-	if index := at / int64(m.limit.Period); index != m.index {
-		m.index, m.used = index, 0
-	}
-	return (m.index + 1) * int64(m.limit.Period)
-}
-
-func (m *alignedMeter) wait(at, cost int64) time.Duration {
-	if end := m.end(at); m.limit.Rate-m.used < cost {
-		return time.Duration(end - at)
+func (m *windowMeter) reset(at int64) time.Duration {
+	if left := m.left(at); m.used > 0 {
+		return left
 	}
 	return 0
 }
 
-func (m *alignedMeter) take(at, cost int64) {
-	m.end(at)
-	m.used += cost
-}
-
-func (m *alignedMeter) remaining(at int64) int64 {
-	m.end(at)
-	return max(0, m.limit.Rate-m.used)
-}
-
-func (m *alignedMeter) reset(at int64) time.Duration {
-	end := m.end(at)
-	if m.used == 0 {
-		return 0
+func (m *windowMeter) change(at int64, limit weir.Limit) {
+	m.left(at)
+	if m.limit = limit; limit.Algorithm == store.AlignedWindow {
+		m.start = m.aligned(at)
 	}
-	return time.Duration(end - at)
-}
-
-func (m *alignedMeter) change(at int64, limit weir.Limit) {
-	m.end(at)
-	m.limit, m.index = limit, at/int64(limit.Period)
 }

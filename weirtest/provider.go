@@ -12,13 +12,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Provider is an http.Handler that enforces limits by its own clock, which is
-// time.Now: the fake one inside a bubble of testing/synctest. It is safe for
-// concurrent use.
+// Provider is an http.Handler that enforces limits by the clock of time.Now: the
+// fake one in a bubble of testing/synctest. It is safe for concurrent use.
 //
-// A request is counted at the instant at which the provider decides, and its
-// headers speak of that instant, as does the Date header. A refused request is
-// charged nothing.
+// A request is counted at the instant of the decision. All its headers are about
+// that instant, and so is Date. A refused request is charged nothing.
 type Provider struct {
 	cfg   ProviderConfig
 	start time.Time
@@ -28,27 +26,26 @@ type Provider struct {
 	mu       sync.Mutex
 	limits   []weir.Limit
 	accounts map[string]*account
-	sweepAt  int // so many accounts are looked through for lapsed ones
+	sweepAt  int // the number of accounts at which lapsed ones are removed
 	command  command
 	counts   Counts
 	arrivals ring
 }
 
-// account is what is known of a key.
+// account is the state of one key.
 type account struct {
 	meters   []meter // one for each limit
 	inFlight int
 }
 
-// command is what the provider was told to refuse.
+// command holds the refusals on command.
 type command struct {
-	requests   int           // the next so many
-	retryAfter time.Duration // what they are told
-	until      time.Time     // and all before this instant
+	requests   int           // the number of next requests to refuse
+	retryAfter time.Duration // their Retry-After
+	until      time.Time     // all requests before this instant are refused
 }
 
-// NewProvider returns a Provider, or a *store.ConfigError that names the wrong
-// field.
+// NewProvider returns a Provider, or a *store.ConfigError for the wrong field.
 func NewProvider(cfg ProviderConfig) (*Provider, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -66,18 +63,17 @@ func NewProvider(cfg ProviderConfig) (*Provider, error) {
 	}, nil
 }
 
-// Limits returns a copy of the limits that hold now.
+// Limits returns a copy of the present limits.
 func (p *Provider) Limits() []weir.Limit {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.limits)
 }
 
-// SetLimits puts others in the place of the limits, in the same order: as many,
-// counted by the same algorithms. They hold at once, for every key and for the
-// window that is running: what was used in it stays used, and units that were
-// free again by the old limit stay free. It returns a *store.ConfigError, and
-// changes nothing, when they do not.
+// SetLimits replaces the limits by as many others, with the same algorithms in the
+// same order. They hold at once, for every key and in running windows. Used units
+// stay used, and units that were free again by the old limit stay free. Limits that
+// do not match are a *store.ConfigError, and change nothing.
 func (p *Provider) SetLimits(limits ...weir.Limit) error {
 	if err := checkLimits("limits", limits); err != nil {
 		return err
@@ -102,26 +98,23 @@ func (p *Provider) SetLimits(limits ...weir.Limit) error {
 	return nil
 }
 
-// Refuse makes the provider refuse the next n requests of any key, telling them
-// to come back after retryAfter; 0: it doesn't say when. It takes the place of
-// what an earlier Refuse left over, so n = 0 lifts it.
+// Refuse makes the provider refuse the next n requests of any key, with that
+// Retry-After; 0: without one. It replaces an earlier Refuse, so n = 0 lifts it.
 func (p *Provider) Refuse(n int, retryAfter time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.command.requests, p.command.retryAfter = max(0, n), max(0, retryAfter)
 }
 
-// RefuseFor makes the provider refuse every request from now on for d, telling
-// them how much of it is left. It takes the place of an earlier RefuseFor, so
-// d = 0 lifts it.
+// RefuseFor makes the provider refuse every request for d from now on. Retry-After
+// is the time left. It replaces an earlier RefuseFor, so d = 0 lifts it.
 func (p *Provider) RefuseFor(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.command.until = time.Now().Add(d)
 }
 
-// Arrivals returns a copy of the requests that were counted, or of the last
-// MaxArrivals of them.
+// Arrivals returns a copy of the last MaxArrivals counted requests.
 func (p *Provider) Arrivals() Arrivals {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +125,7 @@ func (p *Provider) Arrivals() Arrivals {
 // half-open interval of that length.
 func (p *Provider) MaxIn(window time.Duration) int { return p.Arrivals().MaxIn(window) }
 
-// Counts returns what was counted so far.
+// Counts returns the counts so far.
 func (p *Provider) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,9 +139,8 @@ func (p *Provider) Counts() Counts {
 // instant returns the time in ns since the Unix epoch, which never goes back.
 func (p *Provider) instant(now time.Time) int64 { return p.epoch + int64(now.Sub(p.start)) }
 
-// account returns what is known of a key, and forgets keys that are as if never
-// used before there are twice as many as were of use the last time. The
-// provider is locked.
+// account returns the account of a key. It removes lapsed accounts each time the
+// number of accounts has doubled. The provider is locked.
 func (p *Provider) account(at int64, key string) *account {
 	if a := p.accounts[key]; a != nil {
 		return a
@@ -178,7 +170,7 @@ func (a *account) lapsed(at int64) bool {
 	return a.inFlight == 0
 }
 
-// key returns who is counted.
+// key returns the counted identity.
 func (p *Provider) key(r *http.Request) string {
 	if p.cfg.Key == nil {
 		return ""

@@ -372,8 +372,8 @@ func TestBodiesAreKept(t *testing.T) {
 	}
 }
 
-// However long a run, a provider keeps what it is told to, and of keys only
-// those that its limits need.
+// In a run of any length, a provider keeps MaxArrivals arrivals, and only the keys
+// that its limits need.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			largest = max(largest, p.Counts().Keys)
 		}
 		if largest > 200 {
-			t.Errorf("%d keys were kept at once, of which about 20 were in use", largest)
+			t.Errorf("%d keys were kept at once, with about 20 in use", largest)
 		}
 		all, counts := p.Arrivals(), p.Counts()
 		if len(all) != 100 || counts.Forgotten != n-100 || counts.Arrived() != n {
@@ -404,7 +404,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// A key that is in use is not forgotten for others.
+// A key in use is not forgotten when others come.
 func TestKeysInUseAreKept(t *testing.T) {
 	t.Parallel()
 	p := provider(t, weirtest.ProviderConfig{Limits: []weir.Limit{weir.PerHour(1)}, Key: byKey})
@@ -418,7 +418,7 @@ func TestKeysInUseAreKept(t *testing.T) {
 	}
 }
 
-// Nor is one whose requests are being served, even if nothing else is known.
+// A key with requests being served is not forgotten, even with unused limits.
 func TestKeysInFlightAreKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // httptest has one, but brings a flag into every program that imports it.
 type recorder struct {
 	header http.Header // the handler's
-	sent   http.Header // what header was when the status was written
+	sent   http.Header // header at the time of the status
 	status int
 	body   bytes.Buffer
 }
@@ -41,7 +41,7 @@ func hasBody(status int) bool {
 	return status != http.StatusNoContent && status != http.StatusNotModified
 }
 
-// response returns what the handler wrote, as http.Transport would.
+// response returns the handler's response in the form of http.Transport.
 func (w *recorder) response(req *http.Request) *http.Response {
 	w.WriteHeader(http.StatusOK)
 	h, body := w.sent, w.body.Bytes()
@@ -67,7 +67,7 @@ func (w *recorder) response(req *http.Request) *http.Response {
 			h.Del("Trailer")
 		}
 	case head && len(body) == 0:
-		res.ContentLength = -1 // the handler may not have cared
+		res.ContentLength = -1 // unknown: handlers write no body for HEAD
 	case hasBody(w.status):
 		res.ContentLength = int64(len(body))
 		h.Set("Content-Length", decimal(res.ContentLength))
@@ -78,8 +78,8 @@ func (w *recorder) response(req *http.Request) *http.Response {
 	return res
 }
 
-// trailer returns the headers that the handler announced, or marked, as coming
-// after the body. They are there at once, not only at the body's end.
+// trailer returns the headers that the handler announced, or marked, as trailers.
+// They are complete at once, not only at the body's end.
 func (w *recorder) trailer() http.Header {
 	var t http.Header
 	add := func(name string, values []string) {

@@ -9,14 +9,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// RetryAfterForm is how a refusal says when to come back. Whatever the form,
-// times are rounded up: who waits for as long as is said is not too early.
+// RetryAfterForm is the form of Retry-After in a refusal. Every form rounds up: a
+// client that waits for so long is not too early.
 type RetryAfterForm uint8
 
 const (
 	// RetryAfterSeconds is Retry-After in whole seconds, at least 1.
 	RetryAfterSeconds RetryAfterForm = iota
-	// RetryAfterNone is silence.
+	// RetryAfterNone is no header.
 	RetryAfterNone
 	// RetryAfterFraction is Retry-After in seconds with three decimals: "1.480".
 	RetryAfterFraction
@@ -29,7 +29,7 @@ const (
 	retryAfterForms
 )
 
-// set says when to come back, if that is known.
+// set writes the answer's RetryAfter, if it is known.
 func (f RetryAfterForm) set(h http.Header, a Answer) {
 	d := a.RetryAfter
 	if d <= 0 || d == store.Never {

@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// rateHeaders returns what a response says of limits, by canonical names.
+// rateHeaders returns a response's headers about limits, by canonical names.
 func rateHeaders(h http.Header) map[string]string {
 	said := make(map[string]string)
 	for name, values := range h {

@@ -2,7 +2,6 @@ package weirtest
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client has gone
 	}
 	if p.cfg.KeepBodies > 0 {
-		r = r.WithContext(r.Context()) // its body is replaced
+		r = r.WithContext(r.Context()) // a copy, as its body is replaced
 	}
 	body, err := p.readBody(w, r)
 	if err != nil {
@@ -64,7 +63,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// readBody returns the body if bodies are kept, and lets it be read again.
+// readBody returns the body if bodies are kept, and rewinds it.
 func (p *Provider) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if p.cfg.KeepBodies == 0 || r.Body == nil {
 		return nil, nil
@@ -83,7 +82,7 @@ func rewind(r *http.Request, body []byte) {
 	}
 }
 
-// costs returns what the request takes of each limit.
+// costs returns the request's cost for each limit.
 func (p *Provider) costs(r *http.Request, body []byte) ([]int64, error) {
 	limits := p.Limits()
 	costs := make([]int64, len(limits))
@@ -101,11 +100,11 @@ func (p *Provider) costs(r *http.Request, body []byte) ([]int64, error) {
 	return costs, nil
 }
 
-// decide counts one request, and charges it when it is admitted.
+// decide counts one request, and charges it if it is admitted.
 func (p *Provider) decide(key string, costs []int64, body []byte) Answer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// Taken under the lock, so that instants never go back.
+	// Under the lock, so that instants never go back.
 	now := time.Now()
 	at := p.instant(now)
 	a := p.account(at, key)
@@ -129,7 +128,7 @@ func (p *Provider) decide(key string, costs []int64, body []byte) Answer {
 	return answer
 }
 
-// refuse returns what refuses a request, and for how long as far as is known.
+// refuse returns the reason to refuse a request, and for how long if that is known.
 // The provider is locked.
 func (p *Provider) refuse(a *account, now time.Time, at int64, costs []int64) (Refusal, time.Duration) {
 	switch {
@@ -156,26 +155,11 @@ func (p *Provider) refuse(a *account, now time.Time, at int64, costs []int64) (R
 	return NotRefused, 0
 }
 
-// leave ends what an admitted request holds.
+// leave ends the service of an admitted request.
 func (p *Provider) leave(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.counts.InFlight--
 	// A key with a request being served is never forgotten.
 	p.accounts[key].inFlight--
-}
-
-// sleep waits for d and reports whether it did: false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// closeTimeout is how long Server.Close waits for handlers to end.
+// closeTimeout bounds the wait of Server.Close for handlers.
 const closeTimeout = 5 * time.Second
 
-// Server is a Provider behind a socket of the loopback interface, for what is
-// not tested in one process.
+// Server is a Provider behind a socket of the loopback interface, for tests with
+// several processes.
 type Server struct {
 	*Provider
-	// URL is where it listens, as "http://127.0.0.1:12345".
+	// URL is the server's address, such as "http://127.0.0.1:12345".
 	URL string
 
 	server  *http.Server
@@ -26,11 +26,11 @@ type Server struct {
 	err     error
 
 	mu     sync.Mutex
-	closed bool // nothing may join running any more
+	closed bool // no further request may join running
 }
 
-// NewServer starts a Server on a free port. The error is a *store.ConfigError
-// that names the wrong field, or says why no port could be had. Close it.
+// NewServer starts a Server on a free port. The caller closes it. The error is a
+// *store.ConfigError for the wrong field, or the failure to get a port.
 func NewServer(cfg ProviderConfig) (*Server, error) {
 	p, err := NewProvider(cfg)
 	if err != nil {
@@ -68,18 +68,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	defer s.running.Done()
 	s.ServeHTTP(w, r)
 	if r.Context().Err() != nil {
-		// Nobody is served whose request was cut short: without this the client
-		// might get an empty 200 from a server that closes.
+		// The request was cut short. Without this panic, a client of a closing server
+		// might get an empty 200.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// Client returns a client with connections of its own, which Close closes.
+// Client returns a client with connections of its own. Close closes them.
 func (s *Server) Client() *http.Client { return s.client }
 
-// Close stops listening, closes all connections, ends the contexts of requests
-// that are being served, and waits until their handlers have ended. The error
-// says that one had not after 5 s. Further calls do nothing and return the same.
+// Close stops listening, closes all connections and ends the contexts of requests
+// being served. It waits up to 5 s for their handlers; one that still runs is an
+// error. Further calls do nothing and return the same.
 func (s *Server) Close() error {
 	s.once.Do(func() {
 		s.mu.Lock()

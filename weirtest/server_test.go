@@ -53,7 +53,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// Close ends what is being served, from the client's side and the handler's.
+// Close ends requests being served, for the client and for the handler.
 func TestServerCloseEndsRequests(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
@@ -83,7 +83,7 @@ func TestServerCloseEndsRequests(t *testing.T) {
 	}
 }
 
-// Whose client has gone is no longer in flight.
+// A request without its client is no longer in flight.
 func TestServerClientThatLeaves(t *testing.T) {
 	t.Parallel()
 	arrived, left := make(chan struct{}), make(chan struct{})

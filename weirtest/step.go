@@ -8,12 +8,12 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Step is what one call of a Store's Take does; base is the wrapped store. The
-// functions below are the usual ones; any other function will do.
+// Step decides one call of a Store's Take; base is the wrapped store. The functions
+// below return the usual steps. Any other function will do.
 type Step func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error)
 
-// errLost is the error of a Fail or a Lose without one.
-var errLost = errors.New("weirtest: the store was told to fail")
+// errFail is the error of a Fail or a Lose without one.
+var errFail = errors.New("weirtest: the store fails on command")
 
 // Pass lets the wrapped store decide.
 func Pass() Step {
@@ -22,8 +22,8 @@ func Pass() Step {
 	}
 }
 
-// Refuse refuses, with the reason store.Limited, even a request that would wait
-// for that long. A retryAfter of store.Never makes the reason store.NeverFits. The
+// Refuse refuses every request, even one that would wait for retryAfter. The reason
+// is store.Limited, and store.NeverFits with a retryAfter of store.Never. The
 // wrapped store is not asked, and nothing is held.
 func Refuse(retryAfter time.Duration) Step {
 	reason := store.Limited
@@ -33,18 +33,17 @@ func Refuse(retryAfter time.Duration) Step {
 	return RefuseAs(reason, retryAfter)
 }
 
-// RefuseAs is Refuse with another reason, as store.Paused. With store.InFlight it is
-// the hold that refuses: the limits have everything left.
+// RefuseAs is Refuse with another reason, such as store.Paused. With store.InFlight
+// the hold refuses, and the limits are unused.
 func RefuseAs(reason store.Reason, retryAfter time.Duration) Step {
 	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
 		return refusal(req, reason, max(0, retryAfter)), nil
 	}
 }
 
-// Grant allows a request after a delay, if it would wait for that long;
-// otherwise it refuses, with the delay as retry after. The wrapped store is not
-// asked: it knows nothing of a lease that was granted like this, and calls it
-// lost when it is renewed.
+// Grant allows a request after a delay. A request that would not wait for so long
+// is refused, with the delay as RetryAfter. The wrapped store is not asked: it
+// reports a lease from Grant as lost at the first renewal.
 func Grant(delay time.Duration) Step {
 	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
 		if delay > req.MaxWait {
@@ -56,24 +55,23 @@ func Grant(delay time.Duration) Step {
 	}
 }
 
-// Decide returns d, whatever is asked. The wrapped store is not asked.
+// Decide returns d for every request. The wrapped store is not asked.
 func Decide(d store.Decision) Step {
 	return func(context.Context, store.Request, store.Store) (store.Decision, error) { return d, nil }
 }
 
-// Fail returns err, which must not be nil; a nil one becomes an error that says
-// that the store was told to fail. The wrapped store is not asked.
+// Fail returns err. Nil: an error of this package. The wrapped store is not asked.
 func Fail(err error) Step {
 	if err == nil {
-		err = errLost
+		err = errFail
 	}
 	return func(context.Context, store.Request, store.Store) (store.Decision, error) {
 		return store.Decision{}, err
 	}
 }
 
-// Lose lets the wrapped store decide and charge, and then returns err as Fail
-// does: the answer got lost on the way.
+// Lose lets the wrapped store decide and charge, and then returns err as Fail does:
+// the answer is lost on its way.
 func Lose(err error) Step {
 	fail := Fail(err)
 	return func(ctx context.Context, req store.Request, base store.Store) (store.Decision, error) {
@@ -84,8 +82,8 @@ func Lose(err error) Step {
 	}
 }
 
-// After waits for d and then does what step does; nil: Pass. When the context
-// ends first it returns the context's error.
+// After waits for d, then takes the step; nil: Pass. If the context ends first, it
+// returns the context's error.
 func After(d time.Duration, step Step) Step {
 	if step == nil {
 		step = Pass()
@@ -98,9 +96,8 @@ func After(d time.Duration, step Step) Step {
 	}
 }
 
-// Block waits for the end of the context and returns its error, as a store does
-// that never answers. Without a deadline or somebody who cancels that is for
-// ever.
+// Block waits for the end of the context and returns its error, like a store that
+// never answers. A context that never ends blocks for ever.
 func Block() Step {
 	return func(ctx context.Context, _ store.Request, _ store.Store) (store.Decision, error) {
 		<-ctx.Done()
@@ -113,7 +110,7 @@ func Panic(v any) Step {
 	return func(context.Context, store.Request, store.Store) (store.Decision, error) { panic(v) }
 }
 
-// refusal is a decision that nothing remains, or that there is no room in flight.
+// refusal returns a decision with nothing remaining, or without room in flight.
 func refusal(req store.Request, reason store.Reason, retryAfter time.Duration) store.Decision {
 	if reason == store.InFlight {
 		d := grant(req)
@@ -133,7 +130,7 @@ func refusal(req store.Request, reason store.Reason, retryAfter time.Duration) s
 	return d
 }
 
-// grant is a decision that nothing is used up.
+// grant returns a decision with nothing used.
 func grant(req store.Request) store.Decision {
 	limit := req.Charges[0].Limit
 	d := store.Decision{Allowed: true, Limit: limit, Scope: req.Charges[0].Scope, Remaining: limit.Max()}
@@ -149,5 +146,5 @@ func grant(req store.Request) store.Decision {
 	return d
 }
 
-// receipt is that of what was never charged.
+// receipt stands for units that were never charged.
 type receipt struct{}

@@ -8,24 +8,23 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// maxRequests is how many requests a Store keeps.
+// maxRequests is the number of requests that a Store keeps.
 const maxRequests = 10_000
 
-// Store is a store.Store that does as it is told: it refuses, fails, delays or
-// blocks, and otherwise lets the store decide that it wraps. It is safe for
-// concurrent use and counts what it is asked.
+// Store is a store.Store under the command of a test: it refuses, fails, delays or
+// blocks calls, and passes all others to the store that it wraps. It is safe for
+// concurrent use and counts its calls.
 //
-// Next says what the next calls of Take do, one step each, Always what all
-// later ones do:
+// Next sets the steps of the next calls of Take, Always the step of all later ones:
 //
 //	store := weirtest.NewStore(nil)
 //	store.Next(weirtest.Refuse(time.Second), weirtest.Fail(errors.New("down")))
 //	store.Always(weirtest.Block())
 //
 // It is a store.Canceler, store.Settler, store.Resetter, store.Braker and
-// store.Holder; these calls are passed on to the wrapped store, and return
-// store.ErrUnsupported if that is none. A Take with a store.Hold does too, so that
-// a limiter with Config.InFlight needs a wrapped store that is a store.Holder.
+// store.Holder. These calls go to the wrapped store. Without the ability there they
+// return store.ErrUnsupported, and so does a Take with a store.Hold: a limiter with
+// Config.InFlight needs a wrapped store.Holder.
 type Store struct {
 	base store.Store
 
@@ -37,14 +36,26 @@ type Store struct {
 	requests []store.Request
 }
 
-// StoreCounts are how often a Store was called since it was made or cleared,
-// whatever came of it.
+// method is an optional method of a store that can fail on command.
+type method int
+
+const (
+	cancel method = iota
+	settle
+	reset
+	brake
+	release
+	renew
+)
+
+// StoreCounts are the calls of a Store since it was made or cleared, whatever
+// their outcome.
 type StoreCounts struct {
 	Takes, Cancels, Settles, Resets, Brakes, Releases, Renews int
-	// Watching is how many watches for brakes are not stopped.
+	// Watching is the number of watches for brakes that are not stopped.
 	Watching int
-	// InTake is how many calls of Take have not returned, and MaxInTake the
-	// most there have been at once.
+	// InTake is the number of calls of Take that have not returned, MaxInTake the
+	// largest number so far.
 	InTake, MaxInTake int
 }
 
@@ -57,8 +68,8 @@ var (
 	_ store.Holder   = (*Store)(nil)
 )
 
-// NewStore returns a Store that wraps base. Nil: a store that allows whatever
-// it is asked, without counting.
+// NewStore returns a Store that wraps base. Nil: a store that allows everything and
+// counts nothing.
 func NewStore(base store.Store) *Store {
 	if base == nil {
 		base = allowAll{}
@@ -66,23 +77,22 @@ func NewStore(base store.Store) *Store {
 	return &Store{base: base, always: Pass()}
 }
 
-// Next adds steps to the script; each call of Take uses one up. A nil Step is
-// Pass.
+// Next adds steps to the script. Each call of Take uses one up. A nil Step is Pass.
 func (s *Store) Next(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, steps...)
 }
 
-// Always says what Take does when the script is used up. Nil: Pass, as at first.
+// Always sets the step of Take after the end of the script. Nil: Pass, as at first.
 func (s *Store) Always(step Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.always = step
 }
 
-// Clear makes the Store as it was when it was made: it forgets the script and
-// everything counted. The wrapped store, calls that run and watches are left alone.
+// Clear forgets the script, the failures, and all counts and requests. The wrapped
+// store, running calls and watches are left alone.
 func (s *Store) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,22 +100,21 @@ func (s *Store) Clear() {
 	s.counts = StoreCounts{InTake: s.counts.InTake, MaxInTake: s.counts.InTake, Watching: s.counts.Watching}
 }
 
-// Left returns how many steps of the script are not used up.
+// Left returns the number of unused steps in the script.
 func (s *Store) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.script)
 }
 
-// Counts returns how often the Store was called.
+// Counts returns the number of calls so far.
 func (s *Store) Counts() StoreCounts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.counts
 }
 
-// Requests returns what Take was asked, oldest first, of the last 10 000 calls.
-// They are copies.
+// Requests returns copies of the requests of the last 10 000 Takes, oldest first.
 func (s *Store) Requests() []store.Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +141,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	return step(ctx, req, s.base)
 }
 
-// enter notes a call of Take and returns what it does.
+// enter notes a call of Take and returns its step.
 func (s *Store) enter(req store.Request) Step {
 	// The charges are the caller's again when Take returns.
 	req.Charges = slices.Clone(req.Charges)

@@ -255,7 +255,7 @@ func TestOptionalAbilitiesThatLack(t *testing.T) {
 	}
 }
 
-// A wait whose slot is granted by the allow-all store can be given back.
+// A slot granted by the allow-all store can be given back.
 func TestAllowAllCancels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

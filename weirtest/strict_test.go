@@ -14,14 +14,14 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// unit is something that was admitted.
+// unit is an admitted request.
 type unit struct {
 	at   time.Time
 	cost int64
 }
 
-// fits says, from the list of all that was admitted alone, whether cost more
-// units are within the limit at an instant.
+// fits reports whether cost more units are within the limit at an instant, from the
+// list of all admitted requests alone.
 type fits func(l weir.Limit, admitted []unit, at time.Time, cost int64) bool
 
 // fitsSliding looks at every half-open interval that begins at an arrival.
@@ -41,7 +41,7 @@ func fitsSliding(l weir.Limit, admitted []unit, at time.Time, cost int64) bool {
 	return true
 }
 
-// fitsFixed opens all windows anew.
+// fitsFixed opens all windows again.
 func fitsFixed(l weir.Limit, admitted []unit, at time.Time, cost int64) bool {
 	var end time.Time
 	var sum int64
@@ -111,8 +111,8 @@ func TestProviderIsStrict(t *testing.T) {
 	}
 }
 
-// strict sends requests of random costs at random instants, many of them
-// exactly when a refusal said or 1 ns before, and checks every answer.
+// strict sends requests of random costs at random instants, and checks every answer.
+// Many come exactly at the RetryAfter of a refusal, or 1 ns before.
 func strict(t *testing.T, l weir.Limit, fits fits, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	var last weirtest.Answer
@@ -165,11 +165,11 @@ func strict(t *testing.T, l weir.Limit, fits fits, seed uint64) {
 	}
 }
 
-// checkState checks what is said to remain, and when all will.
+// checkState checks Remaining and ResetAfter.
 func checkState(t *testing.T, l weir.Limit, fits fits, admitted []unit, now time.Time, s weirtest.LimitState) {
 	t.Helper()
 	if s.Remaining > 0 && !fits(l, admitted, now, s.Remaining) || fits(l, admitted, now, s.Remaining+1) {
-		t.Fatalf("at %v: remaining %d is not the most that fits after %v", now, s.Remaining, admitted)
+		t.Fatalf("at %v: remaining %d is not the maximum that fits after %v", now, s.Remaining, admitted)
 	}
 	if !fits(l, admitted, now.Add(s.ResetAfter), l.Max()) {
 		t.Fatalf("at %v: after %v not all fits after %v", now, s.ResetAfter, admitted)

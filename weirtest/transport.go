@@ -11,16 +11,14 @@ import (
 	"sync/atomic"
 )
 
-// Transport returns an http.RoundTripper that serves requests in process, so
-// that it works in a bubble of testing/synctest, where sockets do not. Whatever
-// the host, the request goes to this provider, and the handler sees what it
-// would see behind a socket.
+// Transport returns an http.RoundTripper that serves requests in process. It works
+// in a bubble of testing/synctest, where sockets do not. Requests to every host go
+// to this provider, in the form that they have behind a socket.
 //
-// As with http.Transport the request is not changed, its body is read to its
-// end and closed once, and a body that is not as long as ContentLength says is
-// an error. Unlike there, body and response are held in memory: the handler runs
-// when the body is there as a whole, and the response comes when the handler has
-// ended.
+// Like http.Transport it does not change the request, reads its body to the end and
+// closes it once. A body of another length than ContentLength is an error. Unlike
+// http.Transport it holds both bodies in memory: the handler runs after the whole
+// request was read, and the response comes after the handler has ended.
 func (p *Provider) Transport() http.RoundTripper { return inProcess{p} }
 
 // inProcess is a RoundTripper in front of a Provider.
@@ -43,7 +41,7 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx) // who has gone gets no response
+		return nil, context.Cause(ctx) // the caller has gone
 	}
 	res := rec.response(req)
 	if res.Body != http.NoBody {
@@ -67,14 +65,14 @@ func takeBody(req *http.Request) ([]byte, error) {
 	}
 	defer context.AfterFunc(ctx, closeBody)()
 	body, err := io.ReadAll(req.Body)
-	// As for http.Transport, a length of 0 with a body is one not known.
+	// As for http.Transport, a length of 0 with a body means unknown.
 	if n := req.ContentLength; err == nil && n > 0 && int64(len(body)) != n {
 		err = fmt.Errorf("weirtest: ContentLength=%d with Body length %d", n, len(body))
 	}
 	return body, err
 }
 
-// sendable reports what http.Transport would not send.
+// sendable returns an error for requests that http.Transport would not send.
 func sendable(req *http.Request) error {
 	switch {
 	case req.URL == nil:
@@ -87,7 +85,7 @@ func sendable(req *http.Request) error {
 	return nil
 }
 
-// arriving returns the request as a server sees it.
+// arriving returns the request in its form on a server.
 func arriving(req *http.Request, body []byte) *http.Request {
 	in := req.Clone(req.Context())
 	in.URL = &url.URL{Path: req.URL.Path, RawPath: req.URL.RawPath, RawQuery: req.URL.RawQuery, ForceQuery: req.URL.ForceQuery}
@@ -118,8 +116,7 @@ func arriving(req *http.Request, body []byte) *http.Request {
 	return in
 }
 
-// serve runs the handler, whose panic cuts the connection as it does behind a
-// socket.
+// serve runs the handler. A panic cuts the connection, as behind a socket.
 func serve(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		switch cut := recover(); cut {
@@ -134,8 +131,8 @@ func serve(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	return nil
 }
 
-// responseBody is a body in memory that, like one from a socket, ends with its
-// request's context and can't be read once it is closed.
+// responseBody is a body in memory. Like a body from a socket it ends with its
+// request's context, and can't be read after Close.
 type responseBody struct {
 	io.Reader
 	ctx    context.Context

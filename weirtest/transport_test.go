@@ -23,8 +23,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// answers is a handler whose answers differ in everything that a response has,
-// by the request's path.
+// answers is a handler with a different kind of response for each path.
 var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/echo":
@@ -63,7 +62,7 @@ var answers = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	}
 })
 
-// Transport gives the answers that the same provider gives behind a socket.
+// Transport gives the same answers as a socket.
 func TestTransportAnswersAsAServer(t *testing.T) {
 	t.Parallel()
 	cfg := weirtest.ProviderConfig{
@@ -138,7 +137,7 @@ func TestTransportAnswersAsAServer(t *testing.T) {
 			want.Header.Del("Date")
 			same("status", got.Status, want.Status)
 			same("body", gotBody, wantBody)
-			// The two are not asked at the same instant, nor first were.
+			// The two are asked at different instants.
 			g, w := reset.FindStringSubmatch(fmt.Sprint(got.Header)), reset.FindStringSubmatch(fmt.Sprint(want.Header))
 			if len(g) == 2 && len(w) == 2 {
 				a, _ := strconv.Atoi(g[1])
@@ -155,7 +154,7 @@ func TestTransportAnswersAsAServer(t *testing.T) {
 	}
 }
 
-// body is a request's body that notes what is done to it.
+// body is a request's body that notes its calls.
 type body struct {
 	io.Reader
 	closed atomic.Int32
@@ -172,7 +171,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errBroken }
 
-// The body is closed once and the request is not changed, whatever happens.
+// In every case the body is closed once, and the request is not changed.
 func TestTransportKeepsTheContract(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancelCause(context.Background())
@@ -326,7 +325,7 @@ func TestHTTPClientOverTransport(t *testing.T) {
 	})
 }
 
-// A Provider is a handler for servers of all kinds.
+// A Provider is a handler for any server.
 func TestProviderInAHandlerOfItsUser(t *testing.T) {
 	t.Parallel()
 	p := provider(t, weirtest.ProviderConfig{Limits: []weir.Limit{weir.PerHour(1)}})

@@ -14,9 +14,8 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// Each dialect, after 3 of 4 requests and 1.25 s since the first, and the same
-// when the limit refuses at that instant. The clock of a bubble starts at
-// 2000-01-01T00:00:00Z, which is 946684800.
+// Each dialect is tested 1.25 s after the first request, with 3 of 4 units used and
+// with a refusal. The clock of a bubble starts at 2000-01-01T00:00:00Z, 946684800.
 func TestDialects(t *testing.T) {
 	t.Parallel()
 	fixed := []weir.Limit{weir.Per(4, 10*time.Second).By(store.FixedWindow)}

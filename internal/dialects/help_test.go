@@ -34,7 +34,7 @@ func get(tb testing.TB, p *weirtest.Provider) *http.Response {
 	return res
 }
 
-// rateHeaders returns what a response says of limits, by canonical names.
+// rateHeaders returns a response's headers about limits, by canonical names.
 func rateHeaders(h http.Header) map[string]string {
 	said := make(map[string]string)
 	for name, values := range h {

@@ -16,8 +16,8 @@ func said(limit, remaining int64, reset, window, pause time.Duration) upstream.S
 	return upstream.Signal{Pause: pause, Budget: upstream.Budget{Limit: limit, Remaining: remaining, Reset: reset, Window: window}}
 }
 
-// What a provider says is read as it was meant: after 3 of 4 requests and 1.25 s
-// since the first, when the last unit is used, and when a request is refused.
+// Package upstream reads each dialect right, 1.25 s after the first of 4 requests:
+// with a unit left, with none left, and after a refusal.
 func TestDialectsAreReadAsMeant(t *testing.T) {
 	t.Parallel()
 	// No time is believed that is longer than a year, no pause over 15 minutes.
