@@ -2,8 +2,10 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
@@ -49,6 +51,162 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 		taken[i] = levelTaken{cost: levels[i].cost(), charges: len(levels[i].limits())}
 	}
 	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: now, levels: taken}
+}
+
+// WaitLevels is [ReserveLevels] for a call that may wait for at most maxWait, and
+// not past the deadline of ctx: it returns when the call's slot has come, so that
+// the Reservation has no Delay. With a maxWait of 0 nothing is waited for; one
+// below 0 is a *[ConfigError].
+//
+// What can't be had at once is waited for level by level, the narrowest first, so
+// that nobody is held up on a wide level by a call that is still waiting on a
+// narrow one; each level is a call of the store, on a cluster as on one server. On
+// each level the call waits as one of [Limiter.Wait] does: in line, counted against
+// the MaxWaiters of that Limiter, and on when the level's key is paused before its
+// slot there has come.
+//
+// What was booked is given back when a later level refuses or ctx ends. A call that
+// was refused is then decided on once more, without waiting. Calls of the background
+// class do not wait (see [InBackground]).
+//
+// A level counts a call at its own slot. One that then waits for a wider level
+// leaves later than that, so when the wait for the wide level gets shorter, calls
+// of one narrow key may leave closer together than the narrow limit has it, though
+// never faster than the wide one does. Where the narrow limit is the one that must
+// not be exceeded, give the wide one room.
+//
+// The Hook of the first level's Limiter is told of the decision that is returned,
+// and of the wait if there was any: of one that ended with an error, in the name of
+// the level that was waited for.
+func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
+	if maxWait < 0 {
+		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
+	}
+	if err := checkLevels(ctx, levels); err != nil {
+		return nil, Decision{}, err
+	}
+	w := levelWait{levels: levels, start: time.Now()}
+	r, d, err := reserveLevels(ctx, levels)
+	if err != nil {
+		return nil, decisionOf(&d), err
+	}
+	w.longest, w.byDeadline = deadline.Longest(ctx, time.Now(), maxWait)
+	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
+		r, d, err = w.wait(ctx, d)
+	}
+	if err == nil {
+		observeLevels(ctx, levels, &d)
+	}
+	if w.waited {
+		w.observe(ctx, d, err)
+	}
+	return r, decisionOf(&d), err
+}
+
+// isShort reports whether a refused call can wait for units.
+func isShort(d *store.Decision) bool { return d.Reason == store.Limited || d.Reason == store.Paused }
+
+// levelWait is a call that waits for one level after the other.
+type levelWait struct {
+	levels     []Level
+	start      time.Time
+	longest    time.Duration
+	byDeadline bool // bounds longest
+	taken      []levelTaken
+	at         int            // the level that it waits for
+	last       store.Decision // the last on that level, or on all of them
+	waited     bool
+	full       bool // refused by the level's MaxWaiters
+}
+
+// wait waits for one level after the other. Where one refuses, it decides on all
+// of them once more.
+func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservation, d store.Decision, err error) {
+	book := func(i int) error {
+		w.at, w.last = i, first
+		return w.book(ctx, &w.levels[i])
+	}
+	giveBack := func(i int) <-chan struct{} {
+		alone := w.taken[i].alone
+		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
+	}
+	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
+	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, refused); {
+	case err == nil:
+		d = mergeLevels(w.levels, w.taken)
+		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
+	case !refused(err):
+		return nil, store.Decision{}, err
+	}
+	if d = first; w.waited {
+		r, d, err = reserveLevels(ctx, w.levels)
+	} else {
+		err = nil // Too many calls wait, and the decision is fresh.
+	}
+	if w.full && err == nil && isShort(&d) {
+		w.refuseFull(&d)
+	}
+	return r, d, err
+}
+
+// book books a slot of a level and waits for it. It does not wait for a level that
+// it only looks at.
+func (w *levelWait) book(ctx context.Context, v *Level) error {
+	l, now := v.Limiter, time.Now()
+	id := l.lineOf(v.Key, v.cost(), v.limits())
+	c := waitingCall{
+		limiter: l, id: id, limits: v.limits(), start: now, maxWait: max(w.longest-now.Sub(w.start), 1), silent: true, d: w.last,
+	}
+	var g grant
+	var err error
+	if v.Peek {
+		c.d, _, err = c.ask(ctx)
+		g = grantOf(&c.d)
+	} else {
+		var ok bool
+		if c.Call, ok = l.lines.Enter(id); !ok {
+			w.full = true
+			return ErrLimited
+		}
+		g, err = c.wait(ctx)
+	}
+	w.waited, w.last = true, c.d
+	if err != nil {
+		return err
+	}
+	if c.at.IsZero() {
+		c.at = time.Now()
+	}
+	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
+	w.taken = append(w.taken, levelTaken{cost: id.Cost, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
+	return nil
+}
+
+// refuseFull turns a refusal into one by MaxWaiters of the level.
+func (w *levelWait) refuseFull(d *store.Decision) {
+	i := 0
+	for j := range w.at {
+		i += len(w.levels[j].limits())
+	}
+	c, v := d.Charge(i), &w.levels[w.at]
+	d.Reason, d.Scope, d.Limit = store.TooManyWaiters, v.Limiter.name, store.Limit(v.limits()[0])
+	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
+}
+
+// observe tells of the end of the wait.
+func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
+	hook := w.levels[0].Limiter.hook
+	if hook == nil {
+		return
+	}
+	at := bindingLevel(w.levels, &d)
+	switch {
+	case err != nil:
+		at, d = &w.levels[w.at], w.last
+	case !d.Allowed:
+		err = at.Limiter.refusal(at.Key, &d, boundOf(w.byDeadline))
+	}
+	at.Limiter.observeWait(ctx, hook, at.id(), &d, w.start, err)
 }
 
 // mergeLevels returns the decision on all levels, each booked alone, as of the
