@@ -44,8 +44,8 @@ type Config struct {
 	// is returned. 0: the MaxPause of Upstream, 15 minutes by default.
 	MaxWait time.Duration
 	// Upstream reads the pause from a response: the pause until the upstream's
-	// limit admits again, or else the Retry-After of any status. Nil: a zero
-	// Reader.
+	// limit admits again, or else the Retry-After of any status. Take the Reader of
+	// the weir.Transport if that has one. Nil: a zero Reader.
 	Upstream *upstream.Reader
 	// Observe is called before each further attempt, after its pause. It must not
 	// change the request. Nil: no calls.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,6 +195,22 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
+// TestCancelledInTheBase: the response is the outcome though its request was
+// cancelled, and stays whole.
+func TestCancelledInTheBase(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	sender := &base{steps: []step{{status: 429, body: "slow down"}}, hold: func(int, *http.Request) { cancel() }}
+	req, made := request(t, "PUT", "hello")
+	resp, err := over(t, sender, retry.Config{}).RoundTrip(req.WithContext(ctx))
+	if err != nil || sender.attempts() != 1 || sender.read.Load() != 0 {
+		t.Fatalf("%v after %d attempts, %d bytes were read", err, sender.attempts(), sender.read.Load())
+	}
+	_ = resp.Body.Close()
+	made.check(t, 1)
+	sender.check(t)
+}
+
 // TestContextEnds during a pause: the error is the context's, at once, and nothing
 // stays open.
 func TestContextEnds(t *testing.T) {
@@ -259,20 +276,22 @@ func TestRefusedAttempt(t *testing.T) {
 		name     string
 		steps    []step
 		deadline time.Duration
+		maxWait  time.Duration
 		attempts int // with those that were refused
 		status   int // 0: the refusal
 		after    time.Duration
 	}{
-		{"once", []step{again, limited(time.Second), fine}, 0, 3, 200, 2 * time.Second},
-		{"three times", []step{again, limited(1), limited(2), limited(3), fine}, 0, 5, 200, time.Second + 6},
-		{"four times", []step{again, limited(1), limited(1), limited(1), limited(1), fine}, 0, 5, 0, time.Second + 3},
-		{"each attempt anew", []step{again, limited(1), limited(1), again, limited(1), limited(1), fine}, 0, 7, 200, 2*time.Second + 4},
-		{"never admitted", []step{again, limited(weir.Never)}, 0, 2, 0, time.Second},
-		{"no time is known", []step{again, limited(0)}, 0, 2, 0, time.Second},
-		{"longer than MaxWait", []step{again, limited(time.Minute + 1)}, 0, 2, 0, time.Second},
-		{"as long as MaxWait", []step{again, limited(time.Minute), fine}, 0, 3, 200, time.Minute + time.Second},
-		{"beyond the deadline", []step{again, limited(9 * time.Second)}, 10 * time.Second, 2, 0, time.Second},
-		{"the first attempt", []step{limited(1), fine}, 0, 1, 0, 0},
+		{"once", []step{again, limited(time.Second), fine}, 0, time.Minute, 3, 200, 2 * time.Second},
+		{"three times", []step{again, limited(1), limited(2), limited(3), fine}, 0, time.Minute, 5, 200, time.Second + 6},
+		{"four times", []step{again, limited(1), limited(1), limited(1), limited(1), fine}, 0, time.Minute, 5, 0, time.Second + 3},
+		{"each attempt anew", []step{again, limited(1), limited(1), again, limited(1), limited(1), fine}, 0, time.Minute, 7, 200, 2*time.Second + 4},
+		{"never admitted", []step{again, limited(weir.Never)}, 0, time.Minute, 2, 0, time.Second},
+		{"never admitted, without a bound", []step{again, limited(weir.Never)}, 0, 1<<63 - 1, 2, 0, time.Second},
+		{"no time is known", []step{again, limited(0)}, 0, time.Minute, 2, 0, time.Second},
+		{"longer than MaxWait", []step{again, limited(time.Minute + 1)}, 0, time.Minute, 2, 0, time.Second},
+		{"as long as MaxWait", []step{again, limited(time.Minute), fine}, 0, time.Minute, 3, 200, time.Minute + time.Second},
+		{"beyond the deadline", []step{again, limited(9 * time.Second)}, 10 * time.Second, time.Minute, 2, 0, time.Second},
+		{"the first attempt", []step{limited(1), fine}, 0, time.Minute, 1, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -285,7 +304,7 @@ func TestRefusedAttempt(t *testing.T) {
 					req = req.WithContext(ctx)
 				}
 				start := time.Now()
-				resp, err := over(t, sender, retry.Config{MaxWait: time.Minute}).RoundTrip(req)
+				resp, err := over(t, sender, retry.Config{MaxWait: c.maxWait}).RoundTrip(req)
 				if sender.attempts() != c.attempts || time.Since(start) != c.after {
 					t.Errorf("%d attempts after %v, want %d after %v", sender.attempts(), time.Since(start), c.attempts, c.after)
 				}
@@ -368,6 +387,46 @@ func TestAroundTransport(t *testing.T) {
 				if d, err := limiter.Peek(t.Context(), "key"); err != nil || d.Remaining != int64(1000-c.attempts) {
 					t.Errorf("%d remaining of 1000 after %d attempts, %v", d.Remaining, c.attempts, err)
 				}
+			})
+		})
+	}
+}
+
+// TestRefusedTogether: requests that are refused shortly after each other are all
+// tried again, though the last one's pause is the pause of all.
+func TestRefusedTogether(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]bool{"waiting": false, "refusing": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const n = 8
+				sender := &base{steps: make([]step, n+1)}
+				for i := range n {
+					sender.steps[i] = step{status: 429, after: "10"}
+				}
+				sender.steps[n] = step{status: 200}
+				sender.hold = func(i int, _ *http.Request) {
+					if i < n {
+						time.Sleep(time.Duration(i+1) * 12 * time.Millisecond)
+					}
+				}
+				transport, _ := limited(t, sender, weir.PerSecond(1000), 0, refuse)
+				tr := over(t, transport, retry.Config{Max: 1})
+				var wg sync.WaitGroup
+				for range n {
+					wg.Go(func() {
+						req, _ := request(t, "GET", "")
+						resp, err := tr.RoundTrip(req)
+						if err != nil || resp.StatusCode != 200 {
+							t.Errorf("%v, %v", resp, err)
+							return
+						}
+						_ = resp.Body.Close()
+					})
+				}
+				wg.Wait()
+				sender.check(t)
 			})
 		})
 	}

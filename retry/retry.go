@@ -22,12 +22,12 @@
 // bytes.Buffer, bytes.Reader and strings.Reader. A request with a Trailer is sent
 // once.
 //
-// # What the caller gets
+// # The outcome
 //
-// The last outcome. A response that no attempt replaces is unchanged and unread.
-// A pause that the context's deadline or MaxWait does not allow is not begun, and
-// neither is an attempt beyond Max or Budget. If the context ends during a pause,
-// the error is the context's.
+// The caller gets the last outcome. A response that no attempt replaces is
+// unchanged and unread. A pause that the context's deadline or MaxWait does not
+// allow is not begun, and neither is an attempt beyond Max or Budget. If the
+// context ends during a pause, the error is the context's.
 package retry
 
 import (

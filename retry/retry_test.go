@@ -145,6 +145,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "hint without a meaning, 503", method: "GET", step: step{status: 503, header: hint("maybe")}, again: true},
 		{name: "hint without a meaning, 500", method: "GET", step: step{status: 500, header: hint("")}},
 		{name: "hints that disagree", method: "GET", step: step{status: 503, header: hint("true", "false")}},
+		{name: "hints that disagree, false first", method: "GET", step: step{status: 503, header: hint("false", "true")}},
 		{name: "hint of Stripe", method: "POST", step: step{status: 409, header: http.Header{"Stripe-Should-Retry": {"true"}}}, again: true},
 		{name: "two headers that disagree", method: "GET", step: step{status: 503,
 			header: http.Header{"X-Should-Retry": {"true"}, "Stripe-Should-Retry": {"false"}}}},
@@ -212,6 +213,24 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestConfigIsCopied: changes after New have no effect.
+func TestConfigIsCopied(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := retry.Config{Statuses: []int{500}, Hints: []string{"X-Again"}}
+		sender := &base{steps: []step{{status: 500}, {status: 400, header: http.Header{"X-Again": {"true"}}}, {status: 200}}}
+		tr := over(t, sender, cfg)
+		cfg.Statuses[0], cfg.Hints[0] = 501, "X-Other"
+		req, _ := request(t, "GET", "")
+		resp, err := tr.RoundTrip(req)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		_ = resp.Body.Close()
+		sender.check(t)
+	})
 }
 
 // TestVeto sees each outcome that would be tried again, and no other.
@@ -375,6 +394,7 @@ func TestBudgetRecovers(t *testing.T) {
 		{"used up, full again", 1, 10, 1000, 1000, 109, 109},
 		{"without a bound", 3, 300, 1000, 0, 3000, 3000},
 		{"nearly without a bound", 3, 299, 1000, 0, 2997, 2990},
+		{"nearly without a bound, full again", 3, 299, 1000, 1000, 2997, 2997},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
