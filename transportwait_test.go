@@ -4,12 +4,95 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/dialects"
+	"github.com/goweir/weir/weirtest"
 )
+
+// TestTransportErrorsThroughClient looks at what the caller of an http.Client
+// sees, which wraps errors in *url.Error and has a Timeout of its own.
+func TestTransportErrorsThroughClient(t *testing.T) {
+	t.Parallel()
+	hang := transportFunc(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		_ = r.Body.Close()
+		return nil, r.Context().Err()
+	})
+	for _, c := range []struct {
+		name    string
+		store   *transportStore
+		cfg     weir.TransportConfig
+		timeout time.Duration
+		is      error
+		bound   weir.Bound
+		after   time.Duration
+		taken   int
+	}{
+		{name: "timeout shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Second,
+			is: weir.ErrLimited, bound: weir.BoundDeadline},
+		{name: "MaxWait shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
+			cfg: weir.TransportConfig{MaxWait: time.Second}, is: weir.ErrLimited, bound: weir.BoundMaxWait},
+		{name: "refused at once", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
+			cfg: weir.TransportConfig{Refuse: true}, is: weir.ErrLimited, bound: weir.BoundNone},
+		{name: "timeout in the base, after the wait", store: &transportStore{delay: time.Second}, timeout: 3 * time.Second,
+			cfg: weir.TransportConfig{Base: hang}, is: context.DeadlineExceeded, after: 3 * time.Second, taken: 1},
+		{name: "timeout in the store", store: &transportStore{block: true}, timeout: time.Second,
+			is: context.DeadlineExceeded, after: time.Second},
+		{name: "timeout in the store, refusing", store: &transportStore{block: true}, timeout: time.Second,
+			cfg: weir.TransportConfig{Refuse: true}, is: context.DeadlineExceeded, after: time.Second},
+		{name: "store down", store: &transportStore{err: errors.New("down")}, is: weir.ErrStore},
+		{name: "store's own timeout", store: &transportStore{err: context.DeadlineExceeded}, is: weir.ErrStore},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				if c.cfg.Base == nil {
+					c.cfg.Base = transportUnused(t)
+				}
+				client := &http.Client{Transport: transportOver(t, c.store, c.cfg), Timeout: c.timeout}
+				req, body := transportPost(t, t.Context(), "http://api.example/")
+				start := time.Now()
+				resp, err := client.Do(req)
+				if resp != nil {
+					t.Fatalf("response %v", resp)
+				}
+				for _, target := range []error{weir.ErrLimited, weir.ErrStore, context.Canceled, context.DeadlineExceeded} {
+					if errors.Is(err, target) != (target == c.is) {
+						t.Errorf("errors.Is(%v, %v) is %t", err, target, target != c.is)
+					}
+				}
+				var le *weir.LimitedError
+				if errors.As(err, &le) != (c.is == weir.ErrLimited) {
+					t.Fatalf("error %v", err)
+				}
+				if le != nil && (le.RetryAfter != c.store.delay || le.Bound != c.bound || le.Key != "http://api.example" ||
+					le.Scope != "out" || !strings.Contains(err.Error(), "client-side")) {
+					t.Errorf("error %+v: %v", le, err)
+				}
+				if took := time.Since(start); took != c.after || len(c.store.granted) != c.taken || body.closed.Load() != 1 {
+					t.Errorf("after %v, charged %v, body closed %d times", took, c.store.granted, body.closed.Load())
+				}
+			})
+		})
+	}
+}
+
+func TestTransportKeyErrorText(t *testing.T) {
+	t.Parallel()
+	for name, key := range map[string]weir.KeyFunc{"missing": weir.KeyHeader("X-User"), "empty": weir.KeyStatic("")} {
+		tr := transportOver(t, &transportStore{}, weir.TransportConfig{Base: transportUnused(t), Key: key})
+		req, _ := transportPost(t, t.Context(), "http://api.example/")
+		_, err := (&http.Client{Transport: tr}).Do(req)
+		if !errors.Is(err, weir.ErrNoKey) || !strings.Contains(err.Error(), "weir: transport: key: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
 
 func TestTransportWaits(t *testing.T) {
 	t.Parallel()
@@ -82,4 +165,41 @@ func TestTransportCancelWhileWaiting(t *testing.T) {
 			t.Errorf("after %v, body closed %d times, %d slots given back", time.Since(start), body.closed.Load(), store.cancels)
 		}
 	})
+}
+
+// TestShortWindowIsUsed: resets in whole seconds look long beside a window of
+// two; a lowered limit is used all the same.
+func TestShortWindowIsUsed(t *testing.T) {
+	t.Parallel()
+	full := weir.Per(40, 2*time.Second).By(weir.SlidingWindow)
+	low := weir.Per(16, 2*time.Second).By(weir.SlidingWindow)
+	for name, dialect := range map[string]dialects.Dialect{
+		"draft 11": dialects.Draft11, "x-ratelimit, epoch": dialects.XRateLimitEpoch,
+		"x-ratelimit, delta": dialects.XRateLimitDelta, "openai": dialects.OpenAI,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(300 * time.Millisecond) // not at a whole second
+				f := newFleet(t, 3, weirtest.ProviderConfig{
+					Limits: []weir.Limit{full}, Hook: dialect, Latency: func(*http.Request) time.Duration { return time.Millisecond },
+				}, weir.Per(40, 2100*time.Millisecond).WithBurst(1))
+				go f.send(t, 4, 35*time.Second)
+				time.Sleep(5 * time.Second)
+				if err := f.provider.SetLimits(low); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5 * time.Second)
+				before := f.provider.Counts()
+				time.Sleep(20 * time.Second)
+				after := f.provider.Counts()
+				n := after.Admitted - before.Admitted
+				t.Logf("%d admitted in 20 s, of 160", n)
+				if n < 104 || after.Refused() != before.Refused() {
+					t.Errorf("%d admitted in 20 s at 16 in 2 s, %d refused", n, after.Refused()-before.Refused())
+				}
+				time.Sleep(20 * time.Second)
+			})
+		})
+	}
 }

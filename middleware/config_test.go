@@ -58,11 +58,11 @@ func TestConfig(t *testing.T) {
 		{"a penalty counted by calls in flight", penalty(inFlight(t, newLocal(t), "refusals"), time.Second), "Penalty.Limiter"},
 		{"a penalty of no time", penalty(named(t, "refusals"), 0), "Penalty.For"},
 		{"a penalty below 0", penalty(named(t, "refusals"), -1), "Penalty.For"},
-		{"a penalty longer than a pause", penalty(named(t, "refusals"), weir.DefaultMaxPause+1), "Penalty.For"},
+		{"a penalty longer than a pause", penalty(named(t, "refusals"), 15*time.Minute+1), "Penalty.For"},
 		{"a penalty on a store that can't pause", func(c *middleware.Config) {
 			c.Penalty = middleware.Penalty{Limiter: named(t, "refusals"), For: time.Second}
 		}, "Penalty.Limiter"},
-		{"a penalty", penalty(named(t, "refusals"), weir.DefaultMaxPause), ""},
+		{"a penalty", penalty(named(t, "refusals"), 15*time.Minute), ""},
 		{"a shadow that is nil", shadows(nil), "Shadows"},
 		{"a shadow that New did not make", func(c *middleware.Config) {
 			c.Limiter, c.Shadows = named(t, "api"), []*weir.Limiter{named(t, "a"), {}}

@@ -27,7 +27,7 @@ type Penalty struct {
 	// refused while the key is blocked does not count. Nil: no penalty.
 	Limiter *weir.Limiter
 	// For is how long the key is blocked: above 0, and at most the MaxPause of
-	// Config.Limiter, which is weir.DefaultMaxPause unless it says otherwise.
+	// Config.Limiter, which is 15 minutes unless it says otherwise.
 	For time.Duration
 }
 

@@ -3,7 +3,11 @@ package weir_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +15,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/weirtest"
 )
 
 // onLocal returns a limiter on a localstore.
@@ -262,4 +267,83 @@ func TestPauseUnheardOf(t *testing.T) {
 			t.Errorf("the store was asked %d times more, want 5", store.looks)
 		}
 	})
+}
+
+// TestManyRefusalsAreOnePause: refusals that come one shortly after the other, of
+// requests that were under way together, do not have all who wait book again each
+// time.
+func TestManyRefusalsAreOnePause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var n atomic.Int64
+		f := newFleet(t, 1, weirtest.ProviderConfig{Latency: func(*http.Request) time.Duration { return 0 }, Travel: func(*http.Request) time.Duration {
+			return 500*time.Millisecond + time.Duration(n.Add(1)*7%20)*time.Millisecond
+		}}, weir.PerSecond(100).WithBurst(1))
+		go f.send(t, 200, 4*time.Second)
+		time.Sleep(2 * time.Second)
+		f.provider.RefuseFor(300 * time.Millisecond)
+		f.store.mu.Lock()
+		before := f.store.takes
+		f.store.mu.Unlock()
+		time.Sleep(600 * time.Millisecond)
+		f.store.mu.Lock()
+		takes, refused := f.store.takes-before, f.provider.Counts().Refused()
+		f.store.mu.Unlock()
+		// 60 go their way, and 200 book again a few times.
+		if refused < 20 || takes > 60+10*200 {
+			t.Errorf("%d calls of the store when %d were refused, want about 1000", takes, refused)
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestResetFreesThoseWhoWait: whoever waits for a key that is reset books again,
+// instead of waiting for the end of a pause that is forgotten.
+func TestResetFreesThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{"paused": 10 * time.Minute, "limited": 0} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				store := weirtest.NewStore(localStore(t))
+				l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{weir.PerMinute(60).WithBurst(1)}, MaxWaiters: 5})
+				ctx := t.Context()
+				for _, key := range []string{"key", "other"} {
+					if pause == 0 {
+						if _, err := l.Reserve(ctx, key); err != nil {
+							t.Fatal(err)
+						}
+					} else if err := l.Pause(ctx, key, pause); err != nil {
+						t.Fatal(err)
+					}
+				}
+				n := newLine(l)
+				for i := range 4 {
+					n.join(ctx, i, "key")
+				}
+				n.join(ctx, 4, "other")
+				time.Sleep(500 * ms)
+				takes := store.Counts().Takes
+				if err := errors.Join(l.Reset(ctx, "key"), l.Reset(ctx, "unused")); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if got := store.Counts().Takes - takes; got != 4 {
+					t.Errorf("the store was asked %d times, want once by each who waits", got)
+				}
+				n.wg.Wait()
+				var ended []time.Duration
+				for i := range 4 {
+					o, _ := n.get(i)
+					ended = append(ended, o.after)
+				}
+				slices.Sort(ended)
+				if fmt.Sprint(ended) != "[500ms 1.5s 2.5s 3.5s]" {
+					t.Errorf("admitted after %v, want at the limit's pace from 500ms on", ended)
+				}
+				n.want(t, 4, max(pause, time.Second), nil)
+				nothingLeft(t, l)
+			})
+		})
+	}
 }

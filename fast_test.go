@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +148,112 @@ func TestFreeCallsAllocateNothing(t *testing.T) {
 			}); n != 0 {
 				t.Errorf("%v, %s: %v allocations", limit.Algorithm, name, n)
 			}
+		}
+	}
+}
+
+// freeStore admits everything at once, so that what is measured is the
+// limiter's own work.
+type freeStore struct{}
+
+func (freeStore) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{Allowed: true}, nil
+}
+
+func BenchmarkAllow(b *testing.B) {
+	l := newLimiter(b, freeStore{})
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := l.Allow(ctx, "key"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkWait(b *testing.B) {
+	maxWaiters := func(c *weir.Config) { c.MaxWaiters = 1000 }
+	b.Run("one key", func(b *testing.B) {
+		l := newLimiter(b, freeStore{})
+		ctx := context.Background()
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := l.Wait(ctx, "key"); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("one key, parallel", func(b *testing.B) {
+		l := newLimiter(b, freeStore{})
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if err := l.Wait(context.Background(), "key"); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+	b.Run("many keys, most waiters, parallel", func(b *testing.B) {
+		l := newLimiter(b, freeStore{}, maxWaiters)
+		keys := make([]string, 1024)
+		for i := range keys {
+			keys[i] = strconv.Itoa(i)
+		}
+		var next atomic.Int64
+		b.ReportAllocs()
+		b.RunParallel(func(pb *testing.PB) {
+			for i := next.Add(97); pb.Next(); i++ {
+				if err := l.Wait(context.Background(), keys[i%1024]); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	})
+}
+
+// answering is a base that answers at once, always with the same response.
+type answering http.Response
+
+func (a *answering) RoundTrip(*http.Request) (*http.Response, error) { return (*http.Response)(a), nil }
+
+// BenchmarkTransportLocal is of requests that need not wait, over a base that does
+// nothing: what a Transport costs is what it takes more than that.
+func BenchmarkTransportLocal(b *testing.B) {
+	silent := http.Header{
+		"Content-Type": {"application/json"}, "Content-Length": {"512"}, "Date": {"Mon, 02 Jan 2006 15:04:05 GMT"},
+		"Cache-Control": {"no-store"}, "Vary": {"Accept-Encoding"}, "X-Request-Id": {"0123456789abcdef"},
+	}
+	for _, bb := range []struct {
+		name   string
+		header http.Header
+	}{{"no headers", http.Header{}}, {"none of limits", silent}} {
+		base := &answering{StatusCode: http.StatusOK, Body: http.NoBody, Header: bb.header}
+		b.Run("base/"+bb.name, func(b *testing.B) { roundTrips(b, base) })
+		b.Run("over/"+bb.name, func(b *testing.B) {
+			store, err := localstore.New(localstore.Config{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			l := newLimiter(b, store, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(1).WithBurst(1e9)} })
+			t, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Base: base})
+			if err != nil {
+				b.Fatal(err)
+			}
+			roundTrips(b, t)
+		})
+	}
+}
+
+func roundTrips(b *testing.B, t http.RoundTripper) {
+	req, err := http.NewRequest(http.MethodGet, "https://api.example.com/things/7", http.NoBody)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := t.RoundTrip(req); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
