@@ -153,7 +153,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			if maxWait > 0 {
 				rest = max(time.Until(end), 1)
 			}
-			longest, byDeadline := deadline.Longest(ctx, time.Now(), rest)
+			longest, byDeadline := deadline.Max(ctx, time.Now(), rest)
 			q.maxWait, bound = longest, boundOf(byDeadline)
 		}
 		err = l.take(ctx, &q, l.limits, &d)

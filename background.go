@@ -14,7 +14,7 @@ type backgroundKey struct{}
 // get the units that other calls leave. A background call takes units that are
 // free now, and only while no call waits for slots; it never books ahead, so that
 // it never goes before a later call of the other class. It leaves a share to the
-// others: see Config.Leave.
+// others: see Config.Reserve.
 //
 // A background call that waits asks again when there may be room: of one process
 // the first in line does, and the others wait behind it in the order of their

@@ -109,7 +109,7 @@ func TestBackgroundLeavesAShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := onLocal(t, weir.Config{Limits: []weir.Limit{test.limit}, Leave: test.leave})
+				l := onLocal(t, weir.Config{Limits: []weir.Limit{test.limit}, Reserve: test.leave})
 				for want, ctx := range map[int]context.Context{test.want: weir.InBackground(t.Context())} {
 					n := 0
 					for range 200 {
@@ -189,7 +189,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 			t.Errorf("cancelled calls took: %+v, %v", d, err)
 		}
 		for name, leave := range map[string]int{"less than nothing": -1, "everything": 100} {
-			if _, err := weir.New(weir.Config{Store: plainStore{}, Limits: l.Limits(), Leave: leave}); !errors.Is(err, weir.ErrConfig) {
+			if _, err := weir.New(weir.Config{Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
 				t.Errorf("leaving %s: %v", name, err)
 			}
 		}

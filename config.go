@@ -43,13 +43,13 @@ type Config struct {
 	// can slow it down for, counted from the last change: at most MaxPeriod/4.
 	// 0: 15 minutes.
 	MaxPause time.Duration
-	// Leave is the share of each limit, in percent, that calls of the background
+	// Reserve is the share of each limit, in percent, that calls of the background
 	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to
 	// whole units, and to at most all but one: a limit of one unit reserves
 	// nothing. With window algorithms, the reserved share may go unused. 0: 10 % of
 	// a GCRA limit's burst, which does not slow background calls down, and nothing
 	// of a window.
-	Leave int
+	Reserve int
 	// AllowEmptyKey admits the empty key, which is otherwise refused with
 	// ErrEmptyKey: it usually means that the identity was not found.
 	AllowEmptyKey bool
@@ -78,8 +78,8 @@ func (c *Config) check() error {
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWaiters < 0:
 		return wrong("MaxWaiters", "0 or more", strconv.Itoa(c.MaxWaiters))
-	case c.Leave < 0 || c.Leave > 99:
-		return wrong("Leave", "0 to 99", strconv.Itoa(c.Leave))
+	case c.Reserve < 0 || c.Reserve > 99:
+		return wrong("Reserve", "0 to 99", strconv.Itoa(c.Reserve))
 	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
 		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
 	}

@@ -256,9 +256,9 @@ func ExampleInBackground() {
 		log.Fatal(err)
 	}
 	limiter, err := weir.New(weir.Config{
-		Store:  store,
-		Limits: []weir.Limit{weir.PerHour(10)},
-		Leave:  20, // percent
+		Store:   store,
+		Limits:  []weir.Limit{weir.PerHour(10)},
+		Reserve: 20, // percent
 	})
 	if err != nil {
 		log.Fatal(err)

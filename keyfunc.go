@@ -52,7 +52,7 @@ func KeyStatic(key string) KeyFunc {
 // every request. Never use KeyHeader for a secret, because the store keeps keys:
 // use [KeyAPIKey] or [KeyBearer].
 func KeyHeader(name string) KeyFunc {
-	h, err := newOneHeader("KeyHeader.name", name, longestHeaderKey)
+	h, err := newOneHeader("KeyHeader.name", name, maxHeaderKey)
 	if err != nil {
 		return keyError(err)
 	}
@@ -83,28 +83,28 @@ func keyError(err error) KeyFunc {
 	return func(*http.Request) (string, error) { return "", err }
 }
 
-// longestHeaderKey bounds a header's value that is a key as it stands, in bytes. A
+// maxHeaderKey bounds a header's value that is a key as it stands, in bytes. A
 // store keeps keys, so keys without a bound would fill its memory.
-const longestHeaderKey = 1024
+const maxHeaderKey = 1024
 
 // oneHeader reads a header that must be there exactly once.
 type oneHeader struct {
 	name                string // in canonical form
-	longest             int    // bytes its value may have
+	max                 int    // bytes its value may have
 	none, several, long error
 }
 
-func newOneHeader(field, name string, longest int) (*oneHeader, error) {
+func newOneHeader(field, name string, max int) (*oneHeader, error) {
 	name, err := headerName(field, name)
 	if err != nil {
 		return nil, err
 	}
 	return &oneHeader{
 		name:    name,
-		longest: longest,
+		max:     max,
 		none:    fmt.Errorf("%w: the header %s is missing or empty", ErrNoKey, name),
 		several: fmt.Errorf("%w: several %s headers", ErrAmbiguousKey, name),
-		long:    fmt.Errorf("%w: the header %s is over %d bytes long", ErrMalformedKey, name, longest),
+		long:    fmt.Errorf("%w: the header %s is over %d bytes long", ErrMalformedKey, name, max),
 	}, nil
 }
 
@@ -129,7 +129,7 @@ func (h *oneHeader) value(r *http.Request) (string, error) {
 	}
 	if len(lines) == 1 {
 		v := textproto.TrimString(lines[0])
-		if len(v) > h.longest {
+		if len(v) > h.max {
 			return "", h.long
 		}
 		if v != "" {

@@ -28,7 +28,7 @@ import (
 // On a server the client controls the header, and each invented API key is a
 // fresh allowance: mount the limit behind the check that the API key is valid.
 func KeyAPIKey(header string, secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyAPIKey.header", header, longestCredential)
+	h, err := newOneHeader("KeyAPIKey.header", header, maxCredential)
 	if err != nil {
 		return keyError(err)
 	}
@@ -57,7 +57,7 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 // KeyBearer counts tokens, not users. If a user can get several tokens, as by
 // refreshing a JWT, use [KeyContext] with the user's ID.
 func KeyBearer(secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyBearer", "Authorization", longestCredential)
+	h, err := newOneHeader("KeyBearer", "Authorization", maxCredential)
 	if err != nil {
 		return keyError(err)
 	}
@@ -75,9 +75,9 @@ func KeyBearer(secret []byte) KeyFunc {
 	}
 }
 
-// longestCredential bounds a header that is hashed, in bytes: twice the line that
+// maxCredential bounds a header that is hashed, in bytes: twice the line that
 // proxies take by default, so that real credentials are below it.
-const longestCredential = 16 << 10
+const maxCredential = 16 << 10
 
 var errMalformedBearer = fmt.Errorf("%w: the bearer token in the Authorization header", ErrMalformedKey)
 

@@ -34,7 +34,7 @@ func newNest(t *testing.T) *nest {
 		}
 	})
 	limiter := func(name string, hook weir.Hook, l weir.Limit) *weir.Limiter {
-		made, err := weir.New(weir.Config{Store: n.store, Name: name, Limits: []weir.Limit{l}, Hook: hook, Leave: 50})
+		made, err := weir.New(weir.Config{Store: n.store, Name: name, Limits: []weir.Limit{l}, Hook: hook, Reserve: 50})
 		if err != nil {
 			t.Fatal(err)
 		}

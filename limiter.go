@@ -41,7 +41,7 @@ func New(cfg Config) (*Limiter, error) {
 	cfg = cfg.withDefaults()
 	l := &Limiter{
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Leave, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
 		},
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
 	}

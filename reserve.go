@@ -47,7 +47,7 @@ func (l *Limiter) Reserve(ctx context.Context, key string) (*Reservation, error)
 // ReserveN is Reserve for a cost.
 func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reservation, error) {
 	id := line.ID{Key: key, Cost: cost}
-	maxWait, byDeadline := deadline.Longest(ctx, time.Now(), l.maxWait)
+	maxWait, byDeadline := deadline.Max(ctx, time.Now(), l.maxWait)
 	r, d, late, err := l.book(ctx, id, l.limits, maxWait)
 	switch {
 	case err != nil || r != nil:
@@ -76,7 +76,7 @@ func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, lim
 		return nil, Decision{}, err
 	}
 	if maxWait > 0 {
-		maxWait, _ = deadline.Longest(ctx, time.Now(), maxWait)
+		maxWait, _ = deadline.Max(ctx, time.Now(), maxWait)
 	}
 	r, d, _, err := l.book(ctx, l.lineOf(key, cost, limits), limits, maxWait)
 	return r, decisionOf(&d), err

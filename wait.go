@@ -174,7 +174,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	if err := ctx.Err(); err != nil {
 		return d, bound, err
 	}
-	longest, byDeadline := deadline.Longest(ctx, time.Now(), c.left())
+	longest, byDeadline := deadline.Max(ctx, time.Now(), c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
 	if err == nil && !c.silent {
 		l.observeDecision(ctx, l.hook, c.id, &d)
@@ -252,7 +252,7 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 		d.RetryAfter += backgroundDelay(&d.Limit)
 		rest := max(d.RetryAfter, time.Millisecond)
 		// At the deadline it is too late to ask, but not when MaxWait ends.
-		if longest, byDeadline := deadline.Longest(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
+		if longest, byDeadline := deadline.Max(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
 			return grant{}, waited, l.refusal(key, &d, boundOf(byDeadline))
 		}
 		waited = true

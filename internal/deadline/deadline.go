@@ -8,9 +8,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Longest returns the longest delay that a call may be granted, and whether the
+// Max returns the longest delay that a call may be granted, and whether the
 // deadline of ctx bounds it. A maxWait of 0 is no bound.
-func Longest(ctx context.Context, now time.Time, maxWait time.Duration) (longest time.Duration, byDeadline bool) {
+func Max(ctx context.Context, now time.Time, maxWait time.Duration) (longest time.Duration, byDeadline bool) {
 	if maxWait <= 0 {
 		maxWait = store.MaxPeriod / 4
 	}

@@ -37,7 +37,7 @@ func TestBounds(t *testing.T) {
 				}
 				defer cancel()
 				now := time.Now()
-				longest, byDeadline := deadline.Longest(ctx, now, c.maxWait)
+				longest, byDeadline := deadline.Max(ctx, now, c.maxWait)
 				if c.longest == 0 && longest < 365*24*time.Hour || c.longest > 0 && longest != c.longest || byDeadline != c.byDeadline {
 					t.Errorf("longest %v, by the deadline: %v", longest, byDeadline)
 				}
