@@ -136,7 +136,7 @@ func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.
 }
 
 // decide has the store decide on units and a lease together, and waits until it
-// has a lease. The bound is what a refusal would have passed. maxWait counts from
+// has a lease. The bound is the one that a refusal would have passed. maxWait counts from
 // start; 0: bounded by ctx alone.
 func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
 	l := c.limiter

@@ -35,7 +35,7 @@ type Decision struct {
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same call succeeds after exactly this
-	// long if nobody else takes. [Never] when no waiting helps. For InFlight it is
+	// long unless others take units. [Never] when no waiting helps. For InFlight it is
 	// a bound: room comes earlier when calls end.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
@@ -46,8 +46,8 @@ type Decision struct {
 	// Remaining is how many units of the binding limit the next calls can take,
 	// never negative.
 	Remaining int64
-	// ResetAfter is how long until the binding limit is as if never used, if
-	// nobody takes.
+	// ResetAfter is how long until the binding limit is as if never used, unless
+	// units are taken.
 	ResetAfter time.Duration
 	// Charges holds the state of each limit, in their order. It is nil when the
 	// call had one limit; [Decision.Charge] covers both.

@@ -29,7 +29,7 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 // stays booked at the estimate.
 //
 // DoN returns f's error, or why f was not run. That the store failed to settle
-// is not f's failure, and only Config.Hook is told: the estimate then stays
+// is not f's failure, and only Config.Hook sees it: the estimate then stays
 // booked. An actual cost below 0 or above MaxUnits does too, and is a
 // *[ConfigError]; f's error, if any, is wrapped beside it. When the store can't
 // settle, f is not run and the error is ErrUnsupported; nor is it for an estimate

@@ -13,7 +13,7 @@
 // # Words
 //
 // A limit is a rule: a rate of units per period (or window), and for GCRA a
-// burst that is admitted at once. A call has a key (who is counted) and a cost
+// burst that is admitted at once. A call has a key (the counted party) and a cost
 // (how many units it takes). A decision is the outcome: allowed or not,
 // remaining, retry after, reset after. A reservation is a granted future slot,
 // its delay how long to wait for it. Times are always durations.

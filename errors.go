@@ -35,19 +35,19 @@ type ConfigError = store.ConfigError
 // matches [ErrLimited], never a context's error. Its text leaves Key out, which
 // may be personal data.
 type LimitedError struct {
-	// Scope and Key say who was counted.
+	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
 	// Limit is the binding limit; of TooManyWaiters and InFlight, which none
 	// decided, one of the limiter's.
 	Limit Limit
-	// RetryAfter is how long to wait until the same call succeeds if nobody
-	// else takes; [Never] when no waiting helps, 0 for TooManyWaiters, where it
+	// RetryAfter is the wait until the same call succeeds unless others take
+	// units; [Never] when no waiting helps, 0 for TooManyWaiters, where it
 	// is not known. For InFlight it is a bound: most leases are released before
 	// they end.
 	RetryAfter time.Duration
 	// Reason says why: Limited, NeverFits, TooManyWaiters, InFlight, …
 	Reason Reason
-	// Bound says what the wait would have passed, when waiting was tried:
+	// Bound is the bound that the wait would have passed, if it was tried:
 	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
 	Bound Bound
 }
@@ -91,8 +91,8 @@ func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 // [ErrStore] and, unless that would look like the caller's context or like a
 // refusal, its cause.
 type StoreError struct {
-	Op  string // what was tried: "take", "cancel", "settle", "reset", "brake", "release", "renew"
-	Err error  // what the store returned
+	Op  string // "take", "cancel", "settle", "reset", "brake", "release", "renew"
+	Err error  // the store's
 }
 
 func (e *StoreError) Error() string { return "weir: store: " + e.Op + ": " + e.Err.Error() }

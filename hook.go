@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Hook is told what happens, for metrics, traces and logs. A nil Hook costs
-// nothing. Observe is called on the goroutine of the call it tells of, so it
-// must be quick, and from many goroutines at once. The failure to give back the
-// slot of a cancelled wait, or to release or renew a lease, is told of on a
-// goroutine in the background.
+// Hook observes decisions, waits and failures, for metrics, traces and logs. A nil
+// Hook costs nothing. Observe runs on the goroutine of the call, so it must be quick,
+// and on many goroutines at once. Failures to give back the slot of a cancelled wait,
+// or to release or renew a lease, come on a goroutine in the background.
 type Hook interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -20,8 +19,7 @@ type HookFunc func(ctx context.Context, e Event)
 // Observe calls f.
 func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 
-// EventKind says what an Event tells of. Kinds may be added: ignore what you
-// do not know.
+// EventKind is the kind of an Event. Kinds may be added: ignore unknown ones.
 type EventKind uint8
 
 const (

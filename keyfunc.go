@@ -12,17 +12,15 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Errors of keys, for errors.Is.
+// Errors of a [KeyFunc], for errors.Is.
 var (
-	// ErrNoKey is what a [KeyFunc] returns when a request has no identity.
+	// ErrNoKey: a request has no identity.
 	ErrNoKey = errors.New("weir: no key")
 	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
 	ErrEmptyKey = fmt.Errorf("%w: the key is empty", ErrNoKey)
-	// ErrAmbiguousKey is what a [KeyFunc] returns when a request states its
-	// identity more than once.
+	// ErrAmbiguousKey: a request states its identity more than once.
 	ErrAmbiguousKey = errors.New("weir: ambiguous key")
-	// ErrMalformedKey is what a [KeyFunc] returns when a request states its
-	// identity in a form that it must not have.
+	// ErrMalformedKey: a request states its identity in a wrong form.
 	ErrMalformedKey = errors.New("weir: malformed key")
 )
 

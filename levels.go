@@ -9,14 +9,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Level is what a call takes of one Limiter where several decide together, as of
-// a user within an organisation within everybody: see [AllowLevels].
+// Level is a call's part of one Limiter where several decide together: a user's,
+// an organisation's, and one for all. See [AllowLevels].
 type Level struct {
 	// Limiter is whose limits hold. Required. The Limiters of all levels are over
 	// the same Store, a pointer or another type that can be compared, each has a
 	// Name of its own, and none has Config.InFlight.
 	Limiter *Limiter
-	// Key is who is counted by this level.
+	// Key is the party that this level counts.
 	Key string
 	// Limits hold in place of the Limiter's, as in [Limiter.AllowLimits]. Nil: the
 	// Limiter's own.
@@ -35,12 +35,12 @@ type Level struct {
 // levels, one level's after the other's. RetryAfter holds for all of them.
 //
 // The store decides in one call where it can, at one instant. A Redis cluster
-// decides level after level and gives back what it took when a later one refuses:
+// decides level after level and gives back its units when a later one refuses:
 // see package redisstore.
 //
-// The Hook of the first level's Limiter is told of the decision, once: with the
-// binding level's name as Scope, and its key and cost. What is wrong with a level
-// is a *[ConfigError]. A call of the background class leaves of each level what
+// The Hook of the first level's Limiter observes the decision, once: with the
+// binding level's name as Scope, and its key and cost. A wrong level is a
+// *[ConfigError]. A call of the background class leaves of each level what
 // that Limiter says (see [InBackground]).
 func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	if err := checkLevels(ctx, levels); err != nil {

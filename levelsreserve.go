@@ -58,14 +58,13 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 // the Reservation has no Delay. With a maxWait of 0 nothing is waited for; one
 // below 0 is a *[ConfigError].
 //
-// What can't be had at once is waited for level by level, the narrowest first, so
-// that nobody is held up on a wide level by a call that is still waiting on a
-// narrow one; each level is a call of the store, on a cluster as on one server. On
+// Otherwise the call waits level by level, the narrowest first: while it waits on a
+// narrow level it holds up no call on a wide one; each level is a call of the store, on a cluster as on one server. On
 // each level the call waits as one of [Limiter.Wait] does: in line, counted against
 // the MaxWaiters of that Limiter, and on when the level's key is paused before its
 // slot there has come.
 //
-// What was booked is given back when a later level refuses or ctx ends. A call that
+// The booked slots are given back when a later level refuses or ctx ends. A call that
 // was refused is then decided on once more, without waiting. Calls of the background
 // class do not wait (see [InBackground]).
 //
@@ -75,9 +74,8 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 // never faster than the wide one does. Where the narrow limit is the one that must
 // not be exceeded, give the wide one room.
 //
-// The Hook of the first level's Limiter is told of the decision that is returned,
-// and of the wait if there was any: of one that ended with an error, in the name of
-// the level that was waited for.
+// The Hook of the first level's Limiter observes the returned decision, and the wait
+// if there was any. A wait that ended with an error is in the name of its level.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}

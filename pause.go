@@ -15,9 +15,8 @@ import (
 // [Limiter.Resume] ends it. It returns ErrUnsupported when the store can't, and a
 // *[ConfigError] when d is not above 0.
 //
-// Afterwards calls go on as the limits have it: what these admit at once, the
-// burst of a GCRA limit or the rate of a window, leaves together, and the rest at
-// their pace. Under GCRA with a burst of 1 ([Limit.WithBurst]) no two do. Calls of
+// Afterwards calls go on as the limits have it: the burst of a GCRA limit or the
+// rate of a window leaves together, and the rest at the limits' pace. Under GCRA with a burst of 1 ([Limit.WithBurst]) no two do. Calls of
 // one process that waited before keep their order, those of several processes book
 // again in the order in which they hear of the pause.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {

@@ -33,7 +33,7 @@ type levelTaken struct {
 // Reserve books the next slot of key, however far away within MaxWait and the
 // deadline of ctx, and does not wait for it. A refusal is a *[LimitedError] and
 // takes nothing. When ctx ends before the store answers, Reserve returns the
-// context's error and gives back what was granted.
+// context's error and gives back the granted slot.
 //
 // The holder of a Reservation does not hear of a later pause (see
 // [Limiter.Pause]), as calls that wait do.
@@ -65,7 +65,7 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 //
 // A refusal is a Decision, not an error, and comes without a Reservation. When
 // ctx ends before the store answers, ReserveWithin returns the context's error
-// and gives back what was granted.
+// and gives back the granted slot.
 func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}

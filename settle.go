@@ -30,10 +30,10 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
 }
 
-// Settle corrects the reserved cost, an estimate, to what the call really cost:
+// Settle corrects the reserved cost, an estimate, to the call's real cost:
 // tokens, points or bytes that are known only afterwards. Less gives units
 // back, never more than the burst; more becomes debt that later calls wait for.
-// An actual cost of 0 refunds the call. What is exact and what is not is said at
+// An actual cost of 0 refunds the call. Its exactness is described at
 // [store.Settler].
 //
 // The first call of Settle or [Reservation.Cancel] acts, later ones do nothing
@@ -41,7 +41,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 // lapsed, or after a Reset, changes nothing. The store is not asked when the
 // estimate was right, or was 0, which books nothing that could be corrected.
 //
-// Of several levels it corrects each of which something was taken; see
+// Of several levels it corrects each that gave units; see
 // [Reservation.SettleLevels].
 //
 // A cost below 0 or above MaxUnits is a *[ConfigError], after which Settle may
@@ -75,8 +75,8 @@ func checkActual(cost int64) error {
 }
 
 // SettleLevels is [Reservation.Settle] with an actual cost for each level, in
-// their order; there is one of a reservation that is not of levels. What is
-// settled for a level of which nothing was taken changes nothing.
+// their order; there is one of a reservation that is not of levels. For a
+// level that gave no units it changes nothing.
 func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	for _, cost := range actual {
 		if err := checkActual(cost); err != nil {
@@ -116,7 +116,7 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) })
 }
 
-// cancelLevels gives back what was taken of each level by itself, the widest
+// cancelLevels gives back the units of each level by itself, the widest
 // first.
 func (r *Reservation) cancelLevels(ctx context.Context) error {
 	var errs []error

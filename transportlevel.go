@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TransportLevel is one of the levels of a [Transport]: a limiter, and what a request
-// takes of it. Its fields mean the same as in [TransportConfig].
+// TransportLevel is one of the levels of a [Transport]: a limiter, and a request's
+// part of it. Its fields mean the same as in [TransportConfig].
 type TransportLevel struct {
 	// Limiter decides. Required. Its Name is the Scope in errors and events, so each
 	// of a Transport's limiters needs its own.
