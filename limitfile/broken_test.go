@@ -129,21 +129,19 @@ func TestEveryMistakeIsToldWithLineColumnAndField(t *testing.T) {
 	}
 }
 
-func TestMistakesInJSONAreToldAsThoseInYAML(t *testing.T) {
+func TestMistakesInJSON(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ content, want string }{
-		"empty":            {" \n", "1:1: want a mapping with default, plans and keys, got an empty file"},
-		"comma at the end": {"{\n\t\"default\": \"p\",\n}", "3:1: want JSON, got a syntax error: invalid character '}' looking for beginning of object key string"},
-		"no colon":         {"{\n\t\"default\" \"p\"\n}", "2:12: want JSON, got a syntax error: invalid character '\"' after object key"},
-		"comment":          {"{\n  // free\n}", "2:3: want JSON, got a syntax error: invalid character '/' looking for beginning of object key string"},
-		"YAML":             {whole, "1:1: want JSON, got a syntax error: invalid character '#' looking for beginning of value"},
-		"cut off":          {"{\n  \"default\": \"p\",\n  \"pla", "3:7: want JSON, got a syntax error: unexpected end of JSON input"},
-		"two values":       {"{}\n{}", "2:1: want JSON, got a syntax error: invalid character '{' after top-level value"},
-		"too deep":         {strings.Repeat("[", 20_000), "1:10001: want JSON, got a syntax error: invalid character '[' exceeded max depth"},
-		"broken UTF-8":     {"{\"\xff\": 1}", "1:3: want text in UTF-8, got the byte 0xff"},
-		"wrong type":       {"{\r\n\t\"default\": \"p\",\r\n\t\"plans\": {\"p\":\t[{\"per\": \"1s\", \"é\\u00e9\":1, \"rate\":\t\"1\"}]}\r\n}", "3:32: plans.p[0].éé: want one of algorithm, burst, name, per and rate, got \"éé\"\nlimitfile: l.json:3:53: plans.p[0].rate: want a whole number of 1 to 2^50, got the text \"1\""},
-		"numbers":          {`{"default": null, "plans": {"p": [{"rate": 1.0, "per": "s"}, 1E3, true]}}`, "1:13: default: want the name of a plan, got nothing\nlimitfile: l.json:1:44: plans.p[0].rate: want a whole number of 1 to 2^50, got the number 1.0\nlimitfile: l.json:1:62: plans.p[1]: want a limit, as 10/s, 25 per 5 s or {rate: 10, per: 1s}, got the number 1E3\nlimitfile: l.json:1:67: plans.p[2]: want a limit, as 10/s, 25 per 5 s or {rate: 10, per: 1s}, got true"},
-		"name twice":       {"{\"default\": \"p\", \"plans\": {\"p\": [\"1/s\"],\n \"p\": [\"2/s\"]}}", "2:2: plans.p: want each name once, got \"p\" again, which is on line 1 already"},
+		"empty":        {" \n", "1:1: want a mapping with default, plans and keys, got an empty file"},
+		"no colon":     {"{\n\t\"default\" \"p\"\n}", "2:12: want YAML, got a syntax error: did not find expected ',' or '}' (while parsing a flow mapping that begins on line 1)"},
+		"cut off":      {"{\n  \"default\": \"p\",\n  \"pla", "3:7: want YAML, got a syntax error: found unexpected end of stream"},
+		"two values":   {"{}\n{}", "2:1: want YAML, got a syntax error: did not find expected <document start>"},
+		"too deep":     {strings.Repeat("[", 20_000), "1:10001: want YAML, got a syntax error: exceeded max depth of 10000"},
+		"broken UTF-8": {"{\"\xff\": 1}", "1:3: want text in UTF-8, got the byte 0xff"},
+		"wrong type":   {"{\r\n\t\"default\": \"p\",\r\n\t\"plans\": {\"p\":\t[{\"per\": \"1s\", \"é\\u00e9\":1, \"rate\":\t\"1\"}]}\r\n}", "3:32: plans.p[0].éé: want one of algorithm, burst, name, per and rate, got \"éé\"\nlimitfile: l.json:3:53: plans.p[0].rate: want a whole number of 1 to 2^50, got the text \"1\""},
+		"numbers":      {`{"default": null, "plans": {"p": [{"rate": 1.0, "per": "s"}, 1E3, true]}}`, "1:13: default: want the name of a plan, got nothing\nlimitfile: l.json:1:44: plans.p[0].rate: want a whole number of 1 to 2^50, got the number 1.0\nlimitfile: l.json:1:62: plans.p[1]: want a limit, as 10/s, 25 per 5 s or {rate: 10, per: 1s}, got the number 1E3\nlimitfile: l.json:1:67: plans.p[2]: want a limit, as 10/s, 25 per 5 s or {rate: 10, per: 1s}, got true"},
+		"surrogates":   {`{"default": "a\ud83d\ude00"}`, "1:17: want YAML, got a syntax error: found invalid Unicode character escape code"},
+		"name twice":   {"{\"default\": \"p\", \"plans\": {\"p\": [\"1/s\"],\n \"p\": [\"2/s\"]}}", "2:2: plans.p: want each name once, got \"p\" again, which is on line 1 already"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,9 +188,9 @@ func TestTheFirst20MistakesAreTold(t *testing.T) {
 	}
 }
 
-// TestAWrongLimitIsReadOnce checks that the aliases of a wrong limit add nothing to
-// what it is told as, and that one with any number of names is one mistake: else a
-// file would take as long as the two of them multiplied.
+// TestAWrongLimitIsReadOnce checks that aliases of a wrong limit add no mistakes, and
+// that a limit with any number of names is one mistake: otherwise a file would take
+// as long as the product of both.
 func TestAWrongLimitIsReadOnce(t *testing.T) {
 	t.Parallel()
 	var names, aliases strings.Builder
@@ -219,7 +217,7 @@ func TestAWrongLimitIsReadOnce(t *testing.T) {
 // costSize is enough to see what grows faster than a file.
 const costSize = limitfile.MaxSize / 4
 
-// Files made to cost much: what matters is that none of them takes minutes.
+// Files made to be slow: the test fails if one takes minutes.
 func TestNoFileCostsMuchMoreThanItsSize(t *testing.T) {
 	for name, content := range map[string]string{
 		"keys":    in("[1/s]") + "keys:\n" + lines("  user%d: p\n"),
@@ -246,7 +244,7 @@ func lines(format string) string {
 	return b.String()
 }
 
-// laughs returns aliases of aliases: 8^20 nodes for who follows them all.
+// laughs returns aliases of aliases: 8^20 nodes for a reader that follows them all.
 func laughs() string {
 	var b strings.Builder
 	for c := 'b'; c <= 'v'; c++ {

@@ -15,7 +15,7 @@ import (
 )
 
 const limitsFile = `
-default: free                 # the plan of everybody who has no other
+default: free                 # the plan of customers without another
 
 plans:
   free: [2/h]                 # a request is admitted by all limits of its plan
@@ -28,7 +28,7 @@ keys:                         # these keys have something else
   "user:42": [1/d]            # limits of their own
 `
 
-// Plans stand in a file, and who has which in a database.
+// The file holds the plans, a database the plan of each user.
 func Example() {
 	dir, err := os.MkdirTemp("", "weir")
 	if err != nil {
@@ -89,7 +89,7 @@ func Example() {
 	// user:42 429 "1-in-1d";q=1;w=86400
 }
 
-// All mistakes are told, each with its place.
+// All mistakes are reported, each with its place.
 func ExampleParse() {
 	_, err := limitfile.Parse("limits.yaml", []byte(`
 default: free
@@ -104,8 +104,7 @@ keys:
 	// limitfile: limits.yaml:6:9: keys.acme: want the name of a plan or a list of limits, got "gold", which is no plan of this file
 }
 
-// An API key stands in the file as the key function makes it, and nobody can
-// read the credential there.
+// The file holds an API key as the key function's hash, and no credential.
 func ExampleParse_apiKey() {
 	key := weir.KeyAPIKey("X-API-Key", []byte("a secret of the deployment"))
 

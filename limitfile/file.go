@@ -12,35 +12,33 @@ import (
 	"github.com/goweir/weir"
 )
 
-// DefaultInterval is how often a file is read when Config.Interval is 0.
+// DefaultInterval is the interval of reading a file if Config.Interval is 0.
 const DefaultInterval = time.Second
 
 // shortestInterval keeps a wrong unit from reading without a pause.
 const shortestInterval = 10 * time.Millisecond
 
-// Config is what [Open] watches.
+// Config configures [Open].
 type Config struct {
-	// Path is where the file is: JSON when it ends in .json, otherwise YAML.
-	// Required. It may lead over symbolic links, which are followed each time.
+	// Path is the path of the file. Required. Symbolic links are followed each time.
 	Path string
-	// Interval is how often the file is read. A new content holds when it was
-	// found twice in a row, so between one and two intervals after it was
-	// written: a file that somebody is still writing is not taken by halves.
-	// 10 ms or more. 0: DefaultInterval. Below 0: the file is read by Open and
-	// Reload alone.
+	// Interval is the interval of reading the file. New content holds once it was
+	// found twice in a row, so between one and two intervals after it was written: a
+	// file that is still being written does not hold by halves. At least 10 ms. 0:
+	// DefaultInterval. Negative: only Open and Reload read the file.
 	Interval time.Duration
-	// Fallback holds from the start until the file can be read and is right,
-	// usually one made by [Parse] of a content that is part of the program. Nil:
-	// Open fails when the file is missing or wrong.
+	// Fallback holds from the start until the file is right: usually a set that
+	// [Parse] made from a text of the program. Nil: Open fails if the file is missing
+	// or wrong.
 	Fallback *Set
-	// OnChange is called when a new set holds. Nil: nothing is.
+	// OnChange is called when a new set holds. Nil: no call.
 	OnChange func()
-	// OnError is told when the file is missing or wrong, once for each content
-	// it has in that time. OnChange and OnError must be quick, as the file is
-	// not read meanwhile, and may be called at the same time when Reload is
-	// used. They may call every method. Nil: nobody is told.
+	// OnError receives the error if the file is missing or wrong, once for each
+	// content. The file is not read during OnChange and OnError, so both must be
+	// quick. Both may run at the same time if Reload is used, and may call every
+	// method. Nil: no call.
 	OnError func(err error)
-	// Logger is told of both. Nil: slog.Default().
+	// Logger logs changes and errors. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -51,13 +49,13 @@ type File struct {
 	stop chan struct{}
 
 	mu       sync.Mutex  // held while the file is read, and stop is closed
-	seen     fingerprint // of what was last taken or refused
-	proposed fingerprint // of something else that was found once
-	err      error       // what was wrong with what was seen
+	seen     fingerprint // of the last content, right or wrong
+	proposed fingerprint // of other content that was found once
+	err      error       // in the content of seen
 }
 
-// Open reads a limits file and watches it until Close. It fails when the file
-// is missing or wrong, unless there is a Fallback.
+// Open reads a limits file and watches it until Close. It fails if the file is
+// missing or wrong, unless there is a Fallback.
 func Open(cfg Config) (*File, error) {
 	switch {
 	case cfg.Path == "":
@@ -92,8 +90,8 @@ func Open(cfg Config) (*File, error) {
 	return f, nil
 }
 
-// Close ends the watching; the last set goes on to hold. It waits for a reading of
-// the file, and not for a callback that is running. Closing again does nothing.
+// Close ends the watching; the last set still holds. It waits for a reading of the
+// file, but not for a running callback. A second Close does nothing.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,8 +101,8 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Set returns the set that holds now: what several of its methods return
-// belongs together. It never changes.
+// Set returns the set that holds now. It never changes, so the results of its methods
+// belong together.
 func (f *File) Set() *Set { return f.set.Load() }
 
 // Plan returns the limits of a plan, as [Set.Plan] does for the set that holds
@@ -115,18 +113,16 @@ func (f *File) Plan(name string) (limits []weir.Limit, ok bool) { return f.Set()
 // now. It takes no lock and allocates nothing.
 func (f *File) For(key, plan string) []weir.Limit { return f.Set().For(key, plan) }
 
-// Err returns what is wrong with the file as it was last taken up: nil when
-// what holds is what it says.
+// Err returns the error of the last reading. Nil: the limits are those of the file.
 func (f *File) Err() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.err
 }
 
-// Reload reads the file now, as on a SIGHUP, and returns what is wrong with it;
-// then the last good set goes on to hold. The new set holds when Reload returns
-// nil: whoever calls it says that the file is complete. After Close it returns
-// [os.ErrClosed].
+// Reload reads the file now, as on a SIGHUP. It trusts that the file is complete: a
+// new set holds when Reload returns nil. Otherwise the last good set still holds.
+// After Close it returns [os.ErrClosed].
 func (f *File) Reload() error {
 	f.mu.Lock()
 	if f.closed() {
@@ -158,8 +154,7 @@ func (f *File) watch() {
 	}
 }
 
-// poll reads the file and takes what it found when that is new and was found
-// the last time too.
+// poll reads the file, and takes new content that was found the last time too.
 func (f *File) poll() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,8 +171,7 @@ func (f *File) poll() (changed bool, err error) {
 	return changed, f.err
 }
 
-// take makes what was read hold if it is right, and reports whether it is
-// another thing than the last time.
+// take makes content hold if it is right, and reports whether it is new.
 func (f *File) take(content []byte, err error) (changed bool) {
 	found := fingerprintOf(content, err)
 	f.proposed = found
@@ -195,7 +189,7 @@ func (f *File) take(content []byte, err error) (changed bool) {
 	return true
 }
 
-// tell tells of what was taken, or of why not.
+// tell reports new content, or the error in it, to the log and the callbacks.
 func (f *File) tell(err error) {
 	if err != nil {
 		f.cfg.Logger.Error("limitfile: the file is not taken up, the last good limits hold", "file", f.cfg.Path, "error", err)
@@ -210,7 +204,7 @@ func (f *File) tell(err error) {
 	}
 }
 
-// closed is told for certain where mu is held.
+// closed reports whether Close was called. Only under mu does the answer last.
 func (f *File) closed() bool {
 	select {
 	case <-f.stop:

@@ -16,8 +16,8 @@ import (
 	"github.com/goweir/weir/limitfile"
 )
 
-// watched is a file that is watched in a bubble of synctest, where seconds pass
-// as soon as everybody waits.
+// watched is a watched file in a bubble of synctest, where seconds pass as soon as
+// all goroutines wait.
 type watched struct {
 	*testing.T
 	*limitfile.File
@@ -63,7 +63,7 @@ func watch(t *testing.T, content string, test func(w *watched)) {
 	})
 }
 
-// told returns what was logged, and the first error that was told.
+// told returns the log, and the first error that OnError received.
 func (w *watched) told() (log string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (w *watched) pass(n int) {
 	synctest.Wait()
 }
 
-// want checks which limit holds and what has been told until now.
+// want checks the limit that holds, and the number of changes and errors.
 func (w *watched) want(rate int64, changes, errs int) {
 	w.Helper()
 	w.mu.Lock()

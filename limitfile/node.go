@@ -6,14 +6,45 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// entry is a name in a mapping and what it stands for.
+// The tags of scalars.
+const (
+	tagText  = "!!str"
+	tagInt   = "!!int"
+	tagFloat = "!!float"
+	tagBool  = "!!bool"
+	tagNull  = "!!null"
+	tagTime  = "!!timestamp" // a text that happens to be a date
+)
+
+// describe returns a node in words.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind != yaml.ScalarNode:
+		return "something else" // a document in a document: no parser makes it
+	case n.Tag == tagNull:
+		return "nothing"
+	case n.Tag == tagInt, n.Tag == tagFloat:
+		return "the number " + shorten(n.Value)
+	case n.Tag == tagBool:
+		return shorten(n.Value)
+	case n.Tag != tagText && n.Tag != tagTime:
+		return "the tag " + quote(n.Tag)
+	}
+	return "the text " + quote(n.Value)
+}
+
+// entry is a name in a mapping and its value.
 type entry struct {
 	name       string
 	key, value *yaml.Node
 }
 
-// entries reads a mapping, and leaves out names that are none or are there a
-// second time, which are mistakes. Nil when it is no mapping, another mistake.
+// entries reads a mapping. Anything else is a mistake, and has no entries.
+// Repeated names and keys that are no names are mistakes and left out.
 func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 	if n.Kind != yaml.MappingNode {
 		m.at(n, field, want, describe(n))
@@ -31,7 +62,7 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 		case again:
 			m.at(key, child(field, key.Value), "each name once", fmt.Sprintf("%s again, which is on line %d already", quote(key.Value), line))
 		default:
-			// A name is what is written: 42 and "42" are the same.
+			// A name is its text: 42 and "42" are the same.
 			lines[key.Value] = key.Line
 			entries = append(entries, entry{key.Value, key, resolve(n.Content[i+1])})
 		}
@@ -39,7 +70,7 @@ func (m *mistakes) entries(n *yaml.Node, field, want string) []entry {
 	return entries
 }
 
-// lookup returns what a name stands for in a mapping, or nil.
+// lookup returns the value of a name in a mapping, or nil.
 func lookup(n *yaml.Node, name string) *yaml.Node {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		if resolve(n.Content[i]).Value == name {
@@ -49,8 +80,8 @@ func lookup(n *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// resolve returns what an alias stands for. Whoever reads a node goes no
-// deeper than the file's form, so an alias within itself ends nowhere.
+// resolve returns the node behind an alias. Readers go no deeper than the file's
+// form, so an alias within itself is no endless loop.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -58,11 +89,11 @@ func resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// longestText is how long anything in a limit may be, in bytes.
+// longestText bounds the text of a scalar in a limit, in bytes.
 const longestText = 256
 
-// text returns what a scalar of a limit says, or nothing when it is too long to be
-// right: aliases may have it read any number of times.
+// text returns the text of a scalar in a limit, or nothing if it is too long to be
+// right: aliases may repeat it any number of times.
 func text(n *yaml.Node) string {
 	if len(n.Value) > longestText {
 		return ""

@@ -63,7 +63,8 @@ func TestAFileSaysThePlansAndTheKeysWithLimitsOfTheirOwn(t *testing.T) {
 		"limits.yaml":         whole,
 		"limits.json":         wholeJSON,
 		"limits.JSON":         "\ufeff" + strings.ReplaceAll(wholeJSON, "\n", "\r\n"),
-		"json as YAML":        wholeJSON,
+		"yaml.json":           whole,
+		"json.yaml":           wholeJSON,
 		"with BOM and CRLF":   "\ufeff" + strings.ReplaceAll(whole, "\n", "\r\n"),
 		"with CR":             strings.ReplaceAll(whole, "\n", "\r"),
 		"document marks":      "---\n" + whole + "...\n# the end\n",
@@ -163,14 +164,14 @@ func quoteText(s string) string {
 	return "'" + s + "'"
 }
 
-func TestJSONStringsAreReadAsJSONHasThem(t *testing.T) {
+func TestJSONStrings(t *testing.T) {
 	t.Parallel()
-	content := `{"default":"p","plans":{"p":["1\/s"]},"keys":{"a\ud83d\ude00": ["2/s"], "b\"\\\u00e9"` + "\n\t:\n" + `["3/s"]}}`
+	content := `{"default":"p","plans":{"p":["1\/s"]},"keys":{"a😀\u003c": ["2/s"], "b\"\\\u00e9"` + "\n\t:\n" + `["3/s"]}}`
 	set, err := limitfile.Parse("x.json", []byte(content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for key, want := range map[string]int64{"a😀": 2, `b"\é`: 3, "c": 1} {
+	for key, want := range map[string]int64{"a😀<": 2, `b"\é`: 3, "c": 1} {
 		if got := set.For(key, "")[0].Rate; got != want {
 			t.Errorf("key %q: rate %d, want %d", key, got, want)
 		}

@@ -8,21 +8,21 @@ import (
 	"os"
 )
 
-// fingerprint tells contents apart, and the ways of having none.
+// fingerprint distinguishes contents, and errors of reading.
 type fingerprint [sha256.Size]byte
 
 func fingerprintOf(content []byte, err error) fingerprint {
 	if err != nil {
-		return sha256.Sum256([]byte("error\x00" + err.Error())) // no content that is right has a \x00
+		return sha256.Sum256([]byte("error\x00" + err.Error())) // right content has no \x00
 	}
 	return sha256.Sum256(content)
 }
 
-// read returns a file's content, and a byte more than MaxSize of a longer one.
+// read returns a file's content, and MaxSize+1 bytes of a longer file.
 func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		// Opening a pipe would wait for somebody who writes.
+		// Opening a pipe would wait for a writer.
 		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("not a regular file: %w", fs.ErrInvalid)}
 	}
 	if err != nil {

@@ -7,20 +7,25 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Limits returns a function for the field Limits of the package middleware's
-// Config, by which each request has the limits that the file has for it at that
-// moment: a change holds from the next request on.
+// Limits returns a function for the field Limits of the package middleware's Config.
+// It returns the limits that hold for a request at that moment: a change of the file
+// holds from the next request on.
 //
-// The key function finds the key that the file's overrides are for, usually the
-// Key of the same Config. Nil: the overrides are not looked up. The plan function
-// finds the name of the request's plan, as the authentication found it, and is
-// not called for a key with limits of its own. Nil, an error that matches
-// [weir.ErrNoKey], an empty name or one that the file does not have: the default
-// plan. So it is with one that matches [weir.ErrAmbiguousKey] or
-// [weir.ErrMalformedKey], of either function: a request that the Config's OnNoKey
-// counts has the limits of one without an identity. Any other error is returned,
-// and is an outage to the middleware, so that a client that can cause it is not
-// limited under FailOpen.
+// The key function returns the key that the file may have limits for, usually the Key
+// of the same Config. Nil: no key has limits of its own. The plan function returns the
+// name of the request's plan, as the authentication found it. It is not called for a
+// key with limits of its own.
+//
+//	plan function's result                       limits
+//	the name of a plan in the file               the plan's
+//	another name, the empty name, no function    the default plan's
+//	ErrNoKey, ErrAmbiguousKey, ErrMalformedKey   the default plan's
+//	any other error                              none: the error is returned
+//
+// The three errors of the key function mean a key without limits of its own: a
+// request that the Config's OnNoKey counts has the limits of its plan. Any other
+// error is an outage to the middleware. A client that can cause one is not limited
+// under FailOpen.
 func (f *File) Limits(key, plan weir.KeyFunc) func(*http.Request) ([]weir.Limit, error) {
 	return func(r *http.Request) ([]weir.Limit, error) {
 		k, err := find(key, r)
@@ -39,8 +44,8 @@ func (f *File) Limits(key, plan weir.KeyFunc) func(*http.Request) ([]weir.Limit,
 	}
 }
 
-// find returns the empty string for a request of which nothing is known. It is
-// the name of no plan and no key.
+// find returns the empty string for a request without a usable identity. No plan and
+// no key has that name.
 func find(f weir.KeyFunc, r *http.Request) (string, error) {
 	if f == nil {
 		return "", nil

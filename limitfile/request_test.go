@@ -73,7 +73,7 @@ func TestAChangedFileHoldsFromTheNextRequestOn(t *testing.T) {
 	h := serve(t, store, f)
 	const one, three, five = `"1-in-1d";q=1;w=86400`, `"3-in-1d";q=3;w=86400`, `"5-in-1d";q=5;w=86400`
 	for _, step := range []struct {
-		content, reload string // what is written before the request, and what is wrong with it
+		content, reload string // written before the request, and the error of Reload
 		user, plan      string
 		status          int
 		policy          string
@@ -90,7 +90,7 @@ func TestAChangedFileHoldsFromTheNextRequestOn(t *testing.T) {
 		// A mistake changes nothing.
 		{content: "default: free\nplans: {free: [9/d, 0/d]}\n", reload: ":2:21: plans.free[1]: want", user: "dan", status: 200, policy: five},
 		{user: "fay", status: 200, policy: one},
-		// Everybody has another plan, and what was used carries over.
+		// All users have another plan, and used units carry over.
 		{content: "default: all\nplans: {all: [5/d]}\n", user: "dan", status: 200, policy: five},
 		{user: "bob", plan: "pro", status: 429, policy: five},
 		{user: "gil", plan: "pro", status: 200, policy: five},

@@ -7,26 +7,30 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Set is what a limits file says. It never changes and is safe for concurrent
-// use. The slices that its methods return are shared: do not write to them.
+const (
+	wantPlans = "a mapping of plans' names to lists of limits"
+	wantKeys  = "a mapping of keys to plans' names or lists of limits"
+)
+
+// Set holds the limits of a file. It never changes and is safe for concurrent use.
+// The slices that its methods return are shared: do not write to them.
 type Set struct {
 	plans map[string][]weir.Limit
 	keys  map[string][]weir.Limit
 	other []weir.Limit // the default plan
 }
 
-// Parse reads the content of a limits file. The name is for errors, and says
-// what the content is: JSON when it ends in .json, otherwise YAML. All mistakes
-// are reported together, in the order of the file and up to 20, each an
-// *[Error] that errors.As finds.
+// Parse reads the content of a limits file, in YAML or JSON. The name is for
+// errors. All mistakes are reported together, in the order of the file and up to
+// 20, each an *[Error] that errors.As finds.
 func Parse(name string, content []byte) (*Set, error) {
-	m := &mistakes{file: name, lists: map[*yaml.Node][]weir.Limit{}, anchored: map[*yaml.Node]readLimit{}}
-	root := m.parse(content)
+	r := newReader(name)
+	root := r.parse(content)
 	if root == nil {
-		return nil, m.err()
+		return nil, r.err()
 	}
-	set := m.set(resolve(root))
-	if err := m.err(); err != nil {
+	set := r.set(resolve(root))
+	if err := r.err(); err != nil {
 		return nil, err
 	}
 	return set, nil
@@ -38,9 +42,9 @@ func (s *Set) Plan(name string) (limits []weir.Limit, ok bool) {
 	return limits, ok
 }
 
-// For returns the limits of a key: its own where the file has some, else those
-// of the plan, else, when there is no such plan, those of the default plan.
-// There is always at least one. It allocates nothing.
+// For returns the limits of a key: its own limits if the file has some, else the
+// limits of the plan, else, if there is no such plan, the limits of the default
+// plan. There is always at least one limit. For allocates nothing.
 func (s *Set) For(key, plan string) []weir.Limit {
 	if limits, ok := s.keys[key]; ok {
 		return limits
@@ -62,46 +66,46 @@ func (s *Set) Plans() []string {
 }
 
 // set reads the whole file.
-func (m *mistakes) set(root *yaml.Node) *Set {
+func (r *reader) set(root *yaml.Node) *Set {
 	if root.Kind != yaml.MappingNode {
-		m.at(root, "", wantFile, describe(root))
+		r.at(root, "", wantFile, describe(root))
 		return nil
 	}
 	set := &Set{plans: map[string][]weir.Limit{}, keys: map[string][]weir.Limit{}}
 	names := planNames(root)
 	references := map[string]string{}
 	plan := ""
-	for _, e := range m.entries(root, "", wantFile) {
+	for _, e := range r.entries(root, "", wantFile) {
 		switch e.name {
 		case "default":
-			plan = m.reference(e.value, "default", names)
+			plan = r.reference(e.value, "default", names)
 		case "plans":
-			entries := m.entries(e.value, "plans", wantPlans)
+			entries := r.entries(e.value, "plans", wantPlans)
 			if e.value.Kind == yaml.MappingNode && len(entries) == 0 {
-				m.at(e.value, "plans", "at least one plan", "none")
+				r.at(e.value, "plans", "at least one plan", "none")
 			}
 			for _, p := range entries {
-				set.plans[p.name] = m.limits(p.value, child("plans", p.name))
+				set.plans[p.name] = r.limits(p.value, child("plans", p.name))
 			}
 		case "keys":
 			if e.value.Tag == tagNull {
 				continue // all are commented out
 			}
-			for _, k := range m.entries(e.value, "keys", wantKeys) {
+			for _, k := range r.entries(e.value, "keys", wantKeys) {
 				at := child("keys", k.name)
 				if k.value.Kind == yaml.SequenceNode {
-					set.keys[k.name] = m.limits(k.value, at)
+					set.keys[k.name] = r.limits(k.value, at)
 				} else {
-					references[k.name] = m.reference(k.value, at, names)
+					references[k.name] = r.reference(k.value, at, names)
 				}
 			}
 		default:
-			m.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
+			r.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
 		}
 	}
 	for _, required := range []string{"default", "plans"} {
 		if lookup(root, required) == nil {
-			m.at(root, required, map[string]string{"default": "the name of the plan of all others", "plans": wantPlans}[required], "none")
+			r.at(root, required, map[string]string{"default": "the name of the plan of all others", "plans": wantPlans}[required], "none")
 		}
 	}
 	for key, name := range references {
@@ -112,23 +116,23 @@ func (m *mistakes) set(root *yaml.Node) *Set {
 }
 
 // reference reads the name of a plan.
-func (m *mistakes) reference(n *yaml.Node, field string, names map[string]bool) string {
+func (r *reader) reference(n *yaml.Node, field string, names map[string]bool) string {
 	want := "the name of a plan"
 	if field != "default" {
 		want += " or a list of limits"
 	}
 	switch {
 	case !isText(n):
-		m.at(n, field, want, describe(n))
+		r.at(n, field, want, describe(n))
 	case names != nil && !names[n.Value]:
-		m.at(n, field, want, quote(n.Value)+", which is no plan of this file")
+		r.at(n, field, want, quote(n.Value)+", which is no plan of this file")
 	}
 	return n.Value
 }
 
-// planNames returns the names of all plans, also of those that are wrong, so
-// that a mistake in a plan is not one of all who refer to it. For the same
-// reason it is nil when there are no plans.
+// planNames returns the names of all plans, also of wrong plans, so that a mistake
+// in a plan is not repeated for each reference to it. For the same reason it is nil
+// if there are no plans.
 func planNames(root *yaml.Node) map[string]bool {
 	plans := lookup(root, "plans")
 	if plans == nil || plans.Kind != yaml.MappingNode {

@@ -5,29 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxSize is the size of the longest file that is read, in bytes: that of the
-// largest ConfigMap of Kubernetes, or some 30 000 keys.
+// MaxSize bounds the size of a file, in bytes: the largest ConfigMap of Kubernetes,
+// or about 30 000 keys.
 const MaxSize = 1 << 20
 
-// The tags of scalars.
-const (
-	tagText  = "!!str"
-	tagInt   = "!!int"
-	tagFloat = "!!float"
-	tagBool  = "!!bool"
-	tagNull  = "!!null"
-	tagTime  = "!!timestamp" // a text that happens to be a date
-)
+// wantFile is the form of a whole file, in words.
+const wantFile = "a mapping with default, plans and keys"
 
-// parse returns the tree of a file, or nil when it has none: a file named
-// ….json is JSON, any other is YAML.
+// parse returns the tree of a file, or nil if the file is wrong or empty.
 func (m *mistakes) parse(data []byte) *yaml.Node {
 	if len(data) > MaxSize {
 		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", MaxSize), "more")
@@ -39,14 +29,11 @@ func (m *mistakes) parse(data []byte) *yaml.Node {
 		m.add(line, column, "", "text in UTF-8", fmt.Sprintf("the byte %#02x", data[i]))
 		return nil
 	}
-	if strings.EqualFold(filepath.Ext(m.file), ".json") {
-		return m.parseJSON(data)
-	}
 	return m.parseYAML(data)
 }
 
-// firstUnreadable returns where something is that neither format has in a
-// text: broken UTF-8, UTF-16 or control characters. -1: nowhere.
+// firstUnreadable returns the offset of the first byte that YAML does not allow:
+// broken UTF-8, UTF-16 or control characters. -1: none.
 func firstUnreadable(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -105,7 +92,7 @@ func (m *mistakes) parseYAML(data []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// syntax adds what the YAML library found wrong.
+// syntax adds a mistake that the YAML library found.
 func (m *mistakes) syntax(err error) {
 	var e *yaml.LoadError
 	if !errors.As(err, &e) {
