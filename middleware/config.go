@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/goweir/weir"
 )
@@ -160,41 +159,3 @@ const (
 	// FailClosed answers 503, so that an outage of the store is one of the API.
 	FailClosed
 )
-
-// validate reports the first field that is wrong, as a *weir.ConfigError.
-func (cfg *Config) validate() error {
-	if want, got := unfit(cfg.Limiter); want != "" {
-		return invalid("Limiter", want, got)
-	}
-	switch {
-	case cfg.Key == nil:
-		return invalid("Key", "a key function", "nil")
-	case cfg.OnStoreFailure > FailClosed:
-		return invalid("OnStoreFailure", "FailOpen or FailClosed", strconv.Itoa(int(cfg.OnStoreFailure)))
-	case cfg.Headers > HeadersNone:
-		return invalid("Headers", "one of the five styles", strconv.Itoa(int(cfg.Headers)))
-	case len(cfg.PartitionSecret) > 0 && cfg.Headers != HeadersDraft11:
-		return invalid("PartitionSecret", "none without HeadersDraft11", "one")
-	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
-		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
-	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
-		return invalid("Settle", "none, as the store of Limiter can't settle", "a function")
-	}
-	if err := cfg.validateIdentity(); err != nil {
-		return err
-	}
-	if err := cfg.Delay.validate(); err != nil {
-		return err
-	}
-	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
-		return err
-	}
-	if err := cfg.validateLevels(); err != nil {
-		return err
-	}
-	return validateShadows(append(cfg.limiters(), cfg.Penalty.Limiter), cfg.Shadows)
-}
-
-func invalid(field, want, got string) error {
-	return &weir.ConfigError{Field: "middleware.Config." + field, Want: want, Got: got}
-}

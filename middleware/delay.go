@@ -1,9 +1,10 @@
 package middleware
 
 import (
-	"net/http"
+	"context"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -11,8 +12,8 @@ import (
 
 // Delay queues requests briefly instead of refusing them. Each books its slot
 // in one call of the store and is served when that has come, in order across
-// all processes. A client that leaves gives its slot back. One that waits does
-// not hear of a pause that is set meanwhile, unless it waits for levels: with
+// all processes. A client that leaves gives its slot back. A waiting request
+// does not hear of a pause that is set meanwhile, unless it waits for levels: with
 // Config.Levels a request waits for its own limits first and then for each wider
 // level, one call of the store each (see weir.WaitLevels). With a store that books
 // nothing ahead, as a redisstore without scripts, every request is answered with
@@ -41,61 +42,42 @@ func (d *Delay) validate() error {
 	return nil
 }
 
-// reserve charges a request such that it can be corrected, and waits for the
-// slot where it may. Nil limits are the limiter's.
-func (g *Guard) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
-	maxWait := g.enter()
-	defer g.leave()
-	booked, d, err := g.cfg.Limiter.ReserveWithin(r.Context(), m.key, cost, limits, maxWait)
-	if err != nil || !d.Allowed {
-		return d, err
-	}
-	if d.Delay > 0 {
-		if err := wait(r, booked); err != nil {
-			return weir.Decision{}, err
-		}
-		pass(&d)
-	}
-	if g.cfg.Settle != nil && cost > 0 {
-		m.booked = booked
-	}
-	return d, nil
+// queue counts the requests that may wait. The zero value lets none wait.
+type queue struct {
+	delay   Delay
+	waiting atomic.Int64
 }
 
-// queues reports whether requests may wait.
-func (g *Guard) queues() bool { return g.cfg.Delay.Max > 0 && !g.cfg.Shadow }
-
 // enter counts a request in, until leave, and returns for how long it may wait.
-func (g *Guard) enter() time.Duration {
-	if g.queues() && g.waiting.Add(1) <= int64(g.cfg.Delay.MaxWaiting) {
-		return g.cfg.Delay.Max
+func (q *queue) enter() time.Duration {
+	if q.delay.Max > 0 && q.waiting.Add(1) <= int64(q.delay.MaxWaiting) {
+		return q.delay.Max
 	}
 	return 0
 }
 
-func (g *Guard) leave() {
-	if g.queues() {
-		g.waiting.Add(-1)
+func (q *queue) leave() {
+	if q.delay.Max > 0 {
+		q.waiting.Add(-1)
 	}
 }
 
-// wait waits for a slot, or gives it back when the request ends before.
-func wait(r *http.Request, booked *weir.Reservation) error {
-	ctx := r.Context()
+// await waits for a slot, or gives it back when the context ends before.
+func await(ctx context.Context, booked *weir.Reservation) error {
 	timer := time.NewTimer(booked.Delay())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		// It fails where the store does, which the Limiter's Hook is told.
+		// The Limiter's Hook is told if it fails.
 		_ = booked.Cancel(ctx)
 		return ctx.Err()
 	}
 }
 
 // pass makes the decision one of the instant to which it was delayed. A Hook may
-// have kept what it was told of it.
+// have kept the decision that it was told of.
 func pass(d *weir.Decision) {
 	d.ResetAfter = max(0, d.ResetAfter-d.Delay)
 	d.Charges = slices.Clone(d.Charges)

@@ -1,29 +1,22 @@
 package middleware
 
 import (
-	"bytes"
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
 )
 
 // Guard is the middleware without a framework's way of calling handlers: what
 // adapters are made of, so that nothing is decided in them. It is safe for
 // concurrent use.
 type Guard struct {
-	cfg      Config
-	own      []weir.Limit // the limiter's, with their names derived once
-	policies string       // the RateLimit-Policy of own
-	levels   [][]weir.Limit
-	waiting  atomic.Int64 // requests that may be waiting, see Delay
-	found    atomic.Bool  // a request had an identity
-	missed   atomic.Int64 // requests before that
-
-	partitions sync.Pool // of *partitioner
+	cfg     Config
+	charger charger
+	headers headers
+	seen    identities
 }
 
 // NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
@@ -32,28 +25,12 @@ func NewGuard(cfg Config) (*Guard, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	own := namedLimits(cfg.Limiter)
-	g := &Guard{cfg: cfg, own: own, policies: string(appendPolicies(nil, own, ""))}
-	if cfg.Headers == HeadersDraft6 {
-		g.policies = string(appendOldPolicies(nil, own))
-	}
+	g := &Guard{cfg: cfg}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.cfg.Levels = slices.Clone(cfg.Levels)
-	for i := range cfg.Levels {
-		g.levels = append(g.levels, namedLimits(cfg.Levels[i].Limiter))
-	}
-	g.cfg.PartitionSecret = bytes.Clone(cfg.PartitionSecret)
-	g.partitions.New = g.newPartitioner
+	g.charger.init(&g.cfg)
+	g.headers = newHeaders(&g.cfg, g.charger.own)
 	return g, nil
-}
-
-// namedLimits returns a limiter's limits with their names derived.
-func namedLimits(limiter *weir.Limiter) []weir.Limit {
-	own := limiter.Limits()
-	for i, l := range own {
-		own[i] = l.WithName(l.Policy())
-	}
-	return own
 }
 
 // Check decides whether the handler may run. If so it sets the rate headers on
@@ -64,145 +41,23 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true
 	}
-	key, ok := g.keyOf(w, r)
+	key, passes := g.cfg.keyOf(w, r, &g.seen)
 	if key == "" {
-		return r, ok
+		return r, passes
 	}
 	switch lists := &g.cfg.Lists; {
 	case lists.Block != nil && lists.Block(key):
-		return g.refuse(w, r, &blocked)
+		return r, g.cfg.refuse(w, r, &blocked)
 	case lists.Allow != nil && lists.Allow(key):
 		return r, true
 	}
 	switch key = bounded(key); {
 	case len(g.cfg.Levels) > 0:
 		return g.decideLevels(w, r, key)
-	case g.passed(r.Context(), g.cfg.Limiter, key):
+	case passed(r.Context(), g.cfg.Limiter, key, g.cfg.OnStoreFailure):
 		return r, true
 	}
 	return g.decide(w, r, key)
-}
-
-// decide asks the limiter about a request whose key is known.
-func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
-	cost, err := g.cost(r)
-	if err != nil {
-		return g.fail(w, r, &broken, err)
-	}
-	m := &mark{Context: r.Context(), guard: g, key: key}
-	var d weir.Decision // large, so that it is filled in where it is
-	limits, err := g.take(r, m, cost, &d)
-	return g.answer(w, r, m, limits, &d, err)
-}
-
-// answer does what was decided about a request, or what is due when nothing was.
-func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, limits []weir.Limit, d *weir.Decision, err error) (*http.Request, bool) {
-	switch {
-	case err == nil:
-	case !errors.Is(err, weir.ErrStore):
-		return g.fail(w, r, &broken, err)
-	case g.cfg.OnStoreFailure == FailClosed:
-		return g.fail(w, r, &unavailable, err)
-	default:
-		m.open = true
-		return g.open(w, r, m, err)
-	}
-	switch {
-	case g.cfg.Shadow && !d.Allowed:
-		return r, true // without the mark: a mount further in may refuse it
-	case !g.cfg.Shadow:
-		g.setHeaders(w.Header(), m, limits, d)
-	}
-	if !d.Allowed {
-		g.limit(w, r, m, limits, d)
-		return r, false
-	}
-	return m.on(r), true
-}
-
-// cost returns what a request takes. An error is a mistake, whatever it matches.
-func (g *Guard) cost(r *http.Request) (int64, error) {
-	if g.cfg.Cost == nil {
-		return 1, nil
-	}
-	return g.cfg.Cost(r)
-}
-
-// take charges the request, sets d to what was decided, and returns the limits it
-// was charged on. That nothing could be decided is a weir.ErrStore.
-func (g *Guard) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
-	limits = g.own
-	if g.cfg.Limits != nil {
-		if limits, err = g.cfg.Limits(r); err != nil {
-			return nil, undecided(err)
-		}
-	}
-	err = g.charge(r, m, cost, limits, d)
-	if err == nil && d.Reason == weir.Limited && g.punish(r, m.key) {
-		err = g.charge(r, m, cost, limits, d) // refused, with the block's end
-	}
-	if err == nil && d.Allowed {
-		g.shadow(r, m.key, cost)
-	}
-	return limits, err
-}
-
-// charge has the limiter decide.
-func (g *Guard) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit, d *weir.Decision) (err error) {
-	switch correctable := g.cfg.Settle != nil || g.cfg.Delay.Max > 0; {
-	case correctable && g.cfg.Limits == nil:
-		*d, err = g.reserve(r, m, cost, nil) // own differ from the limiter's in their names
-	case correctable && len(limits) > 0:
-		*d, err = g.reserve(r, m, cost, limits)
-	case g.cfg.Limits == nil:
-		*d, err = g.cfg.Limiter.AllowN(r.Context(), m.key, cost)
-	default:
-		*d, err = g.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
-	}
-	return err
-}
-
-// open lets a request pass of which nothing could be decided, unless nobody
-// waits for the answer any more.
-func (g *Guard) open(w http.ResponseWriter, r *http.Request, m *mark, err error) (*http.Request, bool) {
-	if r.Context().Err() != nil {
-		return g.refuse(w, r, &ended)
-	}
-	g.tell(r, err)
-	return m.on(r), true
-}
-
-// fail answers a request that met an error, without the error's text.
-func (g *Guard) fail(w http.ResponseWriter, r *http.Request, p *problem, err error) (*http.Request, bool) {
-	if r.Context().Err() != nil {
-		return g.refuse(w, r, &ended)
-	}
-	g.tell(r, err)
-	return g.refuse(w, r, p)
-}
-
-// refuse answers with p, or lets the request pass when in shadow.
-func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, p *problem) (*http.Request, bool) {
-	if g.cfg.Shadow {
-		return r, true
-	}
-	p.write(w, r)
-	return r, false
-}
-
-func (g *Guard) tell(r *http.Request, err error) {
-	if g.cfg.OnError != nil {
-		g.cfg.OnError(r, err)
-	}
-}
-
-// undecided makes the failure of a plan lookup one of the store: both mean that
-// nothing is known. A wrong configuration stays one.
-func undecided(err error) error {
-	if errors.Is(err, weir.ErrConfig) {
-		return err
-	}
-	return &weir.StoreError{Op: "limits", Err: err}
 }
 
 // preflight reports whether r is a browser's question about CORS, which it asks
@@ -210,4 +65,89 @@ func undecided(err error) error {
 func preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 &&
 		len(r.Header["Access-Control-Request-Method"]) > 0
+}
+
+// decide asks the limiter about a request whose key is known.
+func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
+	cost, err := g.charger.cost(r)
+	if err != nil {
+		return r, g.cfg.fail(w, r, &broken, err)
+	}
+	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
+	var d weir.Decision // large, so that it is filled in where it is
+	limits, err := g.charger.take(r, m, cost, &d)
+	if err != nil {
+		return g.undecided(w, r, m, err)
+	}
+	part := [1]answer.Level{{Limiter: g.cfg.Limiter.Name(), Key: key, Limits: len(limits)}}
+	return g.answer(w, r, m, &answer.Decision{Decision: &d, Limits: limits, Levels: part[:]})
+}
+
+// decideLevels is decide for a request that counts against several levels.
+func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
+	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
+	s, p, err := g.charger.levelsOf(r, key)
+	switch {
+	case p != nil && err == nil:
+		return r, g.cfg.challenge(w, r, p)
+	case p != nil:
+		return r, g.cfg.fail(w, r, p, err)
+	case err != nil:
+		return g.undecided(w, r, m, err)
+	case len(s.list) == 0: // Mounts further out counted all.
+		return r, true
+	}
+	m.levels = s
+	d, err := g.charger.takeLevels(r, m)
+	if err != nil {
+		return g.undecided(w, r, m, err)
+	}
+	return g.answer(w, r, m, &answer.Decision{Decision: &d, Limits: s.limits, Levels: s.parts})
+}
+
+// answer does what was decided about a request.
+func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answer.Decision) (*http.Request, bool) {
+	switch {
+	case g.cfg.Shadow && !d.Allowed:
+		return r, true // Without the mark: a mount further in may refuse it.
+	case !g.cfg.Shadow:
+		g.headers.set(w.Header(), &m.values, d, g.cfg.Limits == nil && m.levels == nil)
+	}
+	if !d.Allowed {
+		g.cfg.limited(w, r, d)
+		return r, false
+	}
+	return m.on(r), true
+}
+
+// undecided answers a request about which nothing could be decided, or lets it
+// pass unless its context has ended.
+func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err error) (*http.Request, bool) {
+	switch {
+	case !errors.Is(err, weir.ErrStore):
+		return r, g.cfg.fail(w, r, &broken, err)
+	case g.cfg.OnStoreFailure == FailClosed:
+		return r, g.cfg.fail(w, r, &unavailable, err)
+	case r.Context().Err() != nil:
+		return r, g.cfg.refuse(w, r, &ended)
+	}
+	g.cfg.tell(r, err)
+	m.open = true
+	return m.on(r), true
+}
+
+// Done hands back to r what the server and outer handlers look for when the
+// handler has returned or, as they may recover, panicked: the uploads to delete
+// and the pattern that matched. They would stay on the copy that Check returned,
+// or on a later one.
+func (g *Guard) Done(r, passed *http.Request) {
+	if r == passed {
+		return
+	}
+	if r.MultipartForm == nil {
+		r.MultipartForm = passed.MultipartForm
+	}
+	if r.Pattern == "" {
+		r.Pattern = passed.Pattern
+	}
 }

@@ -4,36 +4,21 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
 )
-
-// NoKey decides about a request without a usable key. The zero value refuses it
-// with the status that [Config].OnNoKey names. Key goes before Pass, and Pass
-// before Status.
-type NoKey struct {
-	// Key counts the request under this key, which all such requests share: one
-	// client can use it up for all. Choose a key that no identity of yours can be.
-	Key string
-	// Pass lets the request pass without any limit. Anybody can send such a request,
-	// so that something else must limit it.
-	Pass bool
-	// Status refuses the request with this status, of 400 to 599, without a
-	// Retry-After. Another one is a mistake and answered with 500.
-	Status int
-}
 
 // The refusals of requests without a usable key.
 var (
-	unidentified = problem{http.StatusUnauthorized, "The request does not say who it is from."}
-	ambiguous    = problem{http.StatusBadRequest, "The request says more than once who it is from."}
-	malformed    = problem{http.StatusBadRequest, "The request says in no valid form who it is from."}
+	unidentified = answer.Problem{Status: http.StatusUnauthorized, Detail: "The request does not say who it is from."}
+	ambiguous    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says more than once who it is from."}
+	malformed    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says in no valid form who it is from."}
 )
 
 // withoutKey returns the refusal of a request for which a key function returned
 // err, and whether the function failed, of which OnError is told.
-func withoutKey(err error) (p problem, failed bool) {
+func withoutKey(err error) (p answer.Problem, failed bool) {
 	switch {
 	case errors.Is(err, weir.ErrConfig):
 	case errors.Is(err, weir.ErrAmbiguousKey):
@@ -48,11 +33,11 @@ func withoutKey(err error) (p problem, failed bool) {
 
 // keyOf returns the key that a request counts under. Without one it returns
 // whether the request passes, and has answered if not.
-func (g *Guard) keyOf(w http.ResponseWriter, r *http.Request) (key string, ok bool) {
-	key, err := g.cfg.Key(r)
+func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identities) (key string, passes bool) {
+	key, err := cfg.Key(r)
 	switch {
 	case err == nil && key != "":
-		g.identified()
+		seen.found()
 		return key, true
 	case err == nil:
 		err = weir.ErrNoKey
@@ -60,16 +45,15 @@ func (g *Guard) keyOf(w http.ResponseWriter, r *http.Request) (key string, ok bo
 	p, failed := withoutKey(err)
 	switch {
 	case failed && r.Context().Err() != nil:
-		_, ok = g.refuse(w, r, &ended)
-		return "", ok
+		return "", cfg.refuse(w, r, &ended)
 	case failed:
-		g.tell(r, err)
-	case p == unidentified:
-		g.unidentified(r)
+		cfg.tell(r, err)
+	case p == unidentified && seen.missed():
+		cfg.tell(r, warnNeverIdentified(r.Context(), cfg.Limiter.Name()))
 	}
 	var instead NoKey
-	if g.cfg.OnNoKey != nil && !errors.Is(err, weir.ErrConfig) {
-		instead = g.cfg.OnNoKey(r, err)
+	if cfg.OnNoKey != nil && !errors.Is(err, weir.ErrConfig) {
+		instead = cfg.OnNoKey(r, err)
 	}
 	switch status := instead.Status; {
 	case instead.Key != "":
@@ -77,27 +61,9 @@ func (g *Guard) keyOf(w http.ResponseWriter, r *http.Request) (key string, ok bo
 	case instead.Pass:
 		return "", true
 	case status >= 400 && status <= 599:
-		p.status = status
+		p.Status = status
 	case status != 0:
-		_, ok = g.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
-		return "", ok
+		return "", cfg.fail(w, r, &broken, invalid("OnNoKey", "a status of 400 to 599", strconv.Itoa(status)))
 	}
-	_, ok = g.challenge(w, r, &p)
-	return "", ok
-}
-
-// challenge refuses a request that has no key, and says how to get one if that is
-// what it lacks.
-func (g *Guard) challenge(w http.ResponseWriter, r *http.Request, p *problem) (*http.Request, bool) {
-	if p.status == http.StatusUnauthorized && g.cfg.Challenge != "" && !g.cfg.Shadow {
-		w.Header().Add("Www-Authenticate", g.cfg.Challenge)
-	}
-	return g.refuse(w, r, p)
-}
-
-func (cfg *Config) validateIdentity() error {
-	if strings.ContainsFunc(cfg.Challenge, func(c rune) bool { return c < ' ' || c > '~' }) {
-		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
-	}
-	return nil
+	return "", cfg.challenge(w, r, &p)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
 )
 
 // mark is the context of a request that a mount let pass. It is a context
@@ -14,13 +15,13 @@ import (
 // that has it, so that passing a request on takes one allocation.
 type mark struct {
 	context.Context
-	guard  *Guard
-	key    string
-	open   bool              // nothing was decided, and the mount failed open
-	booked *weir.Reservation // what is settled; nil: nothing
-	levels *levels           // what was counted; nil without Config.Levels
-	values values
-	copy   http.Request
+	limiter *weir.Limiter
+	key     string
+	open    bool              // Nothing was decided, and the mount failed open.
+	booked  *weir.Reservation // to be settled; nil: nothing
+	levels  *levels           // that were counted; nil without Config.Levels
+	values  answer.Values
+	copy    http.Request
 }
 
 // on returns a copy of the request that has the mark.
@@ -39,19 +40,19 @@ func (m *mark) Value(key any) any {
 	return m.Context.Value(key)
 }
 
-// String is what of the mark is fit for a log: not the request, with its headers.
+// String keeps the request, with its headers, out of logs.
 func (m *mark) String() string { return fmt.Sprint(m.Context, ".WithValue(weir)") }
 
 // GoString is String, for %#v.
 func (m *mark) GoString() string { return m.String() }
 
 // passed reports whether this mount, or one further out, let the request pass
-// for a limiter and key. One that failed open speaks for no mount that fails
-// closed; for the others it spares a second wait for the store.
-func (g *Guard) passed(ctx context.Context, limiter *weir.Limiter, key string) bool {
+// for a limiter and key. A mount that failed open speaks for no mount that fails
+// closed. The others need not wait for the store again.
+func passed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
 	for m != nil {
-		if m.counted(limiter, key) && (!m.open || g.cfg.OnStoreFailure == FailOpen) {
+		if m.counted(limiter, key) && (!m.open || failure == FailOpen) {
 			return true
 		}
 		m, _ = m.Context.Value(markKey{}).(*mark)
@@ -61,26 +62,10 @@ func (g *Guard) passed(ctx context.Context, limiter *weir.Limiter, key string) b
 
 // counted reports whether the mount counted the request by a limiter and key.
 func (m *mark) counted(limiter *weir.Limiter, key string) bool {
-	if m.guard.cfg.Limiter == limiter && m.key == key {
+	if m.limiter == limiter && m.key == key {
 		return true
 	}
 	return m.levels != nil && slices.ContainsFunc(m.levels.list, func(l weir.Level) bool {
 		return l.Limiter == limiter && l.Key == key
 	})
-}
-
-// Done hands back to r what the server and outer handlers look for when the
-// handler has returned or, as they may recover, panicked: the uploads to delete
-// and the pattern that matched. They would stay on the copy that Check returned,
-// or on a later one.
-func (g *Guard) Done(r, passed *http.Request) {
-	if r == passed {
-		return
-	}
-	if r.MultipartForm == nil {
-		r.MultipartForm = passed.MultipartForm
-	}
-	if r.Pattern == "" {
-		r.Pattern = passed.Pattern
-	}
 }

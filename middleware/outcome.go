@@ -1,12 +1,6 @@
 package middleware
 
-import (
-	"context"
-	"net/http"
-	"time"
-
-	"github.com/goweir/weir/store"
-)
+import "net/http"
 
 // Outcome is what became of a request that was served.
 type Outcome struct {
@@ -41,68 +35,3 @@ func OnlySuccesses(_ *http.Request, o Outcome) int64 {
 // ResponseBytes is a Config.Settle for which a request costs one unit for each
 // byte of the response's body.
 func ResponseBytes(_ *http.Request, o Outcome) int64 { return o.Bytes }
-
-// Settles reports whether the Guard has to be told what becomes of requests.
-func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
-
-// settleTimeout bounds how long the end of a response waits for the store.
-const settleTimeout = 5 * time.Second
-
-// Settle corrects what r was charged by how it ended: it is called with the
-// request that Check returned for r, when the handler has returned or panicked.
-// The status counts if it was sent, or is going to be as the handler has returned.
-// It does nothing unless Settles.
-func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bool) {
-	m, _ := passed.Context().(*mark)
-	if r == passed || m == nil || m.booked == nil {
-		return
-	}
-	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
-	switch {
-	case !sent:
-		o.Status = http.StatusInternalServerError
-	case status < 200 && status != http.StatusSwitchingProtocols:
-		o.Status = http.StatusOK // none was set, or hints, which the server's 200 follows
-	}
-	if r.Method == http.MethodHead {
-		o.Bytes = 0
-	}
-	var err error
-	if m.levels != nil {
-		actual := g.actualCosts(passed, m, o)
-		ctx, cancel := settling(passed)
-		defer cancel()
-		err = m.booked.SettleLevels(ctx, actual...)
-	} else {
-		cost := min(g.cfg.Settle(passed, o), store.MaxUnits)
-		ctx, cancel := settling(passed)
-		defer cancel()
-		err = m.booked.Settle(ctx, cost)
-	}
-	if err != nil {
-		g.tell(r, err)
-	}
-}
-
-// settling returns the context of a correction, which clients can't cut off by
-// leaving.
-func settling(r *http.Request) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(r.Context()), settleTimeout)
-}
-
-// Record returns a ResponseWriter for a handler, with the abilities of w, and what
-// calls Settle with what was written to it, when the handler has returned or, with
-// ended false, panicked.
-func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.ResponseWriter, settle func(ended bool)) {
-	rec := &recorder{ResponseWriter: w}
-	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }
-}
-
-// serve runs a handler and settles what it did.
-func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
-	defer g.Done(r, passed)
-	rec, ended := &recorder{ResponseWriter: w}, false
-	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }()
-	next.ServeHTTP(rec.writer(), passed)
-	ended = true
-}

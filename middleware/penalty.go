@@ -1,8 +1,7 @@
 package middleware
 
 import (
-	"errors"
-	"net/http"
+	"context"
 	"time"
 
 	"github.com/goweir/weir"
@@ -18,7 +17,7 @@ import (
 // [NoKey].Key all without an identity are one key.
 //
 // With Config.Levels a refusal counts when the key's own limits are those that
-// refuse for longest, and no other. A redisstore without scripts can't pause keys:
+// refuse for maxPause, and no other. A redisstore without scripts can't pause keys:
 // nothing is blocked, and OnError is told at each refusal that should be.
 type Penalty struct {
 	// Limiter counts the refusals of a key; the one that uses it up blocks the
@@ -38,35 +37,28 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 		}
 		return nil
 	}
-	if want, got := unfit(p.Limiter); want != "" {
-		return invalid("Penalty.Limiter", want, got)
+	if err := checkLimiter("Penalty.Limiter", p.Limiter); err != nil {
+		return err
 	}
-	longest := limiter.MaxPause()
+	maxPause := limiter.MaxPause()
 	switch {
 	case p.Limiter.Name() == limiter.Name():
 		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
-	case longest == 0:
+	case maxPause == 0:
 		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
-	case p.For <= 0 || p.For > longest:
-		return invalid("Penalty.For", "above 0 and at most "+longest.String()+", the MaxPause of Limiter", p.For.String())
+	case p.For <= 0 || p.For > maxPause:
+		return invalid("Penalty.For", "above 0 and at most "+maxPause.String()+", the MaxPause of Limiter", p.For.String())
 	}
 	return nil
 }
 
-// punish counts a refusal and reports whether the key is blocked for it.
-func (g *Guard) punish(r *http.Request, key string) bool {
-	if g.cfg.Penalty.Limiter == nil || g.cfg.Shadow {
-		return false
+// punish counts a refusal by limiter and reports whether the key is blocked for
+// it. An error says why it is not.
+func (p *Penalty) punish(ctx context.Context, limiter *weir.Limiter, key string) (bool, error) {
+	d, err := p.Limiter.Allow(ctx, key)
+	if err != nil || d.Allowed && d.Remaining > 0 {
+		return false, err
 	}
-	d, err := g.cfg.Penalty.Limiter.Allow(r.Context(), key)
-	if err == nil && d.Allowed && d.Remaining > 0 {
-		return false
-	}
-	if err == nil {
-		err = g.cfg.Limiter.Pause(r.Context(), key, g.cfg.Penalty.For)
-	}
-	if err != nil && r.Context().Err() == nil && !errors.Is(err, weir.ErrLimited) {
-		g.tell(r, err)
-	}
-	return err == nil
+	err = limiter.Pause(ctx, key, p.For)
+	return err == nil, err
 }

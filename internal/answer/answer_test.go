@@ -1,0 +1,256 @@
+package answer_test
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
+	"github.com/goweir/weir/internal/leaktest"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// decision is about a user's two limits within everybody's one.
+func decision(d weir.Decision) *answer.Decision {
+	return &answer.Decision{
+		Decision: &d,
+		Limits:   []weir.Limit{weir.PerMinute(10), weir.PerDay(100).WithName("day"), weir.PerHour(1000).WithName(`"all"`)},
+		Levels:   []answer.Level{{Limiter: "user", Key: "ann", Limits: 2}, {Limiter: "everybody", Key: "all", Limits: 1}},
+	}
+}
+
+// state is a refusal by the first and the last limit.
+var state = weir.Decision{
+	Reason: weir.Limited, Limit: weir.PerHour(1000).WithName(`"all"`), Scope: "everybody",
+	RetryAfter: 3 * time.Second, ResetAfter: time.Hour,
+	Charges: []weir.ChargeState{
+		{Remaining: 0, ResetAfter: time.Minute, RetryAfter: time.Second},
+		{Remaining: 7, ResetAfter: time.Nanosecond},
+		{Remaining: 0, ResetAfter: time.Hour, RetryAfter: 3 * time.Second},
+	},
+}
+
+// binding knows the state of the binding limit alone.
+var binding = weir.Decision{
+	Allowed: true, Limit: weir.PerDay(100), Remaining: 7, ResetAfter: 90*time.Second + 1,
+}
+
+const (
+	policies    = `"10-in-1m";q=10;w=60, "day";q=100;w=86400, "\"all\"";q=1000;w=3600`
+	oldPolicies = "10;w=60, 100;w=86400, 1000;w=3600"
+)
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	x := func(name, limit, remaining, reset string) map[string]string {
+		return map[string]string{name + "-Limit": limit, name + "-Remaining": remaining, name + "-Reset": reset}
+	}
+	with := func(header map[string]string, policy string) map[string]string {
+		header["Ratelimit-Policy"] = policy
+		return header
+	}
+	x11 := func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetX(h, v) }
+	for name, tt := range map[string]struct {
+		decision weir.Decision
+		before   map[string]string
+		set      func(*answer.Decision, http.Header, *answer.Values)
+		want     map[string]string
+	}{
+		"draft 11": {state, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) }, map[string]string{
+			"Ratelimit-Policy": policies,
+			"Ratelimit":        `"10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+		}},
+		"draft 11, known policies": {state, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "known", nil) }, map[string]string{
+			"Ratelimit-Policy": "known",
+			"Ratelimit":        `"10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+		}},
+		"draft 11, of the binding limit alone": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) },
+			map[string]string{"Ratelimit-Policy": policies}},
+		"draft 11, after another limiter": {state, map[string]string{"Ratelimit-Policy": "a", "Ratelimit": "b"},
+			func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft11(h, v, "", nil) }, map[string]string{
+				"Ratelimit-Policy": "a & " + policies,
+				"Ratelimit":        `b & "10-in-1m";r=0;t=60, "day";r=7;t=1, "\"all\"";r=0;t=3600`,
+			}},
+		"draft 6": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "") },
+			with(x("Ratelimit", "100", "7", "91"), oldPolicies)},
+		"draft 6, known policies": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetDraft6(h, v, "known") },
+			with(x("Ratelimit", "100", "7", "91"), "known")},
+		"X":                   {binding, nil, x11, x("X-Ratelimit", "100", "7", "91")},
+		"X, no state":         {weir.Decision{Allowed: true}, nil, x11, nil},
+		"X, less outside":     {binding, x("X-Ratelimit", "9", "7", "1"), x11, x("X-Ratelimit", "9", "7", "1")},
+		"X, more outside":     {binding, x("X-Ratelimit", "9", "8", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
+		"X, nonsense outside": {binding, x("X-Ratelimit", "9", "few", "1"), x11, x("X-Ratelimit", "100", "7", "91")},
+		"X, refused inside":   {state, x("X-Ratelimit", "9", "0", "1"), x11, x("X-Ratelimit", "1000", "0", "3600")},
+		"X, epoch": {binding, nil, func(d *answer.Decision, h http.Header, v *answer.Values) { d.SetXEpoch(h, v, time.Unix(1000, 0)) },
+			x("X-Ratelimit", "100", "7", "1091")},
+	} {
+		h := http.Header{}
+		for name, value := range tt.before {
+			h.Set(name, value)
+		}
+		tt.set(decision(tt.decision), h, new(answer.Values))
+		got := map[string]string{}
+		for name, values := range h {
+			got[name] = strings.Join(values, " & ")
+		}
+		if !maps.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestKnownPolicies checks that policies which are made in advance are the same.
+func TestKnownPolicies(t *testing.T) {
+	t.Parallel()
+	limits := decision(state).Limits
+	if got := answer.Policies(limits); got != policies {
+		t.Errorf("draft 11: %s", got)
+	}
+	if got := answer.PoliciesDraft6(limits); got != oldPolicies {
+		t.Errorf("draft 6: %s", got)
+	}
+}
+
+// TestPartitions checks that each level's limits have its pk, known policies or not.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	h := http.Header{}
+	decision(state).SetDraft11(h, new(answer.Values), "known", answer.NewPartitions([]byte("0123456789abcdef")))
+	for name, values := range h {
+		pks := []string{}
+		for _, member := range strings.Split(values[0], ", ") {
+			_, pk, _ := strings.Cut(member, ";pk=")
+			pks = append(pks, pk)
+		}
+		if len(pks) != 3 || len(pks[0]) != 14 || pks[0] != pks[1] || pks[1] == pks[2] {
+			t.Errorf("%s: %q", name, values)
+		}
+	}
+	if len(h) != 2 || answer.NewPartitions(nil) != nil {
+		t.Errorf("headers %v", h)
+	}
+}
+
+func TestViolated(t *testing.T) {
+	t.Parallel()
+	paused, unnamed := state, binding
+	paused.Reason = weir.Paused
+	named := binding
+	named.Scope = "everybody"
+	for name, tt := range map[string]struct {
+		decision weir.Decision
+		want     []string
+	}{
+		"two of three":                {state, []string{"10-in-1m of user", `"all" of everybody`}},
+		"a pause":                     {paused, nil},
+		"the binding limit":           {named, []string{"100-in-1d of everybody"}},
+		"the binding one of somebody": {unnamed, []string{"100-in-1d of user"}},
+	} {
+		var got []string
+		for policy, limiter := range decision(tt.decision).Violated() {
+			got = append(got, policy+" of "+limiter)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q", name, got)
+		}
+		for range decision(tt.decision).Violated() {
+			break // which ends it
+		}
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for retry, want := range map[time.Duration]string{
+		weir.Never: "", 0: "1", 1: "1", time.Second: "1", time.Second + 1: "2", time.Hour: "3600",
+	} {
+		if got := decision(weir.Decision{RetryAfter: retry}).RetryAfterSeconds(); got != want {
+			t.Errorf("%v: %q, want %q", retry, got, want)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	const uri = `{"type":"https://iana.org/assignments/http-problem-types#`
+	changed := func(change func(*weir.Decision)) weir.Decision {
+		d := state
+		change(&d)
+		return d
+	}
+	for name, tt := range map[string]struct {
+		decision  weir.Decision
+		penalised bool
+		want      string
+	}{
+		"a limit": {state, true, uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded",` +
+			`"status":429,"violated-policies":["10-in-1m","\"all\""]}`},
+		"for ever": {changed(func(d *weir.Decision) { d.Reason, d.RetryAfter = weir.NeverFits, weir.Never }), false,
+			uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,` +
+				`"detail":"The request costs more than a limit admits at once. Repeating it does not help.","violated-policies":["10-in-1m","\"all\""]}`},
+		"a share": {changed(func(d *weir.Decision) { d.Degraded = true }), true,
+			uri + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints",` +
+				`"status":429,"violated-policies":["10-in-1m","\"all\""]}`},
+		"a pause": {changed(func(d *weir.Decision) { d.Reason = weir.Paused }), false,
+			uri + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints",` +
+				`"status":429,"detail":"Requests are paused.","violated-policies":[]}`},
+		"a penalty": {changed(func(d *weir.Decision) { d.Reason = weir.Paused }), true,
+			uri + `abnormal-usage-detected","title":"Request not satisfied due to detection of abnormal request pattern",` +
+				`"status":429,"detail":"Requests are paused.","violated-policies":[]}`},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			w := httptest.NewRecorder()
+			decision(tt.decision).WriteLimited(w, httptest.NewRequest(method, "/", http.NoBody), new(answer.Values), tt.penalised)
+			check(t, name, w, method, http.StatusTooManyRequests, tt.want)
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		w := httptest.NewRecorder()
+		problem := answer.Problem{Status: 403, Detail: "No."}
+		problem.Write(w, httptest.NewRequest(method, "/", http.NoBody))
+		check(t, "a problem", w, method, 403, `{"type":"about:blank","title":"Forbidden","status":403,"detail":"No."}`)
+	}
+}
+
+func check(t *testing.T, name string, w *httptest.ResponseRecorder, method string, status int, body string) {
+	t.Helper()
+	body += "\n"
+	want := http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}}
+	want.Set("Content-Length", strconv.Itoa(len(body)))
+	if !maps.EqualFunc(w.Header(), want, slices.Equal[[]string]) || w.Code != status {
+		t.Errorf("%s: status %d, headers %v", name, w.Code, w.Header())
+	}
+	if method == http.MethodHead {
+		body = ""
+	}
+	if w.Body.String() != body {
+		t.Errorf("%s: %s\n%s", name, method, w.Body)
+	}
+}
+
+// TestValues checks that values don't overwrite each other, however many there are
+// and whatever is added to one.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	h, v := http.Header{}, new(answer.Values)
+	for _, name := range []string{"A", "B", "C", "D", "E", "F"} {
+		v.Set(h, name, "of "+name)
+		h.Add(name, "more of "+name)
+	}
+	for name, got := range h {
+		if want := []string{"of " + name, "more of " + name}; !slices.Equal(got, want) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	v.Set(h, "A", "anew")
+	if got := h["A"]; !slices.Equal(got, []string{"anew"}) {
+		t.Errorf("A: %q", got)
+	}
+}

@@ -1,0 +1,103 @@
+package answer
+
+import (
+	"math/bits"
+	"net/http"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// The fields' names in the form that http.Header stores.
+const (
+	headerPolicy = "Ratelimit-Policy"
+	headerState  = "Ratelimit"
+)
+
+// SetDraft11 adds RateLimit-Policy to the response's headers, and RateLimit if the
+// decision has the state of every limit: the fields of
+// draft-ietf-httpapi-ratelimit-headers-11. The policies of all levels are one
+// list, and their states another. policies are the former if they are known,
+// without a pk.
+func (d *Decision) SetDraft11(h http.Header, v *Values, policies string, pks *Partitions) {
+	var room [2][160]byte
+	p, s := room[0][:0], room[1][:0]
+	tell, listed := d.whole(), policies != "" && pks == nil
+	from := 0
+	for i := range d.Levels {
+		to, pk := from+d.Levels[i].Limits, pks.param(&d.Levels[i])
+		if !listed {
+			p = appendPolicies(p, d.Limits[from:to], pk)
+		}
+		if tell {
+			s = d.appendStates(s, from, to, pk)
+		}
+		from = to
+	}
+	if !listed {
+		policies = string(p)
+	}
+	v.add(h, headerPolicy, policies)
+	if tell {
+		v.add(h, headerState, string(s))
+	}
+}
+
+// Policies returns the value of SetDraft11's RateLimit-Policy, without a pk.
+func Policies(limits []weir.Limit) string { return string(appendPolicies(nil, limits, "")) }
+
+// appendPolicies appends the RateLimit-Policy field's members, which are the same
+// whatever is decided.
+func appendPolicies(b []byte, limits []weir.Limit, pk string) []byte {
+	for _, l := range limits {
+		if len(b) > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendString(b, l.Policy())
+		b = append(b, ";q="...)
+		b = appendInteger(b, l.Max())
+		b = appendWindow(b, l)
+		b = append(b, pk...)
+	}
+	return b
+}
+
+// appendWindow appends the parameter w, unless it is too short for seconds.
+func appendWindow(b []byte, l weir.Limit) []byte {
+	if w := window(l); w >= time.Second {
+		b = append(b, ";w="...)
+		b = appendInteger(b, seconds(w))
+	}
+	return b
+}
+
+// window returns the time in which a limit grants Max units again and again.
+func window(l weir.Limit) time.Duration {
+	hi, lo := bits.Mul64(uint64(l.Max()), uint64(l.Period))
+	// A valid limit fills its burst within store.MaxPeriod: this fits.
+	q, rest := bits.Div64(hi, lo, uint64(l.Rate))
+	if rest > 0 {
+		q++
+	}
+	return time.Duration(q)
+}
+
+// appendStates appends the RateLimit field's members of some of the limits.
+func (d *Decision) appendStates(b []byte, from, to int, pk string) []byte {
+	for i := from; i < to; i++ {
+		if len(b) > 0 {
+			b = append(b, ", "...)
+		}
+		c, name := d.Charge(i), d.Limits[i].Name
+		if name == "" {
+			name = d.Limits[i].Policy()
+		}
+		b = appendString(b, name)
+		b = append(b, ";r="...)
+		b = appendInteger(b, c.Remaining)
+		b = append(b, ";t="...)
+		b = appendInteger(b, seconds(c.ResetAfter))
+		b = append(b, pk...)
+	}
+	return b
+}

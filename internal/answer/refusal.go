@@ -1,0 +1,75 @@
+package answer
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/goweir/weir"
+)
+
+// A problemType is one that draft-ietf-httpapi-ratelimit-headers registers. Each
+// lists the policies that a request violated.
+type problemType struct{ uri, title string }
+
+var (
+	quotaExceeded = problemType{
+		"https://iana.org/assignments/http-problem-types#quota-exceeded",
+		"Request cannot be satisfied as assigned quota has been exceeded",
+	}
+	reducedCapacity = problemType{
+		"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",
+		"Request cannot be satisfied due to temporary server capacity constraints",
+	}
+	abnormalUsage = problemType{
+		"https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
+		"Request not satisfied due to detection of abnormal request pattern",
+	}
+)
+
+// problemType says what a refusal is. Without its store a limit is a share of what
+// the client was promised. A pause is no matter of what the client used, but if
+// pauses are penalties, of how often it was refused.
+func (d *Decision) problemType(penalised bool) *problemType {
+	switch {
+	case d.Reason == weir.Paused && penalised:
+		return &abnormalUsage
+	case d.Reason == weir.Paused, d.Degraded && d.Reason == weir.Limited:
+		return &reducedCapacity
+	}
+	return &quotaExceeded
+}
+
+// RetryAfter returns the value of Retry-After, at least 1 s, or "" when the refusal
+// never ends.
+func (d *Decision) RetryAfterSeconds() string {
+	if d.RetryAfter == weir.Never {
+		return ""
+	}
+	return strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10)
+}
+
+// WriteLimited answers with 429 and a problem body. penalised says that a pause of
+// the limiter is a penalty.
+func (d *Decision) WriteLimited(w http.ResponseWriter, r *http.Request, v *Values, penalised bool) {
+	t, b := d.problemType(penalised), make([]byte, 0, 320)
+	b = append(b, `{"type":"`...)
+	b = append(b, t.uri...)
+	b = append(b, '"')
+	b = appendMember(b, "title", t.title)
+	b = appendStatus(b, http.StatusTooManyRequests)
+	switch {
+	case d.RetryAfter == weir.Never:
+		b = appendMember(b, "detail", "The request costs more than a limit admits at once. Repeating it does not help.")
+	case d.Reason == weir.Paused:
+		b = appendMember(b, "detail", "Requests are paused.")
+	}
+	b = append(b, `,"violated-policies":[`...)
+	n := 0
+	for policy := range d.Violated() {
+		if n++; n > 1 {
+			b = append(b, ',')
+		}
+		b = appendString(b, policy)
+	}
+	write(w, r, http.StatusTooManyRequests, v, append(b, "]}\n"...))
+}

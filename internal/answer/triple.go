@@ -1,0 +1,76 @@
+package answer
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// triple names three headers that tell of one limit.
+type triple struct{ limit, remaining, reset string }
+
+var (
+	xTriple      = triple{"X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset"}
+	draft6Triple = triple{"Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset"}
+)
+
+// SetX sets the X-RateLimit headers of the binding limit, with the seconds until
+// the reset.
+func (d *Decision) SetX(h http.Header, v *Values) { d.set(h, v, &xTriple, seconds(d.ResetAfter)) }
+
+// SetXEpoch is SetX with the reset in seconds since 1970.
+func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
+	d.set(h, v, &xTriple, epoch(now.Add(d.ResetAfter)))
+}
+
+// SetDraft6 sets the headers of draft-ietf-httpapi-ratelimit-headers-06: three of
+// the binding limit, and RateLimit-Policy with all limits. policies is the latter
+// if it is known.
+func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
+	if policies == "" {
+		var room [160]byte
+		policies = string(appendDraft6(room[:0], d.Limits))
+	}
+	v.add(h, headerPolicy, policies)
+	d.set(h, v, &draft6Triple, seconds(d.ResetAfter))
+}
+
+// PoliciesDraft6 returns the value of SetDraft6's RateLimit-Policy.
+func PoliciesDraft6(limits []weir.Limit) string { return string(appendDraft6(nil, limits)) }
+
+func appendDraft6(b []byte, limits []weir.Limit) []byte {
+	for i, l := range limits {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = appendInteger(b, l.Max())
+		b = appendWindow(b, l)
+	}
+	return b
+}
+
+// set sets three headers of the binding limit, unless another limiter on the way
+// has set them and has less remaining.
+func (d *Decision) set(h http.Header, v *Values, names *triple, reset int64) {
+	if d.Limit.Rate == 0 {
+		return // Decided without the store, which alone knows the state.
+	}
+	if d.Allowed && len(h[names.remaining]) > 0 {
+		r, err := strconv.ParseInt(h[names.remaining][0], 10, 64)
+		if err == nil && r <= d.Remaining {
+			return
+		}
+	}
+	var room [64]byte
+	b := appendInteger(room[:0], d.Limit.Max())
+	i := len(b)
+	b = appendInteger(b, d.Remaining)
+	j := len(b)
+	// The three values share one string.
+	s := string(appendInteger(b, reset))
+	v.Set(h, names.limit, s[:i])
+	v.Set(h, names.remaining, s[i:j])
+	v.Set(h, names.reset, s[j:])
+}

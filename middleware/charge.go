@@ -1,0 +1,130 @@
+package middleware
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/goweir/weir"
+)
+
+// charger charges requests to limiters.
+type charger struct {
+	cfg   *Config
+	own   []weir.Limit   // of Config.Limiter, with their names derived once
+	wider [][]weir.Limit // the same of each of Config.Levels
+	queue queue
+}
+
+func (c *charger) init(cfg *Config) {
+	c.cfg, c.own = cfg, namedLimits(cfg.Limiter)
+	for i := range cfg.Levels {
+		c.wider = append(c.wider, namedLimits(cfg.Levels[i].Limiter))
+	}
+	if !cfg.Shadow {
+		c.queue.delay = cfg.Delay
+	}
+}
+
+// namedLimits returns a limiter's limits with their names derived.
+func namedLimits(limiter *weir.Limiter) []weir.Limit {
+	own := limiter.Limits()
+	for i, l := range own {
+		own[i] = l.WithName(l.Policy())
+	}
+	return own
+}
+
+// take charges a request that has no levels, sets d to the decision, and returns
+// the limits that it is about. An error that matches weir.ErrStore means that
+// nothing could be decided.
+func (c *charger) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
+	limits = c.own
+	if c.cfg.Limits != nil {
+		if limits, err = c.cfg.Limits(r); err != nil {
+			return nil, undecided(err)
+		}
+	}
+	err = c.charge(r, m, cost, limits, d)
+	if err == nil && d.Reason == weir.Limited && c.punish(r, m.key) {
+		err = c.charge(r, m, cost, limits, d) // Refused, with the end of the block.
+	}
+	if err == nil && d.Allowed {
+		c.shadow(r, m.key, cost)
+	}
+	return limits, err
+}
+
+func (c *charger) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit, d *weir.Decision) (err error) {
+	switch correctable := c.cfg.Settle != nil || c.cfg.Delay.Max > 0; {
+	case correctable && c.cfg.Limits == nil:
+		*d, err = c.reserve(r, m, cost, nil) // The own limits have other names than the limiter's.
+	case correctable && len(limits) > 0:
+		*d, err = c.reserve(r, m, cost, limits)
+	case c.cfg.Limits == nil:
+		*d, err = c.cfg.Limiter.AllowN(r.Context(), m.key, cost)
+	default:
+		*d, err = c.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
+	}
+	return err
+}
+
+// reserve charges a request such that the charge can be corrected, and waits for
+// the slot if it may. Nil limits are the limiter's.
+func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
+	maxWait := c.queue.enter()
+	defer c.queue.leave()
+	booked, d, err := c.cfg.Limiter.ReserveWithin(r.Context(), m.key, cost, limits, maxWait)
+	if err != nil || !d.Allowed {
+		return d, err
+	}
+	if d.Delay > 0 {
+		if err := await(r.Context(), booked); err != nil {
+			return weir.Decision{}, err
+		}
+		pass(&d)
+	}
+	if c.cfg.Settle != nil && cost > 0 {
+		m.booked = booked
+	}
+	return d, nil
+}
+
+// cost returns how many units a request takes. An error is a mistake, whatever it
+// matches.
+func (c *charger) cost(r *http.Request) (int64, error) {
+	if c.cfg.Cost == nil {
+		return 1, nil
+	}
+	return c.cfg.Cost(r)
+}
+
+// punish counts a refusal and reports whether the key is blocked for it.
+func (c *charger) punish(r *http.Request, key string) bool {
+	if c.cfg.Penalty.Limiter == nil || c.cfg.Shadow {
+		return false
+	}
+	blocked, err := c.cfg.Penalty.punish(r.Context(), c.cfg.Limiter, key)
+	if err != nil && r.Context().Err() == nil {
+		c.cfg.tell(r, err)
+	}
+	return blocked
+}
+
+// shadow asks the limiters in shadow about a request that the enforced ones let
+// pass. A refused request would cost the shadows nothing either.
+func (c *charger) shadow(r *http.Request, key string, cost int64) {
+	for _, l := range c.cfg.Shadows {
+		if _, err := l.AllowN(r.Context(), key, cost); err != nil && r.Context().Err() == nil {
+			c.cfg.tell(r, err)
+		}
+	}
+}
+
+// undecided makes the failure of a plan lookup one of the store: both mean that
+// nothing is known. A wrong configuration stays one.
+func undecided(err error) error {
+	if errors.Is(err, weir.ErrConfig) {
+		return err
+	}
+	return &weir.StoreError{Op: "limits", Err: err}
+}

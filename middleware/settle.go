@@ -1,0 +1,95 @@
+package middleware
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
+)
+
+// settleTimeout bounds how long the end of a response waits for the store.
+const settleTimeout = 5 * time.Second
+
+// Settles reports whether the Guard has to be told what becomes of requests.
+func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
+
+// Settle corrects what r was charged by how it ended: it is called with the
+// request that Check returned for r, when the handler has returned or panicked.
+// The status counts if it was sent, or is going to be as the handler has returned.
+// It does nothing unless Settles.
+func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bool) {
+	m, _ := passed.Context().(*mark)
+	if r == passed || m == nil || m.booked == nil {
+		return
+	}
+	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
+	switch {
+	case !sent:
+		o.Status = http.StatusInternalServerError
+	case status < 200 && status != http.StatusSwitchingProtocols:
+		o.Status = http.StatusOK // None was set, or hints, which the server's 200 follows.
+	}
+	if r.Method == http.MethodHead {
+		o.Bytes = 0
+	}
+	if err := m.settle(passed, o, g.cfg.Settle); err != nil {
+		g.cfg.tell(r, err)
+	}
+}
+
+// settle corrects the charge to the costs that actual returns. Clients can't cut
+// it off by leaving.
+func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) error {
+	var cost int64
+	var costs []int64
+	if m.levels == nil {
+		cost = min(actual(passed, o), store.MaxUnits)
+	} else {
+		costs = actualCosts(m.levels.list, passed, o, actual)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(passed.Context()), settleTimeout)
+	defer cancel()
+	if m.levels == nil {
+		return m.booked.Settle(ctx, cost)
+	}
+	return m.booked.SettleLevels(ctx, costs...)
+}
+
+// actualCosts returns what a request really took of each level. It asks actual
+// once for each cost.
+func actualCosts(list []weir.Level, passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) []int64 {
+	costs := make([]int64, len(list))
+	for i := range list {
+		if list[i].Cost == 0 {
+			continue // Nothing was taken, so nothing is corrected.
+		}
+		same := slices.IndexFunc(list[:i], func(l weir.Level) bool { return l.Cost == list[i].Cost })
+		if same >= 0 {
+			costs[i] = costs[same]
+			continue
+		}
+		o.Cost = list[i].Cost
+		costs[i] = min(actual(passed, o), store.MaxUnits)
+	}
+	return costs
+}
+
+// Record returns a ResponseWriter for a handler, with the abilities of w, and a
+// function that calls Settle with what the handler wrote to it. Call that when the
+// handler has returned or, with ended false, panicked.
+func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.ResponseWriter, settle func(ended bool)) {
+	rec := &recorder{ResponseWriter: w}
+	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }
+}
+
+// serve runs a handler and settles what it did.
+func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
+	defer g.Done(r, passed)
+	rec, ended := &recorder{ResponseWriter: w}, false
+	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }()
+	next.ServeHTTP(rec.writer(), passed)
+	ended = true
+}
