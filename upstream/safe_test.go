@@ -83,7 +83,7 @@ func TestEveryResponseIsReadSafely(t *testing.T) {
 	}
 	r := new(upstream.Reader)
 	paused := 0
-	for range 30_000 {
+	for range 10_000 {
 		resp := response(statuses[rng.IntN(len(statuses))])
 		for range rng.IntN(8) {
 			resp.Header.Add(names[rng.IntN(len(names))], value())

@@ -382,7 +382,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			Key:         byKey,
 			MaxArrivals: 100,
 		})
-		const n = 5_050
+		const n = 1_050
 		largest := 0
 		for i := range n {
 			get(t, p.Transport(), strconv.Itoa(i))

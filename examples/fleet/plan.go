@@ -23,7 +23,7 @@ const (
 	workers = 3
 	// callers is how many goroutines of a worker call each provider.
 	callers = 6
-	length  = 26 * time.Second
+	length  = 18 * time.Second
 
 	// margin is what the fleet's period is longer than a provider's: calls are
 	// counted where they leave, and they may arrive closer together.
@@ -48,17 +48,17 @@ var plans = []plan{
 	{
 		name: "one", what: "RateLimit and RateLimit-Policy of the IETF's draft 11; Retry-After in seconds",
 		dialect: dialects.Draft11, form: weirtest.RetryAfterSeconds,
-		lowers: 5 * time.Second, raises: 11 * time.Second, refuses: 16 * time.Second, closed: 3 * time.Second,
+		lowers: 3 * time.Second, raises: 7 * time.Second, refuses: 10 * time.Second, closed: 3 * time.Second,
 	},
 	{
 		name: "two", what: "X-RateLimit-* with resets since the Unix epoch; Retry-After with decimals",
 		dialect: dialects.XRateLimitEpoch, form: weirtest.RetryAfterFraction,
-		lowers: 6 * time.Second, raises: 12 * time.Second, refuses: 18 * time.Second, closed: 2 * time.Second,
+		lowers: 3500 * time.Millisecond, raises: 7500 * time.Millisecond, refuses: 12 * time.Second, closed: 2 * time.Second,
 	},
 	{
 		name: "three", what: "X-RateLimit-*-Requests with resets as durations; Retry-After-Ms",
 		dialect: dialects.OpenAI, form: weirtest.RetryAfterMillis,
-		lowers: 7 * time.Second, raises: 13 * time.Second, refuses: 20 * time.Second, closed: 1500 * time.Millisecond,
+		lowers: 4 * time.Second, raises: 8 * time.Second, refuses: 14 * time.Second, closed: 1500 * time.Millisecond,
 	},
 }
 

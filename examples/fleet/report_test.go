@@ -18,21 +18,21 @@ func good() *result {
 	for i := range p.budget() {
 		add(time.Duration(i)*time.Millisecond, i%workers, weirtest.NotRefused)
 	}
-	// The limit is lowered at 5 s, and all is refused from 16 s on.
-	add(5001*time.Millisecond, 0, weirtest.ByLimit)
-	add(5090*time.Millisecond, 1, weirtest.ByLimit)
-	add(15*time.Second, 2, weirtest.NotRefused)
-	add(16010*time.Millisecond, 1, weirtest.ByCommand)
-	add(16100*time.Millisecond, 0, weirtest.ByCommand)
+	// The limit is lowered at 3 s, and all is refused from 10 s on.
+	add(3001*time.Millisecond, 0, weirtest.ByLimit)
+	add(3090*time.Millisecond, 1, weirtest.ByLimit)
+	add(9*time.Second, 2, weirtest.NotRefused)
+	add(10010*time.Millisecond, 1, weirtest.ByCommand)
+	add(10100*time.Millisecond, 0, weirtest.ByCommand)
 	for w := range workers {
-		add(19*time.Second+time.Duration(w)*time.Millisecond, w, weirtest.NotRefused)
+		add(13*time.Second+time.Duration(w)*time.Millisecond, w, weirtest.NotRefused)
 	}
 	return &result{
 		enough:    0.80,
 		providers: []*provider{p},
 		outcomes:  make([]outcome, workers),
 		late:      5 * time.Millisecond,
-		brakes:    []brake{{5002 * time.Millisecond, p}, {16012 * time.Millisecond, p}},
+		brakes:    []brake{{3002 * time.Millisecond, p}, {10012 * time.Millisecond, p}},
 	}
 }
 
@@ -47,10 +47,10 @@ func TestBroken(t *testing.T) {
 		want  string
 	}{
 		{"called in the pause", func(_ *result, p *provider) {
-			p.calls = append(p.calls, call{17 * time.Second, 2, weirtest.ByCommand})
+			p.calls = append(p.calls, call{11 * time.Second, 2, weirtest.ByCommand})
 		}, "provider one refused 1 calls after it had said that it would"},
 		{"refused after it was told", func(_ *result, p *provider) {
-			p.calls = append(p.calls, call{5200 * time.Millisecond, 2, weirtest.ByLimit})
+			p.calls = append(p.calls, call{3200 * time.Millisecond, 2, weirtest.ByLimit})
 		}, "provider one refused 1 calls after it had said that it would"},
 		{"refused before anything was lowered", func(_ *result, p *provider) {
 			p.calls = append(p.calls, call{2 * time.Second, 2, weirtest.ByLimit})
@@ -86,16 +86,16 @@ func TestReport(t *testing.T) {
 	var b bytes.Buffer
 	r := good()
 	line := &timeline{w: &b, result: r}
-	line.row(16500 * time.Millisecond)
+	line.row(10500 * time.Millisecond)
 	r.print(&b)
 	for _, want := range []string{
-		" 5.002s  worker 1 was refused by provider one, and pauses the fleet\n",
-		"16.012s  worker 2 was refused by provider one, and pauses the fleet\n",
-		"  16.5s    1   1   ·     2 \n",
-		"  16.010s  provider one refused worker 2: nothing for 3s\n",
-		"  16.012s  the pause was set in the store, 2ms later\n",
-		"worker 1 sent its last call at 16.100s and the next at 19.000s\n",
-		"worker 3 sent its last call at 15.000s and the next at 19.002s\n",
+		" 3.002s  worker 1 was refused by provider one, and pauses the fleet\n",
+		"10.012s  worker 2 was refused by provider one, and pauses the fleet\n",
+		"  10.5s    1   1   ·     2 \n",
+		"  10.010s  provider one refused worker 2: nothing for 3s\n",
+		"  10.012s  the pause was set in the store, 2ms later\n",
+		"worker 1 sent its last call at 10.100s and the next at 13.000s\n",
+		"worker 3 sent its last call at 9.000s and the next at 13.002s\n",
 		"\nThe promise held",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -107,7 +107,7 @@ func TestReport(t *testing.T) {
 // The budget is what the rates come to.
 func TestBudget(t *testing.T) {
 	t.Parallel()
-	for i, want := range []int{388, 408, 418} {
+	for i, want := range []int{252, 272, 282} {
 		if got := plans[i].budget(); got != want {
 			t.Errorf("provider %s: %d, want %d", plans[i].name, got, want)
 		}

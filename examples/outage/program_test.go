@@ -59,10 +59,22 @@ func TestProgram(t *testing.T) {
 			}
 		})
 	}
-	for name, signal := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "kill": syscall.SIGKILL} {
+	t.Run("stopped", func(t *testing.T) {
+		t.Parallel()
+		stopped(t, bin)
+	})
+}
+
+// stopped sends signals to three programs. They run at the same time.
+func stopped(t *testing.T, bin string) {
+	signals := map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "kill": syscall.SIGKILL}
+	programs := make(map[string]*program.Program)
+	for name := range signals {
+		programs[name] = program.Start(t, bin, "-redis-server", realServer(t), "-duration", "12s", "-rate", "50")
+	}
+	for name, signal := range signals {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := program.Start(t, bin, "-redis-server", realServer(t), "-duration", "12s")
+			p := programs[name]
 			_, addr, _ := strings.Cut(p.Until(t, "redis:  "), ", at ")
 			p.Until(t, "7s  hung")
 			// To the whole group, as Ctrl-C in a terminal.

@@ -13,7 +13,7 @@ import (
 
 func TestProgram(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 12 seconds")
+		t.Skip("takes 7 seconds")
 	}
 	t.Parallel()
 	bin := program.Build(t)
@@ -21,16 +21,16 @@ func TestProgram(t *testing.T) {
 	t.Run("run", func(t *testing.T) {
 		t.Parallel()
 		// The wide margin is for machines that run many tests at once.
-		p := program.Start(t, bin, "-duration", "11s", "-margin", "400ms")
+		p := program.Start(t, bin, "-duration", "6s", "-margin", "400ms")
 		out, code := p.End(t)
 		if code != 0 || p.Errors.Len() > 0 {
 			t.Errorf("exit code %d, errors %q", code, p.Errors.String())
 		}
 		for _, want := range []string{
 			"  3s  upstream:  25 calls, 0 refused",
-			"  calls                          75, by worker ",
+			"  calls                          50, by worker ",
 			"  refused with 429               0\n",
-			"  budget                         75 calls are the most allowed in ",
+			"  budget                         50 calls are the most allowed in ",
 			"  share of the budget used       100.0 %\n",
 			"  Redis calls per admitted call  ",
 			"  waiting time                   p50 ",
