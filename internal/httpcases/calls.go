@@ -83,25 +83,3 @@ func (c testCase) call(t *testing.T, do Caller) {
 		}
 	}
 }
-
-// build returns the case's Config.
-func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middleware.Config {
-	var store weir.Store
-	if c.store != nil {
-		store = c.store()
-	} else {
-		store = open(t)
-	}
-	limits := c.limits
-	if limits == nil {
-		limits = []weir.Limit{weir.PerMinute(2)}
-	}
-	cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
-	if c.config != nil {
-		c.config(&cfg)
-	}
-	if c.more != nil {
-		c.more(t, store, &cfg)
-	}
-	return cfg
-}

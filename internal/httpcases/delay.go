@@ -1,10 +1,7 @@
 package httpcases
 
 import (
-	"context"
-	"fmt"
 	"net/http"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,17 +9,6 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 )
-
-func delaying(d time.Duration) func(*middleware.Config) {
-	return func(cfg *middleware.Config) { cfg.Delay = middleware.Delay{Max: d, MaxWaiting: 10} }
-}
-
-// leaving is a client that goes away, and had not said when.
-func leaving(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	time.AfterFunc(time.Second, cancel)
-	return ctx, cancel
-}
 
 var delayCases = []testCase{
 	{
@@ -92,33 +78,6 @@ var delayCases = []testCase{
 		store:  failing(errSecret),
 		steps:  one(unavailable),
 	},
-}
-
-// tally counts statuses.
-type tally struct {
-	mu sync.Mutex
-	n  map[int]int
-}
-
-func (t *tally) add(status int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == nil {
-		t.n = map[int]int{}
-	}
-	t.n[status]++
-}
-
-func (t *tally) of(status int) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.n[status]
-}
-
-func (t *tally) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return fmt.Sprint(t.n)
 }
 
 // testMaxWaiting checks that few requests wait and that further ones are served

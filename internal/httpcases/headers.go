@@ -9,21 +9,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-func draft11(policy, state string) map[string]string {
-	return map[string]string{"RateLimit-Policy": policy, "RateLimit": state}
-}
-
 const (
 	secondAndMinute = `"10-in-1s";q=10;w=1, "300-in-1m";q=300;w=60`
 	burstAndDay     = `"burst";q=2;w=1, "day";q=5;w=86400`
 )
-
-func limited(policies string, retryAfter string, header map[string]string) answer {
-	return problem(http.StatusTooManyRequests, exceeded(policies), with(header, "Retry-After", retryAfter))
-}
-
-// one returns steps with a single request by ann.
-func one(want answer) []step { return []step{{request: ann, want: want}} }
 
 var headerCases = []testCase{
 	{
@@ -98,12 +87,6 @@ var headerCases = []testCase{
 		})),
 	},
 }
-
-func x(limit, remaining, reset string) map[string]string {
-	return map[string]string{"X-RateLimit-Limit": limit, "X-RateLimit-Remaining": remaining, "X-RateLimit-Reset": reset}
-}
-
-func xStyle(cfg *middleware.Config) { cfg.Headers = middleware.HeadersX }
 
 var xHeaderCases = []testCase{
 	{

@@ -9,32 +9,6 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// The answers to requests under the default limit of 2 per minute, one right
-// after another.
-var (
-	first  = served(twoPerMinute("1", "30"))
-	second = served(twoPerMinute("0", "60"))
-	third  = problem(http.StatusTooManyRequests, exceeded(`"2-in-1m"`), with(twoPerMinute("0", "60"), "Retry-After", "30"))
-
-	unlimited    = served(nil)
-	unidentified = problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)
-	ambiguous    = problem(http.StatusBadRequest, blank(400, "The request says more than once who it is from."), nil)
-	broken       = problem(http.StatusInternalServerError, blank(500, "The request could not be checked against its limits."), nil)
-	unavailable  = problem(http.StatusServiceUnavailable, blank(503, "The request cannot be checked against its limits right now."), nil)
-	ended        = problem(http.StatusServiceUnavailable, blank(503, "The request ended before it was checked against its limits."), nil)
-)
-
-func twoPerMinute(r, t string) map[string]string {
-	return map[string]string{"RateLimit-Policy": `"2-in-1m";q=2;w=60`, "RateLimit": `"2-in-1m";r=` + r + `;t=` + t}
-}
-
-var (
-	ann       = request{user: "ann"}
-	bob       = request{user: "bob"}
-	nobody    = request{}
-	annAndBob = request{header: http.Header{"X-User": {"ann", "bob"}}}
-)
-
 var identityCases = []testCase{
 	{
 		name: "two users behind one IP are independent",
@@ -92,17 +66,6 @@ var identityCases = []testCase{
 			{request: ann, want: first},
 			{request: annAndBob, want: ambiguous},
 		},
-	},
-	{
-		name:  "two identities are refused",
-		steps: []step{{request: annAndBob, want: ambiguous}, {request: ann, want: first}},
-	},
-	{
-		name: "an empty key is none",
-		config: func(cfg *middleware.Config) {
-			cfg.Key = func(*http.Request) (string, error) { return "", nil }
-		},
-		steps: []step{{request: ann, want: unidentified}},
 	},
 	{
 		name: "the key function fails",

@@ -26,15 +26,6 @@ func withLevels(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *
 	}
 }
 
-func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {
-	t.Helper()
-	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
 func inTeam(user, team string) request {
 	return request{header: http.Header{"X-User": {user}, "X-Team": {team}}}
 }

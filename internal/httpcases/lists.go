@@ -7,8 +7,6 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-var forbidden = problem(http.StatusForbidden, blank(403, "The request is from somebody who is blocked."), nil)
-
 var listCases = []testCase{
 	{
 		name: "listed keys pass unlimited or not at all",

@@ -9,21 +9,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-func style(s middleware.HeaderStyle) func(*middleware.Config) {
-	return func(cfg *middleware.Config) { cfg.Headers = s }
-}
-
-func draft6(policy, limit, remaining, reset string) map[string]string {
-	return map[string]string{
-		"RateLimit-Policy": policy, "RateLimit-Limit": limit, "RateLimit-Remaining": remaining, "RateLimit-Reset": reset,
-	}
-}
-
 func exposing(s middleware.HeaderStyle) func(*middleware.Config) {
 	return func(cfg *middleware.Config) { cfg.Headers, cfg.ExposeHeaders = s, true }
 }
-
-const exposeHeader = "Access-Control-Expose-Headers"
 
 const (
 	annKey = `;pk=:YVjdwKQcXIk=:`

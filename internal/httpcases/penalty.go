@@ -1,34 +1,10 @@
 package httpcases
 
 import (
-	"net/http"
-	"strings"
-	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 )
-
-func penalty(k int64, d time.Duration) func(testing.TB, weir.Store, *middleware.Config) {
-	return func(t testing.TB, store weir.Store, cfg *middleware.Config) {
-		counter, err := weir.New(weir.Config{
-			Name: "refusals", Store: store, Limits: []weir.Limit{weir.PerMinute(k).By(weir.FixedWindow)},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		cfg.Penalty = middleware.Penalty{Limiter: counter, For: d}
-	}
-}
-
-// abnormal is a refusal of a blocked key.
-func abnormal(retryAfter string, header map[string]string) answer {
-	body := strings.Replace(reduced("", `,"detail":"Requests are paused."`), "temporary-reduced-capacity", "abnormal-usage-detected", 1)
-	body = strings.Replace(body, "Request cannot be satisfied due to temporary server capacity constraints",
-		"Request not satisfied due to detection of abnormal request pattern", 1)
-	return problem(http.StatusTooManyRequests, body, with(header, "Retry-After", retryAfter))
-}
 
 var penaltyCases = []testCase{
 	{

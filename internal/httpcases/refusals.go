@@ -12,8 +12,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-const neverDetail = `,"detail":"The request costs more than a limit admits at once. Repeating it does not help."`
-
 var noStore = with(twoPerMinute("0", "60"), "Cache-Control", "no-store")
 
 var refusalCases = []testCase{
@@ -98,18 +96,6 @@ var refusalCases = []testCase{
 		store: failing(errSecret),
 		steps: one(unlimited),
 	},
-}
-
-func failClosed(cfg *middleware.Config) { cfg.OnStoreFailure = middleware.FailClosed }
-
-func cancelled(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	return ctx, cancel
-}
-
-func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, time.Second)
 }
 
 var failureCases = []testCase{

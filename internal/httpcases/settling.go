@@ -11,23 +11,6 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-type settleFunc = func(*http.Request, middleware.Outcome) int64
-
-func settling(f settleFunc) func(*middleware.Config) {
-	return func(cfg *middleware.Config) { cfg.Settle = f }
-}
-
-// answered is a request by ann that is answered with a status.
-func answered(status string) request {
-	return request{header: http.Header{"X-User": {"ann"}, "X-Status": {status}}}
-}
-
-// as is the answer with another status.
-func (a answer) as(status int) answer {
-	a.status = status
-	return a
-}
-
 var settleCases = []testCase{
 	{
 		name:   "only failures are charged",

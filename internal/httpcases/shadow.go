@@ -35,10 +35,7 @@ func testShadows(t *testing.T, mount Mount) {
 		return l
 	}
 	var told []error
-	brokenShadow, err := weir.New(weir.Config{Name: "away", Store: failing(errSecret)(), Limits: []weir.Limit{weir.PerHour(1)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	brokenShadow := named(t, failing(errSecret)(), "away", weir.PerHour(1))
 	cfg := middleware.Config{
 		Limiter: limiter("enforced", weir.PerHour(4)),
 		Key:     weir.KeyHeader("X-User"),

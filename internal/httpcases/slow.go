@@ -72,11 +72,7 @@ func testSlow(t *testing.T, mount Mount) {
 		{
 			name: "a slow shadow",
 			config: func(t *testing.T, cfg *middleware.Config) {
-				l, err := weir.New(weir.Config{Name: "shadow", Store: newSlowStore(), Limits: limits})
-				if err != nil {
-					t.Fatal(err)
-				}
-				cfg.Shadows = []*weir.Limiter{l}
+				cfg.Shadows = []*weir.Limiter{named(t, newSlowStore(), "shadow", limits...)}
 			},
 			takes: 2 * slow,
 		},

@@ -27,23 +27,6 @@ var unknown = []struct {
 	{"a lookup that failed", errSecret, 500, "The request could not be checked against its limits."},
 }
 
-type noKeyFunc = func(*http.Request, error) middleware.NoKey
-
-// always decides alike about all requests without a key.
-func always(instead middleware.NoKey) noKeyFunc {
-	return func(*http.Request, error) middleware.NoKey { return instead }
-}
-
-// only decides about one error, and leaves the others to the default.
-func only(err error, instead middleware.NoKey) noKeyFunc {
-	return func(_ *http.Request, e error) middleware.NoKey {
-		if errors.Is(e, err) {
-			return instead
-		}
-		return middleware.NoKey{}
-	}
-}
-
 // testUnknown checks every decision about every request without a key. The store
 // lets pass what it can't decide, which must not answer for OnNoKey.
 func testUnknown(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
@@ -151,22 +134,8 @@ var unknownCases = []testCase{
 		},
 	},
 	{
-		name: "a blocked anonymous key is blocked whoever shares it",
-		config: func(cfg *middleware.Config) {
-			cfg.OnNoKey = always(middleware.NoKey{Key: "(anonymous)"})
-			cfg.Key = func(*http.Request) (string, error) { return "", errSecret }
-			cfg.Lists.Block = middleware.Keys("(anonymous)")
-		},
-		steps: one(forbidden),
-	},
-	{
 		name:   "a status that refuses nothing is a mistake",
 		config: func(cfg *middleware.Config) { cfg.OnNoKey = always(middleware.NoKey{Status: 200}) },
 		steps:  []step{{request: nobody, want: broken}, {request: ann, want: first}},
-	},
-	{
-		name:   "one error passes and another does not",
-		config: func(cfg *middleware.Config) { cfg.OnNoKey = only(weir.ErrAmbiguousKey, middleware.NoKey{Pass: true}) },
-		steps:  []step{{request: nobody, want: unidentified}, {request: annAndBob, want: unlimited}},
 	},
 }

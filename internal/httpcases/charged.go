@@ -2,28 +2,15 @@ package httpcases
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 )
 
-func health(r *http.Request) bool { return r.Header.Get("X-Health") != "" }
-
-func costHeader(cfg *middleware.Config) {
-	cfg.Cost = func(r *http.Request) (int64, error) {
-		return strconv.ParseInt(r.Header.Get("X-Cost"), 10, 64)
-	}
-}
-
 // storedCost looks the cost up in a store that is away.
 func storedCost(cfg *middleware.Config) {
 	cfg.Cost = func(*http.Request) (int64, error) { return 0, &weir.StoreError{Op: "peek", Err: errSecret} }
-}
-
-func costing(cost string) request {
-	return request{header: http.Header{"X-User": {"ann"}, "X-Cost": {cost}}}
 }
 
 func options(header ...string) request {
@@ -109,36 +96,6 @@ var requestCases = []testCase{
 		steps: []step{{takes: time.Second, request: request{user: "ann", ctx: shortly}, want: ended}},
 	},
 }
-
-func tenPerMinute(r, t string) map[string]string {
-	return draft11(`"10-in-1m";q=10;w=60`, `"10-in-1m";r=`+r+`;t=`+t)
-}
-
-var plans = map[string][]weir.Limit{
-	"free":    {weir.PerMinute(1).WithName("free")},
-	"pro":     {weir.PerSecond(10).WithName("pro"), weir.PerDay(1000).WithName("pro-day")},
-	"invalid": {{Rate: 1}},
-	"empty":   {},
-}
-
-func byPlan(cfg *middleware.Config) {
-	cfg.Limits = func(r *http.Request) ([]weir.Limit, error) {
-		plan := r.Header.Get("X-Plan")
-		if plan == "lost" {
-			return nil, errSecret
-		}
-		return plans[plan], nil
-	}
-}
-
-func on(plan, user string) request {
-	return request{header: http.Header{"X-User": {user}, "X-Plan": {plan}}}
-}
-
-var (
-	freePolicy = `"free";q=1;w=60`
-	proPolicy  = `"pro";q=10;w=1, "pro-day";q=1000;w=86400`
-)
 
 var planCases = []testCase{
 	{
