@@ -9,9 +9,9 @@ import (
 // keys, and clients may choose them.
 const maxKey = 1024
 
-// bounded returns the key that is counted for one of any length. Of a longer one
-// that is its start and its hash, together a byte more than maxKey, so that
-// it is never a key that somebody else has.
+// bounded returns the key itself, or for a key over maxKey its start and its hash.
+// These are together a byte longer than maxKey, so that no client can send them as
+// a key of its own.
 func bounded(key string) string {
 	if len(key) <= maxKey {
 		return key

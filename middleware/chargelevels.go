@@ -9,7 +9,7 @@ import (
 
 // levelsOf returns the levels that a request of a key counts against, without
 // those that a mount further out has counted it against. A level without a key is
-// a problem instead, with the error that OnError is told of, if any.
+// a problem instead, with the error for OnError, if any.
 func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Problem, error) {
 	cost, err := c.cost(r)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 }
 
 // keyOf returns the key that a request counts under, "" if the level does not
-// count it, or the problem, with the error that OnError is told of, if any.
+// count it, or the problem, with the error for OnError, if any.
 func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
 	key, err := l.Key(r)
 	if err == nil && key != "" {

@@ -10,18 +10,18 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Delay queues requests briefly instead of refusing them. Each books its slot
-// in one call of the store and is served when that has come, in order across
-// all processes. A client that leaves gives its slot back. A waiting request
-// does not hear of a pause that is set meanwhile, unless it waits for levels: with
-// Config.Levels a request waits for its own limits first and then for each wider
-// level, one call of the store each (see weir.WaitLevels). With a store that books
-// nothing ahead, as a redisstore without scripts, every request is answered with
-// 500. The zero value is off: requests are served now or refused.
+// Delay queues requests briefly instead of refusing them. Each books its slot in
+// one call of the store and is served at that slot, in order across all processes.
+// A client that leaves gives its slot back. The zero value is off: requests are
+// served now or refused.
+//
+// A waiting request does not hear of a later pause, except with Config.Levels.
+// There it waits for its own limits first and then for each wider level, with one
+// call of the store each (see weir.WaitLevels). If the store books nothing ahead,
+// as a redisstore without scripts, every request is answered with 500.
 type Delay struct {
-	// Max is the longest that a request waits; one that would have to wait
-	// longer is refused at once. Above 0 and below what the server's and the
-	// clients' timeouts leave.
+	// Max bounds the wait. A request with a later slot is refused at once. Above 0,
+	// and below the timeouts of the server and the clients.
 	Max time.Duration
 	// MaxWaiting bounds the requests of this middleware that wait at once, over all
 	// keys. Further ones are served now or refused. A request counts from its start,
@@ -70,14 +70,14 @@ func await(ctx context.Context, booked *weir.Reservation) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		// The Limiter's Hook is told if it fails.
+		// The Limiter's Hook gets the error.
 		_ = booked.Cancel(ctx)
 		return ctx.Err()
 	}
 }
 
 // pass makes the decision one of the instant to which it was delayed. A Hook may
-// have kept the decision that it was told of.
+// have kept the old one.
 func pass(d *weir.Decision) {
 	d.ResetAfter = max(0, d.ResetAfter-d.Delay)
 	d.Charges = slices.Clone(d.Charges)

@@ -9,9 +9,8 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// Guard is the middleware without a framework's way of calling handlers: what
-// adapters are made of, so that nothing is decided in them. It is safe for
-// concurrent use.
+// Guard is the middleware without a framework's way of calling handlers. Adapters
+// are made of it and decide nothing themselves. It is safe for concurrent use.
 type Guard struct {
 	cfg     Config
 	charger charger
@@ -33,10 +32,10 @@ func NewGuard(cfg Config) (*Guard, error) {
 	return g, nil
 }
 
-// Check decides whether the handler may run. If so it sets the rate headers on
-// w and returns true and the request to serve; defer Done before that, and, if the
-// Guard Settles, Settle or what Record returns. Otherwise it has answered and
-// returns false. It never wraps w. With Config.Delay it may wait.
+// Check decides whether the handler may run. If so it sets the rate headers on w
+// and returns true and the request to serve: defer Done before serving it, and, if
+// the Guard Settles, Settle or the function that Record returns. Otherwise Check has
+// answered and returns false. It never wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
 		return r, true
@@ -60,8 +59,8 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	return g.decide(w, r, key)
 }
 
-// preflight reports whether r is a browser's question about CORS, which it asks
-// before, and on behalf of, the request that is counted.
+// preflight reports whether r is a browser's question about CORS, which comes before
+// the request that is counted.
 func preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 &&
 		len(r.Header["Access-Control-Request-Method"]) > 0
@@ -105,7 +104,7 @@ func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string)
 	return g.answer(w, r, m, &answer.Decision{Decision: &d, Limits: s.limits, Levels: s.parts})
 }
 
-// answer does what was decided about a request.
+// answer carries a decision out.
 func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answer.Decision) (*http.Request, bool) {
 	switch {
 	case g.cfg.Shadow && !d.Allowed:
@@ -136,10 +135,9 @@ func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err e
 	return m.on(r), true
 }
 
-// Done hands back to r what the server and outer handlers look for when the
-// handler has returned or, as they may recover, panicked: the uploads to delete
-// and the pattern that matched. They would stay on the copy that Check returned,
-// or on a later one.
+// Done copies the uploaded form and the matched pattern from the request that was
+// passed on to r. The server deletes the uploads of r, and outer handlers read its
+// pattern. Call it when the handler has returned or panicked.
 func (g *Guard) Done(r, passed *http.Request) {
 	if r == passed {
 		return

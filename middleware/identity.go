@@ -17,7 +17,7 @@ var (
 )
 
 // withoutKey returns the refusal of a request for which a key function returned
-// err, and whether the function failed, of which OnError is told.
+// err, and whether the function failed, which is an error for OnError.
 func withoutKey(err error) (p answer.Problem, failed bool) {
 	switch {
 	case errors.Is(err, weir.ErrConfig):

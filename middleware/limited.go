@@ -7,21 +7,21 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// LimitedWriter is a ResponseWriter that is told of the decision when a limit
-// refuses: what adapters to other protocols than HTTP give to [Guard.Check], to
-// answer with more than headers and a problem body say.
+// LimitedWriter is a ResponseWriter that gets the decision when a limit refuses.
+// Adapters to other protocols than HTTP give one to [Guard.Check], to answer with
+// more than the headers and the problem body say.
 type LimitedWriter interface {
 	http.ResponseWriter
-	// Limited is called once, when the rate headers are set and nothing else of
-	// the answer is. It writes nothing. The violations are those of the problem
-	// body's violated-policies, none when the key is paused.
+	// Limited is called once, after the rate headers are set and before the rest of
+	// the answer. It writes nothing. The violations are the problem body's
+	// violated-policies: none when the key is paused.
 	Limited(d weir.Decision, violated []Violation)
 }
 
 // Violation is a limit that refuses.
 type Violation struct {
-	Policy  string // the limit's name, as clients are told it
-	Limiter string // the name of the Limiter that it is of
+	Policy  string // the limit's name, as clients read it
+	Limiter string // the name of its Limiter
 }
 
 // limited answers a request that a limit refused. Its rate headers are set.
@@ -40,7 +40,7 @@ func (cfg *Config) limited(w http.ResponseWriter, r *http.Request, d *answer.Dec
 	d.WriteLimited(w, r, v, cfg.Penalty.Limiter != nil && own)
 }
 
-// tellWriter tells the writer of a refusal, if it wants to know.
+// tellWriter gives a LimitedWriter the decision.
 func tellWriter(w http.ResponseWriter, d *answer.Decision) {
 	to, ok := w.(LimitedWriter)
 	if !ok {

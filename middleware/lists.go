@@ -1,9 +1,9 @@
 package middleware
 
-// Lists are keys that no limit is asked about. Their functions are given the
-// key that Config.Key found, which of an API key is the hash, or NoKey.Key;
-// they are quick and may be called from many goroutines at once. A map that
-// never changes, or an atomic pointer to one, serves. Nil: nobody is listed.
+// Lists are keys that no limit is asked about. Their functions get the key that
+// Config.Key returned, which for an API key is the hash, or NoKey.Key. They must be
+// quick, and are called from many goroutines at once. A map that never changes, or
+// an atomic pointer to one, serves. Nil: no key is listed.
 type Lists struct {
 	// Allow reports whether a key passes unlimited, at no cost and without rate
 	// headers.

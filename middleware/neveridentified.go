@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 )
 
-// ErrNeverIdentified is what Config.OnError is told, and slog's default logger,
-// once, when none of the first requests of a middleware had an identity. It is
-// then probably mounted before the authentication, and no limit of a user
-// holds: see Order in the package's documentation.
+// ErrNeverIdentified goes to Config.OnError and slog's default logger, once, when
+// none of the first 100 requests of a middleware had an identity. The middleware is
+// probably mounted before the authentication, and no limit of a user holds: see
+// Order in the package's documentation.
 var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) +
 	" requests had an identity: mount the limiter after the authentication")
 

@@ -7,8 +7,8 @@ type NoKey struct {
 	// Key counts the request under this key, which all such requests share: one
 	// client can use it up for all. Choose a key that no identity of yours can be.
 	Key string
-	// Pass lets the request pass without any limit. Anybody can send such a request,
-	// so that something else must limit it.
+	// Pass lets the request pass without any limit. Every client can send such
+	// requests, so that something else must limit them.
 	Pass bool
 	// Status refuses the request with this status, of 400 to 599, without a
 	// Retry-After. Another one is a mistake and answered with 500.

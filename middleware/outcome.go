@@ -2,18 +2,16 @@ package middleware
 
 import "net/http"
 
-// Outcome is what became of a request that was served.
+// Outcome is how a handler served a request.
 type Outcome struct {
-	// Status is the response's: 200 when the handler set none, 500 when it
-	// panicked before anything went out: some of the body, or the status alone,
-	// by a flush. One that panics later, as httputil.ReverseProxy does where a
-	// client leaves, has sent its status.
+	// Status is the response's: 200 if the handler set none. A panic is a 500, unless
+	// some of the body, or by a flush the status, went out before, as when a client
+	// leaves an httputil.ReverseProxy.
 	Status int
-	// Bytes is how much of the body was written, before any compression
-	// further out, and 0 of a HEAD, which has none. What a handler writes to a
-	// hijacked connection is not in it.
+	// Bytes is the number of body bytes that the handler wrote, before any compression
+	// further out. It is 0 for a HEAD, and leaves out hijacked connections.
 	Bytes int64
-	// Cost is what the request was charged before it was served, 1 or more.
+	// Cost is the number of units that the request was charged, 1 or more.
 	Cost int64
 }
 

@@ -10,23 +10,23 @@ import (
 // Penalty blocks a key for a while that goes on asking although it is refused.
 // The zero value is off.
 //
-// Nothing is kept in the process: refusals are counted in the store, and the
-// block is a pause of the key, which costs requests that are served nothing. It
-// holds for whatever else is limited by the same Limiter, too. Whoever can ask in
-// the name of a key can have it blocked: penalise keys that are verified. Under
-// [NoKey].Key all without an identity are one key.
+// The process keeps nothing: the store counts refusals, and the block is a pause of
+// the key. Served requests cost nothing extra. The block holds for everything else
+// that the same Limiter limits, too. A client that can ask in the name of a key can
+// cause its block: penalise keys that are verified. All requests that share a
+// [NoKey].Key are blocked together.
 //
-// With Config.Levels a refusal counts when the key's own limits are those that
-// refuse for maxPause, and no other. A redisstore without scripts can't pause keys:
-// nothing is blocked, and OnError is told at each refusal that should be.
+// With Config.Levels a refusal counts if the key's own limits refuse for longest. A
+// redisstore without scripts can't pause keys: nothing is blocked, and OnError gets
+// an error each time.
 type Penalty struct {
-	// Limiter counts the refusals of a key; the one that uses it up blocks the
-	// key. With weir.Per(20, time.Minute).By(weir.FixedWindow) that is the 20th
-	// within a minute. Its name must differ from Config.Limiter's. What is
-	// refused while the key is blocked does not count. Nil: no penalty.
+	// Limiter counts the refusals of a key. The refusal that uses it up blocks the
+	// key: with weir.Per(20, time.Minute).By(weir.FixedWindow) the 20th within a
+	// minute. Its name must differ from Config.Limiter's. Refusals of a blocked key do
+	// not count. Nil: no penalty.
 	Limiter *weir.Limiter
-	// For is how long the key is blocked: above 0, and at most the MaxPause of
-	// Config.Limiter, which is 15 minutes unless it says otherwise.
+	// For is the length of the block: above 0, and at most the MaxPause of
+	// Config.Limiter, by default 15 minutes.
 	For time.Duration
 }
 

@@ -13,13 +13,13 @@ import (
 // settleTimeout bounds how long the end of a response waits for the store.
 const settleTimeout = 5 * time.Second
 
-// Settles reports whether the Guard has to be told what becomes of requests.
+// Settles reports whether the Guard needs Settle or Record.
 func (g *Guard) Settles() bool { return g.cfg.Settle != nil }
 
-// Settle corrects what r was charged by how it ended: it is called with the
-// request that Check returned for r, when the handler has returned or panicked.
-// The status counts if it was sent, or is going to be as the handler has returned.
-// It does nothing unless Settles.
+// Settle corrects the charge of r to its real cost. Call it with the request that
+// Check returned for r, when the handler has returned or panicked. sent says that
+// the status went out, or will, as the handler has returned; otherwise the status is
+// 500. Settle does nothing unless the Guard Settles.
 func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bool) {
 	m, _ := passed.Context().(*mark)
 	if r == passed || m == nil || m.booked == nil {
@@ -58,8 +58,8 @@ func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request
 	return m.booked.SettleLevels(ctx, costs...)
 }
 
-// actualCosts returns what a request really took of each level. It asks actual
-// once for each cost.
+// actualCosts returns the real cost of a request on each level. It asks actual once
+// for each cost.
 func actualCosts(list []weir.Level, passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) []int64 {
 	costs := make([]int64, len(list))
 	for i := range list {
@@ -78,14 +78,14 @@ func actualCosts(list []weir.Level, passed *http.Request, o Outcome, actual func
 }
 
 // Record returns a ResponseWriter for a handler, with the abilities of w, and a
-// function that calls Settle with what the handler wrote to it. Call that when the
-// handler has returned or, with ended false, panicked.
+// function that calls Settle with the status and the bytes written to it. Call the
+// function when the handler has returned or, with ended false, panicked.
 func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.ResponseWriter, settle func(ended bool)) {
 	rec := &recorder{ResponseWriter: w}
 	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }
 }
 
-// serve runs a handler and settles what it did.
+// serve runs a handler and settles its response.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
 	defer g.Done(r, passed)
 	rec, ended := &recorder{ResponseWriter: w}, false

@@ -15,8 +15,8 @@ import (
 // New returns the middleware, or a *weir.ConfigError that names the wrong
 // field. A refused request is answered here, the next handler does not run, and
 // no error reaches echo's error handler. With Config.Settle an error of the next
-// handler is handed to it here, and returned: error handlers leave alone what is
-// committed, as echo's own does.
+// handler reaches it here, and is returned as well: error handlers, as echo's own,
+// must leave a committed response alone.
 //
 // The route that echo matched becomes the request's Pattern, unless a ServeMux
 // in front of echo has set one, so that weir.KeyRoute works. With Echo.Pre no
@@ -47,7 +47,7 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				defer func() { settle(ended) }()
 				err := next(c)
 				if err != nil {
-					c.Error(err) // What it is answered with is to be settled.
+					c.Error(err) // To settle the answer.
 				}
 				ended = true
 				return err

@@ -1,6 +1,6 @@
 // Package weirecho mounts the limits of package middleware in echo v5. It is a
-// module of its own, so that nobody else gets echo v5 with weir, and has the
-// name of the package for echo v4, so that moving on changes one import.
+// module of its own, so that other users of weir don't get echo v5. It has the name
+// of the package for echo v4, so that moving on changes one import.
 //
 //	limit, err := weirecho.New(middleware.Config{Limiter: limiter, Key: key})
 //	e.Use(authenticate, limit)
@@ -19,12 +19,12 @@ import (
 // New returns the middleware, or a *weir.ConfigError that names the wrong
 // field. A refused request is answered here, the next handler does not run, and
 // no error reaches echo's error handler. With Config.Settle an error of the next
-// handler is handed to it here, and returned: error handlers leave alone what is
-// committed, as echo's own does.
+// handler reaches it here, and is returned as well: error handlers, as echo's own,
+// must leave a committed response alone.
 //
 // The route that echo matched is the request's Pattern, so that weir.KeyRoute
-// works; it takes the place of that of a ServeMux in front, which is echo's
-// doing. With Echo.Pre no route has matched yet.
+// works. Echo overwrites the Pattern of a ServeMux in front. With Echo.Pre no route
+// has matched yet.
 func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 	guard, err := middleware.NewGuard(cfg)
 	if err != nil {
@@ -51,13 +51,14 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 	}, nil
 }
 
-// settle runs a handler and settles what it did.
+// settle runs a handler and settles its response.
 func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, next echo.HandlerFunc) error {
 	// Middlewares further in may leave a writer of their own in the context.
 	resp, ok := c.Response().(*echo.Response)
 	if !ok {
-		// One further out did. It may hide echo's response, and what it holds back
-		// and shortens on the way there, as a compression does, is not to be settled.
+		// A middleware further out did. Its writer may hide echo's response, and hold
+		// back or shorten the body on the way, as a compression does. The handler's own
+		// bytes are settled.
 		resp = echo.NewResponse(c.Response(), c.Logger())
 		c.SetResponse(resp)
 	}
@@ -68,7 +69,7 @@ func settle(guard *middleware.Guard, c *echo.Context, r, passed *http.Request, n
 	defer func() { settled(ended) }()
 	err := next(c)
 	if err != nil {
-		c.Echo().HTTPErrorHandler(c, err) // What it is answered with is to be settled.
+		c.Echo().HTTPErrorHandler(c, err) // To settle the answer.
 	}
 	ended = true
 	return err

@@ -18,9 +18,9 @@ import (
 // field. A refused request is answered and aborted: handlers after this one do
 // not run, those before it go on after their Next.
 //
-// With Config.Settle a handler that leaves an error in the gin.Context and answers
-// nothing itself counts as one that answered 500. What answers errors, where it is
-// mounted inside of this one, gives the status that it answers with instead.
+// With Config.Settle a handler that leaves an error in the gin.Context and writes no
+// answer counts as one that answered 500, unless a middleware inside of this one
+// answers errors with another status.
 //
 // The route that gin matched becomes the request's Pattern, unless a ServeMux
 // in front of gin has set one, so that weir.KeyRoute works.
@@ -48,7 +48,7 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			c.Writer = counted
 			defer func() {
 				guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written())
-				if c.Writer == counted { // Those further out ask for the size of what they made of it.
+				if c.Writer == counted { // Middlewares further out ask for the size of their own body.
 					c.Writer = counted.ResponseWriter
 				}
 			}()
@@ -60,8 +60,8 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 	}, nil
 }
 
-// status returns what the request is answered with, as far as is known here: an
-// error that nobody has answered yet is a failure, whatever becomes of it.
+// status returns the response's status as far as it is known here. An error without
+// an answer yet is a failure.
 func status(c *gin.Context) int {
 	status := c.Writer.Status()
 	if len(c.Errors) > 0 && status < http.StatusBadRequest && !c.Writer.Written() {
@@ -70,8 +70,8 @@ func status(c *gin.Context) int {
 	return status
 }
 
-// counter counts the body that is written to it: gin's writer has what a middleware
-// further out has made of that, as a compression, and has let go already.
+// counter counts the body that handlers write. gin's writer counts the body after a
+// middleware further out, as a compression, has changed it or let it go.
 type counter struct {
 	gin.ResponseWriter
 	bytes int
@@ -89,7 +89,7 @@ func (w *counter) WriteString(s string) (int, error) {
 	return n, err
 }
 
-// Size is what handlers wrote; below 0 when nothing is written, as gin has it.
+// Size is the number of bytes that handlers wrote; below 0 for none, as in gin.
 func (w *counter) Size() int {
 	if w.bytes > 0 {
 		return w.bytes
@@ -97,7 +97,7 @@ func (w *counter) Size() int {
 	return w.ResponseWriter.Size()
 }
 
-// Written reports whether something was, even if it is held back further out.
+// Written reports whether handlers wrote, even if a middleware holds it back.
 func (w *counter) Written() bool { return w.bytes > 0 || w.ResponseWriter.Written() }
 
 // Unwrap is for http.ResponseController.

@@ -1,5 +1,5 @@
-// Package answer says in an HTTP response what was decided about a request: in
-// rate headers and in problem bodies. It decides nothing.
+// Package answer writes a decision into an HTTP response, as rate headers and as a
+// problem body. It decides nothing.
 package answer
 
 import (

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Partitions makes the parameter pk of a Limiter's key. Without the secret it
-// neither tells the key nor lets anybody check a guess.
+// Partitions makes the parameter pk of a Limiter's key. Without the secret, clients
+// can neither read the key from it nor check a guess.
 type Partitions struct {
 	pool sync.Pool // of *partitioner
 }

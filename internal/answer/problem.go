@@ -43,7 +43,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, v *Values, body [
 	v.Set(h, "Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		// The client may be gone; there is nobody to tell.
+		// The client may be gone.
 		_, _ = w.Write(body)
 	}
 }

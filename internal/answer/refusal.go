@@ -26,9 +26,9 @@ var (
 	}
 )
 
-// problemType says what a refusal is. Without its store a limit is a share of what
-// the client was promised. A pause is no matter of what the client used, but if
-// pauses are penalties, of how often it was refused.
+// problemType returns the type of a refusal. A limit that was decided without its
+// store is a share of the promised one. A pause does not depend on the client's
+// usage, unless it is a penalty for refusals.
 func (d *Decision) problemType(penalised bool) *problemType {
 	switch {
 	case d.Reason == weir.Paused && penalised:
@@ -39,7 +39,7 @@ func (d *Decision) problemType(penalised bool) *problemType {
 	return &quotaExceeded
 }
 
-// RetryAfter returns the value of Retry-After, at least 1 s, or "" when the refusal
+// RetryAfterSeconds returns the value of Retry-After, at least 1 s, or "" when the refusal
 // never ends.
 func (d *Decision) RetryAfterSeconds() string {
 	if d.RetryAfter == weir.Never {
