@@ -14,7 +14,7 @@ import (
 func RueidisLimiter() Contender {
 	return Contender{
 		Name: "rueidislimiter", Module: "github.com/redis/rueidis",
-		Note:      "rueidislimiter's own module could not be fetched (the module proxy does not have it): what is measured is a script of the same commands on the same two keys, sent by the same client, rueidis, with its defaults.",
+		Note:      "rueidislimiter's own module could not be fetched (the module proxy does not have it): a script of the same commands is measured, on the same two keys and by the same client, rueidis, with its defaults.",
 		Redis:     openRueidis,
 		OnCluster: true,
 	}

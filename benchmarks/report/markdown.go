@@ -17,7 +17,7 @@ func Markdown(r *data.Results) string {
 	w.line("<!-- Made from %s/data.json by the command below. DO NOT EDIT. -->", ChartDir)
 	w.line("# Benchmarks")
 	w.line("The same work, done by weir and by other libraries, in one run on one machine. The best of each column is bold. " +
-		"[benchmarks/](benchmarks) is the code, [docs/benchmarks.md](docs/benchmarks.md) says what is measured and how.")
+		"[benchmarks/](benchmarks) is the code, [docs/benchmarks.md](docs/benchmarks.md) explains the figures.")
 	if r.Quick {
 		w.line("**A quick run, to see that everything works: its figures mean nothing.**")
 	}

@@ -72,7 +72,7 @@ func withLimits(who []data.Info) []data.Info {
 func (w *writer) cost() {
 	r := w.r
 	who := r.Who(data.Redis, data.CPU)
-	w.line("### What a decision costs the server")
+	w.line("### Cost of a decision for the server")
 	w.line("Commands are those that the server carried out, within scripts too; µs of CPU those of the whole redis-server process; µs in scripts as INFO commandstats has them; bytes those on the wire.")
 	for _, name := range r.Cases(data.Redis, data.CPU) {
 		if !strings.Contains(name, data.Callers(64)) {

@@ -51,7 +51,7 @@ func (w *writer) http() {
 		return
 	}
 	w.line("## HTTP")
-	w.line("What a middleware costs a request, over a handler that does nothing in the same framework, with a store within the process. " +
+	w.line("The cost of a middleware for a request, over a handler that does nothing in the same framework, with a store within the process. " +
 		"weir hashes the key and sets RateLimit-Policy and RateLimit; the others set X-RateLimit fields where they set any.")
 	w.chart("middleware.svg", "nanoseconds of middlewares")
 	over := func(name string) []column {
@@ -65,7 +65,7 @@ func (w *writer) http() {
 	w.line("%s", table("Middleware", who, append(over(measure.Middlewares), loaded)))
 	w.line("A process with nothing in use, as this one is in the first column, collects its garbage a few hundred times a second, " +
 		"which counts for those who allocate much. Servers have something in use.")
-	w.line("What a http.RoundTripper costs a request that need not wait, over a base that does nothing:")
+	w.line("The cost of an http.RoundTripper for a request that need not wait, over a base that does nothing:")
 	w.chart("transport.svg", "nanoseconds of transports")
 	w.line("%s", table("Transport", who, over(measure.Transports)))
 }
@@ -150,7 +150,7 @@ func (w *writer) waiting() {
 	}
 	w.line("## Waiting")
 	w.line("Callers who come at almost the same time to one key with 100 units per second. A wait's ideal is that all go one after the other, " +
-		"10 ms apart, in the order in which they came. redis_rate can't wait: its callers sleep for as long as they are told and ask again. " +
+		"10 ms apart, in the order in which they came. redis_rate can't wait: its callers sleep for RetryAfter and ask again. " +
 		"x/time/rate and failsafe-go wait within the process, and ask no store.")
 	for _, name := range r.Cases(data.Waiting, data.Late) {
 		w.line("%s:\n\n%s", name, table("", who, []column{
