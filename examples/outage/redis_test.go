@@ -96,7 +96,7 @@ func TestAddressIsTaken(t *testing.T) {
 		}
 		return freeAddr()
 	})
-	if err != nil || asked != 3 {
+	if err != nil || asked < 3 { // more, if another program takes the free address first
 		t.Fatalf("asked %d times, %v", asked, err)
 	}
 	e.close()
