@@ -17,7 +17,7 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// answer is what the middleware answers, to be said in gRPC's words.
+// answer holds the middleware's answer until it becomes a gRPC status and metadata.
 type answer struct {
 	header   http.Header
 	status   int
@@ -42,7 +42,7 @@ func (a *answer) Limited(d weir.Decision, violated []middleware.Violation) {
 	a.limited, a.decision, a.violated = true, d, violated
 }
 
-// metadata returns the headers, without those that tell of a body.
+// metadata returns the headers, without those about a body.
 func (a *answer) metadata() metadata.MD {
 	md := make(metadata.MD, len(a.header))
 	for name, values := range a.header {
@@ -55,7 +55,7 @@ func (a *answer) metadata() metadata.MD {
 	return md
 }
 
-// problem is what is of use in a problem body of the middleware.
+// problem has the useful members of a problem body.
 type problem struct{ Title, Detail string }
 
 // codesOf has the codes of the statuses that the middleware refuses with.
@@ -77,7 +77,7 @@ func (a *answer) refusal(ctx context.Context) error {
 		code = status.FromContextError(ctx.Err()).Code()
 	}
 	var p problem
-	_ = json.Unmarshal(a.body, &p) // A refusal without a text is one all the same.
+	_ = json.Unmarshal(a.body, &p) // A refusal needs no text.
 	if p.Detail == "" {
 		p.Detail = p.Title
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/goweir/weir"
 )
 
-// ClientConfig is what [NewClient] makes a Client from.
+// ClientConfig configures [NewClient].
 type ClientConfig struct {
 	// Limiter decides when a call may be made. Required. Its MaxWait and
 	// MaxWaiters bound the waiting, besides the call's context; with InFlight a
 	// call is in flight until it has ended.
 	Limiter *weir.Limiter
-	// Key says what a call counts against, by the target of its connection, as
-	// grpc.NewClient was given it, and its full method. Nil: the target.
+	// Key returns the key that a call counts under, from the target that
+	// grpc.NewClient got, and the full method. Nil: the target.
 	Key func(ctx context.Context, target, method string) (string, error)
 	// IgnoreRetryInfo makes calls at the limits' pace whatever servers say.
-	// False: RetryInfo is heeded.
+	// False: the RetryInfo of a refusal pauses the key.
 	IgnoreRetryInfo bool
 }
 
@@ -35,15 +35,14 @@ type ClientConfig struct {
 // concurrent use.
 //
 // A call that is refused before it is made returns an error that matches
-// weir.ErrLimited, or weir.ErrStore, and whose code is RESOURCE_EXHAUSTED, or
-// UNAVAILABLE; one from the server matches neither. A call that fails with
-// RESOURCE_EXHAUSTED or UNAVAILABLE and a RetryInfo pauses its key for that long,
-// for everybody who shares the store, if the store can; see
-// [weir.Limiter.Pause].
+// weir.ErrLimited, with the code RESOURCE_EXHAUSTED, or weir.ErrStore, with the code
+// UNAVAILABLE. An error from the server matches neither. If a server answers one of
+// these codes with a RetryInfo, the key is paused for that long, in all processes
+// that share the store, if the store can pause; see [weir.Limiter.Pause].
 //
-// Each call is counted once. gRPC repeats calls by itself, where a connection
-// broke and where a service config says so, without asking interceptors again:
-// leave the latter off (grpc.WithDisableRetry), or room for it in the limits.
+// Each call is counted once. gRPC repeats calls after a broken connection, and where
+// a service config says so, without asking interceptors again. Turn the latter off
+// (grpc.WithDisableRetry), or leave room for it in the limits.
 type Client struct{ cfg ClientConfig }
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
@@ -69,10 +68,10 @@ func (c *Client) Unary(ctx context.Context, method string, req, reply any, cc *g
 	return err
 }
 
-// Stream is a grpc.StreamClientInterceptor. A stream is counted when it is
-// opened, whatever is sent on it. It is in flight until one of its methods says
-// that it has ended, as grpc.ClientConn.NewStream has it, or ctx has: closing the
-// connection alone is not heard of.
+// Stream is a grpc.StreamClientInterceptor. A stream is counted when it is opened,
+// whatever is sent on it. It is in flight until ctx ends, or one of its methods
+// reports the end, see grpc.ClientConn.NewStream. Closing the connection alone does
+// not end it.
 func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	key, lease, err := c.wait(ctx, cc, method)
 	if err != nil {
@@ -94,7 +93,7 @@ func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	return s, nil
 }
 
-// clientStream is a stream whose end is to be known.
+// clientStream is a stream that reports its end.
 type clientStream struct {
 	grpc.ClientStream
 	single bool // one message is all that it receives
@@ -161,8 +160,8 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 		defer cancel()
-		// The Limiter's Hook is told when it fails; a store that can't pause is
-		// the program's choice.
+		// The Limiter's Hook gets a failure. A store that can't pause is the program's
+		// choice.
 		_ = c.cfg.Limiter.Pause(ctx, key, info.GetRetryDelay().AsDuration())
 		return
 	}

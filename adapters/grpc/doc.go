@@ -1,5 +1,5 @@
 // Package weirgrpc mounts the limits of package middleware in gRPC. It is a
-// module of its own, so that nobody else gets grpc-go with weir.
+// module of its own, so that other users of weir don't get grpc-go.
 //
 //	limits, err := weirgrpc.NewServer(middleware.Config{
 //		Limiter: limiter,
@@ -48,11 +48,11 @@
 //	                    the call ended before there was a decision
 //
 // RESOURCE_EXHAUSTED has the details google.rpc.RetryInfo, with exactly the time
-// after which the same call succeeds if nobody else uses the key meanwhile, and
+// after which the same call succeeds if nothing else uses the key meanwhile, and
 // google.rpc.QuotaFailure, with a violation for each limit that refuses: its
 // subject is "limiter:" and the name of its Limiter, its quota_id the limit's name.
-// Who is counted is not told. A call that can never succeed, because its cost is
-// over what a limit admits at once, has no RetryInfo; one of a key that is paused
+// The key is not shown. A call that can never succeed, because its cost is over the
+// units that a limit admits at once, has no RetryInfo. A call of a paused key
 // violates no limit.
 //
 // The rate headers of Config.Headers, Retry-After included, are in the response's
@@ -64,13 +64,13 @@
 // A stream is charged when it is opened, with [Server.Stream], or for each of
 // its messages too, with [Server.StreamMessages]. With Config.Settle an
 // Outcome's Status is the HTTP status that google.rpc.Code gives for the call's
-// code, so that middleware.OnlyFailures and OnlySuccesses mean what they say, and
-// Bytes is the size of the protobuf messages sent; other messages count none. A
-// stream is a success, 200, that its client leaves, or lets run out of time, when
-// messages were sent, and one that ends with the refusal of a later message.
+// code, so that middleware.OnlyFailures and OnlySuccesses work as over HTTP. Bytes
+// is the size of the protobuf messages sent; other messages count none. A stream
+// with messages sent is a success, 200, if its client leaves or lets it run out of
+// time. So is a stream that ends with the refusal of a later message.
 //
 // # Outbound
 //
-// [Client] has the interceptors for calls that a program makes: they wait for
-// their turn, and heed what a server says in RetryInfo.
+// [Client] has the interceptors for calls that a program makes. They wait for their
+// turn, and heed a server's RetryInfo.
 package weirgrpc

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// outcome is what became of a call that is to be settled.
+// outcome is the end of a call that is to be settled.
 type outcome struct {
 	status int         // the HTTP status that it comes to
 	begun  atomic.Bool // a message was sent
@@ -34,10 +34,9 @@ func (o *outcome) end(err error) {
 	o.status, o.ended = httpStatus(st.Code()), true
 }
 
-// endStream is end for a stream that may have been cut short by its client's doing:
-// it left or let its time pass, with messages sent, or sent more messages than it
-// may after one that was served. What it got counts, or it could have all for
-// nothing by never getting the last.
+// endStream is end for a stream that its client may have cut short: it left or let
+// its time pass, with messages sent, or had a later message refused. Such a stream
+// is a success, or a client could have all messages free by never getting the last.
 func (o *outcome) endStream(ctx context.Context, err error, refused bool) {
 	if refused || o.begun.Load() && ctx.Err() != nil {
 		err = nil

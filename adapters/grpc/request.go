@@ -11,7 +11,7 @@ import (
 )
 
 // newRequest returns the HTTP request that a call is. routed says that the
-// method is one of the server's and not just what the client wrote.
+// method is one of the server's. A client can write any other.
 func newRequest(ctx context.Context, method string, routed bool) *http.Request {
 	r := new(http.Request).WithContext(ctx)
 	r.Method, r.Proto, r.ProtoMajor = http.MethodPost, "HTTP/2.0", 2

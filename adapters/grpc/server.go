@@ -101,8 +101,8 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 	return err
 }
 
-// check decides on a call. It returns what the handler's context comes from, what
-// to tell the client besides, and the refusal.
+// check decides on a call. It returns the request with the handler's context, the
+// metadata for the client, and the refusal.
 func (s *Server) check(r *http.Request) (*http.Request, metadata.MD, error) {
 	a := answer{header: make(http.Header, 4)}
 	passed, ok := s.guard.Check(&a, r)

@@ -8,14 +8,14 @@ import (
 	"google.golang.org/grpc"
 )
 
-// stream is a stream that was let pass.
+// stream is an admitted stream.
 type stream struct {
 	grpc.ServerStream
 	ctx     context.Context
 	outcome *outcome // nil: nothing is settled
 
-	// What charges messages; nil: nothing does. The request is the one that
-	// opened the stream, as it was before this mount counted it.
+	// server charges messages; nil: none. request opened the stream, and is as it was
+	// before this mount counted it.
 	server  *Server
 	request *http.Request
 	begun   bool // the first message has come

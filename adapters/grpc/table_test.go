@@ -20,9 +20,9 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// leastShared is how many cases are about more than HTTP: fewer would mean that
+// minShared is how many cases are about more than HTTP: fewer would mean that
 // they are not run.
-const leastShared = 50
+const minShared = 50
 
 // TestSharedTable checks that the same Config answers the same over gRPC as over
 // HTTP: who is served, and what is told.
@@ -55,7 +55,7 @@ func TestSharedTable(t *testing.T) {
 			return a
 		}
 	})
-	if n < leastShared {
+	if n < minShared {
 		t.Errorf("%d cases", n)
 	}
 }

@@ -12,7 +12,7 @@ const (
 	planTTL     = time.Minute // how long a plan is used without another lookup
 	planTimeout = time.Second // of a lookup
 	planRetry   = time.Second // how long the last plan is used after a failed lookup
-	mostPlans   = 10_000      // how many plans are kept
+	maxPlans    = 10_000      // how many plans are kept
 )
 
 // planCache keeps plans for a while, so that few requests wait for the database.
@@ -70,7 +70,7 @@ func (c *planCache) find(ctx context.Context, name string) (string, error) {
 	}
 	delete(c.kept, name)
 	for other := range c.kept { // in random order
-		if len(c.kept) < mostPlans {
+		if len(c.kept) < maxPlans {
 			break
 		}
 		delete(c.kept, other)

@@ -104,13 +104,13 @@ func TestPlanCache(t *testing.T) {
 			want(t, c, "", lookup)
 			want(t, c, "", lookup)
 		}},
-		{"the number of plans is bounded", mostPlans + 100, func(t *testing.T, _ *planTable, c *planCache) {
-			for i := range mostPlans + 100 {
+		{"the number of plans is bounded", maxPlans + 100, func(t *testing.T, _ *planTable, c *planCache) {
+			for i := range maxPlans + 100 {
 				if _, err := c.plan(t.Context(), strconv.Itoa(i)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if len(c.kept) != mostPlans {
+			if len(c.kept) != maxPlans {
 				t.Errorf("%d plans are kept", len(c.kept))
 			}
 		}},

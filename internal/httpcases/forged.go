@@ -79,7 +79,7 @@ func everyHeader(n int) []string {
 // testForged checks over real connections that a client has one bucket, whatever
 // it writes, and its victim another.
 func testForged(t *testing.T, mount Mount) {
-	const most = 5
+	const limit = 5
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -94,7 +94,7 @@ func testForged(t *testing.T, mount Mount) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cfg := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.Per(most, 24*time.Hour)), Key: key}
+			cfg := middleware.Config{Limiter: NewLimiter(t, newStore(), weir.Per(limit, 24*time.Hour)), Key: key}
 			srv := httptest.NewServer(mustMount(t, mount, cfg, http.HandlerFunc(handler)))
 			t.Cleanup(srv.Close)
 			c := dial(t, srv)
@@ -107,8 +107,8 @@ func testForged(t *testing.T, mount Mount) {
 					admitted++
 				}
 			}
-			if admitted != most {
-				t.Errorf("%d admitted, want %d: not one bucket", admitted, most)
+			if admitted != limit {
+				t.Errorf("%d admitted, want %d: not one bucket", admitted, limit)
 			}
 			victim := victimIP
 			if f.header == "Forwarded" {

@@ -48,7 +48,7 @@ type promises struct {
 	h      http.Handler
 	user   string
 	limits []weir.Limit
-	most   int64         // what all limits admit at once
+	max    int64         // what all limits admit at once
 	last   weir.Decision // about the last request
 }
 
@@ -80,7 +80,7 @@ func newPromises(t *testing.T, seed uint64, store weir.Store, style middleware.H
 
 // draw makes p another user with other limits.
 func (p *promises) draw(user string) {
-	p.user, p.limits, p.most = user, nil, math.MaxInt64
+	p.user, p.limits, p.max = user, nil, math.MaxInt64
 	for n := 1 + p.rng.IntN(3); len(p.limits) < n; {
 		l := weir.Limit{
 			Name: string(rune('a' + len(p.limits))), Algorithm: weir.Algorithm(p.rng.IntN(5)),
@@ -94,7 +94,7 @@ func (p *promises) draw(user string) {
 			l.Rate = 1 + l.Rate%100 // Each of its units may be an entry of a log.
 		}
 		if l.Validate() == nil {
-			p.limits, p.most = append(p.limits, l), min(p.most, l.Max())
+			p.limits, p.max = append(p.limits, l), min(p.max, l.Max())
 		}
 	}
 	p.sleep(p.limits[0].Period)
@@ -123,10 +123,10 @@ func (p *promises) send(cost int64) *httptest.ResponseRecorder {
 // remaining takes what a response says remains.
 func (p *promises) remaining() {
 	p.Helper()
-	w := p.send(1 + p.rng.Int64N(p.most))
+	w := p.send(1 + p.rng.Int64N(p.max))
 	for range p.rng.IntN(4) {
 		p.sleep(p.limits[0].Period)
-		w = p.send(1 + p.rng.Int64N(p.most))
+		w = p.send(1 + p.rng.Int64N(p.max))
 	}
 	left := int64(math.MaxInt64)
 	for _, state := range strings.Split(w.Header().Get("RateLimit"), ", ") {
@@ -157,7 +157,7 @@ func (p *promises) remaining() {
 func (p *promises) waiting() {
 	p.Helper()
 	for range 3 {
-		cost := 1 + p.rng.Int64N(p.most)
+		cost := 1 + p.rng.Int64N(p.max)
 		w := p.send(cost)
 		for w.Code == http.StatusOK {
 			w = p.send(cost)
@@ -197,12 +197,12 @@ func Identical(t *testing.T, open, other func(testing.TB) weir.Store) {
 				for n := range requests {
 					if n%20 == 0 {
 						one.draw(fmt.Sprint("user", n))
-						two.user, two.limits, two.most = one.user, one.limits, one.most
+						two.user, two.limits, two.max = one.user, one.limits, one.max
 					}
 					if one.rng.IntN(3) == 0 {
 						one.sleep(one.limits[0].Period)
 					}
-					cost := one.rng.Int64N(one.most/int64(1+one.rng.IntN(9)) + 2)
+					cost := one.rng.Int64N(one.max/int64(1+one.rng.IntN(9)) + 2)
 					a, b := one.send(cost), two.send(cost)
 					if a.Code != b.Code || !maps.EqualFunc(a.Header(), b.Header(), equalValues) || a.Body.String() != b.Body.String() {
 						t.Fatalf("%+v, cost %d: %d %v %s and %d %v %s", one.limits, cost, a.Code, a.Header(), a.Body, b.Code, b.Header(), b.Body)
