@@ -142,11 +142,10 @@ func (v *Level) check(i int, before []Level) error {
 // checkLimiter reports what keeps the i-th level's Limiter from deciding with those
 // before it.
 func (v *Level) checkLimiter(i int, before []Level) error {
-	if err := checkLimiter(levelField(i, "Limiter"), v.Limiter); err != nil {
-		return err
-	}
-	want := ""
+	want, got := "", v.Limiter.unmade()
 	switch {
+	case got != "":
+		want = "a limiter made by New"
 	case v.Limiter.flights != nil:
 		want = "a limiter without Config.InFlight"
 	case len(before) > 0 && !sameStore(before[0].Limiter.store, v.Limiter.store):
@@ -156,7 +155,10 @@ func (v *Level) checkLimiter(i int, before []Level) error {
 	default:
 		return nil
 	}
-	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: strconv.Quote(v.Limiter.name)}
+	if got == "" {
+		got = strconv.Quote(v.Limiter.name)
+	}
+	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: got}
 }
 
 // DecidesWith returns nil when l and a wider Limiter can be levels of one call, or

@@ -218,11 +218,12 @@ func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
 		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
 		for j := range limits {
 			c := alone.decision.Charge(j)
+			limit := store.Limit(limits[j])
 			c.ResetAfter = max(0, c.ResetAfter-since)
 			d.Charges = append(d.Charges, c)
-			if !binds || product.Compare(c.Remaining, d.Limit.Max(), d.Remaining, limits[j].Max()) < 0 {
+			if !binds || product.Compare(c.Remaining, d.Limit.Max(), d.Remaining, limit.Max()) < 0 {
 				binds = true
-				d.Scope, d.Limit, d.Remaining, d.ResetAfter = levels[i].Limiter.name, store.Limit(limits[j]), c.Remaining, c.ResetAfter
+				d.Scope, d.Limit, d.Remaining, d.ResetAfter = levels[i].Limiter.name, limit, c.Remaining, c.ResetAfter
 			}
 		}
 	}

@@ -57,15 +57,15 @@ func New(cfg Config) (*Limiter, error) {
 	return l, nil
 }
 
-// checkLimiter reports that a field's Limiter is missing or was not made by New.
-func checkLimiter(field string, l *Limiter) error {
+// unmade describes a Limiter that New did not make; "" when it did.
+func (l *Limiter) unmade() string {
 	switch {
 	case l == nil:
-		return &store.ConfigError{Field: field, Want: "a limiter", Got: "nil"}
+		return "nil"
 	case l.store == nil:
-		return &store.ConfigError{Field: field, Want: "a limiter made by New", Got: "a zero one"}
+		return "a zero one"
 	}
-	return nil
+	return ""
 }
 
 // Limits returns a copy of the limiter's limits.

@@ -86,8 +86,8 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 
 // check reports the first wrong field, and sets the default key.
 func (v *transportLevel) check() error {
-	if err := checkLimiter("TransportConfig."+v.place+"Limiter", v.Limiter); err != nil {
-		return err
+	if got := v.Limiter.unmade(); got != "" {
+		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter made by New", Got: got}
 	}
 	if v.Settle != nil && !v.Limiter.CanSettle() {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
