@@ -164,7 +164,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			return flight.Unknown, 0
 		case d.Allowed:
 			return flight.Granted, 0
-		case d.Reason == store.InFlight:
+		case d.Reason == store.ReasonInFlight:
 			return flight.Full, d.RetryAfter
 		}
 		return flight.Refused, 0
@@ -173,11 +173,11 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
 	switch {
 	case waitErr == flight.ErrMaxWait:
-		d, bound, err = l.refuse(store.InFlight, retryAfter), BoundMaxWait, nil
+		d, bound, err = l.refuse(store.ReasonInFlight, retryAfter), BoundMaxWait, nil
 	case waitErr != nil:
 		return store.Decision{}, BoundNone, waitErr
-	case answer == flight.Full && d.Reason != store.InFlight:
-		d, bound = l.refuse(store.InFlight, retryAfter), BoundNone // The store was not asked.
+	case answer == flight.Full && d.Reason != store.ReasonInFlight:
+		d, bound = l.refuse(store.ReasonInFlight, retryAfter), BoundNone // The store was not asked.
 	}
 	if err == nil {
 		l.observeDecision(ctx, l.hook, id, &d)

@@ -307,8 +307,8 @@ func TestBackgroundBehindTheFirst(t *testing.T) {
 		reason weir.Reason
 		retry  time.Duration
 	}{
-		"limited": {0, weir.Limited, 7 * time.Second},
-		"paused":  {8 * time.Second, weir.Paused, 5 * time.Second},
+		"limited": {0, weir.ReasonLimited, 7 * time.Second},
+		"paused":  {8 * time.Second, weir.ReasonPaused, 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,7 +35,7 @@ type Config struct {
 	// the call's context alone.
 	MaxWait time.Duration
 	// MaxWaiters is the maximum number of calls of this Limiter that wait at once,
-	// over all keys; further ones are refused with TooManyWaiters and without
+	// over all keys; further ones are refused with ReasonTooManyWaiters and without
 	// asking the store. A call counts from its start until it is admitted, so also
 	// while the store is asked. 0: no bound.
 	MaxWaiters int

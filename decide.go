@@ -245,7 +245,7 @@ func (l *decider) detached(ctx context.Context, op string, id line.ID, f func(co
 
 // refusal returns the error of a refusal.
 func (l *decider) refusal(key string, d *store.Decision, bound Bound) error {
-	if d.Reason != store.Limited && d.Reason != store.Paused && d.Reason != store.InFlight {
+	if d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused && d.Reason != store.ReasonInFlight {
 		bound = BoundNone
 	}
 	return &LimitedError{Scope: l.name, Key: key, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}

@@ -12,12 +12,12 @@ type Reason = store.Reason
 
 // The reasons. See [store.Reason] for their meaning.
 const (
-	Allowed        = store.Allowed
-	Limited        = store.Limited
-	NeverFits      = store.NeverFits
-	TooManyWaiters = store.TooManyWaiters
-	Paused         = store.Paused
-	InFlight       = store.InFlight
+	ReasonAllowed        = store.ReasonAllowed
+	ReasonLimited        = store.ReasonLimited
+	ReasonNeverFits      = store.ReasonNeverFits
+	ReasonTooManyWaiters = store.ReasonTooManyWaiters
+	ReasonPaused         = store.ReasonPaused
+	ReasonInFlight       = store.ReasonInFlight
 )
 
 // ChargeState is the state of one limit after a decision.
@@ -35,7 +35,7 @@ type Decision struct {
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same call succeeds after exactly this
-	// long unless others take units. [Never] when no waiting helps. For InFlight it is
+	// long unless others take units. [Never] when no waiting helps. For ReasonInFlight it is
 	// a bound: room comes earlier when calls end.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
@@ -82,7 +82,7 @@ func (d *Decision) from(s *store.Decision) {
 // set makes d, which is zero, the decision of the store's shorter way.
 func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
 	d.Reason = o.Reason()
-	d.Allowed = d.Reason == store.Allowed
+	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope = limit, scope
 	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter

@@ -37,15 +37,15 @@ type ConfigError = store.ConfigError
 type LimitedError struct {
 	// Scope is the limiter's name. Key is the counted party.
 	Scope, Key string
-	// Limit is the binding limit; of TooManyWaiters and InFlight, which none
+	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
 	// decided, one of the limiter's.
 	Limit Limit
 	// RetryAfter is the wait until the same call succeeds unless others take
-	// units; [Never] when no waiting helps, 0 for TooManyWaiters, where it
-	// is not known. For InFlight it is a bound: most leases are released before
+	// units; [Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
+	// is not known. For ReasonInFlight it is a bound: most leases are released before
 	// they end.
 	RetryAfter time.Duration
-	// Reason says why: Limited, NeverFits, TooManyWaiters, InFlight, …
+	// Reason says why: ReasonLimited, ReasonNeverFits, …
 	Reason Reason
 	// Bound is the bound that the wait would have passed, if it was tried:
 	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
@@ -59,19 +59,19 @@ func (e *LimitedError) Error() string {
 	}
 	s += ": "
 	switch {
-	case e.Reason == store.NeverFits:
+	case e.Reason == store.ReasonNeverFits:
 		return s + "the cost never fits"
-	case e.Reason == store.TooManyWaiters:
+	case e.Reason == store.ReasonTooManyWaiters:
 		return s + "too many calls are waiting"
 	}
-	if e.Reason == store.InFlight {
+	if e.Reason == store.ReasonInFlight {
 		s += "too many calls are in flight"
 		if e.Bound == BoundMaxWait {
 			s += " for longer than the longest wait"
 		}
 		return s + ", retry after at most " + e.RetryAfter.String()
 	}
-	if e.Reason == store.Paused {
+	if e.Reason == store.ReasonPaused {
 		s += "paused, "
 	}
 	s += "retry after " + e.RetryAfter.String()

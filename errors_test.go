@@ -25,42 +25,42 @@ func TestLimitedErrorText(t *testing.T) {
 	}{
 		{
 			"refused",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: 200 * time.Millisecond},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 200 * time.Millisecond},
 			`weir: client-side limit 25-in-5s: retry after 200ms`,
 		},
 		{
 			"max wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
 			`weir: client-side limit 25-in-5s: retry after 1s, which is longer than the longest wait`,
 		},
 		{
 			"deadline",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.Limited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
 			`weir: client-side limit 25-in-5s: retry after 1s, which is past the context's deadline`,
 		},
 		{
 			"never fits",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
 			`weir: client-side limit 25-in-5s: the cost never fits`,
 		},
 		{
 			"too many waiters",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.TooManyWaiters},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonTooManyWaiters},
 			`weir: client-side limit 25-in-5s: too many calls are waiting`,
 		},
 		{
 			"in flight",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.InFlight, RetryAfter: time.Second},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second},
 			`weir: client-side limit 25-in-5s: too many calls are in flight, retry after at most 1s`,
 		},
 		{
 			"in flight, max wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.InFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
 			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait, retry after at most 1s`,
 		},
 		{
 			"scope",
-			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.NeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
 			`weir: client-side limit 25-in-5s of api: the cost never fits`,
 		},
 	}

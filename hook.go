@@ -23,7 +23,7 @@ func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 type EventKind uint8
 
 const (
-	// EventDecision: the store decided, or TooManyWaiters refused in its place;
+	// EventDecision: the store decided, or ReasonTooManyWaiters refused in its place;
 	// Decision is set.
 	EventDecision EventKind = iota + 1
 	// EventWait: a wait ended; Decision is the last on the call, which granted its

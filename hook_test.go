@@ -60,17 +60,17 @@ func TestEventWaitOfThoseWhoBookAgain(t *testing.T) {
 	}{
 		"refused": {weir.PerSecond(1), 0, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
 			return l.Pause(ctx, "key", time.Hour)
-		}, 2 * time.Second, weir.ErrLimited, weir.Paused},
+		}, 2 * time.Second, weir.ErrLimited, weir.ReasonPaused},
 		"admitted": {weir.PerSecond(10).By(weir.SlidingWindow), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
 			return l.Resume(ctx, "key")
-		}, 2100 * ms, nil, weir.Allowed},
+		}, 2100 * ms, nil, weir.ReasonAllowed},
 		"admitted at once": {weir.PerSecond(10), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
 			return l.Reset(ctx, "key")
-		}, 2 * time.Second, nil, weir.Allowed},
+		}, 2 * time.Second, nil, weir.ReasonAllowed},
 		"the store fails": {weir.PerSecond(1), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, s *weirtest.Store) error {
 			s.Next(weirtest.Fail(errors.New("down")))
 			return l.Resume(ctx, "key")
-		}, 2 * time.Second, weir.ErrStore, weir.Allowed},
+		}, 2 * time.Second, weir.ErrStore, weir.ReasonAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +154,7 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 		if err := <-done; !errors.Is(err, weir.ErrLimited) {
 			t.Errorf("ended with %v", err)
 		}
-		h.wantWait(t, time.Second, weir.ErrLimited, weir.Paused)
+		h.wantWait(t, time.Second, weir.ErrLimited, weir.ReasonPaused)
 		if err := l.WaitMax(ctx, "key", 1, time.Second); !errors.Is(err, weir.ErrLimited) || len(h.of(weir.EventWait)) != 1 {
 			t.Errorf("refused at once: %v, told %+v", err, h.of(weir.EventWait))
 		}
@@ -180,6 +180,6 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 		if len(failed) != 1 || !errors.Is(failed[0].Err, weir.ErrStore) || failed[0].Key != "key" || failed[0].Cost != 1 {
 			t.Errorf("told of %+v, want one failure of the store", failed)
 		}
-		h.wantWait(t, time.Second, nil, weir.Allowed)
+		h.wantWait(t, time.Second, nil, weir.ReasonAllowed)
 	})
 }

@@ -102,7 +102,9 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 }
 
 // isShort reports whether a refused call can wait for units.
-func isShort(d *store.Decision) bool { return d.Reason == store.Limited || d.Reason == store.Paused }
+func isShort(d *store.Decision) bool {
+	return d.Reason == store.ReasonLimited || d.Reason == store.ReasonPaused
+}
 
 // levelWait is a call that waits for one level after the other.
 type levelWait struct {
@@ -187,7 +189,7 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 		i += len(w.levels[j].limits())
 	}
 	c, v := d.Charge(i), &w.levels[w.at]
-	d.Reason, d.Scope, d.Limit = store.TooManyWaiters, v.Limiter.name, store.Limit(v.limits()[0])
+	d.Reason, d.Scope, d.Limit = store.ReasonTooManyWaiters, v.Limiter.name, store.Limit(v.limits()[0])
 	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 }
 

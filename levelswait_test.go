@@ -82,12 +82,12 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 		time.AfterFunc(10*time.Second, func() { _ = narrow.Pause(ctx, "a", 10*time.Minute) })
 		start := time.Now()
 		r, d, err := weir.WaitLevels(ctx, 5*time.Minute, levels...)
-		if took := time.Since(start); r != nil || err != nil || d.Reason != weir.Paused || d.RetryAfter != 10*time.Minute || took != 10*time.Second {
+		if took := time.Since(start); r != nil || err != nil || d.Reason != weir.ReasonPaused || d.RetryAfter != 10*time.Minute || took != 10*time.Second {
 			t.Errorf("%+v, %v after %v, want a refusal for the pause", d, err, took)
 		}
 		waits := h.of(weir.EventWait)
 		var limited *weir.LimitedError
-		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.Paused || limited.Bound != weir.BoundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
+		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.ReasonPaused || limited.Bound != weir.BoundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
 			t.Errorf("told %+v, want a wait that ended with a refusal for the pause", waits)
 		}
 	})
@@ -148,17 +148,17 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 		synctest.Wait()
 		takes, start := store.Counts().Takes, time.Now()
 		r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
-		if r != nil || err != nil || d.Reason != weir.TooManyWaiters || d.Scope != "narrow" || d.Limit != weir.PerMinute(1) || len(d.Charges) != 2 || time.Since(start) != 0 {
+		if r != nil || err != nil || d.Reason != weir.ReasonTooManyWaiters || d.Scope != "narrow" || d.Limit != weir.PerMinute(1) || len(d.Charges) != 2 || time.Since(start) != 0 {
 			t.Errorf("the second: %+v, %v", d, err)
 		}
 		if got := store.Counts().Takes - takes; got != 1 {
 			t.Errorf("the store was asked %d times, want once: whether it can be had at once", got)
 		}
-		if told := h.of(weir.EventDecision); told[len(told)-1].Decision.Reason != weir.TooManyWaiters || len(h.of(weir.EventWait)) > 0 {
+		if told := h.of(weir.EventDecision); told[len(told)-1].Decision.Reason != weir.ReasonTooManyWaiters || len(h.of(weir.EventWait)) > 0 {
 			t.Errorf("told %+v", h.told)
 		}
 		var limited *weir.LimitedError
-		if err := narrow.Wait(ctx, "a"); !errors.As(err, &limited) || limited.Reason != weir.TooManyWaiters {
+		if err := narrow.Wait(ctx, "a"); !errors.As(err, &limited) || limited.Reason != weir.ReasonTooManyWaiters {
 			t.Errorf("a call of Wait: %v", err)
 		}
 		wg.Wait()
@@ -183,7 +183,7 @@ func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
 		levels = slices.Clone(levels)
 		levels[0].Peek = false
 		r, d, err := weir.WaitLevels(ctx, time.Hour, levels...)
-		if r != nil || err != nil || d.Reason != weir.TooManyWaiters || d.Scope != "wide" || d.Limit != weir.PerMinute(1) || d.Remaining != 0 {
+		if r != nil || err != nil || d.Reason != weir.ReasonTooManyWaiters || d.Scope != "wide" || d.Limit != weir.PerMinute(1) || d.Remaining != 0 {
 			t.Errorf("%+v, %v, want the wide level's refusal", d, err)
 		}
 		if d, err := narrow.Peek(ctx, "a"); d.Remaining != 9 || err != nil {

@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := l.Allow(t.Context(), "k")
-		if err != nil || d.Allowed || d.Reason != weir.Limited || d.RetryAfter != 10*ms {
+		if err != nil || d.Allowed || d.Reason != weir.ReasonLimited || d.RetryAfter != 10*ms {
 			t.Errorf("got %+v, %v, want a refusal that is no error, retry after 10ms", d, err)
 		}
 		for _, tt := range []struct {
@@ -188,10 +188,10 @@ func TestRefusals(t *testing.T) {
 			cost int64
 			want weir.LimitedError
 		}{
-			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.Limited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
-			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.Limited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
-			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.NeverFits, RetryAfter: weir.Never}},
-			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.NeverFits, RetryAfter: weir.Never}},
+			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
+			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 		} {
 			err := methods[tt.name](l, t.Context(), "k", tt.cost)
 			wantKind(t, err, "limited")
@@ -302,7 +302,7 @@ func TestLimitsOfOneName(t *testing.T) {
 		}
 		_, made := weir.New(weir.Config{Store: freeStore{}, Limits: tt.limits})
 		_, allowed := l.AllowLimits(t.Context(), "k", 1, tt.limits)
-		_, _, reserved := l.ReserveWithin(t.Context(), "k", 1, tt.limits, 0)
+		_, _, reserved := l.ReserveLimits(t.Context(), "k", 1, tt.limits, 0)
 		_, level := weir.AllowLevels(t.Context(), weir.Level{Limiter: l, Key: "k", Limits: tt.limits})
 		for _, got := range []struct {
 			err   error

@@ -105,10 +105,10 @@ func (s *gcraStore) decide(req store.Request) (store.Decision, *grant) {
 		d.Allowed = true
 		return d, nil
 	case req.NeverFits() >= 0:
-		d.Reason, d.RetryAfter = weir.NeverFits, weir.Never
+		d.Reason, d.RetryAfter = weir.ReasonNeverFits, weir.Never
 		return d, nil
 	case delay > req.MaxWait:
-		d.Reason, d.RetryAfter = weir.Limited, delay
+		d.Reason, d.RetryAfter = weir.ReasonLimited, delay
 		return d, nil
 	}
 	g := &grant{key: c.Key, cost: c.Cost, at: now.Add(delay), was: was, is: is}

@@ -48,7 +48,7 @@ func TestPauseRefuses(t *testing.T) {
 		refused := func(after time.Duration) {
 			t.Helper()
 			d, err := l.Allow(ctx, "key")
-			if err != nil || d.Allowed || d.Reason != weir.Paused || d.RetryAfter != after || d.Remaining != 0 {
+			if err != nil || d.Allowed || d.Reason != weir.ReasonPaused || d.RetryAfter != after || d.Remaining != 0 {
 				t.Errorf("%+v, %v; want a refusal for %v", d, err, after)
 			}
 		}
@@ -199,7 +199,7 @@ func TestPauseBeyondTheLongestWait(t *testing.T) {
 				for i := 1; i < 3; i++ {
 					var limited *weir.LimitedError
 					o, _ := n.get(i)
-					if !errors.As(o.err, &limited) || o.after != 500*ms || limited.Reason != weir.Paused || limited.Bound != test.bound || limited.RetryAfter != 5*time.Second {
+					if !errors.As(o.err, &limited) || o.after != 500*ms || limited.Reason != weir.ReasonPaused || limited.Bound != test.bound || limited.RetryAfter != 5*time.Second {
 						t.Errorf("call %d: %v after %v (%+v)", i, o.err, o.after, limited)
 					}
 				}

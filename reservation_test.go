@@ -267,7 +267,7 @@ func TestReservationMovesWaitersUp(t *testing.T) {
 	})
 }
 
-func TestReserveWithin(t *testing.T) {
+func TestReserveLimits(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -279,11 +279,11 @@ func TestReserveWithin(t *testing.T) {
 		want    weir.Decision // Allowed, Reason, Delay and RetryAfter
 	}{
 		{name: "now", cost: 2, want: weir.Decision{Allowed: true}},
-		{name: "not now", cost: 1, used: 2, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
+		{name: "not now", cost: 1, used: 2, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
 		{name: "soon", cost: 1, used: 2, maxWait: 30 * time.Second, want: weir.Decision{Allowed: true, Delay: 30 * time.Second}},
-		{name: "too late", cost: 1, used: 2, maxWait: 30*time.Second - 1000, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
-		{name: "past the deadline", cost: 1, used: 2, maxWait: time.Minute, timeout: 29 * time.Second, want: weir.Decision{Reason: weir.Limited, RetryAfter: 30 * time.Second}},
-		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.NeverFits, RetryAfter: weir.Never}},
+		{name: "too late", cost: 1, used: 2, maxWait: 30*time.Second - 1000, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
+		{name: "past the deadline", cost: 1, used: 2, maxWait: time.Minute, timeout: 29 * time.Second, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
+		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 		{name: "other limits", cost: 3, limits: []weir.Limit{weir.PerMinute(3)}, want: weir.Decision{Allowed: true}},
 		{name: "nothing", cost: 0, used: 2, want: weir.Decision{Allowed: true}},
 	}
@@ -301,7 +301,7 @@ func TestReserveWithin(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, tt.timeout)
 					defer cancel()
 				}
-				r, d, err := l.ReserveWithin(ctx, "k", tt.cost, tt.limits, tt.maxWait)
+				r, d, err := l.ReserveLimits(ctx, "k", tt.cost, tt.limits, tt.maxWait)
 				if err != nil || (r != nil) != d.Allowed {
 					t.Fatalf("reservation %t of %+v, %v", r != nil, d, err)
 				}
@@ -323,18 +323,18 @@ func TestReserveWithin(t *testing.T) {
 	}
 }
 
-func TestReserveWithinMistakes(t *testing.T) {
+func TestReserveLimitsMistakes(t *testing.T) {
 	t.Parallel()
 	l := reserver(t, nil)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func() error{
-		"a wait below 0": func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, nil, -1); return err },
-		"no limits":      func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, []weir.Limit{}, 0); return err },
-		"a wrong limit":  func() error { _, _, err := l.ReserveWithin(t.Context(), "k", 1, []weir.Limit{{}}, 0); return err },
-		"a cost below 0": func() error { _, _, err := l.ReserveWithin(t.Context(), "k", -1, nil, 0); return err },
+		"a wait below 0": func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, nil, -1); return err },
+		"no limits":      func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, []weir.Limit{}, 0); return err },
+		"a wrong limit":  func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, []weir.Limit{{}}, 0); return err },
+		"a cost below 0": func() error { _, _, err := l.ReserveLimits(t.Context(), "k", -1, nil, 0); return err },
 		"an ended context": func() error {
-			_, _, err := l.ReserveWithin(over, "k", 1, nil, 0)
+			_, _, err := l.ReserveLimits(over, "k", 1, nil, 0)
 			if !errors.Is(err, context.Canceled) {
 				return nil
 			}
@@ -350,10 +350,10 @@ func TestReserveWithinMistakes(t *testing.T) {
 	}
 }
 
-// TestReserveWithinLateStore checks that a slot which the store was too slow to
+// TestReserveLimitsLateStore checks that a slot which the store was too slow to
 // grant is given back: as a refusal when it is past the deadline, as the
 // context's end when that has come.
-func TestReserveWithinLateStore(t *testing.T) {
+func TestReserveLimitsLateStore(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		slow    time.Duration
@@ -370,9 +370,9 @@ func TestReserveWithinLateStore(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 32*time.Second)
 				defer cancel()
 				slow = tt.slow
-				r, d, err := l.ReserveWithin(ctx, "k", 1, nil, time.Hour)
+				r, d, err := l.ReserveLimits(ctx, "k", 1, nil, time.Hour)
 				slow = 0
-				if r != nil || d.Allowed || (err == nil) != tt.refused || tt.refused && (d.Reason != weir.Limited || d.RetryAfter != 30*time.Second) {
+				if r != nil || d.Allowed || (err == nil) != tt.refused || tt.refused && (d.Reason != weir.ReasonLimited || d.RetryAfter != 30*time.Second) {
 					t.Errorf("reservation %t, %+v, %v", r != nil, d, err)
 				}
 				if err != nil && !errors.Is(err, context.DeadlineExceeded) {

@@ -58,15 +58,15 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	return nil, l.refusal(key, &d, boundOf(byDeadline || late))
 }
 
-// ReserveWithin is [Limiter.AllowLimits] for a call that may wait a little, or
+// ReserveLimits is [Limiter.AllowLimits] for a call that may wait a little, or
 // whose cost is corrected afterwards: it books a slot at most maxWait away, and
 // none past the deadline of ctx. With a maxWait of 0 the slot is now or there is
 // none; one below 0 is a *[ConfigError]. Nil limits are the limiter's.
 //
 // A refusal is a Decision, not an error, and comes without a Reservation. When
-// ctx ends before the store answers, ReserveWithin returns the context's error
+// ctx ends before the store answers, ReserveLimits returns the context's error
 // and gives back the granted slot.
-func (l *Limiter) ReserveWithin(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration) (*Reservation, Decision, error) {
+func (l *Limiter) ReserveLimits(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
 	}
@@ -98,7 +98,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}
-	d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.Limited, d.Delay, 0, nil
+	d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.ReasonLimited, d.Delay, 0, nil
 	return nil, d, true, nil
 }
 

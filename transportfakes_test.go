@@ -41,7 +41,7 @@ func (s *transportStore) Take(ctx context.Context, req store.Request) (store.Dec
 	s.maxWaits = append(s.maxWaits, req.MaxWait)
 	d := store.Decision{Limit: req.Charges[0].Limit}
 	if s.delay > req.MaxWait {
-		d.Reason, d.RetryAfter = weir.Limited, s.delay
+		d.Reason, d.RetryAfter = weir.ReasonLimited, s.delay
 		return d, nil
 	}
 	s.granted = append(s.granted, req.Charges...)

@@ -78,7 +78,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	}
 	call, ok := l.lines.Enter(id)
 	if !ok {
-		d := l.refuse(store.TooManyWaiters, 0)
+		d := l.refuse(store.ReasonTooManyWaiters, 0)
 		l.observeDecision(ctx, l.hook, id, &d)
 		return grant{}, l.refusal(id.Key, &d, BoundNone)
 	}
@@ -211,7 +211,7 @@ func (l *Limiter) late(ctx context.Context, key string, d *store.Decision, now t
 		return nil
 	}
 	refused := *d
-	refused.Reason, refused.RetryAfter = store.Limited, d.Delay
+	refused.Reason, refused.RetryAfter = store.ReasonLimited, d.Delay
 	return l.refusal(key, &refused, BoundDeadline)
 }
 
@@ -226,8 +226,8 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 		end = c.start.Add(c.maxWait)
 	}
 	if waited, err = turns.Take(ctx, end); err != nil {
-		if c.d = turns.Refusal(); c.d.Reason == store.Allowed {
-			c.d = l.refuse(store.Limited, c.d.RetryAfter)
+		if c.d = turns.Refusal(); c.d.Reason == store.ReasonAllowed {
+			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}
 		if ctx.Err() == nil {
 			return grant{}, waited, l.refusal(key, &c.d, BoundMaxWait)
@@ -245,7 +245,7 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 		switch {
 		case d.Allowed:
 			return grantOf(&d), waited, nil
-		case d.Reason != store.Limited && d.Reason != store.Paused:
+		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
 			return grant{}, waited, l.refusal(key, &d, bound)
 		}
 		turns.Refused(&d)

@@ -155,7 +155,7 @@ func TestWaitBounds(t *testing.T) {
 				if !errors.As(err, &limited) || took != 0 {
 					t.Fatalf("ended after %v with %v, want a LimitedError at once", took, err)
 				}
-				if limited.Bound != tt.bound || limited.Reason != weir.Limited || limited.RetryAfter != time.Second || limited.Key != "k" {
+				if limited.Bound != tt.bound || limited.Reason != weir.ReasonLimited || limited.RetryAfter != time.Second || limited.Key != "k" {
 					t.Errorf("got %+v, want bound %d, retry after 1s", *limited, tt.bound)
 				}
 				s.check(t, l, 2, 1)
@@ -245,10 +245,10 @@ func TestMaxWaiters(t *testing.T) {
 		n.join(t.Context(), 3, "b")
 		o, _ := n.get(3)
 		var limited *weir.LimitedError
-		if !errors.As(o.err, &limited) || limited.Reason != weir.TooManyWaiters || limited.Limit != l.Limits()[0] {
+		if !errors.As(o.err, &limited) || limited.Reason != weir.ReasonTooManyWaiters || limited.Limit != l.Limits()[0] {
 			t.Errorf("got %v, want a refusal for too many waiters", o.err)
 		}
-		if len(refused) != 1 || refused[0].Reason != weir.TooManyWaiters {
+		if len(refused) != 1 || refused[0].Reason != weir.ReasonTooManyWaiters {
 			t.Errorf("refusals %+v, want one for too many waiters", refused)
 		}
 		s.check(t, newLimiter(t, s), 5, 5)

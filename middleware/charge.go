@@ -45,7 +45,7 @@ func (c *charger) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (
 		}
 	}
 	err = c.charge(r, m, cost, limits, d)
-	if err == nil && d.Reason == weir.Limited && c.punish(r, m.key) {
+	if err == nil && d.Reason == weir.ReasonLimited && c.punish(r, m.key) {
 		err = c.charge(r, m, cost, limits, d) // Refused, with the end of the block.
 	}
 	if err == nil && d.Allowed {
@@ -73,7 +73,7 @@ func (c *charger) charge(r *http.Request, m *mark, cost int64, limits []weir.Lim
 func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
 	maxWait := c.queue.enter()
 	defer c.queue.leave()
-	booked, d, err := c.cfg.Limiter.ReserveWithin(r.Context(), m.key, cost, limits, maxWait)
+	booked, d, err := c.cfg.Limiter.ReserveLimits(r.Context(), m.key, cost, limits, maxWait)
 	if err != nil || !d.Allowed {
 		return d, err
 	}

@@ -81,7 +81,7 @@ func (s *levels) lookUp(r *http.Request, l *Level, key string, cost int64, own [
 // takeLevels charges a request on all its levels.
 func (c *charger) takeLevels(r *http.Request, m *mark) (weir.Decision, error) {
 	d, err := c.chargeLevels(r, m)
-	if err == nil && d.Reason == weir.Limited && d.Scope == c.cfg.Limiter.Name() && c.punish(r, m.key) {
+	if err == nil && d.Reason == weir.ReasonLimited && d.Scope == c.cfg.Limiter.Name() && c.punish(r, m.key) {
 		d, err = c.chargeLevels(r, m) // Refused, with the end of the block.
 	}
 	// A mount further out may have counted the request's own level, and asked the shadows.

@@ -83,7 +83,7 @@ type terse struct{}
 
 func (terse) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	last := req.Charges[len(req.Charges)-1]
-	return store.Decision{Reason: weir.Limited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
+	return store.Decision{Reason: weir.ReasonLimited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
 }
 
 // TestViolationsOfTerseDecision checks that a decision which does not know the

@@ -7,19 +7,19 @@ import "time"
 type Reason uint8
 
 const (
-	// Allowed: nothing refused.
-	Allowed Reason = iota
-	// Limited: a limit has too little left now, or the delay would be longer than
+	// ReasonAllowed: nothing refused.
+	ReasonAllowed Reason = iota
+	// ReasonLimited: a limit has too little left now, or the delay would be longer than
 	// MaxWait.
-	Limited
-	// NeverFits: the cost is over the limit's burst or rate.
-	NeverFits
-	// TooManyWaiters: the limiter's bound on waiting calls is reached.
-	TooManyWaiters
-	// Paused: the key may not be used before a set instant.
-	Paused
-	// InFlight: too many calls of the key are in flight, see [Hold].
-	InFlight
+	ReasonLimited
+	// ReasonNeverFits: the cost is over the limit's burst or rate.
+	ReasonNeverFits
+	// ReasonTooManyWaiters: the limiter's bound on waiting calls is reached.
+	ReasonTooManyWaiters
+	// ReasonPaused: the key may not be used before a set instant.
+	ReasonPaused
+	// ReasonInFlight: too many calls of the key are in flight, see [Hold].
+	ReasonInFlight
 
 	reasons
 )
@@ -95,7 +95,7 @@ type ChargeState struct {
 // the decision has none.
 func (d *Decision) Charge(i int) ChargeState {
 	switch {
-	case d.Charges == nil && i == 0 && d.Reason == InFlight:
+	case d.Charges == nil && i == 0 && d.Reason == ReasonInFlight:
 		return ChargeState{Remaining: d.Remaining, ResetAfter: d.ResetAfter}
 	case d.Charges == nil && i == 0:
 		return ChargeState{d.Remaining, d.ResetAfter, d.RetryAfter}

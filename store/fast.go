@@ -34,15 +34,15 @@ type Outcome struct {
 	At         Instant
 }
 
-// Reason returns Allowed, Limited or NeverFits.
+// Reason returns ReasonAllowed, ReasonLimited or ReasonNeverFits.
 func (o Outcome) Reason() Reason {
 	switch o.RetryAfter {
 	case 0:
-		return Allowed
+		return ReasonAllowed
 	case Never:
-		return NeverFits
+		return ReasonNeverFits
 	}
-	return Limited
+	return ReasonLimited
 }
 
 // Starter is a Store that can begin a decision and go on by itself. Its caller

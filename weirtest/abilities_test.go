@@ -139,7 +139,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 		if err := l.Pause(t.Context(), "k", time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if d, err := l.Allow(t.Context(), "k"); err != nil || d.Reason != store.Paused {
+		if d, err := l.Allow(t.Context(), "k"); err != nil || d.Reason != store.ReasonPaused {
 			t.Errorf("%+v, %v; want a pause", d, err)
 		}
 		w.Stop()
@@ -214,7 +214,7 @@ func TestHoldsArePassedOn(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		var limited *weir.LimitedError
-		if _, err := other.TryAcquire(t.Context(), "k"); !errors.As(err, &limited) || limited.Reason != store.InFlight {
+		if _, err := other.TryAcquire(t.Context(), "k"); !errors.As(err, &limited) || limited.Reason != store.ReasonInFlight {
 			t.Errorf("%v, want a refusal because one is in flight", err)
 		}
 		lease.Release()
@@ -245,10 +245,10 @@ func TestStepsOfAHold(t *testing.T) {
 		err    error
 		held   bool
 	}{
-		{"pass", weirtest.Pass(), store.Allowed, []store.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
-		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(store.InFlight, time.Second), store.InFlight, full, nil, false},
-		{"refused by a limit", weirtest.Refuse(time.Second), store.Limited, none, nil, false},
-		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), store.Allowed, full, nil, false},
+		{"pass", weirtest.Pass(), store.ReasonAllowed, []store.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
+		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(store.ReasonInFlight, time.Second), store.ReasonInFlight, full, nil, false},
+		{"refused by a limit", weirtest.Refuse(time.Second), store.ReasonLimited, none, nil, false},
+		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), store.ReasonAllowed, full, nil, false},
 		{"failed", weirtest.Fail(errDown), 0, nil, errDown, false},
 		{"lost on the way back", weirtest.Lose(errDown), 0, nil, errDown, true},
 	}
@@ -259,7 +259,7 @@ func TestStepsOfAHold(t *testing.T) {
 				s := weirtest.NewStore(local(t))
 				s.Next(tc.step)
 				d, err := s.Take(t.Context(), req)
-				if !errors.Is(err, tc.err) || d.Reason != tc.reason || d.Allowed != (err == nil && tc.reason == store.Allowed) {
+				if !errors.Is(err, tc.err) || d.Reason != tc.reason || d.Allowed != (err == nil && tc.reason == store.ReasonAllowed) {
 					t.Errorf("%+v, %v", d, err)
 				}
 				for i := range d.Charges {

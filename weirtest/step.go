@@ -23,17 +23,17 @@ func Pass() Step {
 }
 
 // Refuse refuses every request, even one that would wait for retryAfter. The reason
-// is store.Limited, and store.NeverFits with a retryAfter of store.Never. The
+// is store.ReasonLimited, and store.ReasonNeverFits with a retryAfter of store.Never. The
 // wrapped store is not asked, and nothing is held.
 func Refuse(retryAfter time.Duration) Step {
-	reason := store.Limited
+	reason := store.ReasonLimited
 	if retryAfter == store.Never {
-		reason = store.NeverFits
+		reason = store.ReasonNeverFits
 	}
 	return RefuseAs(reason, retryAfter)
 }
 
-// RefuseAs is Refuse with another reason, such as store.Paused. With store.InFlight
+// RefuseAs is Refuse with another reason, such as store.ReasonPaused. With store.ReasonInFlight
 // the hold refuses, and the limits are unused.
 func RefuseAs(reason store.Reason, retryAfter time.Duration) Step {
 	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
@@ -47,7 +47,7 @@ func RefuseAs(reason store.Reason, retryAfter time.Duration) Step {
 func Grant(delay time.Duration) Step {
 	return func(_ context.Context, req store.Request, _ store.Store) (store.Decision, error) {
 		if delay > req.MaxWait {
-			return refusal(req, store.Limited, delay), nil
+			return refusal(req, store.ReasonLimited, delay), nil
 		}
 		d := grant(req)
 		d.Delay = max(0, delay)
@@ -112,7 +112,7 @@ func Panic(v any) Step {
 
 // refusal returns a decision with nothing remaining, or without room in flight.
 func refusal(req store.Request, reason store.Reason, retryAfter time.Duration) store.Decision {
-	if reason == store.InFlight {
+	if reason == store.ReasonInFlight {
 		d := grant(req)
 		d.Allowed, d.Reason, d.RetryAfter, d.Receipt = false, reason, retryAfter, nil
 		return d

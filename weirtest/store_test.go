@@ -64,12 +64,12 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	limit := store.Per(5, time.Second)
 	allowed := store.Decision{Allowed: true, Limit: limit, Remaining: 5}
-	refused := store.Decision{Reason: store.Limited, Limit: limit, RetryAfter: time.Second, ResetAfter: time.Second}
+	refused := store.Decision{Reason: store.ReasonLimited, Limit: limit, RetryAfter: time.Second, ResetAfter: time.Second}
 	delayed := allowed
 	delayed.Delay = time.Second
-	never := store.Decision{Reason: store.NeverFits, Limit: limit, RetryAfter: store.Never}
+	never := store.Decision{Reason: store.ReasonNeverFits, Limit: limit, RetryAfter: store.Never}
 	paused := refused
-	paused.Reason = store.Paused
+	paused.Reason = store.ReasonPaused
 	made := store.Decision{Allowed: true, Degraded: true}
 	cases := []struct {
 		name    string
@@ -85,8 +85,8 @@ func TestSteps(t *testing.T) {
 		{"refuse", weirtest.Refuse(time.Second), 0, 0, refused, nil, 0},
 		{"refuse what would wait", weirtest.Refuse(time.Second), time.Hour, 0, refused, nil, 0},
 		{"refuse for ever", weirtest.Refuse(store.Never), 0, 0, never, nil, 0},
-		{"refuse without a wait", weirtest.Refuse(-1), 0, 0, store.Decision{Reason: store.Limited, Limit: limit}, nil, 0},
-		{"paused", weirtest.RefuseAs(store.Paused, time.Second), 0, 0, paused, nil, 0},
+		{"refuse without a wait", weirtest.Refuse(-1), 0, 0, store.Decision{Reason: store.ReasonLimited, Limit: limit}, nil, 0},
+		{"paused", weirtest.RefuseAs(store.ReasonPaused, time.Second), 0, 0, paused, nil, 0},
 		{"grant now", weirtest.Grant(0), 0, 0, allowed, nil, 0},
 		{"grant later", weirtest.Grant(time.Second), time.Second, 0, delayed, nil, 0},
 		{"grant too late", weirtest.Grant(time.Second), time.Second - 1, 0, refused, nil, 0},

@@ -91,7 +91,7 @@ func TestClientErrors(t *testing.T) {
 		},
 		{
 			name: "a limit", store: storeFunc(func() (store.Decision, error) {
-				return store.Decision{Reason: weir.NeverFits, Limit: store.Per(1, time.Hour), RetryAfter: weir.Never}, nil
+				return store.Decision{Reason: weir.ReasonNeverFits, Limit: store.Per(1, time.Hour), RetryAfter: weir.Never}, nil
 			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h: the cost never fits", is: weir.ErrLimited,
 		},
 	}
@@ -311,7 +311,7 @@ func TestClientHeedsWhenLeft(t *testing.T) {
 	if status.Code(err) != codes.Unavailable || errors.Is(err, weir.ErrStore) {
 		t.Errorf("got %v", err)
 	}
-	if d, err := l.Allow(t.Context(), cc.Target()); d.Reason != weir.Paused || err != nil {
+	if d, err := l.Allow(t.Context(), cc.Target()); d.Reason != weir.ReasonPaused || err != nil {
 		t.Errorf("others: %v, %v", d.Reason, err)
 	}
 }

@@ -73,12 +73,12 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "paused", code: codes.ResourceExhausted, retry: 90 * time.Second,
-			config:  []func(*middleware.Config){deciding(store.Decision{Reason: weir.Paused, Limit: store.Per(1, time.Hour), RetryAfter: 90 * time.Second})},
+			config:  []func(*middleware.Config){deciding(store.Decision{Reason: weir.ReasonPaused, Limit: store.Per(1, time.Hour), RetryAfter: 90 * time.Second})},
 			message: "Requests are paused. Retry after 1m30s.",
 		},
 		{
 			name: "decided without the store", code: codes.ResourceExhausted, retry: time.Second,
-			config:   []func(*middleware.Config){deciding(store.Decision{Reason: weir.Limited, Degraded: true, Limit: store.Per(1, time.Hour), RetryAfter: time.Second})},
+			config:   []func(*middleware.Config){deciding(store.Decision{Reason: weir.ReasonLimited, Degraded: true, Limit: store.Per(1, time.Hour), RetryAfter: time.Second})},
 			message:  "Request cannot be satisfied due to temporary server capacity constraints (1-in-1h). Retry after 1s.",
 			violated: []string{"1-in-1h"},
 		},

@@ -166,7 +166,7 @@ func TestRefusalInAnOutage(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/hello", http.NoBody)
-	someAccounts().refuse(w, r, weir.Decision{Degraded: true, Reason: weir.Limited, Limit: plans["free"][0]})
+	someAccounts().refuse(w, r, weir.Decision{Degraded: true, Reason: weir.ReasonLimited, Limit: plans["free"][0]})
 	if body := w.Body.String(); !strings.Contains(body, reducedCapacity) || strings.Contains(body, "upgrade") {
 		t.Errorf("answered %s", body)
 	}

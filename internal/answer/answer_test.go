@@ -28,7 +28,7 @@ func decision(d weir.Decision) *answer.Decision {
 
 // state is a refusal by the first and the last limit.
 var state = weir.Decision{
-	Reason: weir.Limited, Limit: weir.PerHour(1000).WithName(`"all"`), Scope: "everybody",
+	Reason: weir.ReasonLimited, Limit: weir.PerHour(1000).WithName(`"all"`), Scope: "everybody",
 	RetryAfter: 3 * time.Second, ResetAfter: time.Hour,
 	Charges: []weir.ChargeState{
 		{Remaining: 0, ResetAfter: time.Minute, RetryAfter: time.Second},
@@ -141,7 +141,7 @@ func TestPartitions(t *testing.T) {
 func TestViolated(t *testing.T) {
 	t.Parallel()
 	paused, unnamed := state, binding
-	paused.Reason = weir.Paused
+	paused.Reason = weir.ReasonPaused
 	named := binding
 	named.Scope = "everybody"
 	for name, tt := range map[string]struct {
@@ -192,16 +192,16 @@ func TestBodies(t *testing.T) {
 	}{
 		"a limit": {state, true, uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded",` +
 			`"status":429,"violated-policies":["10-in-1m","\"all\""]}`},
-		"for ever": {changed(func(d *weir.Decision) { d.Reason, d.RetryAfter = weir.NeverFits, weir.Never }), false,
+		"for ever": {changed(func(d *weir.Decision) { d.Reason, d.RetryAfter = weir.ReasonNeverFits, weir.Never }), false,
 			uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,` +
 				`"detail":"The request costs more than a limit admits at once. Repeating it does not help.","violated-policies":["10-in-1m","\"all\""]}`},
 		"a share": {changed(func(d *weir.Decision) { d.Degraded = true }), true,
 			uri + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints",` +
 				`"status":429,"violated-policies":["10-in-1m","\"all\""]}`},
-		"a pause": {changed(func(d *weir.Decision) { d.Reason = weir.Paused }), false,
+		"a pause": {changed(func(d *weir.Decision) { d.Reason = weir.ReasonPaused }), false,
 			uri + `temporary-reduced-capacity","title":"Request cannot be satisfied due to temporary server capacity constraints",` +
 				`"status":429,"detail":"Requests are paused.","violated-policies":[]}`},
-		"a penalty": {changed(func(d *weir.Decision) { d.Reason = weir.Paused }), true,
+		"a penalty": {changed(func(d *weir.Decision) { d.Reason = weir.ReasonPaused }), true,
 			uri + `abnormal-usage-detected","title":"Request not satisfied due to detection of abnormal request pattern",` +
 				`"status":429,"detail":"Requests are paused.","violated-policies":[]}`},
 	} {

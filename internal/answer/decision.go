@@ -39,7 +39,7 @@ func (d *Decision) whole() bool {
 func (d *Decision) Violated() iter.Seq2[string, string] {
 	return func(yield func(policy, limiter string) bool) {
 		switch {
-		case d.Reason == weir.Paused:
+		case d.Reason == weir.ReasonPaused:
 			return
 		case !d.whole():
 			yield(d.Limit.Policy(), cmp.Or(d.Scope, d.Levels[0].Limiter))

@@ -31,9 +31,9 @@ var (
 // usage, unless it is a penalty for refusals.
 func (d *Decision) problemType(penalised bool) *problemType {
 	switch {
-	case d.Reason == weir.Paused && penalised:
+	case d.Reason == weir.ReasonPaused && penalised:
 		return &abnormalUsage
-	case d.Reason == weir.Paused, d.Degraded && d.Reason == weir.Limited:
+	case d.Reason == weir.ReasonPaused, d.Degraded && d.Reason == weir.ReasonLimited:
 		return &reducedCapacity
 	}
 	return &quotaExceeded
@@ -60,7 +60,7 @@ func (d *Decision) WriteLimited(w http.ResponseWriter, r *http.Request, v *Value
 	switch {
 	case d.RetryAfter == weir.Never:
 		b = appendMember(b, "detail", "The request costs more than a limit admits at once. Repeating it does not help.")
-	case d.Reason == weir.Paused:
+	case d.Reason == weir.ReasonPaused:
 		b = appendMember(b, "detail", "Requests are paused.")
 	}
 	b = append(b, `,"violated-policies":[`...)

@@ -47,13 +47,13 @@ func Decide(req *store.Request, v Verdict, outcomes []Outcome) store.Decision {
 	never := req.NeverFits()
 	switch {
 	case never >= 0:
-		d.Reason = store.NeverFits
+		d.Reason = store.ReasonNeverFits
 	case v.Full > 0:
-		d.Reason = store.InFlight
+		d.Reason = store.ReasonInFlight
 	case v.Allowed || req.Peek():
 		d.Allowed = true
 	default:
-		d.Reason = store.Limited
+		d.Reason = store.ReasonLimited
 	}
 	if v.Allowed {
 		d.Delay = micros(v.Slot - v.Now)
@@ -74,7 +74,7 @@ func Decide(req *store.Request, v Verdict, outcomes []Outcome) store.Decision {
 		}
 		st := store.ChargeState{Remaining: remaining, ResetAfter: micros(reset)}
 		switch {
-		case d.Allowed, d.Reason == store.InFlight:
+		case d.Allowed, d.Reason == store.ReasonInFlight:
 		case c.Cost > c.Limit.Max():
 			st.RetryAfter = store.Never
 		case never < 0:
@@ -91,12 +91,12 @@ func Decide(req *store.Request, v Verdict, outcomes []Outcome) store.Decision {
 	d.Remaining, d.ResetAfter = best.Remaining, best.ResetAfter
 	d.RetryAfter = best.RetryAfter
 	switch d.Reason {
-	case store.Limited:
+	case store.ReasonLimited:
 		d.RetryAfter = micros(v.Slot - v.Now)
 		if v.Braked && v.Brakes[outcomes[binding].Brake].Paused > v.Now {
-			d.Reason = store.Paused
+			d.Reason = store.ReasonPaused
 		}
-	case store.InFlight:
+	case store.ReasonInFlight:
 		d.RetryAfter = micros(v.Full - v.Now)
 	}
 	d.At = store.Instant(v.Now)
@@ -124,7 +124,7 @@ func (k *Braked) view(remaining, reset, now int64) (int64, int64) {
 // tighter reports whether limit l binds more than limit m: it has the longer
 // RetryAfter of a refusal, else the smaller share remaining.
 func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Limit, b store.ChargeState) bool {
-	if !d.Allowed && d.Reason != store.InFlight {
+	if !d.Allowed && d.Reason != store.ReasonInFlight {
 		return a.RetryAfter > b.RetryAfter
 	}
 	return product.Compare(a.Remaining, m.Max(), b.Remaining, l.Max()) < 0

@@ -43,17 +43,17 @@ func TestDecide(t *testing.T) {
 		},
 		"refused": {
 			request([]int64{3}, ten), Verdict{Allowed: false, Now: now, Slot: now + 70}, []Outcome{viewed(2, 500, 70)},
-			store.Decision{Reason: store.Limited, RetryAfter: 70 * us, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
+			store.Decision{Reason: store.ReasonLimited, RetryAfter: 70 * us, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
 		"a hold refuses what the limits admit": {
 			request([]int64{3, 1}, ten, five), Verdict{Now: now, Slot: now + 70, Full: now + 900}, []Outcome{viewed(2, 500, 70), viewed(0, 600, 0)},
-			store.Decision{Reason: store.InFlight, RetryAfter: 900 * us, Limit: five, ResetAfter: 600 * us, Charges: []store.ChargeState{
+			store.Decision{Reason: store.ReasonInFlight, RetryAfter: 900 * us, Limit: five, ResetAfter: 600 * us, Charges: []store.ChargeState{
 				{Remaining: 2, ResetAfter: 500 * us}, {ResetAfter: 600 * us},
 			}},
 		},
 		"never": {
 			request([]int64{11}, ten), Verdict{Allowed: false, Now: now, Slot: now}, []Outcome{viewed(2, 500, 0)},
-			store.Decision{Reason: store.NeverFits, RetryAfter: store.Never, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
+			store.Decision{Reason: store.ReasonNeverFits, RetryAfter: store.Never, Limit: ten, Remaining: 2, ResetAfter: 500 * us},
 		},
 		"a look": {
 			request([]int64{0}, ten), Verdict{Allowed: false, Now: now, Slot: now}, []Outcome{viewed(2, 500, 0)},
@@ -84,14 +84,14 @@ func TestDecide(t *testing.T) {
 		"the longest wait binds, not the smallest share": {
 			request([]int64{1, 1, 1}, ten, five, hundred), Verdict{Allowed: false, Now: now, Slot: now + 80},
 			[]Outcome{viewed(0, 100, 70), viewed(1, 2, 80), viewed(90, 3, 0)},
-			store.Decision{Reason: store.Limited, RetryAfter: 80 * us, Limit: five, Remaining: 1, ResetAfter: 2 * us, Charges: []store.ChargeState{
+			store.Decision{Reason: store.ReasonLimited, RetryAfter: 80 * us, Limit: five, Remaining: 1, ResetAfter: 2 * us, Charges: []store.ChargeState{
 				{ResetAfter: 100 * us, RetryAfter: 70 * us}, {Remaining: 1, ResetAfter: 2 * us, RetryAfter: 80 * us}, {Remaining: 90, ResetAfter: 3 * us},
 			}},
 		},
 		"one of two never fits": {
 			request([]int64{7, 7}, ten, five), Verdict{Allowed: false, Now: now, Slot: now},
 			[]Outcome{viewed(0, 100, 70), viewed(5, 0, 0)},
-			store.Decision{Reason: store.NeverFits, RetryAfter: store.Never, Limit: five, Remaining: 5, Charges: []store.ChargeState{
+			store.Decision{Reason: store.ReasonNeverFits, RetryAfter: store.Never, Limit: five, Remaining: 5, Charges: []store.ChargeState{
 				{ResetAfter: 100 * us}, {Remaining: 5, RetryAfter: store.Never},
 			}},
 		},
@@ -129,12 +129,12 @@ func TestDecideLevels(t *testing.T) {
 	outcomes[1].Brake = 1
 	v := Verdict{Now: now, Slot: now + 70, Braked: true, Brakes: []Braked{{}, {At: 5, Paused: now + 70, From: now + 70, Gap: 3, Told: 2}}}
 	d := Decide(req, v, outcomes)
-	if d.Scope != "org" || d.Reason != store.Paused || d.Charge(0).Remaining != 9 || d.Charge(1).Remaining != 0 ||
+	if d.Scope != "org" || d.Reason != store.ReasonPaused || d.Charge(0).Remaining != 9 || d.Charge(1).Remaining != 0 ||
 		d.BrakedAt != 5 || d.Gap != 3*time.Microsecond || d.Told != 2*time.Microsecond {
 		t.Errorf("org is paused: %+v", d)
 	}
 	outcomes[0].Slot, v.Slot = now+90, now+90
-	if d := Decide(req, v, outcomes); d.Scope != "user" || d.Reason != store.Limited || d.RetryAfter != 90*time.Microsecond {
+	if d := Decide(req, v, outcomes); d.Scope != "user" || d.Reason != store.ReasonLimited || d.RetryAfter != 90*time.Microsecond {
 		t.Errorf("user has to wait longer: %+v", d)
 	}
 }

@@ -80,7 +80,7 @@ var headerCases = []testCase{
 	},
 	{
 		name:   "a refusal that knows only the binding limit names it",
-		store:  deciding(store.Decision{Degraded: true, Reason: weir.Limited, Limit: store.Per(7, time.Hour), RetryAfter: time.Minute}),
+		store:  deciding(store.Decision{Degraded: true, Reason: weir.ReasonLimited, Limit: store.Per(7, time.Hour), RetryAfter: time.Minute}),
 		limits: []weir.Limit{weir.PerMinute(1), weir.PerHour(7)},
 		steps: one(problem(http.StatusTooManyRequests, reduced(`"7-in-1h"`), map[string]string{
 			"Retry-After": "60", "RateLimit-Policy": `"1-in-1m";q=1;w=60, "7-in-1h";q=7;w=3600`,

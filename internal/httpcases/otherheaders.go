@@ -100,7 +100,7 @@ var otherHeaderCases = []testCase{
 	},
 	{
 		name:  "a refusal while the store is away is reduced capacity",
-		store: deciding(store.Decision{Degraded: true, Reason: weir.Limited, Limit: store.Per(2, time.Minute), RetryAfter: time.Minute}),
+		store: deciding(store.Decision{Degraded: true, Reason: weir.ReasonLimited, Limit: store.Per(2, time.Minute), RetryAfter: time.Minute}),
 		steps: one(problem(http.StatusTooManyRequests, reduced(`"2-in-1m"`), with(twoPerMinute("0", "0"), "Retry-After", "60"))),
 	},
 }

@@ -34,7 +34,7 @@ var refusalCases = []testCase{
 	{
 		name: "a paused key",
 		store: deciding(store.Decision{
-			Reason: weir.Paused, Limit: store.Per(2, time.Minute), Remaining: 2, RetryAfter: 90 * time.Second,
+			Reason: weir.ReasonPaused, Limit: store.Per(2, time.Minute), Remaining: 2, RetryAfter: 90 * time.Second,
 		}),
 		steps: one(problem(http.StatusTooManyRequests, reduced("", `,"detail":"Requests are paused."`),
 			with(twoPerMinute("2", "0"), "Retry-After", "90"))),

@@ -115,7 +115,7 @@ func testTwice(t *testing.T, mount Mount) {
 		for range 5 {
 			do(t, h, ann)
 		}
-		if d, err := inner.Limiter.Allow(t.Context(), "ann"); d.Reason != weir.Limited || err != nil {
+		if d, err := inner.Limiter.Allow(t.Context(), "ann"); d.Reason != weir.ReasonLimited || err != nil {
 			t.Errorf("%v, %v", d.Reason, err)
 		}
 	})
@@ -151,7 +151,7 @@ func testTwiceAway(t *testing.T, mount Mount, inside middleware.StoreFailure, st
 func testTwoHeaders(t *testing.T, mount Mount) {
 	day := store.Decision{Allowed: true, Limit: store.Per(9, 24*time.Hour), Remaining: 8, ResetAfter: time.Hour}
 	hour := store.Decision{Allowed: true, Limit: store.Per(7, time.Hour), Remaining: 3, ResetAfter: time.Minute}
-	refused := store.Decision{Reason: weir.Limited, Limit: store.Per(7, time.Hour), Remaining: 9, ResetAfter: time.Minute, RetryAfter: time.Second}
+	refused := store.Decision{Reason: weir.ReasonLimited, Limit: store.Per(7, time.Hour), Remaining: 9, ResetAfter: time.Minute, RetryAfter: time.Second}
 	dayHour := `"9-in-1d";q=9;w=86400 & "7-in-1h";q=7;w=3600`
 	tests := []struct {
 		name         string

@@ -246,14 +246,14 @@ func TestBackground(t *testing.T) {
 		if waited, err := first.Take(t.Context(), time.Time{}); waited || err != nil {
 			t.Fatal(waited, err)
 		}
-		if d := second.Refusal(); d.Reason != store.Allowed {
+		if d := second.Refusal(); d.Reason != store.ReasonAllowed {
 			t.Errorf("%v before the first refusal", d.Reason)
 		}
-		first.Refused(&store.Decision{Reason: store.Limited, RetryAfter: 30 * ms})
+		first.Refused(&store.Decision{Reason: store.ReasonLimited, RetryAfter: 30 * ms})
 		if waited, err := second.Take(t.Context(), time.Now().Add(10*ms)); !waited || !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(waited, err)
 		}
-		if d := second.Refusal(); d.Reason != store.Limited || d.RetryAfter != 20*ms {
+		if d := second.Refusal(); d.Reason != store.ReasonLimited || d.RetryAfter != 20*ms {
 			t.Errorf("%v, retry after %v", d.Reason, d.RetryAfter)
 		}
 		go func() {
@@ -265,7 +265,7 @@ func TestBackground(t *testing.T) {
 			t.Error(waited, err)
 		}
 		second.Exit()
-		if third := lines.Enter("k"); third.Refusal().Reason != store.Allowed {
+		if third := lines.Enter("k"); third.Refusal().Reason != store.ReasonAllowed {
 			t.Error("the line of a key without calls is kept")
 		}
 	})

@@ -153,7 +153,7 @@ func (k *brakes) restore(pending map[id]pendingBrake) {
 
 // heed has the local store know of a pause that the primary has told of.
 func (s *Store) heed(a *attempt) {
-	if a.d.Reason == store.Paused && a.d.RetryAfter > 0 {
+	if a.d.Reason == store.ReasonPaused && a.d.RetryAfter > 0 {
 		s.brakeLocal(context.Background(), binding(a.req.Charges, &a.d), store.Brake{Pause: min(a.d.RetryAfter, store.MaxPeriod/4)})
 	}
 }

@@ -64,7 +64,7 @@ func TestPausesAndOutages(t *testing.T) {
 		paused := func(key string, want, degraded bool) {
 			t.Helper()
 			d, err := l.Allow(ctx, key)
-			if err != nil || d.Allowed == want || want != (d.Reason == store.Paused) || d.Degraded != degraded {
+			if err != nil || d.Allowed == want || want != (d.Reason == store.ReasonPaused) || d.Degraded != degraded {
 				t.Errorf("%s: %+v, %v; want paused %v, degraded %v", key, d, err, want, degraded)
 			}
 		}
@@ -94,7 +94,7 @@ func TestPausesAndOutages(t *testing.T) {
 		}
 		paused("meanwhile", true, false)
 		d, err := primary.Store.Take(ctx, store.Request{Charges: []store.Charge{{Key: "meanwhile", Limit: store.Per(10, time.Second), Cost: 1}}})
-		if err != nil || d.Reason != store.Paused {
+		if err != nil || d.Reason != store.ReasonPaused {
 			t.Errorf("the primary was not told: %+v, %v", d, err)
 		}
 		if err := l.Resume(ctx, "meanwhile"); err != nil {
@@ -183,7 +183,7 @@ func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 		}
 		told := func() (n int) {
 			for _, key := range keys {
-				if d, err := local.Take(t.Context(), store.Request{Charges: charges(key, 1)}); err == nil && d.Reason == store.Paused {
+				if d, err := local.Take(t.Context(), store.Request{Charges: charges(key, 1)}); err == nil && d.Reason == store.ReasonPaused {
 					n++
 				}
 			}

@@ -158,7 +158,7 @@ func times(d time.Duration, a, b int64) time.Duration {
 // learn tells the local store what the primary answered.
 func (s *Store) learn(a *attempt) {
 	seeder, ok := s.cfg.Local.(Seeder)
-	if !ok || a.d.Reason == store.NeverFits {
+	if !ok || a.d.Reason == store.ReasonNeverFits {
 		return
 	}
 	charges := share(a.req.Charges, s.cfg.ReplicasFunc())
@@ -192,7 +192,7 @@ func (s *Store) learn(a *attempt) {
 //
 // What was granted in a pause, or ahead of it, counts as all that there is.
 func (a *attempt) hidden(states []store.ChargeState) bool {
-	if a.d.Reason != store.Paused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
+	if a.d.Reason != store.ReasonPaused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
 		return false
 	}
 	for i := range states {

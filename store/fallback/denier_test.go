@@ -19,7 +19,7 @@ func (d denier) Denied(_ store.Store, req *store.Request) (store.Decision, bool)
 	if req.Charges[0].Key != d.key {
 		return store.Decision{}, false
 	}
-	return store.Decision{Reason: store.Limited, RetryAfter: time.Second}, true
+	return store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second}, true
 }
 
 // TestDeniedCallsAskNobody: the primary is asked for others, and says nothing

@@ -81,7 +81,7 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 				if !d.Allowed || !d.Degraded {
 					t.Errorf("the third of a share of three: %+v", d)
 				}
-				if d := take(t, s, hold("k", "d", 12)); d.Allowed || d.Reason != store.InFlight || !d.Degraded {
+				if d := take(t, s, hold("k", "d", 12)); d.Allowed || d.Reason != store.ReasonInFlight || !d.Degraded {
 					t.Errorf("the fourth of a share of three: %+v", d)
 				}
 				if d := take(t, s, hold("at least one", "a", 2)); !d.Allowed {

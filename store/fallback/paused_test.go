@@ -59,7 +59,7 @@ func TestPauseOfOneLevelAsThePrimaryGoes(t *testing.T) {
 			t.Errorf("the user is not paused, and is refused for %s: %v", d.RetryAfter, d.Reason)
 		}
 		user.Key = "another"
-		if d := take(t, s, store.Request{Charges: []store.Charge{user, org, day}}); d.Allowed || d.Reason != store.Paused {
+		if d := take(t, s, store.Request{Charges: []store.Charge{user, org, day}}); d.Allowed || d.Reason != store.ReasonPaused {
 			t.Errorf("the organisation is paused, and another of its users is admitted: %+v", d)
 		}
 		time.Sleep(time.Minute + time.Second)

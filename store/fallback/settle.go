@@ -221,7 +221,7 @@ func (s *Store) collect(ctx context.Context, charges, debts []store.Charge, st *
 		return unlessRefused(err)
 	case d.Allowed:
 		return nil
-	case d.Reason == store.Paused:
+	case d.Reason == store.ReasonPaused:
 		return errPostponed
 	}
 	_, err = s.cfg.Primary.Take(ctx, store.Request{Charges: debts, MaxWait: store.MaxPeriod})

@@ -187,7 +187,7 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 					defer done(t, s)
 					spend(t, s, small, l)
 					left := l.Max() - int64(small)
-					if d := take(t, s, charge("k", l.Max()+1, l)); d.Reason != store.NeverFits {
+					if d := take(t, s, charge("k", l.Max()+1, l)); d.Reason != store.ReasonNeverFits {
 						t.Errorf("more than the limit: %+v", d)
 					}
 					if d := take(t, s, charge("k", left+1, l)); d.Allowed || d.Remaining != left {

@@ -66,7 +66,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 		if r.d.Allowed || err != nil && !errors.Is(err, store.ErrUnsupported) {
 			return r.own(), err
 		}
-		if r.n = 0; r.leave > 0 && r.d.Reason == store.Limited {
+		if r.n = 0; r.leave > 0 && r.d.Reason == store.ReasonLimited {
 			r.n, r.deep = r.cost, r.since+max(r.d.RetryAfter, s.cfg.For/2)
 		}
 	}
@@ -78,7 +78,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 	if err == nil && !r.d.Allowed {
 		r.d.Remaining += r.rest
 	}
-	if back == nil || err != nil || r.d.Reason != store.Limited {
+	if back == nil || err != nil || r.d.Reason != store.ReasonLimited {
 		return r.d, err
 	}
 	select { // What is given back may be what it lacked.

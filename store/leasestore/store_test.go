@@ -307,7 +307,7 @@ func TestResetAndBrake(t *testing.T) {
 		if err := s.Brake(t.Context(), charge("k", 0, other).Charges, store.Brake{Pause: time.Second}); err != nil {
 			t.Fatal(err)
 		}
-		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.Paused {
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.ReasonPaused {
 			t.Errorf("a paused key: %+v", d)
 		}
 		time.Sleep(2 * time.Second)
@@ -316,7 +316,7 @@ func TestResetAndBrake(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.Paused {
+		if d := take(t, s, charge("k", 1, other)); d.Allowed || d.Reason != store.ReasonPaused {
 			t.Errorf("a key that another process paused: %+v", d)
 		}
 	})

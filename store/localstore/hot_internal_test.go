@@ -225,11 +225,11 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 		a.hash = s.hash(&a.id)
 		k := s.shard(a.id).hot.of(&a)
 		for i, late := range []int64{0, 500} {
-			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != store.Allowed {
+			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != store.ReasonAllowed {
 				t.Errorf("call %d of 2: %+v, %t", i, o, done)
 			}
 		}
-		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != store.Limited || o.RetryAfter != time.Millisecond {
+		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != store.ReasonLimited || o.RetryAfter != time.Millisecond {
 			t.Errorf("the third call: %+v, %t", o, done)
 		}
 	})

@@ -51,7 +51,7 @@ func extreme(t *testing.T, l store.Limit) {
 		}
 		for _, cost := range []int64{most, most + 1, store.MaxUnits, store.MaxUnits + 1, math.MaxInt64} {
 			d := take(t, s, charge("key", cost, l))
-			if never := cost > most; d.Allowed || never != (d.Reason == store.NeverFits) || never != (d.RetryAfter == store.Never) {
+			if never := cost > most; d.Allowed || never != (d.Reason == store.ReasonNeverFits) || never != (d.RetryAfter == store.Never) {
 				t.Fatalf("round %d, %d more: %+v", round, cost, d)
 			}
 		}

@@ -109,7 +109,7 @@ func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 				if wait := time.Duration(slot-now) * time.Microsecond; allowed {
 					want.Delay = wait
 				} else {
-					want.Reason, want.RetryAfter = store.Limited, wait
+					want.Reason, want.RetryAfter = store.ReasonLimited, wait
 				}
 				remaining, reset := m.view(now)
 				want.Remaining, want.ResetAfter = remaining, time.Duration(reset)*time.Microsecond

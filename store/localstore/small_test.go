@@ -157,7 +157,7 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 			t.Error("a booking that may be cancelled is not known of any more")
 		}
 		time.Sleep(time.Second)
-		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != store.Allowed || s.Keys() != 1 {
+		if o, done, err := p.Take("key", 1); !done || err != nil || o.Reason() != store.ReasonAllowed || s.Keys() != 1 {
 			t.Errorf("when it has lapsed: %+v, %t, %v, %d keys", o, done, err, s.Keys())
 		}
 

@@ -122,7 +122,7 @@ func (c *class) outcome(st *exact.State, cost, slot, now int64) (o store.Outcome
 
 func setDecision(d *store.Decision, c *store.Charge, o *store.Outcome) {
 	d.Reason = o.Reason()
-	d.Allowed = d.Reason == store.Allowed
+	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope, d.Remaining, d.ResetAfter = c.Limit, c.Scope, o.Remaining, o.ResetAfter
 	d.At = o.At

@@ -172,7 +172,7 @@ func TestBrakeKeepsOtherLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := take(t, s, charge("key", 1, plan))
-	if d.Allowed || d.Reason != store.Paused {
+	if d.Allowed || d.Reason != store.ReasonPaused {
 		t.Errorf("paused: %+v", d)
 	}
 	if err := s.Brake(ctx, charge("key", 0, store.Per(1, time.Second)).Charges, store.Brake{Lift: true}); err != nil {

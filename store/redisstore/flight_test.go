@@ -171,7 +171,7 @@ func TestUncommonKeysInAFlight(t *testing.T) {
 				t.Errorf("%s: %v, want ErrState", name, err)
 			}
 		case "paused":
-			if err != nil || d.Allowed || d.Reason != store.Paused {
+			if err != nil || d.Allowed || d.Reason != store.ReasonPaused {
 				t.Errorf("%s: %+v, %v", name, d, err)
 			}
 		case "booked", "changed":

@@ -144,7 +144,7 @@ func TestClockStepsBackUnderLeases(t *testing.T) {
 		take(t, s, holding("k", "a", 1, 1, store.Per(1000, time.Second)))
 		sleep(-back)
 		d := take(t, s, holding("k", "b", 1, 0, store.Per(1000, time.Second)))
-		if d.Reason != store.InFlight || d.RetryAfter > store.MaxLease {
+		if d.Reason != store.ReasonInFlight || d.RetryAfter > store.MaxLease {
 			t.Errorf("%v back: %+v", back, d)
 		}
 		if lost, err := s.Renew(context.Background(), "", "k", 10*time.Second, "a"); len(lost) > 0 || err != nil {

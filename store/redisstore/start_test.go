@@ -77,7 +77,7 @@ func TestStartLeavesToTake(t *testing.T) {
 	}
 	// With others in its flight a call of a key that is paused is left as it was.
 	ds, errs := onBoard(s, []store.Request{charge("key", 1, limit), charge("other", 1, limit)})
-	if errs[0] != nil || ds[0].Reason != store.Paused {
+	if errs[0] != nil || ds[0].Reason != store.ReasonPaused {
 		t.Errorf("%+v, %v", ds[0], errs[0])
 	}
 }

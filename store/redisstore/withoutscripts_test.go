@@ -107,7 +107,7 @@ func TestWithoutScripts(t *testing.T) {
 					}
 				}
 				d := take(t, s, charge("one", 1, ten))
-				if d.Allowed || d.Reason != store.Limited || d.RetryAfter <= 0 || d.RetryAfter > time.Minute {
+				if d.Allowed || d.Reason != store.ReasonLimited || d.RetryAfter <= 0 || d.RetryAfter > time.Minute {
 					t.Errorf("eleventh of ten: %+v", d)
 				}
 			})
@@ -152,7 +152,7 @@ func TestWithoutScripts(t *testing.T) {
 				}
 			})
 			t.Run("never fits, peek, reset", func(t *testing.T) {
-				if d := take(t, s, charge("never", 11, ten)); d.Allowed || d.Reason != store.NeverFits || d.Remaining != 10 {
+				if d := take(t, s, charge("never", 11, ten)); d.Allowed || d.Reason != store.ReasonNeverFits || d.Remaining != 10 {
 					t.Errorf("eleven of ten: %+v", d)
 				}
 				take(t, s, charge("reset", 10, ten))

@@ -40,7 +40,7 @@ func pauses(r *run) {
 		r.sleep(time.Second)
 		for range 3 {
 			d := r.take(charge(key, 1, l))
-			if d.Allowed || d.Reason != store.Paused || d.RetryAfter < 4*time.Second || d.Remaining != 0 || d.ResetAfter < 4*time.Second || d.BrakedAt == 0 {
+			if d.Allowed || d.Reason != store.ReasonPaused || d.RetryAfter < 4*time.Second || d.Remaining != 0 || d.ResetAfter < 4*time.Second || d.BrakedAt == 0 {
 				r.Errorf("%v, paused for 4 s: %+v", l.Algorithm, d)
 			}
 			if l.Algorithm != store.AlignedWindow && l.Algorithm != store.SlidingCounter && d.RetryAfter != 4*time.Second {
@@ -50,7 +50,7 @@ func pauses(r *run) {
 		if d := r.take(charge(key, 0, l)); !d.Allowed || d.Remaining != 0 {
 			r.Errorf("%v, a look at a paused key: %+v", l.Algorithm, d)
 		}
-		if d := r.take(charge(key, 4, l)); d.Reason != store.NeverFits {
+		if d := r.take(charge(key, 4, l)); d.Reason != store.ReasonNeverFits {
 			r.Errorf("%v, a cost that never fits a paused key: %+v", l.Algorithm, d)
 		}
 		if d := r.take(charge(key+" too", 1, l)); !d.Allowed {
@@ -86,7 +86,7 @@ func pausedSlots(r *run) {
 		if pause > want {
 			want = pause + time.Second
 		}
-		if d := r.take(charge("slack", 1, slack)); d.Reason != store.Paused || d.RetryAfter != want {
+		if d := r.take(charge("slack", 1, slack)); d.Reason != store.ReasonPaused || d.RetryAfter != want {
 			r.Errorf("a pause of %v after one with slack: %+v, want %v", pause, d, want)
 		}
 	}

@@ -34,7 +34,7 @@ func refusals(r *run) {
 		}
 		before := r.take(charge(key, 0, l))
 		for range 20 {
-			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != store.Limited || d.RetryAfter <= 0 {
+			if d := r.take(charge(key, 1, l)); d.Allowed || d.Reason != store.ReasonLimited || d.RetryAfter <= 0 {
 				r.Fatalf("%v: sixth of five: %+v", l.Algorithm, d)
 			}
 		}
@@ -170,7 +170,7 @@ func never(r *run) {
 	for _, l := range each(5, time.Second) {
 		key := "never " + l.Algorithm.String()
 		for _, req := range []store.Request{charge(key, 6, l), charge(key, store.MaxUnits*64, l), {Charges: charge(key, 6, l).Charges, MaxWait: time.Hour}} {
-			if d := r.take(req); d.Allowed || d.Reason != store.NeverFits || d.RetryAfter != store.Never || d.Remaining != 5 {
+			if d := r.take(req); d.Allowed || d.Reason != store.ReasonNeverFits || d.RetryAfter != store.Never || d.Remaining != 5 {
 				r.Errorf("%v: six of five: %+v", l.Algorithm, d)
 			}
 		}

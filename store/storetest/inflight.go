@@ -36,7 +36,7 @@ func (r *run) wantHeld(when, key string, n int64) {
 	r.Helper()
 	h := r.store.(store.Holder)
 	if n > 0 {
-		if d := r.take(hold(key, "probe", n, 0, wide)); d.Reason != store.InFlight {
+		if d := r.take(hold(key, "probe", n, 0, wide)); d.Reason != store.ReasonInFlight {
 			r.Errorf("%s: fewer than %d leases are alive: %+v", when, n, d)
 		}
 	}
@@ -63,7 +63,7 @@ func inFlight(r *run) {
 			switch {
 			case d.Allowed:
 				ids = append(ids, id(j))
-			case d.Reason != store.InFlight || d.RetryAfter != 10*time.Second:
+			case d.Reason != store.ReasonInFlight || d.RetryAfter != 10*time.Second:
 				r.Errorf("%v: refused: %+v, want InFlight and RetryAfter 10s", l.Algorithm, d)
 			}
 		}
@@ -110,7 +110,7 @@ func inFlightOrNothing(r *run) {
 		for range 3 {
 			req := hold(key, "b", 1, 1, l)
 			req.MaxWait, req.Cancelable = 10*time.Hour, true
-			if d := r.take(req); d.Allowed || d.Reason != store.InFlight || d.Receipt != nil {
+			if d := r.take(req); d.Allowed || d.Reason != store.ReasonInFlight || d.Receipt != nil {
 				r.Fatalf("%v: a second lease of one: %+v", l.Algorithm, d)
 			}
 		}
@@ -118,13 +118,13 @@ func inFlightOrNothing(r *run) {
 			r.Errorf("%v: refused as InFlight, it changed %+v into %+v", l.Algorithm, before, after)
 		}
 		// The limit is told of first, and then nothing is held.
-		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != store.Limited {
+		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != store.ReasonLimited {
 			r.Errorf("%v: both refuse: %+v, want Limited", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "c", 5, 2, l)); d.Reason != store.Limited {
+		if d := r.take(hold(key, "c", 5, 2, l)); d.Reason != store.ReasonLimited {
 			r.Errorf("%v: the limit refuses: %+v", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "d", 5, 3, l)); d.Reason != store.NeverFits {
+		if d := r.take(hold(key, "d", 5, 3, l)); d.Reason != store.ReasonNeverFits {
 			r.Errorf("%v: it never fits: %+v", l.Algorithm, d)
 		}
 		r.wantHeld(l.Algorithm.String(), key, 1)
@@ -133,7 +133,7 @@ func inFlightOrNothing(r *run) {
 		if d := r.take(hold(key, "e", 2, 0, l)); !d.Allowed || d.Delay != 0 {
 			r.Errorf("%v: a lease without units: %+v", l.Algorithm, d)
 		}
-		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != store.InFlight {
+		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != store.ReasonInFlight {
 			r.Errorf("%v: one lease without units too many: %+v", l.Algorithm, d)
 		}
 		// Taken together with a slot that is still to come.

@@ -23,7 +23,7 @@ func leaving(r *run) {
 			}
 		}
 		refused := spare(1, 3)
-		if refused.Allowed || refused.Reason != store.Limited || refused.Remaining != 3 {
+		if refused.Allowed || refused.Reason != store.ReasonLimited || refused.Remaining != 3 {
 			r.Errorf("%v: 3 of 10 are left, and to be left: %+v", l.Algorithm, refused)
 		}
 		if d := spare(1, 2); !d.Allowed || d.Remaining != 2 {
@@ -48,7 +48,7 @@ func leaving(r *run) {
 			}
 			r.sleep(2 * time.Minute)
 		}
-		if d := spare(11, 3); d.Reason != store.NeverFits {
+		if d := spare(11, 3); d.Reason != store.ReasonNeverFits {
 			r.Errorf("%v: a cost that never fits: %+v", l.Algorithm, d)
 		}
 	}

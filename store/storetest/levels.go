@@ -49,7 +49,7 @@ func levels(r *run) {
 	// One that never fits is named too, and so is the level of a look.
 	req := levelsOf("bob", store.Per(9, time.Hour), store.Per(9, time.Hour), store.Per(9, time.Hour))
 	req.Charges[1].Cost = 10
-	if d := r.take(req); d.Scope != "org" || d.Reason != store.NeverFits {
+	if d := r.take(req); d.Scope != "org" || d.Reason != store.ReasonNeverFits {
 		r.Errorf("a cost that never fits: %+v, want org to refuse", d)
 	}
 	r.take(charges(store.Charge{Scope: "all", Key: "all", Limit: store.Per(9, time.Hour)}))
@@ -85,7 +85,7 @@ func slowLevels(r *run) {
 		r.Fatal(err)
 	}
 	d := r.take(req)
-	if d.Allowed || d.Scope != "org" || d.Reason != store.Paused || d.RetryAfter != time.Minute {
+	if d.Allowed || d.Scope != "org" || d.Reason != store.ReasonPaused || d.RetryAfter != time.Minute {
 		r.Errorf("org is paused: %+v", d)
 	}
 	for i, want := range []store.ChargeState{{Remaining: 5}, {ResetAfter: time.Minute, RetryAfter: time.Minute}, {Remaining: 5}} {
@@ -95,7 +95,7 @@ func slowLevels(r *run) {
 	}
 	// A pause that is over before the user has units left is not what refuses.
 	r.take(func() store.Request { all := charges(req.Charges[0]); all.Charges[0].Cost = 5; return all }())
-	if d := r.take(req); d.Scope != "user" || d.Reason != store.Limited || d.RetryAfter != 12*time.Minute {
+	if d := r.take(req); d.Scope != "user" || d.Reason != store.ReasonLimited || d.RetryAfter != 12*time.Minute {
 		r.Errorf("org is paused, and the user has nothing left: %+v", d)
 	}
 }

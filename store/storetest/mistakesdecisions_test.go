@@ -12,10 +12,12 @@ import (
 
 // decisionMistakes are about single decisions.
 var decisionMistakes = []mistake{
-	{"allows everything", "concurrent calls", after(func(_ store.Request, d *store.Decision) { d.Allowed, d.Reason, d.RetryAfter = true, store.Allowed, 0 })},
+	{"allows everything", "concurrent calls", after(func(_ store.Request, d *store.Decision) {
+		d.Allowed, d.Reason, d.RetryAfter = true, store.ReasonAllowed, 0
+	})},
 	{"allows nothing", "refusals change nothing", after(func(_ store.Request, d *store.Decision) {
 		if d.Allowed {
-			*d = store.Decision{Reason: store.Limited, RetryAfter: time.Second, Limit: d.Limit}
+			*d = store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second, Limit: d.Limit}
 		}
 	})},
 	{"reads, decides, then writes", "concurrent calls", taking(func(s *localstore.Store) take {
@@ -31,7 +33,7 @@ var decisionMistakes = []mistake{
 			}
 			time.Sleep(time.Nanosecond) // Everybody else reads.
 			d, err := s.Take(ctx, req)
-			d.Allowed, d.Reason, d.RetryAfter = true, store.Allowed, 0
+			d.Allowed, d.Reason, d.RetryAfter = true, store.ReasonAllowed, 0
 			return d, err
 		}
 	})},
@@ -46,7 +48,7 @@ var decisionMistakes = []mistake{
 	}},
 	{"charges refused calls", "refusals change nothing", instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 		d := next(req)
-		if d.Reason == store.Limited {
+		if d.Reason == store.ReasonLimited {
 			req.MaxWait = time.Hour
 			next(req)
 		}
@@ -55,7 +57,7 @@ var decisionMistakes = []mistake{
 	{"starts a window anew when it refuses", "refusals change nothing", func(s *localstore.Store) store.Store {
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
-			if d.Reason == store.Limited && d.Limit.Algorithm == store.FixedWindow {
+			if d.Reason == store.ReasonLimited && d.Limit.Algorithm == store.FixedWindow {
 				_ = s.Reset(context.Background(), req.Charges[0].Scope, req.Charges[0].Key)
 				full := req
 				full.Charges = slices.Clone(req.Charges)
@@ -76,7 +78,7 @@ var decisionMistakes = []mistake{
 	})},
 	{"refuses a look", "looks change nothing", after(func(req store.Request, d *store.Decision) {
 		if req.Peek() && d.Remaining == 0 {
-			d.Allowed, d.Reason, d.RetryAfter = false, store.Limited, d.ResetAfter
+			d.Allowed, d.Reason, d.RetryAfter = false, store.ReasonLimited, d.ResetAfter
 		}
 	})},
 	{"forgets when it looks under other limits", "looks change nothing", func(s *localstore.Store) store.Store {
@@ -91,15 +93,15 @@ var decisionMistakes = []mistake{
 		})(s)
 	}},
 	{"what never fits is merely refused", "a cost that never fits", after(func(_ store.Request, d *store.Decision) {
-		if d.Reason == store.NeverFits {
-			d.Reason, d.RetryAfter = store.Limited, time.Hour
+		if d.Reason == store.ReasonNeverFits {
+			d.Reason, d.RetryAfter = store.ReasonLimited, time.Hour
 		}
 	})},
 	{"a mistake is a refusal", "mistakes", taking(func(s *localstore.Store) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if errors.Is(err, store.ErrConfig) {
-				return store.Decision{Reason: store.Limited}, nil
+				return store.Decision{Reason: store.ReasonLimited}, nil
 			}
 			return d, err
 		}

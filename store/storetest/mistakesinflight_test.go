@@ -27,7 +27,7 @@ var inFlightMistakes = []mistake{
 	{"refused in flight, the units are charged", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
-			if d.Reason == store.InFlight {
+			if d.Reason == store.ReasonInFlight {
 				req.Hold, req.MaxWait, req.Cancelable = store.Hold{}, 0, false
 				_, _ = s.Take(ctx, req)
 			}
@@ -37,7 +37,7 @@ var inFlightMistakes = []mistake{
 	{"refused by a limit, a lease is taken", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
-			if d.Reason == store.Limited && req.Hold.Asked() {
+			if d.Reason == store.ReasonLimited && req.Hold.Asked() {
 				s.Keep(req.Charges[0].Scope, req.Charges[0].Key, req.Hold.ID, req.Hold.Lease)
 			}
 			return d, err
@@ -67,7 +67,7 @@ var inFlightMistakes = []mistake{
 		}}
 	}},
 	{"RetryAfter is the longest lease's", "leases and changes", after(func(req store.Request, d *store.Decision) {
-		if d.Reason == store.InFlight {
+		if d.Reason == store.ReasonInFlight {
 			d.RetryAfter = req.Hold.Lease
 		}
 	})},

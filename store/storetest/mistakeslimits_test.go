@@ -35,7 +35,7 @@ var limitMistakes = []mistake{
 	})},
 	{"the first scope is named, whichever binds", "levels", after(func(req store.Request, d *store.Decision) { d.Scope = req.Charges[0].Scope })},
 	{"the first scope is named when none is paused", "levels that are slowed down", after(func(req store.Request, d *store.Decision) {
-		if d.Reason == store.Paused {
+		if d.Reason == store.ReasonPaused {
 			d.Scope = req.Charges[0].Scope
 		}
 	})},
@@ -115,7 +115,7 @@ func oneByOne(req store.Request, next func(store.Request) store.Decision) store.
 func firstRefusal(req store.Request, next func(store.Request) store.Decision) store.Decision {
 	d := next(req)
 	for i, c := range d.Charges {
-		if d.Reason == store.Limited && c.RetryAfter > 0 {
+		if d.Reason == store.ReasonLimited && c.RetryAfter > 0 {
 			d.Scope, d.Limit, d.RetryAfter = req.Charges[i].Scope, req.Charges[i].Limit, c.RetryAfter
 			d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 			for j := range d.Charges[i+1:] {

@@ -23,7 +23,7 @@ var numberMistakes = []mistake{
 		return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 	})},
 	{"RetryAfter of a whole period", "waiting exactly RetryAfter succeeds", after(func(_ store.Request, d *store.Decision) {
-		if d.Reason == store.Limited {
+		if d.Reason == store.ReasonLimited {
 			d.RetryAfter = d.Limit.Period
 		}
 	})},
@@ -68,7 +68,7 @@ var numberMistakes = []mistake{
 // retryAfter changes every finite RetryAfter.
 func retryAfter(change func(time.Duration) time.Duration) func(*localstore.Store) store.Store {
 	return after(func(_ store.Request, d *store.Decision) {
-		if d.Reason == store.Limited {
+		if d.Reason == store.ReasonLimited {
 			d.RetryAfter = change(d.RetryAfter)
 		}
 	})

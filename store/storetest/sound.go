@@ -12,15 +12,15 @@ import (
 // Every decision in the suite is checked.
 func sound(req store.Request, d store.Decision) error {
 	switch never := req.NeverFits() >= 0; {
-	case d.Allowed != (d.Reason == store.Allowed):
+	case d.Allowed != (d.Reason == store.ReasonAllowed):
 		return fmt.Errorf("allowed is %v, Reason %v", d.Allowed, d.Reason)
-	case never != (d.Reason == store.NeverFits) || never != (d.RetryAfter == store.Never):
+	case never != (d.Reason == store.ReasonNeverFits) || never != (d.RetryAfter == store.Never):
 		return fmt.Errorf("reason is %v and RetryAfter %v; that a cost never fits is %v", d.Reason, d.RetryAfter, never)
 	case d.Allowed && (d.RetryAfter != 0 || d.Delay > req.MaxWait):
 		return fmt.Errorf("allowed with RetryAfter %v and a Delay of %v within MaxWait %v", d.RetryAfter, d.Delay, req.MaxWait)
-	case d.Reason == store.InFlight && (!req.Hold.Asked() || d.RetryAfter <= 0):
+	case d.Reason == store.ReasonInFlight && (!req.Hold.Asked() || d.RetryAfter <= 0):
 		return fmt.Errorf("refused as %v with RetryAfter %v by a hold of %+v", d.Reason, d.RetryAfter, req.Hold)
-	case (d.Reason == store.Limited || d.Reason == store.Paused) && d.RetryAfter <= min(req.MaxWait, store.MaxPeriod/4):
+	case (d.Reason == store.ReasonLimited || d.Reason == store.ReasonPaused) && d.RetryAfter <= min(req.MaxWait, store.MaxPeriod/4):
 		return fmt.Errorf("refused with RetryAfter %v within MaxWait %v", d.RetryAfter, req.MaxWait)
 	case !d.Allowed && d.Delay != 0:
 		return fmt.Errorf("refused with a Delay of %v", d.Delay)
@@ -49,7 +49,7 @@ func soundCharges(req store.Request, d store.Decision) error {
 			return fmt.Errorf("limit %d: %d of %d remaining", i, c.Remaining, l.Max())
 		case !whole(c.ResetAfter) || !whole(c.RetryAfter):
 			return fmt.Errorf("limit %d: durations of %v and %v, want whole microseconds", i, c.ResetAfter, c.RetryAfter)
-		case (d.Allowed || d.Reason == store.InFlight) && c.RetryAfter != 0:
+		case (d.Allowed || d.Reason == store.ReasonInFlight) && c.RetryAfter != 0:
 			return fmt.Errorf("limit %d: admits with RetryAfter %v", i, c.RetryAfter)
 		case (req.Charges[i].Cost > l.Max()) != (c.RetryAfter == store.Never):
 			return fmt.Errorf("limit %d: RetryAfter %v for %d of %d", i, c.RetryAfter, req.Charges[i].Cost, l.Max())
@@ -62,7 +62,7 @@ func soundCharges(req store.Request, d store.Decision) error {
 	switch {
 	case !bound:
 		return fmt.Errorf("the binding limit %v of scope %q with %d remaining, reset after %v, is none of the request's", d.Limit, d.Scope, d.Remaining, d.ResetAfter)
-	case !d.Allowed && d.Reason != store.InFlight && longest != d.RetryAfter:
+	case !d.Allowed && d.Reason != store.ReasonInFlight && longest != d.RetryAfter:
 		return fmt.Errorf("RetryAfter is %v, the limits' longest %v", d.RetryAfter, longest)
 	}
 	return nil

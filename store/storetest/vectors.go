@@ -88,7 +88,7 @@ func (v *vector) check(r *run, step int) {
 	if d.Allowed != w.Allowed {
 		differ("allowed", d.Allowed, w.Allowed)
 	}
-	if never := d.Reason == store.NeverFits; never != w.Never {
+	if never := d.Reason == store.ReasonNeverFits; never != w.Never {
 		differ("reason", d.Reason, "never_fits "+fmt.Sprint(w.Never))
 	}
 	if w.Never != (d.RetryAfter == store.Never) {

@@ -36,7 +36,7 @@ func queue(r *run) {
 		}
 		before := r.take(charge(key, 0, l))
 		d := r.reserve(key, 2, last/2, l)
-		if d.Allowed || d.Reason != store.Limited || d.RetryAfter <= last/2 {
+		if d.Allowed || d.Reason != store.ReasonLimited || d.RetryAfter <= last/2 {
 			r.Errorf("%v: a slot past MaxWait: %+v", l.Algorithm, d)
 		}
 		if after := r.take(charge(key, 0, l)); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
