@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -18,7 +20,7 @@ import (
 // the microsecond.
 func TestStoresAgree(t *testing.T) {
 	_, client := miniClient(t)
-	for seed := range uint64(150 / thinning) {
+	for seed := range uint64(long.Of(150)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				local, err := localstore.New(localstore.Config{})

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -17,7 +19,7 @@ import (
 // which are slowed down or booked ahead.
 func TestStoresAgreeOnLevels(t *testing.T) {
 	_, client := miniClient(t)
-	for seed := range uint64(60 / thinning) {
+	for seed := range uint64(long.Of(60)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				local, err := localstore.New(localstore.Config{})

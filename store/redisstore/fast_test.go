@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
@@ -29,7 +31,7 @@ func TestCommonCaseIsDecidedAsTheRest(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
-	for seed := range uint64(40 / thinning) {
+	for seed := range uint64(long.Of(40)) {
 		rng := rand.New(rand.NewPCG(seed, 2))
 		limit := store.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(5000))*time.Millisecond).WithBurst(1 + rng.Int64N(12))
 		if seed%2 == 1 { // Some costs come to whole microseconds, and others do not.

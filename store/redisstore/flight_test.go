@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -70,7 +72,7 @@ func TestFlightDecidesInOrder(t *testing.T) {
 	server := redistest.Start(t)
 	cluster := redistest.StartCluster(t)
 	for name, client := range map[string]redis.UniversalClient{"single": server.Client(), "cluster": cluster.Client()} {
-		for seed := range uint64(60 / thinning) {
+		for seed := range uint64(long.Of(60)) {
 			rng := rand.New(rand.NewPCG(seed, 3))
 			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
 			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))
@@ -115,7 +117,7 @@ func TestFlightTakesNoMoreThanOneByOne(t *testing.T) {
 	sequence, _ := newStill(t, c, "b:")
 	rng := rand.New(rand.NewPCG(5, 3))
 	rates := []int64{3, 7, 1000, 600_000, 3_000_000, 7_000_000, 999_999_937, 1_000_000_000, 1 << 40}
-	for n := range 600 / thinning {
+	for n := range long.Of(600) {
 		calls, cost := 3+rng.IntN(120), 1+rng.Int64N(2)
 		limit := store.Per(rates[n%len(rates)], time.Second).WithBurst(cost + rng.Int64N(int64(calls)*cost*3/2))
 		key := fmt.Sprint("key ", n)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 )
@@ -27,7 +29,7 @@ func TestPlantedStates(t *testing.T) {
 	}
 	n := func() string { return wild[rng.IntN(len(wild))] }
 	state, log := s.keys("", "k")
-	for range 4000 / thinning {
+	for range long.Of(4000) {
 		l := every(5, time.Hour)[rng.IntN(5)]
 		value := spec(&l)
 		if rng.IntN(2) == 0 {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 )
@@ -33,7 +35,7 @@ func TestPlantedSlotsAhead(t *testing.T) {
 			t.Errorf("value %q: %v", value, err)
 		}
 	}
-	for range 2000 / thinning {
+	for range long.Of(2000) {
 		limits := []store.Limit{every(5, time.Hour)[rng.IntN(5)], store.Per(7, time.Minute)}
 		c.FlushDB(ctx)
 		req := charge("k", 1, limits...)
@@ -68,7 +70,7 @@ func TestPlantedSlotsAhead(t *testing.T) {
 			}
 		}
 	}
-	if answered < 100/thinning {
+	if answered < long.Of(100) {
 		t.Errorf("only %d values were read", answered)
 	}
 }

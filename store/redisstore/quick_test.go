@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -43,7 +45,7 @@ func TestQuickPartAgreesWithTheRest(t *testing.T) {
 	quick, rest := without(t, "^[1-9]"), without(t, "quick")
 	plain := regexp.MustCompile(`^((g[^,|]*|[fac][^,|]*),?)+\|(\d+(\.\d+){0,2};?)+$`)
 	decided, logs, left := 0, 0, 0
-	for seed := range uint64(120 / thinning) {
+	for seed := range uint64(long.Of(120)) {
 		rng := rand.New(rand.NewPCG(seed, 9))
 		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
 		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond
@@ -154,7 +156,7 @@ func TestQuickPartAgreesOnLevels(t *testing.T) {
 	client := redistest.Start(t).Client()
 	quick, rest := without(t, "^[1-9]"), without(t, "quick")
 	decided, left := 0, 0
-	for seed := range uint64(80 / thinning) {
+	for seed := range uint64(long.Of(80)) {
 		rng := rand.New(rand.NewPCG(seed, 12))
 		s, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
 		period := time.Duration(1+rng.IntN(30)) * 100 * time.Millisecond

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -36,7 +38,7 @@ func TestRulesInFlightsAreDecidedInOrder(t *testing.T) {
 		"single": redistest.Start(t).Client(), "cluster": redistest.StartCluster(t).Client(), "miniredis": mini,
 	}
 	for name, client := range clients {
-		for seed := range uint64(24 / thinning) {
+		for seed := range uint64(long.Of(24)) {
 			rng := rand.New(rand.NewPCG(seed, 8))
 			together, sleep := newStill(t, client, fmt.Sprintf("a%d:", seed))
 			sequence, sleepToo := newStill(t, client, fmt.Sprintf("b%d:", seed))

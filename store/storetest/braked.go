@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -17,7 +19,7 @@ func braked(r *run) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
-		for i := range 60 / thinning {
+		for i := range long.Of(60) {
 			r.brakeAtRandom(rng, fmt.Sprint("braked ", a, i), store.Per(1+rng.Int64N(8), time.Duration(1+rng.IntN(20))*100*time.Millisecond).By(a))
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -143,7 +145,7 @@ func binding(r *run) {
 // fulfil whatever was decided before.
 func soundness(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for i := range 100 {
+	for i := range long.Of(100) {
 		key := fmt.Sprint("sound ", i)
 		limits := make([]store.Limit, 1+rng.IntN(4))
 		for j := range limits {

@@ -6,13 +6,15 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
 // retryAfter: waiting exactly RetryAfter succeeds, a microsecond less does not.
 func retryAfter(r *run) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 400 {
+	for i := range long.Of(400) {
 		l := randomLimit(rng)
 		key := fmt.Sprint("retry ", i)
 		refused := 0
@@ -47,7 +49,7 @@ func retryAfter(r *run) {
 // and all of it is there after ResetAfter and not before.
 func remaining(r *run) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range 200 {
+	for i := range long.Of(200) {
 		l := randomLimit(rng)
 		key := fmt.Sprint("remaining ", i)
 		r.sleep(time.Duration(rng.Int64N(int64(l.Period)/1000+1)) * time.Microsecond)
@@ -79,10 +81,12 @@ func remaining(r *run) {
 // first: after the first of n, n-1 remain, at any rate and date.
 func first(r *run) {
 	dates := []time.Duration{0, 26*365*24*time.Hour + 123457*time.Microsecond, 74*365*24*time.Hour + 7*time.Microsecond}
+	rng := rand.New(rand.NewPCG(13, 14))
 	for _, wait := range dates {
 		r.sleep(wait)
 		for _, period := range []time.Duration{time.Second, time.Minute, time.Hour, 24 * time.Hour} {
-			for n := int64(1); n <= 1000; n++ {
+			for _, i := range long.Some(rng, 1000) {
+				n := int64(i + 1)
 				l := store.Per(n, period)
 				if d := r.take(charge(fmt.Sprint(wait, l), 1, l)); !d.Allowed || d.Remaining != n-1 {
 					r.Fatalf("%v: first call: %+v", l, d)
@@ -99,9 +103,9 @@ func drift(r *run) {
 		store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour),
 		store.Per(100_000_000, time.Second), store.Per(1, 365*24*time.Hour), store.Per(3, time.Second).WithBurst(1),
 	} {
-		n := int64(300)
+		n := int64(long.Of(300))
 		if l.Period > 24*time.Hour {
-			n = 10
+			n = min(n, 10)
 		}
 		cost := max(l.Rate/1_000_000, 1) // at 10⁸ per second 100 units a microsecond
 		ahead, polled := fmt.Sprint("ahead ", l, l.Burst), fmt.Sprint("polled ", l, l.Burst)

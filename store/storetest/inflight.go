@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -283,7 +285,7 @@ func inFlightModel(r *run) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	ends := map[string]time.Duration{}
 	var now time.Duration
-	for i := range 3000 {
+	for i := range long.Of(3000) {
 		some := func() (ids []string) {
 			for id := range 40 {
 				if id := fmt.Sprint(id); rng.IntN(10) == 0 {

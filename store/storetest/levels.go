@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -107,7 +109,7 @@ func levelsRetryAfter(r *run) {
 	if !r.takesKeys("ann", "acme", "all") {
 		return
 	}
-	for i := range 40 {
+	for i := range long.Of(40) {
 		req := levelsOf("ann", randomLimit(rng), randomLimit(rng), randomLimit(rng))
 		for j := range req.Charges {
 			req.Charges[j].Key += fmt.Sprint(" ", i)

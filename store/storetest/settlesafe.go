@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -19,7 +21,7 @@ func settleSafe(r *run) {
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	now := startMicros
-	for round := range 60 {
+	for round := range long.Of(60) {
 		l := randomLimit(rng)
 		l.Rate = 1 + l.Rate%30
 		l.Burst = min(l.Burst, 2*l.Rate)

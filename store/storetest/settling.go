@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -117,7 +119,7 @@ func settleAlone(r *run) {
 		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
-		for round := range 12 {
+		for round := range long.Of(12) {
 			one, two := fmt.Sprint("settled ", i, " ", round), fmt.Sprint("booked ", i, " ", round)
 			for range rng.IntN(4) {
 				cost := 1 + rng.Int64N(2)

@@ -3,7 +3,10 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"github.com/goweir/weir/internal/long"
 
 	"github.com/goweir/weir/store"
 )
@@ -15,21 +18,24 @@ func voidSlots(r *run) {
 	if r.braker() == nil {
 		return
 	}
+	rng := rand.New(rand.NewPCG(15, 16))
 	day := each(10, 24*time.Hour)
 	sets := [][]store.Limit{{store.Per(1, 24*time.Hour)}, {store.Per(3, 7*time.Hour), store.Per(40, 24*time.Hour).By(store.FixedWindow), store.Per(30, 24*time.Hour).By(store.SlidingWindow)}}
 	for _, l := range day {
 		sets = append(sets, []store.Limit{l})
 	}
 	for i, limits := range sets {
+		var costs [][2]int64
 		for _, used := range []int64{0, 1, 2} {
 			for _, settled := range []int64{0, 1, 2, 4} {
-				if (int64(i)+used+settled)%thinning != 0 {
-					continue
-				}
 				if most := limits[0].Max(); used <= most && settled <= most {
-					r.void(fmt.Sprintf("void %d %d %d", i, used, settled), used, settled, limits)
+					costs = append(costs, [2]int64{used, settled})
 				}
 			}
+		}
+		for _, n := range long.Some(rng, len(costs)) {
+			used, settled := costs[n][0], costs[n][1]
+			r.void(fmt.Sprintf("void %d %d %d", i, used, settled), used, settled, limits)
 		}
 	}
 }

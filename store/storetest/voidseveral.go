@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -21,7 +23,7 @@ func voidSeveral(r *run) {
 	narrow := []store.Limit{store.Per(1, time.Second), store.Per(4, 2*time.Second).WithBurst(2), store.Per(4, 3*time.Second).By(store.SlidingWindow)}
 	for i, l := range narrow {
 		for _, w := range each(30, time.Minute) {
-			for story := range max(6/thinning, 2) {
+			for _, story := range long.Some(rng, 6) {
 				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []store.Limit{l, w}, gives: gives, exact: true}
 				if story%3 == 0 {
 					t.limits[0], t.limits[1] = w, l
@@ -138,7 +140,7 @@ func voidCrowd(r *run) {
 	if r.braker() == nil {
 		return
 	}
-	const rounds = max(4/thinning, 1)
+	rounds := long.Of(4)
 	for _, day := range each(1000, 24*time.Hour) {
 		limits := []store.Limit{store.Per(1, time.Second), day}
 		key := "void crowd " + day.Algorithm.String()
@@ -153,7 +155,7 @@ func voidCrowd(r *run) {
 		r.sleep(time.Minute)
 		// Of the day alone. Each time at most eleven acted, and few more are counted.
 		req := charge(key, 0, limits...)
-		req.Charges[1].Cost = 1000 - rounds*(11+50)
+		req.Charges[1].Cost = 1000 - int64(rounds)*(11+50)
 		if d := r.take(req); !d.Allowed {
 			r.Errorf("%s: %d units of the day are not free: %+v", key, req.Charges[1].Cost, d)
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -126,7 +128,7 @@ func credit(r *run) {
 		return
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
-	for round := range 40 {
+	for round := range long.Of(40) {
 		l := randomLimit(rng)
 		l.Rate = 1 + l.Rate%10
 		l.Burst = min(l.Burst, 2*l.Rate)

@@ -2,7 +2,10 @@ package storetest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
+
+	"github.com/goweir/weir/internal/long"
 
 	"github.com/goweir/weir/store"
 )
@@ -13,32 +16,38 @@ func cancelCrowd(r *run) {
 	if r.canceler() == nil || r.settler() == nil {
 		return
 	}
+	rng := rand.New(rand.NewPCG(17, 18))
 	for _, l := range each(2, time.Second) {
 		if l.Algorithm == store.GCRA || l.Algorithm == store.SlidingWindow {
 			continue // Their states tell.
 		}
-		for pass := 1; pass < 8; pass += 3 * thinning {
+		var crowds [][2]int
+		for pass := 1; pass < 8; pass += 3 {
 			for left := 2*pass + 1; left < 20; left += 3 {
-				key := fmt.Sprint("cancel crowd ", l.Algorithm, pass, " ", left)
-				r.reserve(key, 1, 0, l)
-				var slots []store.Decision
-				book := func(n int) {
-					for range n {
-						slots = append(slots, r.reserve(key, 1, time.Hour, l))
-					}
+				crowds = append(crowds, [2]int{pass, left})
+			}
+		}
+		for _, n := range long.Some(rng, len(crowds)) {
+			pass, left := crowds[n][0], crowds[n][1]
+			key := fmt.Sprint("cancel crowd ", l.Algorithm, pass, " ", left)
+			r.reserve(key, 1, 0, l)
+			var slots []store.Decision
+			book := func(n int) {
+				for range n {
+					slots = append(slots, r.reserve(key, 1, time.Hour, l))
 				}
-				book(100)
-				r.sleep(time.Duration(pass)*time.Second + time.Millisecond)
-				book(20)
-				// Who leaves out of order has nobody find the state that was before.
-				slots[len(slots)-1], slots[len(slots)-2] = slots[len(slots)-2], slots[len(slots)-1]
-				for n := len(slots) - 1; n >= left; n-- {
-					r.giveBack(slots[n])
-				}
-				end := slots[left-1].Delay - time.Duration(pass)*time.Second - time.Millisecond
-				if d := r.reserve(key, 1, time.Hour, l); d.Delay < end {
-					r.Errorf("%s: a slot in %v, where the last who is left has one in %v", key, d.Delay, end)
-				}
+			}
+			book(100)
+			r.sleep(time.Duration(pass)*time.Second + time.Millisecond)
+			book(20)
+			// Who leaves out of order has nobody find the state that was before.
+			slots[len(slots)-1], slots[len(slots)-2] = slots[len(slots)-2], slots[len(slots)-1]
+			for n := len(slots) - 1; n >= left; n-- {
+				r.giveBack(slots[n])
+			}
+			end := slots[left-1].Delay - time.Duration(pass)*time.Second - time.Millisecond
+			if d := r.reserve(key, 1, time.Hour, l); d.Delay < end {
+				r.Errorf("%s: a slot in %v, where the last who is left has one in %v", key, d.Delay, end)
 			}
 		}
 	}

@@ -1,7 +1,0 @@
-//go:build race
-
-package redisstore
-
-// thinning divides how much is tried at random: the race detector looks for
-// races, and everything takes several times as long.
-const thinning = 5
