@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/goweir/weir/examples/internal/program"
+	"github.com/goweir/weir/internal/long"
 )
 
 func TestProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 20 seconds")
-	}
+	long.Only(t)
 	t.Parallel()
 	bin := program.Build(t)
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/examples/internal/program"
+	"github.com/goweir/weir/internal/long"
 )
 
 // gone expects that nothing answers at an address any more.
@@ -23,9 +24,7 @@ func gone(t *testing.T, addr string) {
 }
 
 func TestProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 15 seconds")
-	}
+	long.Only(t)
 	t.Parallel()
 	bin := program.Build(t)
 

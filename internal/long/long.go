@@ -27,3 +27,11 @@ func Only(tb testing.TB) {
 
 // Some returns Of(n) unlike numbers from 0 to n-1, in any order.
 func Some(rng *rand.Rand, n int) []int { return rng.Perm(n)[:Of(n)] }
+
+// Or returns full with the build tag long, and otherwise short.
+func Or[T any](full, short T) T {
+	if Enabled {
+		return full
+	}
+	return short
+}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"testing"
 
-	"github.com/goweir/weir/internal/leaktest"
 	"github.com/redis/go-redis/v9"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { Main(m, 8) }
 
 // impatient makes a client give up soon, and report the first error it gets.
 func impatient(o *redis.Options) {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
@@ -78,7 +79,8 @@ func TestFlappingUnderConcurrency(t *testing.T) {
 // ahead to make up for them holds from outage to outage.
 func TestFlappingWithLargeCosts(t *testing.T) {
 	t.Parallel()
-	const rate, replicas, lasts = 100, 10, time.Minute
+	const rate, replicas = 100, 10
+	lasts := long.Or(time.Minute, 15*time.Second)
 	for _, l := range every(rate, time.Second) {
 		for _, times := range [][2]time.Duration{{1500 * time.Millisecond, 1500 * time.Millisecond}, {5 * time.Second, 2 * time.Second}} {
 			t.Run(fmt.Sprint(l.Algorithm, " away ", times[0], " back ", times[1]), func(t *testing.T) {

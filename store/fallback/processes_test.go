@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
@@ -70,7 +71,7 @@ func TestProcess(t *testing.T) {
 // TestProcessesInAnOutage: four processes, each with its share, keep to the
 // limits together while Redis is away, and use at least 90 % of them then.
 func TestProcessesInAnOutage(t *testing.T) {
-	outage := 6 * time.Second
+	outage, around := long.Or(6*time.Second, 2*time.Second), long.Or(2*time.Second, time.Second)
 	if os.Getenv("WEIR_MEASURE") == "1" {
 		outage = 30 * time.Second
 	}
@@ -86,7 +87,7 @@ func TestProcessesInAnOutage(t *testing.T) {
 	for range processes {
 		wg.Go(func() {
 			cmd := exec.Command(exe, "-test.run=^TestProcess$")
-			cmd.Env = append(os.Environ(), processAddr+"="+proxy.Addr, processTime+"="+(outage+4*time.Second).String())
+			cmd.Env = append(os.Environ(), processAddr+"="+proxy.Addr, processTime+"="+(outage+2*around).String())
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -110,7 +111,7 @@ func TestProcessesInAnOutage(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(2 * time.Second)
+	time.Sleep(around)
 	start := time.Now()
 	proxy.Set(redistest.Refuse)
 	time.Sleep(outage)

@@ -58,7 +58,6 @@ func outlast(t testing.TB, outage, probe time.Duration, opts ...func(*redis.Opti
 // than the client's pool is large, here. By itself go-redis would dial 1 s and 2 s
 // after the first two.
 func TestFirstProbeFindsRedis(t *testing.T) {
-	t.Parallel()
 	took, failed := outlast(t, 1400*time.Millisecond, 100*time.Millisecond, redisstore.Configure, func(o *redis.Options) { o.PoolSize = 2 })
 	t.Logf("used after %v", took)
 	// One may have been under way.

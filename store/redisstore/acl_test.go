@@ -54,6 +54,7 @@ func withACL(t *testing.T, rules string) (*Store, *redis.Client) {
 // TestCallsThatCannotBeWritten: a user who may not write logs, or not let them expire,
 // is told of it, and what can't be logged is not charged to the limits beside it.
 func TestCallsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	for _, denied := range []string{"rpush", "pexpire"} {
 		t.Run(denied, func(t *testing.T) {
 			t.Parallel()
@@ -210,6 +211,7 @@ func holds(ctx context.Context, s *Store, admin *redis.Client) error {
 // any one command of it something fails, but for those that it says make it
 // faster.
 func TestLeastACL(t *testing.T) {
+	t.Parallel()
 	lines := aclOf(t)
 	for i, do := range []func(context.Context, *Store, *redis.Client) error{decides, watched, holds} {
 		rules := lines[0]
@@ -247,6 +249,7 @@ func TestLeastACL(t *testing.T) {
 // TestBrakesWithoutPublishing: with no channel at all a key is paused all the
 // same.
 func TestBrakesWithoutPublishing(t *testing.T) {
+	t.Parallel()
 	s, admin := withACL(t, aclOf(t)[0]+" +rpop")
 	if err := brakes(t.Context(), s, admin); err != nil {
 		t.Error(err)

@@ -19,6 +19,7 @@ import (
 // changes of limits to the script and to localstore: every decision must be the same, to
 // the microsecond.
 func TestStoresAgree(t *testing.T) {
+	t.Parallel()
 	_, client := miniClient(t)
 	for seed := range uint64(long.Of(150)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 // TestStoresAgreeOnLevels is TestStoresAgree for requests of several keys, some of
 // which are slowed down or booked ahead.
 func TestStoresAgreeOnLevels(t *testing.T) {
+	t.Parallel()
 	_, client := miniClient(t)
 	for seed := range uint64(long.Of(60)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

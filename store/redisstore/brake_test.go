@@ -103,6 +103,7 @@ func clientsOf(t *testing.T) map[string]func(t *testing.T) (a, b redis.Universal
 // TestPauseStopsOtherProcesses: a pause set by one stops those who wait in
 // another, who go on afterwards at the limit's pace.
 func TestPauseStopsOtherProcesses(t *testing.T) {
+	t.Parallel()
 	for name, clients := range clientsOf(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -197,7 +198,7 @@ func TestBadReplyIsNotRemembered(t *testing.T) {
 func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	for seed := range uint64(40) {
+	for seed := range uint64(long.Of(48)) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		limit := store.Per(1+rng.Int64N(12), time.Duration(1+rng.IntN(100))*time.Millisecond).WithBurst(1 + rng.Int64N(6))
 		limits := []store.Limit{limit}

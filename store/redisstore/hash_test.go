@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -69,8 +70,9 @@ func TestTTLOfBusyKeysOutlivesTheState(t *testing.T) {
 		store.Per(1, time.Minute).WithBurst(100),
 		store.Per(3, 100*time.Millisecond).WithBurst(50),
 	}
+	lasting := long.Or(4*time.Second, time.Second)
 	rng := rand.New(rand.NewPCG(1, 4))
-	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(lasting); time.Now().Before(end); {
 		var reqs []store.Request
 		for i, limit := range limits {
 			for range rng.IntN(4) {
@@ -100,6 +102,7 @@ func TestTTLOfBusyKeysOutlivesTheState(t *testing.T) {
 // TestDecisionsWithoutHashes: a user who may not use some of what keeps the common
 // case in hashes is slower, and limited as others are.
 func TestDecisionsWithoutHashes(t *testing.T) {
+	t.Parallel()
 	for _, denied := range []string{"-hget", "-hincrby", "-hget -hincrby", "-hget -hincrby -hgetall"} {
 		t.Run(denied, func(t *testing.T) {
 			t.Parallel()

@@ -23,6 +23,7 @@ func holding(key, id string, most, cost int64, limits ...store.Limit) store.Requ
 // A lease costs no call of its own: one EVALSHA takes units and a lease of any
 // limits, one ZREM releases many, one EVALSHA renews many.
 func TestCommandsOfCallsInFlight(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
 	ctx := context.Background()
@@ -211,6 +212,7 @@ func TestLeasesWithoutScripts(t *testing.T) {
 
 // TestInFlightOnACluster: all that is held of a key lives in its slot.
 func TestInFlightOnACluster(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, cluster.Client())
 	for i := range 30 {
@@ -232,6 +234,7 @@ func TestInFlightOnACluster(t *testing.T) {
 // TestAcquireOnRedis: calls of one process, with more of them than may be in
 // flight, take one EVALSHA each and fewer calls to release them.
 func TestAcquireOnRedis(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
 	s := newStore(t, c)

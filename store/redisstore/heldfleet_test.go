@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/redis/go-redis/v9"
 )
@@ -22,6 +23,9 @@ const (
 	// heldGauge counts the calls in flight of all processes, as a provider would.
 	heldGauge = "gauge"
 )
+
+// heldCalls is how many calls each of thirty goroutines of a process makes.
+var heldCalls = long.Or(40, 10)
 
 // heldUp counts a call in and reports how many there are; in one script, as
 // several processes do it.
@@ -48,7 +52,7 @@ func TestHeldWorker(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 30 {
 		wg.Go(func() {
-			for range 40 {
+			for range heldCalls {
 				err := l.Do(ctx, "k", func(context.Context) error {
 					if how == "hang" {
 						fmt.Println("held")
@@ -84,6 +88,7 @@ func startHeldWorker(t *testing.T, addr, how string) *exec.Cmd {
 // TestFleetInFlight: four processes together never have more calls in flight than
 // may be, use what there is, and leave nothing.
 func TestFleetInFlight(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	var wg sync.WaitGroup
@@ -101,12 +106,13 @@ func TestFleetInFlight(t *testing.T) {
 		t.Errorf("%d calls were in flight at once (%v), want %d", most, err, heldMost)
 	}
 	waitForNone(t, c, newStore(t, c), "k")
-	t.Logf("4800 calls in %v; %v", time.Since(start), server.Commands())
+	t.Logf("%d calls in %v; %v", 4*30*heldCalls, time.Since(start), server.Commands())
 }
 
 // TestKilledHolder: what a process had in flight that was killed is free again
 // when its leases end; until then it kept them, far longer than they last.
 func TestKilledHolder(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	cmd := startHeldWorker(t, server.Addr, "hang")

@@ -3,7 +3,7 @@ package redisstore
 import (
 	"testing"
 
-	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/internal/redistest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { redistest.Main(m, 8) }

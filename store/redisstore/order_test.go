@@ -41,6 +41,7 @@ func look(t *testing.T, s *Store, req store.Request) (left []int64) {
 }
 
 func TestSlot(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	c := cluster.Client()
 	s := newStore(t, c)
@@ -57,6 +58,7 @@ func TestSlot(t *testing.T) {
 // TestLevelsInOrder counts the calls that levels in several slots take, and what
 // they leave.
 func TestLevelsInOrder(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	single := redistest.Start(t)
 	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": redistest.Start(t).Addr, "b": redistest.Start(t).Addr}})
@@ -154,6 +156,7 @@ func (counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // TestClientThatLooksSingle: a cluster behind one address is found out by its
 // first answer.
 func TestClientThatLooksSingle(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	s := newStore(t, struct{ redis.UniversalClient }{cluster.Client()})
 	for range 3 {
@@ -170,6 +173,7 @@ func TestClientThatLooksSingle(t *testing.T) {
 // level is what was admitted, and what a refused call took is given back. A bucket
 // may keep a few units where more were booked meanwhile than it tells apart.
 func TestLevelsTogether(t *testing.T) {
+	t.Parallel()
 	clients := map[string]redis.UniversalClient{
 		"single":  redistest.Start(t).Client(),
 		"cluster": redistest.StartCluster(t).Client(),
@@ -235,6 +239,7 @@ func TestLevelsTogether(t *testing.T) {
 // TestLevelsGivenBackExactly: a refusal by a wide level leaves the narrow ones as
 // they were, byte for byte, and so does cancelling; settling corrects each.
 func TestLevelsGivenBackExactly(t *testing.T) {
+	t.Parallel()
 	c := redistest.StartCluster(t).Client()
 	s := newStore(t, c)
 	ctx := context.Background()

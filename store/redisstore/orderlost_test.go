@@ -30,6 +30,7 @@ func onAnotherNode(t *testing.T, cluster *redistest.Cluster, s *Store, other str
 // TestMasterLostBetweenLevels: what was taken of the narrow level is given back
 // when the wide one's master is not there, or says nothing until the context ends.
 func TestMasterLostBetweenLevels(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
 	c := cluster.Client(func(o *redis.ClusterOptions) { ConfigureCluster(o); o.MaxRedirects = 1 })
 	s := newStore(t, c)

@@ -18,6 +18,7 @@ import (
 // key. Whatever they say, a call answers, or fails with ErrState, and nobody is
 // told to wait longer than the limit could make them.
 func TestPlantedStates(t *testing.T) {
+	t.Parallel()
 	c := redistest.Start(t).Client()
 	s, _ := newStill(t, c, "")
 	ctx := context.Background()

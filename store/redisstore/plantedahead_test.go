@@ -19,6 +19,7 @@ import (
 // each of its limits. Whatever they say, a brake that makes that void and the calls
 // after it answer, or fail with ErrState.
 func TestPlantedSlotsAhead(t *testing.T) {
+	t.Parallel()
 	c := redistest.Start(t).Client()
 	s, sleep := newStill(t, c, "")
 	ctx := context.Background()

@@ -15,6 +15,7 @@ import (
 )
 
 func TestOneCommandPerDecision(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
 	fleet := []store.Limit{store.Per(25, 5*time.Second).By(store.SlidingWindow), store.Per(300, time.Minute).By(store.SlidingWindow)}
@@ -45,6 +46,7 @@ func TestOneCommandPerDecision(t *testing.T) {
 }
 
 func TestRefusedCallLeavesRedisUntouched(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
@@ -83,6 +85,7 @@ func TestRefusedCallLeavesRedisUntouched(t *testing.T) {
 }
 
 func TestTTLOutlivesTheState(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
@@ -117,6 +120,7 @@ func TestTTLOutlivesTheState(t *testing.T) {
 }
 
 func TestKeyWithoutTTLIsRepaired(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
@@ -144,6 +148,7 @@ func TestKeyWithoutTTLIsRepaired(t *testing.T) {
 }
 
 func TestForeignStateIsATypedError(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
@@ -208,6 +213,7 @@ func TestForeignStateIsATypedError(t *testing.T) {
 }
 
 func TestServerForgetsScriptsOrRestarts(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
@@ -228,6 +234,7 @@ func TestServerForgetsScriptsOrRestarts(t *testing.T) {
 }
 
 func TestNoAPIKeyIsFoundByScan(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client()
 	var limits []weir.Limit
@@ -263,6 +270,7 @@ func TestNoAPIKeyIsFoundByScan(t *testing.T) {
 }
 
 func TestClusterAndRing(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	c := cluster.Client()
 	s := newStore(t, c)
@@ -309,6 +317,7 @@ func TestClusterAndRing(t *testing.T) {
 }
 
 func TestSentinelFailover(t *testing.T) {
+	t.Parallel()
 	sentinel := redistest.StartSentinel(t)
 	s := newStore(t, sentinel.Client())
 	l := store.Per(10, time.Hour)

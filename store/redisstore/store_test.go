@@ -64,6 +64,7 @@ func TestConformanceMiniredis(t *testing.T) {
 }
 
 func TestConformanceRedis(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }) // Hundreds come at once.
 	t.Cleanup(func() { everyKeyHasATTL(t, c) })                                // After the parallel cases.
@@ -71,6 +72,7 @@ func TestConformanceRedis(t *testing.T) {
 }
 
 func TestConformanceCluster(t *testing.T) {
+	t.Parallel()
 	cluster := redistest.StartCluster(t)
 	c := cluster.Client(func(o *redis.ClusterOptions) { o.PoolTimeout = time.Minute })
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })

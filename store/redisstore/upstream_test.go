@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/dialects"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
@@ -94,12 +95,13 @@ func startUpstream(t *testing.T, cfg weirtest.ProviderConfig) *weirtest.Server {
 	return up
 }
 
-// TestRefusalPausesOtherProcesses: one process is refused for three seconds.
+// TestRefusalPausesOtherProcesses: one process is refused for some seconds.
 // From the moment the response is there the other sends nothing until they are
 // over; then both go on, at the limit's pace.
 func TestRefusalPausesOtherProcesses(t *testing.T) {
+	t.Parallel()
+	pause := long.Or(3*time.Second, time.Second)
 	const (
-		pause     = 3 * time.Second
 		tolerance = 100 * time.Millisecond
 		window    = 100 * time.Millisecond
 	)
@@ -119,7 +121,7 @@ func TestRefusalPausesOtherProcesses(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	refused := up.Arrivals().Refused()[0]
-	for len(up.Arrivals().Between(refused.At.Add(pause), refused.At.Add(time.Hour))) < 100 {
+	for len(up.Arrivals().Between(refused.At.Add(pause), refused.At.Add(time.Hour))) < int(50*pause/time.Second) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	reports := map[string]callerReport{}
@@ -173,12 +175,13 @@ func TestRefusalPausesOtherProcesses(t *testing.T) {
 // a strict window of an upstream, which tells them in each response how much is
 // left. It refuses nobody, and no call costs more than one of the store.
 func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
+	t.Parallel()
 	const (
 		processes, goroutines = 4, 50
-		windows               = 3
 		margin                = 400 * time.Millisecond
 	)
-	theirs := weir.Per(processes*goroutines, 10*time.Second).By(weir.SlidingWindow)
+	windows, window := long.Or(3, 2), long.Or(10*time.Second, 3*time.Second)
+	theirs := weir.Per(processes*goroutines, window).By(weir.SlidingWindow)
 	for name, dialect := range map[string]dialects.Dialect{"draft 11": dialects.Draft11, "x-ratelimit": dialects.XRateLimitDelta} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -208,7 +211,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 			if n.Refused() != 0 {
 				t.Errorf("%d were refused", n.Refused())
 			}
-			if n.Admitted != processes*goroutines*windows || used < 0.85 {
+			if n.Admitted != int64(processes*goroutines*windows) || used < 0.85 {
 				t.Errorf("%d admitted in %v, %.1f %% of %d", n.Admitted, took, 100*used, budget)
 			}
 			// A few more for those who waited before their process watched for

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
 )
 
-// TestWaiters has a thousand calls wait on a hundred a second: one store call
+// TestWaiters has hundreds of calls wait on a hundred a second: one store call
 // each, admitted in the order in which they came, and none before its slot.
 func TestWaiters(t *testing.T) {
 	server := redistest.Start(t)
@@ -30,7 +31,7 @@ func TestWaiters(t *testing.T) {
 		t.Fatal(err)
 	}
 	hears(t, store)
-	const waiters = 1000
+	waiters := long.Or(1000, 300)
 	type admission struct {
 		waiter int
 		at     time.Time
@@ -99,6 +100,7 @@ func hears(t *testing.T, s *Store) {
 // TestCancelledWaiters has 990 of a thousand waiters leave: the others move up,
 // and the slots that are not needed go back to the store.
 func TestCancelledWaiters(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
 	st := newStore(t, c)

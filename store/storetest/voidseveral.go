@@ -21,16 +21,14 @@ func voidSeveral(r *run) {
 	gives := r.canceler() != nil
 	rng := rand.New(rand.NewPCG(7, 8))
 	narrow := []store.Limit{store.Per(1, time.Second), store.Per(4, 2*time.Second).WithBurst(2), store.Per(4, 3*time.Second).By(store.SlidingWindow)}
-	for i, l := range narrow {
-		for _, w := range each(30, time.Minute) {
-			for _, story := range long.Some(rng, 6) {
-				t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", i, w.Algorithm, story), limits: []store.Limit{l, w}, gives: gives, exact: true}
-				if story%3 == 0 {
-					t.limits[0], t.limits[1] = w, l
-				}
-				t.story(story%2 == 0)
-			}
+	wide := each(30, time.Minute)
+	for _, n := range long.Some(rng, 6*len(narrow)*len(wide)) {
+		story, l, w := n%6, narrow[n/6%len(narrow)], wide[n/6/len(narrow)]
+		t := &twins{run: r, rng: rng, key: fmt.Sprint("void several ", n), limits: []store.Limit{l, w}, gives: gives, exact: true}
+		if story%3 == 0 {
+			t.limits[0], t.limits[1] = w, l
 		}
+		t.story(story%2 == 0)
 	}
 }
 
