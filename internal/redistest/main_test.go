@@ -2,12 +2,19 @@ package redistest
 
 import (
 	"context"
+	"flag"
 	"testing"
 
+	"github.com/goweir/weir/internal/leaktest"
 	"github.com/redis/go-redis/v9"
 )
 
-func TestMain(m *testing.M) { Main(m, 8) }
+// TestMain runs more tests at once than there are processors, as most of them wait.
+// The command line is parsed later, and wins.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8")
+	leaktest.Main(m)
+}
 
 // impatient makes a client give up soon, and report the first error it gets.
 func impatient(o *redis.Options) {

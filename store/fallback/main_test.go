@@ -1,9 +1,15 @@
 package fallback_test
 
 import (
+	"flag"
 	"testing"
 
-	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, 4) }
+// TestMain runs more tests at once than there are processors, as most of them wait.
+// The command line is parsed later, and wins.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4")
+	leaktest.Main(m)
+}

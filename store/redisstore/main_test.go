@@ -1,9 +1,15 @@
-package redisstore
+package redisstore_test
 
 import (
+	"flag"
 	"testing"
 
-	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m, 8) }
+// TestMain runs more tests at once than there are processors, as most of them wait.
+// The command line is parsed later, and wins.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8")
+	leaktest.Main(m)
+}
