@@ -10,21 +10,34 @@ import (
 // that share the store. An upstream or a person asks for it.
 type Braker interface {
 	// Brake sets, changes or lifts the key's brake, in one call. The charges name
-	// the key, one for all of them, and its limits; they cost nothing. When the
-	// change makes booked slots too early or too late, they become void: their
-	// waiters book again.
+	// the key, one for all of them, and its limits; they cost nothing. A brake
+	// changes how the key's time runs. Booked slots stay booked, keep their order,
+	// and come when the key's time reaches them.
 	Brake(ctx context.Context, charges []Charge, b Brake) error
-	// WatchBrakes makes the store call f when a brake voids booked slots of a key:
-	// all slots granted at or before an instant. f is quick. Calls may come from
-	// several goroutines, late, twice, or for keys that the caller does not use.
-	// The caller stops the Watch.
-	WatchBrakes(f func(scope, key string, at Instant)) Watch
+	// WatchBrakes makes the store call f when a brake changes a key's clock. f is
+	// quick. Calls may come from several goroutines, late, twice, or for keys that
+	// the caller does not use. The caller stops the Watch.
+	WatchBrakes(f func(scope, key string, c Clock)) Watch
+}
+
+// Clock maps the slots of a key to instants. Slots are instants of the key's own
+// time: a pause makes that time stand, a lower rate makes it slow. It never runs
+// faster than the store's clock, so slots keep their order and exceed no limit.
+// A Clock does not change. A brake makes another.
+type Clock interface {
+	// Real returns the instant at which a slot comes, by the store's clock.
+	Real(slot Instant) Instant
+	// Counts reports whether the limit still counts a booking whose slot moves to
+	// an instant from the one before this Clock's last brake. Windows with a
+	// beginning (fixed, aligned, sliding counter) move as a whole: a slot that
+	// leaves its window is booked again. GCRA and sliding windows always count.
+	Counts(l Limit, before, slot Instant) bool
 }
 
 // Watch is a subscription to brakes.
 type Watch interface {
 	// Covers reports whether the watch can have missed no brake set since a time.
-	// Where it can, a waiter asks the store once more before it uses its slot.
+	// Otherwise a waiter looks at the key once before it uses its slot.
 	Covers(since time.Time) bool
 	// Stop ends the watch. f may still be running when Stop returns.
 	Stop()
@@ -37,32 +50,34 @@ type Instant int64
 // Brake says how a key is slowed down. Its parts are independent; a zero part
 // changes nothing.
 type Brake struct {
-	// Pause: no slot for this long from now on. The pause that ends last wins.
+	// Pause: no slot comes for this long from now on. The key's time runs on to the
+	// first booked slot and stands there until the pause ends. The pause that ends
+	// last wins.
 	Pause time.Duration
 	// Slack makes a pause that grows by this Brake longer than Pause asks. Slightly
-	// longer pauses shortly after then change nothing. Each change makes all waiters
-	// book again.
+	// longer pauses shortly after then change nothing.
 	Slack time.Duration
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
-	// Tell replaces the advertised gap: for the next GapFor, Gap is the minimum time
-	// between the slots of two units. A Gap of 0 sets none.
+	// Tell replaces the advertised pace: for the next GapFor, the key's time runs so
+	// slowly that units of the fastest limit come Gap apart. A Gap of 0 sets none.
 	Tell        bool
 	Gap, GapFor time.Duration
 	// Lift removes the whole brake. The other fields are then ignored.
 	Lift bool
 }
 
-// Cut halves the rate of a key, down to 1/64 of Unit's. The rate then grows back
-// evenly: from nothing to full it takes Recovery. This is additive increase,
-// multiplicative decrease.
+// Cut halves the speed of a key's time, down to 1/64. The speed then grows back
+// evenly, by 1/64 each Recovery/64. This is additive increase, multiplicative
+// decrease.
 //
 // The increase is a function of time alone: no process reports successes to the
 // store. CUBIC, the other choice of adaptive clients, is a function of time too.
 // But its plateau near the old rate depends on the rate's unit. It also takes cube
 // roots in place of whole numbers.
 type Cut struct {
-	// Unit is the time between two units at the full rate. 0: no cut.
+	// Unit is the time between two units at the full rate. 0: no cut. While the
+	// key's time is slow there are no bursts: units lie at least Unit of it apart.
 	Unit time.Duration
 	// Recovery is how long the rate takes from nothing to the full one.
 	Recovery time.Duration

@@ -69,11 +69,15 @@ type Decision struct {
 	// At is the instant of the decision by the store's clock; 0 when the store
 	// has no clock of its own.
 	At Instant
-	// BrakedAt is the instant at which the key's brake was last set. Gap is the
-	// minimum spacing between two units that the brake imposes, Told the part of Gap
-	// that an upstream advertised. All are 0 without a brake.
-	BrakedAt  Instant
-	Gap, Told time.Duration
+	// Slot is the booked instant of the key's time; 0 when nothing was booked, or no
+	// brake can move the slot. Without a brake it is At plus Delay.
+	Slot Instant
+	// Clock is the key's clock; nil when no brake ever moved its slots: its time is
+	// the store's then. Of several keys it is the one of the binding limit's.
+	Clock Clock
+	// Gap is the time between two units that an upstream advertised (Brake.Tell).
+	// 0: none.
+	Gap time.Duration
 	// Receipt is the argument of [Canceler] and [Settler]; opaque. Nil unless the
 	// request was Cancelable and allowed.
 	Receipt any
