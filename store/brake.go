@@ -27,11 +27,11 @@ type Braker interface {
 type Clock interface {
 	// Real returns the instant at which a slot comes, by the store's clock.
 	Real(slot Instant) Instant
-	// Counts reports whether the limit still counts a booking whose slot moves to
-	// an instant from the one before this Clock's last brake. Windows with a
-	// beginning (fixed, aligned, sliding counter) move as a whole: a slot that
-	// leaves its window is booked again. GCRA and sliding windows always count.
-	Counts(l Limit, before, slot Instant) bool
+	// Counts reports whether all limits still count the booking of a receipt, which was
+	// to come at an instant before this Clock's last brake. Windows with a beginning
+	// (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window
+	// is booked again. A nil receipt counts.
+	Counts(receipt any, before Instant) bool
 }
 
 // Watch is a subscription to brakes.

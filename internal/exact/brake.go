@@ -1,187 +1,144 @@
 package exact
 
 import (
-	"time"
+	"math"
+	"math/bits"
 
 	"github.com/goweir/weir/store"
 )
 
-// Brake is what holds a key back beside its limits, in whole microseconds. The
-// zero value holds nothing back. Script and local store keep the same numbers
-// and work with them alike.
-type Brake struct {
-	At    int64 // when it was set last
-	Until int64 // the pause: no slot before it
-	Next  int64 // the pace: no slot before it, which the last booking set
-
-	// A pace that was told: Gap between units, in force until Ends.
-	Gap, Ends int64
-	// A pace of our own: Unit is the time between units at the full rate, and
-	// Share (of Recovery) the part of that rate which was left at Cut. It grows
-	// by one each microsecond, and is the whole after Recovery.
-	Unit, Recovery, Share, Cut int64
-
-	// Voided is until when it matters that slots were made void: to those who ask,
-	// when their slot comes, whether it is still theirs, or who give it back.
-	Voided int64
-	// Voids are the instants at which they were last, the latest first; 0: none.
-	Voids [mostVoids]int64
+// Move is a change of a key's clock. It implements store.Clock.
+//
+// Windows that are ahead move with the clock. A fixed one moves as its start does. An
+// aligned one moves by whole periods, at least by as many as the first slot ahead.
+type Move struct {
+	Clock
+	Before Clock // until Clock.At
+	First  int64 // the first slot ahead, in the key's time; 0: none
 }
 
-// mostVoids is how many instants are remembered at which slots were made void.
-const mostVoids = 4
+// Real implements store.Clock.
+func (m *Move) Real(slot store.Instant) store.Instant {
+	return store.Instant(m.Clock.Real(int64(slot)))
+}
 
-const (
-	// mostGap bounds the time between two units, and how far ahead a pace holds
-	// a key: about 11 days.
-	mostGap = int64(1e12)
-	// leastShare is the smallest part of the full rate that cuts come to.
-	leastShare = 64
-	// VoidFrom is how far ahead a slot must lie to be free again when a brake is
-	// set. Whoever has a nearer one may be gone before hearing of it.
-	VoidFrom = int64(100_000)
-	// VoidFor is how long a void slot is remembered after it would have come, for
-	// those who are late to ask.
-	VoidFor = int64(5_000_000)
-)
-
-// Whole returns a duration of a valid store.Brake in whole microseconds, rounded up:
-// nothing is slowed down less than was asked for.
-func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
-
-// Apply sets the brake as a request of now asks, and reports what changed:
-// nothing, or that slots booked ahead are void, as they are too early, or too
-// late, now.
-func (k *Brake) Apply(b *store.Brake, now int64) (changed, void bool) {
-	k.shift(now)
-	if b.Lift {
-		memory := Brake{At: k.At, Voided: k.Voided, Voids: k.Voids}
-		if *k == memory {
-			return false, false
+// Counts implements store.Clock.
+func (m *Move) Counts(receipt any, before store.Instant) bool {
+	r, ok := receipt.(interface {
+		Windows() (real int64, list []Window)
+	})
+	if !ok {
+		return true
+	}
+	real, list := r.Windows()
+	slot := m.Clock.Real(m.Before.Now(int64(before)))
+	for _, w := range list {
+		start := w.Start
+		if w.Algorithm == store.FixedWindow {
+			start += int64(before) - real
+		} else {
+			start = align(int64(before), w.Period)
 		}
-		*k = memory
-		k.At = now
-		return true, true
-	}
-	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
-		k.Until, changed, void = until+Whole(b.Slack), true, true
-	}
-	if unit := min(Whole(b.Cut.Unit), mostGap/leastShare); unit > 0 && k.cut(&b.Cut, unit, now) {
-		changed, void = true, true
-	}
-	if b.Tell {
-		gap, ends, told := min(Whole(b.Gap), mostGap), now+Whole(b.GapFor), k.ToldGap(now)
-		void = void || ends > now && gap > told || told > 0 && gap <= told/2
-		k.Gap, k.Ends, changed = gap, ends, true
-	}
-	if changed {
-		k.At = now
-	}
-	return changed, void
-}
-
-// cut halves the rate, unless it was cut after the slot of the call that was
-// refused: that call says nothing about the new rate.
-func (k *Brake) cut(c *store.Cut, unit, now int64) bool {
-	if k.Unit > 0 && k.Cut >= int64(c.Since) && k.share(now) < k.Recovery {
-		return false
-	}
-	recovery := max(Whole(c.Recovery), leastShare)
-	share := recovery
-	if k.Unit > 0 {
-		// The share in parts of what may be another recovery.
-		share, _ = MulDiv(min(k.share(now), k.Recovery), recovery, k.Recovery)
-	}
-	k.Unit, k.Recovery, k.Cut = unit, recovery, now
-	k.Share = max(share/2, recovery/leastShare, 1)
-	return true
-}
-
-func (k *Brake) share(at int64) int64 { return k.Share + max(at-k.Cut, 0) }
-
-// ToldGap returns what was told of the least time between two units.
-func (k *Brake) ToldGap(at int64) int64 {
-	if at < k.Ends {
-		return k.Gap
-	}
-	return 0
-}
-
-// Spacing returns the least time between two units at an instant; 0: none.
-func (k *Brake) Spacing(at int64) int64 {
-	gap := k.ToldGap(at)
-	if k.Unit > 0 {
-		if share := k.share(at); share < k.Recovery {
-			own, _ := MulDiv(k.Unit, k.Recovery, share)
-			gap = max(gap, own+1)
+		if start = m.window(w.Algorithm, w.Period, start); slot < start || slot >= start+w.Period {
+			return false
 		}
-	}
-	return gap
-}
-
-// From returns the earliest instant from b on at which a slot may lie.
-func (k *Brake) From(b int64) int64 { return max(b, k.Until, k.Next) }
-
-// Book notes a slot of cost units. They keep others away until the pace ends, and
-// no longer: then nothing has to be apart. One unit does for its gap at the least.
-func (k *Brake) Book(slot, cost int64) {
-	gap := k.Spacing(slot)
-	if gap == 0 {
-		return
-	}
-	ahead := mostGap
-	if cost <= mostGap/gap {
-		ahead = gap * cost
-	}
-	k.Next = slot + min(ahead, max(k.paceEnds()-slot, gap))
-}
-
-// paceEnds returns the instant from which units need not be apart.
-func (k *Brake) paceEnds() int64 {
-	if k.Unit > 0 {
-		return max(k.Ends, k.Cut+k.Recovery-k.Share)
-	}
-	return k.Ends
-}
-
-// Lapse returns the instant from which the brake holds nothing back.
-func (k *Brake) Lapse() int64 {
-	return max(k.Until, k.Next, k.paceEnds(), k.Voided)
-}
-
-// Void drops what slots that are void now, up to the last one, have set.
-func (k *Brake) Void(last, now int64) {
-	k.Next, k.Voided = min(k.Next, now+VoidFrom), max(k.Voided, last+VoidFor)
-	copy(k.Voids[1:], k.Voids[:])
-	k.Voids[0] = now
-}
-
-// IsVoid reports whether a slot ahead, that was granted at an instant, is void: by the
-// first time from then on that slots were made so. Where that is forgotten, it is.
-func (k *Brake) IsVoid(slot, granted int64) bool {
-	if granted == 0 || slot <= granted || granted > k.Voids[0] {
-		return false
-	}
-	first := k.Voids[0]
-	for _, at := range k.Voids[1:] {
-		if at < granted {
-			return slot > first+VoidFrom
-		}
-		first = at
 	}
 	return true
 }
 
-// shift moves a brake that was set in the future, as the clock stepped back.
-func (k *Brake) shift(now int64) {
-	back := k.At - now
-	if back <= 0 {
-		return
+// Window is a window with a beginning that counted a booking.
+type Window struct {
+	Algorithm     store.Algorithm
+	Period, Start int64
+}
+
+// window returns where a window starts after the move. No window that is ahead moves
+// into the present one: its units are not known any more.
+func (m *Move) window(a store.Algorithm, period, start int64) int64 {
+	if start <= m.At || m.First == 0 {
+		return start
 	}
-	for _, t := range []*int64{&k.At, &k.Until, &k.Next, &k.Ends, &k.Cut, &k.Voided} {
-		*t = max(*t-back, 0)
+	cut := func(t int64) int64 { return t }
+	if a != store.FixedWindow {
+		cut = func(t int64) int64 { return align(t, period) }
 	}
-	for i := range k.Voids {
-		k.Voids[i] = max(k.Voids[i]-back, 0)
+	moved, first := cut(m.Clock.Real(m.Before.Now(start))), cut(m.Before.Real(m.First))
+	by := max(cut(m.Clock.Real(m.First))-first, min(cut(m.At)+period-first, 0))
+	return max(moved, start+by)
+}
+
+// Brake changes the key's clock as a valid brake asks. The charges name limits of the
+// key. It returns nil when nothing changes.
+func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
+	unit := int64(math.MaxInt64)
+	for i := range charges {
+		num, den := Emission(&charges[i].Limit)
+		unit = min(unit, max(num/den, 1))
 	}
+	if unit == math.MaxInt64 {
+		unit = 1
+	}
+	first := k.first(now)
+	clock, changed := k.Clock.Apply(b, min(unit, maxGap), first, now)
+	if !changed {
+		return nil
+	}
+	m := &Move{Clock: clock, Before: k.Clock, First: first}
+	if clock.IsZero() {
+		m.Clock = Clock{At: now, V: now}
+	}
+	for i := range k.Parts {
+		if p := &k.Parts[i]; InRealTime(p.Rule.Limit.Algorithm) {
+			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A)
+		}
+	}
+	k.Clock = clock
+	if k.Queue.Tag != 0 {
+		k.Queue.Seq++
+	}
+	if k.Born == 0 {
+		k.Born = now
+	}
+	return m
+}
+
+// first returns the first slot that is still ahead, or a lower bound; 0: none is.
+func (k *Key) first(now int64) int64 {
+	q, v := &k.Queue, k.Clock.Now(now)
+	switch {
+	case k.Clock.Paused(now) && k.Clock.Stand > 0:
+		return max(k.Clock.Stand, v)
+	case q.Last <= v:
+		return 0
+	case k.logs():
+		n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) > v })
+		for n < k.Log.end()-1 && k.Log.sum(n) == k.Log.sum(n+1) {
+			n++ // It was given back.
+		}
+		if n < k.Log.end() {
+			return k.Log.at(n)
+		}
+	case q.First > v:
+		return q.First
+	case q.Cost > 0 && len(k.Parts) == 1:
+		// Slots lie Cost emission intervals apart.
+		p := &k.Parts[0].Rule.Pace
+		hi, step := bits.Mul64(uint64(q.Cost), uint64(p.Num))
+		if hi > 0 || step > math.MaxInt64 {
+			break
+		}
+		n, _ := MulDiv(v-q.First, p.Den, int64(step))
+		d, _ := MulDiv(n+1, int64(step), p.Den)
+		return max(q.First+d, v)
+	}
+	return v
+}
+
+func (k *Key) logs() bool {
+	for i := range k.Parts {
+		if k.Parts[i].Rule.Limit.Algorithm == store.SlidingWindow {
+			return true
+		}
+	}
+	return false
 }

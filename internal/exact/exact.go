@@ -2,7 +2,10 @@
 // whole microseconds, exact fractions, products of 128 bits.
 package exact
 
-import "math/bits"
+import (
+	"math/bits"
+	"time"
+)
 
 // MulDiv returns a·b/c rounded down, and whether there was a remainder. The
 // quotient must fit; all arguments are 0 or more, c is positive.
@@ -11,3 +14,10 @@ func MulDiv(a, b, c int64) (q int64, rest bool) {
 	quo, rem := bits.Div64(hi, lo, uint64(c))
 	return int64(quo), rem != 0
 }
+
+// Whole returns a duration in whole microseconds, rounded up.
+func Whole(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
+
+// align returns the start of the window of length p, counted from the Unix epoch,
+// that holds t.
+func align(t, p int64) int64 { return t - t%p }

@@ -10,11 +10,183 @@ import (
 // Bounds of debt, within which the arithmetic of every store stays exact.
 const (
 	// MostDebt is how far beyond an empty bucket settled costs may take it, in
-	// microseconds: as far as anybody may wait.
+	// microseconds: as far as a call may wait.
 	MostDebt = int64(store.MaxPeriod / 4 / time.Microsecond)
 	// MostUnits is the most units that settled costs may make of a window.
 	MostUnits = 2 * store.MaxUnits
 )
+
+// Receipt says what was booked, and the state before. Nothing in it changes.
+type Receipt struct {
+	Tag, Seq    int64
+	Floor, Slot int64 // in the key's time
+	Real        int64 // by the store's clock
+	Entry       int64 // in the log
+	queue       Queue // before
+	next        int64 // before
+	Booked      []Booked
+}
+
+// Booked is what one limit was charged.
+type Booked struct {
+	Limit  store.Limit
+	Charge int // -1: no charge names the limit
+	Cost   int64
+	before Part
+}
+
+// Windows returns when the booking was to come, and the windows with a beginning that
+// counted it.
+func (r *Receipt) Windows() (real int64, list []Window) {
+	for i := range r.Booked {
+		if b := &r.Booked[i]; b.Cost > 0 && InRealTime(b.Limit.Algorithm) {
+			list = append(list, Window{b.Limit.Algorithm, b.before.Rule.Period, b.start(r)})
+		}
+	}
+	return r.Real, list
+}
+
+func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
+	q := k.Queue
+	if q.Tag == 0 {
+		k.Queue.Tag = tag
+	}
+	r := &Receipt{Tag: k.Queue.Tag, Seq: q.Seq + 1, Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next}
+	var most int64
+	for i := range charges {
+		most = max(most, charges[i].Cost)
+	}
+	for i := range k.Parts {
+		p := k.Parts[i]
+		b := Booked{Limit: p.Rule.Limit, Charge: -1, Cost: f.cost(charges, i, most), before: p}
+		b.before.Credit.Grades = append([]Grade(nil), p.Credit.Grades...)
+		for j, at := range f.Parts {
+			if at == i {
+				b.Charge = j
+			}
+		}
+		r.Booked = append(r.Booked, b)
+	}
+	return r
+}
+
+// Settle corrects the booking of a receipt to other costs, one for each charge. It
+// reports whether anything changed. Cancelling is settling at 0.
+//
+// If nothing changed since the booking, the real costs take the place of the booked
+// ones. Otherwise windows and logs count the difference, and a bucket gives back as
+// much as its credit allows.
+func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
+	if k.Queue.Tag != r.Tag {
+		return false
+	}
+	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
+	var most, real int64
+	for i := range r.Booked {
+		if b := &r.Booked[i]; b.Charge >= 0 {
+			most, real = max(most, b.Cost), max(real, cost(b.Charge))
+		}
+	}
+	for i := range r.Booked {
+		b := &r.Booked[i]
+		to := real
+		if b.Charge >= 0 {
+			to = cost(b.Charge)
+		}
+		nothing = nothing && (to == 0 || b.Cost == 0)
+		if at := k.part(&b.Limit, len(k.Parts)); at >= 0 && b.Cost > 0 && to != b.Cost {
+			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
+		}
+	}
+	if most != real {
+		changed = k.settleLog(r, real-most, v) || changed
+	}
+	switch {
+	case alone && nothing:
+		k.Queue, k.Clock.Next = r.queue, r.next
+		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
+	case changed:
+		k.Queue.Seq++
+		k.Queue.Cost = 0
+	}
+	return changed || alone && nothing
+}
+
+// settle corrects one limit to another cost.
+func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone bool) bool {
+	switch {
+	case p.Rule.Limit.Algorithm == store.SlidingWindow:
+		return false
+	case p.Rule.Limit.Algorithm == store.GCRA:
+		return p.settleBucket(b, r, to, v, alone)
+	case alone && to == 0:
+		*p = b.before
+		return true
+	case p.Rule.Limit.Algorithm == store.SlidingCounter:
+		return counterSettle(p, r.Seq, to-b.Cost, now)
+	}
+	return windowSettle(p, r.Seq, to-b.Cost, now)
+}
+
+// start returns where the window starts that counted the booking.
+func (b *Booked) start(r *Receipt) int64 {
+	s := b.before.State
+	b.before.Rule.Book(&s, r.Real, b.Cost)
+	return s.A
+}
+
+// settleBucket corrects a bucket, unless it was full since: then it has forgotten the
+// booking.
+func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool {
+	den, tat := p.Rule.Pace.Den, Micros{p.State.A, p.State.B}
+	if tat.Up() <= v {
+		return false
+	}
+	switch {
+	case alone:
+		*p = b.before
+		if to > 0 {
+			p.Credit.book(r.Seq, Micros{p.State.A, p.State.B}, r.Slot)
+			gcraBook(&p.Rule, &p.State, r.Floor, to)
+		}
+	case to < b.Cost:
+		back := p.Credit.take(r.Seq, p.Rule.Pace.Span(b.Cost-to), den)
+		if back == (Micros{}) {
+			return false
+		}
+		tat = tat.Minus(back, den)
+		p.State.A, p.State.B = tat.Whole, tat.Rem
+	case p.Credit.lapsed(r.Seq):
+		return false
+	default:
+		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
+	}
+	if most := v + p.Rule.Pace.Full.Whole + MostDebt; p.State.A > most {
+		p.State.A, p.State.B = most, 0
+	}
+	return true
+}
+
+// lapsed reports whether a later booking found the bucket full.
+func (c *Credit) lapsed(seq int64) bool {
+	for _, g := range c.Grades {
+		if g.Seq > seq {
+			return g.Slack == Micros{}
+		}
+	}
+	return false
+}
+
+// settleLog corrects the entry of a booking, unless all sliding windows have passed
+// it.
+func (k *Key) settleLog(r *Receipt, more, v int64) bool {
+	live := false
+	for i := range k.Parts {
+		p := &k.Parts[i]
+		live = live || p.Rule.Limit.Algorithm == store.SlidingWindow && r.Slot+p.Rule.Period > v
+	}
+	return live && k.Log.correct(r.Entry, more) != 0
+}
 
 // Settled checks the costs that store.Settler is given for a booking of so many
 // charges. It returns each charge's cost.

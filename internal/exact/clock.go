@@ -1,0 +1,250 @@
+package exact
+
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
+
+const (
+	// fullShare is the share of a key whose time runs at full speed.
+	fullShare = 64
+	// maxGap bounds the time between two units: about 11 days.
+	maxGap = int64(1e12)
+)
+
+// Clock says how a key's own time v runs, in microseconds. The zero Clock's v is
+// the store's time. v never runs faster than that. The script keeps the same
+// numbers under the same names.
+//
+//	At, V               v was V at the store's time At
+//	Until, Stand        pause: v stands at Stand until Until; Stand 0: it stands
+//	                    from the next booking on
+//	Unit                time between units of the fastest limit, at full speed
+//	Gap, Ends           advertised: v runs at Unit/Gap until Ends
+//	Share, Since, Step  cut: v ran at Share/64 at Since, 1/64 faster each Step
+//	Next                no slot before this v while v is slow
+type Clock struct {
+	At, V              int64
+	Until, Stand       int64
+	Unit               int64
+	Gap, Ends          int64
+	Share, Since, Step int64
+	Next               int64
+}
+
+// IsZero reports whether v is the store's time.
+func (c *Clock) IsZero() bool { return c.At == 0 }
+
+// Now returns v at a time of the store.
+func (c *Clock) Now(t int64) int64 {
+	if c.At == 0 {
+		return t
+	}
+	v, from := c.V, c.At
+	if c.Until > c.At {
+		v = c.run(v, from, min(t, c.Until))
+		if c.Stand > 0 {
+			v = min(v, max(c.Stand, c.V))
+		}
+		from = c.Until
+	}
+	return c.run(v, from, t)
+}
+
+// Real returns the first time of the store at which v has come to x. Before At it
+// is as if v had run at full speed.
+func (c *Clock) Real(x int64) int64 {
+	switch {
+	case c.At == 0:
+		return x
+	case x <= c.V && (c.Until <= c.At || c.Stand == 0 || x < c.Stand):
+		return c.At - (c.V - x)
+	case c.Until <= c.At:
+		return c.reach(c.V, c.At, x)
+	}
+	end := c.run(c.V, c.At, c.Until)
+	if c.Stand > 0 && x >= c.Stand && end >= c.Stand {
+		return c.reach(max(c.Stand, c.V), c.Until, x)
+	}
+	if end >= x {
+		return c.reach(c.V, c.At, x)
+	}
+	return c.reach(end, c.Until, x)
+}
+
+// run returns v at the time to, if it is v at the time from and nothing makes it
+// stand.
+func (c *Clock) run(v, from, to int64) int64 {
+	for from < to {
+		n, d, end := c.speed(from)
+		if n == d {
+			return v + to - from
+		}
+		end = min(end, to)
+		q, _ := MulDiv(end-from, n, d)
+		v, from = v+q, end
+	}
+	return v
+}
+
+// reach is the inverse of run: the first time from from on at which v has come to
+// x.
+func (c *Clock) reach(v, from, x int64) int64 {
+	for v < x {
+		n, d, end := c.speed(from)
+		if n == d {
+			return from + x - v
+		}
+		q, _ := MulDiv(end-from, n, d)
+		if v+q >= x {
+			q, rest := MulDiv(x-v, d, n)
+			if rest {
+				q++
+			}
+			return from + q
+		}
+		v, from = v+q, end
+	}
+	return from
+}
+
+// speed returns the speed of v at a time, as n/d, and when it changes.
+func (c *Clock) speed(t int64) (n, d, end int64) {
+	n, d = 1, 1
+	if t < c.Ends && c.Gap > c.Unit {
+		n, d, end = c.Unit, c.Gap, c.Ends
+	}
+	if share := c.share(t); share < fullShare && product.Compare(share, d, n, fullShare) < 0 {
+		n, d, end = share, fullShare, c.Since+(share-c.Share+1)*c.Step
+	}
+	return n, d, end
+}
+
+// share returns the part of the full speed that cuts leave, in 64ths.
+func (c *Clock) share(t int64) int64 {
+	if c.Share == 0 {
+		return fullShare
+	}
+	return min(c.Share+max(t-c.Since, 0)/c.Step, fullShare)
+}
+
+// Slow reports whether v runs slower than the store's time, apart from a pause.
+func (c *Clock) Slow(t int64) bool {
+	n, d, _ := c.speed(t)
+	return n != d
+}
+
+// Paused reports whether no slot comes at a time.
+func (c *Clock) Paused(t int64) bool { return t < c.Until }
+
+// Advertised returns the time between two units that an upstream advertised; 0:
+// none.
+func (c *Clock) Advertised(t int64) int64 {
+	if t < c.Ends {
+		return c.Gap
+	}
+	return 0
+}
+
+// Floor returns the first v from b on at which a slot may lie.
+func (c *Clock) Floor(b, t int64) int64 {
+	if c.Paused(t) {
+		b = max(b, c.Stand)
+	}
+	if c.Next > b && c.Slow(t) {
+		b = c.Next
+	}
+	return b
+}
+
+// Standing returns the clock after a booking at a slot: in a pause v stands at the
+// first.
+func (c Clock) Standing(slot, t int64) Clock {
+	if c.Paused(t) && c.Stand == 0 {
+		c.Stand = slot
+	}
+	return c
+}
+
+// Book notes a slot of cost units: while v is slow, units lie apart.
+func (c *Clock) Book(slot, cost, t int64) {
+	if cost == 0 || c.At == 0 {
+		return
+	}
+	*c = c.Standing(slot, t)
+	if c.Slow(t) {
+		ahead := maxGap
+		if cost <= maxGap/c.Unit {
+			ahead = c.Unit * cost
+		}
+		c.Next = slot + ahead
+	}
+}
+
+// Lapse returns the time of the store from which v runs at full speed.
+func (c *Clock) Lapse() int64 {
+	if c.At == 0 {
+		return 0
+	}
+	cut := int64(0)
+	if c.Share > 0 {
+		cut = c.Since + (fullShare-c.Share)*c.Step
+	}
+	return max(c.Until, c.Ends, cut)
+}
+
+// Apply returns the clock that a valid brake asks for, and whether it differs from
+// c. unit is the time between units of the key's fastest limit, first the first
+// slot that is still ahead; 0: none.
+func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
+	k := c.from(now)
+	if b.Lift {
+		lifted := Clock{At: now, V: k.V}
+		if k.V == now {
+			lifted = Clock{}
+		}
+		return lifted, k.Until > 0 || k.Gap > 0 || k.Share > 0
+	}
+	changed := false
+	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
+		if k.Until == 0 {
+			k.Stand = first
+		}
+		k.Until, changed = until+Whole(b.Slack), true
+	}
+	if share := k.share(now); b.Cut.Unit > 0 && (share == fullShare || k.Since < int64(b.Cut.Since)) {
+		k.Share, k.Since, k.Step, changed = max(share/2, 1), now, max(Whole(b.Cut.Recovery)/fullShare, 1), true
+	}
+	if b.Tell {
+		gap, ends := min(Whole(b.Gap), maxGap), now+Whole(b.GapFor)
+		if gap == 0 || ends == now {
+			gap, ends = 0, 0
+		}
+		changed = changed || gap != k.Gap || ends != k.Ends
+		k.Gap, k.Ends = gap, ends
+	}
+	if !changed {
+		return c, false
+	}
+	k.Unit = unit
+	return k, true
+}
+
+// from returns the same clock with its numbers from now on, without those that are
+// over.
+func (c Clock) from(now int64) Clock {
+	c.At, c.V = now, c.Now(now)
+	if c.Until <= now {
+		c.Until, c.Stand = 0, 0
+	}
+	if c.Ends <= now {
+		c.Gap, c.Ends = 0, 0
+	}
+	if c.share(now) == fullShare {
+		c.Share, c.Since, c.Step = 0, 0, 0
+	}
+	if c.Gap == 0 && c.Share == 0 {
+		c.Next = 0
+	}
+	return c
+}

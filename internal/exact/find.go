@@ -1,0 +1,203 @@
+package exact
+
+import "github.com/goweir/weir/store"
+
+// Find finds the earliest slot at which all limits admit the charges that cost
+// something. The key is open.
+func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
+	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
+	f.Floor, f.Slot = b, b
+	for i := range charges {
+		p := &k.Parts[f.Parts[i]]
+		slot := b
+		if charges[i].Cost > 0 && !InRealTime(p.Rule.Limit.Algorithm) {
+			var floor int64
+			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
+			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
+		}
+		f.Each = append(f.Each, slot)
+	}
+	f.clock = k.Clock.Standing(f.Slot, now)
+	f.Real = max(f.clock.Real(f.Slot), now)
+	from := max(f.clock.Real(b), now)
+	latest := f.Real
+	for i := range charges {
+		p := &k.Parts[f.Parts[i]]
+		switch {
+		case charges[i].Cost == 0:
+			f.Each[i] = now
+		case InRealTime(p.Rule.Limit.Algorithm):
+			_, f.Each[i] = p.Rule.Slot(&p.State, &k.Log, from, charges[i].Need())
+			latest = max(latest, f.Each[i])
+		default:
+			f.Each[i] = max(f.clock.Real(f.Each[i]), now)
+		}
+	}
+	k.Later(f, latest)
+}
+
+// Later moves the slot to a later time of the store: another limit, or another key of
+// the request, admits no sooner. All limits admit then, too.
+func (k *Key) Later(f *Found, at int64) {
+	if at > f.Real {
+		f.Real = at
+		f.Slot = max(f.Slot, f.clock.Now(at))
+		f.Floor = max(f.Floor, f.Slot)
+	}
+}
+
+// Book takes the costs of charges at the slot that was found. Every limit of the key
+// counts it, also one that the charges do not name. A tag other than 0 asks for a
+// receipt.
+func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
+	var r *Receipt
+	if tag != 0 {
+		r = k.receipt(f, charges, tag)
+	}
+	var most int64
+	for i := range charges {
+		most = max(most, charges[i].Cost)
+	}
+	if k.Born == 0 {
+		k.Born = now
+	}
+	k.Queue.book(f, most, k.natural(f))
+	logged, oldest := false, k.Log.end()
+	for i := range k.Parts {
+		p := &k.Parts[i]
+		units, at := f.cost(charges, i, most), f.Floor
+		switch {
+		case p.Rule.Limit.Algorithm == store.SlidingWindow:
+			k.Log.expire(&p.Rule, &p.State, f.V)
+			logged, oldest = true, min(oldest, p.State.A)
+			continue
+		case units == 0:
+			continue
+		case InRealTime(p.Rule.Limit.Algorithm):
+			at = f.Real
+		case k.Queue.Tag != 0:
+			p.Credit.book(k.Queue.Seq, Micros{p.State.A, p.State.B}, f.Slot)
+		}
+		p.book(at, units, k.Queue.Seq)
+	}
+	if logged && most > 0 {
+		k.Log.push(f.Slot, most, oldest)
+	}
+	k.Clock = f.clock
+	k.Clock.Book(f.Slot, most, now)
+	k.forget(f, now)
+	return r
+}
+
+// book takes units, and notes which booking opens a window.
+func (p *Part) book(at, units, seq int64) {
+	was := p.State
+	p.Rule.Book(&p.State, at, units)
+	switch {
+	case !InRealTime(p.Rule.Limit.Algorithm) || p.State.A == was.A && was.B > 0:
+	case p.State.A == was.A:
+		p.Opened[0] = seq
+	case p.State.A == was.A+p.Rule.Period:
+		p.Opened = [2]int64{seq, p.Opened[0]}
+	default:
+		p.Opened = [2]int64{seq, seq}
+	}
+}
+
+// cost returns what the i-th part is charged. A limit that no charge names counts the
+// largest cost.
+func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+	for j, p := range f.Parts {
+		if p == i {
+			return charges[j].Cost
+		}
+	}
+	return most
+}
+
+// natural reports whether the only limit, a bucket, spaces the bookings ahead.
+func (k *Key) natural(f *Found) bool {
+	return len(k.Parts) == 1 && k.Parts[0].Rule.Limit.Algorithm == store.GCRA && f.Floor < k.Parts[0].State.A && k.Clock.Next < f.Slot
+}
+
+// book notes a slot. It is ahead when v has not come to it.
+func (q *Queue) book(f *Found, cost int64, natural bool) {
+	if q.Tag != 0 {
+		q.Seq++
+	}
+	switch {
+	case f.Slot <= f.V:
+		return
+	case q.Last <= f.V:
+		q.First, q.Cost = f.Slot, cost
+	case q.Cost != cost:
+		q.Cost = 0
+	}
+	if !natural {
+		q.Cost = 0
+	}
+	if q.First > f.V {
+		q.First = min(q.First, f.Slot) // Slots are rounded.
+	}
+	q.Last = f.Floor
+}
+
+// forget drops limits that the call left out and that have lapsed.
+func (k *Key) forget(f *Found, now int64) {
+	if len(k.Parts) == len(f.Parts) {
+		return
+	}
+	left := k.Parts[:0]
+	for i := range k.Parts {
+		p := &k.Parts[i]
+		if f.names(i) || k.lapse(p) > now {
+			left = append(left, *p)
+		}
+	}
+	clear(k.Parts[len(left):])
+	k.Parts = left
+}
+
+// lapse returns the time of the store at which a part is as if never used.
+func (k *Key) lapse(p *Part) int64 {
+	at := p.Rule.Lapse(&p.State, &k.Log)
+	if InRealTime(p.Rule.Limit.Algorithm) {
+		return at
+	}
+	return k.Clock.Real(at)
+}
+
+// Lapse returns the time of the store from which the key is as if never used.
+func (k *Key) Lapse() int64 {
+	at := max(k.Clock.Real(k.Queue.Last), k.Clock.Lapse())
+	for i := range k.Parts {
+		at = max(at, k.lapse(&k.Parts[i]))
+	}
+	return at
+}
+
+// View returns the state of a charge's limit now, as far as it may be used.
+func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
+	p := &k.Parts[f.Parts[i]]
+	if InRealTime(p.Rule.Limit.Algorithm) {
+		remaining, reset = p.Rule.View(&p.State, &k.Log, now)
+	} else {
+		v := k.Clock.Now(now)
+		remaining, reset = p.Rule.View(&p.State, &k.Log, v)
+		reset = k.Clock.Real(v+reset) - now
+	}
+	return k.Clock.view(remaining, reset, now)
+}
+
+// view returns what may be used while the clock is slow or stands.
+func (c *Clock) view(remaining, reset, now int64) (int64, int64) {
+	switch {
+	case c.Paused(now):
+		return 0, max(reset, c.Until-now)
+	case c.Slow(now) && c.Next > c.Now(now):
+		return 0, max(reset, c.Real(c.Next)-now)
+	case c.Slow(now):
+		remaining = min(remaining, 1)
+	}
+	return remaining, max(reset, 0)
+}

@@ -1,0 +1,136 @@
+package exact
+
+import "github.com/goweir/weir/store"
+
+// Key is the state of one key: a value without behaviour of its own in time. All
+// methods take the store's time in microseconds. The script of package redisstore
+// keeps the same, under the same names.
+type Key struct {
+	Born  int64 // when the state was first written; 0: never
+	Parts []Part
+	Clock Clock
+	Queue Queue
+	Log   Log
+}
+
+// Part is one limit of a key.
+type Part struct {
+	Rule   Rule
+	State  State
+	Credit Credit // of GCRA
+	// Opened is the Queue.Seq of the first booking of the last window with a beginning,
+	// and of the window before that.
+	Opened [2]int64
+}
+
+// Queue says which slots are booked ahead, in the key's time, and numbers the
+// bookings that can be given back.
+//
+//	Last   the last booked slot, rounded down; it is over once v has come to it
+//	First  the first slot that was ahead when Last was not over
+//	Cost   of every booking ahead; 0: they differ, or several limits space them
+//	Tag    tells this state from one after a Reset; 0: nothing can be given back
+//	Seq    the number of changes since Tag was set
+type Queue struct{ Last, First, Cost, Tag, Seq int64 }
+
+// Found is where a key can serve a request.
+type Found struct {
+	V           int64   // the key's time now
+	Floor, Slot int64   // in the key's time; Floor is rounded down
+	Real        int64   // Slot by the store's clock
+	Each        []int64 // by the store's clock: the slot of each charge's limit alone
+	Parts       []int   // the part of each charge
+	old         int     // parts there were before
+	end         int64   // entries there were before
+	clock       Clock   // as it is once the slot is booked
+}
+
+// Open finds the parts of charges, all of this key. Limits that the key does not know
+// are added: see Adopt. Close undoes that unless the slot is booked.
+func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
+	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
+	f.Parts, f.Each = f.Parts[:0], f.Each[:0]
+	for i := range charges {
+		f.Parts = append(f.Parts, k.part(&charges[i].Limit, f.old))
+	}
+	for i := range charges {
+		if f.Parts[i] < 0 {
+			f.Parts[i] = k.adopt(f, &charges[i].Limit, now)
+		}
+	}
+}
+
+// Close forgets the limits that Open added.
+func (k *Key) Close(f *Found) {
+	clear(k.Parts[f.old:])
+	k.Parts = k.Parts[:f.old]
+	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
+}
+
+// part returns the part of a limit among the first n; -1 if there is none.
+func (k *Key) part(l *store.Limit, n int) int {
+	for i := range n {
+		if k.Parts[i].Rule.Is(l) {
+			return i
+		}
+	}
+	return -1
+}
+
+// adopt adds a limit. It takes the place of the limits that this call leaves out, and
+// begins with the largest share of them that is used: so it is exhausted if one of
+// them is. Without such limits it begins unused.
+//
+// The share counts at the last booked slot: all slots booked ahead stay as they are.
+func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
+	for i := f.old; i < len(k.Parts); i++ {
+		if k.Parts[i].Rule.Is(l) {
+			return i
+		}
+	}
+	v := max(f.V, k.Queue.Last)
+	at := max(now, k.Clock.Real(v))
+	n, d := int64(0), int64(1)
+	for i := range f.old {
+		p := &k.Parts[i]
+		if f.names(i) {
+			continue
+		}
+		t := v
+		if InRealTime(p.Rule.Limit.Algorithm) {
+			t = at
+		}
+		if a, b := p.Rule.used(&p.State, &k.Log, t); shareLess(n, d, a, b) {
+			n, d = a, b
+		}
+	}
+	p := Part{Rule: RuleOf(l)}
+	var units int64
+	p.State, units = p.Rule.Start(n, d, v, at)
+	if l.Algorithm == store.SlidingWindow {
+		k.adoptLog(f, v, units)
+	}
+	k.Parts = append(k.Parts, p)
+	return len(k.Parts) - 1
+}
+
+// adoptLog makes the log begin with the used units of a sliding window. A log that is
+// there already says more.
+func (k *Key) adoptLog(f *Found, v, units int64) {
+	if f.end > k.Log.First {
+		return
+	}
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); units > begun {
+		k.Log.Entries = append(k.Log.Entries[:f.end-k.Log.First], Entry{v, k.Log.sum(f.end) + units})
+	}
+}
+
+// names reports whether a charge names the i-th part.
+func (f *Found) names(i int) bool {
+	for _, p := range f.Parts {
+		if p == i {
+			return true
+		}
+	}
+	return false
+}

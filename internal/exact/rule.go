@@ -1,0 +1,138 @@
+package exact
+
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
+
+// Rule is a limit, and the numbers of it that every decision needs.
+type Rule struct {
+	Limit  store.Limit // without its name
+	Max    int64
+	Period int64 // in µs
+	Pace   Pace  // of GCRA
+}
+
+// RuleOf returns the rule of a valid limit.
+func RuleOf(l *store.Limit) Rule {
+	r := Rule{Limit: *l, Max: l.Max(), Period: l.Period.Microseconds()}
+	r.Limit.Name = ""
+	if l.Algorithm == store.GCRA {
+		r.Pace = PaceOf(l)
+	}
+	return r
+}
+
+// Is reports whether a limit counts as the rule does. Names do not matter.
+func (r *Rule) Is(l *store.Limit) bool {
+	return r.Limit.Rate == l.Rate && r.Limit.Period == l.Period && r.Max == l.Max() && r.Limit.Algorithm == l.Algorithm
+}
+
+// State is the state of one limit of one key. Instants of GCRA and of the sliding
+// window are in the key's time v, those of windows with a beginning in the store's.
+//
+//	GCRA            A.B  theoretical arrival time (TAT): whole µs, remainder
+//	SlidingWindow   A    entries of the log before the first live one; B their units
+//	SlidingCounter  A    start of the last window; B its units; C those of the one before
+//	FixedWindow     A    start of the last window; B its units
+//	AlignedWindow   A    start of the last window; B its units
+type State struct{ A, B, C int64 }
+
+// InRealTime reports whether a limit counts windows with a beginning. Those follow the
+// store's time, as a provider's do.
+func InRealTime(a store.Algorithm) bool { return a != store.GCRA && a != store.SlidingWindow }
+
+// Slot returns the earliest instant from b on at which the limit admits units, rounded
+// down and up. A sliding window needs its log.
+func (r *Rule) Slot(s *State, log *Log, b, units int64) (floor, slot int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		return gcraSlot(r, s, b, units)
+	case store.SlidingWindow:
+		slot = log.slot(r, s, b, units)
+	case store.SlidingCounter:
+		slot = counterSlot(r, s, b, units)
+	default:
+		slot = windowSlot(r, s, b, units)
+	}
+	return slot, slot
+}
+
+// Book takes units at an instant. It is rounded down, as GCRA would drift otherwise.
+func (r *Rule) Book(s *State, floor, units int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		gcraBook(r, s, floor, units)
+	case store.SlidingWindow: // Its log is booked once for all.
+	case store.SlidingCounter:
+		counterBook(r, s, floor, units)
+	default:
+		windowBook(r, s, floor, units)
+	}
+}
+
+// View returns how many units remain at an instant, and how long until the limit is
+// as if never used.
+func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		return r.Pace.View(Micros{s.A, min(max(s.B, 0), r.Pace.Den-1)}, at)
+	case store.SlidingWindow:
+		remaining, reset = log.view(r, s, at)
+	case store.SlidingCounter:
+		remaining, reset = counterView(r, s, at)
+	default:
+		remaining = r.Max
+		if end := s.A + r.Period; s.B > 0 && at < end {
+			remaining, reset = r.Max-s.B, end-at
+		}
+	}
+	return max(remaining, 0), max(reset, 0)
+}
+
+// Lapse returns the instant from which the limit is as if never used.
+func (r *Rule) Lapse(s *State, log *Log) int64 {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		return Micros{s.A, s.B}.Up()
+	case store.SlidingWindow:
+		return log.newest() + r.Period
+	case store.SlidingCounter:
+		return counterLapse(r, s)
+	}
+	if s.B == 0 {
+		return 0
+	}
+	return s.A + r.Period
+}
+
+// used returns the share of the limit that is used at an instant, as a fraction,
+// rounded up.
+func (r *Rule) used(s *State, log *Log, at int64) (n, d int64) {
+	remaining, _ := r.View(s, log, at)
+	return r.Max - remaining, r.Max
+}
+
+// Start returns the state of a limit that begins with a used share of n/d, for one
+// that takes the place of another.
+func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
+	units, rest := MulDiv(min(n, d), r.Max, d)
+	if rest {
+		units++
+	}
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		s.A = v
+	case store.SlidingCounter, store.AlignedWindow:
+		s.A = align(now, r.Period)
+	case store.FixedWindow:
+		s.A = now
+	}
+	if units > 0 {
+		r.Book(&s, v, units)
+	}
+	return s, units
+}
+
+// shareLess reports whether a/b < c/d.
+func shareLess(a, b, c, d int64) bool { return product.Compare(a, d, c, b) < 0 }
