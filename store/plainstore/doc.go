@@ -25,10 +25,11 @@
 // With INCREX (Redis 8.8, Valkey 9.2) a limit that refuses counts nothing. Elsewhere
 // each limit counts a refused call until the store takes its units back, one round trip
 // later. With several limits that holds for the limits that admit, on every server.
-// Other calls see these units for that moment, and may be refused for them. Units that
-// can't be taken back for certain stay until the end of their window; RetryAfter then
-// includes that. No limit is exceeded. A call that opens a window in the same round
-// trip in which an earlier, empty window ends may count in neither.
+// Other calls see these units for that moment, and may be refused for them. In the last
+// 100 ms of a window the store uses WATCH, so that no unit leaves the next window. Units
+// that it can't take back for certain stay until the window's end; RetryAfter then
+// includes that. A call that takes the first unit of a window in the same round trip in
+// which that window, left empty by refused calls, ends may count in neither.
 //
 // # Errors
 //

@@ -2,6 +2,7 @@ package plainstore
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,33 @@ import (
 // ErrState is returned when a counter's key holds another type, or no number: it
 // belongs to another program. Reset the key to go on.
 var ErrState = errors.New("plainstore: the key holds something else")
+
+// foreign matches the server's and the client's errors about a foreign value.
+var foreign = regexp.MustCompile(`WRONGTYPE|not an integer|would overflow|strconv\.Parse`)
+
+// classify makes an ErrState of an error about a foreign value.
+func classify(err error) error {
+	if err != nil && foreign.MatchString(err.Error()) {
+		return &kindError{ErrState, err}
+	}
+	return err
+}
+
+// kindError matches its kind and its cause.
+type kindError struct{ kind, cause error }
+
+func (e *kindError) Unwrap() []error { return []error{e.kind, e.cause} }
+
+func (e *kindError) Error() string {
+	if e.kind == ErrState {
+		return ErrState.Error() + ": " + e.cause.Error()
+	}
+	return "plainstore: " + strings.TrimPrefix(e.cause.Error(), "weir: ")
+}
+
+// OfOneKey implements the KeyError of package fallback: a foreign value under one key
+// is no outage.
+func (e *kindError) OfOneKey() bool { return e.kind == ErrState }
 
 // maxLimits is the maximum number of limits of a key.
 const maxLimits = 8
@@ -41,31 +69,6 @@ func supported(req *store.Request) error {
 	return nil
 }
 
-// kindError matches its kind and its cause.
-type kindError struct{ kind, cause error }
-
-func (e *kindError) Error() string {
-	return "plainstore: " + strings.TrimPrefix(e.cause.Error(), "weir: ")
-}
-func (e *kindError) Unwrap() []error { return []error{e.kind, e.cause} }
-
-// OfOneKey implements the KeyError of package fallback: a foreign value under one key
-// is no outage.
-func (e *kindError) OfOneKey() bool { return true }
-
 func unsupported(field, want, got string) error {
 	return &kindError{store.ErrUnsupported, &store.ConfigError{Field: field, Want: want, Got: got}}
-}
-
-// classify makes an ErrState of an error about a foreign value.
-func classify(err error) error {
-	var number *strconv.NumError
-	if err == nil {
-		return nil
-	}
-	text := err.Error()
-	if errors.As(err, &number) || strings.Contains(text, "WRONGTYPE") || strings.Contains(text, "not an integer") || strings.Contains(text, "would overflow") {
-		return &kindError{ErrState, err}
-	}
-	return err
 }

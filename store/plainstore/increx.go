@@ -36,38 +36,31 @@ func (s *Store) hasIncrEx(ctx context.Context) bool {
 	return s.incrEx.Load() == present
 }
 
-// countBounded counts with INCREX, which adds only units that fit under the rate. The
-// reply is the window's units and the added ones.
+// countBounded counts with INCREX, which adds only units that fit under the rate.
 func (s *Store) countBounded(ctx context.Context, windows []window) error {
 	cmds, err := exchange(ctx, s.client.Pipelined, windows, func(w *window) []once {
-		if w.cost == 0 {
-			return w.view(ctx)
+		view := w.view(ctx)
+		if w.cost > 0 {
+			view[0] = newOnce(ctx, "increx", w.key, "byint", w.cost, "ubound", w.rate, "px", w.period, "enx")
 		}
-		increx := newOnce(ctx, "increx", w.key, "byint", w.cost, "ubound", w.rate, "px", w.period, "enx")
-		return []once{increx, newOnce(ctx, "pttl", w.key)}
+		return view
 	})
 	for i := range windows {
-		err = cmp.Or(err, windows[i].readBounded(cmds[i][0], cmds[i][1]))
+		w, units, left := &windows[i], cmds[i][0], cmds[i][1]
+		if w.cost == 0 {
+			err = cmp.Or(err, w.read(units, left))
+			continue
+		}
+		reply, e := units.Int64Slice() // the window's units and the added ones
+		if e == nil && len(reply) != 2 {
+			e = errReply
+		}
+		if e == nil {
+			w.used, w.counted, w.refuses = reply[0], reply[1] == w.cost, reply[1] != w.cost
+			w.reopen = w.counted && w.used == w.cost
+			w.left, e = left.Int64()
+		}
+		err = cmp.Or(err, e)
 	}
-	return err
-}
-
-// readBounded is read for a reply to INCREX.
-func (w *window) readBounded(units, left once) (err error) {
-	if w.cost == 0 {
-		return w.read(units, left)
-	}
-	reply, err := units.Int64Slice()
-	if err != nil {
-		return err
-	}
-	if len(reply) != 2 {
-		return errReply
-	}
-	w.used = reply[0]
-	w.counted = reply[1] == w.cost
-	w.refuses = !w.counted
-	w.reopen = w.counted && w.used == w.cost
-	w.left, err = left.Int64()
 	return err
 }

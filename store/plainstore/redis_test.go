@@ -2,6 +2,7 @@ package plainstore
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,33 +25,35 @@ func TestRetryAfterIsTrue(t *testing.T) {
 	s := newStore(t, server.Client(func(o *redis.Options) { o.PoolSize = 100 }))
 	var refused, early atomic.Int64
 	var wg sync.WaitGroup
-	const calls = 500
-	for i := range calls {
-		offset := time.Duration(i) * time.Millisecond / calls
-		limits := []store.Limit{per(1, 20*time.Millisecond)}
-		if i%2 == 1 {
-			limits = append(limits, per(1, 30*time.Millisecond))
+	const callers, calls = 50, 10
+	for caller := range callers {
+		limits := []store.Limit{per(1, 80*time.Millisecond)}
+		if caller%2 == 1 {
+			limits = append(limits, per(1, 110*time.Millisecond))
 		}
-		req := charge(time.Duration(i).String(), 1, limits...)
 		wg.Go(func() {
-			time.Sleep(time.Duration(i%50) * 10 * time.Millisecond)
-			until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond + offset))
-			take(t, s, req)
-			d := take(t, s, req)
-			decided := time.Now()
-			if d.Allowed { // The machine was too slow for this window.
-				early.Add(1)
-				return
-			}
-			until(decided.Add(d.RetryAfter))
-			if d := take(t, s, req); !d.Allowed {
-				refused.Add(1)
+			time.Sleep(time.Duration(caller) * 3 * time.Millisecond)
+			for call := range calls {
+				req := charge(fmt.Sprint(caller, call), 1, limits...)
+				offset := time.Duration(call*callers+caller) * time.Millisecond / (callers * calls)
+				until(time.Now().Truncate(time.Millisecond).Add(time.Millisecond + offset))
+				take(t, s, req)
+				d := take(t, s, req)
+				decided := time.Now()
+				if d.Allowed { // The machine was too slow for this window.
+					early.Add(1)
+					continue
+				}
+				until(decided.Add(d.RetryAfter))
+				if d := take(t, s, req); !d.Allowed {
+					refused.Add(1)
+				}
 			}
 		})
 	}
 	wg.Wait()
-	if refused.Load() > 0 || early.Load() > calls/2 {
-		t.Errorf("of %d calls %d were refused after RetryAfter; %d were not refused before", calls, refused.Load(), early.Load())
+	if refused.Load() > 0 || early.Load() > callers*calls/2 {
+		t.Errorf("of %d calls %d were refused after RetryAfter; %d were not refused before", callers*calls, refused.Load(), early.Load())
 	}
 }
 
