@@ -79,6 +79,9 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 			p.Credit.book(k.Queue.Seq, Micros{p.State.A, p.State.B}, f.Slot)
 		}
 		p.book(at, units, k.Queue.Seq)
+		if i >= f.old {
+			p.begin(k.Queue.Seq)
+		}
 	}
 	if logged && most > 0 {
 		k.Log.push(f.Slot, most, oldest)
@@ -87,6 +90,14 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	k.Clock.Book(f.Slot, most, now)
 	k.forget(f, now)
 	return r
+}
+
+// begin notes the booking that added a limit: those before it are not counted.
+func (p *Part) begin(seq int64) {
+	p.Opened = [2]int64{seq, seq}
+	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
+		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{Seq: seq})
+	}
 }
 
 // book takes units, and notes which booking opens a window.

@@ -108,21 +108,26 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	var units int64
 	p.State, units = p.Rule.Start(n, d, v, at)
 	if l.Algorithm == store.SlidingWindow {
-		k.adoptLog(f, v, units)
+		p.State.A = k.adoptLog(f, v, units)
 	}
 	k.Parts = append(k.Parts, p)
 	return len(k.Parts) - 1
 }
 
-// adoptLog makes the log begin with the used units of a sliding window. A log that is
-// there already says more.
-func (k *Key) adoptLog(f *Found, v, units int64) {
-	if f.end > k.Log.First {
-		return
+// adoptLog makes the log begin with the used units of a sliding window, and returns the
+// first entry that counts. Where other sliding windows count, their entries say more.
+func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
+	first = f.end
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.Rule.Limit.Algorithm == store.SlidingWindow {
+			k.Log.expire(&p.Rule, &p.State, f.V)
+			first = min(first, p.State.A)
+		}
 	}
-	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); units > begun {
-		k.Log.Entries = append(k.Log.Entries[:f.end-k.Log.First], Entry{v, k.Log.sum(f.end) + units})
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
+		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
 	}
+	return first
 }
 
 // names reports whether a charge names the i-th part.

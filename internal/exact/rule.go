@@ -151,6 +151,9 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 	case store.FixedWindow:
 		s.A = now
 	}
+	if InRealTime(r.Limit.Algorithm) {
+		v = now
+	}
 	if units > 0 {
 		r.Book(&s, v, units)
 	}

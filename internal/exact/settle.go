@@ -24,6 +24,7 @@ type Receipt struct {
 	Entry       int64 // in the log
 	queue       Queue // before
 	next        int64 // before
+	parts       int   // before
 	Booked      []Booked
 }
 
@@ -51,7 +52,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 	if q.Tag == 0 {
 		k.Queue.Tag = tag
 	}
-	r := &Receipt{Tag: k.Queue.Tag, Seq: q.Seq + 1, Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next}
+	r := &Receipt{Tag: k.Queue.Tag, Seq: q.Seq + 1, Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old}
 	var most int64
 	for i := range charges {
 		most = max(most, charges[i].Cost)
@@ -103,6 +104,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	}
 	switch {
 	case alone && nothing:
+		k.remove(r)
 		k.Queue, k.Clock.Next = r.queue, r.next
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
@@ -110,6 +112,18 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		k.Queue.Cost = 0
 	}
 	return changed || alone && nothing
+}
+
+// remove drops the limits that the booking of a receipt added.
+func (k *Key) remove(r *Receipt) {
+	for i := r.parts; i < len(r.Booked); i++ {
+		if at := k.part(&r.Booked[i].Limit, len(k.Parts)); at >= 0 {
+			k.Parts = append(k.Parts[:at], k.Parts[at+1:]...)
+		}
+	}
+	if !k.logs() {
+		k.Log = Log{}
+	}
 }
 
 // settle corrects one limit to another cost.
@@ -185,7 +199,7 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 		p := &k.Parts[i]
 		live = live || p.Rule.Limit.Algorithm == store.SlidingWindow && r.Slot+p.Rule.Period > v
 	}
-	return live && k.Log.correct(r.Entry, more) != 0
+	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 
 // Settled checks the costs that store.Settler is given for a booking of so many

@@ -68,7 +68,11 @@ local function rule(spec)
   if min(r, l.p, l.max) < 1 or max(r, l.max) > MOST or max(l.p, l.p / r * l.max) > 2e15 then rubbish('a limit out of bounds') end
   if kind == 'g' then
     local a, b = l.p, r
-    while b ~= 0 do a, b = b, fmod(a, b) end
+    while b ~= 0 do
+      local rest = fmod(a, b)
+      a = b
+      b = rest
+    end
     l.num, l.q = l.p / a, r / a
     l.cw, l.cr = muldiv(l.max, l.num, l.q)
   end

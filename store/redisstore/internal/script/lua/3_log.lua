@@ -10,7 +10,7 @@
 --
 --   first    entries that were dropped
 --   n        entries there ever were
---   newest   the slot of the last one, 0 without
+--   newest   the slot of the last one
 --   sum      units of all entries
 --   gone     units of those dropped
 --   start    sum before the block of the first entry that is there
@@ -122,10 +122,10 @@ local function log_write(g, parts)
   end
 end
 
--- Adds units to an entry, or takes them away. The last entries go when nothing is left
--- of them.
-local function log_correct(g, parts, i, more)
-  if i < g.first or i >= g.n then return 0 end
+-- Adds units to the entry of a slot, or takes them away. The last entries go when
+-- nothing is left of them.
+local function log_correct(g, parts, i, slot, more)
+  if i < g.first or i >= g.n or log_entry(g, i)[1] ~= slot then return 0 end
   local units = (log_sum(g, i + 1) - log_sum(g, i)) % WRAP
   more = corrected(units, more) - units
   if more == 0 then return 0 end

@@ -46,9 +46,13 @@ local function load_queue(k, text)
   if q.first > 0 then q.first = k.born + q.first end
   k.queue = q
   if rest == '' then return end
-  local more = string.gmatch(rest, ',([%d.]*)')
+  local i = 1
   for _, l in ipairs(k.parts) do
-    local grades = l.kind == 'g' and more()
+    local grades
+    if l.kind == 'g' then
+      local text, ends = match(rest, '^,([%d.]*)()', i)
+      grades, i = text, ends or i
+    end
     if grades and grades ~= '' then
       l.grades = {}
       for s, w, r in string.gmatch(grades, '(%d+)%.(%d+)%.(%d+)') do
@@ -69,7 +73,7 @@ local function load_log(k, text)
     if not g[name] or g[name] >= LARGEST then rubbish('a log out of bounds') end
   end
   if g.first > g.n then rubbish('a log out of bounds') end
-  if g.newest > 0 then g.newest = k.born + g.newest end
+  g.newest = g.n > g.first and k.born + g.newest or 0
   k.log = g
 end
 

@@ -52,11 +52,15 @@ local function adopt(k, l)
     if units > 0 then gcra_book(l, v, span(l, units)) end
   elseif l.kind == 'w' then
     local g = k.log or log_new(k, k.list)
-    k.log, l.a, l.b = g, g.first, g.gone
-    local begun = (g.sum - (g.begun or g.sum)) % WRAP
+    k.log, l.a = g, g.begun_at or g.n
+    for _, o in ipairs(k.parts) do
+      if o.kind == 'w' and o.a < l.a then l.a = o.a end
+    end
+    l.b = log_sum(g, l.a)
+    local begun = g.begun and (g.sum - g.begun) % WRAP or 0
     if (g.n == g.first or g.begun) and units > begun then
       if g.begun then g.n, g.sum = g.n - 1, g.begun end
-      g.begun = g.sum
+      g.begun, g.begun_at = g.sum, g.n
       log_push(g, v, units)
     end
   else
@@ -70,25 +74,30 @@ end
 -- Makes the parts of a key those of the call, and what others there are.
 local function open(k, limits)
   k.limits = limits
-  for i = 1, #limits do limits[i].known = k.parts == limits end
+  for i = 1, #limits do limits[i].known, limits[i].new = k.parts == limits, nil end
   if k.parts ~= limits then
     for _, l in ipairs(k.parts) do l.known = true end
   end
   if not k.fresh then step_back(k) end
   k.v = clock_now(k.clock, k.now)
+  local g = k.log
+  if g then
+    for _, l in ipairs(k.parts) do
+      if l.kind == 'w' then log_expire(g, l, k.v) end
+    end
+  end
   if k.parts ~= limits then
     local new = {}
     for _, l in ipairs(limits) do
       if not l.known then
         adopt(k, l)
+        l.new = true
         new[#new + 1] = l
       end
     end
-    for _, l in ipairs(new) do k.parts[#k.parts + 1] = l end
-  end
-  local g = k.log
-  if g then
-    for _, l in ipairs(k.parts) do
+    g = k.log
+    for _, l in ipairs(new) do
+      k.parts[#k.parts + 1] = l
       if l.kind == 'w' then log_expire(g, l, k.v) end
     end
   end
@@ -141,7 +150,7 @@ local function find(k, n)
       if l.slot > latest then latest = l.slot end
     end
   end
-  k.floor, k.slot, k.real, k.standing = f, s, real, standing
+  k.floor, k.slot, k.real, k.standing, k.latest = f, s, real, standing, latest
   return latest
 end
 
@@ -221,9 +230,16 @@ local function book(k, n, tag)
         if l.a == a then l.opened = q.seq
         elseif l.a == a + l.p then l.opened, l.before = q.seq, l.opened
         else l.opened, l.before = q.seq, q.seq end
-        if l.kind ~= 'c' then l.before = 0 end
       end
     end
+    if l.new and units > 0 and l.kind ~= 'w' then
+      -- Bookings before the one that added the limit are not counted.
+      local seq = q and q.seq or 0
+      if l.kind ~= 'g' then l.opened, l.before = seq, seq
+      elseif seq > 0 then l.grades = { { seq, 0, 0 } } end
+    end
+    l.new = nil
+    if l.kind ~= 'c' then l.before = 0 end
   end
   if logged and most > 0 then log_push(k.log, k.slot, most) end
   if k.clock then

@@ -79,7 +79,7 @@ local function moved(l)
   return max(to, l.a + by)
 end
 for _, l in ipairs(k.parts) do
-  if l.kind ~= 'g' and l.kind ~= 'w' and l.b > 0 then l.a = moved(l) end
+  if l.kind ~= 'g' and l.kind ~= 'w' then l.a = moved(l) end
 end
 if k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
 k.clock, k.keeps = c, true

@@ -99,9 +99,23 @@ for state = 1, #KEYS, 2 do
     if most ~= real and k.log then
       local live = false
       for _, l in ipairs(k.parts) do live = live or (l.kind == 'w' and slot + l.p > v) end
-      if live and log_correct(k.log, k.parts, entry, real - most) ~= 0 then changed = true end
+      if live and log_correct(k.log, k.parts, entry, slot, real - most) ~= 0 then changed = true end
     end
     if alone and nothing then
+      if before ~= '' then
+        -- Limits that the booking added go with it.
+        local left, logged = {}, false
+        for _, l in ipairs(k.parts) do
+          for _, o in ipairs(old.parts) do
+            if o.spec == l.spec then left[#left + 1], logged = l, logged or l.kind == 'w' end
+          end
+        end
+        k.parts = left
+        if k.log and not logged then
+          redis.call('DEL', KEYS[state + 1])
+          k.log = nil
+        end
+      end
       local o = old.queue or { last = 0, first = 0, cost = 0 }
       q.last, q.first, q.cost, q.seq = o.last, o.first, o.cost, seq - 1
       if k.clock then k.clock.next = old.clock and old.clock.next or 0 end

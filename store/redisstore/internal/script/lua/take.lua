@@ -27,6 +27,7 @@ local function key(limits, listed)
   if listed then list = at + 2 end
   at = list or state
   local k = load(state, list, limits, now)
+  k.limits = limits
   if not k.apart then open(k, limits) end
   return k
 end
@@ -36,10 +37,10 @@ local function tell(reply, k, taken)
   local n = #reply
   if k.apart then
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = -1, 0, 0, 0
-    for i = 1, 4 * #k.parts do reply[n + 4 + i] = 0 end
+    for i = 1, 4 * #k.limits do reply[n + 4 + i] = 0 end
     return
   end
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = taken, k.real or now, k.slot or now, k.queue and 1 or 0
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = taken, taken == 0 and k.latest or k.real or now, k.slot or now, k.queue and 1 or 0
   if k.clock then reply[n + 4] = clock_save(k.clock) end
   n = n + 4
   for i = 1, #k.limits do
