@@ -52,7 +52,7 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	}
 	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, b.heeds.MaxPause))
 	if brake, news = view.Brake(); news {
-		_ = b.Limiter.brake(ctx, b.Key, brake) // The hook sees the error.
+		_ = b.Limiter.heed(ctx, b.Key, brake) // The hook sees the error.
 	}
 }
 

@@ -12,13 +12,24 @@ import (
 type Slot struct {
 	At      time.Time     // when it comes
 	Booked  time.Time     // when the store's answer came
-	Granted store.Instant // the same by the store's clock; 0: unknown
+	Asked   time.Time     // when the store was asked
+	Granted store.Instant // Booked by the store's clock; 0: unknown
+	Comes   store.Instant // At by the store's clock; 0: unknown
+	Own     store.Instant // At in the key's time; 0: no brake moves the slot
+	Clock   store.Clock   // the last known clock of the key; nil: none
+	Window  bool          // a window with a beginning counts the booking
 	Receipt any           // gives it back; nil: nothing can
 }
 
-// Granted returns the slot of a decision that came at now.
-func Granted(d *store.Decision, now time.Time) Slot {
-	return Slot{At: now.Add(d.Delay), Booked: now, Granted: d.At, Receipt: d.Receipt}
+// Granted returns the slot of a decision for which the store was asked at a time. It
+// is called when the answer comes.
+func Granted(d *store.Decision, asked time.Time, window bool) Slot {
+	now := time.Now()
+	s := Slot{At: now.Add(d.Delay), Booked: now, Asked: asked, Granted: d.At, Own: d.Slot, Clock: d.Clock, Window: window, Receipt: d.Receipt}
+	if d.At != 0 {
+		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
+	}
+	return s
 }
 
 // Call is a call on its way through its line. Its place counts from Enter on, so
@@ -69,42 +80,54 @@ func (c *Call) First() bool {
 // in which the call goes, which may be another call's. The call takes no slot
 // after bound in exchange; the zero bound: any.
 //
-// Again: the slot is void, and the call books another one. When ctx ends first,
-// Wait gives a slot back and returns the context's error; see Linger.
+// Again: the slot is given back, and the call books another one. A brake has moved it
+// beyond bound, or out of the window that counted it. When ctx ends first, Wait gives
+// a slot back and returns the context's error; see Linger.
 func (c *Call) Wait(ctx context.Context, s Slot, bound time.Time) (used Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
-	w := &waiter{arrival: c.arrival, bound: bound, ready: make(chan struct{})}
 	c.counted = false // The line counts it out.
-	q := c.join(w, s)
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		var left bool
-		if c.back, left = q.leave(ctx, w); left {
-			return Slot{}, false, ctx.Err()
+	for own := newSlot(s); ; {
+		w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, ready: make(chan struct{})}
+		q := c.join(w, own)
+		select {
+		case <-w.ready:
+		case <-ctx.Done():
+			var left bool
+			if c.back, left = q.leave(w); left {
+				return Slot{}, false, ctx.Err()
+			}
+		}
+		if own = w.used; own == nil {
+			c.counted = true
+			Linger(w.back)
+			return Slot{}, true, nil
+		}
+		holds := q.confirm(ctx, own)
+		if holds && !own.At.After(time.Now()) {
+			return own.Slot, false, nil
+		}
+		l.reenter()
+		if !holds || w.isLate(own) {
+			c.counted = true
+			Linger(l.HandBack(ctx, c.id, own.Receipt))
+			return Slot{}, true, nil
 		}
 	}
-	switch {
-	case w.void:
-		c.counted = true
-		return Slot{}, true, nil
-	case !q.confirm(ctx, w.used):
-		l.reenter()
-		c.counted = true
-		return Slot{}, true, nil
-	}
-	return w.used.Slot, false, nil
 }
 
 // join puts the call in line.
-func (c *Call) join(w *waiter, s Slot) *line {
+func (c *Call) join(w *waiter, s *slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
-	q.add(w, newSlot(s))
-	q.advance()
+	q.add(w, s)
+	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
+		q.move(h.clock, time.Time{}) // The message came before the store's answer.
+	} else {
+		q.advance()
+	}
 	return q
 }
 

@@ -11,41 +11,44 @@ import (
 // have been missed.
 const unwatched = 50 * time.Millisecond
 
-// answer is the store's last answer to a line's question for brakes. The call
-// that has line.asking may touch it.
-type answer struct {
-	asked    time.Time     // the last question, whatever came of it
-	answered time.Time     // the last question with an answer
-	braked   store.Instant // that answer; 0: no brake
+// look is a line's last look at its key's clock. The call that has line.looking may
+// touch it.
+type look struct {
+	asked    time.Time   // the last question, whatever came of it
+	answered time.Time   // the last question with an answer
+	clock    store.Clock // that answer
 }
 
-// confirm reports that no brake was set since a slot was granted. Where the watch
-// may have missed one, it asks the store. One answer serves all calls of the line
-// that came before the question, and all slots granted before it under a watch
-// without a gap.
-func (q *line) confirm(ctx context.Context, s *slot) bool {
-	ask := q.lines.cfg.BrakedAt
-	if ask == nil || s.Granted == 0 {
+// confirm makes sure that a slot that has come knows of all brakes. Where the watch
+// may have missed one, it looks at the key, and moves all slots of the key. One look
+// serves all calls of the line that came before it, and all slots granted before it
+// under a watch without a gap. It reports false when the slot is lost.
+func (q *line) confirm(ctx context.Context, s *slot) (holds bool) {
+	ask := q.lines.cfg.Clock
+	if ask == nil || s.Own == 0 {
 		return true
 	}
 	watcher, came := &q.lines.watcher, time.Now()
-	if came.Sub(s.Booked) < unwatched || watcher.covers(s.Booked) {
+	if came.Sub(s.sure) < unwatched || watcher.covers(s.sure) {
 		return true
 	}
 	select {
-	case q.asking <- struct{}{}:
-		defer func() { <-q.asking }()
+	case q.looking <- struct{}{}:
+		defer func() { <-q.looking }()
 	case <-ctx.Done():
 		return true // A slot that has come is not given back.
 	}
-	a := &q.answer
-	if covered := a.answered.After(s.Booked) && watcher.covers(a.answered); !covered && a.asked.Before(came) {
-		a.asked = time.Now()
-		braked, err := ask(ctx, q.id)
+	k := &q.look
+	if covered := k.answered.After(s.sure) && watcher.covers(k.answered); !covered && k.asked.Before(came) {
+		k.asked = time.Now()
+		c, err := ask(ctx, q.id)
 		if err != nil {
 			return true // The store is away: its grants hold.
 		}
-		a.answered, a.braked = a.asked, braked
+		k.answered, k.clock = k.asked, c
+		q.shard.mu.Lock()
+		q.shard.move(q.id.Key, c, k.asked)
+		q.shard.mu.Unlock()
 	}
-	return a.braked < s.Granted
+	return s.move(k.clock, k.answered)
 }

@@ -21,8 +21,8 @@ type line struct {
 	timer    *time.Timer
 	alarm    time.Time // when timer fires; zero: stopped
 
-	asking chan struct{} // has one while a call asks the store
-	answer answer
+	looking chan struct{} // has one while a call looks at the key
+	look    look
 
 	surplus []surplus // on its way back to the store
 	giving  bool      // a goroutine gives back
@@ -30,35 +30,23 @@ type line struct {
 
 // waiter is a call in line.
 type waiter struct {
+	ctx     context.Context
 	arrival uint64
-	bound   time.Time     // takes no slot after this one in exchange; zero: any
-	slot    *slot         // nil once admitted
-	used    *slot         // in which it was admitted
-	ready   chan struct{} // closed when admitted, or its slot is void
-	void    bool          // its slot is void
-	place   *list.Element // in line.arrivals
+	bound   time.Time       // takes no slot after this one in exchange; zero: any
+	slot    *slot           // nil once out of the line
+	used    *slot           // in which it was admitted; nil: it books again
+	ready   chan struct{}   // closed when admitted, or it books again
+	back    <-chan struct{} // closed when the slot is back of a waiter that books again
+	place   *list.Element   // in line.arrivals
 }
 
-// slot is a slot and its owner for now.
-type slot struct {
-	Slot
-	order store.Instant // by the store's clock: replies may overtake each other
-	owner *waiter
-}
-
-// newSlot orders a slot by the store's clock, or by ours where that is unknown.
-func newSlot(s Slot) *slot {
-	from := s.Granted
-	if from == 0 {
-		from = store.Instant(s.Booked.UnixMicro())
-	}
-	return &slot{Slot: s, order: from + store.Instant(s.At.Sub(s.Booked).Microseconds())}
-}
+// isLate reports whether a slot comes too late for the waiter.
+func (w *waiter) isLate(s *slot) bool { return !w.bound.IsZero() && w.bound.Before(s.At) }
 
 // add puts a waiter and its slot in their places.
 func (q *line) add(w *waiter, s *slot) {
 	w.slot, s.owner = s, w
-	i := sort.Search(len(q.slots), func(i int) bool { return q.slots[i].order > s.order })
+	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()
@@ -116,7 +104,7 @@ func (q *line) advance() {
 // unless owner can't wait for that waiter's slot in exchange.
 func (q *line) next(owner *waiter) *waiter {
 	first := q.arrivals.Front().Value.(*waiter)
-	if first == owner || !owner.bound.IsZero() && owner.bound.Before(first.slot.At) {
+	if first == owner || owner.isLate(first.slot) {
 		return owner
 	}
 	owner.slot = first.slot
@@ -151,7 +139,7 @@ func (q *line) due() {
 // leave takes a waiter whose context has ended out of the line. The channel is
 // closed when its slot is back at the store. It reports false when the waiter was
 // admitted in the meantime: a slot that has come is not given back.
-func (q *line) leave(ctx context.Context, w *waiter) (back <-chan struct{}, left bool) {
+func (q *line) leave(w *waiter) (back <-chan struct{}, left bool) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	if w.slot != nil {
@@ -162,26 +150,40 @@ func (q *line) leave(ctx context.Context, w *waiter) (back <-chan struct{}, left
 		return nil, false
 	}
 	q.lines.exit()
-	back = q.giveBack(ctx, q.remove(w).Receipt)
+	back = q.giveBack(w.ctx, q.remove(w).Receipt)
 	q.advance()
 	return back, true
 }
 
-// void takes all waiters out of the line whose slots were granted until an
-// instant.
-func (q *line) void(until store.Instant) {
-	left := q.slots[:0]
+// rebook makes a waiter book again, and gives a slot back that is out of the line.
+func (q *line) rebook(w *waiter, s *slot) {
+	q.arrivals.Remove(w.place)
+	w.slot, w.back = nil, q.giveBack(w.ctx, s.Receipt)
+	close(w.ready)
+}
+
+// move moves all slots by a clock. Waiters book again whose slots are lost, or come
+// too late for them now.
+func (q *line) move(c store.Clock, looked time.Time) {
+	later := false
+	kept := q.slots[:0]
 	for _, s := range q.slots {
-		if s.Granted > until {
-			left = append(left, s)
+		at := s.At
+		if !s.move(c, looked) {
+			q.rebook(s.owner, s)
 			continue
 		}
-		w := s.owner
-		q.arrivals.Remove(w.place)
-		w.slot, w.void = nil, true
-		close(w.ready)
+		later = later || s.At.After(at)
+		kept = append(kept, s)
 	}
-	clear(q.slots[len(left):])
-	q.slots = left
+	clear(q.slots[len(kept):])
+	q.slots = kept
+	slices.SortStableFunc(q.slots, (*slot).compare)
+	for e := q.arrivals.Front(); e != nil && later; {
+		w := e.Value.(*waiter)
+		if e = e.Next(); w.isLate(w.slot) {
+			q.rebook(w, q.remove(w))
+		}
+	}
 	q.advance()
 }
