@@ -9,16 +9,14 @@ import (
 )
 
 // Pause keeps all processes that share the store from using key for d: calls are
-// refused or wait until then. The pause that ends last wins; [Limiter.Resume] ends it.
-// A pause lasts at most MaxPeriod/4. Pause returns ErrUnsupported when the store can't,
-// and a *[ConfigError] when d is not above 0.
+// refused or wait until then. The pause that ends last wins, and lasts at most
+// MaxPeriod/4; [Limiter.Resume] ends it. Pause returns ErrUnsupported when the store
+// can't, and a *[ConfigError] when d is not above 0.
 //
 // Calls that wait keep their slots, their order and their distances, in all processes:
 // the first leaves when the pause ends. A call whose slot then comes too late for its
-// MaxWait or deadline fails with a *[LimitedError]. Later calls go as the limits have
-// it. A key without waiting calls may start with a burst: the burst of a GCRA limit or
-// the rate of a window. Under GCRA with a burst of 1 ([Limit.WithBurst]) no two calls
-// leave together.
+// MaxWait or deadline fails with a *[LimitedError]. A key without waiting calls may
+// start with a burst: of a GCRA limit its burst, of a window its rate.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
 	if d <= 0 {
 		return &store.ConfigError{Field: "pause", Want: "more than 0", Got: d.String()}
@@ -40,15 +38,6 @@ func (l *Limiter) MaxPause() time.Duration {
 		return 0
 	}
 	return l.maxPause
-}
-
-// heed has the store set the brake that an upstream asks for, within MaxPause.
-func (l *Limiter) heed(ctx context.Context, key string, b store.Brake) error {
-	b.Pause = min(b.Pause, l.maxPause)
-	b.Slack = min(b.Slack, l.maxPause-b.Pause)
-	b.GapFor = min(b.GapFor, l.maxPause)
-	b.Gap = min(b.Gap, l.maxPause)
-	return l.brake(ctx, key, b)
 }
 
 // brake has the store set a brake.

@@ -85,7 +85,6 @@ func (l *Limiter) ReserveLimits(ctx context.Context, key string, cost int64, lim
 // book books a slot at most maxWait away. A refusal comes without a Reservation;
 // late: the slot was granted so late that it lies past the deadline.
 func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
-	asked := time.Now()
 	err = l.ask(ctx, &question{ID: id, maxWait: maxWait, cancelable: true}, limits, &d)
 	if err != nil || !d.Allowed {
 		return nil, d, false, err
@@ -95,7 +94,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, asked, hasWindow(limits))))
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now, now, hasWindow(limits))))
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}

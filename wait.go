@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -46,18 +47,6 @@ type grant struct {
 }
 
 func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.Remaining} }
-
-// waited returns the grant of a decision whose call has waited for a slot.
-func waited(d *store.Decision, used *line.Slot) grant {
-	g := grant{used.Receipt, used.Granted, d.Gap, d.Remaining}
-	if g.at != 0 {
-		g.at = used.Comes
-	}
-	if used.Clock != nil {
-		g.gap = used.Clock.Gap(g.at)
-	}
-	return g
-}
 
 // slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
@@ -155,8 +144,8 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		}
 		return grantOf(&d), false, err
 	}
-	slot := line.Granted(&d, c.asked, hasWindow(c.limits))
-	c.at = slot.Booked
+	c.at = time.Now()
+	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
 	if err := l.late(ctx, key, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
@@ -172,17 +161,16 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		c.Linger()
 		return grant{}, false, err
 	}
-	return waited(&d, &used), false, nil
+	g = grantOf(&d)
+	if g.receipt, g.at = used.Receipt, used.Comes; used.Clock != nil {
+		g.gap = used.Clock.Gap(g.at)
+	}
+	return g, false, nil
 }
 
 // hasWindow reports whether windows with a beginning count a booking.
 func hasWindow(limits []Limit) bool {
-	for i := range limits {
-		if a := limits[i].Algorithm; a != store.GCRA && a != store.SlidingWindow {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(limits, func(l Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }
 
 // ask has the store decide. A call that has its lease already, and books again,

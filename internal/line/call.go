@@ -4,33 +4,7 @@ import (
 	"context"
 	"math"
 	"time"
-
-	"github.com/goweir/weir/store"
 )
-
-// Slot is an instant that the store granted.
-type Slot struct {
-	At      time.Time     // when it comes
-	Booked  time.Time     // when the store's answer came
-	Asked   time.Time     // when the store was asked
-	Granted store.Instant // Booked by the store's clock; 0: unknown
-	Comes   store.Instant // At by the store's clock; 0: unknown
-	Own     store.Instant // At in the key's time; 0: no brake moves the slot
-	Clock   store.Clock   // the last known clock of the key; nil: none
-	Window  bool          // a window with a beginning counts the booking
-	Receipt any           // gives it back; nil: nothing can
-}
-
-// Granted returns the slot of a decision for which the store was asked at a time. It
-// is called when the answer comes.
-func Granted(d *store.Decision, asked time.Time, window bool) Slot {
-	now := time.Now()
-	s := Slot{At: now.Add(d.Delay), Booked: now, Asked: asked, Granted: d.At, Own: d.Slot, Clock: d.Clock, Window: window, Receipt: d.Receipt}
-	if d.At != 0 {
-		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
-	}
-	return s
-}
 
 // Call is a call on its way through its line. Its place counts from Enter on, so
 // that it holds in whatever order the store's replies come.
@@ -83,42 +57,34 @@ func (c *Call) First() bool {
 // Again: the slot is given back, and the call books another one. A brake has moved it
 // beyond bound, or out of the window that counted it. When ctx ends first, Wait gives
 // a slot back and returns the context's error; see Linger.
-func (c *Call) Wait(ctx context.Context, s Slot, bound time.Time) (used Slot, again bool, err error) {
+func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
+	w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, wake: make(chan struct{}, 1)}
 	c.counted = false // The line counts it out.
-	for own := newSlot(s); ; {
-		w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, ready: make(chan struct{})}
-		q := c.join(w, own)
+	for q := c.join(w, s); ; q.look(w) {
 		select {
-		case <-w.ready:
+		case <-w.wake:
 		case <-ctx.Done():
-			var left bool
-			if c.back, left = q.leave(w); left {
-				return Slot{}, false, ctx.Err()
+		}
+		switch used, back, out := q.result(w); {
+		case used != nil:
+			return used, false, nil
+		case out:
+			c.counted, c.back = true, back
+			if err := ctx.Err(); err != nil {
+				c.Exit()
+				return nil, false, err
 			}
-		}
-		if own = w.used; own == nil {
-			c.counted = true
-			Linger(w.back)
-			return Slot{}, true, nil
-		}
-		holds := q.confirm(ctx, own)
-		if holds && !own.At.After(time.Now()) {
-			return own.Slot, false, nil
-		}
-		l.reenter()
-		if !holds || w.isLate(own) {
-			c.counted = true
-			Linger(l.HandBack(ctx, c.id, own.Receipt))
-			return Slot{}, true, nil
+			c.Linger()
+			return nil, true, nil
 		}
 	}
 }
 
 // join puts the call in line.
-func (c *Call) join(w *waiter, s *slot) *line {
+func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
@@ -138,13 +104,13 @@ func (c *Call) Linger() { Linger(c.back) }
 // Surrender gives up a slot that was granted just now to a call that can't use it.
 // The calls in line gain by it. The channel is closed afterwards; nil: there is
 // nothing to do.
-func (l *Lines) Surrender(ctx context.Context, id ID, s Slot) <-chan struct{} {
+func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	shard := l.shard(id.Key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
-	w := &waiter{arrival: math.MaxUint64}
-	q.add(w, newSlot(s))
+	w := &waiter{ctx: ctx, arrival: math.MaxUint64, wake: make(chan struct{}, 1)}
+	q.add(w, s)
 	back := q.giveBack(ctx, q.remove(w).Receipt)
 	q.advance()
 	return back

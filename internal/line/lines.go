@@ -114,7 +114,7 @@ func (s *shard) line(l *Lines, id ID) *line {
 		if s.lines == nil {
 			s.lines = make(map[ID]*line)
 		}
-		q = &line{lines: l, shard: s, id: id, looking: make(chan struct{}, 1)}
+		q = &line{lines: l, shard: s, id: id}
 		s.lines[id] = q
 		l.lines.Add(1)
 	}
@@ -143,14 +143,6 @@ func (l *Lines) enter() bool {
 		if l.waiting.CompareAndSwap(n, n+1) {
 			return true
 		}
-	}
-}
-
-// reenter counts a call again whose slot came too early. Calls that took its place
-// meanwhile do not keep it out.
-func (l *Lines) reenter() {
-	if l.cfg.Max != 0 {
-		l.waiting.Add(1)
 	}
 }
 

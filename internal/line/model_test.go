@@ -21,6 +21,9 @@ type keyModel struct {
 	ahead []int64
 }
 
+// booked is a slot in the key's time, and when it was granted.
+type booked struct{ slot, at int64 }
+
 const modelUnit = int64(10_000) // microseconds
 
 func now() int64 { return int64(micros(time.Now())) }
@@ -32,7 +35,7 @@ func (m *keyModel) book(cost int64) store.Decision {
 	m.next = slot + cost*modelUnit
 	m.clock.Book(slot, cost, t)
 	m.ahead = append(m.ahead, slot)
-	d := store.Decision{Allowed: true, At: store.Instant(t), Slot: store.Instant(slot), Receipt: slot}
+	d := store.Decision{Allowed: true, At: store.Instant(t), Slot: store.Instant(slot), Receipt: booked{slot, t}}
 	d.Delay = time.Duration(m.clock.Real(slot)-t) * time.Microsecond
 	if !m.clock.IsZero() {
 		d.Clock = &exact.Move{Clock: m.clock}
@@ -100,21 +103,21 @@ func runModel(t *testing.T, seed uint64) {
 		mu.Lock()
 		d := m.book(cost)
 		mu.Unlock()
-		used, again, err := call.Wait(ctx, line.Granted(&d, time.Now(), false), time.Time{})
+		used, again, err := call.Wait(ctx, line.Granted(&d, time.Now(), time.Now(), false), time.Time{})
 		if err != nil {
 			call.Linger()
 			return
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		slot := int64(used.Own)
-		if comes := max(m.clock.Real(slot), int64(used.Granted)); again || comes != now() {
+		slot := used.Receipt.(booked)
+		if comes := max(m.clock.Real(slot.slot), slot.at); again || comes != now() {
 			t.Errorf("seed %d: call %d went %d µs after its slot, again: %v", seed, arrival, now()-comes, again)
 		}
-		if l := &last[cost]; arrival <= l.arrival || slot <= l.slot {
-			t.Errorf("seed %d: call %d went in slot %d, after call %d in slot %d", seed, arrival, slot, l.arrival, l.slot)
+		if l := &last[cost]; arrival <= l.arrival || slot.slot <= l.slot {
+			t.Errorf("seed %d: call %d went in slot %d, after call %d in slot %d", seed, arrival, slot.slot, l.arrival, l.slot)
 		} else {
-			l.arrival, l.slot = arrival, slot
+			l.arrival, l.slot = arrival, slot.slot
 		}
 		gone++
 	}

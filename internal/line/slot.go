@@ -7,40 +7,51 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// slot is a slot and its owner for now.
-type slot struct {
-	Slot
-	owner *waiter
-	// from is the first instant of brakes that may not have moved the slot. As the
-	// answers of one store may overtake each other, so may its messages.
-	from store.Instant
-	// sure is a time by which no earlier brake was missed.
-	sure time.Time
+// Slot is an instant that the store granted.
+type Slot struct {
+	At      time.Time     // when it comes
+	Comes   store.Instant // the same by the store's clock; 0: unknown
+	Clock   store.Clock   // the last known clock of the key; nil: none
+	Receipt any           // gives it back; nil: nothing can
+
+	own     store.Instant // At in the key's time; 0: no brake moves the slot
+	granted store.Instant // when, by the store's clock
+	booked  time.Time     // the same by ours
+	from    store.Instant // first instant of brakes that may not have moved it
+	sure    time.Time     // since then a brake may have been missed
+	window  bool          // with a beginning counts it
+	owner   *waiter
 }
 
-func newSlot(s Slot) *slot {
-	n := &slot{Slot: s, from: s.Granted, sure: s.Asked}
-	if s.Clock != nil {
-		n.from = max(n.from, s.Clock.Set()+1)
+// Granted returns the slot of a decision that was asked for at a time, and came at
+// now. Window says whether a window with a beginning counts it.
+func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
+	s := &Slot{
+		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
+		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, window: window,
 	}
-	if s.Comes == 0 {
-		n.Comes = store.Instant(s.At.UnixMicro())
+	if d.At != 0 {
+		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
 	}
-	return n
+	if d.Clock != nil {
+		s.from = max(s.from, d.Clock.Set()+1)
+	}
+	return s
 }
 
-// compare orders slots by the store's clock, and by ours where that is unknown: the
+// compare orders slots by the store's clock, or by ours where that is unknown: the
 // store's answers may overtake each other.
-func (s *slot) compare(other *slot) int {
-	return cmp.Or(cmp.Compare(s.Comes, other.Comes), cmp.Compare(s.Own, other.Own))
+func (s *Slot) compare(other *Slot) int {
+	return cmp.Or(cmp.Compare(s.Comes, other.Comes), s.At.Compare(other.At))
 }
 
-// precedes reports whether a clock may be news for the slot.
-func (s *slot) precedes(c store.Clock) bool { return s.Own != 0 && c != nil && c.Set() >= s.from }
+// precedes reports whether a clock may be news for the slot: messages may overtake
+// each other too.
+func (s *Slot) precedes(c store.Clock) bool { return s.own != 0 && c != nil && c.Set() >= s.from }
 
 // move moves the slot by a clock of its key: of a message, or of a look at a time. It
 // reports false when a window may count the booking no more.
-func (s *slot) move(c store.Clock, looked time.Time) (holds bool) {
+func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	if looked.After(s.sure) {
 		s.sure = looked
 	}
@@ -48,13 +59,13 @@ func (s *slot) move(c store.Clock, looked time.Time) (holds bool) {
 		return true
 	}
 	before := s.Comes
-	s.from, s.Clock, s.Comes = c.Set(), c, c.Real(s.Own)
-	s.At = s.Booked.Add(time.Duration(s.Comes-s.Granted) * time.Microsecond)
+	s.from, s.Clock, s.Comes = c.Set(), c, c.Real(s.own)
+	s.At = s.booked.Add(time.Duration(s.Comes-s.granted) * time.Microsecond)
 	switch {
 	case s.Comes == before: // A message may come twice.
 		return true
 	case looked.IsZero():
 		return c.Counts(s.Receipt, before)
 	}
-	return !s.Window // There may have been several brakes.
+	return !s.window // There may have been several brakes.
 }
