@@ -109,6 +109,20 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 	return s.A + r.Period
 }
 
+// Undo takes off units that were the last, all booked at one instant; of a sliding
+// window as View has it.
+func (r *Rule) Undo(s *State, units int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		t := Micros{s.A, s.B}.Minus(r.Pace.Span(units), r.Pace.Den)
+		s.A, s.B = t.Whole, t.Rem
+	case store.SlidingWindow:
+		s.A -= units
+	default:
+		s.B -= units
+	}
+}
+
 // used returns how many units are used at an instant, rounded up, at most Max.
 func (r *Rule) used(s *State, log *Log, at int64) int64 {
 	if r.Limit.Algorithm != store.GCRA {

@@ -151,22 +151,22 @@ func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	return c
 }
 
-// ParseBrake reads what a brake publishes: the key's name, its clock, the one before, and
-// the first slot ahead.
+// ParseBrake reads what a brake publishes: the key's clock, the one before, the first
+// slot ahead, and the name that Brake was given.
 func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
-	list := strings.Split(payload, " ")
+	list := strings.SplitN(payload, " ", 4)
 	if len(list) != 4 {
 		return "", nil, false
 	}
 	m := &exact.Move{}
-	var old bool
-	m.Clock, ok = ParseClock(list[1])
-	if m.Before, old = ParseClock(list[2]); list[2] == "0" {
-		m.Before, old = exact.Clock{}, true
+	old := true
+	m.Clock, ok = ParseClock(list[0])
+	if list[1] != "0" {
+		m.Before, old = ParseClock(list[1])
 	}
-	first, err := strconv.ParseInt(list[3], 10, 64)
+	first, err := strconv.ParseInt(list[2], 10, 64)
 	m.First = first
-	return list[0], m, ok && old && err == nil
+	return list[3], m, ok && old && err == nil
 }
 
 // ParseClock reads a clock: its first two numbers, or all.

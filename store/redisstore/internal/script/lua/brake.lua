@@ -86,5 +86,5 @@ k.clock, k.keeps = c, true
 local text = clock_save(c)
 if lift and v == now then k.clock = nil end
 write(k, longer)
-redis.pcall('PUBLISH', ARGV[12], ARGV[13] .. ' ' .. text .. ' ' .. (old and clock_save(old) or '0') .. ' ' .. str(ahead))
+redis.pcall('PUBLISH', ARGV[12], concat({ text, old and clock_save(old) or '0', str(ahead), ARGV[13] }, ' '))
 return 1
