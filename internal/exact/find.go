@@ -166,7 +166,9 @@ func (k *Key) forget(f *Found, now int64) {
 		}
 	}
 	clear(k.Parts[len(left):])
-	k.Parts = left
+	if k.Parts = left; !k.logs() {
+		k.Log = Log{}
+	}
 }
 
 // lapse returns the time of the store at which a part is as if never used.

@@ -188,7 +188,6 @@ func TestAgreeMiniredis(t *testing.T) {
 	agree(t, c, 40)
 }
 
-
 func agree(t *testing.T, c redis.UniversalClient, stories int) {
 	for seed := range stories {
 		rng := rand.New(rand.NewPCG(uint64(seed), 3))
