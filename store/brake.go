@@ -32,6 +32,12 @@ type Clock interface {
 	// (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window
 	// is booked again. A nil receipt counts.
 	Counts(receipt any, before Instant) bool
+	// Set returns the instant of the brake that made the Clock. Of two Clocks of a key,
+	// the later one holds.
+	Set() Instant
+	// Gap returns the time between two units that an upstream advertised (Brake.Tell),
+	// at an instant. 0: none.
+	Gap(at Instant) time.Duration
 }
 
 // Watch is a subscription to brakes.
@@ -81,9 +87,8 @@ type Cut struct {
 	Unit time.Duration
 	// Recovery is how long the rate takes from nothing to the full one.
 	Recovery time.Duration
-	// Since is the instant at which the refused call was granted its slot
-	// ([Decision].At). A rate that was cut after Since is not cut again: all calls
-	// under way at a cut count as one.
+	// Since is the instant at which the refused call's slot came. A rate that was cut
+	// after Since is not cut again: all calls under way at a cut count as one.
 	Since Instant
 }
 

@@ -3,6 +3,7 @@ package exact
 import (
 	"math"
 	"math/bits"
+	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -21,6 +22,12 @@ type Move struct {
 func (m *Move) Real(slot store.Instant) store.Instant {
 	return store.Instant(m.Clock.Real(int64(slot)))
 }
+
+// Set implements store.Clock.
+func (m *Move) Set() store.Instant { return store.Instant(m.Clock.At) }
+
+// Gap implements store.Clock.
+func (m *Move) Gap(at store.Instant) time.Duration { return micros(m.Advertised(int64(at))) }
 
 // Counts implements store.Clock.
 func (m *Move) Counts(receipt any, before store.Instant) bool {
