@@ -24,6 +24,8 @@ type Seen struct {
 	Slot   int64 // in the key's time
 	Clock  *Move // nil: the key's time is the store's
 	Paused bool
+	// Receipt is of the booking; nil: the key was not booked, or the request has no tag.
+	Receipt *Receipt
 }
 
 // Outcome is a store's finding for one charge, in microseconds.

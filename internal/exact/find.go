@@ -15,7 +15,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
 		}
-		f.Each = append(f.Each, slot)
+		f.Each[i] = slot
 	}
 	f.clock = k.Clock.Standing(f.Slot, now)
 	f.Real = max(f.clock.Real(f.Slot), now)
@@ -115,13 +115,23 @@ func (p *Part) book(at, units, seq int64) {
 	}
 }
 
-// cost returns what the i-th part is charged. A limit that no charge names counts the
-// largest cost.
-func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+// charge returns the charge that the i-th part counts: the one that costs the most of
+// those that name it; -1: none does.
+func (f *Found) charge(charges []store.Charge, i int) int {
+	at := -1
 	for j, p := range f.Parts {
-		if p == i {
-			return charges[j].Cost
+		if p == i && (at < 0 || charges[j].Cost > charges[at].Cost) {
+			at = j
 		}
+	}
+	return at
+}
+
+// cost returns the units that the i-th part counts. A limit that no charge names
+// counts the largest cost.
+func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+	if at := f.charge(charges, i); at >= 0 {
+		return charges[at].Cost
 	}
 	return most
 }

@@ -49,15 +49,24 @@ type Found struct {
 // are added: see Adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
-	f.Parts, f.Each = f.Parts[:0], f.Each[:0]
+	f.room(len(charges))
 	for i := range charges {
-		f.Parts = append(f.Parts, k.part(&charges[i].Limit, f.old))
+		f.Parts[i] = k.part(&charges[i].Limit, f.old)
 	}
 	for i := range charges {
 		if f.Parts[i] < 0 {
 			f.Parts[i] = k.adopt(f, &charges[i].Limit, now)
 		}
 	}
+}
+
+// room makes room for charges. A caller can bring its own, so that none is allocated.
+func (f *Found) room(charges int) {
+	if cap(f.Parts) < charges || cap(f.Each) < charges {
+		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
+	}
+	f.Parts = f.Parts[:charges]
+	f.Each = f.Each[:charges]
 }
 
 // Close forgets the limits that Open added.
