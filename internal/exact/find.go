@@ -179,14 +179,33 @@ func (k *Key) Lapse() int64 {
 // View returns the state of a charge's limit now, as far as it may be used.
 func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 	p := &k.Parts[f.Parts[i]]
-	if InRealTime(p.Rule.Limit.Algorithm) {
-		remaining, reset = p.Rule.View(&p.State, &k.Log, now)
-	} else {
-		v := k.Clock.Now(now)
-		remaining, reset = p.Rule.View(&p.State, &k.Log, v)
-		reset = k.Clock.Real(v+reset) - now
+	s := p.State
+	if p.Rule.Limit.Algorithm == store.SlidingWindow {
+		s = k.Log.seen(&p.Rule, &s, k.Clock.Now(now))
 	}
-	return k.Clock.view(remaining, reset, now)
+	return View(&p.Rule, s, &k.Clock, now)
+}
+
+// View returns how many units of a limit may be used now, and how long until it is as
+// if never used. The state of a sliding window is told as A, its live units, and B, the
+// slot of the newest.
+func View(r *Rule, s State, c *Clock, now int64) (remaining, reset int64) {
+	at := now
+	if !InRealTime(r.Limit.Algorithm) {
+		at = c.Now(now)
+	}
+	if r.Limit.Algorithm == store.SlidingWindow {
+		remaining = max(r.Max-s.A, 0)
+		if s.A > 0 {
+			reset = s.B + r.Period - at
+		}
+	} else {
+		remaining, reset = r.View(&s, nil, at)
+	}
+	if !InRealTime(r.Limit.Algorithm) {
+		reset = c.Real(at+reset) - now
+	}
+	return c.view(remaining, reset, now)
 }
 
 // view returns what may be used while the clock is slow or stands.

@@ -100,8 +100,8 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 		if InRealTime(p.Rule.Limit.Algorithm) {
 			t = at
 		}
-		if a, b := p.Rule.used(&p.State, &k.Log, t); shareLess(n, d, a, b) {
-			n, d = a, b
+		if units := p.Rule.used(&p.State, &k.Log, t); shareLess(n, d, units, p.Rule.Max) {
+			n, d = units, p.Rule.Max
 		}
 	}
 	p := Part{Rule: RuleOf(l)}

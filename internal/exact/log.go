@@ -60,14 +60,11 @@ func (g *Log) slot(r *Rule, s *State, b, units int64) int64 {
 	return max(b, g.at(last)+r.Period)
 }
 
-func (g *Log) view(r *Rule, s *State, v int64) (remaining, reset int64) {
+// seen returns the live units of a window, and the slot of the newest.
+func (g *Log) seen(r *Rule, s *State, v int64) State {
 	at := *s
 	g.expire(r, &at, v)
-	units := g.sum(g.end()) - at.B
-	if units > 0 {
-		reset = g.newest() + r.Period - v
-	}
-	return r.Max - units, reset
+	return State{A: g.sum(g.end()) - at.B, B: g.newest()}
 }
 
 // push adds an entry, and drops those before n.

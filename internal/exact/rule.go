@@ -78,7 +78,10 @@ func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 	case store.GCRA:
 		return r.Pace.View(Micros{s.A, min(max(s.B, 0), r.Pace.Den-1)}, at)
 	case store.SlidingWindow:
-		remaining, reset = log.view(r, s, at)
+		seen := log.seen(r, s, at)
+		if remaining = r.Max - seen.A; seen.A > 0 {
+			reset = seen.B + r.Period - at
+		}
 	case store.SlidingCounter:
 		remaining, reset = counterView(r, s, at)
 	default:
@@ -106,11 +109,31 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 	return s.A + r.Period
 }
 
-// used returns the share of the limit that is used at an instant, as a fraction,
-// rounded up.
-func (r *Rule) used(s *State, log *Log, at int64) (n, d int64) {
-	remaining, _ := r.View(s, log, at)
-	return r.Max - remaining, r.Max
+// Undo takes off units that were the last, all booked at one instant; of a sliding
+// window as View has it.
+func (r *Rule) Undo(s *State, units int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		t := Micros{s.A, s.B}.Minus(r.Pace.Span(units), r.Pace.Den)
+		s.A, s.B = t.Whole, t.Rem
+	case store.SlidingWindow:
+		s.A -= units
+	default:
+		s.B -= units
+	}
+}
+
+// used returns how many units are used at an instant, rounded up, at most Max.
+func (r *Rule) used(s *State, log *Log, at int64) int64 {
+	if r.Limit.Algorithm != store.GCRA {
+		remaining, _ := r.View(s, log, at)
+		return r.Max - remaining
+	}
+	units, rest := MulDiv(max(Micros{s.A, s.B}.Up()-at, 0), r.Pace.Den, r.Pace.Num)
+	if rest {
+		units++
+	}
+	return min(units, r.Max)
 }
 
 // Start returns the state of a limit that begins with a used share of n/d, for one

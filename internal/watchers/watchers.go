@@ -8,7 +8,7 @@ import (
 )
 
 // Func is told of a brake, as store.Braker has it.
-type Func = func(scope, key string, at store.Instant)
+type Func = func(scope, key string, c store.Clock)
 
 // Set is who is to be told. Its zero value is empty and ready to use. It is safe
 // for concurrent use.
@@ -40,7 +40,7 @@ func (s *Set) Remove(id int) (left int) {
 }
 
 // Tell tells everybody, without holding a lock: who is told may add and remove.
-func (s *Set) Tell(scope, key string, at store.Instant) {
+func (s *Set) Tell(scope, key string, c store.Clock) {
 	s.mu.Lock()
 	all := make([]Func, 0, len(s.all))
 	for _, f := range s.all {
@@ -48,6 +48,6 @@ func (s *Set) Tell(scope, key string, at store.Instant) {
 	}
 	s.mu.Unlock()
 	for _, f := range all {
-		f(scope, key, at)
+		f(scope, key, c)
 	}
 }

@@ -1,0 +1,75 @@
+package script
+
+import (
+	"strconv"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// Limits are the limits and costs of charges of one key, prepared for the scripts. They
+// do not change, and hold no key.
+type Limits struct {
+	Rules  []exact.Rule
+	Logged bool // one is a sliding window: the key has a log
+	costs  []int64
+	needs  []int64
+	specs  []string
+	args   []any
+}
+
+// LimitsOf prepares the limits of valid charges of one key.
+func LimitsOf(charges []store.Charge) *Limits {
+	l := &Limits{args: make([]any, 1, 1+13*len(charges))}
+	l.args[0] = len(charges)
+	for i := range charges {
+		c := &charges[i]
+		r := exact.RuleOf(&c.Limit)
+		l.Rules, l.specs = append(l.Rules, r), append(l.specs, spec(&c.Limit))
+		l.costs, l.needs = append(l.costs, c.Cost), append(l.needs, c.Need())
+		l.args = append(l.args, l.specs[i], c.Cost, c.Need(), r.Max, r.Period)
+		switch c.Limit.Algorithm {
+		case store.GCRA:
+			p := &r.Pace
+			each, need := p.Span(min(c.Cost, r.Max)), p.Span(c.Need())
+			l.args = append(l.args, p.Num, p.Den, p.Full.Whole, p.Full.Rem, each.Whole, each.Rem, need.Whole, need.Rem)
+		case store.SlidingWindow:
+			l.Logged = true
+		}
+	}
+	return l
+}
+
+// Are reports whether charges have these limits and costs.
+func (l *Limits) Are(charges []store.Charge) bool {
+	if len(charges) != len(l.Rules) {
+		return false
+	}
+	for i := range charges {
+		if c := &charges[i]; c.Cost != l.costs[i] || !l.Rules[i].Is(&c.Limit) || c.Need() != l.needs[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Before returns the states before the last calls took their costs.
+func (l *Limits) Before(states []State, calls int64) []State {
+	before := append([]State(nil), states...)
+	for i := range before {
+		l.Rules[i].Undo(&before[i].State, l.costs[i]*calls)
+	}
+	return before
+}
+
+// spec is a limit in a key's value: how it counts, without its name.
+func spec(l *store.Limit) string {
+	b := make([]byte, 1, 40)
+	b[0] = "gwcfa"[l.Algorithm]
+	b = append(strconv.AppendInt(b, l.Rate, 10), '/')
+	b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
+	if most := l.Max(); most != l.Rate {
+		b = strconv.AppendInt(append(b, '/'), most, 10)
+	}
+	return string(b)
+}

@@ -1,0 +1,192 @@
+package script
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// The reply of take is a list of numbers, but for what is in quotes:
+//
+//	many   now, then for each key what follows
+//	take   now, the slot of all, the instant from which there is room for a lease
+//	       (0: there is), then for each key what follows; with a tag behind
+//	       it: tag, sequence, entry, floor, "value before"
+//	key    calls that were admitted, the slot by the server's clock, the same by
+//	       the key's time, the "clock" (1: none, but bookings that can be given back
+//	       or are ahead; 0: neither), and for each limit its state and slot
+//	state  three numbers as in exact.State; of a sliding window its live units, and
+//	       the slot of the newest
+//
+// The calls are -1 where the log was missing among KEYS, -2 where the key can't be
+// decided: asked alone it tells the error.
+
+// ErrReply is returned for a reply of another form.
+var ErrReply = errors.New("redisstore: the script's reply is not what it should be")
+
+const (
+	needsLog = -1
+	failed   = -2
+)
+
+// Answer is what the script says of one key.
+type Answer struct {
+	Calls      int64
+	Real, Slot int64
+	Plain      bool // nothing is ahead or can be given back, and there is no clock
+	Clock      *exact.Move
+	States     []State
+}
+
+// State is that of one limit, and the earliest slot under it alone.
+type State struct {
+	exact.State
+	Slot int64
+}
+
+// NeedsLog reports whether the call has to come again with the key's log.
+func (a *Answer) NeedsLog() bool { return a.Calls == needsLog }
+
+// Failed reports whether the key could not be decided.
+func (a *Answer) Failed() bool { return a.Calls == failed }
+
+// Reply reads a reply from its start.
+type Reply struct {
+	list []any
+	at   int
+	bad  bool
+}
+
+// NewReply returns a reader of what a script returned.
+func NewReply(of any) *Reply {
+	list, ok := of.([]any)
+	return &Reply{list: list, bad: !ok}
+}
+
+// Number returns the next number.
+func (r *Reply) Number() int64 {
+	if r.at < len(r.list) {
+		if n, ok := r.list[r.at].(int64); ok {
+			r.at++
+			return n
+		}
+	}
+	r.bad = true
+	return 0
+}
+
+// Text returns the next text.
+func (r *Reply) Text() string {
+	if r.at < len(r.list) {
+		if s, ok := r.list[r.at].(string); ok {
+			r.at++
+			return s
+		}
+	}
+	r.bad = true
+	return ""
+}
+
+// Answer returns the next key's answer, into room for its states.
+func (r *Reply) Answer(limits *Limits, states []State) (a Answer) {
+	a.Calls, a.Real, a.Slot = r.Number(), r.Number(), r.Number()
+	if r.at < len(r.list) {
+		if text, ok := r.list[r.at].(string); ok {
+			r.at++
+			c, ok := ParseClock(text)
+			a.Clock, r.bad = &exact.Move{Clock: c, Before: c}, r.bad || !ok
+		} else {
+			a.Plain = r.Number() == 0
+		}
+	}
+	for range limits.Rules {
+		states = append(states, State{exact.State{A: r.Number(), B: r.Number(), C: r.Number()}, r.Number()})
+	}
+	a.States = states
+	return a
+}
+
+// End returns ErrReply unless the whole reply was read, as it should be.
+func (r *Reply) End() error {
+	if r.bad || r.at != len(r.list) {
+		return ErrReply
+	}
+	return nil
+}
+
+// View sets the outcomes of a key's charges, at places of the request, and returns what
+// a decision tells of the key.
+func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
+	var none exact.Clock
+	clock := &none
+	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock}
+	if a.Clock != nil {
+		clock = &a.Clock.Clock
+		seen.Paused = clock.Paused(now)
+	}
+	for i := range limits.Rules {
+		at := i
+		if places != nil {
+			at = places[i]
+		}
+		o := &outcomes[at]
+		o.Key, o.Slot = key, a.States[i].Slot
+		o.Remaining, o.Reset = exact.View(&limits.Rules[i], a.States[i].State, clock, now)
+	}
+	return seen
+}
+
+// Receipt returns what follows an answer with a tag.
+func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
+	c := &Receipt{Key: k, Tag: r.Number(), Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
+	for i := range k.Limits.Rules {
+		l := &k.Limits.Rules[i]
+		if k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
+			c.starts = append(c.starts, exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})
+		}
+	}
+	return c
+}
+
+// ParseBrake reads what a brake publishes: the key's clock, the one before, the first
+// slot ahead, and the name that Brake was given.
+func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
+	list := strings.SplitN(payload, " ", 4)
+	if len(list) != 4 {
+		return "", nil, false
+	}
+	m := &exact.Move{}
+	old := true
+	m.Clock, ok = ParseClock(list[0])
+	if list[1] != "0" {
+		m.Before, old = ParseClock(list[1])
+	}
+	first, err := strconv.ParseInt(list[2], 10, 64)
+	m.First = first
+	return list[3], m, ok && old && err == nil
+}
+
+// ParseClock reads a clock: its first two numbers, or all.
+func ParseClock(text string) (c exact.Clock, ok bool) {
+	fields := []*int64{&c.At, &c.V, &c.Until, &c.Stand, &c.Unit, &c.Gap, &c.Ends, &c.Share, &c.Since, &c.Step, &c.Next}
+	n := 0
+	for part := range strings.SplitSeq(text, ".") {
+		if n == len(fields) {
+			return c, false
+		}
+		v, err := strconv.ParseInt(part, 10, 64)
+		if err != nil || v < 0 || v >= 1<<53 {
+			return c, false
+		}
+		*fields[n] = v
+		n++
+	}
+	if c.Unit == 0 {
+		c.Unit = 1
+	}
+	valid := c.At > 0 && c.Share <= 64 && (c.Share == 0 || c.Step > 0) && (n == 2 || n == len(fields))
+	return c, valid
+}

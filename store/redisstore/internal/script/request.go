@@ -1,0 +1,165 @@
+package script
+
+import (
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// The arguments of the scripts. ARGV[1] is the clock of all: "" for the server's, or a
+// time in µs, and '+' behind it makes keys live an hour longer, for tests.
+//
+//	take    KEYS  state, log of each key where a limit is a sliding window; leases
+//	        ARGV  clock, longest delay in µs, tag, mode, then for each key:
+//	              1 with a log, limits; "hold", max, id, lease, 1 without charges
+//	        mode  "take": all or nothing; "look": nothing
+//	        mode  "many": each key by itself, now or not at all; then for all
+//	              keys under the same limits: keys, 1 with logs, limits, and for
+//	              each key the number of its calls
+//	limits        their number, and for each: text, cost, units that have to be free,
+//	              maximum, period; of GCRA: emission interval and its denominator,
+//	              capacity, time of the cost, time of the units that have to be
+//	              free, the last three in whole µs and a remainder
+//	settle  KEYS  state, log of each key
+//	        ARGV  clock, then for each key: tag, sequence, floor, slot, entry, value
+//	              before, number of limits; for each: text, cost, real cost
+//	brake   KEYS  state, log
+//	        ARGV  clock, lift, pause, slack, cut, recovery, since, tell, gap, its
+//	              time, unit, channel, name
+//	lease   KEYS  leases
+//	        ARGV  clock, lease, ids
+
+// Key is what a request asks of one key.
+type Key struct {
+	State, Log string
+	Limits     *Limits
+	Places     []int // of the limits' charges in the request
+}
+
+// TakeArgs returns the arguments of a request that is decided as one. held is the key of
+// the leases.
+func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, look bool) []any {
+	names, n := 0, 13
+	for i := range keys {
+		names, n = names+2, n+1+len(keys[i].Limits.args)
+	}
+	args := make([]any, 3, 3+names+n)
+	for i := range keys {
+		args = append(args, keys[i].State)
+		if keys[i].Log != "" {
+			args = append(args, keys[i].Log)
+		}
+	}
+	hold := req.Hold.Asked() && req.NeverFits() < 0
+	if hold {
+		args = append(args, held)
+	}
+	args[2] = len(args) - 3
+	mode := "take"
+	if look {
+		mode = "look"
+	}
+	args = append(args, clock, exact.MaxWait(req), tag, mode)
+	for i := range keys {
+		args = append(append(args, flag(keys[i].Log != "")), keys[i].Limits.args...)
+	}
+	if hold {
+		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
+	}
+	return args
+}
+
+// Calls are calls of one key under the same limits.
+type Calls struct {
+	State  string
+	Limits *Limits
+	N      int
+}
+
+// ManyArgs returns the arguments of calls that are decided key by key. Calls under the
+// same limits stand together. log returns the name of a log.
+func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
+	n := 8 + 2*len(calls)
+	for i := range calls {
+		if i == 0 || calls[i].Limits != calls[i-1].Limits {
+			n += 2 + len(calls[i].Limits.args)
+		}
+		n++
+	}
+	args := make([]any, 3, n)
+	for i := range calls {
+		args = append(args, calls[i].State)
+		if calls[i].Limits.Logged {
+			args = append(args, log(calls[i].State))
+		}
+	}
+	args[2] = len(args) - 3
+	args = append(args, clock, zero, zero, "many")
+	for i := 0; i < len(calls); {
+		l, end := calls[i].Limits, i
+		for end < len(calls) && calls[end].Limits == l {
+			end++
+		}
+		args = append(append(args, end-i, flag(l.Logged)), l.args...)
+		for ; i < end; i++ {
+			args = append(args, calls[i].N)
+		}
+	}
+	return args
+}
+
+// Receipt is what settling needs of one booked key.
+type Receipt struct {
+	Key
+	Tag, Seq, Floor, Slot, Entry int64
+	Before                       string
+	Real                         int64
+	starts                       []exact.Window
+}
+
+// Windows returns when the booking was to come, and the windows with a beginning that
+// counted it.
+func (r *Receipt) Windows() (real int64, list []exact.Window) { return r.Real, r.starts }
+
+// SettleArgs returns the arguments that correct bookings to other costs.
+func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []any {
+	args := make([]any, 3, 4+9*len(receipts)+3*len(receipts))
+	for _, r := range receipts {
+		args = append(args, r.State, r.Log)
+	}
+	args[2] = len(args) - 3
+	args = append(args, clock)
+	for _, r := range receipts {
+		args = append(args, r.Tag, r.Seq, r.Floor, r.Slot, r.Entry, r.Before, len(r.Places))
+		for i, at := range r.Places {
+			args = append(args, r.Limits.specs[i], r.Limits.costs[i], cost(at))
+		}
+	}
+	return args
+}
+
+// BrakeArgs returns the arguments that set a brake.
+func BrakeArgs(k *Key, b *store.Brake, unit int64, clock any, channel, name string) []any {
+	return []any{
+		nil, nil, 2, k.State, k.Log, clock, flag(b.Lift), exact.Whole(b.Pause), exact.Whole(b.Slack),
+		flag(b.Cut.Unit > 0), exact.Whole(b.Cut.Recovery), int64(b.Cut.Since),
+		flag(b.Tell), exact.Whole(b.Gap), exact.Whole(b.GapFor), unit, channel, name,
+	}
+}
+
+// LeaseArgs returns the arguments that renew leases.
+func LeaseArgs(held string, lease int64, ids []string, clock any) []any {
+	args := append(make([]any, 0, 6+len(ids)), nil, nil, 1, held, clock, lease)
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return args
+}
+
+var zero any = 0
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
