@@ -9,6 +9,7 @@ type Group struct {
 	Places  []int // of the charges in the request; nil: all of them, in order
 	Found   Found
 	Receipt *Receipt // set by Take if the request is allowed and has a tag
+	Kept    bool     // set by Take if the request is refused and the key has changed
 	counts  bool
 }
 
@@ -44,8 +45,11 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 			g.Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
 		}
 		g.see(v, outcomes, i, look)
-		if !v.Allowed || look || !g.counts {
+		switch {
+		case look || !g.counts:
 			g.Key.Close(&g.Found)
+		case !v.Allowed:
+			g.Kept = g.Key.Refuse(&g.Found, now)
 		}
 	}
 }
