@@ -62,7 +62,7 @@ func counterSettle(p *Part, seq, more, now int64) bool {
 	case seq >= p.Opened[1] && seq < p.Opened[0] && now < s.A+p.Rule.Period:
 		s.C = corrected(s.C, more)
 	default:
-		return false
+		return more > 0 && now < s.A
 	}
 	return true
 }

@@ -71,6 +71,17 @@ func (r *Rule) Book(s *State, floor, units int64) {
 	}
 }
 
+// bound keeps the numbers of a limit in bounds, however much it counts beyond what it
+// admits.
+func (r *Rule) bound(s *State, v int64) {
+	switch most := v + r.Pace.Full.Whole + MostDebt; {
+	case r.Limit.Algorithm != store.GCRA:
+		s.B = min(s.B, MostUnits)
+	case s.A > most:
+		s.A, s.B = most, 0
+	}
+}
+
 // View returns how many units remain at an instant, and how long until the limit is
 // as if never used.
 func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {

@@ -23,9 +23,13 @@ func windowBook(r *Rule, s *State, at, units int64) {
 	s.B += units
 }
 
-// windowSettle corrects the units of the booking seq, if the last window holds it.
+// windowSettle corrects the units of the booking seq, if the last window holds it. Debt in
+// a window before that is a change too: no booking behind it can be undone then.
 func windowSettle(p *Part, seq, more, now int64) bool {
-	if seq < p.Opened[0] || now >= p.State.A+p.Rule.Period {
+	if seq < p.Opened[0] {
+		return more > 0 && now < p.State.A // Its window may be open still.
+	}
+	if now >= p.State.A+p.Rule.Period {
 		return false
 	}
 	p.State.B = corrected(p.State.B, more)

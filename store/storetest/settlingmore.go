@@ -12,10 +12,7 @@ import (
 // settleTogether: many reservations that are settled at the same time end at the
 // exact sum.
 func settleTogether(r *run) {
-	settler := r.settler()
-	if settler == nil {
-		return
-	}
+	settler := r.store.(store.Settler)
 	for _, l := range each(1000, time.Hour) {
 		key := l.Algorithm.String()
 		granted := r.together(40, func(int) store.Request {
@@ -43,9 +40,6 @@ func settleTogether(r *run) {
 
 // settleSeveral: one cost for all limits, or one for each, of one key or more.
 func settleSeveral(r *run) {
-	if r.settler() == nil {
-		return
-	}
 	limits := each(100, time.Hour)
 	remaining := func(key string) (list []int64) {
 		d := r.take(charge(key, 0, limits...))

@@ -13,16 +13,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// reserve takes a cancelable slot up to maxWait away.
-func (r *run) reserve(key string, cost int64, maxWait time.Duration, limits ...store.Limit) store.Decision {
-	r.Helper()
-	req := charge(key, cost, limits...)
-	req.MaxWait, req.Cancelable = maxWait, true
-	return r.take(req)
-}
-
-// queue: slots are granted in order, and one beyond MaxWait takes nothing.
-func queue(r *run) {
+// inOrder: slots are granted in order, and one beyond MaxWait takes nothing.
+func inOrder(r *run) {
 	for _, l := range each(2, time.Second) {
 		key := "queue " + l.Algorithm.String()
 		var last time.Duration
@@ -60,7 +52,7 @@ func slots(r *run) {
 		for range n {
 			d := r.reserve("one "+l.Algorithm.String(), 1, time.Hour, l)
 			want = append(want, d.Delay)
-			acts = append(acts, act{d.Delay.Microseconds(), 1})
+			acts = append(acts, act{int64(d.At) + d.Delay.Microseconds(), 1})
 		}
 		if !conforms(l, acts) {
 			r.Errorf("%v: slots that exceed the limit: %v", l.Algorithm, want)
@@ -83,10 +75,7 @@ func slots(r *run) {
 
 // cancel: the last slot given back leaves the key as it was.
 func cancel(r *run) {
-	canceler := r.canceler()
-	if canceler == nil {
-		return
-	}
+	canceler := r.store.(store.Canceler)
 	sets := [][]store.Limit{{store.Per(2, time.Second), store.Per(5, time.Minute).By(store.SlidingWindow)}}
 	for _, l := range each(3, time.Second) {
 		sets = append(sets, []store.Limit{l})
@@ -101,13 +90,13 @@ func cancel(r *run) {
 			for _, cost := range []int64{1, 2} {
 				granted := r.reserve(key, cost, time.Hour, limits...)
 				r.sleep(time.Millisecond)
-				r.giveBack(granted)
+				r.cancel(granted)
 				r.sleep(time.Millisecond)
 				again := r.reserve(key, cost, time.Hour, limits...)
 				if want := max(granted.Delay-2*time.Millisecond, 0); again.Delay != want {
 					r.Errorf("%v, %d used: the slot given back was %v away, the next is %v", limits, used, want, again.Delay)
 				}
-				r.giveBack(again)
+				r.cancel(again)
 			}
 			after := r.take(charge(key, 0, limits...))
 			if used < 3 && after.Remaining < before.Remaining {
@@ -152,7 +141,7 @@ func credit(r *run) {
 			case 2, 3:
 				cost := 1 + rng.Int64N(max(l.Max()/2, 1))
 				if d := r.reserve(key, cost, 3*l.Period, limits...); d.Allowed {
-					slots = append(slots, slot{act{now + d.Delay.Microseconds(), cost}, d})
+					slots = append(slots, slot{act{int64(d.At) + d.Delay.Microseconds(), cost}, d})
 				}
 			case 4:
 				if len(slots) == 0 {
