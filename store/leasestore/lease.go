@@ -182,8 +182,7 @@ func (l *lease) isBraked(period time.Duration) bool {
 // mostGrowth is how many times as many units are taken as before.
 const mostGrowth = 8
 
-// refilled is how many units come back by themselves within a period; 0 where not
-// all of them do one after the other.
+// refilled is how many units a bucket gets back within a period; 0: it is no bucket.
 func (l *lease) refilled(period time.Duration) int64 {
 	if len(l.limits) != 1 || l.limits[0].Algorithm != store.GCRA {
 		return 0
