@@ -46,7 +46,8 @@ gcra_book = function(l, at, w, r)
   x = x + w
   if y >= q then
     local rest = math.fmod(y, q)
-    x, y = x + (y - rest) / q, rest
+    x = x + (y - rest) / q
+    y = rest
   end
   l.a, l.b = x, y
 end,
@@ -110,7 +111,8 @@ load_part = function(l, value, i)
       l.opened, l.before, j = x + 0, y + 0, e
     end
   elseif l.kind ~= 'w' then
-    l.opened, c = c, 0
+    l.opened = c
+    c = 0
   end
   if a >= 9007199254740992 or b >= 9007199254740992 or (l.kind ~= 'g' and l.kind ~= 'w' and math.max(b, c) > 2251799813685248) then
     F.rubbish('a number out of bounds')

@@ -25,7 +25,9 @@ G = {
 names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
 new = function(k, i)
-  return { key = i, born = k.born, first = 0, n = 0, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
+  -- No receipt of a log that was there before names an entry of this one.
+  local n = k.queue and k.queue.tag > 0 and now - now % 64 or 0
+  return { key = i, born = k.born, first = n, n = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
 end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
@@ -58,7 +60,8 @@ end,
 search = function(g, i, f)
   local step = 1
   while i + step <= g.n and not f(i + step - 1) do
-    i, step = i + step, step * 2
+    i = i + step
+    step = step * 2
   end
   local last = math.min(i + step - 1, g.n)
   while i < last do

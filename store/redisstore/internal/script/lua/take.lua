@@ -164,7 +164,7 @@ for _, k in ipairs(keys) do
   local value, entry, taken = k.value, 0, allowed and k.counts and 1 or 0
   if taken == 1 then
     F.later(k, latest)
-    entry = k.log and k.log.n or 0
+    entry = k.log and k.log.n or -1
     F.book(k, 1, tag)
   end
   tell(reply, k, taken, false)
