@@ -115,7 +115,7 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 		return counterLapse(r, s)
 	}
 	if s.B == 0 {
-		return 0
+		return s.A // Units of the window before that are not known any more.
 	}
 	return s.A + r.Period
 }
@@ -161,6 +161,9 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 		s.A = align(now, r.Period)
 	case store.FixedWindow:
 		s.A = now
+	}
+	if InRealTime(r.Limit.Algorithm) {
+		v = now
 	}
 	if units > 0 {
 		r.Book(&s, v, units)
