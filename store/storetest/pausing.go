@@ -117,6 +117,7 @@ func moved(r *run) {
 		}
 		r.sleep(100 * time.Millisecond)
 		q.brake(store.Brake{Pause: 10 * time.Second})
+		r.sleep(time.Microsecond) // Clocks are told apart by their instants.
 		q.brake(store.Brake{Pause: 20 * time.Second})
 		r.sleep(5 * time.Second)
 		q.book(1, time.Hour)

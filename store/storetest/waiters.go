@@ -19,7 +19,8 @@ type waiters struct {
 	limits []store.Limit // of the next call
 	watch  store.Watch
 	heard  chan store.Clock
-	clock  store.Clock // the last one that was heard
+	clock  store.Clock // the last one
+	own    bool        // it came with a decision, and says more than that of the brake
 	calls  []*call     // in the order of booking
 	pauses [][2]store.Instant
 	again  int // calls that booked again
@@ -91,6 +92,7 @@ func (q *waiters) book(cost int64, wait time.Duration) *call {
 	}
 	c := &call{n: len(q.calls), cost: cost, slot: d.Slot, leaves: d.At + store.Instant(d.Delay.Microseconds()), d: d}
 	q.calls = append(q.calls, c)
+	q.clock, q.own = d.Clock, true
 	q.say("%10d: call %d of %d under %v comes at %d, slot %d", at, c.n, cost, describe(q.limits), c.leaves-q.from, c.slot-q.from)
 	for _, o := range q.calls[:c.n] {
 		// Slots are rounded, and a microsecond of a slow clock is longer.
@@ -149,8 +151,8 @@ func (q *waiters) hear() {
 	for late := time.After(10 * time.Second); !agrees() || len(q.heard) > 0; {
 		select {
 		case c := <-q.heard:
-			if q.clock == nil || c.Set() >= q.clock.Set() {
-				q.clock = c
+			if q.clock == nil || c.Set() > q.clock.Set() || c.Set() == q.clock.Set() && !q.own {
+				q.clock, q.own = c, false
 			}
 		case <-late:
 			q.fail("a brake moved calls, and no watcher heard of it")
