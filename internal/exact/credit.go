@@ -56,14 +56,15 @@ func (c *Credit) take(seq int64, back Micros, den int64) Micros {
 	for first < len(c.Grades) && c.Grades[first].Seq <= seq {
 		first++
 	}
-	later := append([]Grade(nil), c.Grades[first:]...)
+	var room [maxGrades]Grade
+	later := append(room[:0], c.Grades[first:]...)
 	if len(later) > 0 && later[0].Slack.Less(back) {
 		back = later[0].Slack
 	}
 	if back.Whole < 0 {
 		return Micros{}
 	}
-	c.Grades = c.Grades[:first:first]
+	c.Grades = c.Grades[:first]
 	for _, g := range later {
 		g.Slack = g.Slack.Minus(back, den)
 		c.add(g)

@@ -24,6 +24,8 @@ type Seen struct {
 	Slot   int64 // in the key's time
 	Clock  *Move // nil: the key's time is the store's
 	Paused bool
+	// Receipt is of the booking; nil: the key was not booked, or the request has no tag.
+	Receipt *Receipt
 }
 
 // Outcome is a store's finding for one charge, in microseconds.
@@ -64,7 +66,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		case c.Cost > c.Limit.Max():
 			st.RetryAfter = store.Never
 		case never < 0:
-			st.RetryAfter = micros(o.Slot - v.Now)
+			st.RetryAfter = micros(max(o.Slot-v.Now, 0))
 		}
 		if d.Charges != nil {
 			d.Charges[i] = st

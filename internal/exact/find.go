@@ -15,7 +15,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
 		}
-		f.Each = append(f.Each, slot)
+		f.Each[i] = slot
 	}
 	f.clock = k.Clock.Standing(f.Slot, now)
 	f.Real = max(f.clock.Real(f.Slot), now)
@@ -80,6 +80,9 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 			p.Credit.book(k.Queue.Seq, Micros{p.State.A, p.State.B}, f.Slot)
 		}
 		p.book(at, units, k.Queue.Seq)
+		if i >= f.old {
+			p.begin(k.Queue.Seq)
+		}
 		if p.Left > 0 {
 			p.Rule.bound(&p.State, f.V)
 		}
@@ -90,6 +93,14 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	k.Clock = f.clock
 	k.Clock.Book(f.Slot, most, now)
 	return r
+}
+
+// begin notes the booking that added a limit: those before it are not counted.
+func (p *Part) begin(seq int64) {
+	p.Opened = [2]int64{seq, seq}
+	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
+		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, Micros{Whole: -1}})
+	}
 }
 
 // Refuse forgets the limits that Open added to a new key. Another key remembers with them
@@ -134,13 +145,23 @@ func (p *Part) book(at, units, seq int64) {
 	}
 }
 
-// cost returns what the i-th part is charged. A limit that no charge names counts the
-// largest cost.
-func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+// charge returns the charge that the i-th part counts: the one that costs the most of
+// those that name it; -1: none does.
+func (f *Found) charge(charges []store.Charge, i int) int {
+	at := -1
 	for j, p := range f.Parts {
-		if p == i {
-			return charges[j].Cost
+		if p == i && (at < 0 || charges[j].Cost > charges[at].Cost) {
+			at = j
 		}
+	}
+	return at
+}
+
+// cost returns the units that the i-th part counts. A limit that no charge names
+// counts the largest cost.
+func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+	if at := f.charge(charges, i); at >= 0 {
+		return charges[at].Cost
 	}
 	return most
 }
@@ -191,18 +212,20 @@ func (k *Key) forget(f *Found, now int64, booked bool) {
 	if over == -maxLeft {
 		return
 	}
-	left := k.Parts[:0]
+	left, old := k.Parts[:0], 0
 	for i := range k.Parts {
 		p := k.Parts[i]
-		if f.move(i, len(left)) {
-			left = append(left, p)
-			continue
+		named := f.move(i, len(left))
+		if named || p.Left > now && over <= 0 {
+			if left = append(left, p); i < f.old {
+				old++
+			}
 		}
-		if p.Left > now && over <= 0 {
-			left = append(left, p)
+		if !named {
+			over--
 		}
-		over--
 	}
+	f.old = old
 	clear(k.Parts[len(left):])
 	if k.Parts = left; !k.logs() {
 		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}

@@ -55,15 +55,24 @@ type Found struct {
 // are added: see Adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
-	f.Parts, f.Each = f.Parts[:0], f.Each[:0]
+	f.room(len(charges))
 	for i := range charges {
-		f.Parts = append(f.Parts, k.part(&charges[i].Limit, f.old, now))
+		f.Parts[i] = k.part(&charges[i].Limit, f.old, now)
 	}
 	for i := range charges {
 		if f.Parts[i] < 0 {
 			f.Parts[i] = k.adopt(f, &charges[i].Limit, now)
 		}
 	}
+}
+
+// room makes room for charges. A caller can bring its own, so that none is allocated.
+func (f *Found) room(charges int) {
+	if cap(f.Parts) < charges || cap(f.Each) < charges {
+		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
+	}
+	f.Parts = f.Parts[:charges]
+	f.Each = f.Each[:charges]
 }
 
 // Close forgets the limits that Open added.
@@ -115,7 +124,7 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	var units int64
 	p.State, units = p.Rule.Start(n, d, v, at)
 	if l.Algorithm == store.SlidingWindow {
-		k.adoptLog(f, v, units)
+		p.State.A = k.adoptLog(f, v, units)
 	}
 	if k.Queue.Tag != 0 { // Bookings from before the limit was added give it nothing back.
 		seq := k.Queue.Seq + 1
@@ -126,15 +135,20 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	return len(k.Parts) - 1
 }
 
-// adoptLog makes the log begin with the used units of a sliding window. A log that is
-// there already says more.
-func (k *Key) adoptLog(f *Found, v, units int64) {
-	if f.end > k.Log.First {
-		return
+// adoptLog makes the log begin with the used units of a sliding window, and returns the
+// first entry that counts. Where other sliding windows count, their entries say more.
+func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
+	first = f.end
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.Rule.Limit.Algorithm == store.SlidingWindow {
+			k.Log.expire(&p.Rule, &p.State, f.V)
+			first = min(first, p.State.A)
+		}
 	}
-	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); units > begun {
-		k.Log.Entries = append(k.Log.Entries[:f.end-k.Log.First], Entry{v, k.Log.sum(f.end) + units})
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
+		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
 	}
+	return first
 }
 
 // names reports whether a charge names the i-th part.

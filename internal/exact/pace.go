@@ -82,20 +82,31 @@ func Debt(n, num, den int64) Micros {
 type Pace struct {
 	Num, Den int64  // the emission interval, see Emission
 	Full     Micros // the time in which an empty limit fills up
+	one      Micros // the time that a unit takes
 	most     int64
 }
 
 // PaceOf returns the pace of a valid limit.
 func PaceOf(l *store.Limit) Pace {
 	num, den := Emission(l)
-	return Pace{num, den, Span(l.Max(), num, den), l.Max()}
+	return Pace{num, den, Span(l.Max(), num, den), Span(1, num, den), l.Max()}
 }
 
 // Span returns the time that n units take, at most those of Full.
-func (p *Pace) Span(n int64) Micros { return Span(n, p.Num, p.Den) }
+func (p *Pace) Span(n int64) Micros {
+	if n == 1 {
+		return p.one
+	}
+	return Span(n, p.Num, p.Den)
+}
 
 // Debt is the function of that name at this pace.
-func (p *Pace) Debt(n int64) Micros { return Debt(n, p.Num, p.Den) }
+func (p *Pace) Debt(n int64) Micros {
+	if n == 1 {
+		return p.one
+	}
+	return Debt(n, p.Num, p.Den)
+}
 
 // View returns what is remaining at now and after how many microseconds the
 // limit is as if never used, given its theoretical arrival time. Remaining is

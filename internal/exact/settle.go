@@ -18,13 +18,18 @@ const (
 
 // Receipt says what was booked, and the state before. Nothing in it changes.
 type Receipt struct {
+	Owner       any // for the store
+	Charges     int // of the key
 	Tag, Seq    int64
 	Floor, Slot int64 // in the key's time
 	Real        int64 // by the store's clock
 	Entry       int64 // in the log
 	queue       Queue // before
 	next        int64 // before
+	parts       int   // before
 	Booked      []Booked
+	one         [1]Booked // room for the common case
+	grades      [2]Grade  // the same, of the first limit
 }
 
 // Booked is what one limit was charged.
@@ -51,20 +56,23 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 	if q.Tag == 0 {
 		k.Queue.Tag = tag
 	}
-	r := &Receipt{Tag: k.Queue.Tag, Seq: q.Seq + 1, Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next}
+	r := &Receipt{
+		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
+		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old,
+	}
+	if r.Booked = r.one[:0]; len(k.Parts) > len(r.one) {
+		r.Booked = make([]Booked, 0, len(k.Parts))
+	}
+	grades := r.grades[:0]
 	var most int64
 	for i := range charges {
 		most = max(most, charges[i].Cost)
 	}
 	for i := range k.Parts {
 		p := k.Parts[i]
-		b := Booked{Limit: p.Rule.Limit, Charge: -1, Cost: f.cost(charges, i, most), before: p}
-		b.before.Credit.Grades = append([]Grade(nil), p.Credit.Grades...)
-		for j, at := range f.Parts {
-			if at == i {
-				b.Charge = j
-			}
-		}
+		b := Booked{Limit: p.Rule.Limit, Charge: f.charge(charges, i), Cost: f.cost(charges, i, most), before: p}
+		b.before.Credit.Grades = append(grades, p.Credit.Grades...)
+		grades = nil
 		r.Booked = append(r.Booked, b)
 	}
 	return r
@@ -103,6 +111,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	}
 	switch {
 	case alone && nothing:
+		k.remove(r, now)
 		k.Queue, k.Clock.Next = r.queue, r.next
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
@@ -110,6 +119,18 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		k.Queue.Cost = 0
 	}
 	return changed || alone && nothing
+}
+
+// remove drops the limits that the booking of a receipt added.
+func (k *Key) remove(r *Receipt, now int64) {
+	for i := r.parts; i < len(r.Booked); i++ {
+		if at := k.part(&r.Booked[i].Limit, len(k.Parts), now); at >= 0 {
+			k.Parts = append(k.Parts[:at], k.Parts[at+1:]...)
+		}
+	}
+	if !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
 }
 
 // settle corrects one limit to another cost.
@@ -120,12 +141,19 @@ func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone boo
 	case p.Rule.Limit.Algorithm == store.GCRA:
 		return p.settleBucket(b, r, to, v, alone)
 	case alone && to == 0:
-		*p = b.before
+		p.restore(b)
 		return true
 	case p.Rule.Limit.Algorithm == store.SlidingCounter:
 		return counterSettle(p, r.Seq, to-b.Cost, now)
 	}
 	return windowSettle(p, r.Seq, to-b.Cost, now)
+}
+
+// restore makes a limit the one before the booking.
+func (p *Part) restore(b *Booked) {
+	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
+	*p = b.before
+	p.Credit.Grades = grades
 }
 
 // start returns where the window starts that counted the booking.
@@ -144,7 +172,7 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	}
 	switch {
 	case alone:
-		*p = b.before
+		p.restore(b)
 		if to > 0 {
 			p.Credit.book(r.Seq, Micros{p.State.A, p.State.B}, r.Slot)
 			gcraBook(&p.Rule, &p.State, r.Floor, to)
@@ -205,7 +233,7 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 		p := &k.Parts[i]
 		live = live || p.Rule.Limit.Algorithm == store.SlidingWindow && r.Slot+p.Rule.Period > v
 	}
-	return live && k.Log.correct(r.Entry, more) != 0
+	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 
 // Settled checks the costs that store.Settler is given for a booking of so many

@@ -8,27 +8,32 @@ type Group struct {
 	Charges []store.Charge
 	Places  []int // of the charges in the request; nil: all of them, in order
 	Found   Found
-	Receipt *Receipt // set by Take if the request is allowed and has a tag
-	Kept    bool     // set by Take if the request is refused and the key has changed
-	counts  bool
+	// Counts: the key has a say in the request, and is charged. Take sets it before it
+	// calls room.
+	Counts bool
+	Kept   bool // set by Take if the request is refused and the key has changed
 }
 
 // Take decides a valid request on its groups, all or nothing, at a time of the store.
 // It fills in outcomes, one for each charge. A tag other than 0 asks for receipts. room
-// takes the lease that the request holds: it returns 0, or the instant from which
-// there is room; nil: the request asks for none.
+// is called once the limits admit the request. It takes the lease that the request
+// holds: it returns 0, or the instant from which there is room, or -1 if the store
+// fails. nil: nothing is to be done.
 func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, now, tag int64, room func() int64) {
 	look := req.Free() || req.NeverFits() >= 0
 	v.Now, v.Slot, v.Allowed = now, now, !look
+	if len(v.Keys) != len(groups) {
+		v.Keys = make([]Seen, len(groups))
+	}
 	for i := range groups {
 		g := &groups[i]
 		g.Key.Open(&g.Found, g.Charges, now)
 		g.Key.Find(&g.Found, g.Charges, now)
-		g.counts = len(groups) == 1
+		g.Counts = len(groups) == 1
 		for j := range g.Charges {
-			g.counts = g.counts || g.Charges[j].Cost > 0
+			g.Counts = g.Counts || g.Charges[j].Cost > 0
 		}
-		if g.counts && !look {
+		if g.Counts && !look {
 			v.Slot = max(v.Slot, g.Found.Real)
 		}
 	}
@@ -40,13 +45,13 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 	}
 	for i := range groups {
 		g := &groups[i]
-		if v.Allowed && !look && g.counts {
+		if v.Allowed && !look && g.Counts {
 			g.Key.Later(&g.Found, v.Slot)
-			g.Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
+			v.Keys[i].Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
 		}
 		g.see(v, outcomes, i, look)
 		switch {
-		case look || !g.counts:
+		case look || !g.Counts:
 			g.Key.Close(&g.Found)
 		case !v.Allowed:
 			g.Kept = g.Key.Refuse(&g.Found, now)
@@ -68,9 +73,9 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 		}
 		o.Remaining, o.Reset = g.Key.View(&g.Found, j, v.Now)
 	}
-	seen := Seen{Slot: g.Found.Slot, Paused: g.Key.Clock.Paused(v.Now)}
+	seen := &v.Keys[key]
+	seen.Slot, seen.Paused = g.Found.Slot, g.Key.Clock.Paused(v.Now)
 	if !g.Key.Clock.IsZero() {
 		seen.Clock = &Move{Clock: g.Key.Clock, Before: g.Key.Clock}
 	}
-	v.Keys = append(v.Keys, seen)
 }

@@ -76,5 +76,5 @@ func take(k *Key, req *store.Request, now, tag int64) (store.Decision, *Receipt)
 	outcomes := make([]Outcome, len(req.Charges))
 	var v Verdict
 	Take(req, groups, outcomes, &v, now, tag, nil)
-	return Decide(req, &v, outcomes), groups[0].Receipt
+	return Decide(req, &v, outcomes), v.Keys[0].Receipt
 }

@@ -3,6 +3,7 @@ package watchers
 import (
 	"testing"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/store"
 )
@@ -12,21 +13,22 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func TestSet(t *testing.T) {
 	t.Parallel()
 	var s Set
-	s.Tell("scope", "key", 1) // Nobody.
+	c := &exact.Move{}
+	s.Tell("scope", "key", c) // Nobody.
 	told := map[string]int{}
-	a := s.Add(func(scope, key string, at store.Instant) {
-		if scope != "scope" || key != "key" || at != 7 {
-			t.Errorf("told of %q, %q at %d", scope, key, at)
+	a := s.Add(func(scope, key string, at store.Clock) {
+		if scope != "scope" || key != "key" || at != c {
+			t.Errorf("told of %q, %q of %v", scope, key, at)
 		}
 		told["a"]++
 	})
 	var b int
-	b = s.Add(func(string, string, store.Instant) {
+	b = s.Add(func(string, string, store.Clock) {
 		told["b"]++
 		s.Remove(b) // Whoever is told may go.
 	})
-	s.Tell("scope", "key", 7)
-	s.Tell("scope", "key", 7)
+	s.Tell("scope", "key", c)
+	s.Tell("scope", "key", c)
 	if told["a"] != 2 || told["b"] != 1 {
 		t.Errorf("told %v, want a twice and b once", told)
 	}
@@ -36,7 +38,7 @@ func TestSet(t *testing.T) {
 	if left := s.Remove(a); left != 0 {
 		t.Errorf("%d are left, want none", left)
 	}
-	s.Tell("scope", "key", 9)
+	s.Tell("scope", "key", c)
 	if told["a"] != 2 {
 		t.Error("told after Remove")
 	}

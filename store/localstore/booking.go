@@ -5,173 +5,123 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// booking decides one request. The shards of its keys are locked.
-type booking struct {
-	req      *store.Request
-	look     bool // nothing is to be taken
-	free     bool // no units are, but perhaps a lease
-	now      int64
-	groups   []group
-	outcomes []exact.Outcome // of the charges, in the request's order
-	verdict  exact.Verdict
+// home is where a key is kept.
+type home struct {
+	id
+	places []int // see exact.Group
+	shard  *shard
+	entry  *entry
+	fresh  bool // the entry is new, and no shard keeps it yet
 }
 
-// decide sets the verdict and the outcomes. It returns a receipt, or nil when
-// none was asked for.
-func (b *booking) decide(s *Store) (*receipt, error) {
-	fresh := int64(0)
-	b.verdict.Now = b.now
-	floor, slot := b.now, b.now
-	for i := range b.groups {
-		g := &b.groups[i]
-		b.open(g)
-		start := max(g.entry.line.last, b.keepBack(i))
-		if g.counts = b.counts(i); g.counts {
-			floor, slot = max(floor, start), max(slot, start)
-			if g.fresh {
-				fresh++
+// full is the answer of admit when the store has no room.
+const full = -1
+
+// group sorts charges by their keys.
+func (s *Store) group(charges []store.Charge) (groups []exact.Group, homes []home) {
+	n := len(charges)
+	groups, homes = make([]exact.Group, 0, n), make([]home, 0, n)
+	sorted, numbers, each := make([]store.Charge, 0, n), make([]int, 2*n), make([]int64, n)
+	places, parts := numbers[:n], numbers[n:]
+	for i := range charges {
+		if earlier(charges, i) {
+			continue
+		}
+		from := len(sorted)
+		for j := i; j < n; j++ {
+			if sameKey(&charges[j], &charges[i]) {
+				places[len(sorted)] = j
+				sorted = append(sorted, charges[j])
 			}
 		}
-		for j := range g.states {
-			at := g.at(j)
-			b.outcomes[at].Slot = b.now
-			if cost := b.req.Charges[at].Cost; cost > 0 && !b.look {
-				f, c := g.states[j].slot(start, b.req.Charges[at].Need())
-				b.outcomes[at].Slot = c
-				floor, slot = max(floor, f), max(slot, c)
-			}
-		}
+		to := len(sorted)
+		homes = append(homes, home{id: s.idOf(&charges[i]), places: places[from:to]})
+		groups = append(groups, exact.Group{
+			Charges: sorted[from:to:to], Places: places[from:to],
+			Found: exact.Found{Parts: parts[from:to:to], Each: each[from:to:to]},
+		})
 	}
-	b.verdict.Slot = slot
-	b.verdict.Allowed = !b.look && slot-b.now <= exact.MaxWait(b.req)
-	holds := b.req.Hold.Asked() && (b.verdict.Allowed || b.free)
-	if holds {
-		b.verdict.Full = b.groups[0].entry.leases.full(b.req.Hold.Max, b.now)
-		holds = b.verdict.Full == 0
-		b.verdict.Allowed = b.verdict.Allowed && holds
-	}
-	var r *receipt
-	if b.verdict.Allowed {
-		if fresh > 0 && !s.makeRoom(fresh, b.now) {
-			return nil, ErrFull
-		}
-		if b.req.Cancelable {
-			r = newReceipt(s, slot, len(b.req.Charges), len(b.groups))
-		}
-		for i := range b.groups {
-			if g := &b.groups[i]; g.counts {
-				b.book(g, floor, r)
-			}
-		}
-	}
-	if g := &b.groups[0]; holds {
-		if b.free {
-			if g.fresh && !s.makeRoom(1, b.now) {
-				return nil, ErrFull
-			}
-			if g.fresh {
-				g.shard.add(g.entry)
-			}
-			b.verdict.Allowed = true
-		}
-		g.entry.hold(b.req.Hold.ID, b.now+b.req.Hold.Lease.Microseconds())
-	}
-	for i := range b.groups {
-		g := &b.groups[i]
-		if b.verdict.Braked {
-			b.space(i)
-		}
-		for j := range g.states {
-			at := g.at(j)
-			o := g.states[j].report(b.now)
-			o.Slot, o.Brake = b.outcomes[at].Slot, i
-			b.outcomes[at] = o
-		}
-	}
-	if holds && b.free {
-		b.verdict.Slot = b.now // Nothing is charged, so nothing is waited for.
-	}
-	return r, nil
+	return groups, homes
 }
 
-// counts reports whether a group has a say in when and whether the request is
-// admitted: of several keys, those of which something is taken.
-func (b *booking) counts(group int) bool {
-	if len(b.groups) == 1 || group == 0 && b.req.Hold.Asked() {
-		return true
-	}
-	g := &b.groups[group]
-	for j := range g.n {
-		if b.req.Charges[g.at(j)].Cost > 0 {
+// earlier reports whether a charge before the i-th is of its key.
+func earlier(charges []store.Charge, i int) bool {
+	for j := range i {
+		if sameKey(&charges[j], &charges[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// open finds the states of a group's limits. Limits that changed since change
-// the entry, whatever is decided, unless this call only looks.
-func (b *booking) open(g *group) {
-	e := g.entry
-	if e == nil {
-		e = &entry{id: g.id}
-		e.states, _ = match(e.one[:0], nil, b.req.Charges, g.places, b.now)
-		g.entry, g.fresh = e, true
+// decide decides a request, and books it if it is allowed.
+func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v *exact.Verdict, outcomes []exact.Outcome) error {
+	var locks uint64 // one bit for each of the shards
+	for i := range homes {
+		at := s.index(homes[i].id)
+		homes[i].shard = &s.shards[at]
+		locks |= 1 << at
 	}
-	if g.states = e.states; e.fits(b.req.Charges, g.places) {
-		return
+	s.lock(locks)
+	defer s.unlock(locks)
+	now := s.now()
+	for i := range homes {
+		h := &homes[i]
+		h.entry, h.fresh = s.open(h.shard, h.id, now)
+		groups[i].Key = &h.entry.key
 	}
-	states, gone := match(nil, e.states, b.req.Charges, g.places, b.now)
-	if g.states = states; b.look {
-		return
+	// keeps reports whether the request changes a key if it is allowed.
+	keeps := func(i int) bool {
+		return groups[i].Counts && !req.Free() || i == 0 && req.Hold.Asked()
 	}
-	// What was booked ahead may have had to wait for a limit that is gone. It
-	// must not make anybody wait longer than those there are now could.
-	if gone {
-		for i := range states {
-			states[i].clamp(b.now, true)
+	admit := func() int64 {
+		fresh := int64(0)
+		for i := range homes {
+			if homes[i].fresh && keeps(i) {
+				fresh++
+			}
 		}
-		e.line = line{}
+		return s.admit(&req.Hold, homes[0].entry, fresh, now)
 	}
-	e.ahead.forget() // The places of the limits are others.
-	e.states = states
-	if e.brake != nil {
-		e.brake.still = nil
+	if req.Peek() {
+		admit = nil
 	}
-	e.settle()
+	var tag int64
+	if req.Cancelable {
+		tag = s.tags.Add(1)
+	}
+	exact.Take(req, groups, outcomes, v, now, tag, admit)
+	if v.Full == full {
+		return ErrFull
+	}
+	for i := range homes {
+		h := &homes[i]
+		if groups[i].Kept {
+			h.entry.settle()
+		}
+		if !v.Allowed || !keeps(i) {
+			continue
+		}
+		if h.entry.settle(); h.fresh {
+			h.shard.add(h.entry)
+		}
+	}
+	return nil
 }
 
-// book takes the costs of a group's charges at the verdict's slot, which floor
-// is rounded down.
-func (b *booking) book(g *group, floor int64, r *receipt) {
-	if g.fresh {
-		g.shard.add(g.entry)
-	}
-	e, slot := g.entry, b.verdict.Slot
-	if r != nil {
-		r.add(e, b.req.Charges, g.places)
-	}
-	most := int64(0)
-	for j := range e.states {
-		if cost := b.req.Charges[g.at(j)].Cost; cost > 0 {
-			e.states[j].book(floor, slot, cost, b.now, r != nil)
-			most = max(most, cost)
+// admit makes room for new keys, and takes the lease that a request asks for. See
+// exact.Take.
+func (s *Store) admit(hold *store.Hold, e *entry, fresh, now int64) int64 {
+	if hold.Asked() {
+		if end := e.leases.full(hold.Max, now); end > 0 {
+			return end
 		}
 	}
-	if e.held(b.now) {
-		e.brake.Book(slot, most)
-	} else {
-		e.brake = nil
+	if fresh > 0 && !s.makeRoom(fresh, now) {
+		return full
 	}
-	if slot > b.now {
-		if e.ahead == nil {
-			e.ahead = new(ahead)
-		}
-		e.ahead.book(e.line, slot, b.now, b.req.Charges, g.places)
+	if hold.Asked() {
+		e.hold(hold.ID, now+hold.Lease.Microseconds())
 	}
-	e.line = e.line.booked(floor, slot, b.now)
-	e.settle()
-	if r != nil {
-		r.done(e)
-	}
+	return 0
 }

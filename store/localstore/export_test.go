@@ -24,17 +24,16 @@ func (s *Store) SmallKeys() (n int) {
 
 // IsEntry reports whether a key is kept as one that is not small.
 func (s *Store) IsEntry(scope, key string) bool {
-	k := id{scope, key}
+	k := s.id(scope, key)
 	return s.shard(k).keys[k] != nil
 }
 
 // LogEntries returns how many entries a key's log has, and room for how many.
 func (s *Store) LogEntries(scope, key string) (n, room int) {
-	k := id{scope, key}
+	k := s.id(scope, key)
 	e := s.shard(k).keys[k]
 	if e == nil {
 		return 0, 0
 	}
-	g := e.states[0].counting.(*log)
-	return len(g.entries), cap(g.entries)
+	return len(e.key.Log.Entries), cap(e.key.Log.Entries)
 }

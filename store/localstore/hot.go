@@ -3,7 +3,6 @@ package localstore
 import (
 	"math"
 	"sync/atomic"
-	"time"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
@@ -70,34 +69,29 @@ func (h *hots) of(a *ask) *hot {
 // it is hot no more or has to be booked ahead.
 func (k *hot) take(s *Store, a *ask, now int64) (o store.Outcome, done bool) {
 	c := k.class
-	unit, full := c.one.Whole, c.pace.Full.Whole
+	takes := a.cost > 0 && a.cost <= c.Max
 	for again := true; ; {
 		tat := k.tat.Load()
 		if tat == cooled {
 			return o, false
 		}
-		ahead, wait := max(tat-now, 0), int64(0)
-		if a.cost > 0 && a.cost <= c.most {
-			wait = max(ahead+min(a.cost+a.leave, c.most)*unit-full, 0)
+		st, slot := exact.State{A: tat}, now
+		if takes {
+			_, slot = c.Slot(&st, nil, now, min(a.cost+a.leave, c.Max))
 		}
-		switch {
+		switch wait := slot - now; {
 		case wait > 0 && wait <= mostLate && again:
 			now, again = s.now(), false
 			continue
 		case wait > 0 && wait <= a.maxWait:
 			return o, false
-		case wait == 0 && a.cost > 0 && a.cost <= c.most:
-			ahead += a.cost * unit
-			if !k.tat.CompareAndSwap(tat, now+ahead) {
+		case wait == 0 && takes:
+			c.Book(&st, now, a.cost)
+			if !k.tat.CompareAndSwap(tat, st.A) {
 				continue
 			}
 		}
-		o.Remaining, o.ResetAfter = max(full-ahead, 0)/unit, time.Duration(ahead)*time.Microsecond
-		o.At = store.Instant(now)
-		if o.RetryAfter = time.Duration(wait) * time.Microsecond; a.cost > c.most {
-			o.RetryAfter = store.Never
-		}
-		return o, true
+		return c.outcome(&st, a.cost, slot, now), true
 	}
 }
 

@@ -1,7 +1,6 @@
 package localstore
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 )
 
@@ -82,7 +80,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 		if err != nil || !d.Allowed {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		a := ask{id: idOf(&one.Charges[0]), limit: &one.Charges[0].Limit, cost: 1}
+		a := ask{id: s.idOf(&one.Charges[0]), limit: &one.Charges[0].Limit, cost: 1}
 		a.hash = s.hash(&a.id)
 		for range 10 * looksForHot {
 			if _, done, err := s.takeSmall(&a); done || err != nil {
@@ -244,9 +242,13 @@ func TestHotKeysAreExact(t *testing.T) {
 	const most = 5000
 	l := store.Per(1, time.Hour).WithBurst(most)
 	sh := s.shard(id{"api", keys[0]})
-	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.Limit(l)}, Name: "api"})
-	if err != nil {
-		t.Fatal(err)
+	prepared := s.Prepare(s, "api", l)
+	allow := func(key string, cost int64) (bool, error) {
+		if o, done, err := prepared.Take(key, cost); done || err != nil {
+			return o.Reason() == store.ReasonAllowed, err
+		}
+		d, err := s.Take(t.Context(), request(key, cost, l))
+		return d.Allowed, err
 	}
 	var admitted [3]atomic.Int64
 	var all, others sync.WaitGroup
@@ -269,19 +271,19 @@ func TestHotKeysAreExact(t *testing.T) {
 			for range 3 * most / 8 * 2 {
 				i := min(rng.IntN(10), 2)
 				cost := 1 + rng.Int64N(2)
-				d, err := limiter.AllowN(context.Background(), keys[i], cost)
+				allowed, err := allow(keys[i], cost)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if d.Allowed {
+				if allowed {
 					admitted[i].Add(cost)
 				}
 			}
 			for i, key := range keys {
 				for {
-					d, err := limiter.Allow(context.Background(), key)
-					if err != nil || !d.Allowed {
+					allowed, err := allow(key, 1)
+					if err != nil || !allowed {
 						break
 					}
 					admitted[i].Add(1)

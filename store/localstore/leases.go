@@ -116,19 +116,14 @@ func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids
 // fallback store tells this one of them. It does nothing for a new key when the
 // store is full.
 func (s *Store) Keep(scope, key, lease string, d time.Duration) {
-	k := id{scope, key}
+	k := s.id(scope, key)
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	now := s.now()
-	e := s.entry(sh, k)
-	if e == nil {
-		s.sweep(sh, now, newLooks)
-		if !s.makeRoom(1, now) {
-			return
-		}
-		e = &entry{id: k}
-		sh.add(e)
+	e, fresh := s.open(sh, k, now)
+	if fresh && !s.keep(sh, e, now) {
+		return
 	}
 	e.hold(lease, now+d.Microseconds())
 }
@@ -136,7 +131,7 @@ func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 // held changes the leases of a key that are alive, and forgets the key when
 // nothing is left of it.
 func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
-	k := id{scope, key}
+	k := s.id(scope, key)
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

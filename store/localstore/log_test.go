@@ -27,22 +27,6 @@ func TestLogOfLargeCostsIsSmall(t *testing.T) {
 	})
 }
 
-// TestLogOfOneInstantIsOneEntry, also for slots that are booked ahead.
-func TestLogOfOneInstantIsOneEntry(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := open(t)
-		req := charge("key", 1, store.Per(1000, time.Second).By(store.SlidingWindow))
-		req.MaxWait = time.Hour
-		for range 5000 {
-			take(t, s, req)
-		}
-		if n, _ := s.LogEntries("", "key"); n != 5 {
-			t.Errorf("%d entries for 5 slots", n)
-		}
-	})
-}
-
 // TestLogGivesBackWhatACrowdNeeded while its key stays in use.
 func TestLogGivesBackWhatACrowdNeeded(t *testing.T) {
 	t.Parallel()

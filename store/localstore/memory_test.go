@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
@@ -111,7 +110,7 @@ func TestFullStore(t *testing.T) {
 				}
 				full := func(what string, req store.Request) {
 					t.Helper()
-					if d, err := s.Take(ctx, req); !errors.Is(err, localstore.ErrFull) || errors.Is(err, weir.ErrLimited) {
+					if d, err := s.Take(ctx, req); !errors.Is(err, localstore.ErrFull) {
 						t.Errorf("%s: %+v, %v, want ErrFull", what, d, err)
 					}
 				}

@@ -107,7 +107,7 @@ func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 				slot, allowed := m.take(now, req.Charges[0].Cost, req.MaxWait.Microseconds())
 				want := store.Decision{Allowed: allowed, Limit: l, At: store.Instant(now)}
 				if wait := time.Duration(slot-now) * time.Microsecond; allowed {
-					want.Delay = wait
+					want.Delay, want.Slot = wait, store.Instant(slot)
 				} else {
 					want.Reason, want.RetryAfter = store.ReasonLimited, wait
 				}

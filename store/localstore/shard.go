@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync"
 )
 
@@ -35,6 +36,20 @@ func (s *Store) index(k id) int { return int(s.hash(&k) % shards) }
 
 func (s *Store) shard(k id) *shard { return &s.shards[s.index(k)] }
 
+// lock locks shards, one for each bit. In order, so that two requests can't wait for
+// each other.
+func (s *Store) lock(shards uint64) {
+	for ; shards != 0; shards &= shards - 1 {
+		s.shards[bits.TrailingZeros64(shards)].mu.Lock()
+	}
+}
+
+func (s *Store) unlock(shards uint64) {
+	for ; shards != 0; shards &= shards - 1 {
+		s.shards[bits.TrailingZeros64(shards)].mu.Unlock()
+	}
+}
+
 // entry returns a key's, or nil. A small key becomes an entry.
 func (s *Store) entry(sh *shard, k id) *entry {
 	if e := sh.keys[k]; e != nil {
@@ -47,7 +62,7 @@ func (s *Store) entry(sh *shard, k id) *entry {
 	at := &sh.small.slots[i]
 	sh.hot.cool(at)
 	m := &sh.small.classes[at.class]
-	e := m.of.entry(k, &at.state, m.further(at))
+	e := s.large(k, m.of, &at.state, m.further(at))
 	sh.small.remove(s.seed, i)
 	sh.add(e)
 	return e

@@ -8,8 +8,9 @@ import (
 // class is a limit, or several, in a scope, for all the small keys that have it.
 type class struct {
 	scope string
-	rule
-	more []rule // of the further limits, in their order
+	exact.Rule
+	more  []exact.Rule // of the further limits, in their order
+	whole bool         // a unit of a GCRA limit takes whole microseconds
 }
 
 const (
@@ -20,11 +21,30 @@ const (
 	mostLimits = 8
 )
 
+// isSmall reports whether the state of a limit can be that of a small key: that
+// of a sliding window grows.
+func isSmall(l *store.Limit) bool { return l.Algorithm != store.SlidingWindow }
+
+// areSmall reports whether charges are of one key, whose states can be those of a
+// small one.
+func areSmall(charges []store.Charge) bool {
+	if len(charges) > mostLimits || !oneKey(charges) {
+		return false
+	}
+	for i := range charges {
+		if !isSmall(&charges[i].Limit) {
+			return false
+		}
+	}
+	return true
+}
+
 // newClass returns the class of a limit and of those of further charges.
 func newClass(scope string, l *store.Limit, more []store.Charge) *class {
-	c := &class{scope: scope, rule: newRule(l)}
+	c := &class{scope: scope, Rule: exact.RuleOf(l)}
+	c.whole = c.Pace.Den == 1
 	for i := range more {
-		c.more = append(c.more, newRule(&more[i].Limit))
+		c.more = append(c.more, exact.RuleOf(&more[i].Limit))
 	}
 	return c
 }
@@ -32,11 +52,11 @@ func newClass(scope string, l *store.Limit, more []store.Charge) *class {
 // is reports whether a class is that of a limit and of those of further charges,
 // whose scope is right.
 func (c *class) is(l *store.Limit, more []store.Charge) bool {
-	if len(more) != len(c.more) || !c.counts(l) {
+	if len(more) != len(c.more) || !c.Is(l) {
 		return false
 	}
 	for i := range more {
-		if !c.more[i].counts(&more[i].Limit) {
+		if !c.more[i].Is(&more[i].Limit) {
 			return false
 		}
 	}
@@ -44,21 +64,19 @@ func (c *class) is(l *store.Limit, more []store.Charge) bool {
 }
 
 // at returns the rule of the i-th limit.
-func (c *class) at(i int) *rule {
+func (c *class) at(i int) *exact.Rule {
 	if i == 0 {
-		return &c.rule
+		return &c.Rule
 	}
 	return &c.more[i-1]
 }
 
-// entry returns a small key, whose states are given, as an entry, which it is not
-// any more.
-func (c *class) entry(k id, first *exact.State, further []exact.State) *entry {
-	e := &entry{id: k}
-	e.states = append(e.one[:0], state{c.limit, c.counting(first)})
+// large returns a small key, whose states are given, as an entry.
+func (s *Store) large(k id, c *class, first *exact.State, further []exact.State) *entry {
+	e := s.newEntry(k)
+	e.key.Parts = append(e.key.Parts, exact.Part{Rule: c.Rule, State: *first})
 	for i := range further {
-		r := &c.more[i]
-		e.states = append(e.states, state{r.limit, r.counting(&further[i])})
+		e.key.Parts = append(e.key.Parts, exact.Part{Rule: c.more[i], State: further[i]})
 	}
 	e.settle()
 	return e

@@ -18,6 +18,7 @@ package localstore
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"hash/maphash"
 	"strconv"
@@ -63,6 +64,8 @@ type Store struct {
 	most   int64
 	count  atomic.Int64  // keys there are
 	next   atomic.Uint32 // where the search for room goes on
+	tags   atomic.Int64  // of receipts, see exact.Queue
+	secret [32]byte      // of the hashes of long keys
 
 	watchers watchers.Set
 }
@@ -89,7 +92,9 @@ func New(cfg Config) (*Store, error) {
 	}
 	now := time.Now()
 	// A clock that was never set may be before the epoch.
-	return &Store{seed: maphash.MakeSeed(), start: now, epoch: max(now.UnixNano(), 0), most: int64(cfg.MaxKeys)}, nil
+	s := &Store{seed: maphash.MakeSeed(), start: now, epoch: max(now.UnixNano(), 0), most: int64(cfg.MaxKeys)}
+	rand.Read(s.secret[:])
+	return s, nil
 }
 
 // now returns the time in whole microseconds since the Unix epoch. Asked under
@@ -101,7 +106,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	k := id{scope, key}
+	k := s.id(scope, key)
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

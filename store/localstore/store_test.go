@@ -7,14 +7,9 @@ import (
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
-	"github.com/goweir/weir/store/storetest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
-
-func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) store.Store { return open(t) })
-}
 
 func open(t testing.TB) *localstore.Store { return openFor(t, 0) }
 

@@ -57,7 +57,7 @@ func TestTableIsAMap(t *testing.T) {
 				i = tab.add(s, h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
 				at := &tab.slots[i]
 				m := &tab.classes[at.class]
-				m.of.book(&at.state, now, 1)
+				m.of.Book(&at.state, now, 1)
 				further := m.further(at)
 				for j := range further {
 					if further[j] != (exact.State{}) {
@@ -150,46 +150,5 @@ func TestCacheLines(t *testing.T) {
 	}
 	if size := reflect.TypeFor[shard]().Size(); size%64 != 0 && strconv.IntSize == 64 {
 		t.Errorf("a shard has %d bytes", size)
-	}
-}
-
-// TestClassCountsLikeItsAlgorithm compares the arithmetic of small keys with that
-// of the states that the rest of the store has.
-func TestClassCountsLikeItsAlgorithm(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(5, 6))
-	for range 3000 {
-		l := store.Limit{Rate: 1 + rng.Int64N(20), Period: time.Duration(1+rng.Int64N(5000)) * time.Microsecond, Algorithm: store.Algorithm(rng.IntN(5))}
-		if !isSmall(&l) {
-			continue
-		}
-		if l.Algorithm == store.GCRA {
-			l.Burst = rng.Int64N(20)
-		}
-		c, of := newClass("", &l, nil), fresh(&l)
-		var st exact.State
-		now := int64(1e15)
-		for range 50 {
-			now += rng.Int64N(2 * l.Period.Microseconds())
-			cost := 1 + rng.Int64N(l.Max())
-			_, want := of.slot(now, cost)
-			if got := c.slot(&st, now, cost); got != want {
-				t.Fatalf("%+v: slot %d, want %d", l, got, want)
-			}
-			if want == now {
-				c.book(&st, now, cost)
-				of.book(now, now, cost, now, false)
-			}
-			o := of.report(now)
-			if !o.Viewed {
-				o.Remaining, o.Reset = exact.View(&l, o.State, now)
-			}
-			if remaining, reset := c.view(&st, now); remaining != o.Remaining || reset != o.Reset {
-				t.Fatalf("%+v: %d remaining, %d µs, want %d, %d µs", l, remaining, reset, o.Remaining, o.Reset)
-			}
-			if c.lapse(&st) != of.lapse() || c.counting(&st).lapse() != of.lapse() {
-				t.Fatalf("%+v: lapses at %d, want %d", l, c.lapse(&st), of.lapse())
-			}
-		}
 	}
 }

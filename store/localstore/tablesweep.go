@@ -34,9 +34,9 @@ func (t *table) sweep(seed maphash.Seed, h *hots, now int64, n int) (looks, forg
 // lapse returns the instant from which a key is as if never used.
 func (t *table) lapse(at *small) int64 {
 	m := &t.classes[at.class]
-	lapse := m.of.lapse(&at.state)
+	lapse := m.of.Lapse(&at.state, nil)
 	for i, st := range m.further(at) {
-		lapse = max(lapse, m.of.more[i].lapse(&st))
+		lapse = max(lapse, m.of.more[i].Lapse(&st, nil))
 	}
 	return lapse
 }

@@ -5,20 +5,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// areSmall reports whether charges are of one key, whose states can be those of a
-// small one.
-func areSmall(charges []store.Charge) bool {
-	if len(charges) > mostLimits || !oneKey(charges) {
-		return false
-	}
-	for i := range charges {
-		if !isSmall(&charges[i].Limit) {
-			return false
-		}
-	}
-	return true
-}
-
 // several is a request with several charges of a key that is small, or new and
 // going to be.
 type several struct {
@@ -33,7 +19,7 @@ type several struct {
 func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, err error) {
 	var b several
 	first := &req.Charges[0]
-	b.ask = ask{id: idOf(first), limit: &first.Limit, more: req.Charges[1:]}
+	b.ask = ask{id: s.idOf(first), limit: &first.Limit, more: req.Charges[1:]}
 	b.hash = s.hash(&b.id)
 	if done, err = b.take(s, req); !done || err != nil {
 		return d, done, err
@@ -42,10 +28,12 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 	outcomes := room[:len(req.Charges)]
 	for i := range outcomes {
 		o := &outcomes[i]
-		o.Viewed, o.Slot = true, b.slots[i]
-		o.Remaining, o.Reset = b.class.at(i).view(&b.states[i], b.verdict.Now)
+		o.Slot = b.slots[i]
+		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
 	}
-	return exact.Decide(req, b.verdict, outcomes), true, nil
+	seen := [1]exact.Seen{{Slot: b.verdict.Slot}}
+	b.verdict.Keys = seen[:]
+	return exact.Decide(req, &b.verdict, outcomes), true, nil
 }
 
 // take sets the verdict, and what it is made from.
@@ -118,7 +106,7 @@ func (b *several) decide(req *store.Request) (done bool) {
 		c := &charges[i]
 		b.slots[i] = now
 		if c.Cost > 0 && !look {
-			b.slots[i] = b.class.at(i).slot(&b.states[i], now, c.Need())
+			_, b.slots[i] = b.class.at(i).Slot(&b.states[i], nil, now, c.Need())
 			slot = max(slot, b.slots[i])
 		}
 	}
@@ -127,7 +115,7 @@ func (b *several) decide(req *store.Request) (done bool) {
 	case b.verdict.Allowed:
 		for i := range charges {
 			if cost := charges[i].Cost; cost > 0 {
-				b.class.at(i).book(&b.states[i], now, cost)
+				b.class.at(i).Book(&b.states[i], now, cost)
 			}
 		}
 	case !look && slot-now <= exact.MaxWait(req):

@@ -65,13 +65,13 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool)
 	if c != a.class && !c.is(a.limit, nil) {
 		return 0, false
 	}
-	if a.cost == 0 || a.cost > c.most {
+	if a.cost == 0 || a.cost > c.Max {
 		return now, true
 	}
-	slot = c.slot(st, now, min(a.cost+a.leave, c.most))
+	_, slot = c.Slot(st, nil, now, min(a.cost+a.leave, c.Max))
 	switch {
 	case slot <= now:
-		c.book(st, now, a.cost)
+		c.Book(st, now, a.cost)
 	case slot-now <= a.maxWait:
 		return 0, false // to be booked ahead
 	}
@@ -104,17 +104,17 @@ func (s *Store) takeNew(sh *shard, a *ask, now int64) (o store.Outcome, done boo
 	}
 	at := &sh.small.slots[sh.small.add(s.seed, a.hash, &a.id, place)]
 	c := sh.small.classes[place].of
-	c.book(&at.state, now, a.cost)
+	c.Book(&at.state, now, a.cost)
 	return c.outcome(&at.state, a.cost, now, now), true, nil
 }
 
 // outcome is what was decided on cost units, given the state after that and their
 // earliest slot.
 func (c *class) outcome(st *exact.State, cost, slot, now int64) (o store.Outcome) {
-	remaining, reset := c.view(st, now)
+	remaining, reset := c.View(st, nil, now)
 	o.Remaining, o.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
 	o.At = store.Instant(now)
-	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.most {
+	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.Max {
 		o.RetryAfter = store.Never
 	}
 	return o
@@ -125,7 +125,9 @@ func setDecision(d *store.Decision, c *store.Charge, o *store.Outcome) {
 	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope, d.Remaining, d.ResetAfter = c.Limit, c.Scope, o.Remaining, o.ResetAfter
-	d.At = o.At
+	if d.At = o.At; d.Allowed && c.Cost > 0 {
+		d.Slot = o.At
+	}
 }
 
 // prepared is a limit in a scope that calls come for.
@@ -146,8 +148,9 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 
 // Take implements [store.Prepared].
 func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
+	k := p.store.id(p.class.scope, key)
 	return p.store.takeSmall(&ask{
-		id: id{p.class.scope, key}, hash: maphash.String(p.store.seed, key) ^ p.hash,
+		id: k, hash: maphash.String(p.store.seed, k.key) ^ p.hash,
 		limit: &p.limit, class: p.class, cost: cost,
 	})
 }

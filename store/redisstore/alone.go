@@ -74,8 +74,10 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	again := false
 	for i := range keys {
 		k := &keys[i]
-		a := list.Answer(k.Limits, room[:0])
-		v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
+		a := list.Answer(k.Limits, room[:0], v.Now)
+		if a.Calls >= 0 {
+			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
+		}
 		v.Allowed = v.Allowed && (a.Calls > 0 || len(keys) > 1 && v.Slot-v.Now <= exact.MaxWait(req) && v.Full == 0)
 		if again = again || a.NeedsLog(); a.NeedsLog() {
 			k.Log = rediskey.Log(k.State)

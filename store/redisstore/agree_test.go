@@ -1,0 +1,212 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
+)
+
+// twins are a key of package exact and one of Redis, which go through the same story.
+type twins struct {
+	*testing.T
+	rng    *rand.Rand
+	redis  *Store
+	key    string
+	exact  exact.Key
+	now    *int64
+	tag    int64
+	told   []string
+	booked []pair
+}
+
+// pair is the two receipts of a booking.
+type pair struct {
+	exact *exact.Receipt
+	redis any
+	cost  int64
+}
+
+func (w *twins) say(format string, args ...any) {
+	w.told = append(w.told, fmt.Sprintf("%10d  ", *w.now-startMicros)+fmt.Sprintf(format, args...))
+}
+
+func (w *twins) fail(format string, args ...any) {
+	w.Helper()
+	state := rediskey.State(w.redis.prefix, "", w.key)
+	value := w.redis.client.Get(context.Background(), state).Val()
+	w.Fatalf("%s\n%s\nexact: %+v\nredis: %s", fmt.Sprintf(format, args...), strings.Join(w.told, "\n"), w.exact, value)
+}
+
+// take decides a request on both.
+func (w *twins) take(req store.Request) {
+	w.tag++
+	tag := int64(0)
+	if req.Cancelable {
+		tag = w.tag
+	}
+	w.forgetLapsed()
+	groups := []exact.Group{{Key: &w.exact, Charges: req.Charges}}
+	outcomes := make([]exact.Outcome, len(req.Charges))
+	var v exact.Verdict
+	exact.Take(&req, groups, outcomes, &v, *w.now, tag, nil)
+	want := exact.Decide(&req, &v, outcomes)
+	got, err := w.redis.Take(context.Background(), req)
+	if err != nil {
+		w.fail("%v: %+v", err, req)
+	}
+	receipt := got.Receipt
+	got.Receipt = nil
+	w.say("%v: %+v", req, want)
+	if got.Clock != nil || want.Clock != nil {
+		a, b := exact.Clock{}, exact.Clock{}
+		if got.Clock != nil {
+			a = got.Clock.(*exact.Move).Clock
+		}
+		if want.Clock != nil {
+			b = want.Clock.(*exact.Move).Clock
+		}
+		if a.Until == 0 && a.Gap == 0 && a.Share == 0 {
+			a.Unit, b.Unit = 0, 0
+		}
+		if a != b {
+			w.fail("clock %+v, want %+v\n%+v\n%+v", a, b, got, want)
+		}
+	}
+	got.Clock, want.Clock = nil, nil
+	if g, e := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != e {
+		w.fail("got  %s\nwant %s", g, e)
+	}
+	if receipt != nil {
+		w.booked = append(w.booked, pair{groups[0].Receipt, receipt, req.Charges[0].Cost})
+	}
+}
+
+// forgetLapsed forgets a state as a server does.
+func (w *twins) forgetLapsed() {
+	if w.exact.Born > 0 && w.exact.Lapse() <= *w.now {
+		w.exact = exact.Key{}
+		w.redis.client.Del(context.Background(), rediskey.State(w.redis.prefix, "", w.key), rediskey.Log(rediskey.State(w.redis.prefix, "", w.key)))
+	}
+}
+
+func (w *twins) settle(i int, to int64) {
+	b := w.booked[i]
+	w.booked = append(w.booked[:i], w.booked[i+1:]...)
+	w.say("booking of %d at %d is settled at %d", b.cost, b.exact.Slot-startMicros, to)
+	w.exact.Settle(b.exact, *w.now, func(int) int64 { return to })
+	if err := w.redis.Settle(context.Background(), b.redis, to); err != nil {
+		w.fail("%v", err)
+	}
+}
+
+func (w *twins) brake(charges []store.Charge, b store.Brake) {
+	w.say("brake %+v", b)
+	w.forgetLapsed()
+	w.exact.Brake(charges, &b, *w.now)
+	if err := w.redis.Brake(context.Background(), charges, b); err != nil {
+		w.fail("%v", err)
+	}
+}
+
+func (w *twins) step(sets [][]store.Limit) {
+	limits := sets[0]
+	if len(sets) > 1 && w.rng.IntN(6) == 0 {
+		limits = sets[1]
+	}
+	period := int64(limits[0].Period / time.Microsecond)
+	charges := func(cost int64) (list []store.Charge) {
+		for _, l := range limits {
+			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost})
+		}
+		return list
+	}
+	cost := 1 + w.rng.Int64N(3)
+	switch n := w.rng.IntN(20); {
+	case n < 5:
+		*w.now += w.rng.Int64N(period/limits[0].Rate*2 + 1)
+	case n < 6:
+		*w.now += w.rng.Int64N(2*period + 1)
+	case n < 10:
+		w.take(store.Request{Charges: charges(cost)})
+	case n < 14:
+		w.take(store.Request{Charges: charges(cost), MaxWait: time.Hour, Cancelable: true})
+	case n < 15:
+		w.take(store.Request{Charges: charges(0)})
+	case n < 17 && len(w.booked) > 0:
+		i := len(w.booked) - 1 - w.rng.IntN(min(3, len(w.booked)))
+		w.settle(i, w.rng.Int64N(w.booked[i].cost+2)*w.rng.Int64N(2))
+	case n < 18:
+		w.brake(charges(0), store.Brake{Pause: time.Duration(w.rng.Int64N(int64(2 * limits[0].Period))), Slack: time.Millisecond})
+	case n < 19:
+		w.brake(charges(0), store.Brake{Tell: true, Gap: time.Duration(w.rng.Int64N(int64(limits[0].Period))), GapFor: time.Duration(w.rng.Int64N(int64(3 * limits[0].Period)))})
+	case w.rng.IntN(2) == 0:
+		w.brake(charges(0), store.Brake{Cut: store.Cut{Unit: 1, Recovery: time.Duration(w.rng.Int64N(int64(20 * limits[0].Period))), Since: store.Instant(*w.now)}})
+	default:
+		w.brake(charges(0), store.Brake{Lift: true})
+	}
+	*w.now++
+}
+
+func randomLimits(rng *rand.Rand, few bool) (limits []store.Limit) {
+	n := 1 + rng.IntN(3)
+	if few {
+		n = 1
+	}
+	for range n {
+		rate := 3 + rng.Int64N(9)
+		l := store.Limit{Rate: rate, Period: time.Duration(rate+rng.Int64N(10_000_000)) * time.Microsecond, Algorithm: store.Algorithm(rng.IntN(5))}
+		if rng.IntN(8) == 0 {
+			l.Rate *= 1_000_003
+		}
+		if l.Algorithm == store.GCRA && rng.IntN(2) == 0 {
+			l.Burst = 3 + rng.Int64N(8)
+		}
+		limits = append(limits, l)
+	}
+	return limits
+}
+
+// TestAgree holds the script against package exact, decision by decision.
+func TestAgree(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	agree(t, server.Client(), 400)
+}
+
+func TestAgreeMiniredis(t *testing.T) {
+	t.Parallel()
+	_, c := miniClient(t)
+	agree(t, c, 40)
+}
+
+func agree(t *testing.T, c redis.UniversalClient, stories int) {
+	for seed := range stories {
+		rng := rand.New(rand.NewPCG(uint64(seed), 3))
+		now := int64(startMicros) + rng.Int64N(1e9)
+		s, err := New(Config{Client: c, now: func() int64 { return now }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &twins{T: t, rng: rng, redis: s, key: fmt.Sprint("story ", seed), now: &now}
+		sets := [][]store.Limit{randomLimits(rng, seed%2 == 0)}
+		if rng.IntN(2) == 0 {
+			other := randomLimits(rng, false)
+			if rng.IntN(2) == 0 {
+				other = append(other, sets[0]...)
+			}
+			sets = append(sets, other)
+		}
+		for range 60 {
+			w.step(sets)
+		}
+	}
+}
