@@ -111,6 +111,9 @@ func (k *Key) Refuse(f *Found, now int64) bool {
 		k.Close(f)
 		return false
 	}
+	for i := f.old; i < len(k.Parts); i++ {
+		k.Parts[i].begin(k.Queue.Seq + 1)
+	}
 	k.forget(f, now, false)
 	return true
 }

@@ -126,11 +126,6 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	if l.Algorithm == store.SlidingWindow {
 		p.State.A = k.adoptLog(f, v, units)
 	}
-	if k.Queue.Tag != 0 { // Bookings from before the limit was added give it nothing back.
-		seq := k.Queue.Seq + 1
-		p.Opened = [2]int64{seq, seq}
-		p.Credit.add(Grade{seq, Micros{Whole: -1}})
-	}
 	k.Parts = append(k.Parts, p)
 	return len(k.Parts) - 1
 }
