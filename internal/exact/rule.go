@@ -115,7 +115,7 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 		return counterLapse(r, s)
 	}
 	if s.B == 0 {
-		return 0
+		return s.A // Units of the window before that are not known any more.
 	}
 	return s.A + r.Period
 }

@@ -71,8 +71,8 @@ lapse = function(l, newest)
   local kind = l.kind
   if kind == 'g' then return l.b > 0 and l.a + 1 or l.a end
   if kind == 'w' then return newest + l.p end
-  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or 0 end
-  return l.b > 0 and l.a + l.p or 0
+  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or l.a end
+  return l.b > 0 and l.a + l.p or l.a
 end,
 
 -- The value of a key, version 1:
