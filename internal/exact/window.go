@@ -23,6 +23,25 @@ func windowBook(r *Rule, s *State, at, units int64) {
 	s.B += units
 }
 
+// windowView returns the state of the last window. A window that is ahead and empty was
+// given back: no unit is free until it starts, as the one before it is not known.
+func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
+	switch {
+	case s.B > 0 && at < s.A+r.Period:
+		return r.Max - s.B, s.A + r.Period - at
+	case at < s.A:
+		return 0, s.A - at
+	}
+	return r.Max, 0
+}
+
+func windowLapse(r *Rule, s *State) int64 {
+	if s.B == 0 {
+		return s.A
+	}
+	return s.A + r.Period
+}
+
 // windowSettle corrects the units of the booking seq, if the last window holds it.
 func windowSettle(p *Part, seq, more, now int64) bool {
 	if seq < p.Opened[0] || now >= p.State.A+p.Rule.Period {
