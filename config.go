@@ -39,9 +39,8 @@ type Config struct {
 	// asking the store. A call counts from its start until it is admitted, so also
 	// while the store is asked. 0: no bound.
 	MaxWaiters int
-	// MaxPause is the longest pause of a key, and the longest time that an upstream
-	// can slow it down for, counted from the last change: at most MaxPeriod/4.
-	// 0: 15 minutes.
+	// MaxPause is the longest time that an upstream can pause a key or slow it down
+	// for, counted from the last change: at most MaxPeriod/4. 0: 15 minutes.
 	MaxPause time.Duration
 	// Reserve is the share of each limit, in percent, that calls of the background
 	// class leave to the others (see [InBackground]): 0 to 99. It is rounded up to

@@ -122,7 +122,7 @@ func ExampleLimiter_Pause() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(d.Allowed, d.Reason, d.RetryAfter.Round(time.Minute)) // at most Config.MaxPause
+	fmt.Println(d.Allowed, d.Reason, d.RetryAfter.Round(time.Minute))
 
 	if err := limiter.Resume(ctx, "https://api.example.com"); err != nil {
 		log.Fatal(err)
@@ -133,7 +133,7 @@ func ExampleLimiter_Pause() {
 	}
 	fmt.Println(d.Allowed, d.Reason)
 	// Output:
-	// false paused 15m0s
+	// false paused 1h0m0s
 	// true allowed
 }
 

@@ -46,9 +46,9 @@ func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason 
 	}
 }
 
-// TestEventWaitOfThoseWhoBookAgain: a wait whose slot became void has one end,
-// whatever comes of booking again.
-func TestEventWaitOfThoseWhoBookAgain(t *testing.T) {
+// TestEventWaitOfMovedSlots: a wait whose slot a brake moves has one end, also when the
+// call books again.
+func TestEventWaitOfMovedSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		limit  weir.Limit
@@ -63,13 +63,13 @@ func TestEventWaitOfThoseWhoBookAgain(t *testing.T) {
 		}, 2 * time.Second, weir.ErrLimited, weir.ReasonPaused},
 		"admitted": {weir.PerSecond(10).By(weir.SlidingWindow), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
 			return l.Resume(ctx, "key")
-		}, 2100 * ms, nil, weir.ReasonAllowed},
-		"admitted at once": {weir.PerSecond(10), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
-			return l.Reset(ctx, "key")
 		}, 2 * time.Second, nil, weir.ReasonAllowed},
-		"the store fails": {weir.PerSecond(1), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, s *weirtest.Store) error {
+		"reset": {weir.PerSecond(10), 10 * time.Second, func(ctx context.Context, l *weir.Limiter, _ *weirtest.Store) error {
+			return l.Reset(ctx, "key")
+		}, 10 * time.Second, nil, weir.ReasonAllowed},
+		"the store fails": {weir.PerSecond(1), 0, func(ctx context.Context, l *weir.Limiter, s *weirtest.Store) error {
 			s.Next(weirtest.Fail(errors.New("down")))
-			return l.Resume(ctx, "key")
+			return l.Pause(ctx, "key", time.Hour)
 		}, 2 * time.Second, weir.ErrStore, weir.ReasonAllowed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -100,16 +100,16 @@ func (l *Limiter) newLines() *line.Lines {
 		}
 	}
 	if b, ok := l.store.(store.Braker); ok {
-		cfg.Watch = func(f func(key string, until store.Instant)) store.Watch {
-			return b.WatchBrakes(func(scope, key string, until store.Instant) {
+		cfg.Watch = func(f func(key string, c store.Clock)) store.Watch {
+			return b.WatchBrakes(func(scope, key string, c store.Clock) {
 				if scope == l.name {
-					f(key, until)
+					f(key, c)
 				}
 			})
 		}
-		cfg.BrakedAt = func(ctx context.Context, id line.ID) (store.Instant, error) {
+		cfg.Clock = func(ctx context.Context, id line.ID) (store.Clock, error) {
 			d, err := l.look(ctx, id)
-			return d.BrakedAt, err
+			return d.Clock, err
 		}
 	}
 	return line.New(cfg)

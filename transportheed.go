@@ -50,8 +50,12 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	if view.Doubtful() && !t.looked.settles(ctx, b, &view) {
 		return
 	}
-	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, b.heeds.MaxPause))
+	longest := b.heeds.MaxPause
+	view.Again = signal.Refused && brake.Pause > 0 && t.pauses.again(b, min(brake.Pause, longest))
 	if brake, news = view.Brake(); news {
+		brake.Pause = min(brake.Pause, longest)
+		brake.Slack = min(brake.Slack, longest-brake.Pause)
+		brake.Gap, brake.GapFor = min(brake.Gap, longest), min(brake.GapFor, longest)
 		_ = b.Limiter.brake(ctx, b.Key, brake) // The hook sees the error.
 	}
 }

@@ -318,7 +318,7 @@ func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 				f.provider.Refuse(1, 0)
 				f.get(t, 0)
 				d, err := f.store.Take(t.Context(), store.Request{Charges: []store.Charge{{Scope: "api", Key: "https://api.example.com", Limit: store.Limit(limit)}}})
-				if err != nil || d.BrakedAt == 0 || d.Gap <= 0 {
+				if err != nil || d.Clock == nil || d.Clock.Real(d.At+1_000_000) <= d.At+1_000_000 {
 					t.Errorf("%+v, %v; want it slowed down", d, err)
 				}
 			})

@@ -117,7 +117,7 @@ type booking struct {
 
 // heard returns the booking as package heed needs it.
 func (b *booking) heard() heed.Booking {
-	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.told}
+	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap}
 }
 
 // admit books the request on all levels that count it, and waits for the slots: on

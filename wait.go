@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -39,13 +40,13 @@ func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time
 
 // grant is a slot that has come.
 type grant struct {
-	receipt   any // gives it back
-	at        store.Instant
-	told      time.Duration
+	receipt   any           // gives it back
+	at        store.Instant // when it came
+	gap       time.Duration // advertised by an upstream; 0: none
 	remaining int64
 }
 
-func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Told, d.Remaining} }
+func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.Remaining} }
 
 // slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
@@ -98,6 +99,7 @@ type waitingCall struct {
 	silent  bool           // the hook does not see it
 	again   bool           // it has booked before
 	d       store.Decision // the last
+	asked   time.Time      // when d was asked for
 	at      time.Time      // when d came, if the slot had not come with it
 }
 
@@ -125,8 +127,8 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 	}
 }
 
-// book books a slot and waits for it. Again: the slot became void meanwhile,
-// because the key was slowed down.
+// book books a slot and waits for it. Again: a brake has moved the slot beyond the
+// call's bounds, or out of the window that counted it, and it is given back.
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l, key := c.limiter, c.id.Key
 	d, bound, err := c.ask(ctx)
@@ -143,7 +145,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		return grantOf(&d), false, err
 	}
 	c.at = time.Now()
-	slot := line.Granted(&d, c.at)
+	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
 	if err := l.late(ctx, key, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
@@ -160,21 +162,29 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		return grant{}, false, err
 	}
 	g = grantOf(&d)
-	g.receipt, g.at = used.Receipt, used.Granted
+	if g.receipt, g.at = used.Receipt, used.Comes; used.Clock != nil {
+		g.gap = used.Clock.Gap(g.at)
+	}
 	return g, false, nil
+}
+
+// hasWindow reports whether windows with a beginning count a booking.
+func hasWindow(limits []Limit) bool {
+	return slices.ContainsFunc(limits, func(l Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }
 
 // ask has the store decide. A call that has its lease already, and books again,
 // needs no other.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
+	c.asked = time.Now()
 	if c.lease != nil && !c.lease.held() {
 		return c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
 	}
 	if err := ctx.Err(); err != nil {
 		return d, bound, err
 	}
-	longest, byDeadline := deadline.Max(ctx, time.Now(), c.left())
+	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
 	if err == nil && !c.silent {
 		l.observeDecision(ctx, l.hook, c.id, &d)
@@ -182,7 +192,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	return d, boundOf(byDeadline), err
 }
 
-// left returns the rest of the longest wait, at least a little: void slots were
+// left returns the rest of the longest wait, at least a little: the first slot was
 // good for that.
 func (c *waitingCall) left() time.Duration {
 	if !c.again || c.maxWait <= 0 {

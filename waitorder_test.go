@@ -226,7 +226,7 @@ type askedAgain struct {
 	looks atomic.Int64
 }
 
-func (*askedAgain) WatchBrakes(func(string, string, store.Instant)) store.Watch { return deafWatch{} }
+func (*askedAgain) WatchBrakes(func(string, string, store.Clock)) store.Watch { return deafWatch{} }
 
 func (a *askedAgain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if req.Peek() {
@@ -249,9 +249,9 @@ func newAskedAgain(t *testing.T, look func(ctx context.Context) error) *askedAga
 	return &askedAgain{Store: local, look: look}
 }
 
-// TestMaxWaitersCountsThoseWhoBookAgain: who learns only when its slot comes that
-// it is void is counted on, once, however full the line is meanwhile.
-func TestMaxWaitersCountsThoseWhoBookAgain(t *testing.T) {
+// TestMaxWaitersCountsThoseWhoLook: a call that hears of a pause only when its slot
+// comes is counted on, once, however full the line is meanwhile.
+func TestMaxWaitersCountsThoseWhoLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l *weir.Limiter

@@ -10,6 +10,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -58,7 +59,7 @@ func TestConfig(t *testing.T) {
 		{"a penalty counted by calls in flight", penalty(inFlight(t, newLocal(t), "refusals"), time.Second), "Penalty.Limiter"},
 		{"a penalty of no time", penalty(named(t, "refusals"), 0), "Penalty.For"},
 		{"a penalty below 0", penalty(named(t, "refusals"), -1), "Penalty.For"},
-		{"a penalty longer than a pause", penalty(named(t, "refusals"), 15*time.Minute+1), "Penalty.For"},
+		{"a penalty longer than a pause", penalty(named(t, "refusals"), store.MaxPeriod/4+1), "Penalty.For"},
 		{"a penalty on a store that can't pause", func(c *middleware.Config) {
 			c.Penalty = middleware.Penalty{Limiter: named(t, "refusals"), For: time.Second}
 		}, "Penalty.Limiter"},

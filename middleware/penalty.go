@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // Penalty blocks a key for a while that goes on asking although it is refused.
@@ -25,8 +26,8 @@ type Penalty struct {
 	// minute. Its name must differ from Config.Limiter's. Refusals of a blocked key do
 	// not count. Nil: no penalty.
 	Limiter *weir.Limiter
-	// For is the length of the block: above 0, and at most the MaxPause of
-	// Config.Limiter, by default 15 minutes.
+	// For is the length of the block: above 0, and at most a quarter of
+	// store.MaxPeriod, 12.5 years.
 	For time.Duration
 }
 
@@ -40,14 +41,13 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 	if err := checkLimiter("Penalty.Limiter", p.Limiter); err != nil {
 		return err
 	}
-	maxPause := limiter.MaxPause()
 	switch {
 	case p.Limiter.Name() == limiter.Name():
 		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
-	case maxPause == 0:
+	case limiter.MaxPause() == 0:
 		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
-	case p.For <= 0 || p.For > maxPause:
-		return invalid("Penalty.For", "above 0 and at most "+maxPause.String()+", the MaxPause of Limiter", p.For.String())
+	case p.For <= 0 || p.For > store.MaxPeriod/4:
+		return invalid("Penalty.For", "above 0 and at most 12.5 years", p.For.String())
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ type Braker interface {
 	// and come when the key's time reaches them.
 	Brake(ctx context.Context, charges []Charge, b Brake) error
 	// WatchBrakes makes the store call f when a brake changes a key's clock. f is
-	// quick. Calls may come from several goroutines, late, twice, or for keys that
-	// the caller does not use. The caller stops the Watch.
+	// quick, and may call Covers. Calls may come from several goroutines, late, twice,
+	// or for keys that the caller does not use. The caller stops the Watch.
 	WatchBrakes(f func(scope, key string, c Clock)) Watch
 }
 

@@ -12,6 +12,9 @@ type Request struct {
 	// and Key are booked at the one instant that suits all. A request whose costs
 	// are all 0 and that holds nothing is a peek: it is always allowed, changes
 	// nothing, and its decision reports the state.
+	//
+	// Sliding windows of one key share a log: a request counts there once, with its
+	// largest cost under any of them.
 	Charges []Charge
 	// MaxWait is the longest delay of a granted reservation. 0: now or not at
 	// all. Values over MaxPeriod/4 mean MaxPeriod/4.

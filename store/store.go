@@ -55,9 +55,10 @@ type Settler interface {
 	//     its booking. No call waits for debt longer than MaxPeriod/4 beyond an
 	//     empty bucket.
 	//
-	// Settling changes nothing, and is no error, after a Reset, under changed limits,
-	// and after the booking has lapsed: its window is over, or its bucket was full
-	// since. The caller settles once, and never after Cancel.
+	// Settling changes nothing, and is no error, after a Reset, and after the booking
+	// has lapsed: its window is over, or its bucket was full for a while since. A limit
+	// that later calls leave out is corrected as long as the key keeps it. The caller
+	// settles once, and never after Cancel.
 	Settle(ctx context.Context, receipt any, costs ...int64) error
 }
 

@@ -105,7 +105,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // WatchBrakes implements store.Braker. If the wrapped store is no store.Braker, the
 // watch covers everything and never calls f.
-func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	w := store.Watch(noBrakes{})
 	if k, ok := s.base.(store.Braker); ok {
 		w = k.WatchBrakes(f)

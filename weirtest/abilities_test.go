@@ -51,7 +51,7 @@ func TestAbilitiesThatTheWrappedStoreLacks(t *testing.T) {
 	if d, err := s.Take(t.Context(), one(0)); err != nil || d.Remaining != 4 {
 		t.Errorf("after a hold that was not taken: %+v, %v; want 4 left", d, err)
 	}
-	w := s.WatchBrakes(func(string, string, store.Instant) { t.Error("told of a brake") })
+	w := s.WatchBrakes(func(string, string, store.Clock) { t.Error("told of a brake") })
 	defer w.Stop()
 	if !w.Covers(time.Now()) || !w.Covers(time.Time{}) {
 		t.Error("a brake may have been missed where there are none")
@@ -131,9 +131,9 @@ func TestBrakesArePassedOn(t *testing.T) {
 		s := weirtest.NewStore(local(t))
 		l := limiter(t, s)
 		told := 0
-		w := s.WatchBrakes(func(scope, key string, at store.Instant) {
-			if told++; scope != "scope" || key != "k" || at == 0 {
-				t.Errorf("told of %q %q at %d", scope, key, at)
+		w := s.WatchBrakes(func(scope, key string, c store.Clock) {
+			if told++; scope != "scope" || key != "k" || c.Set() == 0 {
+				t.Errorf("told of %q %q: %v", scope, key, c)
 			}
 		})
 		if err := l.Pause(t.Context(), "k", time.Minute); err != nil {

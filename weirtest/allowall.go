@@ -18,12 +18,12 @@ func (allowAll) Take(ctx context.Context, req store.Request) (store.Decision, er
 	return grant(req), nil
 }
 
-func (allowAll) Cancel(context.Context, any) error                           { return nil }
-func (allowAll) Settle(context.Context, any, ...int64) error                 { return nil }
-func (allowAll) Reset(context.Context, string, string) error                 { return nil }
-func (allowAll) Brake(context.Context, []store.Charge, store.Brake) error    { return nil }
-func (allowAll) Release(context.Context, string, string, ...string) error    { return nil }
-func (allowAll) WatchBrakes(func(string, string, store.Instant)) store.Watch { return noBrakes{} }
+func (allowAll) Cancel(context.Context, any) error                         { return nil }
+func (allowAll) Settle(context.Context, any, ...int64) error               { return nil }
+func (allowAll) Reset(context.Context, string, string) error               { return nil }
+func (allowAll) Brake(context.Context, []store.Charge, store.Brake) error  { return nil }
+func (allowAll) Release(context.Context, string, string, ...string) error  { return nil }
+func (allowAll) WatchBrakes(func(string, string, store.Clock)) store.Watch { return noBrakes{} }
 func (allowAll) Renew(context.Context, string, string, time.Duration, ...string) ([]string, error) {
 	return nil, nil
 }

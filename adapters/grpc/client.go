@@ -162,7 +162,7 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 		defer cancel()
 		// The Limiter's Hook gets a failure. A store that can't pause is the program's
 		// choice.
-		_ = c.cfg.Limiter.Pause(ctx, key, info.GetRetryDelay().AsDuration())
+		_ = c.cfg.Limiter.Pause(ctx, key, min(info.GetRetryDelay().AsDuration(), c.cfg.Limiter.MaxPause()))
 		return
 	}
 }

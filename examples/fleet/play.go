@@ -94,8 +94,8 @@ func (r *result) begin(now time.Time) {
 	}
 }
 
-// braked is called when slots that were booked ahead became void.
-func (r *result) braked(_, key string, _ store.Instant) {
+// braked is called when a brake has changed a key's clock.
+func (r *result) braked(_, key string, _ store.Clock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.providers {

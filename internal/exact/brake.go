@@ -74,19 +74,22 @@ func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 	return max(moved, start+by)
 }
 
-// Brake changes the key's clock as a valid brake asks. The charges name limits of the
-// key. It returns nil when nothing changes.
-func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
-	unit := int64(math.MaxInt64)
+// Fastest returns the time between two units of the fastest limit, in whole
+// microseconds, at least one.
+func Fastest(charges []store.Charge) int64 {
+	unit := maxGap
 	for i := range charges {
 		num, den := Emission(&charges[i].Limit)
 		unit = min(unit, max(num/den, 1))
 	}
-	if unit == math.MaxInt64 {
-		unit = 1
-	}
+	return unit
+}
+
+// Brake changes the key's clock as a valid brake asks. The charges name limits of the
+// key. It returns nil when nothing changes.
+func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	first := k.first(now)
-	clock, changed := k.Clock.Apply(b, min(unit, maxGap), first, now)
+	clock, changed := k.Clock.Apply(b, Fastest(charges), first, now)
 	if !changed {
 		return nil
 	}

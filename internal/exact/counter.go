@@ -49,7 +49,7 @@ func counterLapse(r *Rule, s *State) int64 {
 	case s.C > 0:
 		return s.A + r.Period
 	}
-	return 0
+	return s.A
 }
 
 // counterSettle corrects the units of the booking seq, if one of the two windows
@@ -62,7 +62,7 @@ func counterSettle(p *Part, seq, more, now int64) bool {
 	case seq >= p.Opened[1] && seq < p.Opened[0] && now < s.A+p.Rule.Period:
 		s.C = corrected(s.C, more)
 	default:
-		return false
+		return more > 0 && now < s.A
 	}
 	return true
 }

@@ -13,7 +13,8 @@ const maxGrades = 8
 // cost. Beyond maxGrades two neighbours become one, with the smaller slack.
 type Credit struct{ Grades []Grade }
 
-// Grade is the backlog that the booking Seq found.
+// Grade is the backlog that the booking Seq found; less than 0 if the bucket had been
+// full for a while.
 type Grade struct {
 	Seq   int64
 	Slack Micros
@@ -23,7 +24,7 @@ type Grade struct {
 func (c *Credit) book(seq int64, tat Micros, slot int64) {
 	slack := tat
 	if slack.Whole -= slot; slack.Whole < 0 {
-		slack = Micros{}
+		slack = Micros{Whole: -1}
 	}
 	c.add(Grade{seq, slack})
 	if n := len(c.Grades); n > maxGrades {
@@ -59,6 +60,9 @@ func (c *Credit) take(seq int64, back Micros, den int64) Micros {
 	later := append(room[:0], c.Grades[first:]...)
 	if len(later) > 0 && later[0].Slack.Less(back) {
 		back = later[0].Slack
+	}
+	if back.Whole < 0 {
+		return Micros{}
 	}
 	c.Grades = c.Grades[:first]
 	for _, g := range later {

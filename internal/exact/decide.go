@@ -66,7 +66,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		case c.Cost > c.Limit.Max():
 			st.RetryAfter = store.Never
 		case never < 0:
-			st.RetryAfter = micros(o.Slot - v.Now)
+			st.RetryAfter = micros(max(o.Slot-v.Now, 0))
 		}
 		if d.Charges != nil {
 			d.Charges[i] = st

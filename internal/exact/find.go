@@ -50,6 +50,7 @@ func (k *Key) Later(f *Found, at int64) {
 // counts it, also one that the charges do not name. A tag other than 0 asks for a
 // receipt.
 func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
+	k.forget(f, now, true)
 	var r *Receipt
 	if tag != 0 {
 		r = k.receipt(f, charges, tag)
@@ -79,14 +80,54 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 			p.Credit.book(k.Queue.Seq, Micros{p.State.A, p.State.B}, f.Slot)
 		}
 		p.book(at, units, k.Queue.Seq)
+		if i >= f.old {
+			p.begin(k.Queue.Seq)
+		}
+		if p.Left > 0 {
+			p.Rule.bound(&p.State, f.V)
+		}
 	}
-	if logged && most > 0 {
-		k.Log.push(f.Slot, most, oldest)
+	if units := k.logged(f, charges, most); logged && units > 0 {
+		k.Log.push(f.Slot, units, oldest)
 	}
 	k.Clock = f.clock
 	k.Clock.Book(f.Slot, most, now)
-	k.forget(f, now)
 	return r
+}
+
+// begin notes the booking that added a limit: those before it are not counted.
+func (p *Part) begin(seq int64) {
+	p.Opened = [2]int64{seq, seq}
+	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
+		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, Micros{Whole: -1}})
+	}
+}
+
+// Refuse forgets the limits that Open added to a new key. Another key remembers with them
+// what share is used, from which they recover at their own rate. It reports whether the
+// key has changed.
+func (k *Key) Refuse(f *Found, now int64) bool {
+	if f.old == 0 || len(k.Parts) == f.old {
+		k.Close(f)
+		return false
+	}
+	k.forget(f, now, false)
+	return true
+}
+
+// logged returns what the log counts: the largest cost under a sliding window. A sliding
+// window that no charge names counts the largest cost.
+func (k *Key) logged(f *Found, charges []store.Charge, most int64) int64 {
+	units, named := int64(0), false
+	for j, i := range f.Parts {
+		if k.Parts[i].Rule.Limit.Algorithm == store.SlidingWindow {
+			units, named = max(units, charges[j].Cost), true
+		}
+	}
+	if !named {
+		return most
+	}
+	return units
 }
 
 // book takes units, and notes which booking opens a window.
@@ -152,24 +193,61 @@ func (q *Queue) book(f *Found, cost int64, natural bool) {
 	q.Last = f.Floor
 }
 
-// forget drops limits that the call left out and that have lapsed.
-func (k *Key) forget(f *Found, now int64) {
-	if len(k.Parts) == len(f.Parts) {
-		return
-	}
-	left := k.Parts[:0]
+// forget drops limits that the call leaves out, when they have lapsed or are too many. The
+// first ones go first. A booking resets the time of the limits that it names.
+func (k *Key) forget(f *Found, now int64, booked bool) {
+	over := -maxLeft
 	for i := range k.Parts {
 		p := &k.Parts[i]
-		if f.names(i) || k.lapse(p) > now {
-			left = append(left, *p)
+		switch {
+		case !f.names(i):
+			over++
+			if p.Left == 0 {
+				p.Left = k.lapse(p)
+			}
+		case booked:
+			p.Left = 0
 		}
 	}
+	if over == -maxLeft {
+		return
+	}
+	left, old := k.Parts[:0], 0
+	for i := range k.Parts {
+		p := k.Parts[i]
+		named := f.move(i, len(left))
+		if named || p.Left > now && over <= 0 {
+			if left = append(left, p); i < f.old {
+				old++
+			}
+		}
+		if !named {
+			over--
+		}
+	}
+	f.old = old
 	clear(k.Parts[len(left):])
-	k.Parts = left
+	if k.Parts = left; !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
+}
+
+// move notes the new place of a part, and reports whether a charge names it.
+func (f *Found) move(from, to int) bool {
+	named := false
+	for j := range f.Parts {
+		if f.Parts[j] == from {
+			f.Parts[j], named = to, true
+		}
+	}
+	return named
 }
 
 // lapse returns the time of the store at which a part is as if never used.
 func (k *Key) lapse(p *Part) int64 {
+	if p.Left > 0 {
+		return p.Left
+	}
 	at := p.Rule.Lapse(&p.State, &k.Log)
 	if InRealTime(p.Rule.Limit.Algorithm) {
 		return at

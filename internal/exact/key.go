@@ -21,7 +21,13 @@ type Part struct {
 	// Opened is the Queue.Seq of the first booking of the last window with a beginning,
 	// and of the window before that.
 	Opened [2]int64
+	// Left is 0 if the last booking named the limit. Otherwise it is the store's time
+	// from which the limit would be as if never used, but for bookings that left it out.
+	Left int64
 }
+
+// maxLeft is the most limits of a key that bookings left out.
+const maxLeft = 8
 
 // Queue says which slots are booked ahead, in the key's time, and numbers the
 // bookings that can be given back.
@@ -51,7 +57,7 @@ func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
 	f.room(len(charges))
 	for i := range charges {
-		f.Parts[i] = k.part(&charges[i].Limit, f.old)
+		f.Parts[i] = k.part(&charges[i].Limit, f.old, now)
 	}
 	for i := range charges {
 		if f.Parts[i] < 0 {
@@ -76,10 +82,11 @@ func (k *Key) Close(f *Found) {
 	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
 }
 
-// part returns the part of a limit among the first n; -1 if there is none.
-func (k *Key) part(l *store.Limit, n int) int {
+// part returns the part of a limit among the first n; -1 if there is none, or bookings
+// have left it out for so long that it has lapsed.
+func (k *Key) part(l *store.Limit, n int, now int64) int {
 	for i := range n {
-		if k.Parts[i].Rule.Is(l) {
+		if p := &k.Parts[i]; p.Rule.Is(l) && (p.Left == 0 || p.Left > now) {
 			return i
 		}
 	}
@@ -117,21 +124,31 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	var units int64
 	p.State, units = p.Rule.Start(n, d, v, at)
 	if l.Algorithm == store.SlidingWindow {
-		k.adoptLog(f, v, units)
+		p.State.A = k.adoptLog(f, v, units)
+	}
+	if k.Queue.Tag != 0 { // Bookings from before the limit was added give it nothing back.
+		seq := k.Queue.Seq + 1
+		p.Opened = [2]int64{seq, seq}
+		p.Credit.add(Grade{seq, Micros{Whole: -1}})
 	}
 	k.Parts = append(k.Parts, p)
 	return len(k.Parts) - 1
 }
 
-// adoptLog makes the log begin with the used units of a sliding window. A log that is
-// there already says more.
-func (k *Key) adoptLog(f *Found, v, units int64) {
-	if f.end > k.Log.First {
-		return
+// adoptLog makes the log begin with the used units of a sliding window, and returns the
+// first entry that counts. Where other sliding windows count, their entries say more.
+func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
+	first = f.end
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.Rule.Limit.Algorithm == store.SlidingWindow {
+			k.Log.expire(&p.Rule, &p.State, f.V)
+			first = min(first, p.State.A)
+		}
 	}
-	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); units > begun {
-		k.Log.Entries = append(k.Log.Entries[:f.end-k.Log.First], Entry{v, k.Log.sum(f.end) + units})
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
+		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
 	}
+	return first
 }
 
 // names reports whether a charge names the i-th part.

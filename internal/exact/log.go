@@ -94,10 +94,10 @@ func (g *Log) drop(n int64) {
 	g.First = n
 }
 
-// correct adds units to an entry, or takes them away, and returns how many. The last
-// entries go when nothing is left of them.
-func (g *Log) correct(n, more int64) int64 {
-	if n < g.First || n >= g.end() {
+// correct adds units to the entry of a slot, or takes them away, and returns how many.
+// The last entries go when nothing is left of them.
+func (g *Log) correct(n, slot, more int64) int64 {
+	if n < g.First || n >= g.end() || g.at(n) != slot {
 		return 0
 	}
 	units := g.sum(n+1) - g.sum(n)

@@ -71,6 +71,17 @@ func (r *Rule) Book(s *State, floor, units int64) {
 	}
 }
 
+// bound keeps the numbers of a limit in bounds, however much it counts beyond what it
+// admits.
+func (r *Rule) bound(s *State, v int64) {
+	switch most := v + r.Pace.Full.Whole + MostDebt; {
+	case r.Limit.Algorithm != store.GCRA:
+		s.B = min(s.B, MostUnits)
+	case s.A > most:
+		s.A, s.B = most, 0
+	}
+}
+
 // View returns how many units remain at an instant, and how long until the limit is
 // as if never used.
 func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
@@ -100,7 +111,24 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 	case store.SlidingCounter:
 		return counterLapse(r, s)
 	}
-	return windowLapse(r, s)
+	if s.B == 0 {
+		return s.A // Units of the window before that are not known any more.
+	}
+	return s.A + r.Period
+}
+
+// Undo takes off units that were the last, all booked at one instant; of a sliding
+// window as View has it.
+func (r *Rule) Undo(s *State, units int64) {
+	switch r.Limit.Algorithm {
+	case store.GCRA:
+		t := Micros{s.A, s.B}.Minus(r.Pace.Span(units), r.Pace.Den)
+		s.A, s.B = t.Whole, t.Rem
+	case store.SlidingWindow:
+		s.A -= units
+	default:
+		s.B -= units
+	}
 }
 
 // used returns how many units are used at an instant, rounded up, at most Max.
@@ -130,6 +158,9 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 		s.A = align(now, r.Period)
 	case store.FixedWindow:
 		s.A = now
+	}
+	if InRealTime(r.Limit.Algorithm) {
+		v = now
 	}
 	if units > 0 {
 		r.Book(&s, v, units)

@@ -26,6 +26,7 @@ type Receipt struct {
 	Entry       int64 // in the log
 	queue       Queue // before
 	next        int64 // before
+	parts       int   // before
 	Booked      []Booked
 	one         [1]Booked // room for the common case
 	grades      [2]Grade  // the same, of the first limit
@@ -57,7 +58,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 	}
 	r := &Receipt{
 		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
-		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next,
+		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old,
 	}
 	if r.Booked = r.one[:0]; len(k.Parts) > len(r.one) {
 		r.Booked = make([]Booked, 0, len(k.Parts))
@@ -88,10 +89,10 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		return false
 	}
 	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
-	var most, real int64
+	var real int64
 	for i := range r.Booked {
 		if b := &r.Booked[i]; b.Charge >= 0 {
-			most, real = max(most, b.Cost), max(real, cost(b.Charge))
+			real = max(real, cost(b.Charge))
 		}
 	}
 	for i := range r.Booked {
@@ -101,15 +102,16 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 			to = cost(b.Charge)
 		}
 		nothing = nothing && (to == 0 || b.Cost == 0)
-		if at := k.part(&b.Limit, len(k.Parts)); at >= 0 && b.Cost > 0 && to != b.Cost {
+		if at := k.part(&b.Limit, len(k.Parts), now); at >= 0 && b.Cost > 0 && to != b.Cost {
 			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
 		}
 	}
-	if most != real {
-		changed = k.settleLog(r, real-most, v) || changed
+	if more := r.logged(real, cost); more != 0 {
+		changed = k.settleLog(r, more, v) || changed
 	}
 	switch {
 	case alone && nothing:
+		k.remove(r, now)
 		k.Queue, k.Clock.Next = r.queue, r.next
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
@@ -117,6 +119,18 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 		k.Queue.Cost = 0
 	}
 	return changed || alone && nothing
+}
+
+// remove drops the limits that the booking of a receipt added.
+func (k *Key) remove(r *Receipt, now int64) {
+	for i := r.parts; i < len(r.Booked); i++ {
+		if at := k.part(&r.Booked[i].Limit, len(k.Parts), now); at >= 0 {
+			k.Parts = append(k.Parts[:at], k.Parts[at+1:]...)
+		}
+	}
+	if !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
 }
 
 // settle corrects one limit to another cost.
@@ -175,9 +189,7 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	default:
 		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
 	}
-	if most := v + p.Rule.Pace.Full.Whole + MostDebt; p.State.A > most {
-		p.State.A, p.State.B = most, 0
-	}
+	p.Rule.bound(&p.State, v)
 	return true
 }
 
@@ -185,10 +197,32 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 func (c *Credit) lapsed(seq int64) bool {
 	for _, g := range c.Grades {
 		if g.Seq > seq {
-			return g.Slack == Micros{}
+			return g.Slack.Whole < 0
 		}
 	}
 	return false
+}
+
+// logged returns how many more units the log is to count: see Key.logged.
+func (r *Receipt) logged(real int64, cost func(charge int) int64) int64 {
+	var was, to, other int64
+	named := false
+	for i := range r.Booked {
+		b := &r.Booked[i]
+		switch {
+		case b.Limit.Algorithm != store.SlidingWindow:
+		case b.Charge < 0:
+			other = b.Cost
+		case b.Cost > 0:
+			was, to, named = max(was, b.Cost), max(to, cost(b.Charge)), true
+		default:
+			named = true
+		}
+	}
+	if !named && other > 0 {
+		return real - other
+	}
+	return to - was
 }
 
 // settleLog corrects the entry of a booking, unless all sliding windows have passed
@@ -199,7 +233,7 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 		p := &k.Parts[i]
 		live = live || p.Rule.Limit.Algorithm == store.SlidingWindow && r.Slot+p.Rule.Period > v
 	}
-	return live && k.Log.correct(r.Entry, more) != 0
+	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 
 // Settled checks the costs that store.Settler is given for a booking of so many

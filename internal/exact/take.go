@@ -11,6 +11,7 @@ type Group struct {
 	// Counts: the key has a say in the request, and is charged. Take sets it before it
 	// calls room.
 	Counts bool
+	Kept   bool // set by Take if the request is refused and the key has changed
 }
 
 // Take decides a valid request on its groups, all or nothing, at a time of the store.
@@ -49,8 +50,11 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 			v.Keys[i].Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
 		}
 		g.see(v, outcomes, i, look)
-		if !v.Allowed || look || !g.Counts {
+		switch {
+		case look || !g.Counts:
 			g.Key.Close(&g.Found)
+		case !v.Allowed:
+			g.Kept = g.Key.Refuse(&g.Found, now)
 		}
 	}
 }

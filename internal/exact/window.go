@@ -23,8 +23,8 @@ func windowBook(r *Rule, s *State, at, units int64) {
 	s.B += units
 }
 
-// windowView returns the state of the last window. A window that is ahead and empty was
-// given back: no unit is free until it starts, as the one before it is not known.
+// windowView returns the state of the last window. One that is ahead and empty was given
+// back: units of the window before are not known any more, so none is free until then.
 func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
 	switch {
 	case s.B > 0 && at < s.A+r.Period:
@@ -35,16 +35,13 @@ func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
 	return r.Max, 0
 }
 
-func windowLapse(r *Rule, s *State) int64 {
-	if s.B == 0 {
-		return s.A
-	}
-	return s.A + r.Period
-}
-
-// windowSettle corrects the units of the booking seq, if the last window holds it.
+// windowSettle corrects the units of the booking seq, if the last window holds it. Debt in
+// a window before that is a change too: no booking behind it can be undone then.
 func windowSettle(p *Part, seq, more, now int64) bool {
-	if seq < p.Opened[0] || now >= p.State.A+p.Rule.Period {
+	if seq < p.Opened[0] {
+		return more > 0 && now < p.State.A // Its window may be open still.
+	}
+	if now >= p.State.A+p.Rule.Period {
 		return false
 	}
 	p.State.B = corrected(p.State.B, more)

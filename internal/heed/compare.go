@@ -58,7 +58,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 		}
 	case c.same != nil:
 		c.window = c.same.Period
-	case larger == nil, part && !isTold(larger.Period/time.Duration(s.Limit), target.Gap):
+	case larger == nil, part && !isAdvertised(larger.Period/time.Duration(s.Limit), target.Gap):
 	case s.Reset > larger.Period+larger.Period/4+time.Second: // Resets are rounded up.
 		// It speaks of another window, which is at least that long.
 		c.lowered = spaced(s.Reset / time.Duration(s.Limit))
@@ -85,9 +85,9 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 // guess takes the lower limit's window for ours. But units that are left for a far
 // shorter time belong to another window, which is not known. An earlier brake stays
 // as it was while its end draws near.
-func (c *comparison) guess(s *upstream.Signal, window, told time.Duration) {
+func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
-	sure := s.Reset > window/2 || isTold(gap, told)
+	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
 	if even := evenly(s); !sure && (s.Reset <= 0 || even > 0 && gap > 4*even) {
 		c.other = true
 		return

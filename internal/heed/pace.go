@@ -19,8 +19,10 @@ func evenly(s *upstream.Signal) time.Duration {
 // spaced adds a twentieth: units that leave evenly may arrive less so.
 func spaced(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
 
-// isTold reports whether an earlier brake has units as far apart as gap already.
-func isTold(gap, told time.Duration) bool { return told > gap && told < gap+gap/4 }
+// isAdvertised reports whether an earlier brake has units as far apart as gap already.
+func isAdvertised(gap, advertised time.Duration) bool {
+	return advertised > gap && advertised < gap+gap/4
+}
 
 // interval returns the time between two units of a limit.
 func interval(l *store.Limit) time.Duration {

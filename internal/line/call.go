@@ -4,22 +4,7 @@ import (
 	"context"
 	"math"
 	"time"
-
-	"github.com/goweir/weir/store"
 )
-
-// Slot is an instant that the store granted.
-type Slot struct {
-	At      time.Time     // when it comes
-	Booked  time.Time     // when the store's answer came
-	Granted store.Instant // the same by the store's clock; 0: unknown
-	Receipt any           // gives it back; nil: nothing can
-}
-
-// Granted returns the slot of a decision that came at now.
-func Granted(d *store.Decision, now time.Time) Slot {
-	return Slot{At: now.Add(d.Delay), Booked: now, Granted: d.At, Receipt: d.Receipt}
-}
 
 // Call is a call on its way through its line. Its place counts from Enter on, so
 // that it holds in whatever order the store's replies come.
@@ -69,42 +54,46 @@ func (c *Call) First() bool {
 // in which the call goes, which may be another call's. The call takes no slot
 // after bound in exchange; the zero bound: any.
 //
-// Again: the slot is void, and the call books another one. When ctx ends first,
-// Wait gives a slot back and returns the context's error; see Linger.
-func (c *Call) Wait(ctx context.Context, s Slot, bound time.Time) (used Slot, again bool, err error) {
+// Again: the slot is given back, and the call books another one. A brake has moved it
+// beyond bound, or out of the window that counted it. When ctx ends first, Wait gives
+// a slot back and returns the context's error; see Linger.
+func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
-	w := &waiter{arrival: c.arrival, bound: bound, ready: make(chan struct{})}
+	w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, wake: make(chan struct{}, 1)}
 	c.counted = false // The line counts it out.
-	q := c.join(w, s)
-	select {
-	case <-w.ready:
-	case <-ctx.Done():
-		var left bool
-		if c.back, left = q.leave(ctx, w); left {
-			return Slot{}, false, ctx.Err()
+	for q := c.join(w, s); ; q.look(w) {
+		select {
+		case <-w.wake:
+		case <-ctx.Done():
+		}
+		switch used, back, out := q.result(w); {
+		case used != nil:
+			return used, false, nil
+		case out:
+			c.counted, c.back = true, back
+			if err := ctx.Err(); err != nil {
+				c.Exit()
+				return nil, false, err
+			}
+			c.Linger()
+			return nil, true, nil
 		}
 	}
-	switch {
-	case w.void:
-		c.counted = true
-		return Slot{}, true, nil
-	case !q.confirm(ctx, w.used):
-		l.reenter()
-		c.counted = true
-		return Slot{}, true, nil
-	}
-	return w.used.Slot, false, nil
 }
 
 // join puts the call in line.
-func (c *Call) join(w *waiter, s Slot) *line {
+func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
-	q.add(w, newSlot(s))
-	q.advance()
+	q.add(w, s)
+	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
+		q.move(h.clock, time.Time{}) // The message came before the store's answer.
+	} else {
+		q.advance()
+	}
 	return q
 }
 
@@ -115,13 +104,13 @@ func (c *Call) Linger() { Linger(c.back) }
 // Surrender gives up a slot that was granted just now to a call that can't use it.
 // The calls in line gain by it. The channel is closed afterwards; nil: there is
 // nothing to do.
-func (l *Lines) Surrender(ctx context.Context, id ID, s Slot) <-chan struct{} {
+func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	shard := l.shard(id.Key)
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
-	w := &waiter{arrival: math.MaxUint64}
-	q.add(w, newSlot(s))
+	w := &waiter{ctx: ctx, arrival: math.MaxUint64, wake: make(chan struct{}, 1)}
+	q.add(w, s)
 	back := q.giveBack(ctx, q.remove(w).Receipt)
 	q.advance()
 	return back

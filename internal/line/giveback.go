@@ -33,6 +33,7 @@ func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
 		return nil
 	}
 	done := make(chan struct{})
+	q.back = done
 	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
 	if !q.giving {
 		q.giving = true

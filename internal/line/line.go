@@ -17,48 +17,43 @@ type line struct {
 	id    ID
 
 	arrivals list.List // of *waiter, by arrival
-	slots    []*slot   // in order; one for each waiter
+	slots    []*Slot   // in order; one for each waiter
 	timer    *time.Timer
 	alarm    time.Time // when timer fires; zero: stopped
 
-	asking chan struct{} // has one while a call asks the store
-	answer answer
+	looker *waiter // looks at the key, for all; nil: none does
 
-	surplus []surplus // on its way back to the store
-	giving  bool      // a goroutine gives back
+	surplus []surplus       // on its way back to the store
+	giving  bool            // a goroutine gives back
+	back    <-chan struct{} // closed when all of surplus is back
 }
 
 // waiter is a call in line.
 type waiter struct {
+	ctx     context.Context
 	arrival uint64
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
-	slot    *slot         // nil once admitted
-	used    *slot         // in which it was admitted
-	ready   chan struct{} // closed when admitted, or its slot is void
-	void    bool          // its slot is void
+	slot    *Slot         // nil once out of the line
+	used    *Slot         // in which it was admitted
+	wake    chan struct{} // has one when it is out of the line, or looks at the key
 	place   *list.Element // in line.arrivals
 }
 
-// slot is a slot and its owner for now.
-type slot struct {
-	Slot
-	order store.Instant // by the store's clock: replies may overtake each other
-	owner *waiter
+// signal wakes the waiter, which then finds out why.
+func (w *waiter) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
 }
 
-// newSlot orders a slot by the store's clock, or by ours where that is unknown.
-func newSlot(s Slot) *slot {
-	from := s.Granted
-	if from == 0 {
-		from = store.Instant(s.Booked.UnixMicro())
-	}
-	return &slot{Slot: s, order: from + store.Instant(s.At.Sub(s.Booked).Microseconds())}
-}
+// isLate reports whether a slot comes too late for the waiter.
+func (w *waiter) isLate(s *Slot) bool { return !w.bound.IsZero() && w.bound.Before(s.At) }
 
 // add puts a waiter and its slot in their places.
-func (q *line) add(w *waiter, s *slot) {
+func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
-	i := sort.Search(len(q.slots), func(i int) bool { return q.slots[i].order > s.order })
+	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()
@@ -76,8 +71,7 @@ func (q *line) add(w *waiter, s *slot) {
 // many: the latest. Its owner takes the leaver's slot. So all calls behind the
 // leaver move up, and the store gets back the slot that this process booked last,
 // which it can undo exactly.
-func (q *line) remove(w *waiter) *slot {
-	q.arrivals.Remove(w.place)
+func (q *line) remove(w *waiter) *Slot {
 	end := len(q.slots) - 1
 	last := q.slots[end]
 	q.slots[end] = nil
@@ -85,25 +79,26 @@ func (q *line) remove(w *waiter) *slot {
 	if last != w.slot {
 		w.slot.owner, last.owner.slot = last.owner, w.slot
 	}
+	q.end(w)
 	return last
 }
 
 // advance admits one waiter for each slot that has come, sets the timer to the
-// next slot, and drops an empty line.
+// next slot, and drops an empty line. Where a brake may have been missed, the waiter
+// looks at the key first.
 func (q *line) advance() {
 	now := time.Now()
-	for len(q.slots) > 0 && !q.slots[0].At.After(now) {
+	for q.looker == nil && len(q.slots) > 0 && !q.slots[0].At.After(now) {
 		w := q.next(q.slots[0].owner)
-		w.used = q.slots[0]
-		q.slots[0] = nil
-		q.slots = q.slots[1:]
-		q.arrivals.Remove(w.place)
-		w.slot = nil
-		q.lines.exit()
-		close(w.ready)
+		if q.isSure(w.slot, now) {
+			q.admit(w, 0)
+		} else {
+			q.looker = w
+			w.signal()
+		}
 	}
 	switch {
-	case len(q.slots) > 0:
+	case q.looker == nil && len(q.slots) > 0:
 		q.wake(q.slots[0].At)
 	case !q.alarm.IsZero():
 		q.timer.Stop()
@@ -112,15 +107,35 @@ func (q *line) advance() {
 	q.shard.drop(q)
 }
 
+// admit admits a waiter, whose slot is the i-th.
+func (q *line) admit(w *waiter, i int) {
+	copy(q.slots[1:i+1], q.slots[:i])
+	q.slots[0] = nil
+	q.slots = q.slots[1:]
+	w.used = w.slot
+	q.lines.exit()
+	q.end(w)
+}
+
+// end takes a waiter out of the line whose slot is.
+func (q *line) end(w *waiter) {
+	q.arrivals.Remove(w.place)
+	w.slot = nil
+	if q.looker == w {
+		q.looker = nil
+	}
+	w.signal()
+}
+
 // next returns the waiter that goes in owner's slot: the one that arrived first,
 // unless owner can't wait for that waiter's slot in exchange.
 func (q *line) next(owner *waiter) *waiter {
 	first := q.arrivals.Front().Value.(*waiter)
-	if first == owner || !owner.bound.IsZero() && owner.bound.Before(first.slot.At) {
+	if first == owner || owner.isLate(first.slot) {
 		return owner
 	}
-	owner.slot = first.slot
-	owner.slot.owner = owner
+	owner.slot, first.slot = first.slot, owner.slot
+	owner.slot.owner, first.slot.owner = owner, first
 	return first
 }
 
@@ -148,40 +163,51 @@ func (q *line) due() {
 	}
 }
 
-// leave takes a waiter whose context has ended out of the line. The channel is
-// closed when its slot is back at the store. It reports false when the waiter was
-// admitted in the meantime: a slot that has come is not given back.
-func (q *line) leave(ctx context.Context, w *waiter) (back <-chan struct{}, left bool) {
+// result returns the slot in which a waiter was admitted, or a channel that is closed
+// when the slots of all waiters that left are back; neither while the waiter is in
+// line. A waiter whose context has ended leaves. But a slot that has come is not given
+// back.
+func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}, out bool) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	if w.slot != nil {
+	if w.slot != nil && w.ctx.Err() != nil {
 		// A slot right at the deadline must not depend on the order of two timers.
 		q.advance()
+		switch {
+		case w.slot == nil:
+		case w.slot.At.After(time.Now()):
+			q.giveBack(w.ctx, q.remove(w).Receipt)
+		default: // Another waiter looks at the key.
+			q.admit(w, slices.Index(q.slots, w.slot))
+		}
+		q.advance()
 	}
-	if w.slot == nil {
-		return nil, false
-	}
-	q.lines.exit()
-	back = q.giveBack(ctx, q.remove(w).Receipt)
-	q.advance()
-	return back, true
+	return w.used, q.back, w.slot == nil
 }
 
-// void takes all waiters out of the line whose slots were granted until an
-// instant.
-func (q *line) void(until store.Instant) {
-	left := q.slots[:0]
+// move moves all slots by a clock. Waiters book again whose slots are lost, or come
+// too late for them now.
+func (q *line) move(c store.Clock, looked time.Time) {
+	later := false
+	kept := q.slots[:0]
 	for _, s := range q.slots {
-		if s.Granted > until {
-			left = append(left, s)
+		at := s.At
+		if w := s.owner; !s.move(c, looked) {
+			q.giveBack(w.ctx, s.Receipt)
+			q.end(w)
 			continue
 		}
-		w := s.owner
-		q.arrivals.Remove(w.place)
-		w.slot, w.void = nil, true
-		close(w.ready)
+		later = later || s.At.After(at)
+		kept = append(kept, s)
 	}
-	clear(q.slots[len(left):])
-	q.slots = left
+	clear(q.slots[len(kept):])
+	q.slots = kept
+	slices.SortStableFunc(q.slots, (*Slot).compare)
+	for e := q.arrivals.Front(); e != nil && later; {
+		w := e.Value.(*waiter)
+		if e = e.Next(); w.isLate(w.slot) {
+			q.giveBack(w.ctx, q.remove(w).Receipt)
+		}
+	}
 	q.advance()
 }

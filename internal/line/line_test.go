@@ -21,14 +21,14 @@ type bench struct {
 	*line.Lines
 	start time.Time
 	mu    sync.Mutex
-	back  []any                                 // receipts, in the order in which they came back
-	gone  []string                              // names of calls, in the order in which they went
-	void  func(key string, until store.Instant) // the watch's
-	brake store.Instant                         // the answer to BrakedAt
-	asked int                                   // calls of BrakedAt
+	back  []any                           // receipts, in the order in which they came back
+	gone  []string                        // names of calls, in the order in which they went
+	tell  func(key string, c store.Clock) // the watch's
+	clock func() (store.Clock, error)     // the answer to a look; nil: no clock
+	looks int
 }
 
-func newBench(max int) *bench {
+func newBench(max int, hears bool) *bench {
 	b := &bench{start: time.Now()}
 	b.Lines = line.New(line.Config{
 		Max: max,
@@ -39,30 +39,35 @@ func newBench(max int) *bench {
 			return nil
 		},
 		Panicked: func(context.Context, line.ID, any) {},
-		Watch: func(f func(string, store.Instant)) store.Watch {
-			b.void = f
-			return deaf{}
+		Watch: func(f func(string, store.Clock)) store.Watch {
+			b.tell = f
+			return watch(hears)
 		},
-		BrakedAt: func(context.Context, line.ID) (store.Instant, error) {
+		Clock: func(context.Context, line.ID) (store.Clock, error) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			b.asked++
-			return b.brake, nil
+			if b.looks++; b.clock == nil {
+				return nil, nil
+			}
+			return b.clock()
 		},
 	})
 	return b
 }
 
-// deaf is a watch that may have missed everything.
-type deaf struct{}
+// watch may have missed everything, or nothing.
+type watch bool
 
-func (deaf) Covers(time.Time) bool { return false }
-func (deaf) Stop()                 {}
+func (w watch) Covers(time.Time) bool { return bool(w) }
+func (watch) Stop()                   {}
+
+func micros(t time.Time) store.Instant { return store.Instant(t.UnixMicro()) }
 
 // slot returns the slot that comes after some time, granted now.
-func (b *bench) slot(after time.Duration, receipt any) line.Slot {
-	now := time.Now()
-	return line.Slot{At: now.Add(after), Booked: now, Granted: store.Instant(now.UnixMicro()), Receipt: receipt}
+func (b *bench) slot(after time.Duration, receipt any, window ...bool) *line.Slot {
+	now := micros(time.Now())
+	d := store.Decision{Delay: after, At: now, Slot: now + store.Instant(after.Microseconds()), Receipt: receipt}
+	return line.Granted(&d, time.Now(), time.Now(), slices.Contains(window, true))
 }
 
 // went notes that a call went.
@@ -129,7 +134,7 @@ func TestLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench(0)
+				b := newBench(0, false)
 				var wg sync.WaitGroup
 				for _, w := range tt.calls {
 					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
@@ -167,7 +172,7 @@ func TestLine(t *testing.T) {
 func TestSurrender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(0)
+		b := newBench(0, false)
 		id := line.ID{Key: "k", Cost: 1}
 		call, _ := b.Enter(id)
 		early := b.slot(10*ms, "early")
@@ -189,52 +194,6 @@ func TestSurrender(t *testing.T) {
 		b.want(t, []string{"a at 10ms"}, []any{"late", "handed"})
 		time.Sleep(2 * time.Second)
 	})
-}
-
-// TestVoid voids slots in line, by the watch and by asking.
-func TestVoid(t *testing.T) {
-	t.Parallel()
-	for name, heard := range map[string]bool{"heard of": true, "missed": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				b := newBench(2)
-				var wg sync.WaitGroup
-				again := 0
-				for range 2 {
-					call, ok := b.Enter(line.ID{Key: "k", Cost: 1})
-					if !ok {
-						t.Fatal("too many calls")
-					}
-					wg.Go(func() {
-						_, void, err := call.Wait(t.Context(), b.slot(time.Second, nil), time.Time{})
-						if err != nil || !void {
-							t.Errorf("%v, %v, want a void slot", void, err)
-						}
-						b.mu.Lock()
-						again++
-						b.mu.Unlock()
-					})
-				}
-				synctest.Wait()
-				if heard {
-					b.void("k", store.Instant(time.Now().UnixMicro()))
-				} else {
-					b.mu.Lock()
-					b.brake = store.Instant(time.Now().Add(ms).UnixMicro())
-					b.mu.Unlock()
-				}
-				wg.Wait()
-				if again != 2 || b.asked > 1 {
-					t.Errorf("%d calls book again, the store was asked %d times", again, b.asked)
-				}
-				if _, ok := b.Enter(line.ID{Key: "k", Cost: 1}); ok {
-					t.Error("a call that books again lost its place")
-				}
-				time.Sleep(2 * time.Second)
-			})
-		})
-	}
 }
 
 // TestBackground takes turns, and keeps the refusal of the first call.

@@ -12,6 +12,7 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -25,11 +26,10 @@ type Config struct {
 	Cancel func(ctx context.Context, id ID, receipt any) error
 	// Panicked hears of a panic in Cancel.
 	Panicked func(ctx context.Context, id ID, recovered any)
-	// Watch subscribes f to brakes: slots of a key that were granted until an
-	// instant are void.
-	Watch func(f func(key string, until store.Instant)) store.Watch
-	// BrakedAt asks the store when the last brake of a key was set; 0: none.
-	BrakedAt func(ctx context.Context, id ID) (store.Instant, error)
+	// Watch subscribes f to brakes, which change a key's clock.
+	Watch func(f func(key string, c store.Clock)) store.Watch
+	// Clock asks the store for a key's clock.
+	Clock func(ctx context.Context, id ID) (store.Clock, error)
 }
 
 // ID names a line: calls with the same ID take the same of the same key.
@@ -57,14 +57,18 @@ type shard struct {
 	arrivals atomic.Uint64 // numbers the calls
 	mu       sync.Mutex
 	lines    map[ID]*line
-	_        [40]byte
+	heard    struct { // the last brake of a key in this shard
+		key   string
+		clock store.Clock
+	}
+	_ [8]byte
 }
 
 // New returns Lines without calls.
 func New(cfg Config) *Lines {
 	l := &Lines{cfg: cfg}
 	if cfg.Watch != nil {
-		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.Void) }
+		l.watcher.subscribe = func() store.Watch { return cfg.Watch(l.braked) }
 	}
 	return l
 }
@@ -81,15 +85,20 @@ func (l *Lines) Idle(key string) bool {
 	return len(s.lines) == 0
 }
 
-// Void makes the calls book again whose slots of a key were granted until an
-// instant. They keep their places.
-func (l *Lines) Void(key string, until store.Instant) {
+// braked moves the slots of a key as a brake has changed its clock.
+func (l *Lines) braked(key string, c store.Clock) {
 	s := l.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.heard.key, s.heard.clock = key, c
+	s.move(key, c, time.Time{})
+}
+
+// move moves all slots of a key. The shard is locked. See slot.move.
+func (s *shard) move(key string, c store.Clock, looked time.Time) {
 	for id, q := range s.lines {
 		if id.Key == key {
-			q.void(until)
+			q.move(c, looked)
 		}
 	}
 }
@@ -105,7 +114,7 @@ func (s *shard) line(l *Lines, id ID) *line {
 		if s.lines == nil {
 			s.lines = make(map[ID]*line)
 		}
-		q = &line{lines: l, shard: s, id: id, asking: make(chan struct{}, 1)}
+		q = &line{lines: l, shard: s, id: id}
 		s.lines[id] = q
 		l.lines.Add(1)
 	}
@@ -134,14 +143,6 @@ func (l *Lines) enter() bool {
 		if l.waiting.CompareAndSwap(n, n+1) {
 			return true
 		}
-	}
-}
-
-// reenter counts a call again whose slot came and is void. Calls that took its
-// place meanwhile do not keep it out.
-func (l *Lines) reenter() {
-	if l.cfg.Max != 0 {
-		l.waiting.Add(1)
 	}
 }
 

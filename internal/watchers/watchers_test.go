@@ -2,8 +2,8 @@ package watchers
 
 import (
 	"testing"
-	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/store"
 )
@@ -13,11 +13,12 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func TestSet(t *testing.T) {
 	t.Parallel()
 	var s Set
-	s.Tell("scope", "key", clock(1)) // Nobody.
+	c := &exact.Move{}
+	s.Tell("scope", "key", c) // Nobody.
 	told := map[string]int{}
-	a := s.Add(func(scope, key string, c store.Clock) {
-		if scope != "scope" || key != "key" || c != clock(7) {
-			t.Errorf("told of %q, %q, %v", scope, key, c)
+	a := s.Add(func(scope, key string, at store.Clock) {
+		if scope != "scope" || key != "key" || at != c {
+			t.Errorf("told of %q, %q of %v", scope, key, at)
 		}
 		told["a"]++
 	})
@@ -26,8 +27,8 @@ func TestSet(t *testing.T) {
 		told["b"]++
 		s.Remove(b) // Whoever is told may go.
 	})
-	s.Tell("scope", "key", clock(7))
-	s.Tell("scope", "key", clock(7))
+	s.Tell("scope", "key", c)
+	s.Tell("scope", "key", c)
 	if told["a"] != 2 || told["b"] != 1 {
 		t.Errorf("told %v, want a twice and b once", told)
 	}
@@ -37,16 +38,8 @@ func TestSet(t *testing.T) {
 	if left := s.Remove(a); left != 0 {
 		t.Errorf("%d are left, want none", left)
 	}
-	s.Tell("scope", "key", clock(9))
+	s.Tell("scope", "key", c)
 	if told["a"] != 2 {
 		t.Error("told after Remove")
 	}
 }
-
-// clock is a number that stands for one.
-type clock int
-
-func (clock) Real(slot store.Instant) store.Instant  { return slot }
-func (clock) Counts(any, store.Instant) bool         { return true }
-func (clock) Set() store.Instant                     { return 0 }
-func (clock) Gap(store.Instant) (none time.Duration) { return 0 }

@@ -56,7 +56,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // WatchBrakes implements [store.Braker]: only calls that go to the store behind
 // wait for slots.
-func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	b, ok := s.cfg.Store.(store.Braker)
 	if !ok {
 		return nothing{}
@@ -72,7 +72,7 @@ func (s *Store) heed() {
 		if !ok {
 			return
 		}
-		s.watch = b.WatchBrakes(func(scope, key string, _ store.Instant) {
+		s.watch = b.WatchBrakes(func(scope, key string, _ store.Clock) {
 			if u, some := s.drop(id{scope, key}); some {
 				s.giving.Go(func() { _ = s.giveBack(u) })
 			}

@@ -151,7 +151,7 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 		leave = max(l.limits[0].Max()-l.refilled(period), 1)
 	}
 	single := plan{n: cost}
-	if most < least || most <= cost || l.d.Gap > 0 || now < l.alone {
+	if most < least || most <= cost || l.isBraked(period) || now < l.alone {
 		return single
 	}
 	n, age := l.size, now-l.since
@@ -175,6 +175,16 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 	}
 	l.alones = 0
 	return plan{max(least, cost), leave}
+}
+
+// isBraked reports whether the key's time stands or is slow within a period: units
+// come one by one then.
+func (l *lease) isBraked(period time.Duration) bool {
+	if l.d.Clock == nil {
+		return l.d.Gap > 0
+	}
+	ahead := store.Instant(period.Microseconds())
+	return l.d.Clock.Real(l.d.Slot+ahead) > l.d.Clock.Real(l.d.Slot)+ahead
 }
 
 // mostGrowth is how many times as many units are taken as before.

@@ -45,7 +45,7 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 // fits reports whether the limit and an Outcome say all that the lease's decision
 // says, and has the lease remember that.
 func (p *prepared) fits(l *lease) bool {
-	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.d.BrakedAt != 0 {
+	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.isBraked(p.store.cfg.For) {
 		return false
 	}
 	l.of = p

@@ -95,10 +95,13 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 		return ErrFull
 	}
 	for i := range homes {
+		h := &homes[i]
+		if groups[i].Kept {
+			h.entry.settle()
+		}
 		if !v.Allowed || !keeps(i) {
 			continue
 		}
-		h := &homes[i]
 		if h.entry.settle(); h.fresh {
 			h.shard.add(h.entry)
 		}

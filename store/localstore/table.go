@@ -145,10 +145,13 @@ func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *c
 			place = i
 		}
 	}
+	if place < 0 && len(t.classes) == mostClasses {
+		return -1
+	}
 	if with == nil {
 		with = newClass(scope, l, more)
 	}
-	if with.twins() || place < 0 && len(t.classes) == mostClasses {
+	if with.twins() {
 		return -1
 	}
 	if place < 0 {

@@ -2,247 +2,211 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/goweir/weir/internal/long"
-
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
+	"github.com/redis/go-redis/v9"
 )
 
-// TestStoresAgree sends the same random calls, waits, cancels, settled costs and
-// changes of limits to the script and to localstore: every decision must be the same, to
-// the microsecond.
-func TestStoresAgree(t *testing.T) {
+// twins are a key of package exact and one of Redis, which go through the same story.
+type twins struct {
+	*testing.T
+	rng    *rand.Rand
+	redis  *Store
+	key    string
+	exact  exact.Key
+	now    *int64
+	tag    int64
+	told   []string
+	booked []pair
+}
+
+// pair is the two receipts of a booking.
+type pair struct {
+	exact *exact.Receipt
+	redis any
+	cost  int64
+}
+
+func (w *twins) say(format string, args ...any) {
+	w.told = append(w.told, fmt.Sprintf("%10d  ", *w.now-startMicros)+fmt.Sprintf(format, args...))
+}
+
+func (w *twins) fail(format string, args ...any) {
+	w.Helper()
+	state := rediskey.State(w.redis.prefix, "", w.key)
+	value := w.redis.client.Get(context.Background(), state).Val()
+	w.Fatalf("%s\n%s\nexact: %+v\nredis: %s", fmt.Sprintf(format, args...), strings.Join(w.told, "\n"), w.exact, value)
+}
+
+// take decides a request on both.
+func (w *twins) take(req store.Request) {
+	w.tag++
+	tag := int64(0)
+	if req.Cancelable {
+		tag = w.tag
+	}
+	w.forgetLapsed()
+	groups := []exact.Group{{Key: &w.exact, Charges: req.Charges}}
+	outcomes := make([]exact.Outcome, len(req.Charges))
+	var v exact.Verdict
+	exact.Take(&req, groups, outcomes, &v, *w.now, tag, nil)
+	want := exact.Decide(&req, &v, outcomes)
+	got, err := w.redis.Take(context.Background(), req)
+	if err != nil {
+		w.fail("%v: %+v", err, req)
+	}
+	receipt := got.Receipt
+	got.Receipt = nil
+	w.say("%v: %+v", req, want)
+	if got.Clock != nil || want.Clock != nil {
+		a, b := exact.Clock{}, exact.Clock{}
+		if got.Clock != nil {
+			a = got.Clock.(*exact.Move).Clock
+		}
+		if want.Clock != nil {
+			b = want.Clock.(*exact.Move).Clock
+		}
+		if a.Until == 0 && a.Gap == 0 && a.Share == 0 {
+			a.Unit, b.Unit = 0, 0
+		}
+		if a != b {
+			w.fail("clock %+v, want %+v\n%+v\n%+v", a, b, got, want)
+		}
+	}
+	got.Clock, want.Clock = nil, nil
+	if g, e := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != e {
+		w.fail("got  %s\nwant %s", g, e)
+	}
+	if receipt != nil {
+		w.booked = append(w.booked, pair{groups[0].Receipt, receipt, req.Charges[0].Cost})
+	}
+}
+
+// forgetLapsed forgets a state as a server does.
+func (w *twins) forgetLapsed() {
+	if w.exact.Born > 0 && w.exact.Lapse() <= *w.now {
+		w.exact = exact.Key{}
+		w.redis.client.Del(context.Background(), rediskey.State(w.redis.prefix, "", w.key), rediskey.Log(rediskey.State(w.redis.prefix, "", w.key)))
+	}
+}
+
+func (w *twins) settle(i int, to int64) {
+	b := w.booked[i]
+	w.booked = append(w.booked[:i], w.booked[i+1:]...)
+	w.say("booking of %d at %d is settled at %d", b.cost, b.exact.Slot-startMicros, to)
+	w.exact.Settle(b.exact, *w.now, func(int) int64 { return to })
+	if err := w.redis.Settle(context.Background(), b.redis, to); err != nil {
+		w.fail("%v", err)
+	}
+}
+
+func (w *twins) brake(charges []store.Charge, b store.Brake) {
+	w.say("brake %+v", b)
+	w.forgetLapsed()
+	w.exact.Brake(charges, &b, *w.now)
+	if err := w.redis.Brake(context.Background(), charges, b); err != nil {
+		w.fail("%v", err)
+	}
+}
+
+func (w *twins) step(sets [][]store.Limit) {
+	limits := sets[0]
+	if len(sets) > 1 && w.rng.IntN(6) == 0 {
+		limits = sets[1]
+	}
+	period := int64(limits[0].Period / time.Microsecond)
+	charges := func(cost int64) (list []store.Charge) {
+		for _, l := range limits {
+			list = append(list, store.Charge{Key: w.key, Limit: l, Cost: cost})
+		}
+		return list
+	}
+	cost := 1 + w.rng.Int64N(3)
+	switch n := w.rng.IntN(20); {
+	case n < 5:
+		*w.now += w.rng.Int64N(period/limits[0].Rate*2 + 1)
+	case n < 6:
+		*w.now += w.rng.Int64N(2*period + 1)
+	case n < 10:
+		w.take(store.Request{Charges: charges(cost)})
+	case n < 14:
+		w.take(store.Request{Charges: charges(cost), MaxWait: time.Hour, Cancelable: true})
+	case n < 15:
+		w.take(store.Request{Charges: charges(0)})
+	case n < 17 && len(w.booked) > 0:
+		i := len(w.booked) - 1 - w.rng.IntN(min(3, len(w.booked)))
+		w.settle(i, w.rng.Int64N(w.booked[i].cost+2)*w.rng.Int64N(2))
+	case n < 18:
+		w.brake(charges(0), store.Brake{Pause: time.Duration(w.rng.Int64N(int64(2 * limits[0].Period))), Slack: time.Millisecond})
+	case n < 19:
+		w.brake(charges(0), store.Brake{Tell: true, Gap: time.Duration(w.rng.Int64N(int64(limits[0].Period))), GapFor: time.Duration(w.rng.Int64N(int64(3 * limits[0].Period)))})
+	case w.rng.IntN(2) == 0:
+		w.brake(charges(0), store.Brake{Cut: store.Cut{Unit: 1, Recovery: time.Duration(w.rng.Int64N(int64(20 * limits[0].Period))), Since: store.Instant(*w.now)}})
+	default:
+		w.brake(charges(0), store.Brake{Lift: true})
+	}
+	*w.now++
+}
+
+func randomLimits(rng *rand.Rand, few bool) (limits []store.Limit) {
+	n := 1 + rng.IntN(3)
+	if few {
+		n = 1
+	}
+	for range n {
+		rate := 3 + rng.Int64N(9)
+		l := store.Limit{Rate: rate, Period: time.Duration(rate+rng.Int64N(10_000_000)) * time.Microsecond, Algorithm: store.Algorithm(rng.IntN(5))}
+		if rng.IntN(8) == 0 {
+			l.Rate *= 1_000_003
+		}
+		if l.Algorithm == store.GCRA && rng.IntN(2) == 0 {
+			l.Burst = 3 + rng.Int64N(8)
+		}
+		limits = append(limits, l)
+	}
+	return limits
+}
+
+// TestAgree holds the script against package exact, decision by decision.
+func TestAgree(t *testing.T) {
 	t.Parallel()
-	_, client := miniClient(t)
-	for seed := range uint64(long.Of(150)) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				local, err := localstore.New(localstore.Config{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				remote, sleep := newStill(t, client, fmt.Sprintf("seed%d:", seed))
-				agree(t, rand.New(rand.NewPCG(seed, 1)), local, remote, func(d time.Duration) {
-					time.Sleep(d)
-					sleep(d)
-				})
-			})
-		})
-	}
+	server := redistest.Start(t)
+	agree(t, server.Client(), 400)
 }
 
-// pair is a booking as both stores granted it.
-type pair struct{ local, remote any }
+func TestAgreeMiniredis(t *testing.T) {
+	t.Parallel()
+	_, c := miniClient(t)
+	agree(t, c, 40)
+}
 
-func agree(t *testing.T, rng *rand.Rand, local *localstore.Store, remote *Store, sleep func(time.Duration)) {
-	ctx := context.Background()
-	period := time.Duration(1+rng.IntN(20)) * 100 * time.Millisecond
-	limits := make([]store.Limit, 1+rng.IntN(3))
-	draw := func() {
-		for i := range limits {
-			limits[i] = store.Per(1+rng.Int64N(12), period*time.Duration(1+rng.IntN(5))).By(store.Algorithm(rng.IntN(5)))
-			if limits[i].Algorithm == store.GCRA {
-				limits[i].Burst = 1 + rng.Int64N(12)
-			}
-		}
-	}
-	draw()
-	var granted []pair
-	var story []string
-	changes, brakes := rng.IntN(2) == 0, rng.IntN(2) == 0
-	var last store.Instant
-	for step := range 150 {
-		switch what := rng.IntN(20); {
-		case what < 6:
-			d := time.Duration(rng.Int64N(int64(period)/1000)) * time.Microsecond
-			story = append(story, fmt.Sprint("sleep ", d))
-			sleep(d)
-			continue
-		case what < 9 && len(granted) > 0:
-			i := rng.IntN(len(granted))
-			if what < 8 {
-				i = len(granted) - 1
-			}
-			if rng.IntN(3) == 0 {
-				story = append(story, fmt.Sprint("cancel ", i))
-				if err := errors.Join(local.Cancel(ctx, granted[i].local), remote.Cancel(ctx, granted[i].remote)); err != nil {
-					t.Fatal(err)
-				}
-			} else {
-				real := realCosts(rng, len(limits))
-				story = append(story, fmt.Sprint("settle ", i, " at ", real))
-				if err := errors.Join(local.Settle(ctx, granted[i].local, real...), remote.Settle(ctx, granted[i].remote, real...)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			granted = append(granted[:i], granted[i+1:]...)
-			continue
-		case what == 10 && brakes:
-			b := drawBrake(rng, period, last)
-			story = append(story, fmt.Sprintf("brake %+v", b))
-			charges := charge("key", 0, limits...).Charges
-			if err := local.Brake(ctx, charges, b); err != nil {
-				t.Fatal(err)
-			}
-			if err := remote.Brake(ctx, charges, b); err != nil {
-				t.Fatal(err)
-			}
-			// What was granted may be void. Giving it back is tried elsewhere.
-			granted = nil
-			continue
-		case what == 9 && changes:
-			// What is still to come keeps its slot only while the limits last.
-			sleep(time.Minute)
-			draw()
-			granted = nil
-			sleepless := rng.IntN(2) == 0
-			story = append(story, fmt.Sprint("limits ", limits, sleepless))
-			continue
-		}
-		req := charge("key", rng.Int64N(5), limits...)
-		if rng.IntN(3) > 0 {
-			req.MaxWait = time.Duration(rng.Int64N(int64(3 * period)))
-			req.Cancelable = rng.IntN(4) > 0
-		}
-		leaves := rng.IntN(8) == 0
-		for i := range req.Charges {
-			if rng.IntN(6) == 0 {
-				req.Charges[i].Cost = rng.Int64N(4)
-			}
-			if leaves {
-				req.Charges[i].Reserve = rng.Int64N(6)
-			}
-		}
-		a, err := local.Take(ctx, req)
+func agree(t *testing.T, c redis.UniversalClient, stories int) {
+	for seed := range stories {
+		rng := rand.New(rand.NewPCG(uint64(seed), 3))
+		now := int64(startMicros) + rng.Int64N(1e9)
+		s, err := New(Config{Client: c, now: func() int64 { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := remote.Take(ctx, req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		story = append(story, fmt.Sprintf("take %v within %v: %v %v, %v", costs(req), req.MaxWait, a.Allowed, a.Delay, a.Receipt != nil))
-		last = a.At
-		if a.Receipt != nil && b.Receipt != nil {
-			granted = append(granted, pair{a.Receipt, b.Receipt})
-		}
-		if diff := differ(a, b); diff != "" {
-			t.Fatalf("step %d, %v %+v: %s\nlocal  %+v\nremote %+v\n%q", step, algorithms(limits), req, diff, a, b, story[max(0, len(story)-12):])
-		}
-	}
-}
-
-func drawBrake(rng *rand.Rand, period time.Duration, last store.Instant) (b store.Brake) {
-	some := func() time.Duration { return time.Duration(rng.Int64N(int64(2*period))/1000) * time.Microsecond }
-	switch rng.IntN(5) {
-	case 0:
-		b.Lift = true
-	case 1, 2:
-		b.Pause = some()
-	case 3:
-		b.Cut = store.Cut{Unit: some(), Recovery: 3 * some(), Since: max(last-store.Instant(rng.IntN(1000)), 0)}
-	case 4:
-		b.Tell, b.Gap, b.GapFor = true, some()/4, some()
-	}
-	return b
-}
-
-// realCosts are those of a booking of so many charges, mostly one for all.
-func realCosts(rng *rand.Rand, charges int) []int64 {
-	draw := func() int64 {
-		if rng.IntN(40) == 0 {
-			return store.MaxUnits
-		}
-		return rng.Int64N([]int64{4, 4, 10, 40}[rng.IntN(4)])
-	}
-	if rng.IntN(3) > 0 {
-		return []int64{draw()}
-	}
-	list := make([]int64, charges)
-	for i := range list {
-		list[i] = draw()
-	}
-	return list
-}
-
-func costs(req store.Request) (list []int64) {
-	for i := range req.Charges {
-		list = append(list, req.Charges[i].Cost)
-	}
-	return list
-}
-
-// differ says where two decisions are not the same; durations may be a
-// microsecond apart.
-func differ(a, b store.Decision) string {
-	near := func(x, y time.Duration) bool { return max(x-y, y-x) <= time.Microsecond }
-	switch {
-	case a.At != b.At || a.BrakedAt != b.BrakedAt || a.Gap != b.Gap || a.Told != b.Told:
-		return "at, braked at or gap"
-	case a.Allowed != b.Allowed || a.Reason != b.Reason:
-		return "allowed"
-	case a.Scope != b.Scope || a.Limit != b.Limit:
-		return "the binding limit"
-	case !near(a.Delay, b.Delay) || !near(a.RetryAfter, b.RetryAfter):
-		return "delay or retry after"
-	case len(a.Charges) != len(b.Charges) || (a.Receipt == nil) != (b.Receipt == nil):
-		return "charges or receipt"
-	}
-	for i := range max(len(a.Charges), 1) {
-		x, y := a.Charge(i), b.Charge(i)
-		if x.Remaining != y.Remaining || !near(x.ResetAfter, y.ResetAfter) || !near(x.RetryAfter, y.RetryAfter) {
-			return fmt.Sprint("charge ", i)
-		}
-	}
-	return ""
-}
-
-// TestLeaseUnderABrake: both stores tell a call that asks for nothing but a lease the
-// same of a key that is slowed down.
-func TestLeaseUnderABrake(t *testing.T) {
-	_, client := miniClient(t)
-	synctest.Test(t, func(t *testing.T) {
-		local, err := localstore.New(localstore.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		remote, sleep := newStill(t, client, "")
-		limit := store.Per(10, time.Second)
-		for i, b := range []store.Brake{
-			{Tell: true, Gap: time.Second, GapFor: 3 * time.Second},
-			{Pause: 2 * time.Second, Cut: store.Cut{Unit: 100 * time.Millisecond, Recovery: 10 * time.Second}},
-			{Pause: 2 * time.Second, Tell: true, Gap: time.Second, GapFor: time.Second},
-		} {
-			key := fmt.Sprint(i)
-			for _, s := range []store.Store{local, remote} {
-				if err := s.(store.Braker).Brake(t.Context(), charge(key, 0, limit).Charges, b); err != nil {
-					t.Fatal(err)
-				}
-				take(t, s, charge(key, 1, limit))
+		w := &twins{T: t, rng: rng, redis: s, key: fmt.Sprint("story ", seed), now: &now}
+		sets := [][]store.Limit{randomLimits(rng, seed%2 == 0)}
+		if rng.IntN(2) == 0 {
+			other := randomLimits(rng, false)
+			if rng.IntN(2) == 0 {
+				other = append(other, sets[0]...)
 			}
-			for call := range 8 {
-				req := charge(key, int64(call%3/2), limit) // the third has no room, nor have those after it
-				req.Hold = store.Hold{Max: 2, ID: fmt.Sprint("id", call), Lease: time.Hour}
-				if a, b := take(t, local, req), take(t, remote, req); differ(a, b) != "" {
-					t.Errorf("brake %d, call %d: %s\nlocal  %+v\nremote %+v", i, call, differ(a, b), a, b)
-				}
-				time.Sleep(500 * time.Millisecond)
-				sleep(500 * time.Millisecond)
-			}
+			sets = append(sets, other)
 		}
-	})
-}
-
-func algorithms(limits []store.Limit) (list []string) {
-	for _, l := range limits {
-		list = append(list, fmt.Sprint(l.Algorithm, " ", l, " burst ", l.Burst))
+		for range 60 {
+			w.step(sets)
+		}
 	}
-	return list
 }

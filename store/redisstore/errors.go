@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // ErrCrossSlot is returned when charges of different keys live in different slots
@@ -15,13 +16,27 @@ import (
 // matches store.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", store.ErrUnsupported)
 
-// ErrNeedsScripts is returned with Config.WithoutScripts for what plain
-// commands can't do. It matches store.ErrUnsupported.
-var ErrNeedsScripts = fmt.Errorf("redisstore: needs Lua scripts: %w", store.ErrUnsupported)
-
 // ErrState is returned when what is stored under a key is not weir's: another
 // type, another program's value, or a damaged one. Reset the key to go on.
 var ErrState = errors.New("redisstore: the key holds something else")
+
+// ErrVersion is returned when a key's state was written by another version of weir that
+// this one can't read. Reset the key to go on, or use one version.
+var ErrVersion = fmt.Errorf("%w: a state of another version of weir", ErrState)
+
+// ErrTime is returned where the server refuses TIME in scripts: set Config.PassTime.
+var ErrTime = errors.New("redisstore: the server refuses TIME in scripts: set Config.PassTime")
+
+// isSplit reports whether a call was refused because its keys may be at two places.
+func isSplit(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
+
+// splitError is the refusal of a call whose keys are on the move.
+type splitError struct{ error }
+
+func (e *splitError) Unwrap() error { return e.error }
+
+// OfOneKey implements the KeyError of package fallback.
+func (e *splitError) OfOneKey() bool { return true }
 
 // classify gives the server's answers that mean something to weir an error of
 // their own.
@@ -31,8 +46,12 @@ func classify(err error) error {
 	}
 	text := err.Error()
 	switch {
-	case strings.Contains(text, "WEIRSTATE"), strings.Contains(text, "WRONGTYPE"), strings.Contains(text, "not an integer"):
+	case strings.Contains(text, "WEIRSTATE a value of another version"):
+		return &stateError{kind: ErrVersion, err: err}
+	case strings.Contains(text, "WEIRSTATE"), strings.Contains(text, "WRONGTYPE"):
 		return &stateError{kind: ErrState, err: err}
+	case strings.Contains(text, "This Redis command is not allowed from script"), strings.Contains(text, "not allowed from script"):
+		return &stateError{kind: ErrTime, err: err}
 	case strings.Contains(text, "CROSSSLOT"):
 		return &stateError{kind: ErrCrossSlot, err: err}
 	case isSplit(err):
@@ -49,4 +68,4 @@ func (e *stateError) Unwrap() []error { return []error{e.kind, e.err} }
 
 // OfOneKey implements the KeyError of package fallback: what is stored under a
 // key is no reason to give up a server that answers for all others.
-func (e *stateError) OfOneKey() bool { return e.kind == ErrState }
+func (e *stateError) OfOneKey() bool { return errors.Is(e.kind, ErrState) }

@@ -1,23 +1,21 @@
 package redisstore
 
 import (
-	"context"
 	"strings"
+
+	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// apart reports whether the keys of a call can't be decided by one server: they
-// are in different slots of a cluster, or perhaps on different shards of a ring
-// or servers behind a proxy, whose hashing is their own.
-func (s *Store) apart(ctx context.Context, c *call) bool {
-	if s.ring {
-		return true
-	}
+// apart reports whether no one server has all keys: they are in different slots of a
+// cluster, or perhaps on different shards of a ring or servers behind a proxy, whose
+// hashing is their own.
+func (s *Store) apart(keys []script.Key) bool {
 	if !s.slotted.Load() {
-		return s.shared.first.packs.look(ctx, s, true) == scattered
+		return false
 	}
-	first := slot(c.groups[0].state)
-	for i := range c.groups {
-		if slot(c.groups[i].state) != first {
+	first := slot(keys[0].State)
+	for i := range keys {
+		if s.ring || slot(keys[i].State) != first {
 			return true
 		}
 	}
@@ -25,7 +23,7 @@ func (s *Store) apart(ctx context.Context, c *call) bool {
 }
 
 // slot returns the slot that a cluster has a key in: the CRC-16 (XMODEM) of its
-// hash tag, which each of our keys has, modulo 16384.
+// hash tag, modulo 16384.
 func slot(key string) uint16 {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if end := strings.IndexByte(key[open+1:], '}'); end > 0 {

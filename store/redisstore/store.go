@@ -2,14 +2,14 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"hash/maphash"
-	"strconv"
-	"strings"
 	"sync/atomic"
+	"time"
 
-	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/deny"
+	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -20,13 +20,10 @@ type Config struct {
 	// Prefix starts every key, to keep this application's keys apart. Printable
 	// ASCII without braces, at most 64 bytes. Empty: "weir:".
 	Prefix string
-	// WithoutScripts decides without Lua, for servers and proxies that can't
-	// run it. It can do less: up to 8 limits of one key, FixedWindow only, no
-	// waiting, and nothing that can be given back or settled; anything else fails
-	// with ErrNeedsScripts. Windows are counted in milliseconds, rounded up. Where
-	// the server has no INCREX, a refused call is counted for the moment until it
-	// is taken back.
-	WithoutScripts bool
+	// PassTime makes every call bring this process's time, for servers that refuse
+	// TIME in scripts. The clocks of all processes then have to agree: a clock that is
+	// ahead takes units of later calls. False: the server's time.
+	PassTime bool
 
 	// now is a test's clock, in microseconds since the Unix epoch.
 	now func() int64
@@ -35,20 +32,20 @@ type Config struct {
 // Store keeps limits in Redis. It is safe for concurrent use, by any number of
 // processes.
 type Store struct {
-	client redis.UniversalClient
-	prefix string
-	now    func() int64
-	plain  *plain
-	ring   bool
-	// slotted: the server refuses keys of different slots. A cluster's client
-	// says so; of what else looks like one server the first answer does.
+	client   redis.UniversalClient
+	prefix   string
+	now      func() int64
+	passTime bool
+	ring     bool
+	cluster  bool
+	// slotted: the server refuses keys of different slots in one call.
 	slotted atomic.Bool
-	terms   knownTerms
-	rules   knownRules
-	shared  lines
 
-	denials denials
+	limits  knownLimits
+	queues  queues
+	denials *deny.Table[*script.Limits, *answer]
 	watches watches
+	tags    atomic.Uint64
 }
 
 var (
@@ -67,25 +64,21 @@ func New(cfg Config) (*Store, error) {
 	if cfg.Client == nil {
 		return nil, &store.ConfigError{Field: "redisstore.Config.Client", Want: "a go-redis client", Got: "nil"}
 	}
-	if cfg.Prefix == "" {
-		cfg.Prefix = "weir:"
+	prefix, err := rediskey.Prefix("redisstore.Config.Prefix", cfg.Prefix)
+	if err != nil {
+		return nil, err
 	}
-	if len(cfg.Prefix) > 64 || strings.ContainsFunc(cfg.Prefix, func(r rune) bool { return r < ' ' || r > '~' || r == '{' || r == '}' }) {
-		return nil, &store.ConfigError{
-			Field: "redisstore.Config.Prefix", Want: "at most 64 bytes of printable ASCII without braces", Got: strconv.QuoteToASCII(cfg.Prefix),
-		}
-	}
-	s := &Store{client: cfg.Client, prefix: cfg.Prefix, now: cfg.now}
+	s := &Store{client: cfg.Client, prefix: prefix, now: cfg.now, passTime: cfg.PassTime, denials: deny.New[*script.Limits, *answer]()}
 	_, s.ring = cfg.Client.(*redis.Ring)
-	_, cluster := cfg.Client.(*redis.ClusterClient)
-	s.slotted.Store(cluster)
-	s.shared.of(s)
-	s.denials.seed = maphash.MakeSeed()
-	if cfg.WithoutScripts {
-		s.plain = &plain{client: cfg.Client}
-	}
+	_, s.cluster = cfg.Client.(*redis.ClusterClient)
+	s.slotted.Store(s.ring || s.cluster)
+	s.queues.open(s)
+	s.tags.Store(maphash.String(maphash.MakeSeed(), ""))
 	return s, nil
 }
+
+// tag returns a number that tells a key's state from one after a Reset.
+func (s *Store) tag() int64 { return int64(s.tags.Add(1)&(1<<32-1)) + 1 }
 
 // Take implements [store.Store]: one EVALSHA, whatever the number of limits. For
 // charges of several keys on a cluster or a ring see Levels in the package's
@@ -94,83 +87,45 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}
-	if s.plain != nil {
-		return s.plain.take(ctx, s, &req)
+	if combines(&req) {
+		return s.takeTogether(ctx, &req)
 	}
-	if shared(&req) {
-		return s.takeShared(ctx, &req)
+	d, err := s.takeAlone(ctx, &req)
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		if d.Allowed || len(req.Charges) > 1 {
+			s.denials.Forget(c.Scope, c.Key)
+		}
 	}
-	d, err := s.take(ctx, &req)
-	s.denials.charged(req.Charges, d.Allowed)
 	return d, err
-}
-
-// take is Take for what does not go in flights.
-func (s *Store) take(ctx context.Context, req *store.Request) (store.Decision, error) {
-	c := s.newCall(req, modeOf(req))
-	if len(c.groups) > 1 && s.apart(ctx, c) {
-		return s.takeInOrder(ctx, req, c)
-	}
-	v, outcomes, values, err := s.ask(ctx, c)
-	if len(c.groups) > 1 && errors.Is(err, ErrCrossSlot) {
-		s.slotted.Store(true)
-		return s.takeInOrder(ctx, req, c)
-	}
-	if err != nil {
-		return store.Decision{}, err
-	}
-	d := exact.Decide(req, v, outcomes)
-	if len(values) == 2*len(c.groups) && d.Allowed {
-		charges := append([]store.Charge(nil), req.Charges...)
-		d.Receipt = &receipt{call: c, charges: charges, values: values, slot: v.Slot}
-	}
-	return d, nil
-}
-
-// modeOf returns what the script is to do with a request.
-func modeOf(req *store.Request) string {
-	switch {
-	case req.NeverFits() >= 0 || req.Free():
-		return "peek"
-	case req.Cancelable:
-		return "keep"
-	}
-	return "take"
-}
-
-// ask has the script decide a call.
-func (s *Store) ask(ctx context.Context, c *call) (v exact.Verdict, outcomes []exact.Outcome, values []string, err error) {
-	reply, err := s.run(ctx, c)
-	if err != nil {
-		return
-	}
-	head, values, err := split(reply)
-	if err != nil {
-		return
-	}
-	v, outcomes, err = parse(head, c.order, c.groups, c.held != "")
-	if c.held != "" && c.mode() == "peek" {
-		v.Allowed, v.Slot = v.Full == 0, v.Now // Nothing is charged, so nothing is waited for.
-	}
-	return
 }
 
 // Reset implements [store.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	state, log := s.keys(scope, key)
-	args := []any{"del", state, log, s.heldKey(scope, key)}
-	if s.plain != nil {
-		for i := range plainLimits {
-			args = append(args, s.plainKey(scope, key, i))
+	state := rediskey.State(s.prefix, scope, key)
+	defer s.denials.Forget(scope, key)
+	_, err := s.send(ctx, s.client, "del", state, rediskey.Log(state), rediskey.Held(state))
+	if isSplit(err) {
+		// A slot on the move: each node forgets the keys that it has.
+		for _, name := range []string{state, rediskey.Log(state), rediskey.Held(state)} {
+			if _, err = s.send(ctx, s.client, "del", name); err != nil {
+				break
+			}
 		}
 	}
-	defer s.denials.forget(scope, key)
-	err := s.client.Process(ctx, newOnce(ctx, args...))
-	if isSplit(err) {
-		err = s.forget(ctx, args[1:])
-	}
-	if err != nil {
-		s.denials.failedFor(ctx, err)
-	}
 	return classify(err)
+}
+
+// began is about when this process started.
+var began = time.Now()
+
+// startOfTests keeps a test's clock, in µs, within a time.Duration.
+const startOfTests = 946684800_000_000
+
+// elapsed is the clock of the store, which only counts.
+func (s *Store) elapsed() time.Duration {
+	if s.now != nil {
+		return time.Duration(s.now()-startOfTests) * time.Microsecond
+	}
+	return time.Since(began)
 }

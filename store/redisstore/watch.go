@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir/internal/watchers"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -44,12 +45,12 @@ type watch struct {
 // "<prefix>brakes". It connects by itself, in the background, and again when it
 // was cut off; with a [redis.Ring], whose shards each have channels of their
 // own, it never does.
-func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	b := &s.watches
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := &watch{s, b.all.Add(f)}
-	if b.cancel == nil && !s.ring && s.plain == nil {
+	if b.cancel == nil && !s.ring {
 		ctx, cancel := context.WithCancel(context.Background())
 		b.cancel = cancel
 		go s.subscribe(ctx)
@@ -138,8 +139,10 @@ func (s *Store) listen(ctx context.Context) error {
 		case *redis.Subscription:
 			s.watches.set(ctx, true)
 		case *redis.Message:
-			if scope, key, at, ok := parseBrake(msg.Payload); ok {
-				s.watches.all.Tell(scope, key, at)
+			if name, clock, ok := script.ParseBrake(msg.Payload); ok {
+				if scope, key, ok := parseName(name); ok {
+					s.watches.all.Tell(scope, key, clock)
+				}
 			}
 		}
 	}

@@ -1,116 +1,111 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
 
-// changed: other limits apply at once to keys that exist, and what was used
-// carries over.
+// pairs calls f with every pair of algorithms.
+func pairs(f func(name string, a, b store.Algorithm)) {
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for b := store.GCRA; b <= store.AlignedWindow; b++ {
+			f(fmt.Sprint(a, " ", b), a, b)
+		}
+	}
+}
+
+// changed: other limits apply at once to keys that exist. The used share carries over.
 func changed(r *run) {
-	day := 24 * time.Hour
-	for _, a := range []store.Algorithm{store.GCRA, store.SlidingWindow, store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
-		key := "raise " + a.String()
+	const day = 24 * time.Hour
+	pairs(func(name string, a, b store.Algorithm) {
+		key, soon, fast := "raise "+name, time.Second, store.Per(100, time.Second).By(b)
 		r.take(charge(key, 1, store.Per(1, day).By(a)))
-		// What a limit gives within its period must come back within it.
-		fast := store.Per(100, time.Second).By(a)
+		if b == store.GCRA {
+			soon = 10 * time.Millisecond
+		}
 		d := r.take(charge(key, 1, fast))
-		if !d.Allowed {
-			if d.RetryAfter > 10*time.Millisecond {
-				r.Errorf("%v: exhausted under 1 per day, then 100 per second: %+v", a, d)
-			}
+		if !d.Allowed && d.RetryAfter <= soon {
 			r.sleep(d.RetryAfter)
-			if d = r.take(charge(key, 1, fast)); !d.Allowed {
-				r.Errorf("%v: refused after RetryAfter under the new limit: %+v", a, d)
-			}
+			d = r.take(charge(key, 1, fast))
 		}
-		key = "lower " + a.String()
+		if !d.Allowed {
+			r.Errorf("%s: exhausted under 1 per day, then 100 per second: %+v", name, d)
+		}
+		key = "lower " + name
 		r.take(charge(key, 100, store.Per(100, time.Minute).By(a)))
-		slow := store.Per(10, time.Minute).By(a)
-		if d := r.take(charge(key, 1, slow)); d.Allowed || d.RetryAfter > 2*time.Minute {
-			r.Errorf("%v: exhausted 100 per minute, then 10 per minute: %+v", a, d)
+		if d := r.take(charge(key, 1, store.Per(10, time.Minute).By(b))); d.Allowed || d.RetryAfter > 2*time.Minute {
+			r.Errorf("%s: exhausted 100 per minute, then 10 per minute: %+v", name, d)
 		}
-		key = "more " + a.String()
-		one, two := store.Per(5, time.Second).By(a), store.Per(20, time.Minute).By(a)
+		key = "half " + name
+		half := store.Per(10, time.Hour).By(a)
+		r.take(charge(key, 5, half))
+		shared := a == store.SlidingWindow && b == a // One log: it counts the units themselves.
+		if d := r.look(key, store.Per(100, time.Hour).By(b)); d.Remaining != 50 && !shared || shared && d.Remaining != 95 {
+			r.Errorf("%s: half of 10 is used, then of 100 %d remain", name, d.Remaining)
+		}
+		if d := r.look(key, half); d.Remaining != 5 {
+			r.Errorf("%s: a look under another limit changed the state: %+v", name, d)
+		}
+		// A limit that is added to others begins unused, and hides none of them.
+		key = "more " + name
+		one, two := store.Per(5, day).By(a), store.Per(20, 2*day).By(b)
 		r.take(charge(key, 5, one))
-		if d := r.take(charge(key, 1, two, one)); d.Allowed || d.Limit != one {
-			r.Errorf("%v: a limit added in front hides the one that was exhausted: %+v", a, d)
+		if d := r.take(charge(key, 1, two, one)); d.Allowed || d.Limit != one || d.Charge(0).Remaining != 20 && !shared {
+			r.Errorf("%s: a limit added in front of an exhausted one: %+v", name, d)
 		}
-		if d := r.take(charge(key, 1, two)); !d.Allowed {
-			r.Errorf("%v: the exhausted limit was removed: %+v", a, d)
-		}
-	}
-	half := store.Per(10, time.Hour)
-	r.take(charge("half", 5, half))
-	if d := r.take(charge("half", 0, store.Per(100, time.Hour))); d.Remaining < 49 || d.Remaining > 50 {
-		r.Errorf("half used of 10, then 100: %d remaining, want 49 or 50", d.Remaining)
-	}
-	if d := r.take(charge("half", 0, half)); d.Remaining != 5 {
-		r.Errorf("a peek under other limits changed the state: %+v", d)
-	}
+	})
 }
 
-// changedAhead: whatever was booked under limits that are gone, nobody waits
-// longer than those there are could make them, and what was booked counts.
-func changedAhead(r *run) {
-	r.sleep(time.Minute)
-	for _, slow := range each(5, time.Hour) {
-		for _, fast := range []store.Limit{store.Per(10, time.Second), store.Per(10, time.Hour), store.Per(10, time.Minute)} {
-			fast = fast.By(slow.Algorithm)
-			for name, limits := range map[string][]store.Limit{"changed": {slow}, "removed": {slow, fast}} {
-				key := fmt.Sprint(name, " ", fast.Algorithm, " ", fast)
-				for range 40 {
-					r.reserve(key, 1, 24*time.Hour, limits...)
-				}
-				longest := fast.Period
-				if fast.Algorithm == store.SlidingCounter {
-					longest *= 2
-				}
-				// To look at it means nothing yet.
-				r.take(charge(key, 0, fast))
-				if d := r.take(charge(key, 1, limits...)); d.Allowed {
-					r.Errorf("%v: 40 are booked under 5 per hour, one more after a look under %v: %+v", fast.Algorithm, fast, d)
-				}
-				if d := r.take(charge(key, 10, fast)); d.Allowed || d.RetryAfter > longest {
-					r.Errorf("%v: 40 are booked under 5 per hour, now all of %v at once: %+v", fast.Algorithm, fast, d)
-				}
-				r.sleep(longest)
-				if d := r.take(charge(key, 10, fast)); !d.Allowed {
-					r.Errorf("%v: 40 were booked under 5 per hour, all of %v after %v: %+v", fast.Algorithm, fast, longest, d)
-				}
+// promised: slots that were booked under other limits stay booked, and nobody overtakes
+// them.
+func promised(r *run) {
+	pairs(func(name string, a, b store.Algorithm) {
+		key := "promised " + name
+		one, two := store.Per(2, time.Second).By(a), store.Per(300, time.Second).By(b)
+		var last, first time.Duration
+		for i := range 10 {
+			limit := one
+			if i%5 == 4 {
+				limit = two
+			}
+			d := r.reserve(key, 1, time.Hour, limit)
+			if !d.Allowed || d.Delay < last {
+				r.Errorf("%s: booking %d under %v comes after %v, the one before after %v", name, i, limit, d.Delay, last)
+			}
+			if last = d.Delay; i == 2 {
+				first = d.Delay
+			}
+			if d := r.take(charge(key, 1, two)); i > 3 && (d.Allowed || d.RetryAfter < last) {
+				r.Errorf("%s: a slot is booked in %v, and another limit says %+v", name, last, d)
 			}
 		}
-	}
+		if first == 0 {
+			r.Errorf("%s: the third of 2 per second has to wait", name)
+		}
+	})
 }
 
-// changedUsed: what is used stays used when a limit changes, though somebody has
-// booked for later.
+// changedUsed: used units stay used when a limit changes, though slots are booked ahead.
 func changedUsed(r *run) {
-	r.sleep(time.Minute)
-	for _, l := range each(10, time.Hour) {
-		for _, ahead := range []int64{1, 10, 11, 21} {
-			for _, wait := range []time.Duration{0, 70 * time.Minute} {
-				key := fmt.Sprint("used ", l.Algorithm, ahead, wait)
-				r.take(charge(key, 10, l))
-				for range ahead {
-					r.reserve(key, 1, 24*time.Hour, l)
-				}
-				if r.sleep(wait); wait > 0 && ahead < 21 {
-					continue // It is not known to be used up then.
-				}
-				if d := r.take(charge(key, 3, store.Per(12, time.Hour).By(l.Algorithm))); d.Allowed {
-					r.Errorf("%v: 10 of 10 are used, and %d booked, then 12, after %v: %+v", l.Algorithm, ahead, wait, d)
-				}
+	pairs(func(name string, a, b store.Algorithm) {
+		l := store.Per(10, time.Hour).By(a)
+		for _, ahead := range []int{1, 10, 21} {
+			key := fmt.Sprint("used ", name, ahead)
+			r.take(charge(key, 10, l))
+			for range ahead {
+				r.reserve(key, 1, 24*time.Hour, l)
+			}
+			if d := r.take(charge(key, 3, store.Per(12, time.Hour).By(b))); d.Allowed {
+				r.Errorf("%s: 10 of 10 are used, and %d booked, then 12: %+v", name, ahead, d)
 			}
 		}
-	}
+	})
 }
 
-// changedOrder: slots that are booked ahead stay so when limits only change places,
-// or one is added.
+// changedOrder: slots that are booked ahead stay so when limits change places, or one is
+// added.
 func changedOrder(r *run) {
 	pace, day, hour := store.Per(1, 10*time.Second), store.Per(100, 24*time.Hour).By(store.AlignedWindow), store.Per(50, time.Hour).By(store.FixedWindow)
 	for i, limits := range [][]store.Limit{{pace, day}, {day, pace}, {hour, day, pace}} {
@@ -129,50 +124,55 @@ func changedOrder(r *run) {
 	}
 }
 
-// leftOut: a limit that was left out of a call, or counted by another algorithm, starts
-// fresh.
+// leftOut: a limit that a call leaves out counts the call all the same, until it lapses.
+// Then it is fresh, and the key is not the slower for limits of long ago.
 func leftOut(r *run) {
-	for _, l := range each(5, time.Hour) {
-		for _, other := range each(7, time.Hour) {
-			if other.Algorithm == l.Algorithm {
-				continue
-			}
-			key := fmt.Sprint("left out ", l.Algorithm, other.Algorithm)
-			r.take(charge(key, 5, l))
-			r.take(charge(key, 1, other))
-			if d := r.take(charge(key, 0, l)); d.Remaining != 5 {
-				r.Errorf("%v, left out of a call under %v: a look says %+v", l.Algorithm, other.Algorithm, d)
-			}
-			if d := r.take(charge(key, 6, other)); !d.Allowed {
-				r.Errorf("%v, after a look under %v: %+v", other.Algorithm, l.Algorithm, d)
-			}
-			if d := r.take(charge(key, 5, l)); !d.Allowed {
-				r.Errorf("%v, left out of a call under %v: %+v", l.Algorithm, other.Algorithm, d)
-			}
+	pairs(func(name string, a, b store.Algorithm) {
+		one, two := store.Per(5, time.Hour).By(a), store.Per(70, time.Hour).By(b)
+		key := "left out " + name
+		r.take(charge(key, 2, one))
+		if d := r.take(charge(key, 1, two)); !d.Allowed {
+			r.Errorf("%s: 2 of 5 are used, then 1 of 70: %+v", name, d)
 		}
+		if d := r.look(key, one); d.Remaining != 2 && one != two {
+			r.Errorf("%s: 2 of 5 are used, and 1 without the limit: %+v", name, d)
+		}
+		// Nothing is left of a limit in a while, though the key is in use.
+		for range 50 {
+			r.sleep(4 * time.Minute)
+			r.take(charge(key, 1, two))
+		}
+		r.sleep(3 * time.Hour)
+		if d := r.look(key, one, two); d.Charge(0).Remaining != 5 || d.Charge(1).Remaining != 70 {
+			r.Errorf("%s: all has lapsed: %+v", name, d)
+		}
+	})
+	// Many limits, one after another, and a slow one that was left out.
+	r.take(charge("many", 1, store.Per(1, 300*24*time.Hour)))
+	for i := range int64(200) {
+		l := store.Per(1_000_000+i, time.Second)
+		r.take(charge("many", 1, l))
+		r.sleep(time.Millisecond)
+		if d := r.take(charge("many", 1000, l)); !d.Allowed {
+			r.Fatalf("limit %d after one of a unit in 300 days: %+v", i, d)
+		}
+		r.sleep(time.Second)
 	}
 }
 
-// reset: a forgotten key finds full limits, others stay.
+// reset: a forgotten key finds full limits. Others stay.
 func reset(r *run) {
-	resetter, ok := r.store.(store.Resetter)
-	if !ok {
-		r.Log("the store is no store.Resetter: not tried")
-		return
-	}
 	for _, l := range each(2, time.Hour) {
-		for _, key := range []string{"a", "b"} {
-			r.take(charge(fmt.Sprint(key, l.Algorithm), 2, l))
+		a, b := "a"+l.Algorithm.String(), "b"+l.Algorithm.String()
+		for _, key := range []string{a, b} {
+			r.take(charge(key, 2, l))
 		}
-		for _, key := range []string{"a", "unknown"} {
-			if err := resetter.Reset(context.Background(), "", fmt.Sprint(key, l.Algorithm)); err != nil {
-				r.Fatal(err)
-			}
-		}
-		if d := r.take(charge(fmt.Sprint("a", l.Algorithm), 2, l)); !d.Allowed {
+		r.reset(a)
+		r.reset("unknown" + a)
+		if d := r.take(charge(a, 2, l)); !d.Allowed {
 			r.Errorf("%v: after a reset: %+v", l.Algorithm, d)
 		}
-		if d := r.take(charge(fmt.Sprint("b", l.Algorithm), 1, l)); d.Allowed {
+		if d := r.take(charge(b, 1, l)); d.Allowed {
 			r.Errorf("%v: another key was reset", l.Algorithm)
 		}
 	}

@@ -9,22 +9,11 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/long"
-
 	"github.com/goweir/weir/store"
 )
 
 // wide is a limit that refuses nobody here.
 var wide = store.Per(1_000_000, time.Second)
-
-// holder returns the store as a store.Holder, nil when it is none.
-func (r *run) holder() store.Holder {
-	h, ok := r.store.(store.Holder)
-	if !ok {
-		r.Log("the store is no store.Holder: not tried")
-		return nil
-	}
-	return h
-}
 
 // hold is a request for cost units and a lease of ten seconds.
 func hold(key, id string, most, cost int64, limits ...store.Limit) store.Request {
@@ -53,10 +42,7 @@ func (r *run) wantHeld(when, key string, n int64) {
 // inFlight: never more leases than asked for, whoever comes at the same instant,
 // and each that is released makes room for one.
 func inFlight(r *run) {
-	h := r.holder()
-	if h == nil {
-		return
-	}
+	h := r.store.(store.Holder)
 	id := func(i int) string { return fmt.Sprint("id ", i) }
 	for i, l := range each(1000, time.Hour) {
 		key := l.Algorithm.String()
@@ -102,9 +88,6 @@ func inFlight(r *run) {
 // inFlightOrNothing: what refuses for the one reason takes nothing of the
 // other.
 func inFlightOrNothing(r *run) {
-	if r.holder() == nil {
-		return
-	}
 	for _, l := range each(2, time.Hour) {
 		key := l.Algorithm.String()
 		r.take(hold(key, "a", 1, 1, l))
@@ -158,10 +141,7 @@ func inFlightOrNothing(r *run) {
 // inFlightEnds: a lease ends after exactly its time unless it is renewed, and
 // one that has ended is not taken again.
 func inFlightEnds(r *run) {
-	h := r.holder()
-	if h == nil {
-		return
-	}
+	h := r.store.(store.Holder)
 	renew := func(key string, lease time.Duration, want []string, ids ...string) {
 		r.Helper()
 		lost, err := h.Renew(context.Background(), "", key, lease, ids...)
@@ -210,10 +190,7 @@ func inFlightEnds(r *run) {
 
 // inFlightChanges: what can come in between.
 func inFlightChanges(r *run) {
-	h := r.holder()
-	if h == nil {
-		return
-	}
+	h := r.store.(store.Holder)
 	ctx := context.Background()
 	for i := range 6 {
 		r.take(hold("k", fmt.Sprint(i), 6, 1, wide))
@@ -249,10 +226,8 @@ func inFlightChanges(r *run) {
 	// Other limits are no reason to lose a lease.
 	r.take(charge("k", 1, store.Per(10, time.Minute).By(store.SlidingWindow), store.Per(5, time.Hour)))
 	r.wantHeld("under other limits", "k", 5)
-	if reset, ok := r.store.(store.Resetter); ok {
-		if err := reset.Reset(ctx, "", "k"); err != nil {
-			r.Fatal(err)
-		}
+	if _, ok := r.store.(store.Resetter); ok {
+		r.reset("k")
 		r.wantHeld("after a reset", "k", 0)
 	}
 	for name, bad := range map[string]store.Hold{
@@ -278,10 +253,7 @@ func inFlightChanges(r *run) {
 
 // inFlightModel: leases at random, against a model.
 func inFlightModel(r *run) {
-	h := r.holder()
-	if h == nil {
-		return
-	}
+	h := r.store.(store.Holder)
 	rng := rand.New(rand.NewPCG(9, 10))
 	ends := map[string]time.Duration{}
 	var now time.Duration

@@ -47,29 +47,6 @@ func several(r *run) {
 	}
 }
 
-// charges is a request for one unit of each key under a limit of its own.
-func charges(list ...store.Charge) store.Request {
-	for i := range list {
-		list[i].Cost = 1
-	}
-	return store.Request{Charges: list}
-}
-
-// takesKeys reports whether the store takes charges of several keys at once. Some
-// can't, or not of all keys.
-func (r *run) takesKeys(keys ...string) bool {
-	r.Helper()
-	var req store.Request
-	for _, key := range keys {
-		req.Charges = append(req.Charges, store.Charge{Key: key, Limit: store.Per(1, time.Hour)})
-	}
-	_, err := r.store.Take(context.Background(), req)
-	if err != nil {
-		r.Logf("charges of several keys are not tried: %v", err)
-	}
-	return err == nil
-}
-
 // takesAhead reports whether the store books a request ahead. Of several keys some
 // can't.
 func (r *run) takesAhead(req store.Request) bool {
@@ -150,29 +127,5 @@ func transfers(r *run) {
 	left := r.take(charge("a", 0, a)).Remaining
 	if right := r.take(charge("b", 0, b)).Remaining; admitted != 40 || left != 120 || right != 0 {
 		r.Errorf("%d admitted, %d and %d remain, want 40, 120 and 0", admitted, left, right)
-	}
-}
-
-// notKept: a store is done with the request when it returns. Whoever made it may
-// use its memory for the next one.
-func notKept(r *run) {
-	canceler, ok := r.store.(store.Canceler)
-	if !ok {
-		r.Log("the store is no store.Canceler: not tried")
-		return
-	}
-	for _, l := range each(5, time.Hour) {
-		key := "kept " + l.Algorithm.String()
-		req := charge(key, 5, l, store.Per(10, 24*time.Hour))
-		req.Cancelable = true
-		d := r.take(req)
-		req.Charges[0] = store.Charge{Key: "another", Limit: store.Per(1, time.Second), Cost: 1}
-		req.Charges[1] = req.Charges[0]
-		if err := canceler.Cancel(context.Background(), d.Receipt); err != nil {
-			r.Fatal(err)
-		}
-		if d := r.take(charge(key, 5, l, store.Per(10, 24*time.Hour))); !d.Allowed {
-			r.Errorf("%v: taken back after its request was used for another: %+v", l.Algorithm, d)
-		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/long"
-
 	"github.com/goweir/weir/store"
 )
 
@@ -73,11 +72,7 @@ func levels(r *run) {
 
 // slowLevels: what one level's key is slowed down by is said of that level alone.
 func slowLevels(r *run) {
-	k, ok := r.store.(store.Braker)
-	if !ok {
-		r.Log("the store is no store.Braker: not tried")
-		return
-	}
+	k := r.store.(store.Braker)
 	if !r.takesKeys("ann", "acme", "all") {
 		return
 	}

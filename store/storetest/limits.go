@@ -38,9 +38,8 @@ func randomLimit(rng *rand.Rand) store.Limit {
 	return l
 }
 
-// conforms reports whether acts, in order of time, stay within a limit, by what
-// its algorithm promises about any stretch of time. It allows GCRA the two
-// microseconds that rounding may take.
+// conforms reports whether acts, in order of time, stay within a limit, by the promise of
+// its algorithm about any stretch of time. GCRA is allowed two microseconds of rounding.
 func conforms(l store.Limit, acts []act) bool {
 	switch l.Algorithm {
 	case store.GCRA:
@@ -56,12 +55,20 @@ func conforms(l store.Limit, acts []act) bool {
 		return true
 	case store.SlidingWindow:
 		return within(acts, l.Period.Microseconds(), l.Rate)
+	case store.AlignedWindow:
+		units := map[int64]int64{}
+		for _, a := range acts {
+			if units[a.at/l.Period.Microseconds()] += a.cost; units[a.at/l.Period.Microseconds()] > l.Rate {
+				return false
+			}
+		}
+		return true
 	default:
 		return within(acts, l.Period.Microseconds(), 2*l.Rate)
 	}
 }
 
-// act is a call that was made: when, in microseconds, and how many units.
+// act is a call that left: when, in microseconds by the store's clock, and its units.
 type act struct{ at, cost int64 }
 
 // within reports whether no half-open interval of a length holds more than most

@@ -9,16 +9,12 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/long"
-
 	"github.com/goweir/weir/store"
 )
 
 // settleSafe: whatever is settled, and in whatever order, a slot is granted only
 // where the limit has room, by what was known of the costs when it was.
 func settleSafe(r *run) {
-	if r.settler() == nil {
-		return
-	}
 	rng := rand.New(rand.NewPCG(7, 8))
 	now := startMicros
 	for round := range long.Of(60) {

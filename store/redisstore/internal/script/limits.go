@@ -53,6 +53,15 @@ func (l *Limits) Are(charges []store.Charge) bool {
 	return true
 }
 
+// Before returns the states before the last calls took their costs.
+func (l *Limits) Before(states []State, calls int64) []State {
+	before := append([]State(nil), states...)
+	for i := range before {
+		l.Rules[i].Undo(&before[i].State, l.costs[i]*calls)
+	}
+	return before
+}
+
 // spec is a limit in a key's value: how it counts, without its name.
 func spec(l *store.Limit) string {
 	b := make([]byte, 1, 40)

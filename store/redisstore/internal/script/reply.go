@@ -11,18 +11,19 @@ import (
 
 // The reply of take is a list of numbers, but for what is in quotes:
 //
-//	many   now, then for each key what follows
-//	take   now, the slot of all, the instant from which there is room for a lease
-//	       (0: there is), then for each key what follows; with a tag behind
-//	       it: tag, sequence, entry, floor, "value before"
-//	key    calls that were admitted, the slot by the server's clock, the same by
-//	       the key's time, the "clock" (1: none, but bookings that can be given back
-//	       or are ahead; 0: neither), and for each limit its state and slot
-//	state  three numbers as in exact.State; of a sliding window its live units, and
-//	       the slot of the newest
+//	many    now, then for each key a short answer
+//	take    now, the slot of all, the instant from which there is room for a lease
+//	        (0: there is), then for each key a long answer; with a tag behind
+//	        it: tag, sequence, entry, floor, "value before"
+//	short   calls that were admitted, 0, and for each limit its state; or a long one
+//	long    calls that were admitted, the "clock" (2: none, but bookings that can be
+//	        given back or are ahead; 1: neither), the slot by the server's clock, the
+//	        same by the key's time, and for each limit its state and slot
+//	state   two numbers as in exact.State, of a sliding counter three; of a sliding
+//	        window its live units, the slot of the newest, and always its slot
 //
-// The calls are -1 where the log was missing among KEYS, -2 where the key can't be
-// decided: asked alone it tells the error.
+// Calls of -1 mean that the log was missing among KEYS, of -2 that the key can't be
+// decided: asked alone it tells the error. Nothing follows either.
 
 // ErrReply is returned for a reply of another form.
 var ErrReply = errors.New("redisstore: the script's reply is not what it should be")
@@ -91,19 +92,43 @@ func (r *Reply) Text() string {
 }
 
 // Answer returns the next key's answer, into room for its states.
-func (r *Reply) Answer(limits *Limits, states []State) (a Answer) {
-	a.Calls, a.Real, a.Slot = r.Number(), r.Number(), r.Number()
+func (r *Reply) Answer(limits *Limits, states []State, now int64) (a Answer) {
+	a.Calls = r.Number()
+	if a.Calls < 0 {
+		return a
+	}
+	short := false
 	if r.at < len(r.list) {
 		if text, ok := r.list[r.at].(string); ok {
 			r.at++
 			c, ok := ParseClock(text)
 			a.Clock, r.bad = &exact.Move{Clock: c, Before: c}, r.bad || !ok
 		} else {
-			a.Plain = r.Number() == 0
+			n := r.Number()
+			short, a.Plain = n == 0, n < 2
 		}
 	}
-	for range limits.Rules {
-		states = append(states, State{exact.State{A: r.Number(), B: r.Number(), C: r.Number()}, r.Number()})
+	a.Real, a.Slot = now, now
+	if !short {
+		a.Real, a.Slot = r.Number(), r.Number()
+	}
+	for i := range limits.Rules {
+		rule := &limits.Rules[i]
+		s := State{State: exact.State{A: r.Number(), B: r.Number()}, Slot: now}
+		kind := rule.Limit.Algorithm
+		if kind == store.SlidingCounter {
+			s.C = r.Number()
+		}
+		switch {
+		case !short || kind == store.SlidingWindow:
+			s.Slot = r.Number()
+		case a.Calls == 0 && limits.costs[i] > 0:
+			_, s.Slot = rule.Slot(&s.State, nil, now, limits.needs[i])
+		}
+		if short && a.Calls == 0 {
+			a.Real = max(a.Real, s.Slot)
+		}
+		states = append(states, s)
 	}
 	a.States = states
 	return a
@@ -142,7 +167,7 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 // Receipt returns what follows an answer with a tag.
 func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	c := &Receipt{Key: k, Tag: r.Number(), Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
-	for i := range k.Limits.Rules {
+	for i := range a.States {
 		l := &k.Limits.Rules[i]
 		if k.Limits.costs[i] > 0 && exact.InRealTime(l.Limit.Algorithm) {
 			c.starts = append(c.starts, exact.Window{Algorithm: l.Limit.Algorithm, Period: l.Period, Start: a.States[i].A})
@@ -151,22 +176,22 @@ func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	return c
 }
 
-// ParseBrake reads what a brake publishes: the key's name, its clock, the one before, and
-// the first slot ahead.
+// ParseBrake reads what a brake publishes: the key's clock, the one before, the first
+// slot ahead, and the name that Brake was given.
 func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
-	list := strings.Split(payload, " ")
+	list := strings.SplitN(payload, " ", 4)
 	if len(list) != 4 {
 		return "", nil, false
 	}
 	m := &exact.Move{}
-	var old bool
-	m.Clock, ok = ParseClock(list[1])
-	if m.Before, old = ParseClock(list[2]); list[2] == "0" {
-		m.Before, old = exact.Clock{}, true
+	old := true
+	m.Clock, ok = ParseClock(list[0])
+	if list[1] != "0" {
+		m.Before, old = ParseClock(list[1])
 	}
-	first, err := strconv.ParseInt(list[3], 10, 64)
+	first, err := strconv.ParseInt(list[2], 10, 64)
 	m.First = first
-	return list[0], m, ok && old && err == nil
+	return list[3], m, ok && old && err == nil
 }
 
 // ParseClock reads a clock: its first two numbers, or all.

@@ -10,7 +10,7 @@
 --
 --   first    entries that were dropped
 --   n        entries there ever were
---   newest   the slot of the last one, 0 without
+--   newest   the slot of the last one
 --   sum      units of all entries
 --   gone     units of those dropped
 --   start    sum before the block of the first entry that is there
@@ -18,145 +18,149 @@
 --
 -- Of each window, a says how many entries there were before the first live one, and b
 -- their units.
-local BLOCK, WRAP = 64, 4503599627370496
-local LOG = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' }
+logs = function()
+if G then return end
+others()
+G = {
+names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
-local function log_new(k, i)
+new = function(k, i)
   return { key = i, born = k.born, first = 0, n = 0, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
-end
+end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
-local function log_entry(g, i)
+entry = function(g, i)
   local e = g.more[i] or g.seen[i]
   if not e then
-    local text = redis.call('LINDEX', KEYS[g.key], str(i - g.first))
-    local t, s, before = match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
-    if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % BLOCK == 0) then rubbish('a log that is not weir\'s') end
+    local text = redis.call('LINDEX', KEYS[g.key], F.str(i - g.first))
+    local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
+    if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 64 == 0) then F.rubbish('a log that is not weir\'s') end
     e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
     g.seen[i] = e
   end
   return e
-end
+end,
 
-local function log_before(g, i)
-  i = i - i % BLOCK
+before = function(g, i)
+  i = i - i % 64
   if i < g.first then return g.start end
-  return log_entry(g, i)[3]
-end
+  return G.entry(g, i)[3]
+end,
 
 -- The units of the first n entries.
-local function log_sum(g, n)
+sum = function(g, n)
   if n <= g.first then return g.gone end
   if n >= g.n then return g.sum end
-  return (log_before(g, n - 1) + log_entry(g, n - 1)[2]) % WRAP
-end
+  return (G.before(g, n - 1) + G.entry(g, n - 1)[2]) % 4503599627370496
+end,
 
 -- The first entry from i on for which f is true, found by doubling steps.
-local function log_search(g, i, f)
+search = function(g, i, f)
   local step = 1
   while i + step <= g.n and not f(i + step - 1) do
     i, step = i + step, step * 2
   end
-  local last = min(i + step - 1, g.n)
+  local last = math.min(i + step - 1, g.n)
   while i < last do
-    local middle = floor((i + last) / 2)
+    local middle = math.floor((i + last) / 2)
     if f(middle) then last = middle else i = middle + 1 end
   end
   return i
-end
+end,
 
 -- The first entry that counts at an instant, and the units before it.
-local function log_expired(g, l, v)
-  local from = min(max(l.a, g.first), g.n)
-  local i = log_search(g, from, function(i) return log_entry(g, i)[1] + l.p > v end)
+expired = function(g, l, v)
+  local from = math.min(math.max(l.a, g.first), g.n)
+  local i = G.search(g, from, function(i) return G.entry(g, i)[1] + l.p > v end)
   if i == l.a then return i, l.b end
-  return i, log_sum(g, i)
-end
+  return i, G.sum(g, i)
+end,
 
-local function log_expire(g, l, v)
-  l.a, l.b = log_expired(g, l, v)
-  l.units = (g.sum - l.b) % WRAP
-end
+expire = function(g, l, v)
+  l.a, l.b = G.expired(g, l, v)
+  l.units = (g.sum - l.b) % 4503599627370496
+end,
 
-local function log_slot(g, l, at, units)
-  at = max(at, g.newest)
+slot = function(g, l, at, units)
+  at = math.max(at, g.newest)
   local free = l.max - units
   if l.units <= free then return at end
-  local i, before = log_expired(g, l, at)
-  if (g.sum - before) % WRAP <= free then return at end
-  local last = log_search(g, i, function(i) return (g.sum - log_sum(g, i + 1)) % WRAP <= free end)
-  return max(at, log_entry(g, last)[1] + l.p)
-end
+  local i, before = G.expired(g, l, at)
+  if (g.sum - before) % 4503599627370496 <= free then return at end
+  local last = G.search(g, i, function(i) return (g.sum - G.sum(g, i + 1)) % 4503599627370496 <= free end)
+  return math.max(at, G.entry(g, last)[1] + l.p)
+end,
 
-local function log_push(g, at, units)
+push = function(g, at, units)
   local i, before = g.n, nil
-  if i % BLOCK == 0 then g.tail, before = g.sum, g.sum end
-  g.sum = (g.sum + units) % WRAP
-  g.more[i] = { at, (g.sum - g.tail) % WRAP, before }
+  if i % 64 == 0 then g.tail, before = g.sum, g.sum end
+  g.sum = (g.sum + units) % 4503599627370496
+  g.more[i] = { at, (g.sum - g.tail) % 4503599627370496, before }
   g.n, g.newest = i + 1, at
-end
+end,
 
-local function log_text(g, e)
-  local text = str(e[1] - g.born) .. '.' .. str(e[2])
-  return e[3] and text .. '.' .. str(e[3]) or text
-end
+text = function(g, e)
+  local text = F.str(e[1] - g.born) .. '.' .. F.str(e[2])
+  return e[3] and text .. '.' .. F.str(e[3]) or text
+end,
 
 -- Writes new entries, and drops those that every window has passed once they are a
 -- quarter of the log.
-local function log_write(g, parts)
+save = function(g, parts)
   local i = g.n
   while g.more[i - 1] do i = i - 1 end
-  for j = i, g.n - 1 do redis.call('RPUSH', KEYS[g.key], log_text(g, g.more[j])) end
+  for j = i, g.n - 1 do redis.call('RPUSH', KEYS[g.key], G.text(g, g.more[j])) end
   local live = g.n
   for _, l in ipairs(parts) do
-    if l.kind == 'w' then live = min(live, l.a) end
+    if l.kind == 'w' then live = math.min(live, l.a) end
   end
   local gone = live - g.first
   if live == g.n and gone > 0 then
     redis.call('DEL', KEYS[g.key])
     g.first, g.gone, g.start, g.tail = g.n, g.sum, g.sum, g.sum
   elseif gone > 8 and gone * 4 > g.n - g.first then
-    local sum, start = log_sum(g, live), log_before(g, live)
-    redis.call('LTRIM', KEYS[g.key], str(gone), '-1')
+    local sum, start = G.sum(g, live), G.before(g, live)
+    redis.call('LTRIM', KEYS[g.key], F.str(gone), '-1')
     g.first, g.gone, g.start = live, sum, start
   end
-end
+end,
 
--- Adds units to an entry, or takes them away. The last entries go when nothing is left
--- of them.
-local function log_correct(g, parts, i, more)
-  if i < g.first or i >= g.n then return 0 end
-  local units = (log_sum(g, i + 1) - log_sum(g, i)) % WRAP
-  more = corrected(units, more) - units
+-- Adds units to the entry of a slot, or takes them away. The last entries go when
+-- nothing is left of them.
+correct = function(g, parts, i, slot, more)
+  if i < g.first or i >= g.n or G.entry(g, i)[1] ~= slot then return 0 end
+  local units = (G.sum(g, i + 1) - G.sum(g, i)) % 4503599627370496
+  more = N.corrected(units, more) - units
   if more == 0 then return 0 end
   local function set(j, e)
     g.seen[j] = e
-    redis.call('LSET', KEYS[g.key], str(j - g.first), log_text(g, e))
+    redis.call('LSET', KEYS[g.key], F.str(j - g.first), G.text(g, e))
   end
-  local ends = i - i % BLOCK + BLOCK
-  for j = i, min(ends, g.n) - 1 do
-    local e = log_entry(g, j)
-    set(j, { e[1], (e[2] + more) % WRAP, e[3] })
+  local ends = i - i % 64 + 64
+  for j = i, math.min(ends, g.n) - 1 do
+    local e = G.entry(g, j)
+    set(j, { e[1], (e[2] + more) % 4503599627370496, e[3] })
   end
-  for j = ends, g.n - 1, BLOCK do
-    local e = log_entry(g, j)
-    set(j, { e[1], e[2], (e[3] + more) % WRAP })
+  for j = ends, g.n - 1, 64 do
+    local e = G.entry(g, j)
+    set(j, { e[1], e[2], (e[3] + more) % 4503599627370496 })
   end
-  if g.n > ends then g.tail = (g.tail + more) % WRAP end
-  g.sum = (g.sum + more) % WRAP
+  if g.n > ends then g.tail = (g.tail + more) % 4503599627370496 end
+  g.sum = (g.sum + more) % 4503599627370496
   for _, l in ipairs(parts) do
-    if l.kind == 'w' and l.a > i then l.b = (l.b + more) % WRAP end
+    if l.kind == 'w' and l.a > i then l.b = (l.b + more) % 4503599627370496 end
   end
-  while g.n > i and g.n > g.first and log_sum(g, g.n) == log_sum(g, g.n - 1) do
+  while g.n > i and g.n > g.first and G.sum(g, g.n) == G.sum(g, g.n - 1) do
     redis.call('RPOP', KEYS[g.key])
     g.n = g.n - 1
     g.seen[g.n] = nil
-    if g.n % BLOCK == 0 then g.tail = g.n > g.first and log_before(g, g.n - 1) or g.sum end
+    if g.n % 64 == 0 then g.tail = g.n > g.first and G.before(g, g.n - 1) or g.sum end
   end
-  g.newest = g.n > g.first and log_entry(g, g.n - 1)[1] or 0
+  g.newest = g.n > g.first and G.entry(g, g.n - 1)[1] or 0
   if g.n == g.first then g.gone, g.start, g.tail = g.sum, g.sum, g.sum end
   for _, l in ipairs(parts) do
     if l.kind == 'w' and l.a > g.n then l.a, l.b = g.n, g.sum end
   end
   return more
-end
+end,
+} end

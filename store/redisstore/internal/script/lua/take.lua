@@ -1,19 +1,27 @@
 -- Decides calls. request.go says what is in KEYS and ARGV and what is returned.
-local now, longer = clock()
 local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 0
-
-local function number() a = a + 1 return ARGV[a] + 0 end
 
 -- Reads the limits that calls name.
 local function rules()
-  local limits, logged = {}, false
-  for i = 1, number() do
-    local l = { spec = ARGV[a + 1], kind = sub(ARGV[a + 1], 1, 1), named = true }
-    a = a + 1
-    l.units_each, l.need, l.max, l.p = number(), number(), number(), number()
-    if l.kind == 'g' then
-      l.num, l.q, l.cw, l.cr, l.iw, l.ir, l.nw, l.nr = number(), number(), number(), number(), number(), number(), number(), number()
-    elseif l.kind == 'w' then
+  local limits, logged, v = {}, false, ARGV
+  local n = v[a + 1] + 0
+  a = a + 1
+  for i = 1, n do
+    local spec = v[a + 1]
+    local kind = string.sub(spec, 1, 1)
+    local l = {
+      spec = spec, kind = kind, named = true, head = spec .. '=', long = #spec, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
+      a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0,
+    }
+    a = a + 5
+    if kind == 'g' then
+      l.num, l.q, l.cw, l.cr = v[a + 1] + 0, v[a + 2] + 0, v[a + 3] + 0, v[a + 4] + 0
+      l.iw, l.ir, l.nw, l.nr = v[a + 5] + 0, v[a + 6] + 0, v[a + 7] + 0, v[a + 8] + 0
+      a = a + 8
+    elseif kind == 'c' then
+      numbers()
+    elseif kind == 'w' then
+      logs()
       logged = true
     end
     limits[i] = l
@@ -21,84 +29,99 @@ local function rules()
   return limits, logged
 end
 
--- The key at the next place of KEYS, with its log if the call brings one.
-local function key(limits, listed)
-  local state, list = at + 1, nil
-  if listed then list = at + 2 end
-  at = list or state
-  local k = load(state, list, limits, now)
-  if not k.apart then open(k, limits) end
-  return k
+-- A key, with the next places of KEYS.
+local function key(k, limits, listed)
+  local state = at + 1
+  at = listed and at + 2 or state
+  return F.load(k, state, listed and at or false, limits)
+end
+
+local function new()
+  return {
+    state = 0, list = 0, value = false, born = 0, parts = false, limits = false, queue = false, clock = false, log = false, fresh = false, shifted = false,
+    apart = false, v = 0, floor = 0, slot = 0, real = 0, latest = 0, standing = false, counts = false, keeps = false,
+  }
 end
 
 -- What is told of a key.
-local function tell(reply, k, taken)
-  local n = #reply
+local function tell(reply, k, taken, plain)
+  local n, limits = #reply, k.limits
   if k.apart then
-    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = -1, 0, 0, 0
-    for i = 1, 4 * #k.parts do reply[n + 4 + i] = 0 end
+    reply[n + 1] = -1
     return
   end
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = taken, k.real or now, k.slot or now, k.queue and 1 or 0
-  if k.clock then reply[n + 4] = clock_save(k.clock) end
-  n = n + 4
-  for i = 1, #k.limits do
-    local l = k.limits[i]
-    if l.kind == 'w' then
-      reply[n + 1], reply[n + 2], reply[n + 3] = (k.log.sum - l.b) % WRAP, k.log.newest, 0
-    else
-      reply[n + 1], reply[n + 2], reply[n + 3] = l.a, l.b, l.c
-    end
-    reply[n + 4] = l.slot or now
+  if plain and not k.queue and not k.clock then
+    reply[n + 1], reply[n + 2] = taken, 0
+    n = n + 2
+  else
+    plain = false
+    reply[n + 1], reply[n + 2] = taken, k.clock and C.save(k.clock) or k.queue and 2 or 1
+    reply[n + 3], reply[n + 4] = taken == 0 and k.real and k.latest or k.real or now, k.real and k.slot or now
     n = n + 4
+  end
+  for i = 1, #limits do
+    local l = limits[i]
+    local kind = l.kind
+    if kind == 'w' then
+      reply[n + 1], reply[n + 2] = (k.log.sum - l.b) % 4503599627370496, k.log.newest
+    else
+      reply[n + 1], reply[n + 2] = l.a, l.b
+      if kind == 'c' then
+        n = n + 1
+        reply[n + 2] = l.c
+      end
+    end
+    n = n + 2
+    if not plain or kind == 'w' then
+      n = n + 1
+      reply[n] = k.real and l.slot or now
+    end
   end
 end
 
--- Takes as many of n calls as fit now, or finds when the first would.
-local function take(k, n)
-  if n == 1 then return find(k, 1) <= now and 1 or 0 end
+-- How many of n calls fit now; the slot is that of the first where none does.
+local function fit(k, n)
+  if n == 1 then return F.find(k, 1) <= now and 1 or 0 end
   for i = 1, #k.limits do
     local l = k.limits[i]
-    if l.q and l.q * n >= LARGEST or l.units_each * n > l.max then n = l.q and l.q * n >= LARGEST and 1 or min(n, max(floor(l.max / max(l.units_each, 1)), 1)) end
+    if l.cost * n > l.max then n = math.max(math.floor(l.max / l.cost), 1) end
+    if l.q and l.q * n >= 9007199254740992 then n = 1 end
   end
-  if find(k, n) <= now then return n end
-  if n == 1 or find(k, 1) > now then return 0 end
+  if F.find(k, n) <= now then return n end
+  if n == 1 or F.find(k, 1) > now then return 0 end
   local low = 1
   while n - low > 1 do
-    local middle = floor((low + n) / 2)
-    if find(k, middle) <= now then low = middle else n = middle end
+    local middle = math.floor((low + n) / 2)
+    if F.find(k, middle) <= now then low = middle else n = middle end
   end
-  find(k, low)
+  F.find(k, low)
   return low
 end
 
 -- Calls of many keys, each decided by itself. What fails is left to be asked again
 -- alone, with its error.
 if mode == 'many' then
-  local reply = { now }
+  local reply, k, limits, listed, calls = { now }, new(), nil, false, 0
+  local function one()
+    key(k, limits, listed)
+    local taken = k.apart and 0 or fit(k, calls)
+    if taken > 0 then F.book(k, taken, 0) end
+    if taken > 0 or k.shifted then F.write(k) end
+    tell(reply, k, taken, true)
+  end
   while a < #ARGV do
-    local keys, listed = number(), number() == 1
-    local limits = rules()
-    for _ = 1, keys do
-      local calls, n, before = number(), #reply, at
-      local ok = pcall(function()
-        local k = key(limits, listed)
-        local taken = k.apart and 0 or take(k, calls)
-        if taken > 0 then
-          book(k, taken, 0)
-          write(k, longer)
-        elseif k.shifted then
-          write(k, longer)
-        end
-        tell(reply, k, taken)
-      end)
-      if not ok then
+    local keys = ARGV[a + 1] + 0
+    listed, a = ARGV[a + 2] == '1', a + 2
+    limits = rules()
+    for i = 1, keys do
+      local n, before = #reply, at
+      a = a + 1
+      calls = ARGV[a] + 0
+      if not pcall(one) then
         at = before + (listed and 2 or 1)
-        for i = #reply, n + 1, -1 do reply[i] = nil end
-        reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = -2, 0, 0, 0
-        for i = 1, 4 * #limits do reply[n + 4 + i] = 0 end
+        for j = #reply, n + 1, -1 do reply[j] = nil end
+        reply[n + 1] = -2
       end
-      for i = 1, #limits do limits[i].slot = nil end
     end
   end
   return reply
@@ -107,51 +130,48 @@ end
 -- One request, all or nothing.
 local keys, look, held, latest, apart = {}, mode == 'look', nil, now, false
 while a < #ARGV and ARGV[a + 1] ~= 'hold' do
-  local listed = number() == 1
-  local k = key(rules(), listed)
+  local listed = ARGV[a + 1] == '1'
+  a = a + 1
+  local k = key(new(), rules(), listed)
   keys[#keys + 1] = k
   apart = apart or k.apart
 end
 if a < #ARGV then
-  a, at = a + 1, at + 1
-  held = { key = at, max = number(), id = ARGV[a + 1], lease = ARGV[a + 2] + 0, peek = ARGV[a + 3] == '1' }
+  at = at + 1
+  held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
+  leases()
 end
 local allowed, full = not look and not apart, 0
 if allowed then
   for _, k in ipairs(keys) do
-    local real = find(k, 1)
-    for i = 1, #k.limits do
-      k.counts = k.counts or not keys[2] or k.limits[i].units_each > 0
-    end
-    if k.counts then latest = max(latest, real) end
+    local real = F.find(k, 1)
+    k.counts = not keys[2]
+    for i = 1, #k.limits do k.counts = k.counts or k.limits[i].cost > 0 end
+    if k.counts and real > latest then latest = real end
   end
   allowed = latest - now <= longest
 end
 if held and not apart and (allowed or held.peek) then
-  full = lease_full(held.key, held.max, held.lease, now) or 0
+  full = H.full(held.key, held.max, held.lease) or 0
   allowed = allowed and full == 0
   if full == 0 then
-    redis.call('ZADD', KEYS[held.key], str(now + held.lease), held.id)
-    lease_keep(held.key, now, longer)
+    redis.call('ZADD', KEYS[held.key], F.str(now + held.lease), held.id)
+    H.keep(held.key)
   end
 end
 local reply = { now, latest, full }
 for _, k in ipairs(keys) do
-  local value, entry = k.value, 0
-  local taken = allowed and k.counts and 1 or 0
-  if not apart then
-    if taken == 1 then
-      later(k, latest)
-      entry = k.log and k.log.n or 0
-      book(k, 1, tag)
-    end
-    if taken == 1 or k.shifted then write(k, longer) end
+  local value, entry, taken = k.value, 0, allowed and k.counts and 1 or 0
+  if taken == 1 then
+    F.later(k, latest)
+    entry = k.log and k.log.n or 0
+    F.book(k, 1, tag)
   end
-  tell(reply, k, taken)
+  if taken == 1 or k.shifted and not apart then F.write(k) end
+  tell(reply, k, taken, false)
   if tag > 0 then
-    local n = #reply
-    reply[n + 1], reply[n + 2], reply[n + 3] = k.queue and k.queue.tag or 0, k.queue and k.queue.seq or 0, entry
-    reply[n + 4], reply[n + 5] = k.floor or now, value or ''
+    local n, q = #reply, k.queue
+    reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
   end
 end
 return reply

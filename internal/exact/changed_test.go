@@ -1,0 +1,121 @@
+package exact
+
+import (
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+func charges(cost int64, limits ...store.Limit) *store.Request {
+	req := &store.Request{}
+	for _, l := range limits {
+		req.Charges = append(req.Charges, store.Charge{Limit: l, Cost: cost})
+	}
+	return req
+}
+
+// TestRefusedUnderAnotherLimit: a refused call keeps the used share, from which the new
+// limit recovers at its own rate.
+func TestRefusedUnderAnotherLimit(t *testing.T) {
+	t.Parallel()
+	var k Key
+	now, fast := begun, charges(1, store.Per(100, time.Second))
+	take(&k, charges(1, store.Per(1, 24*time.Hour)), now, 0)
+	for range 5 {
+		if d, _ := take(&k, fast, now, 0); d.Allowed || d.RetryAfter != 10*time.Millisecond-time.Duration(now-begun)*time.Microsecond {
+			t.Fatalf("after %d µs: %+v", now-begun, d)
+		}
+		now += 2000
+	}
+	if d, _ := take(&k, fast, now, 0); !d.Allowed {
+		t.Errorf("after the emission interval: %+v", d)
+	}
+	// A look changes nothing, and a key that is not used remembers no refusal.
+	if take(&k, charges(0, store.Per(7, time.Hour)), now, 0); len(k.Parts) != 2 {
+		t.Errorf("after a look: %+v", k.Parts)
+	}
+	var fresh Key
+	if take(&fresh, charges(2, store.Per(1, time.Hour)), now, 0); len(fresh.Parts) != 0 {
+		t.Errorf("refused on a new key: %+v", fresh.Parts)
+	}
+}
+
+// TestLeftOutLimitsLapse, however much the key is in use, and count at most what they
+// could have admitted.
+func TestLeftOutLimitsLapse(t *testing.T) {
+	t.Parallel()
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		var k Key
+		now, fast := begun, charges(100, store.Per(10_000, time.Second))
+		take(&k, charges(1, store.Per(1, 24*time.Hour).By(a)), now, 0)
+		now += time.Second.Microseconds()
+		most := 0
+		for range 3000 {
+			take(&k, fast, now, 0)
+			now += time.Minute.Microseconds()
+			most = max(most, len(k.Parts))
+			if late := k.Lapse() - now; late > 4*24*time.Hour.Microseconds() {
+				t.Fatalf("%v: the key lapses after %v", a, time.Duration(late)*time.Microsecond)
+			}
+		}
+		if most != 2 || len(k.Parts) != 1 {
+			t.Errorf("%v: %d limits at most, %d after two days", a, most, len(k.Parts))
+		}
+		for i := range int64(1000) {
+			take(&k, charges(1, store.Per(10_000+i, time.Hour).By(a)), now, 0)
+		}
+		if len(k.Parts) > maxLeft+1 {
+			t.Errorf("%v: %d limits", a, len(k.Parts))
+		}
+	}
+}
+
+// TestOneSlidingWindowAmongOthers counts its own cost.
+func TestOneSlidingWindowAmongOthers(t *testing.T) {
+	t.Parallel()
+	var k Key
+	req := charges(1, store.Per(60, time.Minute).By(store.SlidingWindow), store.Per(90_000, time.Minute))
+	req.Charges[1].Cost = 500
+	d, r := take(&k, req, begun, 1)
+	if d.Charge(0).Remaining != 59 || d.Charge(1).Remaining != 89_500 {
+		t.Errorf("a request of 500 tokens: %+v", d.Charges)
+	}
+	k.Settle(r, begun, func(charge int) int64 { return []int64{1, 700}[charge] })
+	if d, _ := take(&k, charges(0, req.Charges[0].Limit, req.Charges[1].Limit), begun, 0); d.Charge(0).Remaining != 59 || d.Charge(1).Remaining != 89_300 {
+		t.Errorf("settled at 700 tokens: %+v", d.Charges)
+	}
+	req.Charges[0].Cost = 0
+	if d, _ := take(&k, req, begun, 0); d.Charge(0).Remaining != 59 {
+		t.Errorf("a request that only looks at the window: %+v", d.Charges)
+	}
+}
+
+// TestDebtBehindASlot is not forgotten.
+func TestDebtBehindASlot(t *testing.T) {
+	t.Parallel()
+	var k Key
+	l := store.Per(1000, time.Second)
+	wait := func(key *Key, cost int64, l store.Limit) (store.Decision, *Receipt) {
+		req := charges(cost, l)
+		req.MaxWait = time.Hour
+		return take(key, req, begun, 1)
+	}
+	_, first := wait(&k, 1000, l)
+	wait(&k, 1000, l)
+	k.Settle(first, begun, func(int) int64 { return 1500 })
+	if d, _ := wait(&k, 1000, l); d.Delay != 2500*time.Millisecond {
+		t.Errorf("1000 after 1500 and 1000 of 1000 per second come in %v", d.Delay)
+	}
+	for _, a := range []store.Algorithm{store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
+		var k Key
+		l := store.Per(10, time.Minute).By(a)
+		_, first := wait(&k, 4, l)
+		_, behind := wait(&k, 8, l)
+		k.Settle(first, begun, func(int) int64 { return 10 })
+		k.Settle(behind, begun, func(int) int64 { return 0 })
+		if d, _ := take(&k, charges(1, l), begun, 0); d.Allowed {
+			t.Errorf("%v: admitted one more than 10: %+v", a, d)
+		}
+	}
+}

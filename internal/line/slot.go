@@ -1,0 +1,71 @@
+package line
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Slot is an instant that the store granted.
+type Slot struct {
+	At      time.Time     // when it comes
+	Comes   store.Instant // the same by the store's clock; 0: unknown
+	Clock   store.Clock   // the last known clock of the key; nil: none
+	Receipt any           // gives it back; nil: nothing can
+
+	own     store.Instant // At in the key's time; 0: no brake moves the slot
+	granted store.Instant // when, by the store's clock
+	booked  time.Time     // the same by ours
+	from    store.Instant // first instant of brakes that may not have moved it
+	sure    time.Time     // since then a brake may have been missed
+	window  bool          // with a beginning counts it
+	owner   *waiter
+}
+
+// Granted returns the slot of a decision that was asked for at a time, and came at
+// now. Window says whether a window with a beginning counts it.
+func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
+	s := &Slot{
+		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
+		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, window: window,
+	}
+	if d.At != 0 {
+		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
+	}
+	if d.Clock != nil {
+		s.from = max(s.from, d.Clock.Set()+1)
+	}
+	return s
+}
+
+// compare orders slots by the store's clock, or by ours where that is unknown: the
+// store's answers may overtake each other.
+func (s *Slot) compare(other *Slot) int {
+	return cmp.Or(cmp.Compare(s.Comes, other.Comes), s.At.Compare(other.At))
+}
+
+// precedes reports whether a clock may be news for the slot: messages may overtake
+// each other too.
+func (s *Slot) precedes(c store.Clock) bool { return s.own != 0 && c != nil && c.Set() >= s.from }
+
+// move moves the slot by a clock of its key: of a message, or of a look at a time. It
+// reports false when a window may count the booking no more.
+func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
+	if looked.After(s.sure) {
+		s.sure = looked
+	}
+	if !s.precedes(c) {
+		return true
+	}
+	before := s.Comes
+	s.from, s.Clock, s.Comes = c.Set(), c, c.Real(s.own)
+	s.At = s.booked.Add(time.Duration(s.Comes-s.granted) * time.Microsecond)
+	switch {
+	case s.Comes == before: // A message may come twice.
+		return true
+	case looked.IsZero():
+		return c.Counts(s.Receipt, before)
+	}
+	return !s.window // There may have been several brakes.
+}

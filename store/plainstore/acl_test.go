@@ -1,0 +1,70 @@
+package plainstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/redis/go-redis/v9"
+)
+
+// leastACL is the line of docs/redis.md for this package.
+const leastACL = "on >password resetkeys ~weir:* resetchannels -@all +set +incrby +pttl +pexpire +get +del +multi +exec +watch +unwatch +command|info"
+
+// TestLeastACL: a user with these permissions can do everything. The store goes on without
+// COMMAND INFO, WATCH and UNWATCH.
+func TestLeastACL(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	admin := server.Client()
+	optional := map[string]bool{"command|info": true, "watch": true, "unwatch": true}
+	tests := map[string]string{"": ""}
+	for _, word := range strings.Fields(leastACL) {
+		if command, ok := strings.CutPrefix(word, "+"); ok {
+			tests[command] = " -" + command
+		}
+	}
+	for command, less := range tests {
+		t.Run("without "+command, func(t *testing.T) {
+			user := "weir" + strings.ReplaceAll(command, "|", "-")
+			args := []any{"ACL", "SETUSER", user}
+			for _, rule := range strings.Fields(leastACL + less) {
+				args = append(args, rule)
+			}
+			if err := admin.Do(t.Context(), args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+			s := newStore(t, server.Client(func(o *redis.Options) { o.Username, o.Password = user, "password" }))
+			err := everything(t.Context(), s, admin)
+			if (err == nil) != (command == "" || optional[command]) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// everything makes the store send each of its commands.
+func everything(ctx context.Context, s *Store, admin *redis.Client) error {
+	admin.FlushAll(ctx)
+	var errs []error
+	must := func(key string, cost, remaining int64, period time.Duration) {
+		d, err := s.Take(ctx, charge(key, cost, per(10, period)))
+		if err == nil && d.Remaining != remaining {
+			err = errors.New("the remaining units are wrong")
+		}
+		errs = append(errs, err)
+	}
+	admin.Set(ctx, counter("endless", 0), 1, 0)
+	must("endless", 1, 8, time.Minute)
+	must("far", 8, 2, time.Minute)
+	must("far", 3, 2, time.Minute)
+	must("far", 0, 2, time.Minute)
+	for range 5 { // The window may end in between.
+		_, err := s.Take(ctx, charge("near", 6, per(10, 90*time.Millisecond)))
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, s.Reset(ctx, "", "far"))...)
+}

@@ -1,0 +1,43 @@
+// Package plainstore counts fixed windows in Redis with plain commands, for servers
+// and proxies that can't run Lua scripts. Where scripts run, use package redisstore.
+//
+// # Limits
+//
+//	algorithm   FixedWindow
+//	limits      up to 8 for one key
+//	MaxWait     0: now or not at all
+//	not served  charges of several keys, Reserve, Hold, Cancelable
+//
+// The Store has neither Cancel nor Settle, Brake or Release. Take fails for other
+// requests, charged nothing, with an error that matches store.ErrUnsupported and
+// holds a *store.ConfigError with the supported values.
+//
+// # Windows
+//
+// A window is a counter with a TTL. It opens at the first admitted unit and ends with
+// the TTL. Periods are whole milliseconds, rounded up. Redis drops a key once its clock
+// has passed the end, so a window may last a millisecond longer than its period.
+// Decisions include that millisecond: waiting exactly RetryAfter succeeds. A shorter
+// period takes effect with the next counted call, a longer one with the next window.
+//
+// # Refused calls
+//
+// With INCREX (Redis 8.8, Valkey 9.2) a limit that refuses counts nothing. Elsewhere
+// each limit counts a refused call until the store takes its units back, one round trip
+// later. With several limits that holds for the limits that admit, on every server.
+// Other calls see these units for that moment, and may be refused for them. In the last
+// 100 ms of a window the store uses WATCH, so that no unit leaves the next window. Units
+// that it can't take back for certain stay until the window's end; RetryAfter then
+// includes that. A call that takes the first unit of a window in the same round trip in
+// which that window, left empty by refused calls, ends may count in neither.
+//
+// # Errors
+//
+// ErrState means a foreign value under a counter's key. A decision is never sent
+// twice: after a lost reply the call may be counted. A call whose context ends while
+// it is refused leaves within 20 ms, and its units are taken back in the background,
+// for up to 5 s.
+//
+// The client is the caller's and is never closed here. New does no I/O. The first
+// charge of a Store asks the server once, with COMMAND INFO, whether it has INCREX.
+package plainstore

@@ -1,0 +1,39 @@
+package plainstore
+
+import (
+	"cmp"
+	"context"
+)
+
+// countAll counts with INCRBY, beyond the rate too. SET opens a window together with
+// its end: a PEXPIRE NX would come after INCRBY, and needs Redis 7.
+func (s *Store) countAll(ctx context.Context, windows []window) error {
+	cmds, err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []once {
+		if w.cost == 0 {
+			return w.view(ctx)
+		}
+		return w.add(ctx, w.cost)
+	})
+	for i := range windows {
+		w, replies := &windows[i], cmds[i]
+		n := len(replies)
+		if e := w.read(replies[n-2], replies[n-1]); e != nil {
+			err = cmp.Or(err, e)
+			continue
+		}
+		w.counted = w.cost > 0
+		w.refuses = w.counted && w.used > w.rate
+		w.reopen = w.counted && w.used == w.cost && replies[0].Err() != nil
+	}
+	return err
+}
+
+// add returns the commands that add units to a window. They open the window if it is
+// over, with as many units as they take out.
+func (w *window) add(ctx context.Context, units int64) []once {
+	return []once{
+		newOnce(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
+		newOnce(ctx, "incrby", w.key, units),
+		newOnce(ctx, "pttl", w.key),
+	}
+}

@@ -1,0 +1,83 @@
+package plainstore
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
+)
+
+// Config configures New.
+type Config struct {
+	// Client talks to Redis. Required; the store never closes it.
+	Client redis.UniversalClient
+	// Prefix starts every key, to keep the keys of this application apart. Printable
+	// ASCII without braces, at most 64 bytes. Empty: "weir:".
+	Prefix string
+}
+
+// Store counts fixed windows in Redis. It is safe for concurrent use, by any number of
+// processes.
+type Store struct {
+	client redis.UniversalClient
+	prefix string
+	incrEx atomic.Int32
+}
+
+var (
+	_ store.Store    = (*Store)(nil)
+	_ store.Resetter = (*Store)(nil)
+)
+
+// New returns a Store, or a *store.ConfigError that names the wrong field. It does no
+// I/O.
+func New(cfg Config) (*Store, error) {
+	if cfg.Client == nil {
+		return nil, &store.ConfigError{Field: "plainstore.Config.Client", Want: "a go-redis client", Got: "nil"}
+	}
+	prefix, err := rediskey.Prefix("plainstore.Config.Prefix", cfg.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{client: cfg.Client, prefix: prefix}, nil
+}
+
+// Take implements [store.Store]. An allowed call takes one round trip, a refused one
+// usually one or two.
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if err := req.Validate(); err != nil {
+		return store.Decision{}, err
+	}
+	if err := supported(&req); err != nil {
+		return store.Decision{}, err
+	}
+	state := rediskey.State(s.prefix, req.Charges[0].Scope, req.Charges[0].Key)
+	windows := make([]window, len(req.Charges))
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		period := (c.Limit.Period + time.Millisecond - 1) / time.Millisecond
+		windows[i] = window{key: rediskey.Counter(state, i), cost: c.Cost, rate: c.Limit.Rate, period: int64(period)}
+	}
+	var err error
+	if req.Free() || req.NeverFits() >= 0 {
+		err = look(ctx, s.client.Pipelined, windows)
+	} else {
+		err = s.charge(ctx, windows)
+	}
+	if err != nil {
+		return store.Decision{}, classify(err)
+	}
+	return decide(&req, windows), nil
+}
+
+// Reset implements [store.Resetter].
+func (s *Store) Reset(ctx context.Context, scope, key string) error {
+	state, args := rediskey.State(s.prefix, scope, key), []any{"del"}
+	for i := range maxLimits {
+		args = append(args, rediskey.Counter(state, i))
+	}
+	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
+}

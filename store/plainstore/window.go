@@ -1,0 +1,91 @@
+package plainstore
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// window is the fixed window of one charge.
+type window struct {
+	key                string
+	cost, rate, period int64 // period in ms
+	// used is the number of counted units. left is the PTTL of the key in ms, asked for at
+	// the instant asked.
+	used, left int64
+	asked      time.Time
+	// counted: used includes the call. refuses: the call has to wait for the window's
+	// end. reopen: the call is the first in a window that an earlier refused call opened.
+	counted, refuses, reopen bool
+}
+
+// broken reports whether the window has no end, or an end later than its period.
+func (w *window) broken() bool { return w.left == -1 || w.left > w.period }
+
+// rest returns the time until the window is over for certain. Redis counts whole
+// milliseconds and drops a key in the millisecond after its end.
+func (w *window) rest() time.Duration {
+	left := max(w.left, 0)
+	if w.broken() {
+		left = w.period
+	}
+	return time.Duration(left+1) * time.Millisecond
+}
+
+// once is a command that go-redis never sends a second time: after a lost reply the
+// server may have carried it out.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+func newOnce(ctx context.Context, args ...any) once { return once{redis.NewCmd(ctx, args...)} }
+
+// pipeline sends commands in one round trip, as Pipelined or TxPipelined of a client.
+type pipeline func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)
+
+// exchange sends the commands of all windows in one round trip. A nil reply is no error.
+func exchange(ctx context.Context, send pipeline, windows []window, commands func(*window) []once) ([][]once, error) {
+	cmds, now := make([][]once, len(windows)), time.Now()
+	for i := range windows {
+		windows[i].asked, cmds[i] = now, commands(&windows[i])
+	}
+	_, err := send(ctx, func(p redis.Pipeliner) error {
+		for i := range cmds {
+			for _, cmd := range cmds[i] {
+				if err := p.Process(ctx, cmd); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err == redis.Nil {
+		err = nil
+	}
+	return cmds, err
+}
+
+// read reads the replies to GET or INCRBY and to PTTL. A missing window has no units.
+func (w *window) read(used, left once) (err error) {
+	if w.used, err = used.Int64(); err != nil && err != redis.Nil {
+		return err
+	}
+	w.left, err = left.Int64()
+	return err
+}
+
+// look reads windows and changes nothing.
+func look(ctx context.Context, send pipeline, windows []window) error {
+	cmds, err := exchange(ctx, send, windows, func(w *window) []once { return w.view(ctx) })
+	for i := range windows {
+		err = cmp.Or(err, windows[i].read(cmds[i][0], cmds[i][1]))
+	}
+	return err
+}
+
+// view returns the commands that read a window.
+func (w *window) view(ctx context.Context) []once {
+	return []once{newOnce(ctx, "get", w.key), newOnce(ctx, "pttl", w.key)}
+}

@@ -1,0 +1,150 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/script"
+)
+
+// receipt is what settling a request takes: one part for each key.
+type receipt struct {
+	keys    []*script.Receipt
+	charges []store.Charge
+}
+
+// Windows returns when the booking was to come, and the windows with a beginning that
+// counted it; of several keys of the first.
+func (r *receipt) Windows() (real int64, list []exact.Window) { return r.keys[0].Windows() }
+
+// takeAlone decides a request in a call of its own.
+func (s *Store) takeAlone(ctx context.Context, req *store.Request) (store.Decision, error) {
+	keys := s.keysOf(req)
+	if len(keys) > 1 && s.apart(keys) {
+		return s.takeInOrder(ctx, req, keys)
+	}
+	d, err := s.takeKeys(ctx, req, keys)
+	if len(keys) > 1 && errors.Is(err, ErrCrossSlot) {
+		s.slotted.Store(true)
+		return s.takeInOrder(ctx, req, keys)
+	}
+	return d, err
+}
+
+// takeKeys decides a request on keys that one server has.
+func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
+	v, outcomes, r, err := s.ask(ctx, req, keys, req.Free() || req.NeverFits() >= 0)
+	if err != nil {
+		return store.Decision{}, err
+	}
+	d := exact.Decide(req, &v, outcomes)
+	if d.Allowed && r != nil {
+		r.charges = append([]store.Charge(nil), req.Charges...)
+		d.Receipt = r
+	}
+	return d, nil
+}
+
+// ask has the script decide a request, or only look.
+func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, look bool) (v exact.Verdict, outcomes []exact.Outcome, r *receipt, err error) {
+	tag := int64(0)
+	if req.Cancelable && !look {
+		tag = s.tag()
+	}
+	held := ""
+	if req.Hold.Asked() {
+		held = rediskey.Held(rediskey.State(s.prefix, req.Charges[0].Scope, req.Charges[0].Key))
+	}
+	reply, err := s.run(ctx, &script.Take, script.TakeArgs(req, keys, held, s.clock(), tag, look))
+	if err != nil {
+		return v, nil, nil, err
+	}
+	list := script.NewReply(reply)
+	v.Now, v.Slot, v.Full = list.Number(), list.Number(), list.Number()
+	outcomes = make([]exact.Outcome, len(req.Charges))
+	v.Allowed = !look
+	if tag > 0 {
+		r = new(receipt)
+	}
+	var room [4]script.State
+	again := false
+	for i := range keys {
+		k := &keys[i]
+		a := list.Answer(k.Limits, room[:0], v.Now)
+		if a.Calls >= 0 {
+			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
+		}
+		v.Allowed = v.Allowed && (a.Calls > 0 || len(keys) > 1 && v.Slot-v.Now <= exact.MaxWait(req) && v.Full == 0)
+		if again = again || a.NeedsLog(); a.NeedsLog() {
+			k.Log = rediskey.Log(k.State)
+		}
+		if tag > 0 {
+			if part := list.Receipt(*k, &a); a.Calls > 0 {
+				part.Log = rediskey.Log(k.State)
+				r.keys = append(r.keys, part)
+			}
+		}
+	}
+	if err := list.End(); err != nil {
+		return v, nil, nil, err
+	}
+	if again {
+		return s.ask(ctx, req, keys, look)
+	}
+	if look && req.Hold.Asked() && req.NeverFits() < 0 {
+		v.Allowed = v.Full == 0 // A lease alone waits for no slot.
+	}
+	if r != nil && len(r.keys) == 0 {
+		r = nil
+	}
+	return v, outcomes, r, nil
+}
+
+// Cancel implements [store.Canceler]. If nothing changed since the booking, the state
+// becomes the one before. Otherwise windows and logs count the units no more, and GCRA
+// gives back as much as admits nothing too much.
+func (s *Store) Cancel(ctx context.Context, of any) error {
+	return s.correct(ctx, "cancel", of, 0)
+}
+
+// Settle implements [store.Settler]: one EVALSHA for each server that decided.
+func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
+	return s.correct(ctx, "settle", of, costs...)
+}
+
+// correct settles a receipt at costs.
+func (s *Store) correct(ctx context.Context, op string, of any, costs ...int64) error {
+	switch r := of.(type) {
+	case *receipt:
+		if r == nil {
+			break
+		}
+		cost, err := exact.Settled(len(r.charges), costs)
+		if err != nil {
+			return err
+		}
+		return s.settle(ctx, r, cost)
+	case *receipts:
+		if r == nil {
+			break
+		}
+		cost, err := exact.Settled(r.charges, costs)
+		if err != nil {
+			return err
+		}
+		return s.settleParts(ctx, r.parts, cost)
+	}
+	return fmt.Errorf("redisstore: %s: a receipt of type %T is not of this store", op, of)
+}
+
+func (s *Store) settle(ctx context.Context, r *receipt, cost func(charge int) int64) error {
+	_, err := s.run(ctx, &script.Settle, script.SettleArgs(r.keys, s.clock(), cost))
+	for i := range r.charges {
+		s.denials.Forget(r.charges[i].Scope, r.charges[i].Key)
+	}
+	return err
+}

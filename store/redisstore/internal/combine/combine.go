@@ -1,0 +1,115 @@
+// Package combine lets concurrent calls share round trips to a server.
+//
+// A [Queue] decides when calls leave and which calls leave together. The function
+// [Config.Send] knows the server.
+//
+//   - A call leaves at once while fewer than [Config.RoundTrips] round trips are under
+//     way and none of them has its key. Its caller runs Send, as without a queue.
+//   - Any other call waits. When a round trip returns, the next batch takes the waiting
+//     calls of all keys that are free, up to the bounds of a batch. No timer delays it.
+//   - Two batches under way never hold the same key, and a batch holds the calls of a
+//     key in their order of arrival. So the server decides them in that order.
+//   - Free keys leave first come, first served. A key that is back from the server queues
+//     behind the free keys that wait already. So no key starves.
+//
+// A Queue has no goroutine of its own. Each round trip under way has at most one, which
+// ends with the round trip.
+package combine
+
+import (
+	"cmp"
+	"context"
+	"sync"
+	"time"
+)
+
+// Defaults of a Config. More round trips shorten the delay on slow networks. Fewer make
+// larger batches, which cost the server and the process less:
+//
+//	RoundTrips  delay  µs per call
+//	         1    50%  10.3   4.7   4.4
+//	         2    26%  11.3   5.4   4.6
+//	         4    13%  14.8   6.2   5.0
+//	         6     8%  17.9   6.8   5.0
+//	         8     4%  21.2   7.3   5.3
+//	  no queue     0%  20.2  18.0  18.0
+//
+// The delay is the mean time in the queue, in parts of a round trip, for random arrivals
+// with 8 calls under way on average (TestDelay). The other columns are measured with
+// Redis on loopback and 10 000 keys, for 8, 64 and 256 callers without pauses.
+const (
+	DefaultRoundTrips = 6
+	DefaultMaxKeys    = 256
+	DefaultMaxCalls   = 1024
+)
+
+// Config says how a Queue sends. Only Send is required.
+type Config[K comparable, C any] struct {
+	// Send decides all calls of a batch in one round trip. It writes results into the
+	// calls, and keeps neither the batch nor the calls after it returns. Its error is
+	// the error of every call in the batch. An error of one call belongs in C.
+	//
+	// A caller that runs Send passes its own context. All other batches have a context
+	// without values. Its deadline is the latest one of the callers, if all have one.
+	// It ends when all callers have left.
+	//
+	// A panic reaches the caller that runs Send. Callers that wait get an error.
+	Send func(ctx context.Context, batch []Group[K, C]) error
+	// Orphan gets each call that Send decided without an error after its caller had
+	// left. Orphan must not block, and keeps nothing of the call. It may be nil.
+	Orphan func(key K, call *C)
+	// RoundTrips is the maximum number of round trips under way at once. 0 means
+	// DefaultRoundTrips.
+	RoundTrips int
+	// MaxKeys is the maximum number of keys in a batch. 0 means DefaultMaxKeys.
+	MaxKeys int
+	// MaxCalls is the maximum number of calls in a batch. 0 means DefaultMaxCalls.
+	MaxCalls int
+	// Timeout is the time after which the context of a batch ends. 0 means no timeout.
+	Timeout time.Duration
+}
+
+// Queue lets concurrent calls share round trips. All methods are safe for concurrent
+// use. A Queue needs no Close.
+type Queue[K comparable, C any] struct {
+	config  Config[K, C]
+	entries sync.Pool // of *entry[K, C]
+	batches sync.Pool // of *batch[K, C]
+
+	mu       sync.Mutex
+	waiting  waiting[K, C]
+	underWay int // round trips
+}
+
+// New returns a Queue. Negative bounds mean the defaults, as 0 does.
+func New[K comparable, C any](config Config[K, C]) *Queue[K, C] {
+	config.RoundTrips = cmp.Or(max(config.RoundTrips, 0), DefaultRoundTrips)
+	config.MaxKeys = cmp.Or(max(config.MaxKeys, 0), DefaultMaxKeys)
+	config.MaxCalls = cmp.Or(max(config.MaxCalls, 0), DefaultMaxCalls)
+	q := &Queue[K, C]{config: config}
+	q.entries.New = func() any { return newEntry[K, C]() }
+	q.batches.New = func() any { return new(batch[K, C]) }
+	q.waiting.keys = make(map[K]*keyState[K, C])
+	return q
+}
+
+// entry returns an unsent entry.
+func (q *Queue[K, C]) entry(ctx context.Context, call C) *entry[K, C] {
+	e := q.entries.Get().(*entry[K, C])
+	e.ctx, e.call = ctx, call
+	return e
+}
+
+// outcome returns a decided call and its error, and releases the entry.
+func (q *Queue[K, C]) outcome(e *entry[K, C]) (C, error) {
+	call, err := e.call, e.err
+	q.release(e)
+	return call, err
+}
+
+// release empties an entry for its next use.
+func (q *Queue[K, C]) release(e *entry[K, C]) {
+	var none C
+	e.key, e.ctx, e.state, e.batch, e.call, e.err = nil, nil, unsent, nil, none, nil
+	q.entries.Put(e)
+}

@@ -1,0 +1,147 @@
+package combine
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// errExit is the error of calls whose Send called runtime.Goexit.
+var errExit = errors.New("combine: Send ended its goroutine")
+
+// join returns a batch of the entry alone if the call may leave at once. Otherwise the
+// call waits, and join returns nil.
+func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e.key = q.waiting.of(key)
+	if e.key.underWay || q.underWay == q.config.RoundTrips {
+		q.waiting.add(e.key, e)
+		return nil
+	}
+	// The key has no other calls: while round trips are spare, no free key waits.
+	b := q.batches.Get().(*batch[K, C])
+	b.alone(e)
+	q.underWay++
+	return b
+}
+
+// run sends a batch and tells its callers.
+func (q *Queue[K, C]) run(b *batch[K, C]) {
+	err := errExit
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("combine: Send panicked: %v\n\n%s", r, debug.Stack())
+		}
+		q.tell(b, err)
+	}()
+	err = q.config.Send(b.ctx, b.groups)
+}
+
+// tell tells the callers of a batch that their calls are decided, and starts the next
+// batch.
+//
+// The next batch forms on a new goroutine, created before the last caller wakes up. The
+// scheduler runs the goroutine after all callers, so callers that call again at once are
+// in the next batch. For the callers of one hot key that doubles the calls of a batch.
+func (q *Queue[K, C]) tell(b *batch[K, C], err error) {
+	b.cancel()
+	q.mu.Lock()
+	orphans := b.decide(err)
+	q.mu.Unlock()
+	for _, e := range orphans {
+		if err == nil && q.config.Orphan != nil {
+			q.config.Orphan(e.key.key, &e.call)
+		}
+		q.release(e)
+	}
+	callers := b.entries
+	if len(callers) < 2 {
+		for _, e := range callers {
+			e.done <- struct{}{}
+		}
+		q.goOn(b)
+		return
+	}
+	last := callers[len(callers)-1]
+	for _, e := range callers[:len(callers)-1] {
+		e.done <- struct{}{}
+	}
+	go q.resume(b)
+	last.done <- struct{}{}
+}
+
+// resume runs the batch after b, if any calls can leave.
+func (q *Queue[K, C]) resume(b *batch[K, C]) {
+	if b = q.next(b); b != nil {
+		q.run(b)
+	}
+}
+
+// goOn runs the batch after b on a new goroutine, if any calls can leave.
+func (q *Queue[K, C]) goOn(b *batch[K, C]) {
+	if b = q.next(b); b != nil {
+		go q.run(b)
+	}
+}
+
+// next frees the keys of a batch, and makes it the next batch. It returns nil if no
+// calls can leave.
+func (q *Queue[K, C]) next(b *batch[K, C]) *batch[K, C] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.underWay--
+	for _, k := range b.keys {
+		q.waiting.land(k)
+	}
+	b.reset()
+	if !q.form(b) {
+		q.batches.Put(b)
+		return nil
+	}
+	for q.underWay < q.config.RoundTrips {
+		more := q.batches.Get().(*batch[K, C])
+		if !q.form(more) {
+			q.batches.Put(more)
+			break
+		}
+		go q.run(more)
+	}
+	return b
+}
+
+// form fills an empty batch with the waiting calls of free keys. It reports false if
+// there are none.
+func (q *Queue[K, C]) form(b *batch[K, C]) bool {
+	q.waiting.fill(b, q.config.MaxKeys, q.config.MaxCalls)
+	if len(b.calls) == 0 {
+		return false
+	}
+	b.open(q.config.Timeout)
+	q.underWay++
+	return true
+}
+
+// leave removes the caller of a call, unless the call is decided: see [Pending.Leave].
+func (q *Queue[K, C]) leave(e *entry[K, C]) (left, sent bool) {
+	q.mu.Lock()
+	switch e.state {
+	case unsent:
+		q.waiting.remove(e)
+		q.mu.Unlock()
+		q.release(e)
+		return true, false
+	case onWire:
+		e.state = orphaned
+		b := e.batch
+		b.callers--
+		last, cancel := b.callers == 0, b.cancel
+		q.mu.Unlock()
+		if last {
+			cancel()
+		}
+		return true, true
+	}
+	q.mu.Unlock()
+	return false, true
+}

@@ -1,0 +1,106 @@
+// Package deny remembers refusals, so that more calls of a refused key are refused
+// without asking the server.
+package deny
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	places = 1 << 12
+	// maxText bounds the scope and key that are remembered: 4096 of them take at most
+	// one megabyte.
+	maxText = 256
+	// Life is the longest time for which a refusal is remembered. Within it other
+	// processes may reset the key, or name other limits.
+	Life = time.Second
+)
+
+// Table remembers the last refusal of each of its places. Of is a value that says what
+// was asked; only an equal question is refused. Times are durations by the clock of the
+// owner. A Table is safe for concurrent use, and made by New.
+type Table[Of comparable, A any] struct {
+	seed   maphash.Seed
+	losses atomic.Uint64
+	places [places]Place[Of, A]
+}
+
+// New returns an empty Table.
+func New[Of comparable, A any]() *Table[Of, A] {
+	return &Table[Of, A]{seed: maphash.MakeSeed()}
+}
+
+// Place is where the refusal of a key is kept, of several keys that of the last.
+type Place[Of comparable, A any] struct {
+	turn atomic.Uint64
+	is   atomic.Pointer[refusal[Of, A]]
+}
+
+type refusal[Of comparable, A any] struct {
+	scope, key string
+	of         Of
+	answer     A
+	sent, ends time.Duration
+	losses     uint64
+}
+
+// Place returns the place of a key.
+func (t *Table[Of, A]) Place(scope, key string) *Place[Of, A] {
+	h := maphash.String(t.seed, key)
+	if scope != "" {
+		h ^= maphash.String(t.seed, scope) * 0x9e3779b97f4a7c15
+	}
+	return &t.places[h%places]
+}
+
+// Turn returns a number that changes whenever the place has to forget. Put takes it from
+// before the question was sent.
+func (p *Place[Of, A]) Turn() uint64 { return p.turn.Load() }
+
+// Get returns the answer to a question that was refused, while it holds at a time.
+func (t *Table[Of, A]) Get(p *Place[Of, A], scope, key string, of Of, now time.Duration) (a A, ok bool) {
+	r := p.is.Load()
+	if r == nil || r.key != key || r.scope != scope || r.of != of || now >= r.ends || now < r.sent || r.losses != t.losses.Load() {
+		return a, false
+	}
+	return r.answer, true
+}
+
+// Put remembers a refusal that was asked for at a time and holds until another, unless
+// the place had to forget since its turn.
+func (t *Table[Of, A]) Put(p *Place[Of, A], turn uint64, scope, key string, of Of, a A, sent, ends time.Duration) {
+	if len(scope)+len(key) > maxText {
+		return
+	}
+	if last := p.is.Load(); last != nil && last.sent == sent && last.key == key && last.scope == scope && last.of == of {
+		return // Another call of the same batch was faster.
+	}
+	// The texts may be parts of something far longer.
+	r := &refusal[Of, A]{strings.Clone(scope), strings.Clone(key), of, a, sent, min(ends, sent+Life), t.losses.Load()}
+	p.is.Store(r)
+	if p.turn.Load() != turn {
+		p.is.CompareAndSwap(r, nil)
+	}
+}
+
+// Forget drops what is remembered of a key.
+func (t *Table[Of, A]) Forget(scope, key string) { t.Place(scope, key).Forget() }
+
+// Forget drops what the place remembers.
+func (p *Place[Of, A]) Forget() {
+	p.turn.Add(1)
+	p.is.Store(nil)
+}
+
+// Changed drops the refusal of a key under other limits.
+func (p *Place[Of, A]) Changed(scope, key string, of Of) {
+	if r := p.is.Load(); r != nil && r.key == key && r.scope == scope && r.of != of {
+		p.Forget()
+	}
+}
+
+// Lose drops everything: the server may have lost its memory.
+func (t *Table[Of, A]) Lose() { t.losses.Add(1) }

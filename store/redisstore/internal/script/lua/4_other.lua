@@ -1,0 +1,299 @@
+others = function()
+if O then return end
+numbers()
+O = {
+load_queue = function(k, text)
+  local last, first, cost, tag, seq, at, i = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()')
+  if not last or i > 102 then F.rubbish('a queue that is not weir\'s') end
+  local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
+  if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
+  if q.last > 0 then q.last = k.born + q.last end
+  if q.first > 0 then q.first = k.born + q.first end
+  k.queue = q
+  for _, l in ipairs(k.parts) do
+    if l.kind == 'g' then
+      local grades, ends = string.match(text, '^,([%d.]*)()', i)
+      i = ends or i
+      if grades and grades ~= '' then l.grades = grades end
+    end
+  end
+end,
+
+load_log = function(k, text)
+  logs()
+  local g, i = G.new(k, k.list), 0
+  for n in string.gmatch(text, '%d+') do
+    i = i + 1
+    g[G.names[i] or 'other'] = tonumber(n)
+  end
+  if i ~= #G.names then F.rubbish('a log of another length') end
+  for _, name in ipairs(G.names) do
+    if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
+  end
+  if g.first > g.n then F.rubbish('a log out of bounds') end
+  g.newest = g.n > g.first and k.born + g.newest or 0
+  k.log = g
+end,
+
+-- Reads the optional parts behind the birth.
+load_rest = function(k, value, i)
+  for kind, text in string.gmatch(string.sub(value, i), '|(%a)([^|]*)') do
+    if kind == 'q' then O.load_queue(k, text)
+    elseif kind == 'c' then
+      clocks()
+      k.clock = C.load(text)
+    elseif kind == 'l' then O.load_log(k, text)
+    else F.rubbish('an unknown part') end
+  end
+end,
+
+-- Reads a value whose limits are not just those that the call names, in their order.
+load_other = function(k, value, limits)
+  local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
+  if not list or #born > 16 then
+    F.rubbish(string.match(value, '^%d') and 'a value of another version' or 'a value that is not weir\'s')
+  end
+  numbers()
+  k.born, k.parts = born + 0, {}
+  for spec, numbers in string.gmatch(list, '([^;=]+)=([%d.]+)') do
+    local l
+    for _, own in ipairs(limits) do
+      if own.spec == spec then l = own end
+    end
+    l = l or N.rule(spec)
+    F.load_part(l, numbers, 1)
+    if l.kind == 'g' then l.a = l.a + k.born end
+    k.parts[#k.parts + 1] = l
+    if #k.parts > 64 then F.rubbish('too many limits') end
+  end
+  O.load_rest(k, value, i)
+end,
+
+-- The parts of a value behind the birth.
+save_rest = function(k)
+  local text, q, g = '', k.queue, k.log
+  if q and (q.tag > 0 or q.last > k.v) then
+    text = string.format('|q%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', q.last > 0 and q.last - k.born or 0, q.first > 0 and q.first - k.born or 0,
+      q.cost, q.tag, q.seq, q.at)
+    for _, l in ipairs(k.parts) do
+      if l.kind == 'g' and q.tag > 0 then text = text .. ',' .. (l.grades or '') end
+    end
+  end
+  if k.clock then text = text .. '|c' .. C.save(k.clock) end
+  if g then
+    text = string.format('%s|l%.0f.%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', text, g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
+  end
+  return text
+end,
+
+-- A state that is further ahead than bookings can make it means that the server's clock
+-- stepped back. The key's time goes on from where it was: no call waits for the clock.
+step_back = function(k)
+  local v, q, back = k.clock and C.now(k.clock, now) or now, k.queue, nil
+  if q then
+    back = q.at - now
+  else
+    for i = 1, #k.parts do
+      local l, n = k.parts[i], 0
+      if l.kind == 'g' then n = l.a - l.cw - 1 - v
+      elseif l.kind == 'w' then n = k.log and k.log.newest - v or 0
+      elseif l.b > 0 then n = l.a - now end
+      back = back and math.min(back, n) or n
+    end
+  end
+  back = math.max(back or 0, k.born - now, k.clock and k.clock.at - now or 0)
+  if back <= 0 then return end
+  clocks()
+  k.clock = C.plain(now, k.clock and C.now(k.clock, now + back) or now + back)
+  for i = 1, #k.parts do
+    local l = k.parts[i]
+    if l.kind == 'f' then l.a = math.max(l.a - back, 0)
+    elseif l.kind == 'a' or l.kind == 'c' then l.a = math.min(l.a, F.align(now, l.p)) end
+  end
+  if q then q.at = now end
+  k.shifted = true
+end,
+
+-- Makes the parts of a key those of the call, and what others there are.
+open = function(k, limits)
+  numbers()
+  O.step_back(k)
+  k.v = k.clock and C.now(k.clock, now) or now
+  local g = k.log
+  if g then
+    for _, l in ipairs(k.parts) do
+      if l.kind == 'w' then G.expire(g, l, k.v) end
+    end
+  end
+  if k.parts == limits then return end
+  for _, l in ipairs(limits) do l.known = false end
+  for _, l in ipairs(k.parts) do l.known = true end
+  local new = {}
+  for _, l in ipairs(limits) do
+    if not l.known then
+      O.adopt(k, l)
+      l.new = true
+      new[#new + 1] = l
+    end
+  end
+  for _, l in ipairs(new) do
+    k.parts[#k.parts + 1] = l
+    if l.kind == 'w' then G.expire(k.log, l, k.v) end
+  end
+end,
+
+-- How many units of a limit, but a sliding window, are used at an instant; of a
+-- window with a beginning by the server's time, else by the key's.
+used = function(l, at)
+  local units = at < l.a + l.p and l.b or 0
+  if l.kind == 'g' then
+    local ahead = l.a + (l.b > 0 and 1 or 0) - at
+    units = ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
+  elseif l.kind == 'c' then
+    local start, cur, prev = N.counter_roll(l, at)
+    units = cur + N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
+  end
+  return math.min(units, l.max)
+end,
+
+-- Adds a limit that the key does not know. It takes the place of the limits that this
+-- call leaves out, and begins with the largest share of them that is used.
+adopt = function(k, l)
+  local v = math.max(k.v, k.queue and k.queue.last or 0)
+  local at = k.clock and math.max(now, C.real(k.clock, v)) or v
+  local n, d = 0, 1
+  for _, o in ipairs(k.parts) do
+    if not o.named then
+      local units
+      if o.kind == 'w' then
+        local _, before = G.expired(k.log, o, v)
+        units = math.min((k.log.sum - before) % 4503599627370496, o.max)
+      else
+        units = O.used(o, o.kind == 'g' and v or at)
+      end
+      if N.product_less(n, o.max, units, d) then n, d = units, o.max end
+    end
+  end
+  l.a, l.b, l.c, l.opened, l.before, l.grades = 0, 0, 0, 0, 0, nil
+  local units = n > 0 and N.muldiv_up(n, l.max, d) or 0
+  if l.kind == 'g' then
+    l.a = v
+    if units > 0 then F.gcra_book(l, v, N.span(l, units)) end
+  elseif l.kind == 'w' then
+    logs()
+    local g = k.log or G.new(k, k.list)
+    k.log, l.a = g, g.begun_at or g.n
+    for _, o in ipairs(k.parts) do
+      if o.kind == 'w' and o.a < l.a then l.a = o.a end
+    end
+    l.b = G.sum(g, l.a)
+    local begun = g.begun and (g.sum - g.begun) % 4503599627370496 or 0
+    if (g.n == g.first or g.begun) and units > begun then
+      if g.begun then g.n, g.sum = g.n - 1, g.begun end
+      g.begun, g.begun_at = g.sum, g.n
+      G.push(g, v, units)
+    end
+  else
+    l.a = l.kind == 'f' and at or F.align(at, l.p)
+    if units > 0 then
+      if l.kind == 'c' then N.counter_book(l, at, units) else F.window_book(l, at, units) end
+    end
+  end
+end,
+
+-- Drops limits that the call left out and that have lapsed.
+forget = function(k)
+  local left, logged = {}, false
+  for _, l in ipairs(k.parts) do
+    local at = F.lapse(l, k.log and k.log.newest or 0)
+    if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
+    if l.named or at > now then left[#left + 1] = l end
+    logged = logged or (left[#left] == l and l.kind == 'w')
+  end
+  k.parts = left
+  if k.log and not logged then
+    redis.call('DEL', KEYS[k.list])
+    k.log = false
+  end
+end,
+
+-- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
+enqueue = function(k, most, tag, n)
+  local q, l = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }, k.parts[1]
+  k.queue, q.at = q, now
+  if tag > 0 and q.tag == 0 then q.tag = tag end
+  if q.tag > 0 then q.seq = q.seq + n end
+  if k.slot > k.v then
+    if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
+    if k.parts[2] or l.kind ~= 'g' or k.floor >= l.a or (k.clock and k.clock.next >= k.slot) then q.cost = 0 end
+    if q.first > k.v then q.first = math.min(q.first, k.slot) end
+    q.last = k.floor
+  end
+  return q
+end,
+
+-- Notes the backlog that a booking is about to find: no booking before it can give back
+-- more.
+note = function(k, l)
+  l.was, l.held = l.a, l.b
+  if l.kind ~= 'g' or l.new then return end
+  local w, r, q = l.a - k.slot, l.b, k.queue
+  if w < 0 then w, r = 0, 0 end
+  if w == 0 and r == 0 then
+    l.grades = string.format('%.0f.0.0', q.seq)
+  else
+    O.grade(l, { q.seq, w, r })
+  end
+end,
+
+-- Notes which booking opened a window, or added the limit.
+noted = function(k, l)
+  local seq = k.queue.seq
+  if l.kind == 'g' then
+    if l.new then l.grades = string.format('%.0f.0.0', seq) end
+  elseif l.new then
+    l.opened, l.before = seq, seq
+  elseif l.a ~= l.was or l.held == 0 then
+    if l.a == l.was then l.opened = seq
+    elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
+    else l.opened, l.before = seq, seq end
+  end
+  if l.kind ~= 'c' then l.before = 0 end
+  l.new = nil
+end,
+
+grades = function(text)
+  local list = {}
+  for s, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(w), tonumber(r) } end
+  return list
+end,
+
+set_grades = function(l, list)
+  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f', e[1], e[2], e[3]) end
+  l.grades = list[1] and table.concat(list, '.') or nil
+end,
+
+-- Appends a grade in place of those with as much slack or more.
+grade_add = function(list, e)
+  local n = #list
+  while n > 0 and (list[n][2] > e[2] or (list[n][2] == e[2] and list[n][3] >= e[3])) do
+    list[n] = nil
+    n = n - 1
+  end
+  list[n + 1] = e
+end,
+
+grade = function(l, e)
+  local list = O.grades(l.grades)
+  O.grade_add(list, e)
+  if #list > 8 then
+    local least = 1
+    for i = 2, #list - 1 do
+      if list[i + 1][2] - list[i][2] < list[least + 1][2] - list[least][2] then least = i end
+    end
+    list[least + 1][2], list[least + 1][3] = list[least][2], list[least][3]
+    table.remove(list, least)
+  end
+  O.set_grades(l, list)
+end,
+} end

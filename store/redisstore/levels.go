@@ -1,0 +1,156 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/script"
+)
+
+const (
+	// handBackTimeout bounds how long the store tries to give back what one request
+	// has taken.
+	handBackTimeout = 5 * time.Second
+	// handBackGrace is how long a call whose context has ended stays for that: time
+	// enough for servers that are well.
+	handBackGrace = 20 * time.Millisecond
+)
+
+// part is what a request takes of one key that is decided by itself.
+type part struct {
+	req      store.Request
+	key      script.Key
+	places   []int // of its charges in the whole request
+	verdict  exact.Verdict
+	outcomes []exact.Outcome
+	receipt  *receipt // nil: nothing was taken that could be given back
+}
+
+// receipts is what settling takes of a request that was decided key after key.
+type receipts struct {
+	parts   []part
+	charges int
+}
+
+// takeInOrder decides charges of several keys that no one server has, key after
+// key in the request's order. It gives back what it took when a later key refuses or
+// can't be asked. No limit is exceeded on the way, and nothing is taken of the keys
+// after one that refuses.
+func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
+	look := req.Free() || req.NeverFits() >= 0
+	if req.Hold.Asked() || req.MaxWait > 0 && !look {
+		return store.Decision{}, ErrCrossSlot
+	}
+	parts := partsOf(req, keys)
+	for i := range parts {
+		p := &parts[i]
+		p.req.Cancelable = i < len(parts)-1 || req.Cancelable
+		looks := look || p.req.Free()
+		err := s.askPart(ctx, p, looks)
+		if err == nil && (p.verdict.Allowed || looks) {
+			continue
+		}
+		if back := s.handBack(ctx, parts[:i]); err == nil {
+			err = back
+		}
+		for j := range parts {
+			if j != i && err == nil {
+				err = s.askPart(ctx, &parts[j], true)
+			}
+		}
+		if err != nil {
+			return store.Decision{}, err
+		}
+		return compose(req, parts, false), nil
+	}
+	d := compose(req, parts, !look)
+	if req.Cancelable && d.Allowed && !look {
+		d.Receipt = &receipts{parts, len(req.Charges)}
+	}
+	return d, nil
+}
+
+func partsOf(req *store.Request, keys []script.Key) []part {
+	parts := make([]part, len(keys))
+	for i, k := range keys {
+		p := &parts[i]
+		p.places = k.Places
+		k.Places = nil
+		for j, at := range p.places {
+			p.req.Charges, k.Places = append(p.req.Charges, req.Charges[at]), append(k.Places, j)
+		}
+		p.key = k
+	}
+	return parts
+}
+
+// askPart has the script decide a part, or look at it.
+func (s *Store) askPart(ctx context.Context, p *part, look bool) (err error) {
+	p.verdict, p.outcomes, p.receipt, err = s.ask(ctx, &p.req, []script.Key{p.key}, look)
+	if p.receipt != nil {
+		p.receipt.charges = p.req.Charges
+	}
+	return err
+}
+
+// compose makes one decision of the parts'. Each server has a clock of its own:
+// what lies ahead by one is as far ahead by the first's.
+func compose(req *store.Request, parts []part, allowed bool) store.Decision {
+	now := parts[0].verdict.Now
+	v := exact.Verdict{Allowed: allowed, Now: now, Slot: now}
+	outcomes := make([]exact.Outcome, len(req.Charges))
+	for i := range parts {
+		p := &parts[i]
+		for j, at := range p.places {
+			o := &outcomes[at]
+			*o = p.outcomes[j]
+			o.Key = i
+			if o.Slot += now - p.verdict.Now; !allowed {
+				v.Slot = max(v.Slot, o.Slot)
+			}
+		}
+		v.Keys = append(v.Keys, p.verdict.Keys[0])
+	}
+	return exact.Decide(req, &v, outcomes)
+}
+
+// handBack gives back what a request has taken of the parts so far, the widest first.
+// When the context ends, that goes on without the caller.
+func (s *Store) handBack(ctx context.Context, parts []part) error {
+	done := make(chan error, 1)
+	go func() {
+		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
+		defer cancel()
+		done <- s.settleParts(timed, parts, func(int) int64 { return 0 })
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	grace := time.NewTimer(handBackGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+	case <-grace.C:
+	}
+	return ctx.Err()
+}
+
+// settleParts corrects each part, the widest first, whatever becomes of the others.
+func (s *Store) settleParts(ctx context.Context, parts []part, cost func(charge int) int64) error {
+	var errs []error
+	for i := len(parts) - 1; i >= 0; i-- {
+		p := &parts[i]
+		if p.receipt == nil {
+			continue
+		}
+		if err := s.settle(ctx, p.receipt, func(charge int) int64 { return cost(p.places[charge]) }); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,63 @@
+package redisstore
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goweir/weir/store/redisstore/internal/combine"
+	"github.com/redis/go-redis/v9"
+)
+
+type queue = combine.Queue[string, call]
+
+// queues has a queue for each master of a cluster and each shard of a ring: no call
+// waits for a server that does not have its key. A key that moves is in another queue
+// from then on.
+type queues struct {
+	config combine.Config[string, call]
+	first  *queue // of all calls, where there is one server
+	server func(ctx context.Context, key string) (*redis.Client, error)
+	others sync.Map // *queue by *redis.Client
+	n      atomic.Int32
+}
+
+// maxQueues is the number of queues at which all are forgotten, also those of servers
+// that are gone. Calls in them still get an answer.
+const maxQueues = 1024
+
+func (q *queues) open(s *Store) {
+	q.config.Send = s.decide
+	q.first = combine.New(q.config)
+	switch c := s.client.(type) {
+	case *redis.Client:
+	case interface {
+		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
+	}:
+		q.server = c.MasterForKey
+	case interface {
+		GetShardClientForKey(key string) (*redis.Client, error)
+	}:
+		q.server = func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
+	}
+}
+
+// of returns the queue of a key.
+func (q *queues) of(ctx context.Context, key string) *queue {
+	if q.server == nil {
+		return q.first
+	}
+	server, err := q.server(ctx, key)
+	if err != nil {
+		return q.first
+	}
+	if c, ok := q.others.Load(server); ok {
+		return c.(*queue)
+	}
+	if q.n.Add(1) > maxQueues {
+		q.others.Clear()
+		q.n.Store(1)
+	}
+	c, _ := q.others.LoadOrStore(server, combine.New(q.config))
+	return c.(*queue)
+}

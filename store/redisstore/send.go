@@ -1,0 +1,89 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/redis/go-redis/v9"
+)
+
+// once is a command that go-redis must not send a second time: when the answer
+// is lost, it may have been carried out.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+// processor is a client, or one of its nodes.
+type processor interface {
+	Process(ctx context.Context, cmd redis.Cmder) error
+}
+
+// send sends a command once.
+func (s *Store) send(ctx context.Context, to processor, args ...any) (any, error) {
+	cmd := once{redis.NewCmd(ctx, args...)}
+	err := to.Process(ctx, cmd)
+	return cmd.Val(), err
+}
+
+// While a slot of a cluster is on the move, its servers refuse calls of several keys of
+// which they have some. Nothing was done then, so the call comes again, a few times.
+const (
+	splitTries = 5
+	splitPause = 5 * time.Millisecond
+)
+
+// run runs a script by its hash, and by its text at a server that does not know it. The
+// first two of args are its own.
+func (s *Store) run(ctx context.Context, text *script.Text, args []any) (any, error) {
+	reply, err := s.eval(ctx, text, args)
+	for try := 1; isSplit(err) && try < splitTries && ctx.Err() == nil; try++ {
+		timer := time.NewTimer(splitPause << try)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+		reply, err = s.eval(ctx, text, args)
+	}
+	if err != nil {
+		s.lost(err)
+		return nil, classify(err)
+	}
+	return reply, nil
+}
+
+func (s *Store) eval(ctx context.Context, text *script.Text, args []any) (any, error) {
+	args[0], args[1] = "evalsha", text.SHA
+	reply, err := s.send(ctx, s.client, args...)
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		args[0], args[1] = "eval", text.Body
+		reply, err = s.send(ctx, s.client, args...)
+	}
+	return reply, err
+}
+
+// lost drops what is remembered of the server's refusals when it may be another: not
+// when it answered, or when only a context or a timeout ended.
+func (s *Store) lost(err error) {
+	var answered redis.Error
+	var timeout net.Error
+	if errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		return
+	}
+	s.denials.Lose()
+}
+
+// clock is the first argument of every script.
+func (s *Store) clock() any {
+	switch {
+	case s.now != nil:
+		return strconv.FormatInt(s.now(), 10) + "+"
+	case s.passTime:
+		return time.Now().UnixMicro()
+	}
+	return ""
+}

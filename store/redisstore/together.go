@@ -1,0 +1,183 @@
+package redisstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/combine"
+	"github.com/goweir/weir/store/redisstore/internal/deny"
+	"github.com/goweir/weir/store/redisstore/internal/script"
+)
+
+// call is what one request asks of a key, now or not at all, and its answer.
+type call struct {
+	limits *script.Limits
+	answer *answer // nil before the round trip
+	place  int64   // among the calls that were decided together
+	err    error
+}
+
+// answer is what the script says of calls of one key under the same limits, which it
+// decides in their order. It does not change.
+type answer struct {
+	script.Answer
+	now         int64
+	sent, heard time.Duration // by the clock of the store
+	states      [1]script.State
+}
+
+// combines reports whether a request shares round trips: it takes of one key, now or not
+// at all, and can't be given back.
+func combines(req *store.Request) bool {
+	return req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
+}
+
+type place = deny.Place[*script.Limits, *answer]
+
+// question is a request that combines, as it is asked.
+type question struct {
+	state  string
+	limits *script.Limits
+	place  *place
+	turn   uint64
+}
+
+func (s *Store) question(req *store.Request) question {
+	c := &req.Charges[0]
+	q := question{limits: s.limits.of(req.Charges), place: s.denials.Place(c.Scope, c.Key)}
+	q.turn = q.place.Turn()
+	return q
+}
+
+// takeTogether decides a request that combines.
+func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Decision, error) {
+	q := s.question(req)
+	if d, ok := s.denied(&q, req); ok {
+		return d, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return store.Decision{}, err
+	}
+	c := &req.Charges[0]
+	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
+	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits})
+	if err == nil {
+		err = done.err
+	}
+	if err != nil {
+		if ended := deadline.Ended(ctx); ended != nil {
+			err = ended
+		}
+		return store.Decision{}, err
+	}
+	return s.conclude(ctx, req, &q, &done)
+}
+
+// conclude makes the decision of a call that was decided.
+func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
+	if done.answer.Failed() || done.answer.NeedsLog() {
+		return s.takeAlone(ctx, req)
+	}
+	a, c := done.answer, &req.Charges[0]
+	if done.place < a.Calls {
+		q.place.Forget()
+	} else {
+		q.place.Changed(c.Scope, c.Key, q.limits)
+		if a.Plain {
+			s.denials.Put(q.place, q.turn, c.Scope, c.Key, q.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
+		}
+	}
+	return done.decision(req, a.now), nil
+}
+
+// decision returns what the caller sees.
+func (c *call) decision(req *store.Request, now int64) store.Decision {
+	var room [4]exact.Outcome
+	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
+	v := exact.Verdict{Allowed: c.place < c.answer.Calls, Now: now, Slot: now}
+	a := c.answer.Answer
+	later := a.Calls - c.place - 1
+	if v.Allowed && later > 0 {
+		a.States = c.limits.Before(a.States, later)
+	}
+	seen := a.View(c.limits, nil, outcomes, 0, now)
+	if !v.Allowed {
+		v.Slot = a.Real
+	}
+	v.Keys = []exact.Seen{seen}
+	return exact.Decide(req, &v, outcomes)
+}
+
+// denied returns what a call is refused with, without asking.
+func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bool) {
+	clock, c := s.elapsed(), &req.Charges[0]
+	a, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, clock)
+	if !ok {
+		return d, false
+	}
+	// The server's clock is not before this.
+	now := a.now + int64((clock-a.heard)/time.Microsecond)
+	return (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now), true
+}
+
+// Denied refuses a valid request without asking Redis, where one for the same key
+// and limits was refused just now, and reports false where Redis has to be asked. It
+// is for stores around this one, see package fallback; Take looks by itself.
+func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok bool) {
+	if of != store.Store(s) || !combines(req) {
+		return d, false
+	}
+	q := s.question(req)
+	return s.denied(&q, req)
+}
+
+// started is a call that began.
+type started struct {
+	store    *Store
+	pending  combine.Pending[string, call]
+	question question
+	req      store.Request
+	ctx      context.Context
+}
+
+// Start implements [store.Starter], for requests that share round trips.
+func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
+	if of != store.Store(s) || !combines(req) {
+		return nil
+	}
+	q := s.question(req)
+	c := &req.Charges[0]
+	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
+	st := &started{store: s, question: q, req: *req, ctx: ctx}
+	st.req.Charges = append([]store.Charge(nil), req.Charges...)
+	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits})
+	return st
+}
+
+// Done implements [store.Started].
+func (st *started) Done() <-chan struct{} { return st.pending.Done() }
+
+// Leave implements [store.Started].
+func (st *started) Leave() bool {
+	left, _ := st.pending.Leave()
+	return left
+}
+
+// Decision implements [store.Started].
+func (st *started) Decision() (d store.Decision, done bool, err error) {
+	c, err := st.pending.Result()
+	if err == nil {
+		err = c.err
+	}
+	if err == nil && (c.answer.Failed() || c.answer.NeedsLog()) {
+		return d, false, nil
+	}
+	if err == nil {
+		d, err = st.store.conclude(st.ctx, &st.req, &st.question, &c)
+	}
+	return d, true, err
+}
