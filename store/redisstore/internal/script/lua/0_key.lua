@@ -173,10 +173,7 @@ load = function(k, state, list, limits)
   end
   if odd then O.open(k, limits) end
   for i = 1, k.fresh and n or 0 do
-    if limits[i].kind == 'w' then
-      k.log = k.log or G.new(k, list)
-      limits[i].units = 0
-    end
+    if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
   return k
 end,
@@ -194,7 +191,7 @@ find = function(k, n)
   local c, limits, b, q = k.clock, k.limits, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = C.floor(c, b, now) end
-  local f, s = b, b
+  local f, s, natural = b, b, false
   for i = 1, #limits do
     local l = limits[i]
     local kind, x, y = l.kind, b, b
@@ -205,6 +202,7 @@ find = function(k, n)
         y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
         x = y
       end
+      natural = kind == 'g' and x > b
       if x > f then f = x end
       if y > s then s = y end
     end
@@ -230,7 +228,7 @@ find = function(k, n)
       if at > latest then latest = at end
     end
   end
-  k.floor, k.slot, k.real, k.standing, k.latest = f, s, real, standing, latest
+  k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
   return latest
 end,
 

@@ -81,13 +81,27 @@ end,
 
 expire = function(g, l, v)
   l.a, l.b = G.expired(g, l, v)
-  l.units = (g.sum - l.b) % 4503599627370496
+end,
+
+-- The live units of a window, or as many as fill it: all that are booked ahead may be
+-- more than a number holds. A window's length of entries is not.
+live = function(g, l, v)
+  if g.newest <= v then return (g.sum - l.b) % 4503599627370496 end
+  local units, i, before = 0, l.a, l.b
+  for _ = 1, 64 do
+    if i >= g.n or units >= l.max then return units end
+    local ends = G.entry(g, i)[1] + l.p
+    i = G.search(g, i, function(j) return G.entry(g, j)[1] >= ends end)
+    local sum = G.sum(g, i)
+    units = units + (sum - before) % 4503599627370496
+    before = sum
+  end
+  return l.max
 end,
 
 slot = function(g, l, at, units)
   at = math.max(at, g.newest)
   local free = l.max - units
-  if l.units <= free then return at end
   local i, before = G.expired(g, l, at)
   if (g.sum - before) % 4503599627370496 <= free then return at end
   local last = G.search(g, i, function(i) return (g.sum - G.sum(g, i + 1)) % 4503599627370496 <= free end)
