@@ -71,7 +71,7 @@ load_other = function(k, value, limits)
   O.load_rest(k, value, i)
   local left = {}
   for _, l in ipairs(k.parts) do
-    if l.left == 0 or l.left > now then left[#left + 1] = l end
+    if l.left == 0 or l.left > now or k.past then left[#left + 1] = l end
   end
   k.parts = left
 end,
@@ -337,8 +337,8 @@ grade = function(l, e)
   local list = O.grades(l.grades)
   O.grade_add(list, e)
   if #list > 8 then
-    local least = 1
-    for i = 2, #list - 1 do
+    local least = list[1][2] == 0 and 2 or 1 -- Later bookings have not lapsed.
+    for i = least + 1, #list - 1 do
       if list[i + 1][2] - list[i][2] < list[least + 1][2] - list[least][2] then least = i end
     end
     list[least + 1][2], list[least + 1][3] = list[least][2], list[least][3]

@@ -95,7 +95,7 @@ for state = 1, #KEYS, 2 do
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({}, state, state + 1, {})
   if k and k.queue and k.queue.tag == tag then
     local q, alone, changed = k.queue, k.queue.seq == seq, false
-    local old = { born = k.born, parts = {}, value = before ~= '' }
+    local old = { born = k.born, parts = {}, value = before ~= '', past = true }
     if alone and old.value then O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, l in ipairs(k.parts) do
