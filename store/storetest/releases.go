@@ -37,7 +37,7 @@ func releases(r *run) {
 	})
 }
 
-// inTurn makes calls of two releases, of which one has the wider limit.
+// inTurn makes calls of two releases. One has the wider limit.
 func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets [2][]store.Limit) {
 	var acts []act
 	var told []string

@@ -49,8 +49,8 @@ func settle(r *run) {
 	}
 }
 
-// settleAlone: when nobody was charged since, the state is that of booking the
-// real cost at the same slot, for whatever comes after.
+// settleAlone: without a later booking, settling is like booking the real cost at the same
+// slot, for all calls after it.
 func settleAlone(r *run) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	sets := [][]store.Limit{each(10, time.Second), {store.Per(7, time.Second).WithBurst(20), store.Per(30, 2*time.Second).By(store.SlidingWindow)}}
@@ -99,7 +99,7 @@ func settleAhead(r *run) {
 			r.Errorf("%v: one after a debt of 100 in %v is in %v", l.Algorithm, next.Delay, late.Delay)
 		}
 	}
-	// Debt of a slot is there when what was booked behind it is undone.
+	// A slot's debt stays when the booking behind it is undone.
 	for _, l := range each(10, time.Minute) {
 		key := "undone " + l.Algorithm.String()
 		first := r.reserve(key, 4, 0, l)
@@ -110,8 +110,8 @@ func settleAhead(r *run) {
 			r.Errorf("%v: admitted after a debt of all there is: %+v", l.Algorithm, d)
 		}
 	}
-	// Debt of a slot behind which others wait is not forgotten, though the bucket
-	// is full when theirs comes.
+	// A slot's debt stays when others wait behind it, though the bucket is full at their
+	// slots.
 	l := store.Per(1000, time.Second)
 	first := r.reserve("behind", 1000, 0, l)
 	r.reserve("behind", 1000, time.Hour, l)
@@ -258,7 +258,7 @@ func settleSeveral(r *run) {
 			}
 		}
 	}
-	// What cost nothing was not booked.
+	// A charge that cost nothing was not booked.
 	req := charge("mixed", 5, limits...)
 	req.Charges[1].Cost, req.Charges[3].Cost, req.Cancelable = 0, 0, true
 	r.settle(r.take(req), 20)
