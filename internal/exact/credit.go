@@ -29,7 +29,10 @@ func (c *Credit) book(seq int64, tat Micros, slot int64) {
 	c.add(Grade{seq, slack})
 	if n := len(c.Grades); n > maxGrades {
 		least := 0
-		for i := range n - 1 {
+		if c.Grades[0].Slack.Whole < 0 {
+			least = 1 // Later bookings have not lapsed.
+		}
+		for i := least; i < n-1; i++ {
 			if c.step(i) < c.step(least) {
 				least = i
 			}

@@ -47,6 +47,10 @@ func (r *run) queue(key string, limits ...store.Limit) *waiters {
 		}
 	})
 	r.Cleanup(q.stop)
+	// A store that subscribes hears nothing before it has.
+	for late := time.Now().Add(10 * time.Second); !q.watch.Covers(time.Now()) && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
+	}
 	q.from = q.now()
 	return q
 }
