@@ -88,6 +88,7 @@ func Fastest(charges []store.Charge) int64 {
 // Brake changes the key's clock as a valid brake asks. The charges name limits of the
 // key. It returns nil when nothing changes.
 func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
+	k.drop(now)
 	first := k.first(now)
 	clock, changed := k.Clock.Apply(b, Fastest(charges), first, now)
 	if !changed {

@@ -111,6 +111,12 @@ func (k *Key) Refuse(f *Found, now int64) bool {
 		k.Close(f)
 		return false
 	}
+	if k.Queue.Tag != 0 {
+		k.Queue.Seq++
+		for i := f.old; i < len(k.Parts); i++ {
+			k.Parts[i].begin(k.Queue.Seq)
+		}
+	}
 	k.forget(f, now, false)
 	return true
 }
@@ -226,10 +232,7 @@ func (k *Key) forget(f *Found, now int64, booked bool) {
 		}
 	}
 	f.old = old
-	clear(k.Parts[len(left):])
-	if k.Parts = left; !k.logs() {
-		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
-	}
+	k.keep(left)
 }
 
 // move notes the new place of a part, and reports whether a charge names it.

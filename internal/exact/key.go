@@ -54,10 +54,11 @@ type Found struct {
 // Open finds the parts of charges, all of this key. Limits that the key does not know
 // are added: see Adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
+	k.drop(now)
 	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
 	f.room(len(charges))
 	for i := range charges {
-		f.Parts[i] = k.part(&charges[i].Limit, f.old, now)
+		f.Parts[i] = k.part(&charges[i].Limit, f.old)
 	}
 	for i := range charges {
 		if f.Parts[i] < 0 {
@@ -82,15 +83,36 @@ func (k *Key) Close(f *Found) {
 	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
 }
 
-// part returns the part of a limit among the first n; -1 if there is none, or bookings
-// have left it out for so long that it has lapsed.
-func (k *Key) part(l *store.Limit, n int, now int64) int {
+// part returns the part of a limit among the first n; -1 if there is none.
+func (k *Key) part(l *store.Limit, n int) int {
 	for i := range n {
-		if p := &k.Parts[i]; p.Rule.Is(l) && (p.Left == 0 || p.Left > now) {
+		if k.Parts[i].Rule.Is(l) {
 			return i
 		}
 	}
 	return -1
+}
+
+// drop forgets limits that bookings have left out for so long that they have lapsed.
+func (k *Key) drop(now int64) {
+	left := k.Parts[:0]
+	for i := range k.Parts {
+		if p := k.Parts[i]; p.Left == 0 || p.Left > now {
+			left = append(left, p)
+		}
+	}
+	k.keep(left)
+}
+
+// keep makes parts that are left those of the key. A log without a window starts anew.
+func (k *Key) keep(left []Part) {
+	if len(left) == len(k.Parts) {
+		return
+	}
+	clear(k.Parts[len(left):])
+	if k.Parts = left; !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
 }
 
 // adopt adds a limit. It takes the place of the limits that this call leaves out, and

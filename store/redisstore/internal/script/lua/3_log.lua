@@ -104,16 +104,36 @@ text = function(g, e)
   return e[3] and text .. '.' .. F.str(e[3]) or text
 end,
 
+-- The largest cost of n calls under a sliding window that they name; nil without.
+units = function(limits, n)
+  local most
+  for i = 1, #limits do
+    local l = limits[i]
+    if l.kind == 'w' and (not most or l.cost * n > most) then most = l.cost * n end
+  end
+  return most
+end,
+
+-- A log without a window starts anew.
+clear = function(g)
+  g.first, g.gone, g.start, g.tail, g.newest, g.stale = g.n, g.sum, g.sum, g.sum, 0, true
+end,
+
 -- Writes new entries, and drops those that every window has passed once they are a
--- quarter of the log.
+-- quarter of the log. Without a window there is no log: it reports false.
 save = function(g, parts)
+  local live
+  for _, l in ipairs(parts) do
+    if l.kind == 'w' and (not live or l.a < live) then live = l.a end
+  end
+  if not live then
+    redis.call('DEL', KEYS[g.key])
+    return false
+  end
+  if g.stale then redis.call('DEL', KEYS[g.key]) end
   local i = g.n
   while g.more[i - 1] do i = i - 1 end
   for j = i, g.n - 1 do redis.call('RPUSH', KEYS[g.key], G.text(g, g.more[j])) end
-  local live = g.n
-  for _, l in ipairs(parts) do
-    if l.kind == 'w' then live = math.min(live, l.a) end
-  end
   local gone = live - g.first
   if live == g.n and gone > 0 then
     redis.call('DEL', KEYS[g.key])
@@ -123,6 +143,7 @@ save = function(g, parts)
     redis.call('LTRIM', KEYS[g.key], F.str(gone), '-1')
     g.first, g.gone, g.start = live, sum, start
   end
+  return true
 end,
 
 -- Adds units to the entry of a slot, or takes them away. The last entries go when

@@ -55,18 +55,25 @@ load_other = function(k, value, limits)
   end
   numbers()
   k.born, k.parts = born + 0, {}
-  for spec, numbers in string.gmatch(list, '([^;=]+)=([%d.]+)') do
+  for spec, numbers, left in string.gmatch(list, '([^;=]+)=([%d.]+)~?(%d*)') do
     local l
+    left = left ~= '' and tonumber(left) or 0
     for _, own in ipairs(limits) do
       if own.spec == spec then l = own end
     end
-    l = l or N.rule(spec)
+    if not l or left > 0 and left <= now then l = N.rule(spec) end
     F.load_part(l, numbers, 1)
     if l.kind == 'g' then l.a = l.a + k.born end
+    l.left = left
     k.parts[#k.parts + 1] = l
     if #k.parts > 64 then F.rubbish('too many limits') end
   end
   O.load_rest(k, value, i)
+  local left = {}
+  for _, l in ipairs(k.parts) do
+    if l.left == 0 or l.left > now then left[#left + 1] = l end
+  end
+  k.parts = left
 end,
 
 -- The parts of a value behind the birth.
@@ -119,12 +126,14 @@ open = function(k, limits)
   numbers()
   O.step_back(k)
   k.v = k.clock and C.now(k.clock, now) or now
-  local g = k.log
-  if g then
-    for _, l in ipairs(k.parts) do
-      if l.kind == 'w' then G.expire(g, l, k.v) end
+  local g, logged = k.log, false
+  for _, l in ipairs(g and k.parts or {}) do
+    if l.kind == 'w' then
+      logged = true
+      G.expire(g, l, k.v)
     end
   end
+  if g and not logged then G.clear(g) end
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
   for _, l in ipairs(k.parts) do l.known = true end
@@ -174,7 +183,7 @@ adopt = function(k, l)
       if N.product_less(n, o.max, units, d) then n, d = units, o.max end
     end
   end
-  l.a, l.b, l.c, l.opened, l.before, l.grades = 0, 0, 0, 0, 0, nil
+  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, nil
   local units = n > 0 and N.muldiv_up(n, l.max, d) or 0
   if l.kind == 'g' then
     l.a = v
@@ -201,19 +210,60 @@ adopt = function(k, l)
   end
 end,
 
--- Drops limits that the call left out and that have lapsed.
-forget = function(k)
-  local left, logged = {}, false
+-- Drops limits that the call leaves out, when they have lapsed or are too many. The first
+-- ones go first. A booking resets the time of the limits that it names.
+forget = function(k, booked)
+  local left, over = {}, -8
   for _, l in ipairs(k.parts) do
-    local at = F.lapse(l, k.log and k.log.newest or 0)
-    if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
-    if l.named or at > now then left[#left + 1] = l end
-    logged = logged or (left[#left] == l and l.kind == 'w')
+    if not l.named then
+      over = over + 1
+      if l.left == 0 then
+        local at = F.lapse(l, k.log and k.log.newest or 0)
+        if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
+        l.left = at
+      end
+    elseif booked then
+      l.left = 0
+    end
+  end
+  for _, l in ipairs(k.parts) do
+    if l.named or (l.left > now and over <= 0) then left[#left + 1] = l end
+    if not l.named then over = over - 1 end
   end
   k.parts = left
-  if k.log and not logged then
-    redis.call('DEL', KEYS[k.list])
-    k.log = false
+end,
+
+-- A refused call keeps the limits that are new to the key, with the share that is used:
+-- they recover at their own rate. It reports whether the key has changed.
+refuse = function(k)
+  local kept, q = false, k.queue
+  for _, l in ipairs(k.parts) do
+    if l.new then
+      if q and q.tag > 0 and not kept then q.seq = q.seq + 1 end
+      if q and q.tag > 0 then O.begin(l, q.seq) end
+      kept, l.new = true, nil
+    end
+  end
+  if kept then O.forget(k, false) end
+  return kept
+end,
+
+-- Notes the booking that added a limit: those before it are not counted.
+begin = function(l, seq)
+  if l.kind == 'g' then
+    l.grades = string.format('%.0f.0.0', seq)
+  elseif l.kind ~= 'w' then
+    l.opened, l.before = seq, l.kind == 'c' and seq or 0
+  end
+end,
+
+-- Keeps the numbers of a limit in bounds, however much it counts beyond what it admits.
+bound = function(k, l)
+  local most = k.v + (l.cw or 0) + 394200000000000
+  if l.kind ~= 'g' then
+    l.b = math.min(l.b, 2251799813685248)
+  elseif l.a > most then
+    l.a, l.b = most, 0
   end
 end,
 
@@ -233,32 +283,28 @@ enqueue = function(k, most, tag, n)
 end,
 
 -- Notes the backlog that a booking is about to find: no booking before it can give back
--- more.
-note = function(k, l)
+-- more. The text has one more than that; 0: the bucket was full for a while.
+note = function(k, l, seq)
   l.was, l.held = l.a, l.b
   if l.kind ~= 'g' or l.new then return end
-  local w, r, q = l.a - k.slot, l.b, k.queue
-  if w < 0 then w, r = 0, 0 end
-  if w == 0 and r == 0 then
-    l.grades = string.format('%.0f.0.0', q.seq)
+  local w, r = l.a - k.slot + 1, l.b
+  if w <= 0 then
+    l.grades = string.format('%.0f.0.0', seq)
   else
-    O.grade(l, { q.seq, w, r })
+    O.grade(l, { seq, w, r })
   end
 end,
 
 -- Notes which booking opened a window, or added the limit.
 noted = function(k, l)
   local seq = k.queue.seq
-  if l.kind == 'g' then
-    if l.new then l.grades = string.format('%.0f.0.0', seq) end
-  elseif l.new then
-    l.opened, l.before = seq, seq
-  elseif l.a ~= l.was or l.held == 0 then
-    if l.a == l.was then l.opened = seq
+  if l.new then
+    O.begin(l, seq)
+  elseif l.kind ~= 'g' and (l.a ~= l.was or l.held == 0) then
+    if l.kind ~= 'c' or l.a == l.was then l.opened = seq
     elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
     else l.opened, l.before = seq, seq end
   end
-  if l.kind ~= 'c' then l.before = 0 end
   l.new = nil
 end,
 

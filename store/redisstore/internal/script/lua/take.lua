@@ -106,8 +106,8 @@ if mode == 'many' then
     key(k, limits, listed)
     local taken = k.apart and 0 or fit(k, calls)
     if taken > 0 then F.book(k, taken, 0) end
-    if taken > 0 or k.shifted then F.write(k) end
     tell(reply, k, taken, true)
+    if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and O.refuse(k)) then F.write(k) end
   end
   while a < #ARGV do
     local keys = ARGV[a + 1] + 0
@@ -167,8 +167,8 @@ for _, k in ipairs(keys) do
     entry = k.log and k.log.n or 0
     F.book(k, 1, tag)
   end
-  if taken == 1 or k.shifted and not apart then F.write(k) end
   tell(reply, k, taken, false)
+  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and not look and not allowed and k.counts and O.refuse(k))) then F.write(k) end
   if tag > 0 then
     local n, q = #reply, k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
