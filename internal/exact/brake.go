@@ -98,13 +98,16 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	if clock.IsZero() {
 		m.Clock = Clock{At: now, V: now}
 	}
+	moved := false
 	for i := range k.Parts {
 		if p := &k.Parts[i]; InRealTime(p.Rule.Limit.Algorithm) {
-			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A)
+			was := p.State.A
+			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, was)
+			moved = moved || p.State.A != was
 		}
 	}
 	k.Clock = clock
-	if k.Queue.Tag != 0 {
+	if moved && k.Queue.Tag != 0 {
 		k.Queue.Seq++
 	}
 	if k.Born == 0 {

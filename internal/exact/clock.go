@@ -166,7 +166,8 @@ func (c Clock) Standing(slot, t int64) Clock {
 	return c
 }
 
-// Book notes a slot of cost units: while v is slow, units lie apart.
+// Book notes a slot of cost units: units lie apart while v is slow, and no longer; one
+// for its time at least.
 func (c *Clock) Book(slot, cost, t int64) {
 	if cost == 0 || c.At == 0 {
 		return
@@ -177,7 +178,7 @@ func (c *Clock) Book(slot, cost, t int64) {
 		if cost <= maxGap/c.Unit {
 			ahead = c.Unit * cost
 		}
-		c.Next = slot + ahead
+		c.Next = slot + min(ahead, max(c.Now(c.Lapse())-slot, c.Unit))
 	}
 }
 
@@ -227,6 +228,13 @@ func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 		return c, false
 	}
 	k.Unit = unit
+	if first == 0 && k.Next > k.V {
+		// No unit comes sooner after the one before than it would have.
+		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
+	}
+	if k.Gap == 0 && k.Share == 0 {
+		k.Next = 0
+	}
 	return k, true
 }
 
@@ -242,9 +250,6 @@ func (c Clock) from(now int64) Clock {
 	}
 	if c.share(now) == fullShare {
 		c.Share, c.Since, c.Step = 0, 0, 0
-	}
-	if c.Gap == 0 && c.Share == 0 {
-		c.Next = 0
 	}
 	return c
 }

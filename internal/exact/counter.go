@@ -49,7 +49,7 @@ func counterLapse(r *Rule, s *State) int64 {
 	case s.C > 0:
 		return s.A + r.Period
 	}
-	return 0
+	return s.A
 }
 
 // counterSettle corrects the units of the booking seq, if one of the two windows

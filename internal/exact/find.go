@@ -6,7 +6,7 @@ import "github.com/goweir/weir/store"
 // something. The key is open.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
-	f.Floor, f.Slot = b, b
+	f.Floor, f.Slot, f.natural, f.next = b, b, false, k.Clock.Next
 	for i := range charges {
 		p := &k.Parts[f.Parts[i]]
 		slot := b
@@ -14,6 +14,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 			var floor int64
 			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
+			f.natural = p.Rule.Limit.Algorithm == store.GCRA && floor > b
 		}
 		f.Each[i] = slot
 	}
@@ -62,7 +63,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	if k.Born == 0 {
 		k.Born = now
 	}
-	k.Queue.book(f, most, k.natural(f))
+	k.Queue.book(f, most, f.natural && len(k.Parts) == 1)
 	logged, oldest := false, k.Log.end()
 	for i := range k.Parts {
 		p := &k.Parts[i]
@@ -172,11 +173,6 @@ func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
 	return most
 }
 
-// natural reports whether the only limit, a bucket, spaces the bookings ahead.
-func (k *Key) natural(f *Found) bool {
-	return len(k.Parts) == 1 && k.Parts[0].Rule.Limit.Algorithm == store.GCRA && f.Floor < k.Parts[0].State.A && k.Clock.Next < f.Slot
-}
-
 // book notes a slot. It is ahead when v has not come to it.
 func (q *Queue) book(f *Found, cost int64, natural bool) {
 	if q.Tag != 0 {
@@ -274,7 +270,9 @@ func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 	if p.Rule.Limit.Algorithm == store.SlidingWindow {
 		s = k.Log.seen(&p.Rule, &s, k.Clock.Now(now))
 	}
-	return View(&p.Rule, s, &k.Clock, now)
+	clock := k.Clock
+	clock.Next = f.next // as it was before the booking that is told of
+	return View(&p.Rule, s, &clock, now)
 }
 
 // View returns how many units of a limit may be used now, and how long until it is as

@@ -49,6 +49,8 @@ type Found struct {
 	old         int     // parts there were before
 	end         int64   // entries there were before
 	clock       Clock   // as it is once the slot is booked
+	next        int64   // of the clock before
+	natural     bool    // the last limit, a bucket, makes the slot later than the queue
 }
 
 // Open finds the parts of charges, all of this key. Limits that the key does not know

@@ -60,11 +60,17 @@ func (g *Log) slot(r *Rule, s *State, b, units int64) int64 {
 	return max(b, g.at(last)+r.Period)
 }
 
-// seen returns the live units of a window, and the slot of the newest.
+// seen returns the live units of a window, or as many as fill it, and the slot of the
+// newest. All units that are booked ahead may be more than a number holds.
 func (g *Log) seen(r *Rule, s *State, v int64) State {
 	at := *s
 	g.expire(r, &at, v)
-	return State{A: g.sum(g.end()) - at.B, B: g.newest()}
+	units := int64(0)
+	for n := at.A; n < g.end() && units < r.Max; {
+		to := min(n+1000, g.end())
+		units, n = units+g.sum(to)-g.sum(n), to
+	}
+	return State{A: units, B: g.newest()}
 }
 
 // push adds an entry, and drops those before n.

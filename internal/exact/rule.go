@@ -96,10 +96,7 @@ func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 	case store.SlidingCounter:
 		remaining, reset = counterView(r, s, at)
 	default:
-		remaining = r.Max
-		if end := s.A + r.Period; s.B > 0 && at < end {
-			remaining, reset = r.Max-s.B, end-at
-		}
+		remaining, reset = windowView(r, s, at)
 	}
 	return max(remaining, 0), max(reset, 0)
 }
@@ -115,7 +112,7 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 		return counterLapse(r, s)
 	}
 	if s.B == 0 {
-		return 0
+		return s.A // Units of the window before that are not known any more.
 	}
 	return s.A + r.Period
 }

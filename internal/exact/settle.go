@@ -112,7 +112,9 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	switch {
 	case alone && nothing:
 		k.remove(r)
-		k.Queue, k.Clock.Next = r.queue, r.next
+		if k.Queue = r.queue; k.Clock.Gap > 0 || k.Clock.Share > 0 {
+			k.Clock.Next = r.next
+		}
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
 		k.Queue.Seq++

@@ -23,6 +23,18 @@ func windowBook(r *Rule, s *State, at, units int64) {
 	s.B += units
 }
 
+// windowView returns the state of the last window. One that is ahead and empty was given
+// back: units of the window before are not known any more, so none is free until then.
+func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
+	switch {
+	case s.B > 0 && at < s.A+r.Period:
+		return r.Max - s.B, s.A + r.Period - at
+	case at < s.A:
+		return 0, s.A - at
+	}
+	return r.Max, 0
+}
+
 // windowSettle corrects the units of the booking seq, if the last window holds it. Debt in
 // a window before that is a change too: no booking behind it can be undone then.
 func windowSettle(p *Part, seq, more, now int64) bool {

@@ -65,7 +65,7 @@ func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
 				s := open(t)
 				limits := make([]store.Limit, n)
 				for i := range limits {
-					limits[i] = store.Per(test.rate, 24*time.Hour).By([]store.Algorithm{store.GCRA, store.FixedWindow, store.SlidingCounter}[i%3])
+					limits[i] = store.Per(test.rate, time.Duration(24+i)*time.Hour).By([]store.Algorithm{store.GCRA, store.FixedWindow, store.SlidingCounter}[i%3])
 				}
 				req := charge("key", test.cost, limits...)
 				take(t, s, charge("key", 1, limits...))

@@ -71,6 +71,18 @@ func (c *class) at(i int) *exact.Rule {
 	return &c.more[i-1]
 }
 
+// twins reports whether two of the limits count the same. Then they have one state.
+func (c *class) twins() bool {
+	for i := range c.more {
+		for j := range i + 1 {
+			if c.at(j).Is(&c.more[i].Limit) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // large returns a small key, whose states are given, as an entry.
 func (s *Store) large(k id, c *class, first *exact.State, further []exact.State) *entry {
 	e := s.newEntry(k)

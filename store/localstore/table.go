@@ -132,8 +132,8 @@ func (t *table) place(h uint64) int {
 }
 
 // class returns the place of the class of a limit and of those of further charges,
-// which it makes if there is none, or -1 when there are too many. with is the
-// class, if there is an idea of it.
+// which it makes if there is none, or -1 when there are too many, or when two limits
+// are the same. with is the class, if there is an idea of it.
 func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
@@ -145,15 +145,18 @@ func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *c
 			place = i
 		}
 	}
-	if place < 0 {
-		if len(t.classes) == mostClasses {
-			return -1
-		}
-		t.classes = append(t.classes, members{})
-		place = len(t.classes) - 1
+	if place < 0 && len(t.classes) == mostClasses {
+		return -1
 	}
 	if with == nil {
 		with = newClass(scope, l, more)
+	}
+	if with.twins() {
+		return -1
+	}
+	if place < 0 {
+		t.classes = append(t.classes, members{})
+		place = len(t.classes) - 1
 	}
 	t.classes[place] = members{of: with, rows: rows{width: len(with.more)}}
 	return place

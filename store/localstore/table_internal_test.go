@@ -53,7 +53,7 @@ func TestTableIsAMap(t *testing.T) {
 			}
 			switch what := rng.IntN(10); {
 			case i < 0 && what < 7:
-				more := []store.Charge{{Limit: limits[0]}, {Limit: store.Per(1, time.Hour)}}[:rng.IntN(3)]
+				more := []store.Charge{{Limit: store.Per(2, time.Hour)}, {Limit: store.Per(1, time.Hour)}}[:rng.IntN(3)]
 				i = tab.add(s, h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
 				at := &tab.slots[i]
 				m := &tab.classes[at.class]
@@ -127,6 +127,10 @@ func TestMostClasses(t *testing.T) {
 			tab.add(s, maphash.String(s, k.key), &k, class)
 		}
 		return class
+	}
+	l := store.Per(1, time.Second)
+	if tab.class("twins", &l, []store.Charge{{Limit: store.Per(2, time.Second)}, {Limit: l}}, nil) >= 0 {
+		t.Fatal("a class of one limit twice")
 	}
 	for n := range mostClasses {
 		if add(n) < 0 {

@@ -48,9 +48,9 @@ func (s *Store) take(req *store.Request) (d store.Decision, err error) {
 	groups, homes, out := group[:], place[:], outcomes[:]
 	var v exact.Verdict
 	if oneKey(req.Charges) {
-		homes[0].id = s.idOf(&req.Charges[0])
-		groups[0].Charges = req.Charges
-		groups[0].Found.Parts, groups[0].Found.Each = parts[:], each[:]
+		place[0].id = s.idOf(&req.Charges[0])
+		group[0].Charges = req.Charges
+		group[0].Found = exact.Found{Parts: parts[:], Each: each[:]}
 		v.Keys = seen[:]
 	} else {
 		groups, homes = s.group(req.Charges)

@@ -31,9 +31,9 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 		o.Slot = b.slots[i]
 		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
 	}
-	seen := [1]exact.Seen{{Slot: b.verdict.Slot}}
-	b.verdict.Keys = seen[:]
-	return exact.Decide(req, &b.verdict, outcomes), true, nil
+	v, seen := b.verdict, [1]exact.Seen{{Slot: b.verdict.Slot}}
+	v.Keys = seen[:]
+	return exact.Decide(req, &v, outcomes), true, nil
 }
 
 // take sets the verdict, and what it is made from.

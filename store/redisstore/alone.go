@@ -74,7 +74,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	again := false
 	for i := range keys {
 		k := &keys[i]
-		a := list.Answer(k.Limits, room[:0], v.Now)
+		a := list.Answer(k.Limits, 1, room[:0], v.Now)
 		if a.Calls >= 0 {
 			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
 		}

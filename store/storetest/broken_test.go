@@ -10,7 +10,6 @@ import (
 
 	"github.com/goweir/weir/internal/leaktest"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/storetest"
 )
 
@@ -20,7 +19,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // find it.
 type mistake struct {
 	name, found string
-	spoil       func(s *localstore.Store) store.Store
+	spoil       func(s *model) store.Store
 }
 
 var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes)
@@ -33,22 +32,13 @@ func TestBrokenStore(t *testing.T) {
 	name := os.Getenv(which)
 	for _, m := range mistakes {
 		if m.name == name {
-			storetest.Run(t, func(t *testing.T) store.Store { return m.spoil(open(t)) })
+			storetest.Run(t, func(t *testing.T) store.Store { return m.spoil(newModel()) })
 			return
 		}
 	}
 	if name != "" {
 		t.Skip("there is no store ", name) // And so it does not fail.
 	}
-}
-
-func open(t *testing.T) *localstore.Store {
-	t.Helper()
-	s, err := localstore.New(localstore.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // TestSuiteFindsMistakes runs the suite on stores that get something wrong: it
@@ -76,20 +66,20 @@ func TestSuiteFindsMistakes(t *testing.T) {
 // TestSuitePasses on what is right, and on what can do less.
 func TestSuitePasses(t *testing.T) {
 	t.Parallel()
-	for name, as := range map[string]func(s *localstore.Store) store.Store{
-		"a store":                   func(s *localstore.Store) store.Store { return s },
-		"one that can only take":    func(s *localstore.Store) store.Store { return struct{ store.Store }{s} },
-		"one that takes of one key": func(s *localstore.Store) store.Store { return oneKey{s} },
+	for name, as := range map[string]func(s *model) store.Store{
+		"a store":                   func(s *model) store.Store { return s },
+		"one that can only take":    func(s *model) store.Store { return struct{ store.Store }{s} },
+		"one that takes of one key": func(s *model) store.Store { return oneKey{s} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T) store.Store { return as(open(t)) })
+			storetest.Run(t, func(t *testing.T) store.Store { return as(newModel()) })
 		})
 	}
 }
 
 // oneKey takes no charges of several keys, as a store on a cluster may.
-type oneKey struct{ *localstore.Store }
+type oneKey struct{ *model }
 
 func (s oneKey) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	for i := range req.Charges {
@@ -97,5 +87,5 @@ func (s oneKey) Take(ctx context.Context, req store.Request) (store.Decision, er
 			return store.Decision{}, store.ErrUnsupported
 		}
 	}
-	return s.Store.Take(ctx, req)
+	return s.model.Take(ctx, req)
 }

@@ -1,120 +1,205 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 )
 
-// cancelAmong: when the last of those who wait leave, nobody waits for their slots,
-// whatever was settled or given back meanwhile.
-func cancelAmong(r *run) {
-	day := each(10, 24*time.Hour)
-	sets := [][]store.Limit{{store.Per(5, time.Hour), store.Per(10, 24*time.Hour).By(store.SlidingWindow)}, {store.Per(10, time.Hour).By(store.FixedWindow), store.Per(12, 24*time.Hour)}}
-	for _, l := range day {
+// cancelSets are limits by themselves and together.
+func cancelSets() [][]store.Limit {
+	sets := [][]store.Limit{
+		{store.Per(2, time.Second), store.Per(5, time.Minute).By(store.SlidingWindow)},
+		{store.Per(3, time.Second).By(store.FixedWindow), store.Per(7, 5*time.Second), store.Per(9, time.Minute).By(store.SlidingCounter)},
+	}
+	for _, l := range each(3, time.Second) {
 		sets = append(sets, []store.Limit{l})
 	}
-	for i, limits := range sets {
-		for _, waiters := range []int{1, 2, 3, 20} {
-			if waiters > 2 && slices.ContainsFunc(limits, func(l store.Limit) bool { return l.Algorithm == store.GCRA }) {
-				continue // What cancels give back of a bucket is credit.
+	return sets
+}
+
+// cancel: calls that leave in the reverse order leave the key as it was, at once or
+// later.
+func cancel(r *run) {
+	for i, limits := range cancelSets() {
+		for used := range 7 {
+			key := fmt.Sprint("cancel ", i, " ", used)
+			for range used {
+				r.reserve(key, 1, time.Hour, limits...)
 			}
-			key := fmt.Sprint("cancel among ", i, waiters)
-			most := limits[0].Max()
-			// Those who have been: two that are settled later, at different times.
-			first, second := r.reserve(key, most-2, 0, limits...), r.reserve(key, 2, 0, limits...)
-			var slots []store.Decision
-			for range waiters {
-				d := r.reserve(key, 1, 90*24*time.Hour, limits...)
-				if !d.Allowed || d.Delay <= 0 {
-					r.Fatalf("%s, %v: %+v", key, limits, d)
+			var before, slots []store.Decision
+			for n := range 6 {
+				before = append(before, r.look(key, limits...))
+				slots = append(slots, r.reserve(key, int64(1+n%2), time.Hour, limits...))
+			}
+			for n, d := range slices.Backward(slots) {
+				r.cancel(d)
+				r.same(fmt.Sprintf("%v, %d used, call %d left", limits, used, n), r.look(key, limits...), before[n])
+			}
+			r.sleep(time.Millisecond)
+			granted := r.reserve(key, 2, time.Hour, limits...)
+			r.sleep(time.Millisecond)
+			r.cancel(granted)
+			r.sleep(time.Millisecond)
+			again := r.reserve(key, 2, time.Hour, limits...)
+			if want := max(granted.Delay-2*time.Millisecond, 0); again.Delay != want {
+				r.Errorf("%v, %d used: the returned slot was %v away, the next is %v", limits, used, want, again.Delay)
+			}
+		}
+	}
+	if err := r.store.(store.Canceler).Cancel(context.Background(), "not a receipt"); err == nil {
+		r.Error("a receipt that is none was taken")
+	}
+}
+
+// cancelAmong: when calls leave in any order, the others keep their slots to themselves.
+// Nobody waits for longer than without the cancels, and then all is free.
+func cancelAmong(r *run) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	for i, limits := range cancelSets() {
+		for round := range 4 {
+			key, twin := fmt.Sprint("among ", i, round), fmt.Sprint("among twin ", i, round)
+			var slots, stay []store.Decision
+			for range 12 {
+				slots = append(slots, r.reserve(key, 1, time.Hour, limits...))
+				r.reserve(twin, 1, time.Hour, limits...)
+			}
+			for _, n := range rng.Perm(len(slots)) {
+				if d := slots[n]; d.Delay == 0 || rng.IntN(3) == 0 {
+					stay = append(stay, d)
+				} else {
+					r.cancel(d)
 				}
-				slots = append(slots, d)
 			}
-			r.sleep(time.Second)
-			r.settle(first, 1)
-			for n := len(slots) - 1; n >= 0; n-- {
-				if n == 0 {
-					r.settle(second, 1)
+			last := slices.MaxFunc(stay, func(a, b store.Decision) int { return cmp.Compare(a.Delay, b.Delay) })
+			d, longest := r.reserve(key, 1, time.Hour, limits...), r.reserve(twin, 1, time.Hour, limits...)
+			if d.Delay < last.Delay || d.Delay > longest.Delay {
+				r.Errorf("%v: a slot in %v, the last that stays is in %v, and with nobody gone it is in %v", limits, d.Delay, last.Delay, longest.Delay)
+			}
+			var acts []act
+			for _, d := range append(stay, d) {
+				acts = append(acts, act{int64(d.At) + d.Delay.Microseconds(), 1})
+			}
+			slices.SortFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) })
+			for _, l := range limits {
+				if !conforms(l, acts) {
+					r.Errorf("%v: %v is exceeded by those who stay: %v", limits, l, acts)
 				}
-				r.cancel(slots[n])
-			}
-			if d := r.take(charge(key, 1, limits...)); !d.Allowed {
-				r.Errorf("%s, %v: with nobody there any more: %+v", key, limits, d)
-			}
-			free := r.take(charge(key, 0, limits...)).Remaining
-			if d := r.take(charge(key, free, limits...)); !d.Allowed || free != most-3 {
-				r.Errorf("%s, %v: %d of %d left, 3 are used: %+v", key, limits, free, most, d)
 			}
 		}
 	}
 }
 
-// cancelForgotten: who leaves a line that a Reset or other limits have ended takes
-// nobody out of the line that was formed since.
-func cancelForgotten(r *run) {
-	limit, other := store.Per(1, time.Minute).By(store.AlignedWindow), store.Per(2, time.Minute).By(store.AlignedWindow)
-	for what, forget := range map[string]func(key string){
-		"reset": func(key string) {
-			if s, ok := r.store.(store.Resetter); ok {
-				if err := s.Reset(context.Background(), "", key); err != nil {
-					r.Error(err)
-				}
-			}
-		},
-		"other limits": func(key string) { r.take(charge(key, 1, other)) },
-	} {
-		key := "cancel forgotten " + what
-		r.reserve(key, 1, 0, limit)
-		gone := r.reserve(key, 1, time.Hour, limit)
-		r.sleep(time.Millisecond)
-		forget(key)
-		r.sleep(time.Millisecond)
-		r.reserve(key, 1, 0, limit)
-		before := r.reserve(key, 1, time.Hour, limit)
-		r.sleep(time.Millisecond)
-		r.cancel(gone)
-		if d := r.reserve(key, 1, time.Hour, limit); d.Delay <= before.Delay {
-			r.Errorf("%s: a slot in %v, where somebody has that in %v", key, d.Delay, before.Delay)
-		}
-	}
-}
-
-// leaveThenChange: nobody waits for those who left when the limits come in another
-// order or one more is there.
-func leaveThenChange(r *run) {
-	a, b, more := store.Per(2, time.Minute).By(store.AlignedWindow), store.Per(100, time.Minute).By(store.FixedWindow), store.Per(100, 24*time.Hour)
-	for name, limits := range map[string][]store.Limit{"another order": {b, a}, "one more": {a, b, more}} {
-		key := "leave then change " + name
-		first, second := r.reserve(key, 1, 0, a, b), r.reserve(key, 1, 0, a, b)
-		waits := r.reserve(key, 1, time.Hour, a, b)
-		r.sleep(time.Millisecond)
-		r.cancel(first, waits, second)
-		r.sleep(time.Millisecond)
-		if d := r.take(charge(key, 2, limits...)); !d.Allowed {
-			r.Errorf("%s: with nobody there any more: %+v", key, d)
-		}
-	}
-}
-
-// cancelAdded: who booked before a limit was added keeps the slot when those who came
-// after that leave.
-func cancelAdded(r *run) {
+// cancelBraked: a slot that is given back in a pause, or after one, is the next call's.
+func cancelBraked(r *run) {
 	for _, l := range each(2, time.Second) {
-		if l.Algorithm != store.FixedWindow && l.Algorithm != store.AlignedWindow {
-			continue // The last slot before is not that of the others.
+		for _, lifted := range []bool{false, true} {
+			key := fmt.Sprint("braked ", l.Algorithm, lifted)
+			r.take(charge(key, 2, l))
+			first, last := r.reserve(key, 1, time.Hour, l), r.reserve(key, 1, time.Hour, l)
+			r.brake(key, store.Brake{Pause: 10 * time.Second}, l)
+			if lifted {
+				r.brake(key, store.Brake{Lift: true}, l)
+			}
+			want := time.Duration(real(r.look(key, l).Clock, last.Slot)-last.At) * time.Microsecond
+			r.cancel(last)
+			if d := r.reserve(key, 1, time.Hour, l); d.Delay < want || d.Delay > want && l.Algorithm < store.SlidingCounter {
+				r.Errorf("%v, lifted %t: the returned slot was %v away, the next is %v", l.Algorithm, lifted, want, d.Delay)
+			}
+			if _, ok := r.store.(store.Settler); ok {
+				r.settle(first, 0)
+			}
 		}
-		key := "cancel added " + l.Algorithm.String()
-		r.reserve(key, 2, 0, l)
-		r.reserve(key, 2, time.Hour, l)
-		more := []store.Limit{l, store.Per(1000, time.Second)}
-		slots := []store.Decision{r.reserve(key, 1, time.Hour, more...), r.reserve(key, 1, time.Hour, more...)}
-		r.cancel(slots...)
-		if d := r.reserve(key, 1, time.Hour, more...); d.Delay != slots[0].Delay {
-			r.Errorf("%s: a slot in %v, want that of those who left, in %v", key, d.Delay, slots[0].Delay)
+	}
+}
+
+// cancelApart: calls at one instant never give back each other's units. A cancel after a
+// Reset changes nothing.
+func cancelApart(r *run) {
+	for _, l := range each(10, time.Hour) {
+		key := "apart " + l.Algorithm.String()
+		one, two := r.reserve(key, 3, 0, l), r.reserve(key, 5, 0, l)
+		r.cancel(one)
+		if d := r.look(key, l); d.Remaining > 5 || d.Remaining < 5 && l.Algorithm != store.GCRA {
+			r.Errorf("%v: 3 of 8 units are given back: %+v", l.Algorithm, d)
+		}
+		three := r.reserve(key, 2, 0, l)
+		r.cancel(two)
+		if d := r.look(key, l); d.Remaining > 8 || d.Remaining < 8 && l.Algorithm != store.GCRA {
+			r.Errorf("%v: 8 of 10 units are given back: %+v", l.Algorithm, d)
+		}
+		if _, ok := r.store.(store.Resetter); !ok {
+			continue
+		}
+		r.reset(key)
+		r.sleep(time.Millisecond)
+		r.reserve(key, 7, 0, l)
+		ahead := r.reserve(key, 9, 24*time.Hour, l)
+		before := r.look(key, l)
+		r.cancel(three)
+		r.same(fmt.Sprint(l.Algorithm, ": cancelled after a reset"), r.look(key, l), before)
+		if d := r.reserve(key, 9, 48*time.Hour, l); d.Delay <= ahead.Delay {
+			r.Errorf("%v: a slot in %v, somebody has the one in %v", l.Algorithm, d.Delay, ahead.Delay)
+		}
+	}
+}
+
+// credit: whatever is reserved and cancelled, what is left stays within the limits.
+func credit(r *run) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for round := range long.Of(40) {
+		l := randomLimit(rng)
+		l.Rate = 1 + l.Rate%10
+		l.Burst = min(l.Burst, 2*l.Rate)
+		limits := []store.Limit{l}
+		if round%3 == 0 {
+			limits = append(limits, store.Per(2*l.Rate, 3*l.Period))
+		}
+		key := fmt.Sprint("credit ", round)
+		type slot struct {
+			act
+			d store.Decision
+		}
+		var slots []slot
+		for range 120 {
+			switch rng.IntN(5) {
+			case 0, 1:
+				r.sleep(time.Duration(rng.Int64N(l.Period.Microseconds()/2+1)) * time.Microsecond)
+			case 2, 3:
+				cost := 1 + rng.Int64N(max(l.Max()/2, 1))
+				if d := r.reserve(key, cost, 3*l.Period, limits...); d.Allowed {
+					slots = append(slots, slot{act{int64(d.At) + d.Delay.Microseconds(), cost}, d})
+				}
+			case 4:
+				if len(slots) == 0 {
+					continue
+				}
+				i := rng.IntN(len(slots))
+				// Mostly slots that are still to come.
+				if slots[i].at < int64(r.look(key, l).At) && rng.IntN(4) > 0 {
+					continue
+				}
+				r.cancel(slots[i].d)
+				slots = slices.Delete(slots, i, i+1)
+			}
+		}
+		var acts []act
+		for _, s := range slots {
+			acts = append(acts, s.act)
+		}
+		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) }) {
+			r.Errorf("%v: slots are not in the order in which they were granted", limits)
+		}
+		for _, l := range limits {
+			if !conforms(l, acts) {
+				r.Errorf("round %d: %v is exceeded by what was not cancelled: %v", round, describe([]store.Limit{l}), acts)
+			}
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/long"
-
 	"github.com/goweir/weir/store"
 )
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // decisionMistakes are about single decisions.
@@ -20,7 +19,7 @@ var decisionMistakes = []mistake{
 			*d = store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second, Limit: d.Limit}
 		}
 	})},
-	{"reads, decides, then writes", "concurrent calls", taking(func(s *localstore.Store) take {
+	{"reads, decides, then writes", "concurrent calls", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			look := req
 			look.Charges = slices.Clone(req.Charges)
@@ -37,7 +36,7 @@ var decisionMistakes = []mistake{
 			return d, err
 		}
 	})},
-	{"loses a unit now and then", "concurrent calls", func(s *localstore.Store) store.Store {
+	{"loses a unit now and then", "concurrent calls", func(s *model) store.Store {
 		lose := every(50)
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			if lose() {
@@ -54,7 +53,7 @@ var decisionMistakes = []mistake{
 		}
 		return d
 	})},
-	{"starts a window anew when it refuses", "refusals change nothing", func(s *localstore.Store) store.Store {
+	{"starts a window anew when it refuses", "refusals change nothing", func(s *model) store.Store {
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
 			if d.Reason == store.ReasonLimited && d.Limit.Algorithm == store.FixedWindow {
@@ -81,7 +80,7 @@ var decisionMistakes = []mistake{
 			d.Allowed, d.Reason, d.RetryAfter = false, store.ReasonLimited, d.ResetAfter
 		}
 	})},
-	{"forgets when it looks under other limits", "looks change nothing", func(s *localstore.Store) store.Store {
+	{"forgets when it looks under other limits", "looks change nothing", func(s *model) store.Store {
 		last := map[string]store.Limit{}
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			c := req.Charges[0]
@@ -97,7 +96,7 @@ var decisionMistakes = []mistake{
 			d.Reason, d.RetryAfter = store.ReasonLimited, time.Hour
 		}
 	})},
-	{"a mistake is a refusal", "mistakes", taking(func(s *localstore.Store) take {
+	{"a mistake is a refusal", "mistakes", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if errors.Is(err, store.ErrConfig) {
@@ -106,7 +105,7 @@ var decisionMistakes = []mistake{
 			return d, err
 		}
 	})},
-	{"takes after the context's end", "mistakes", taking(func(s *localstore.Store) take {
+	{"takes after the context's end", "mistakes", taking(func(s *model) take {
 		return func(_ context.Context, req store.Request) (store.Decision, error) {
 			return s.Take(context.Background(), req)
 		}

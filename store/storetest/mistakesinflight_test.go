@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // inFlightMistakes are about leases.
@@ -21,10 +20,10 @@ var inFlightMistakes = []mistake{
 			req.Charges[0].Key = "one for all"
 		}
 	})},
-	{"a release does nothing", "calls in flight", func(s *localstore.Store) store.Store {
-		return &misheld{Store: s, release: func(context.Context, string, string, ...string) error { return nil }}
+	{"a release does nothing", "calls in flight", func(s *model) store.Store {
+		return &misheld{model: s, release: func(context.Context, string, string, ...string) error { return nil }}
 	}},
-	{"refused in flight, the units are charged", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
+	{"refused in flight, the units are charged", "calls in flight and limits, all or nothing", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if d.Reason == store.ReasonInFlight {
@@ -34,7 +33,7 @@ var inFlightMistakes = []mistake{
 			return d, err
 		}
 	})},
-	{"refused by a limit, a lease is taken", "calls in flight and limits, all or nothing", taking(func(s *localstore.Store) take {
+	{"refused by a limit, a lease is taken", "calls in flight and limits, all or nothing", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if d.Reason == store.ReasonLimited && req.Hold.Asked() {
@@ -43,8 +42,8 @@ var inFlightMistakes = []mistake{
 			return d, err
 		}
 	})},
-	{"a cancel releases the lease", "calls in flight and limits, all or nothing", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
+	{"a cancel releases the lease", "calls in flight and limits, all or nothing", func(s *model) store.Store {
+		return &spoiled{model: s, cancel: func(ctx context.Context, receipt any) error {
 			_ = s.Release(ctx, "", store.FixedWindow.String(), "g")
 			return s.Cancel(ctx, receipt)
 		}}
@@ -54,11 +53,11 @@ var inFlightMistakes = []mistake{
 			req.Hold.Lease += time.Microsecond
 		}
 	})},
-	{"a renewal does nothing", "leases end and are renewed", func(s *localstore.Store) store.Store {
-		return &misheld{Store: s, renew: func(context.Context, string, string, time.Duration, ...string) ([]string, error) { return nil, nil }}
+	{"a renewal does nothing", "leases end and are renewed", func(s *model) store.Store {
+		return &misheld{model: s, renew: func(context.Context, string, string, time.Duration, ...string) ([]string, error) { return nil, nil }}
 	}},
-	{"a renewal brings back what has ended", "leases end and are renewed", func(s *localstore.Store) store.Store {
-		return &misheld{Store: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
+	{"a renewal brings back what has ended", "leases end and are renewed", func(s *model) store.Store {
+		return &misheld{model: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 			lost, err := s.Renew(ctx, scope, key, lease, ids...)
 			for _, id := range lost {
 				s.Keep(scope, key, id, lease)
@@ -71,7 +70,7 @@ var inFlightMistakes = []mistake{
 			d.RetryAfter = req.Hold.Lease
 		}
 	})},
-	{"any hold will do", "leases and changes", taking(func(s *localstore.Store) take {
+	{"any hold will do", "leases and changes", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			if req.Hold.Validate() != nil {
 				req.Hold = store.Hold{}
@@ -79,8 +78,8 @@ var inFlightMistakes = []mistake{
 			return s.Take(ctx, req)
 		}
 	})},
-	{"a renewal renews all", "leases at random", func(s *localstore.Store) store.Store {
-		return &misheld{Store: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
+	{"a renewal renews all", "leases at random", func(s *model) store.Store {
+		return &misheld{model: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 			lost, err := s.Renew(ctx, scope, key, lease, ids...)
 			_, _ = s.Renew(ctx, scope, key, lease, "0", "1", "2", "3", "4", "5")
 			return lost, err
@@ -90,21 +89,21 @@ var inFlightMistakes = []mistake{
 
 // misheld is a local store that releases or renews in another way.
 type misheld struct {
-	*localstore.Store
+	*model
 	release func(ctx context.Context, scope, key string, ids ...string) error
 	renew   func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error)
 }
 
 func (s *misheld) Release(ctx context.Context, scope, key string, ids ...string) error {
 	if s.release == nil {
-		return s.Store.Release(ctx, scope, key, ids...)
+		return s.model.Release(ctx, scope, key, ids...)
 	}
 	return s.release(ctx, scope, key, ids...)
 }
 
 func (s *misheld) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 	if s.renew == nil {
-		return s.Store.Renew(ctx, scope, key, lease, ids...)
+		return s.model.Renew(ctx, scope, key, lease, ids...)
 	}
 	return s.renew(ctx, scope, key, lease, ids...)
 }

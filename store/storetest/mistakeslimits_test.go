@@ -3,10 +3,11 @@ package storetest_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // limitMistakes are about several limits, keys, and limits that change.
@@ -14,7 +15,7 @@ var limitMistakes = []mistake{
 	{"only the first limit counts", "several limits", before(func(req *store.Request) { req.Charges = req.Charges[:1] })},
 	{"limits are charged one by one", "several limits", instead(oneByOne)},
 	{"keys are charged one by one", "several keys", instead(oneByOne)},
-	{"keys at the same time are charged one by one", "several keys at the same time", taking(func(s *localstore.Store) take {
+	{"keys at the same time are charged one by one", "several keys at the same time", taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (d store.Decision, err error) {
 			return oneByOne(req, func(req store.Request) (d store.Decision) {
 				d, err = s.Take(ctx, req)
@@ -53,7 +54,7 @@ var limitMistakes = []mistake{
 			req.Charges[i].Key += req.Charges[i].Limit.Policy()
 		}
 	})},
-	{"changed limits are ignored", "changed limits", func(s *localstore.Store) store.Store {
+	{"changed limits are ignored", "changed limits", func(s *model) store.Store {
 		known := map[string][]store.Charge{}
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			was, ok := known[req.Charges[0].Key]
@@ -68,7 +69,7 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *localstore.Store) store.Store {
+	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *model) store.Store {
 		last := map[string]store.Limit{}
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			c := req.Charges[0]
@@ -79,11 +80,35 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"a reset does nothing", "reset", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, reset: func(context.Context, string, string) error { return nil }}
+	{"a limit that is left out is not charged", "limits left out of a call", before(func(req *store.Request) {
+		for i := range req.Charges {
+			req.Charges[i].Key += req.Charges[i].Limit.Policy()
+		}
+	})},
+	{"releases have keys of their own", "two releases at a time", before(func(req *store.Request) {
+		for i := range req.Charges {
+			req.Charges[i].Key += fmt.Sprint(req.Charges[0].Limit)
+		}
+	})},
+	{"a refusal forgets what share is used", "changed limits", func(s *model) store.Store {
+		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
+			look := req
+			look.Charges = slices.Clone(req.Charges)
+			for i := range look.Charges {
+				look.Charges[i].Cost = 0
+			}
+			if d := next(look); d.Remaining < req.Charges[0].Cost && req.MaxWait == 0 && !req.Peek() {
+				d.Allowed, d.Reason, d.RetryAfter = false, store.ReasonLimited, 10*time.Millisecond
+				return d
+			}
+			return next(req)
+		})(s)
 	}},
-	{"an unknown key can't be reset", "reset", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, reset: func(ctx context.Context, scope, key string) error {
+	{"a reset does nothing", "reset", func(s *model) store.Store {
+		return &spoiled{model: s, reset: func(context.Context, string, string) error { return nil }}
+	}},
+	{"an unknown key can't be reset", "reset", func(s *model) store.Store {
+		return &spoiled{model: s, reset: func(ctx context.Context, scope, key string) error {
 			if key[0] == 'u' {
 				return errors.New("unknown key")
 			}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // numberMistakes are in what a decision says.
@@ -43,7 +42,7 @@ var numberMistakes = []mistake{
 			d.ResetAfter += time.Millisecond
 		}
 	})},
-	{"forgets too early", "Remaining is what can be taken", func(s *localstore.Store) store.Store {
+	{"forgets too early", "Remaining is what can be taken", func(s *model) store.Store {
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
 			if d.ResetAfter < time.Second { // A TTL in whole seconds, rounded down.
@@ -66,7 +65,7 @@ var numberMistakes = []mistake{
 }
 
 // retryAfter changes every finite RetryAfter.
-func retryAfter(change func(time.Duration) time.Duration) func(*localstore.Store) store.Store {
+func retryAfter(change func(time.Duration) time.Duration) func(*model) store.Store {
 	return after(func(_ store.Request, d *store.Decision) {
 		if d.Reason == store.ReasonLimited {
 			d.RetryAfter = change(d.RetryAfter)

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // settlingMistakes are about costs that are settled.
@@ -22,9 +21,9 @@ var settlingMistakes = []mistake{
 	})},
 	{"what is settled is booked now", "settle when nobody came since", settling(settleNow)},
 	{"a slot ahead is settled now", "settle a slot ahead", settling(settleNow)},
-	{"a reset forgets no booking", "settle too late", func(s *localstore.Store) store.Store {
-		b := &booked{Store: s, requests: map[any]store.Request{}}
-		return &spoiled{Store: s, take: b.take, reset: func(ctx context.Context, _, _ string) error {
+	{"a reset forgets no booking", "settle too late", func(s *model) store.Store {
+		b := &booked{model: s, requests: map[any]store.Request{}}
+		return &spoiled{model: s, take: b.take, reset: func(ctx context.Context, _, _ string) error {
 			for receipt := range b.requests {
 				if err := s.Cancel(ctx, receipt); err != nil {
 					return err
@@ -75,13 +74,13 @@ var settlingMistakes = []mistake{
 
 // booked is a store that knows what was booked.
 type booked struct {
-	*localstore.Store
+	*model
 	mu       sync.Mutex
 	requests map[any]store.Request
 }
 
 func (b *booked) take(ctx context.Context, req store.Request) (store.Decision, error) {
-	d, err := b.Store.Take(ctx, req)
+	d, err := b.model.Take(ctx, req)
 	if d.Receipt != nil {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -97,10 +96,10 @@ func (b *booked) of(receipt any) store.Request {
 }
 
 // settling settles in place of the store.
-func settling(f func(b *booked, receipt any, costs []int64) error) func(*localstore.Store) store.Store {
-	return func(s *localstore.Store) store.Store {
-		b := &booked{Store: s, requests: map[any]store.Request{}}
-		return &spoiled{Store: s, take: b.take, settle: func(_ context.Context, receipt any, costs ...int64) error {
+func settling(f func(b *booked, receipt any, costs []int64) error) func(*model) store.Store {
+	return func(s *model) store.Store {
+		b := &booked{model: s, requests: map[any]store.Request{}}
+		return &spoiled{model: s, take: b.take, settle: func(_ context.Context, receipt any, costs ...int64) error {
 			return f(b, receipt, costs)
 		}}
 	}

@@ -3,44 +3,10 @@ package storetest_test
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
-	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
-
-// braked is a store that gets brakes wrong.
-type braked struct {
-	*localstore.Store
-	spoil func(b *store.Brake)
-}
-
-func (s braked) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
-	s.spoil(&b)
-	return s.Store.Brake(ctx, charges, b)
-}
-
-func braking(spoil func(b *store.Brake)) func(s *localstore.Store) store.Store {
-	return func(s *localstore.Store) store.Store { return braked{s, spoil} }
-}
-
-// brakeMistakes are about pauses and paces.
-var brakeMistakes = []mistake{
-	{"a pause does nothing", "pauses", braking(func(b *store.Brake) { b.Pause = 0 })},
-	{"the shortest pause counts", "pauses", braking(func(b *store.Brake) { b.Pause = min(b.Pause, time.Second) })},
-	{"a pause can't be lifted", "pauses", braking(func(b *store.Brake) { b.Lift = false })},
-	{"slots are granted in a pause", "slots and pauses", braking(func(b *store.Brake) { b.Pause /= 2 })},
-	{"a gap is forgotten", "paces", braking(func(b *store.Brake) { b.GapFor = 0 })},
-	{"every refusal cuts the rate", "paces", braking(func(b *store.Brake) {
-		if b.Cut.Unit > 0 {
-			b.Cut.Since = math.MaxInt64
-		}
-	})},
-	{"the rate never recovers", "paces", braking(func(b *store.Brake) { b.Cut.Recovery *= 100 })},
-	{"any brake will do", "mistakes in braking", braking(func(b *store.Brake) { *b = store.Brake{} })},
-}
 
 // waitingMistakes are about slots and cancels.
 var waitingMistakes = []mistake{
@@ -55,7 +21,7 @@ var waitingMistakes = []mistake{
 		}
 	})},
 	{"nobody may wait", "slots in order", before(func(req *store.Request) { req.MaxWait = 0 })},
-	{"a slot for two", "slots at the same time", func(s *localstore.Store) store.Store {
+	{"a slot for two", "slots at the same time", func(s *model) store.Store {
 		var last store.Decision
 		again := every(2)
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
@@ -65,26 +31,26 @@ var waitingMistakes = []mistake{
 			return last
 		})(s)
 	}},
-	{"a cancel gives nothing back", "cancel", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, cancel: func(context.Context, any) error { return nil }}
+	{"a cancel gives nothing back", "cancel", func(s *model) store.Store {
+		return &spoiled{model: s, cancel: func(context.Context, any) error { return nil }}
 	}},
-	{"anything is a receipt", "cancel", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
+	{"anything is a receipt", "cancel", func(s *model) store.Store {
+		return &spoiled{model: s, cancel: func(ctx context.Context, receipt any) error {
 			_ = s.Cancel(ctx, receipt)
 			return nil
 		}}
 	}},
 	{"there is no receipt", "cancel", after(func(_ store.Request, d *store.Decision) { d.Receipt = nil })},
 	{"a receipt unasked for", "every decision is sound", after(func(_ store.Request, d *store.Decision) { d.Receipt = 1 })},
-	{"a cancel gives back twice", "cancel never exceeds a limit", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, cancel: func(ctx context.Context, receipt any) error {
+	{"a cancel gives back twice", "cancel one of two", func(s *model) store.Store {
+		return &spoiled{model: s, cancel: func(ctx context.Context, receipt any) error {
 			return errors.Join(s.Cancel(ctx, receipt), s.Cancel(ctx, receipt))
 		}}
 	}},
-	{"a cancel gives everything back", "cancel never exceeds a limit", func(s *localstore.Store) store.Store {
+	{"a cancel gives everything back", "cancel never exceeds a limit", func(s *model) store.Store {
 		var mu sync.Mutex
 		of := map[any]store.Charge{}
-		return &spoiled{Store: s, take: func(ctx context.Context, req store.Request) (store.Decision, error) {
+		return &spoiled{model: s, take: func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if d.Receipt != nil {
 				mu.Lock()
@@ -98,8 +64,8 @@ var waitingMistakes = []mistake{
 			return s.Reset(ctx, of[receipt].Scope, of[receipt].Key)
 		}}
 	}},
-	{"a receipt keeps the request", "the request is not kept", func(s *localstore.Store) store.Store {
-		return &spoiled{Store: s, take: func(ctx context.Context, req store.Request) (store.Decision, error) {
+	{"a receipt keeps the request", "the request is not kept", func(s *model) store.Store {
+		return &spoiled{model: s, take: func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if d.Receipt != nil {
 				d.Receipt = req

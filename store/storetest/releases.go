@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir/internal/long"
@@ -39,12 +40,14 @@ func releases(r *run) {
 // inTurn makes calls of two releases, of which one has the wider limit.
 func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets [2][]store.Limit) {
 	var acts []act
+	var told []string
 	waits := rng.IntN(2) == 0
 	for range 60 {
 		if rng.IntN(2) == 0 {
 			r.sleep(time.Duration(rng.Int64N(int64(wide.Period)/2)) / 1000 * time.Microsecond)
 		}
-		req := charge(key, 1+rng.Int64N(min(narrow.Max(), wide.Max(), 3)), sets[rng.IntN(2)]...)
+		which := rng.IntN(2)
+		req := charge(key, 1+rng.Int64N(min(narrow.Max(), wide.Max(), 3)), sets[which]...)
 		if waits && rng.IntN(3) > 0 {
 			req.MaxWait = time.Hour
 		}
@@ -57,24 +60,23 @@ func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets 
 			r.Fatalf("%s, %v: %v overtakes %v", key, describe(append(sets[0], sets[1]...)), a, acts[n-1])
 		}
 		acts = append(acts, a)
+		told = append(told, fmt.Sprintf("%v of %d under %v: %d, slot %d", d.At, a.cost, describe(sets[which]), a.at, d.Slot))
 	}
 	if !together(wide, narrow, acts) {
-		r.Fatalf("%s: %v are together exceeded by %v", key, describe(append(sets[0], sets[1]...)), acts)
+		r.Fatalf("%s: %v are together exceeded by\n%v", key, describe(append(sets[0], sets[1]...)), strings.Join(told, "\n"))
 	}
 }
 
-// together reports whether acts stay within the wider of two limits: a burst as large as
-// either allows, and then the higher rate. Two limits of one algorithm and period keep
-// to the wider as it stands.
+// together reports whether acts stay within the wider of two limits. Two limits of one
+// algorithm and period keep to it exactly, and so do two buckets. Windows with a beginning
+// and others admit at most a burst of the others in any period, and those of two windows.
 func together(wide, narrow store.Limit, acts []act) bool {
-	if wide.Algorithm == narrow.Algorithm && (wide.Period == narrow.Period || wide.Algorithm == store.GCRA) {
+	burst, period := max(wide.Max(), narrow.Max()), min(wide.Period, narrow.Period)
+	switch {
+	case wide.Algorithm == narrow.Algorithm && (wide.Period == narrow.Period || wide.Algorithm == store.GCRA):
 		return conforms(wide, acts)
+	case max(wide.Algorithm, narrow.Algorithm) > store.SlidingWindow:
+		return within(acts, period.Microseconds(), 3*burst)
 	}
-	burst := func(l store.Limit) int64 {
-		if l.Algorithm == store.GCRA || l.Algorithm == store.SlidingWindow {
-			return l.Max()
-		}
-		return 2 * l.Rate
-	}
-	return conforms(wide.By(store.GCRA).WithBurst(max(burst(wide), burst(narrow))), acts)
+	return conforms(wide.By(store.GCRA).WithBurst(burst), acts)
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/localstore"
 )
 
 type (
@@ -17,7 +16,7 @@ type (
 
 // spoiled is a local store some of whose methods are others.
 type spoiled struct {
-	*localstore.Store
+	*model
 	take   take
 	cancel cancel
 	settle settle
@@ -26,40 +25,40 @@ type spoiled struct {
 
 func (s *spoiled) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.take == nil {
-		return s.Store.Take(ctx, req)
+		return s.model.Take(ctx, req)
 	}
 	return s.take(ctx, req)
 }
 
 func (s *spoiled) Cancel(ctx context.Context, receipt any) error {
 	if s.cancel == nil {
-		return s.Store.Cancel(ctx, receipt)
+		return s.model.Cancel(ctx, receipt)
 	}
 	return s.cancel(ctx, receipt)
 }
 
 func (s *spoiled) Settle(ctx context.Context, receipt any, costs ...int64) error {
 	if s.settle == nil {
-		return s.Store.Settle(ctx, receipt, costs...)
+		return s.model.Settle(ctx, receipt, costs...)
 	}
 	return s.settle(ctx, receipt, costs...)
 }
 
 func (s *spoiled) Reset(ctx context.Context, scope, key string) error {
 	if s.reset == nil {
-		return s.Store.Reset(ctx, scope, key)
+		return s.model.Reset(ctx, scope, key)
 	}
 	return s.reset(ctx, scope, key)
 }
 
 // taking spoils Take, with what is built for each store.
-func taking(spoil func(s *localstore.Store) take) func(*localstore.Store) store.Store {
-	return func(s *localstore.Store) store.Store { return &spoiled{Store: s, take: spoil(s)} }
+func taking(spoil func(s *model) take) func(*model) store.Store {
+	return func(s *model) store.Store { return &spoiled{model: s, take: spoil(s)} }
 }
 
 // after changes each decision.
-func after(change func(req store.Request, d *store.Decision)) func(*localstore.Store) store.Store {
-	return taking(func(s *localstore.Store) take {
+func after(change func(req store.Request, d *store.Decision)) func(*model) store.Store {
+	return taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			d, err := s.Take(ctx, req)
 			if err == nil {
@@ -71,8 +70,8 @@ func after(change func(req store.Request, d *store.Decision)) func(*localstore.S
 }
 
 // before changes each request, on a copy, when it is valid.
-func before(change func(req *store.Request)) func(*localstore.Store) store.Store {
-	return taking(func(s *localstore.Store) take {
+func before(change func(req *store.Request)) func(*model) store.Store {
+	return taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			if req.Validate() == nil {
 				req.Charges = append([]store.Charge(nil), req.Charges...)
@@ -85,8 +84,8 @@ func before(change func(req *store.Request)) func(*localstore.Store) store.Store
 
 // instead decides in place of the store, one call at a time. It may call next
 // any number of times.
-func instead(decide func(req store.Request, next func(store.Request) store.Decision) store.Decision) func(*localstore.Store) store.Store {
-	return taking(func(s *localstore.Store) take {
+func instead(decide func(req store.Request, next func(store.Request) store.Decision) store.Decision) func(*model) store.Store {
+	return taking(func(s *model) take {
 		var mu sync.Mutex
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
 			mu.Lock()

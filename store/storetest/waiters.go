@@ -19,7 +19,8 @@ type waiters struct {
 	limits []store.Limit // of the next call
 	watch  store.Watch
 	heard  chan store.Clock
-	clock  store.Clock // the last one that was heard
+	clock  store.Clock // the last one
+	own    bool        // it came with a decision, and says more than that of the brake
 	calls  []*call     // in the order of booking
 	pauses [][2]store.Instant
 	again  int // calls that booked again
@@ -37,7 +38,7 @@ type call struct {
 	gone         bool // cancelled before it left
 }
 
-// queue returns the waiters of a new key. They stop at the end of the case.
+// queue returns the waiters of a new key, which nobody waits for after the case.
 func (r *run) queue(key string, limits ...store.Limit) *waiters {
 	q := &waiters{run: r, key: key, limits: limits, slow: 1, heard: make(chan store.Clock, 100)}
 	q.watch = r.store.(store.Braker).WatchBrakes(func(scope, k string, c store.Clock) {
@@ -45,11 +46,17 @@ func (r *run) queue(key string, limits ...store.Limit) *waiters {
 			q.heard <- c
 		}
 	})
+	r.Cleanup(q.stop)
 	q.from = q.now()
 	return q
 }
 
-func (q *waiters) stop() { q.watch.Stop() }
+func (q *waiters) stop() {
+	if q.watch != nil {
+		q.watch.Stop()
+	}
+	q.watch = nil
+}
 
 // now returns the instant of a look.
 func (q *waiters) now() store.Instant { return q.run.look(q.key, q.limits...).At }
@@ -91,6 +98,7 @@ func (q *waiters) book(cost int64, wait time.Duration) *call {
 	}
 	c := &call{n: len(q.calls), cost: cost, slot: d.Slot, leaves: d.At + store.Instant(d.Delay.Microseconds()), d: d}
 	q.calls = append(q.calls, c)
+	q.clock, q.own = d.Clock, true
 	q.say("%10d: call %d of %d under %v comes at %d, slot %d", at, c.n, cost, describe(q.limits), c.leaves-q.from, c.slot-q.from)
 	for _, o := range q.calls[:c.n] {
 		// Slots are rounded, and a microsecond of a slow clock is longer.
@@ -149,8 +157,8 @@ func (q *waiters) hear() {
 	for late := time.After(10 * time.Second); !agrees() || len(q.heard) > 0; {
 		select {
 		case c := <-q.heard:
-			if q.clock == nil || c.Set() >= q.clock.Set() {
-				q.clock = c
+			if q.clock == nil || c.Set() > q.clock.Set() || c.Set() == q.clock.Set() && !q.own {
+				q.clock, q.own = c, false
 			}
 		case <-late:
 			q.fail("a brake moved calls, and no watcher heard of it")

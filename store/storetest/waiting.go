@@ -1,14 +1,8 @@
 package storetest
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/goweir/weir/internal/long"
 
 	"github.com/goweir/weir/store"
 )
@@ -73,102 +67,50 @@ func slots(r *run) {
 	}
 }
 
-// cancel: the last slot given back leaves the key as it was.
-func cancel(r *run) {
-	canceler := r.store.(store.Canceler)
-	sets := [][]store.Limit{{store.Per(2, time.Second), store.Per(5, time.Minute).By(store.SlidingWindow)}}
-	for _, l := range each(3, time.Second) {
-		sets = append(sets, []store.Limit{l})
-	}
-	for i, limits := range sets {
-		for used := range 7 {
-			key := fmt.Sprint("cancel ", i, " ", used)
-			for range used {
-				r.reserve(key, 1, time.Hour, limits...)
-			}
-			before := r.take(charge(key, 0, limits...))
-			for _, cost := range []int64{1, 2} {
-				granted := r.reserve(key, cost, time.Hour, limits...)
-				r.sleep(time.Millisecond)
-				r.cancel(granted)
-				r.sleep(time.Millisecond)
-				again := r.reserve(key, cost, time.Hour, limits...)
-				if want := max(granted.Delay-2*time.Millisecond, 0); again.Delay != want {
-					r.Errorf("%v, %d used: the slot given back was %v away, the next is %v", limits, used, want, again.Delay)
-				}
-				r.cancel(again)
-			}
-			after := r.take(charge(key, 0, limits...))
-			if used < 3 && after.Remaining < before.Remaining {
-				r.Errorf("%v, %d used: %d remained before a slot was taken and given back, %d after", limits, used, before.Remaining, after.Remaining)
+// leaving: a charge that has to leave units takes its cost alone, and only where
+// so many more would be admitted.
+func leaving(r *run) {
+	for _, l := range each(10, time.Minute) {
+		key := "leave " + l.Algorithm.String()
+		spare := func(cost, leave int64) store.Decision {
+			r.Helper()
+			req := charge(key, cost, l)
+			req.Charges[0].Reserve = leave
+			return r.take(req)
+		}
+		for i := range 7 {
+			if d := spare(1, 3); !d.Allowed || d.Remaining != int64(9-i) {
+				r.Errorf("%v: call %d that leaves 3 of 10: %+v", l.Algorithm, i, d)
 			}
 		}
-	}
-	if err := canceler.Cancel(context.Background(), "not a receipt"); err == nil {
-		r.Error("a receipt that is none was taken")
-	}
-}
-
-// credit: whatever is reserved and cancelled, what is acted on stays within the
-// limits.
-func credit(r *run) {
-	canceler, ok := r.store.(store.Canceler)
-	if !ok {
-		return
-	}
-	rng := rand.New(rand.NewPCG(5, 6))
-	for round := range long.Of(40) {
-		l := randomLimit(rng)
-		l.Rate = 1 + l.Rate%10
-		l.Burst = min(l.Burst, 2*l.Rate)
-		limits := []store.Limit{l}
-		if round%3 == 0 {
-			limits = append(limits, store.Per(2*l.Rate, 3*l.Period))
+		refused := spare(1, 3)
+		if refused.Allowed || refused.Reason != store.ReasonLimited || refused.Remaining != 3 {
+			r.Errorf("%v: 3 of 10 are left, and to be left: %+v", l.Algorithm, refused)
 		}
-		key := fmt.Sprint("credit ", round)
-		type slot struct {
-			act
-			d store.Decision
+		if d := spare(1, 2); !d.Allowed || d.Remaining != 2 {
+			r.Errorf("%v: 3 of 10 are left, 2 to be left: %+v", l.Algorithm, d)
 		}
-		var now int64
-		var slots []slot
-		for range 120 {
-			switch rng.IntN(5) {
-			case 0, 1:
-				step := rng.Int64N(l.Period.Microseconds()/2 + 1)
-				r.sleep(time.Duration(step) * time.Microsecond)
-				now += step
-			case 2, 3:
-				cost := 1 + rng.Int64N(max(l.Max()/2, 1))
-				if d := r.reserve(key, cost, 3*l.Period, limits...); d.Allowed {
-					slots = append(slots, slot{act{int64(d.At) + d.Delay.Microseconds(), cost}, d})
-				}
-			case 4:
-				if len(slots) == 0 {
-					continue
-				}
-				i := rng.IntN(len(slots))
-				// Mostly slots that are still to come.
-				if slots[i].at < now && rng.IntN(4) > 0 {
-					continue
-				}
-				if err := canceler.Cancel(context.Background(), slots[i].d.Receipt); err != nil {
-					r.Fatal(err)
-				}
-				slots = slices.Delete(slots, i, i+1)
+		if d := r.take(charge(key, 2, l)); !d.Allowed || d.Remaining != 0 {
+			r.Errorf("%v: what was left for others: %+v", l.Algorithm, d)
+		}
+		d := spare(1, 3)
+		r.sleep(d.RetryAfter)
+		if d := spare(1, 3); !d.Allowed {
+			r.Errorf("%v: after RetryAfter: %+v", l.Algorithm, d)
+		}
+		// What does not fit beside the cost is not asked for.
+		for _, leave := range []int64{10, store.MaxUnits} {
+			key = "leave more " + l.Algorithm.String()
+			if d := spare(1, leave); !d.Allowed {
+				r.Errorf("%v: the first call, which leaves %d of 10: %+v", l.Algorithm, leave, d)
 			}
-		}
-		var acts []act
-		for _, s := range slots {
-			acts = append(acts, s.act)
-		}
-		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) }) {
-			r.Errorf("%v: slots are not in the order in which they were granted", limits)
-		}
-		for _, l := range limits {
-			if !conforms(l, acts) {
-				r.Errorf("round %d: %v %v burst %d is exceeded by what was not cancelled: %v", round, l.Algorithm, l, l.Burst, acts)
+			if d := spare(1, leave); d.Allowed {
+				r.Errorf("%v: the second call, which leaves %d of 10: %+v", l.Algorithm, leave, d)
 			}
+			r.sleep(2 * time.Minute)
+		}
+		if d := spare(11, 3); d.Reason != store.ReasonNeverFits {
+			r.Errorf("%v: a cost that never fits: %+v", l.Algorithm, d)
 		}
 	}
 }

@@ -46,7 +46,8 @@ gcra_book = function(l, at, w, r)
   x = x + w
   if y >= q then
     local rest = math.fmod(y, q)
-    x, y = x + (y - rest) / q, rest
+    x = x + (y - rest) / q
+    y = rest
   end
   l.a, l.b = x, y
 end,
@@ -70,8 +71,8 @@ lapse = function(l, newest)
   local kind = l.kind
   if kind == 'g' then return l.b > 0 and l.a + 1 or l.a end
   if kind == 'w' then return newest + l.p end
-  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or 0 end
-  return l.b > 0 and l.a + l.p or 0
+  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or l.a end
+  return l.b > 0 and l.a + l.p or l.a
 end,
 
 -- The value of a key, version 1:
@@ -110,7 +111,8 @@ load_part = function(l, value, i)
       l.opened, l.before, j = x + 0, y + 0, e
     end
   elseif l.kind ~= 'w' then
-    l.opened, c = c, 0
+    l.opened = c
+    c = 0
   end
   if a >= 9007199254740992 or b >= 9007199254740992 or (l.kind ~= 'g' and l.kind ~= 'w' and math.max(b, c) > 2251799813685248) then
     F.rubbish('a number out of bounds')
@@ -171,10 +173,7 @@ load = function(k, state, list, limits)
   end
   if odd then O.open(k, limits) end
   for i = 1, k.fresh and n or 0 do
-    if limits[i].kind == 'w' then
-      k.log = k.log or G.new(k, list)
-      limits[i].units = 0
-    end
+    if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
   return k
 end,
@@ -192,7 +191,7 @@ find = function(k, n)
   local c, limits, b, q = k.clock, k.limits, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = C.floor(c, b, now) end
-  local f, s = b, b
+  local f, s, natural = b, b, false
   for i = 1, #limits do
     local l = limits[i]
     local kind, x, y = l.kind, b, b
@@ -203,6 +202,7 @@ find = function(k, n)
         y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
         x = y
       end
+      natural = kind == 'g' and x > b
       if x > f then f = x end
       if y > s then s = y end
     end
@@ -228,7 +228,7 @@ find = function(k, n)
       if at > latest then latest = at end
     end
   end
-  k.floor, k.slot, k.real, k.standing, k.latest = f, s, real, standing, latest
+  k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
   return latest
 end,
 

@@ -90,9 +90,11 @@ standing = function(c, slot, t)
   return k
 end,
 
+-- Units lie apart while v is slow, and no longer; one for its time at least.
 book = function(c, slot, cost, t)
   if cost > 0 and C.slow(c, t) then
-    c.next = slot + (cost <= 1e12 / c.unit and c.unit * cost or 1e12)
+    local ahead = cost <= 1e12 / c.unit and c.unit * cost or 1e12
+    c.next = slot + math.min(ahead, math.max(C.now(c, C.lapse(c)) - slot, c.unit))
   end
 end,
 
@@ -117,6 +119,15 @@ load = function(text)
     F.rubbish('a clock out of bounds')
   end
   return c
+end,
+
+-- The text of a clock, as it was before the booking that has just been made.
+told = function(c, before)
+  local next = c.next
+  c.next = before
+  local text = C.save(c)
+  c.next = next
+  return text
 end,
 
 -- A clock at full speed is its first two numbers.

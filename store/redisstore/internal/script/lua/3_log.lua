@@ -25,7 +25,9 @@ G = {
 names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
 new = function(k, i)
-  return { key = i, born = k.born, first = 0, n = 0, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
+  -- No receipt of a log that was there before names an entry of this one.
+  local n = k.queue and k.queue.tag > 0 and now - now % 64 or 0
+  return { key = i, born = k.born, first = n, n = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
 end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
@@ -58,7 +60,8 @@ end,
 search = function(g, i, f)
   local step = 1
   while i + step <= g.n and not f(i + step - 1) do
-    i, step = i + step, step * 2
+    i = i + step
+    step = step * 2
   end
   local last = math.min(i + step - 1, g.n)
   while i < last do
@@ -78,13 +81,27 @@ end,
 
 expire = function(g, l, v)
   l.a, l.b = G.expired(g, l, v)
-  l.units = (g.sum - l.b) % 4503599627370496
+end,
+
+-- The live units of a window, or as many as fill it: all that are booked ahead may be
+-- more than a number holds. A window's length of entries is not.
+live = function(g, l, v)
+  if g.newest <= v then return (g.sum - l.b) % 4503599627370496 end
+  local units, i, before = 0, l.a, l.b
+  for _ = 1, 64 do
+    if i >= g.n or units >= l.max then return units end
+    local ends = G.entry(g, i)[1] + l.p
+    i = G.search(g, i, function(j) return G.entry(g, j)[1] >= ends end)
+    local sum = G.sum(g, i)
+    units = units + (sum - before) % 4503599627370496
+    before = sum
+  end
+  return l.max
 end,
 
 slot = function(g, l, at, units)
   at = math.max(at, g.newest)
   local free = l.max - units
-  if l.units <= free then return at end
   local i, before = G.expired(g, l, at)
   if (g.sum - before) % 4503599627370496 <= free then return at end
   local last = G.search(g, i, function(i) return (g.sum - G.sum(g, i + 1)) % 4503599627370496 <= free end)

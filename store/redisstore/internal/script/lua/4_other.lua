@@ -126,6 +126,7 @@ open = function(k, limits)
   numbers()
   O.step_back(k)
   k.v = k.clock and C.now(k.clock, now) or now
+  k.before = k.clock and k.clock.next or 0
   local g, logged = k.log, false
   for _, l in ipairs(g and k.parts or {}) do
     if l.kind == 'w' then
@@ -134,6 +135,7 @@ open = function(k, limits)
     end
   end
   if g and not logged then G.clear(g) end
+  k.had = #k.parts
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
   for _, l in ipairs(k.parts) do l.known = true end
@@ -155,6 +157,7 @@ end,
 -- window with a beginning by the server's time, else by the key's.
 used = function(l, at)
   local units = at < l.a + l.p and l.b or 0
+  if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
     units = ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
@@ -237,6 +240,7 @@ end,
 -- they recover at their own rate. It reports whether the key has changed.
 refuse = function(k)
   local kept, q = false, k.queue
+  if k.had == 0 then return false end
   for _, l in ipairs(k.parts) do
     if l.new then
       if q and q.tag > 0 and not kept then q.seq = q.seq + 1 end
@@ -269,13 +273,13 @@ end,
 
 -- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
 enqueue = function(k, most, tag, n)
-  local q, l = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }, k.parts[1]
+  local q = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }
   k.queue, q.at = q, now
   if tag > 0 and q.tag == 0 then q.tag = tag end
   if q.tag > 0 then q.seq = q.seq + n end
   if k.slot > k.v then
     if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
-    if k.parts[2] or l.kind ~= 'g' or k.floor >= l.a or (k.clock and k.clock.next >= k.slot) then q.cost = 0 end
+    if k.parts[2] or not k.natural then q.cost = 0 end
     if q.first > k.v then q.first = math.min(q.first, k.slot) end
     q.last = k.floor
   end

@@ -35,7 +35,7 @@ if old then
   if old.pause > now then c.pause, c.stand = old.pause, old.stand end
   if old.ends > now then c.gap, c.ends = old.gap, old.ends end
   if C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
-  if c.gap > 0 or c.share > 0 then c.next = old.next end
+  c.next = old.next
 end
 if lift then
   changed = c.pause > 0 or c.gap > 0 or c.share > 0
@@ -56,6 +56,9 @@ else
     c.gap, c.ends = gap, ends
   end
   c.unit = unit
+  -- No unit comes sooner after the one before than it would have.
+  if ahead == 0 and c.next > v then c.next = math.max(c.next, C.now(c, C.real(old, c.next))) end
+  if c.gap == 0 and c.share == 0 then c.next = 0 end
 end
 if not changed then
   if k.shifted then F.write(k) end
@@ -70,10 +73,15 @@ local function moved(l)
   local by = math.max(cut_off(C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
   return math.max(to, l.a + by)
 end
+local windows = false
 for _, l in ipairs(k.parts) do
-  if l.kind ~= 'g' and l.kind ~= 'w' then l.a = moved(l) end
+  if l.kind ~= 'g' and l.kind ~= 'w' then
+    local a = moved(l)
+    windows = windows or a ~= l.a
+    l.a = a
+  end
 end
-if k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
+if windows and k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
 k.clock = c
 local text = C.save(c)
 if lift and v == now then k.clock = false end

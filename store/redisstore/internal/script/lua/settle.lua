@@ -75,7 +75,8 @@ local function restore(k, old, costs)
     k.parts = left
   end
   q.last, q.first, q.cost, q.seq = o.last, o.first, o.cost, q.seq - 1
-  if k.clock then k.clock.next = old.clock and old.clock.next or 0 end
+  local c = k.clock
+  if c and (c.gap > 0 or c.share > 0) then c.next = old.clock and old.clock.next or 0 end
 end
 
 for state = 1, #KEYS, 2 do
