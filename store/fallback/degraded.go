@@ -52,7 +52,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if err != nil {
 		return store.Decision{}, err
 	}
-	d.Degraded = true
+	d.Degraded, d.Clock = true, standing(d.Clock)
 	var parts []part
 	if d.Allowed && over != nil {
 		parts = s.takeAhead(ctx, shared, over, &d)
@@ -64,7 +64,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 		}
 	}
 	if d.Allowed && !req.Peek() {
-		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d, parts != nil)
+		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d)
 	}
 	if d.Receipt != nil {
 		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]store.Charge(nil), req.Charges...)}
@@ -192,7 +192,7 @@ func (s *Store) learn(a *attempt) {
 //
 // What was granted in a pause, or ahead of it, counts as all that there is.
 func (a *attempt) hidden(states []store.ChargeState) bool {
-	if a.d.Reason != store.ReasonPaused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
+	if a.d.Reason != store.ReasonPaused && (a.d.Clock == nil || !a.req.Peek()) {
 		return false
 	}
 	for i := range states {
