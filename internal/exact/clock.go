@@ -22,7 +22,7 @@ const (
 //	Unit                time between units of the fastest limit, at full speed
 //	Gap, Ends           advertised: v runs at Unit/Gap until Ends
 //	Share, Since, Step  cut: v ran at Share/64 at Since, 1/64 faster each Step
-//	Next                no slot before this v while v is slow
+//	Next                no slot before this v: units lie apart while v is slow
 type Clock struct {
 	At, V              int64
 	Until, Stand       int64
@@ -151,10 +151,7 @@ func (c *Clock) Floor(b, t int64) int64 {
 	if c.Paused(t) {
 		b = max(b, c.Stand)
 	}
-	if c.Next > b && c.Slow(t) {
-		b = c.Next
-	}
-	return b
+	return max(b, c.Next)
 }
 
 // Standing returns the clock after a booking at a slot: in a pause v stands at the
@@ -179,6 +176,8 @@ func (c *Clock) Book(slot, cost, t int64) {
 			ahead = c.Unit * cost
 		}
 		c.Next = slot + min(ahead, max(c.Now(c.Lapse())-slot, c.Unit))
+	} else if c.Next <= slot {
+		c.Next = 0
 	}
 }
 
@@ -232,9 +231,6 @@ func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 		// No unit comes sooner after the one before than it would have.
 		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
 	}
-	if k.Gap == 0 && k.Share == 0 {
-		k.Next = 0
-	}
 	return k, true
 }
 
@@ -250,6 +246,9 @@ func (c Clock) from(now int64) Clock {
 	}
 	if c.share(now) == fullShare {
 		c.Share, c.Since, c.Step = 0, 0, 0
+	}
+	if c.Next <= c.V {
+		c.Next = 0
 	}
 	return c
 }

@@ -302,7 +302,7 @@ func (c *Clock) view(remaining, reset, now int64) (int64, int64) {
 	switch {
 	case c.Paused(now):
 		return 0, max(reset, c.Until-now)
-	case c.Slow(now) && c.Next > c.Now(now):
+	case c.Next > c.Now(now):
 		return 0, max(reset, c.Real(c.Next)-now)
 	case c.Slow(now):
 		remaining = min(remaining, 1)

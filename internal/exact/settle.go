@@ -112,7 +112,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	switch {
 	case alone && nothing:
 		k.remove(r)
-		if k.Queue = r.queue; k.Clock.Gap > 0 || k.Clock.Share > 0 {
+		if k.Queue = r.queue; !k.Clock.IsZero() {
 			k.Clock.Next = r.next
 		}
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1

@@ -72,7 +72,7 @@ end,
 
 floor = function(c, b, t)
   if t < c.pause then b = math.max(b, c.stand) end
-  if c.next > b and C.slow(c, t) then b = c.next end
+  if c.next > b then b = c.next end
   return b
 end,
 
@@ -95,6 +95,8 @@ book = function(c, slot, cost, t)
   if cost > 0 and C.slow(c, t) then
     local ahead = cost <= 1e12 / c.unit and c.unit * cost or 1e12
     c.next = slot + math.min(ahead, math.max(C.now(c, C.lapse(c)) - slot, c.unit))
+  elseif cost > 0 and c.next <= slot then
+    c.next = 0
   end
 end,
 
@@ -132,7 +134,7 @@ end,
 
 -- A clock at full speed is its first two numbers.
 save = function(c)
-  if c.pause == 0 and c.gap == 0 and c.share == 0 then return F.str(c.at) .. '.' .. F.str(c.v) end
+  if c.pause == 0 and c.gap == 0 and c.share == 0 and c.next == 0 then return F.str(c.at) .. '.' .. F.str(c.v) end
   local list = {}
   for i, name in ipairs(C.names) do list[i] = F.str(c[name]) end
   return table.concat(list, '.')

@@ -36,7 +36,7 @@ if old then
   if old.pause > now then c.pause, c.stand = old.pause, old.stand end
   if old.ends > now then c.gap, c.ends = old.gap, old.ends end
   if C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
-  c.next = old.next
+  if old.next > v then c.next = old.next end
 end
 if lift then
   changed = c.pause > 0 or c.gap > 0 or c.share > 0
@@ -59,7 +59,6 @@ else
   c.unit = unit
   -- No unit comes sooner after the one before than it would have.
   if ahead == 0 and c.next > v then c.next = math.max(c.next, C.now(c, C.real(old, c.next))) end
-  if c.gap == 0 and c.share == 0 then c.next = 0 end
 end
 if not changed then
   if k.shifted then F.write(k) end

@@ -79,7 +79,7 @@ local function restore(k, old, costs)
   end
   q.last, q.first, q.cost, q.seq = o.last, o.first, o.cost, q.seq - 1
   local c = k.clock
-  if c and (c.gap > 0 or c.share > 0) then c.next = old.clock and old.clock.next or 0 end
+  if c then c.next = old.clock and old.clock.next or 0 end
 end
 
 for state = 1, #KEYS, 2 do
