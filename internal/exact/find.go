@@ -100,7 +100,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 func (p *Part) begin(seq int64) {
 	p.Opened = [2]int64{seq, seq}
 	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
-		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, Micros{Whole: -1}})
+		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, 0, Micros{Whole: -1}})
 	}
 }
 

@@ -183,29 +183,19 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 			gcraBook(&p.Rule, &p.State, r.Floor, to)
 		}
 	case to < b.Cost:
-		back := p.Credit.take(r.Seq, p.Rule.Pace.Span(b.Cost-to), den)
+		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.Cost-to), den)
 		if back == (Micros{}) {
 			return false
 		}
 		tat = tat.Minus(back, den)
 		p.State.A, p.State.B = tat.Whole, tat.Rem
-	case p.Credit.lapsed(r.Seq):
+	case p.Credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
 		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
 	}
 	p.Rule.bound(&p.State, v)
 	return true
-}
-
-// lapsed reports whether a later booking found the bucket full.
-func (c *Credit) lapsed(seq int64) bool {
-	for _, g := range c.Grades {
-		if g.Seq > seq {
-			return g.Slack.Whole < 0
-		}
-	}
-	return false
 }
 
 // logged returns how many more units the log is to count: see Key.logged.

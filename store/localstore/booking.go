@@ -5,53 +5,40 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// home is where a key is kept.
-type home struct {
-	id
-	places []int // see exact.Group
-	shard  *shard
-	entry  *entry
-	fresh  bool // the entry is new, and no shard keeps it yet
-}
-
-// full is the answer of admit when the store has no room.
-const full = -1
-
-// group sorts charges by their keys.
-func (s *Store) group(charges []store.Charge) (groups []exact.Group, homes []home) {
-	n := len(charges)
-	groups, homes = make([]exact.Group, 0, n), make([]home, 0, n)
-	sorted, numbers, each := make([]store.Charge, 0, n), make([]int, 2*n), make([]int64, n)
-	places, parts := numbers[:n], numbers[n:]
-	for i := range charges {
-		if earlier(charges, i) {
-			continue
-		}
-		from := len(sorted)
-		for j := i; j < n; j++ {
-			if sameKey(&charges[j], &charges[i]) {
-				places[len(sorted)] = j
-				sorted = append(sorted, charges[j])
-			}
-		}
-		to := len(sorted)
-		homes = append(homes, home{id: s.idOf(&charges[i]), places: places[from:to]})
-		groups = append(groups, exact.Group{
-			Charges: sorted[from:to:to], Places: places[from:to],
-			Found: exact.Found{Parts: parts[from:to:to], Each: each[from:to:to]},
-		})
+// take is Take for any valid request.
+func (s *Store) take(req *store.Request) (d store.Decision, err error) {
+	// Room for the common case, in variables of their own, so that none is allocated.
+	var (
+		group    [1]exact.Group
+		place    [1]home
+		seen     [1]exact.Seen
+		parts    [2]int
+		each     [2]int64
+		outcomes [4]exact.Outcome
+	)
+	groups, homes, out := group[:], place[:], outcomes[:]
+	var v exact.Verdict
+	if oneKey(req.Charges) {
+		place[0].id = s.id(req.Charges[0].Scope, req.Charges[0].Key)
+		group[0].Charges = req.Charges
+		group[0].Found = exact.Found{Parts: parts[:], Each: each[:]}
+		v.Keys = seen[:]
+	} else {
+		groups, homes = s.group(req.Charges)
 	}
-	return groups, homes
-}
-
-// earlier reports whether a charge before the i-th is of its key.
-func earlier(charges []store.Charge, i int) bool {
-	for j := range i {
-		if sameKey(&charges[j], &charges[i]) {
-			return true
-		}
+	if n := len(req.Charges); n <= len(out) {
+		out = out[:n]
+	} else {
+		out = make([]exact.Outcome, n)
 	}
-	return false
+	if err = s.decide(req, groups, homes, &v, out); err != nil {
+		return d, err
+	}
+	d = exact.Decide(req, &v, out)
+	if req.Cancelable && v.Allowed {
+		d.Receipt = receipt(len(req.Charges), v.Keys, homes)
+	}
+	return d, nil
 }
 
 // decide decides a request, and books it if it is allowed.
@@ -59,7 +46,7 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 	var locks uint64 // one bit for each of the shards
 	for i := range homes {
 		at := s.index(homes[i].id)
-		homes[i].shard = &s.shards[at]
+		homes[i].shard = &s.all[at]
 		locks |= 1 << at
 	}
 	s.lock(locks)
@@ -109,11 +96,14 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 	return nil
 }
 
+// full is the answer of admit when the store has no room.
+const full = -1
+
 // admit makes room for new keys, and takes the lease that a request asks for. See
 // exact.Take.
 func (s *Store) admit(hold *store.Hold, e *entry, fresh, now int64) int64 {
 	if hold.Asked() {
-		if end := e.leases.full(hold.Max, now); end > 0 {
+		if end := e.full(hold.Max, now); end > 0 {
 			return end
 		}
 	}
@@ -124,4 +114,23 @@ func (s *Store) admit(hold *store.Hold, e *entry, fresh, now int64) int64 {
 		e.hold(hold.ID, now+hold.Lease.Microseconds())
 	}
 	return 0
+}
+
+// receipt returns the receipt of a request that was allowed.
+func receipt(charges int, keys []exact.Seen, homes []home) any {
+	for i := range keys {
+		if r := keys[i].Receipt; r != nil {
+			r.Owner = homes[i].entry
+		}
+	}
+	if len(keys) == 1 && keys[0].Receipt != nil {
+		return keys[0].Receipt
+	}
+	all := &receipts{charges: charges}
+	for i := range keys {
+		if r := keys[i].Receipt; r != nil {
+			all.keys = append(all.keys, kept{r, homes[i].places})
+		}
+	}
+	return all
 }

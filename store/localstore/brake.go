@@ -31,7 +31,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // brake changes the clock of a key. It returns nil if nothing changes.
 func (s *Store) brake(charges []store.Charge, b *store.Brake) (*exact.Move, error) {
-	k := s.idOf(&charges[0])
+	k := s.id(charges[0].Scope, charges[0].Key)
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -8,16 +8,16 @@ func (s *Store) Advance(d time.Duration) { s.epoch += int64(d) }
 
 // Room returns how many keys the maps and lists were made for.
 func (s *Store) Room() (n int) {
-	for i := range s.shards {
-		n += max(s.shards[i].peak, cap(s.shards[i].all)) + len(s.shards[i].small.tags)
+	for i := range s.all {
+		n += max(s.all[i].peak, cap(s.all[i].all)) + len(s.all[i].small.tags)
 	}
 	return n
 }
 
 // SmallKeys returns how many of the keys are small.
 func (s *Store) SmallKeys() (n int) {
-	for i := range s.shards {
-		n += s.shards[i].small.count
+	for i := range s.all {
+		n += s.all[i].small.count
 	}
 	return n
 }

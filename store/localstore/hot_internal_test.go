@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,7 @@ func neighbours(s *Store, n int) (keys []string) {
 		if i == 0 {
 			first = h
 		}
-		if h%shards == first%shards && placeOf(h) == placeOf(first) {
+		if h%shardCount == first%shardCount && placeOf(h) == placeOf(first) {
 			keys = append(keys, key)
 		}
 	}
@@ -43,9 +44,9 @@ func neighbours(s *Store, n int) (keys []string) {
 
 // hotKeys are the keys that are hot now.
 func (s *Store) hotKeys() (keys []string) {
-	for i := range s.shards {
-		for j := range s.shards[i].hot.keys {
-			if k := s.shards[i].hot.keys[j].Load(); k != nil && k.tat.Load() != cooled {
+	for i := range s.all {
+		for j := range s.all[i].small.hot.keys {
+			if k := s.all[i].small.hot.keys[j].Load(); k != nil && k.tat.Load() != cooled {
 				keys = append(keys, string(k.text[:k.n]))
 			}
 		}
@@ -53,14 +54,22 @@ func (s *Store) hotKeys() (keys []string) {
 	return keys
 }
 
+// setSeed makes a new store hash as another does.
+func (s *Store) setSeed(seed maphash.Seed) {
+	s.seed = seed
+	for i := range s.all {
+		s.all[i].small.seed = seed
+	}
+}
+
 // coolAll has no key be hot.
 func (s *Store) coolAll() {
-	for i := range s.shards {
-		sh := &s.shards[i]
+	for i := range s.all {
+		sh := &s.all[i]
 		sh.mu.Lock()
 		for j, tag := range sh.small.tags {
 			if tag != 0 {
-				sh.hot.cool(&sh.small.slots[j])
+				sh.small.hot.cool(&sh.small.slots[j])
 			}
 		}
 		sh.mu.Unlock()
@@ -80,7 +89,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 		if err != nil || !d.Allowed {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		a := ask{id: s.idOf(&one.Charges[0]), limit: &one.Charges[0].Limit, cost: 1}
+		a := ask{id: s.id("api", "key"), limit: &one.Charges[0].Limit, cost: 1}
 		a.hash = s.hash(&a.id)
 		for range 10 * looksForHot {
 			if _, done, err := s.takeSmall(&a); done || err != nil {
@@ -91,7 +100,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 			t.Errorf("%q are hot", hot)
 		}
 		at := s.now() + 7
-		s.shard(a.id).last = at
+		s.shard(a.id).small.last = at
 		if d, err := s.Take(t.Context(), two); err != nil || d.At != store.Instant(at) {
 			t.Errorf("%+v, %v, want it at %d", d, err, at)
 		}
@@ -146,7 +155,7 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			s, cold := openStore(t), openStore(t)
-			cold.seed = s.seed
+			cold.setSeed(s.seed)
 			l := store.Per(1+rng.Int64N(3)*4, time.Duration(1+rng.IntN(20))*time.Millisecond).WithBurst(1 + rng.Int64N(30))
 			keys := neighbours(s, 3)
 			hot := 0
@@ -176,9 +185,9 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 					}
 				case what < 24:
 					time.Sleep(time.Second)
-					for i := range s.shards {
-						s.sweep(&s.shards[i], s.now(), 100)
-						cold.sweep(&cold.shards[i], cold.now(), 100)
+					for i := range s.all {
+						s.sweep(&s.all[i], s.now(), 100)
+						cold.sweep(&cold.all[i], cold.now(), 100)
 					}
 				}
 				got, err := s.Take(t.Context(), req)
@@ -221,13 +230,13 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 		time.Sleep(time.Second)
 		a := ask{id: id{"api", "key"}, limit: &l, cost: 1}
 		a.hash = s.hash(&a.id)
-		k := s.shard(a.id).hot.of(&a)
+		k := s.shard(a.id).small.hot.of(&a)
 		for i, late := range []int64{0, 500} {
-			if o, done := k.take(s, &a, s.now()-late); !done || o.Reason() != store.ReasonAllowed {
+			if o, done := k.take(&a, s.now()-late, s.now); !done || o.Reason() != store.ReasonAllowed {
 				t.Errorf("call %d of 2: %+v, %t", i, o, done)
 			}
 		}
-		if o, done := k.take(s, &a, s.now()-500); !done || o.Reason() != store.ReasonLimited || o.RetryAfter != time.Millisecond {
+		if o, done := k.take(&a, s.now()-500, s.now); !done || o.Reason() != store.ReasonLimited || o.RetryAfter != time.Millisecond {
 			t.Errorf("the third call: %+v, %t", o, done)
 		}
 	})

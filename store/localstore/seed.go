@@ -13,7 +13,7 @@ import (
 // store keeps this one warm with it. Seed does nothing for a new key if the store is
 // full.
 func (s *Store) Seed(charges []store.Charge, states []store.ChargeState) {
-	k := s.idOf(&charges[0])
+	k := s.id(charges[0].Scope, charges[0].Key)
 	sh := s.shard(k)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -142,29 +142,24 @@ func (s *Store) seedSmall(sh *shard, k *id, charges []store.Charge, states []sto
 			return false
 		}
 	}
-	h := s.hash(k)
-	limit, more := &charges[0].Limit, charges[1:]
-	i := sh.small.find(h, k, nil)
-	if i < 0 {
-		s.sweep(sh, now, newLooks)
-		class := sh.small.class(k.scope, limit, more, nil)
-		if class < 0 {
+	a := ask{id: *k, hash: s.hash(k), limit: &charges[0].Limit, more: charges[1:]}
+	var room [mostLimits]exact.State
+	seeds := room[:len(charges)]
+	for i := range seeds {
+		seeds[i].A = now + states[i].ResetAfter.Microseconds()
+	}
+	if c, first, further := sh.small.get(a.hash, k); c != nil {
+		if !c.is(a.limit, a.more) {
 			return false
 		}
-		if !s.makeRoom(1, now) {
-			return true
-		}
-		i = sh.small.add(s.seed, h, k, class)
+		*first = seeds[0]
+		copy(further, seeds[1:])
+		return true
 	}
-	at := &sh.small.slots[i]
-	m := &sh.small.classes[at.class]
-	if !m.of.is(limit, more) {
-		return false
+	s.sweep(sh, now, newLooks)
+	c, class := sh.small.classOf(&a)
+	if c != nil && s.makeRoom(1, now) {
+		sh.small.put(&a, class, seeds[0], seeds[1:])
 	}
-	sh.hot.cool(at)
-	at.state = exact.State{A: now + states[0].ResetAfter.Microseconds()}
-	for j := range m.further(at) {
-		m.further(at)[j] = exact.State{A: now + states[j+1].ResetAfter.Microseconds()}
-	}
-	return true
+	return c != nil
 }

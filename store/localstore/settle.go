@@ -29,25 +29,6 @@ func (r *receipts) Windows() (real int64, list []exact.Window) {
 	return real, list
 }
 
-// receipt returns the receipt of a request that was allowed.
-func receipt(charges int, keys []exact.Seen, homes []home) any {
-	for i := range keys {
-		if r := keys[i].Receipt; r != nil {
-			r.Owner = homes[i].entry
-		}
-	}
-	if len(keys) == 1 && keys[0].Receipt != nil {
-		return keys[0].Receipt
-	}
-	all := &receipts{charges: charges}
-	for i := range keys {
-		if r := keys[i].Receipt; r != nil {
-			all.keys = append(all.keys, kept{r, homes[i].places})
-		}
-	}
-	return all
-}
-
 // Cancel implements [store.Canceler]. If no call was charged on the key since, its
 // state becomes the one before. Otherwise windows take the units out of their counts
 // or log, and GCRA takes them back as far as that admits nothing too much. Cancel
@@ -94,7 +75,7 @@ func (s *Store) receipts(op string, receipt any, one []kept) (all receipts, err 
 	}
 	for i := range all.keys {
 		e, mine := all.keys[i].Owner.(*entry)
-		ok = ok && mine && e.store == s
+		ok = ok && mine && e.of == &s.shards
 	}
 	if !ok {
 		err = fmt.Errorf("localstore: %s: a receipt of type %T is not of this store", op, receipt)

@@ -1,72 +1,62 @@
 package localstore
 
 import (
-	"hash/maphash"
-	"math/bits"
+	"strings"
 	"sync"
-)
 
-const (
-	shards = 64 // as many as a uint64 has bits
-	// newLooks is at how many keys the call for a new one looks. More than one, so
-	// that those that lapse are found faster than new ones come.
-	newLooks = 4
-	// fullLooks is the same when the store is full. Few, since who fills it can
-	// have each call look.
-	fullLooks = 32
+	"github.com/goweir/weir/internal/exact"
 )
 
 // shard is a part of the keys behind a lock of its own.
 type shard struct {
 	mu    sync.Mutex
-	last  int64         // when the last call of a small key was, by the clock
-	calls uint64        // of small keys that were not hot
-	small table         // the keys that are not below
+	small smalls        // keys that are not below
 	keys  map[id]*entry // no key is in both
-	all   []*entry      // the same, in no order; each knows its place
-	hand  int           // where the search for lapsed ones goes on
-	peak  int           // the most there have been since the map was made
-	_     [48]byte      // cache lines of its own, as it begins a Store
-	hot   hots
+	all   []*entry      // the same entries, in no order; each knows its place
+	hand  int           // where the search for lapsed entries goes on
+	peak  int           // the most entries since the map was made
+	_     [8]byte       // A shard has cache lines of its own.
 }
 
-func (s *Store) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }
-
-func (s *Store) index(k id) int { return int(s.hash(&k) % shards) }
-
-func (s *Store) shard(k id) *shard { return &s.shards[s.index(k)] }
-
-// lock locks shards, one for each bit. In order, so that two requests can't wait for
-// each other.
-func (s *Store) lock(shards uint64) {
-	for ; shards != 0; shards &= shards - 1 {
-		s.shards[bits.TrailingZeros64(shards)].mu.Lock()
-	}
+// entry is a key that is not small.
+type entry struct {
+	id
+	of     *shards
+	key    exact.Key
+	one    [1]exact.Part // room for the common case
+	leases *leases       // nil: none
+	lapse  int64         // when all of it is as if never used
+	place  int           // in its shard
 }
 
-func (s *Store) unlock(shards uint64) {
-	for ; shards != 0; shards &= shards - 1 {
-		s.shards[bits.TrailingZeros64(shards)].mu.Unlock()
-	}
-}
-
-// entry returns a key's, or nil. A small key becomes an entry.
-func (s *Store) entry(sh *shard, k id) *entry {
-	if e := sh.keys[k]; e != nil {
-		return e
-	}
-	i := sh.small.find(s.hash(&k), &k, nil)
-	if i < 0 {
-		return nil
-	}
-	at := &sh.small.slots[i]
-	sh.hot.cool(at)
-	m := &sh.small.classes[at.class]
-	e := s.large(k, m.of, &at.state, m.further(at))
-	sh.small.remove(s.seed, i)
-	sh.add(e)
+// newEntry returns a key that was never used. No shard keeps it yet.
+func newEntry(of *shards, k id) *entry {
+	k.key = strings.Clone(k.key) // The text may be part of a far longer one.
+	e := &entry{id: k, of: of}
+	e.key.Parts = e.one[:0]
 	return e
 }
+
+// settle works out when the entry lapses.
+func (e *entry) settle() { e.lapse = max(e.key.Lapse(), e.leases.lapse()) }
+
+// again makes a lapsed entry a new one, and keeps it for this call.
+func (e *entry) again(now int64) {
+	e.one[0] = exact.Part{}
+	e.key, e.leases, e.lapse = exact.Key{Parts: e.one[:0]}, nil, now+1
+}
+
+// hold makes a lease of the key end at an instant.
+func (e *entry) hold(id string, end int64) {
+	if e.leases == nil {
+		e.leases = new(leases)
+	}
+	e.leases.hold(id, end)
+	e.settle()
+}
+
+// full returns the instant from which there is room for another of most leases, 0: now.
+func (e *entry) full(most, now int64) int64 { return e.leases.full(most, now) }
 
 // add keeps a new entry, for which there is room.
 func (sh *shard) add(e *entry) {
@@ -79,16 +69,15 @@ func (sh *shard) add(e *entry) {
 	sh.peak = max(sh.peak, len(sh.all))
 }
 
-// remove forgets an entry. Maps never shrink by themselves: what a crowd of
-// keys took is given back when few of them are left.
-func (s *Store) remove(sh *shard, e *entry) {
+// remove forgets an entry. Maps never shrink by themselves: a new one takes its place
+// after a crowd of keys.
+func (sh *shard) remove(e *entry) {
 	last := len(sh.all) - 1
 	sh.all[e.place] = sh.all[last]
 	sh.all[e.place].place = e.place
 	sh.all[last] = nil
 	sh.all = sh.all[:last]
 	delete(sh.keys, e.id)
-	s.count.Add(-1)
 	if sh.peak > 1024 && last < sh.peak/8 {
 		sh.all = append(make([]*entry, 0, 2*last), sh.all...)
 		sh.keys = make(map[id]*entry, 2*last)
@@ -99,45 +88,21 @@ func (s *Store) remove(sh *shard, e *entry) {
 	}
 }
 
-// sweep looks at up to n of a shard's keys, each in turn, and forgets those
-// whose state has lapsed. It returns at how many it looked.
-func (s *Store) sweep(sh *shard, now int64, n int) int {
-	looks, forgotten := sh.small.sweep(s.seed, &sh.hot, now, n)
-	s.count.Add(int64(-forgotten))
+// sweep looks at up to n keys, each in turn, and forgets lapsed ones. It returns the
+// number of keys that it looked at, and of those that it forgot.
+func (sh *shard) sweep(now int64, n int) (looks, forgotten int) {
+	looks, forgotten = sh.small.sweep(now, n)
 	n = min(n, len(sh.all))
 	for range n {
-		// Downwards, as the last one takes the place of one that is removed.
+		// Downwards: the last entry takes the place of one that is removed.
 		if sh.hand == 0 || sh.hand > len(sh.all) {
 			sh.hand = len(sh.all)
 		}
 		sh.hand--
 		if e := sh.all[sh.hand]; e.lapse <= now {
-			s.remove(sh, e)
+			sh.remove(e)
+			forgotten++
 		}
 	}
-	return looks + n
-}
-
-// makeRoom counts n more keys in and reports whether there is room for them.
-// If there is not, it looks for lapsed ones, but not in shards that are locked:
-// whoever holds one may wait for one of this call's.
-func (s *Store) makeRoom(n, now int64) bool {
-	looks := fullLooks
-	for visits := 0; ; {
-		count := s.count.Load()
-		switch {
-		case count+n <= s.most:
-			if s.count.CompareAndSwap(count, count+n) {
-				return true
-			}
-			continue
-		case visits == shards || looks <= 0:
-			return false
-		}
-		visits++
-		if sh := &s.shards[s.next.Add(1)%shards]; sh.mu.TryLock() {
-			looks -= s.sweep(sh, now, looks)
-			sh.mu.Unlock()
-		}
-	}
+	return looks + n, forgotten
 }

@@ -18,9 +18,7 @@ package localstore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"hash/maphash"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -57,16 +55,10 @@ type Config struct {
 
 // Store keeps limits in memory. It is safe for concurrent use.
 type Store struct {
-	shards [shards]shard
-	seed   maphash.Seed
-	start  time.Time
-	epoch  int64 // start in ns since the Unix epoch
-	most   int64
-	count  atomic.Int64  // keys there are
-	next   atomic.Uint32 // where the search for room goes on
-	tags   atomic.Int64  // of receipts, see exact.Queue
-	secret [32]byte      // of the hashes of long keys
-
+	shards
+	start    time.Time
+	epoch    int64        // start in ns since the Unix epoch
+	tags     atomic.Int64 // of receipts, see exact.Queue
 	watchers watchers.Set
 }
 
@@ -90,15 +82,14 @@ func New(cfg Config) (*Store, error) {
 	if cfg.MaxKeys == 0 {
 		cfg.MaxKeys = DefaultMaxKeys
 	}
-	now := time.Now()
-	// A clock that was never set may be before the epoch.
-	s := &Store{seed: maphash.MakeSeed(), start: now, epoch: max(now.UnixNano(), 0), most: int64(cfg.MaxKeys)}
-	rand.Read(s.secret[:])
+	s := &Store{start: time.Now()}
+	s.epoch = max(s.start.UnixNano(), 0) // A clock that was never set may be before the epoch.
+	s.init(cfg.MaxKeys)
 	return s, nil
 }
 
-// now returns the time in whole microseconds since the Unix epoch. Asked under
-// the lock of a key it never goes back.
+// now returns the time in whole microseconds since the Unix epoch. Under the lock of a
+// key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
 // Reset implements [store.Resetter]. It forgets the key's leases too.
@@ -116,6 +107,5 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return nil
 }
 
-// Keys returns how many keys are kept, lapsed ones included that nothing has
-// forgotten yet.
+// Keys returns the number of keys, with lapsed ones that are not forgotten yet.
 func (s *Store) Keys() int { return int(s.count.Load()) }

@@ -1,69 +1,52 @@
 package localstore
 
 import (
-	"encoding/binary"
 	"hash/maphash"
-	"strings"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
-// table holds the small keys of a shard: those of which there is no more to know
-// than the states of their limits, which is most of them, most of the time. It is a
-// hash table with open addressing and linear probing, and without pointers, so
-// that the garbage collector has nothing to look at.
+// table holds the small keys of a shard: keys with nothing but the states of their
+// limits. Most keys are small most of the time. The table is a hash table with open
+// addressing and linear probing, and without pointers: the garbage collector does not
+// look into it.
 type table struct {
-	tags    []uint8 // one for each slot; 0: it is empty
+	seed    maphash.Seed
+	tags    []uint8 // one for each slot; 0: the slot is empty
 	slots   []small
 	classes []members
 	count   int
-	hand    int      // where the search for lapsed keys goes on
-	long    []string // the keys that are too long for a slot
-	free    []uint32 // places of it that are not in use
+	hand    int   // where the search for lapsed keys goes on
+	long    texts // keys that are too long for a slot
 }
 
 // members are the keys of a class.
 type members struct {
 	of   *class
-	keys int // how many there are
+	keys int // their number
 	rows rows
 }
 
-// small is a key and its state, in a cache line. Under several limits it is that of
-// the first, and the text ends in the number of a row with the others.
-type small struct {
-	state exact.State
-	class uint16 // its place in the table's
-	n     uint8  // how long the key is; isLong: it is elsewhere, the text says where
-	text  [37]byte
-}
+// mostClasses is the maximum number of classes of a shard's small keys: few, since each
+// new key searches all of them.
+const mostClasses = 32
 
-const isLong = 255
-
-// Where in a hash each of its uses has its bits: the shard has the lowest.
+// Parts of a hash: bits 0 to 5 choose the shard, 6 to 12 are the tag, 14 to 19 the
+// place of a hot key, and 32 to 63 the home of a slot.
 func tagOf(h uint64) uint8         { return uint8(h>>6) | 0x80 }
 func (t *table) home(h uint64) int { return int(h >> 32 * uint64(len(t.tags)) >> 32) }
 
-func hash(seed maphash.Seed, key uint64, scope string) uint64 {
-	if scope != "" {
-		key ^= maphash.String(seed, scope) * 3
-	}
-	return key
-}
-
-func (t *table) hash(seed maphash.Seed, at *small) uint64 {
+func (t *table) hash(at *small) uint64 {
 	scope := t.classes[at.class].of.scope
 	if at.n == isLong {
-		return hash(seed, maphash.String(seed, t.long[at.place()]), scope)
+		return hash(t.seed, maphash.String(t.seed, t.long.all[at.place()]), scope)
 	}
-	return hash(seed, maphash.Bytes(seed, at.text[:at.n]), scope)
+	return hash(t.seed, maphash.Bytes(t.seed, at.text[:at.n]), scope)
 }
 
-func (at *small) place() uint32 { return binary.LittleEndian.Uint32(at.text[:]) }
-
-// find returns the slot of a key, or -1. with is the key's class, if there is an
-// idea of it, which spares the search a comparison.
+// find returns the slot of a key, or -1. with is the key's class if the caller knows
+// it: that spares a comparison.
 func (t *table) find(h uint64, k *id, with *class) int {
 	if len(t.tags) == 0 {
 		return -1
@@ -86,18 +69,18 @@ func (t *table) find(h uint64, k *id, with *class) int {
 	}
 }
 
-// has reports whether a slot's key is that of a text, in whatever scope.
+// has reports whether a slot has a key, in any scope.
 func (t *table) has(at *small, key string) bool {
 	if at.n == isLong {
-		return t.long[at.place()] == key
+		return t.long.all[at.place()] == key
 	}
 	return string(at.text[:at.n]) == key
 }
 
-// add makes a slot for a key that has none. c is the place of its class.
-func (t *table) add(seed maphash.Seed, h uint64, k *id, c int) int {
+// add makes a slot for a new key. c is the place of its class.
+func (t *table) add(h uint64, k *id, c int) int {
 	if n := len(t.tags); (t.count+1)*8 > n*7 {
-		t.resize(seed, n+max(n/4, 8))
+		t.resize(n + max(n/4, 8))
 	}
 	i := t.place(h)
 	at := &t.slots[i]
@@ -112,7 +95,7 @@ func (t *table) add(seed maphash.Seed, h uint64, k *id, c int) int {
 		at.n = uint8(copy(at.text[:], k.key))
 	} else {
 		at.n = isLong
-		binary.LittleEndian.PutUint32(at.text[:], t.keep(k.key))
+		at.setPlace(t.long.keep(k.key))
 	}
 	m.keys++
 	t.count++
@@ -131,9 +114,9 @@ func (t *table) place(h uint64) int {
 	return i
 }
 
-// class returns the place of the class of a limit and of those of further charges,
-// which it makes if there is none, or -1 when there are too many, or when two limits
-// are the same. with is the class, if there is an idea of it.
+// class returns the place of the class of a limit and of those of further charges. It
+// adds a new class. It returns -1 if there are too many, or if two limits count the
+// same. with is the class if the caller knows it.
 func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
@@ -162,25 +145,11 @@ func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *c
 	return place
 }
 
-// keep keeps a long key and returns where.
-func (t *table) keep(key string) uint32 {
-	key = strings.Clone(key) // It may be part of something far longer.
-	if n := len(t.free); n > 0 {
-		i := t.free[n-1]
-		t.free = t.free[:n-1]
-		t.long[i] = key
-		return i
-	}
-	t.long = append(t.long, key)
-	return uint32(len(t.long) - 1)
-}
-
-// remove empties a slot, and moves those back that went past it.
-func (t *table) remove(seed maphash.Seed, i int) {
+// remove empties a slot, and moves later slots of its run back.
+func (t *table) remove(i int) {
 	at := &t.slots[i]
 	if at.n == isLong {
-		t.long[at.place()] = ""
-		t.free = append(t.free, at.place())
+		t.long.drop(at.place())
 	}
 	m := &t.classes[at.class]
 	if m.rows.width > 0 {
@@ -197,7 +166,7 @@ func (t *table) remove(seed maphash.Seed, i int) {
 			break
 		}
 		// Between its home and j nothing may be empty.
-		if home := t.home(t.hash(seed, &t.slots[j])); (j-home+n)%n < (j-i+n)%n {
+		if home := t.home(t.hash(&t.slots[j])); (j-home+n)%n < (j-i+n)%n {
 			continue
 		}
 		t.slots[i], t.tags[i] = t.slots[j], t.tags[j]
@@ -205,22 +174,61 @@ func (t *table) remove(seed maphash.Seed, i int) {
 	}
 	t.tags[i] = 0
 	if n > 64 && t.count < n/8 {
-		t.resize(seed, 2*t.count) // What a crowd of keys took is given back.
+		t.resize(2 * t.count) // A crowd of keys is gone.
 	}
 }
 
 // resize makes room for n slots.
-func (t *table) resize(seed maphash.Seed, n int) {
+func (t *table) resize(n int) {
 	old := *t
 	t.tags, t.slots, t.hand = make([]uint8, n), make([]small, n), 0
 	for i := range old.tags {
 		if old.tags[i] != 0 {
 			at := &old.slots[i]
-			t.slots[t.place(t.hash(seed, at))] = *at
+			t.slots[t.place(t.hash(at))] = *at
 		}
 	}
-	if len(t.long) == len(t.free) {
-		t.long, t.free = nil, nil
+	if len(t.long.all) == len(t.long.free) {
+		t.long = texts{}
 	}
 	t.pack()
+}
+
+// further returns the states of the further limits of a slot's key.
+func (m *members) further(at *small) []exact.State {
+	if m.rows.width == 0 {
+		return nil
+	}
+	return m.rows.at(at.row())
+}
+
+// pack moves the rows that are in use together, into the slots of a new table.
+func (t *table) pack() {
+	var old [mostClasses]rows
+	for i := range t.classes {
+		m := &t.classes[i]
+		old[i] = m.rows
+		if len(m.rows.free) > 0 {
+			m.rows = rows{width: m.rows.width}
+		}
+	}
+	for i := range t.slots {
+		at := &t.slots[i]
+		if t.tags[i] == 0 || len(old[at.class].free) == 0 {
+			continue
+		}
+		states := old[at.class].at(at.row())
+		at.setRow(t.classes[at.class].rows.take())
+		copy(t.classes[at.class].further(at), states)
+	}
+}
+
+// lapse returns the instant from which a key is as if never used.
+func (t *table) lapse(at *small) int64 {
+	m := &t.classes[at.class]
+	lapse := m.of.Lapse(&at.state, nil)
+	for i, st := range m.further(at) {
+		lapse = max(lapse, m.of.more[i].Lapse(&st, nil))
+	}
+	return lapse
 }

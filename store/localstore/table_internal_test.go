@@ -19,7 +19,7 @@ import (
 // key returns the key in a slot.
 func (t *table) key(at *small) id {
 	if at.n == isLong {
-		return id{t.classes[at.class].of.scope, t.long[at.place()]}
+		return id{t.classes[at.class].of.scope, t.long.all[at.place()]}
 	}
 	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
 }
@@ -30,8 +30,9 @@ func TestTableIsAMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 3))
-		var tab table
+		var tab smalls
 		s := maphash.MakeSeed()
+		tab.seed = s
 		limits := []store.Limit{store.Per(1, time.Second), store.Per(1, time.Second).By(store.FixedWindow), store.Per(5, time.Minute).By(store.SlidingCounter)}
 		type known struct {
 			lapse   int64 // until when it is alive
@@ -54,7 +55,7 @@ func TestTableIsAMap(t *testing.T) {
 			switch what := rng.IntN(10); {
 			case i < 0 && what < 7:
 				more := []store.Charge{{Limit: store.Per(2, time.Hour)}, {Limit: store.Per(1, time.Hour)}}[:rng.IntN(3)]
-				i = tab.add(s, h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
+				i = tab.add(h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
 				at := &tab.slots[i]
 				m := &tab.classes[at.class]
 				m.of.Book(&at.state, now, 1)
@@ -70,18 +71,18 @@ func TestTableIsAMap(t *testing.T) {
 				if got := tab.key(&tab.slots[i]); got != k {
 					t.Fatalf("%q is found as %q", k, got)
 				}
-				tab.remove(s, i)
+				tab.remove(i)
 				delete(want, k)
 			case what == 9:
 				now += rng.Int64N(1e5)
 				before := maps.Clone(want)
 				maps.DeleteFunc(want, func(_ id, is known) bool { return is.lapse <= now })
-				_, forgotten := tab.sweep(s, new(hots), now, 1<<20)
+				_, forgotten := tab.sweep(now, 1<<20)
 				if forgotten > len(before)-len(want) {
 					t.Fatalf("seed %d, step %d: %d forgotten, %d had lapsed", seed, step, forgotten, len(before)-len(want))
 				}
 				for tab.count > len(want) { // A sweep ends early where it makes the table smaller.
-					if _, n := tab.sweep(s, new(hots), now, 1<<20); n == 0 {
+					if _, n := tab.sweep(now, 1<<20); n == 0 {
 						t.Fatalf("seed %d, step %d: %d kept, %d are alive", seed, step, tab.count, len(want))
 					}
 				}
@@ -120,11 +121,12 @@ func TestMostClasses(t *testing.T) {
 	t.Parallel()
 	var tab table
 	s := maphash.MakeSeed()
+	tab.seed = s
 	add := func(n int) int {
 		k, l := id{key: fmt.Sprint(n)}, store.Per(int64(n+1), time.Hour)
 		class := tab.class("", &l, nil, nil)
 		if class >= 0 {
-			tab.add(s, maphash.String(s, k.key), &k, class)
+			tab.add(maphash.String(s, k.key), &k, class)
 		}
 		return class
 	}
@@ -141,7 +143,7 @@ func TestMostClasses(t *testing.T) {
 		t.Fatal("one more")
 	}
 	k := id{key: "7"}
-	tab.remove(s, tab.find(maphash.String(s, "7"), &k, nil))
+	tab.remove(tab.find(maphash.String(s, "7"), &k, nil))
 	if add(mostClasses) < 0 || len(tab.classes) != mostClasses {
 		t.Fatalf("no room in the place of one that is gone, %d classes", len(tab.classes))
 	}

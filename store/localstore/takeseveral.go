@@ -5,8 +5,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// several is a request with several charges of a key that is small, or new and
-// going to be.
+// several is a request with several charges of a small key.
 type several struct {
 	ask
 	states  [mostLimits]exact.State
@@ -14,90 +13,82 @@ type several struct {
 	verdict exact.Verdict
 }
 
-// takeSeveral is Take for several charges of a small key, or of a new one that is
-// going to be. It reports false, and has changed nothing, when it is neither.
+// areSmall reports whether a small key can have the states of all charges.
+func areSmall(charges []store.Charge) bool {
+	if len(charges) > mostLimits || !oneKey(charges) {
+		return false
+	}
+	for i := range charges {
+		if !isSmall(&charges[i].Limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// takeSeveral is Take for several charges of a small key, or of a new one that becomes
+// small. It reports false, and has changed nothing, if the key is neither.
 func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, err error) {
 	var b several
 	first := &req.Charges[0]
-	b.ask = ask{id: s.idOf(first), limit: &first.Limit, more: req.Charges[1:]}
+	b.ask = ask{id: s.id(first.Scope, first.Key), limit: &first.Limit, more: req.Charges[1:]}
 	b.hash = s.hash(&b.id)
-	if done, err = b.take(s, req); !done || err != nil {
-		return d, done, err
-	}
-	var room [mostLimits]exact.Outcome
-	outcomes := room[:len(req.Charges)]
-	for i := range outcomes {
-		o := &outcomes[i]
-		o.Slot = b.slots[i]
-		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
-	}
-	v, seen := b.verdict, [1]exact.Seen{{Slot: b.verdict.Slot}}
-	v.Keys = seen[:]
-	return exact.Decide(req, &v, outcomes), true, nil
-}
-
-// take sets the verdict, and what it is made from.
-func (b *several) take(s *Store, req *store.Request) (done bool, err error) {
-	sh := &s.shards[b.hash%shards]
+	sh := &s.all[b.hash%shardCount]
 	now := s.now()
 	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	now = max(now, sh.last) // Another call may have been faster from the clock to here.
-	sh.last = now
-	b.verdict.Now = now
-	place := sh.small.find(b.hash, &b.id, nil)
-	if place < 0 {
-		return b.takeNew(s, sh, req)
+	b.verdict.Now = sh.small.since(now)
+	found, done := b.take(&sh.small, req)
+	if !found {
+		done, err = s.severalNew(sh, &b, req)
 	}
-	at := &sh.small.slots[place]
-	m := &sh.small.classes[at.class]
-	if !m.of.is(b.limit, b.more) {
-		return false, nil
+	sh.mu.Unlock()
+	if done && err == nil {
+		d = b.decision(req)
 	}
-	b.class = m.of
-	further := m.further(at)
-	b.states[0] = at.state
-	copy(b.states[1:], further)
-	if !b.decide(req) {
-		return false, nil
-	}
-	if b.verdict.Allowed {
-		at.state = b.states[0]
-		copy(further, b.states[1:])
-	}
-	return true, nil
+	return d, done, err
 }
 
-// takeNew is take for a key that is not small.
-func (b *several) takeNew(s *Store, sh *shard, req *store.Request) (done bool, err error) {
+// severalNew is takeSeveral for a key that is not small.
+func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool, err error) {
 	now := b.verdict.Now
-	if e := sh.keys[b.id]; e != nil {
-		if e.lapse > now {
-			return false, nil
-		}
-		s.remove(sh, e) // It is as if never used, so that it can be small.
-	}
-	s.sweep(sh, now, newLooks)
-	class := sh.small.class(b.scope, b.limit, b.more, nil)
-	if class < 0 {
+	if !s.lapsed(sh, &b.id, now) {
 		return false, nil
 	}
-	m := &sh.small.classes[class]
-	b.class = m.of
+	s.sweep(sh, now, newLooks)
+	c, place := sh.small.classOf(&b.ask)
+	if c == nil {
+		return false, nil
+	}
+	b.class = c
 	if b.decide(req); !b.verdict.Allowed {
 		return true, nil
 	}
 	if !s.makeRoom(1, now) {
 		return true, ErrFull
 	}
-	at := &sh.small.slots[sh.small.add(s.seed, b.hash, &b.id, class)]
-	at.state = b.states[0]
-	copy(m.further(at), b.states[1:])
+	sh.small.put(&b.ask, place, b.states[0], b.states[1:])
 	return true, nil
 }
 
-// decide sets the verdict, and the states to what they are then. It reports false
-// when the request has to be booked ahead.
+// take decides a request. found: the key is small. done is false, and nothing has
+// changed, if the limits are others or the slot is to be booked ahead.
+func (b *several) take(m *smalls, req *store.Request) (found, done bool) {
+	c, first, further := m.get(b.hash, &b.id)
+	if c == nil || !c.is(b.limit, b.more) {
+		return c != nil, false
+	}
+	b.class, b.states[0] = c, *first
+	copy(b.states[1:], further)
+	done = b.decide(req)
+	if done && b.verdict.Allowed {
+		*first = b.states[0]
+		copy(further, b.states[1:])
+	}
+	return true, done
+}
+
+// decide sets the verdict and the states after it. It reports false if the slot is to
+// be booked ahead.
 func (b *several) decide(req *store.Request) (done bool) {
 	charges, now := req.Charges, b.verdict.Now
 	look := req.Free() || req.NeverFits() >= 0
@@ -122,4 +113,18 @@ func (b *several) decide(req *store.Request) (done bool) {
 		return false
 	}
 	return true
+}
+
+// decision returns the decision that follows from the verdict and the states.
+func (b *several) decision(req *store.Request) store.Decision {
+	var room [mostLimits]exact.Outcome
+	outcomes := room[:len(req.Charges)]
+	for i := range outcomes {
+		o := &outcomes[i]
+		o.Slot = b.slots[i]
+		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
+	}
+	v, seen := b.verdict, [1]exact.Seen{{Slot: b.verdict.Slot}}
+	v.Keys = seen[:]
+	return exact.Decide(req, &v, outcomes)
 }

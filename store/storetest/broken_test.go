@@ -15,8 +15,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// mistake is what a store can get wrong, and the case of the suite that must
-// find it.
+// mistake is a way to get a store wrong, and the case of the suite that must find it.
 type mistake struct {
 	name, found string
 	spoil       func(s *model) store.Store
@@ -27,7 +26,7 @@ var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, wa
 // which names the store that a child process runs the suite on.
 const which = "WEIR_TEST_BROKEN_STORE"
 
-// TestBrokenStore is what child processes of the tests below run.
+// TestBrokenStore runs in child processes of the tests below.
 func TestBrokenStore(t *testing.T) {
 	name := os.Getenv(which)
 	for _, m := range mistakes {
@@ -41,8 +40,8 @@ func TestBrokenStore(t *testing.T) {
 	}
 }
 
-// TestSuiteFindsMistakes runs the suite on stores that get something wrong: it
-// must fail on each, in the case that is about it, and must not run for ever.
+// TestSuiteFindsMistakes runs the suite on stores that get something wrong. It must fail on
+// each, in the case that is about the mistake, and must not run for ever.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -63,7 +62,7 @@ func TestSuiteFindsMistakes(t *testing.T) {
 	}
 }
 
-// TestSuitePasses on what is right, and on what can do less.
+// TestSuitePasses on a store without mistakes, and on stores with fewer abilities.
 func TestSuitePasses(t *testing.T) {
 	t.Parallel()
 	for name, as := range map[string]func(s *model) store.Store{

@@ -87,7 +87,7 @@ var inFlightMistakes = []mistake{
 	}},
 }
 
-// misheld is a local store that releases or renews in another way.
+// misheld is a store that releases or renews in another way.
 type misheld struct {
 	*model
 	release func(ctx context.Context, scope, key string, ids ...string) error

@@ -135,8 +135,8 @@ func oneByOne(req store.Request, next func(store.Request) store.Decision) store.
 	return last
 }
 
-// firstRefusal tells of a refusal what the first level that refuses says, as if
-// the wider ones had not been asked.
+// firstRefusal reports of a refusal only the first level that refuses, as if the wider ones
+// had not been asked.
 func firstRefusal(req store.Request, next func(store.Request) store.Decision) store.Decision {
 	d := next(req)
 	for i, c := range d.Charges {

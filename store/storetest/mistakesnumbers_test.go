@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// numberMistakes are in what a decision says.
+// numberMistakes are wrong numbers in decisions.
 var numberMistakes = []mistake{
 	{"one remaining too few", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = max(d.Remaining-1, 0) })},
 	{"one remaining too many", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = min(d.Remaining+1, d.Limit.Max()) })},

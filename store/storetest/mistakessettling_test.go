@@ -72,7 +72,7 @@ var settlingMistakes = []mistake{
 	})},
 }
 
-// booked is a store that knows what was booked.
+// booked is a store that knows the requests of its receipts.
 type booked struct {
 	*model
 	mu       sync.Mutex
@@ -105,7 +105,7 @@ func settling(f func(b *booked, receipt any, costs []int64) error) func(*model) 
 	}
 }
 
-// settleNow gives back what was booked and books the real cost, if that fits.
+// settleNow gives the booking back and books the real cost, if that fits.
 func settleNow(b *booked, receipt any, costs []int64) error {
 	ctx := context.Background()
 	if err := b.Cancel(ctx, receipt); err != nil {

@@ -14,7 +14,7 @@ type (
 	reset  = func(ctx context.Context, scope, key string) error
 )
 
-// spoiled is a local store some of whose methods are others.
+// spoiled is a store with some methods replaced.
 type spoiled struct {
 	*model
 	take   take
@@ -51,7 +51,7 @@ func (s *spoiled) Reset(ctx context.Context, scope, key string) error {
 	return s.reset(ctx, scope, key)
 }
 
-// taking spoils Take, with what is built for each store.
+// taking spoils Take. spoil is called once for each store.
 func taking(spoil func(s *model) take) func(*model) store.Store {
 	return func(s *model) store.Store { return &spoiled{model: s, take: spoil(s)} }
 }

@@ -71,7 +71,7 @@ load_other = function(k, value, limits)
   O.load_rest(k, value, i)
   local left = {}
   for _, l in ipairs(k.parts) do
-    if l.left == 0 or l.left > now then left[#left + 1] = l end
+    if l.left == 0 or l.left > now or k.past then left[#left + 1] = l end
   end
   k.parts = left
 end,
@@ -255,7 +255,7 @@ end,
 -- Notes the booking that added a limit: those before it are not counted.
 begin = function(l, seq)
   if l.kind == 'g' then
-    l.grades = string.format('%.0f.0.0', seq)
+    l.grades = string.format('%.0f.0.0.0', seq)
   elseif l.kind ~= 'w' then
     l.opened, l.before = seq, l.kind == 'c' and seq or 0
   end
@@ -286,16 +286,30 @@ enqueue = function(k, most, tag, n)
   return q
 end,
 
--- Notes the backlog that a booking is about to find: no booking before it can give back
--- more. The text has one more than that; 0: the bucket was full for a while.
+-- Notes the backlog that a booking is about to find: no booking of an earlier slot can
+-- give back more. A grade is the booking's number, its slot after the birth, the backlog
+-- and one more, and its rest; 0 where the bucket was full for a while. The first booking
+-- of a slot speaks for all.
 note = function(k, l, seq)
   l.was, l.held = l.a, l.b
   if l.kind ~= 'g' or l.new then return end
-  local w, r = l.a - k.slot + 1, l.b
+  local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
   if w <= 0 then
-    l.grades = string.format('%.0f.0.0', seq)
+    l.grades = string.format('%.0f.%.0f.0.0', seq, slot)
+  elseif l.grades and string.match(l.grades, '(%d+)%.%d+%.%d+$') == F.str(slot) then
+    return
   else
-    O.grade(l, { seq, w, r })
+    local list = O.grades(l.grades)
+    O.grade_add(list, { seq, slot, w, r })
+    if #list > 8 then
+      local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
+      for i = least + 1, #list - 1 do
+        if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
+      end
+      list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
+      table.remove(list, least)
+    end
+    O.set_grades(l, list)
   end
 end,
 
@@ -314,36 +328,23 @@ end,
 
 grades = function(text)
   local list = {}
-  for s, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(w), tonumber(r) } end
+  for s, at, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(at), tonumber(w), tonumber(r) } end
   return list
 end,
 
 set_grades = function(l, list)
-  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f', e[1], e[2], e[3]) end
+  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4]) end
   l.grades = list[1] and table.concat(list, '.') or nil
 end,
 
 -- Appends a grade in place of those with as much slack or more.
 grade_add = function(list, e)
   local n = #list
-  while n > 0 and (list[n][2] > e[2] or (list[n][2] == e[2] and list[n][3] >= e[3])) do
+  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
     list[n] = nil
     n = n - 1
   end
   list[n + 1] = e
 end,
-
-grade = function(l, e)
-  local list = O.grades(l.grades)
-  O.grade_add(list, e)
-  if #list > 8 then
-    local least = 1
-    for i = 2, #list - 1 do
-      if list[i + 1][2] - list[i][2] < list[least + 1][2] - list[least][2] then least = i end
-    end
-    list[least + 1][2], list[least + 1][3] = list[least][2], list[least][3]
-    table.remove(list, least)
-  end
-  O.set_grades(l, list)
-end,
-} end
+}
+end

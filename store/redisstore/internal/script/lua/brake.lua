@@ -69,9 +69,9 @@ end
 local function moved(l)
   if l.a <= now or ahead == 0 then return l.a end
   local function cut_off(t) return l.kind == 'f' and t or F.align(t, l.p) end
-  local to, begin = cut_off(C.real(c, C.now(old, l.a))), cut_off(C.real(old, ahead))
+  local begin = cut_off(C.real(old, ahead))
   local by = math.max(cut_off(C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
-  return math.max(to, l.a + by)
+  return l.kind == 'f' and math.max(C.real(c, C.now(old, l.a)), l.a + by) or l.a + by
 end
 local windows = false
 for _, l in ipairs(k.parts) do

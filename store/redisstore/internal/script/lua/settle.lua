@@ -5,6 +5,9 @@ local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
 others()
 
+-- Whether a grade bounds what a booking can give back.
+local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
+
 -- A bucket that was full since has forgotten the booking.
 local function settle_bucket(k, l, b)
   if (l.b > 0 and l.a + 1 or l.a) <= k.v then return false end
@@ -17,16 +20,16 @@ local function settle_bucket(k, l, b)
   elseif b.to < b.cost then
     local w, r = N.span(l, b.cost - b.to)
     local first, list = 1, O.grades(l.grades)
-    while list[first] and list[first][1] <= b.seq do first = first + 1 end
+    while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e = list[first]
-    if e and e[2] == 0 then return false end
-    if e and (e[2] - 1 < w or (e[2] - 1 == w and e[3] < r)) then w, r = e[2] - 1, e[3] end
+    if e and e[3] == 0 then return false end
+    if e and (e[3] - 1 < w or (e[3] - 1 == w and e[4] < r)) then w, r = e[3] - 1, e[4] end
     local later = {}
     for i = first, #list do later[#later + 1] = list[i] end
     for i = #list, first, -1 do list[i] = nil end
     for _, g in ipairs(later) do
-      g[2], g[3] = g[2] - w, g[3] - r
-      if g[3] < 0 then g[2], g[3] = g[2] - 1, g[3] + l.q end
+      g[3], g[4] = g[3] - w, g[4] - r
+      if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
       O.grade_add(list, g)
     end
     O.set_grades(l, list)
@@ -35,8 +38,8 @@ local function settle_bucket(k, l, b)
     if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
   else
     for _, g in ipairs(O.grades(l.grades)) do
-      if g[1] > b.seq then
-        if g[2] == 0 then return false end
+      if binds(g, b, k) then
+        if g[3] == 0 then return false end
         break
       end
     end
@@ -95,7 +98,7 @@ for state = 1, #KEYS, 2 do
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({}, state, state + 1, {})
   if k and k.queue and k.queue.tag == tag then
     local q, alone, changed = k.queue, k.queue.seq == seq, false
-    local old = { born = k.born, parts = {}, value = before ~= '' }
+    local old = { born = k.born, parts = {}, value = before ~= '', past = true }
     if alone and old.value then O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, l in ipairs(k.parts) do

@@ -144,15 +144,15 @@ if a < #ARGV then
   held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
   leases()
 end
-local allowed, full = not look and not apart, 0
-if allowed then
+local allowed, full = mode == 'take' and not apart, 0
+if not look and not apart then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
     k.counts = not keys[2]
     for i = 1, #k.limits do k.counts = k.counts or k.limits[i].cost > 0 end
     if k.counts and real > latest then latest = real end
   end
-  allowed = latest - now <= longest
+  allowed = allowed and latest - now <= longest
 end
 if held and not apart and (allowed or held.peek) then
   full = H.full(held.key, held.max, held.lease) or 0
@@ -171,7 +171,7 @@ for _, k in ipairs(keys) do
     F.book(k, 1, tag)
   end
   tell(reply, k, taken, false)
-  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and not look and not allowed and k.counts and O.refuse(k))) then F.write(k) end
+  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and k.counts and O.refuse(k))) then F.write(k) end
   if tag > 0 then
     local n, q = #reply, k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''

@@ -1,0 +1,156 @@
+package localstore
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
+	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// id is a key in a scope.
+type id struct{ scope, key string }
+
+// longestText is the longest key that is kept as it is.
+const longestText = 120
+
+// digest returns a hash of a long key. Callers do not know the secret, so they can make
+// no key that is equal to the hash of another.
+func digest(secret *[32]byte, key string) string {
+	h := sha256.New()
+	h.Write(secret[:])
+	h.Write([]byte(key))
+	return string(h.Sum(nil))
+}
+
+// hash returns the hash of a key in a scope, given the hash of its text.
+func hash(seed maphash.Seed, key uint64, scope string) uint64 {
+	if scope != "" {
+		key ^= maphash.String(seed, scope) * 3
+	}
+	return key
+}
+
+// small is a key and its state, in a cache line. Under several limits the state is that
+// of the first one, and the text ends in the number of a row with the others.
+type small struct {
+	state exact.State
+	class uint16   // its place in the table's
+	n     uint8    // the length of the key; isLong: the text is its place in table.long
+	text  [37]byte // the key
+}
+
+const (
+	isLong = 255
+	// rowLen is the length of a row's number, at the end of the text.
+	rowLen = 4
+)
+
+func (at *small) place() uint32     { return binary.LittleEndian.Uint32(at.text[:]) }
+func (at *small) setPlace(i uint32) { binary.LittleEndian.PutUint32(at.text[:], i) }
+
+func (at *small) row() uint32     { return binary.LittleEndian.Uint32(at.text[len(at.text)-rowLen:]) }
+func (at *small) setRow(i uint32) { binary.LittleEndian.PutUint32(at.text[len(at.text)-rowLen:], i) }
+
+// class is a limit, or several, in a scope, for all small keys that have them.
+type class struct {
+	scope string
+	exact.Rule
+	more  []exact.Rule // of the further limits, in their order
+	whole bool         // a unit of a GCRA limit takes whole microseconds
+}
+
+// mostLimits is the maximum number of limits of a small key.
+const mostLimits = 8
+
+// isSmall reports whether a small key can have the state of a limit: that of a sliding
+// window grows.
+func isSmall(l *store.Limit) bool { return l.Algorithm != store.SlidingWindow }
+
+// newClass returns the class of a limit and of those of further charges.
+func newClass(scope string, l *store.Limit, more []store.Charge) *class {
+	c := &class{scope: scope, Rule: exact.RuleOf(l)}
+	c.whole = c.Pace.Den == 1
+	for i := range more {
+		c.more = append(c.more, exact.RuleOf(&more[i].Limit))
+	}
+	return c
+}
+
+// is reports whether a class is that of a limit and of those of further charges, of
+// its scope.
+func (c *class) is(l *store.Limit, more []store.Charge) bool {
+	if len(more) != len(c.more) || !c.Is(l) {
+		return false
+	}
+	for i := range more {
+		if !c.more[i].Is(&more[i].Limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// twins reports whether two of the limits count the same. Then they have one state.
+func (c *class) twins() bool {
+	for i := range c.more {
+		for j := range i + 1 {
+			if c.at(j).Is(&c.more[i].Limit) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// at returns the rule of the i-th limit.
+func (c *class) at(i int) *exact.Rule {
+	if i == 0 {
+		return &c.Rule
+	}
+	return &c.more[i-1]
+}
+
+// ask is a request for units of a key.
+type ask struct {
+	id
+	hash        uint64
+	limit       *store.Limit
+	more        []store.Charge // of the key's further limits
+	class       *class         // of the limits in the scope, if the caller knows it
+	cost, leave int64          // of the first charge
+	maxWait     int64
+}
+
+// take decides a request under one limit, given the state. It returns the earliest
+// slot, and false if the class is another or the slot is to be booked ahead.
+func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool) {
+	if c != a.class && !c.is(a.limit, nil) {
+		return 0, false
+	}
+	if a.cost == 0 || a.cost > c.Max {
+		return now, true
+	}
+	_, slot = c.Slot(st, nil, now, min(a.cost+a.leave, c.Max))
+	switch {
+	case slot <= now:
+		c.Book(st, now, a.cost)
+	case slot-now <= a.maxWait:
+		return 0, false
+	}
+	return slot, true
+}
+
+// outcome returns the decision on cost units, given the state after it and their
+// earliest slot.
+func (c *class) outcome(st *exact.State, cost, slot, now int64) (o store.Outcome) {
+	remaining, reset := c.View(st, nil, now)
+	o.Remaining, o.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
+	o.At = store.Instant(now)
+	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.Max {
+		o.RetryAfter = store.Never
+	}
+	return o
+}

@@ -1,0 +1,173 @@
+package localstore
+
+import (
+	"hash/maphash"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// smalls are the small keys of a shard. All methods but takeHot need the shard's lock.
+type smalls struct {
+	last  int64  // the time of the last call
+	calls uint64 // of keys that were not hot
+	table
+	_   [32]byte // hot has cache lines of its own.
+	hot hots
+}
+
+// looksForHot is the number of calls for each look for a hot key: a key that is in use
+// all the time comes up soon.
+const looksForHot = 8
+
+func (m *smalls) init(seed maphash.Seed) { m.seed = seed }
+
+// since returns the time of a call, given its look at the clock: another call may have
+// been faster.
+func (m *smalls) since(now int64) int64 {
+	m.last = max(m.last, now)
+	return m.last
+}
+
+// taken is a decision on a small key, from which its outcome follows.
+type taken struct {
+	class     *class
+	state     exact.State
+	slot, now int64
+}
+
+// takeHot decides a request for a hot key, without the lock. It reports false, and has
+// changed nothing, if the key is not hot or the slot is to be booked ahead.
+func (m *smalls) takeHot(a *ask, now int64, clock func() int64) (o store.Outcome, done bool) {
+	if k := m.hot.of(a); k != nil {
+		return k.take(a, now, clock)
+	}
+	return o, false
+}
+
+// take decides a request under one limit. found: the key is small. done is false, and
+// nothing has changed, if the limit is another or the slot is to be booked ahead.
+func (m *smalls) take(a *ask, now int64, clock func() int64) (t taken, found, done bool) {
+	i := m.find(a.hash, &a.id, a.class)
+	if i < 0 {
+		return t, false, false
+	}
+	at := &m.slots[i]
+	m.hot.cool(at)
+	c := m.classes[at.class].of
+	slot, done := c.take(a, &at.state, now)
+	if slot > now && slot-now <= mostLate && c.whole { // The key may have been hot.
+		now = m.since(clock())
+		slot, done = c.take(a, &at.state, now)
+	}
+	t = taken{c, at.state, slot, now}
+	m.heed(a.hash, i)
+	return t, true, done
+}
+
+// put makes a new key small, in its states. class is the place of its class.
+func (m *smalls) put(a *ask, class int, first exact.State, further []exact.State) {
+	at := &m.slots[m.add(a.hash, &a.id, class)]
+	at.state = first
+	copy(m.classes[class].further(at), further)
+}
+
+// get returns the class and the states of a key; nil if it is not small.
+func (m *smalls) get(hash uint64, k *id) (c *class, first *exact.State, further []exact.State) {
+	i := m.find(hash, k, nil)
+	if i < 0 {
+		return nil, nil, nil
+	}
+	at := &m.slots[i]
+	m.hot.cool(at)
+	of := &m.classes[at.class]
+	return of.of, &at.state, of.further(at)
+}
+
+// classOf returns the class of a request's limits and its place; nil if there are too
+// many classes, or if no small key can have these limits.
+func (m *smalls) classOf(a *ask) (c *class, place int) {
+	if place = m.class(a.scope, a.limit, a.more, a.class); place < 0 {
+		return nil, 0
+	}
+	return m.classes[place].of, place
+}
+
+// takeOut removes a key and appends its limits to parts.
+func (m *smalls) takeOut(hash uint64, k *id, parts []exact.Part) []exact.Part {
+	c, first, further := m.get(hash, k)
+	parts = append(parts, exact.Part{Rule: c.Rule, State: *first})
+	for i, st := range further {
+		parts = append(parts, exact.Part{Rule: c.more[i], State: st})
+	}
+	m.remove(m.find(hash, k, c))
+	return parts
+}
+
+// sweep looks at up to n keys, each in turn, and forgets lapsed ones. It returns the
+// number of keys that it looked at, and of those that it forgot.
+func (m *smalls) sweep(now int64, n int) (looks, forgotten int) {
+	for steps := min(4*n, len(m.tags)); steps > 0 && looks < n; steps-- {
+		// Downwards: a removal moves later slots back.
+		if m.hand == 0 || m.hand > len(m.tags) {
+			m.hand = len(m.tags)
+		}
+		m.hand--
+		if m.tags[m.hand] == 0 {
+			continue
+		}
+		looks++
+		at := &m.slots[m.hand]
+		if at.state.B == isHot && !m.hot.lapsed(at, now) {
+			continue
+		}
+		if m.lapse(at) <= now {
+			size := len(m.tags)
+			m.remove(m.hand)
+			forgotten++
+			if len(m.tags) != size {
+				break
+			}
+		}
+	}
+	return looks, forgotten
+}
+
+// heed looks at one of several calls of keys that are not hot. The key becomes hot if
+// it was the last one of its place as well, and the place's hot key was not used since.
+func (m *smalls) heed(hash uint64, i int) {
+	if m.calls++; m.calls%looksForHot != 0 {
+		return
+	}
+	at := &m.slots[i]
+	c := m.classes[at.class].of
+	if !c.whole || c.more != nil || at.n == isLong {
+		return
+	}
+	place := placeOf(hash)
+	k, seen := m.hot.keys[place].Load(), candidate{hash, cooled}
+	if k != nil {
+		seen.tat = k.tat.Load()
+	}
+	if m.hot.next[place] != seen {
+		m.hot.next[place] = seen
+		return
+	}
+	if k == nil || k.hash != hash || k.class != c || k.n != at.n || k.text != at.text {
+		if seen.tat != cooled {
+			m.coolOther(k)
+		}
+		k = &hot{class: c, hash: hash, n: at.n, text: at.text}
+	}
+	k.tat.Store(at.state.A)
+	m.hot.keys[place].Store(k)
+	at.state = exact.State{B: isHot, C: int64(place)}
+}
+
+// coolOther cools a key that makes place for another.
+func (m *smalls) coolOther(k *hot) {
+	other := id{k.class.scope, string(k.text[:k.n])}
+	if i := m.find(k.hash, &other, k.class); i >= 0 {
+		m.hot.cool(&m.slots[i])
+	}
+}
