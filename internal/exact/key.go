@@ -1,6 +1,9 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
 
 // Key is the state of one key: a value without behaviour of its own in time. All
 // methods take the store's time in microseconds. The script of package redisstore
@@ -50,6 +53,7 @@ type Found struct {
 	end         int64   // entries there were before
 	clock       Clock   // as it is once the slot is booked
 	next        int64   // of the clock before
+	taken       uint64  // parts whose place another limit has taken
 	natural     bool    // the last limit, a bucket, makes the slot later than the queue
 }
 
@@ -57,7 +61,7 @@ type Found struct {
 // are added: see Adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	k.drop(now)
-	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
+	f.V, f.old, f.end, f.taken = k.Clock.Now(now), len(k.Parts), k.Log.end(), 0
 	f.room(len(charges))
 	for i := range charges {
 		f.Parts[i] = k.part(&charges[i].Limit, f.old)
@@ -117,9 +121,9 @@ func (k *Key) keep(left []Part) {
 	}
 }
 
-// adopt adds a limit. It takes the place of the limits that this call leaves out, and
-// begins with the largest share of them that is used: so it is exhausted if one of
-// them is. Without such limits it begins unused.
+// adopt adds a limit. It takes the place of the limit with the nearest period among those
+// that this call leaves out, each of which gives its place once, and begins with the
+// share of that limit which is used. Without one it begins unused.
 //
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
@@ -131,18 +135,14 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	v := max(f.V, k.Queue.Last)
 	at := max(now, k.Clock.Real(v))
 	n, d := int64(0), int64(1)
-	for i := range f.old {
+	if i := k.nearest(f, l.Period.Microseconds()); i >= 0 {
 		p := &k.Parts[i]
-		if f.names(i) {
-			continue
-		}
+		f.taken |= 1 << i
 		t := v
 		if InRealTime(p.Rule.Limit.Algorithm) {
 			t = at
 		}
-		if units := p.Rule.used(&p.State, &k.Log, t); shareLess(n, d, units, p.Rule.Max) {
-			n, d = units, p.Rule.Max
-		}
+		n, d = p.Rule.used(&p.State, &k.Log, t), p.Rule.Max
 	}
 	p := Part{Rule: RuleOf(l)}
 	var units int64
@@ -152,6 +152,25 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	}
 	k.Parts = append(k.Parts, p)
 	return len(k.Parts) - 1
+}
+
+// nearest returns the part that a limit takes the place of; -1: none.
+func (k *Key) nearest(f *Found, period int64) int {
+	best := -1
+	for i := range min(f.old, 64) {
+		if f.taken&(1<<i) != 0 || f.names(i) {
+			continue
+		}
+		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
+			best = i
+		}
+	}
+	return best
+}
+
+// nearer reports whether the ratio of p and a is smaller than that of p and b.
+func nearer(p, a, b int64) bool {
+	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
 }
 
 // adoptLog makes the log begin with the used units of a sliding window, and returns the

@@ -168,22 +168,26 @@ used = function(l, at)
   return math.min(units, l.max)
 end,
 
--- Adds a limit that the key does not know. It takes the place of the limits that this
--- call leaves out, and begins with the largest share of them that is used.
+-- Adds a limit that the key does not know. It takes the place of the limit with the nearest
+-- period among those that this call leaves out, each of which gives its place once, and
+-- begins with the share of that limit which is used.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, C.real(k.clock, v)) or v
-  local n, d = 0, 1
+  local n, d, best = 0, 1, nil
   for _, o in ipairs(k.parts) do
-    if not o.named then
-      local units
-      if o.kind == 'w' then
-        local _, before = G.expired(k.log, o, v)
-        units = math.min((k.log.sum - before) % 4503599627370496, o.max)
-      else
-        units = O.used(o, o.kind == 'g' and v or at)
-      end
-      if N.product_less(n, o.max, units, d) then n, d = units, o.max end
+    if not o.named and not o.taken and (not best
+      or N.product_less(math.max(l.p, o.p), math.min(l.p, best.p), math.min(l.p, o.p), math.max(l.p, best.p))) then
+      best = o
+    end
+  end
+  if best then
+    best.taken, d = true, best.max
+    if best.kind == 'w' then
+      local _, before = G.expired(k.log, best, v)
+      n = math.min((k.log.sum - before) % 4503599627370496, best.max)
+    else
+      n = O.used(best, best.kind == 'g' and v or at)
     end
   end
   l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, nil

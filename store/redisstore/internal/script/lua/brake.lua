@@ -10,10 +10,11 @@ local old, v = k.clock, k.v
 
 -- The first slot that is still ahead, or a lower bound; 0: none is.
 local function first()
-  local q, g = k.queue, k.log
+  local q, g, logged = k.queue, k.log, false
+  for _, l in ipairs(k.parts) do logged = logged or l.kind == 'w' end
   if old and now < old.pause and old.stand > 0 then return math.max(old.stand, v) end
   if not q or q.last <= v then return 0 end
-  if g then
+  if logged then
     local i = G.search(g, g.first, function(i) return G.entry(g, i)[1] > v end)
     while i < g.n - 1 and G.sum(g, i) == G.sum(g, i + 1) do i = i + 1 end
     return i < g.n and G.entry(g, i)[1] or v
