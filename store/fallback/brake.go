@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -200,18 +199,6 @@ func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watc
 		}))
 	}
 	return w
-}
-
-// standing makes the key's time stand from the start of a pause on. The local store
-// does not know the slots ahead that the primary granted.
-func standing(c store.Clock) store.Clock {
-	m, ok := c.(*exact.Move)
-	if !ok || m.Stand > 0 || !m.Paused(m.At) {
-		return c
-	}
-	moved := *m
-	moved.Stand = m.V
-	return &moved
 }
 
 // Covers implements [store.Watch].

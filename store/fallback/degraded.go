@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -70,6 +71,18 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]store.Charge(nil), req.Charges...)}
 	}
 	return d, nil
+}
+
+// standing makes the key's time stand from the start of a pause on. The local store
+// does not know the slots ahead that the primary granted.
+func standing(c store.Clock) store.Clock {
+	m, ok := c.(*exact.Move)
+	if !ok || m.Stand > 0 || !m.Paused(m.At) {
+		return c
+	}
+	moved := *m
+	moved.Stand = m.V
+	return &moved
 }
 
 // open allows a request, on limits that look untouched.
