@@ -125,31 +125,35 @@ end,
 -- Reads the optional parts behind the birth.
 load_rest = function(k, value, i)
   while i <= #value do
-    local kind, text, ends = string.match(value, '^|(%a)([^|]*)()', i)
-    if kind == 'q' then
+    local kind = string.sub(value, i, i + 1)
+    i = i + 2
+    if kind == '|q' then
       queues()
-      Q.load(k, text)
-    elseif kind == 'c' then
-      clocks()
-      k.clock = C.load(text)
-    elseif kind == 'l' then
-      logs()
-      k.log = G.load(k, text)
+      i = Q.load(k, value, i)
     else
-      F.rubbish('an unknown part')
+      local text, ends = string.match(value, '^([%d.]+)()', i)
+      if kind == '|c' and text then
+        clocks()
+        k.clock = C.load(text)
+      elseif kind == '|l' and text then
+        logs()
+        k.log = G.load(k, text)
+      else
+        F.rubbish('an unknown part')
+      end
+      i = ends
     end
-    i = ends
   end
 end,
 
 -- Reads the key at KEYS[state], with its log at KEYS[list] where the call names one.
 load = function(k, state, list, limits)
   k.state, k.list, k.limits, k.parts, k.born, k.v = state, list, limits, limits, now, now
-  k.fresh, k.queue, k.clock, k.log, k.shifted, k.apart, k.real = false, false, false, false, false, false, false
+  k.queue, k.clock, k.log, k.birth = false, false, false, false
+  if k.apart or k.shifted then k.apart, k.shifted = nil, nil end
   local value, n, odd, ahead = redis.call('GET', KEYS[state]), #limits, false, false
   k.value = value
   if not value then
-    k.fresh = true
     for i = 1, n do
       local l = limits[i]
       l.a, l.b, l.c, l.opened, l.before, l.grades, l.new, l.left = l.kind == 'g' and now or 0, 0, 0, 0, 0, '', true, 0
@@ -159,15 +163,15 @@ load = function(k, state, list, limits)
     odd = string.byte(value, 1) ~= 49 or n == 0
     for m = 1, n do
       local l = limits[m]
-      local ends = i + l.long
-      if odd or string.sub(value, i, ends) ~= l.head then odd = true break end
+      local ends = i + #l.spec
+      if odd or string.sub(value, i, ends - 1) ~= l.spec or string.byte(value, ends) ~= 61 then odd = true break end
       i = F.load_part(l, value, ends + 1) + 1
       if string.byte(value, i - 1) ~= (m < n and 59 or 124) then odd = true break end
     end
     local born, ends
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
-      k.born = born + 0
+      k.born, k.birth = born + 0, born
       odd = k.born > now
       if ends <= #value then
         F.load_rest(k, value, ends)
@@ -206,18 +210,10 @@ load = function(k, state, list, limits)
       if l.kind == 'w' then G.expire(k.log, l, now) end
     end
   end
-  for i = 1, k.fresh and n or 0 do
+  for i = 1, not value and n or 0 do
     if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
   return k
-end,
-
--- The time of n calls under a bucket, of which the last needs as much as it has to
--- leave.
-need = function(l, n)
-  local r = l.ir * (n - 1) + l.nr
-  local rest = math.fmod(r, l.q)
-  return l.iw * (n - 1) + l.nw + (r - rest) / l.q, rest
 end,
 
 -- Finds the earliest slot at which all limits admit n calls.
@@ -225,41 +221,49 @@ find = function(k, n)
   local c, limits, b, q = k.clock, k.limits, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = C.floor(c, b, now) end
-  local f, s, natural = b, b, false
-  for i = 1, #limits do
-    local l = limits[i]
-    local kind, x, y = l.kind, b, b
-    if l.cost > 0 then
-      if kind == 'g' then
-        if n == 1 then x, y = F.gcra_slot(l, b, l.nw, l.nr) else x, y = F.gcra_slot(l, b, F.need(l, n)) end
-      elseif kind == 'w' then
-        y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
-        x = y
-      end
-      natural = kind == 'g' and x > b
-      if x > f then f = x end
-      if y > s then s = y end
-    end
-    l.slot = y
-  end
-  local standing, real, from = c, s, b
-  if c then
-    standing = C.standing(c, s, now)
-    real, from = math.max(C.real(standing, s), now), math.max(C.real(standing, b), now)
-  end
-  local latest = real
+  local f, s, natural, timed = b, b, false, c
   for i = 1, #limits do
     local l = limits[i]
     local kind = l.kind
     if l.cost == 0 then
       l.slot = now
-    elseif kind == 'g' or kind == 'w' then
-      if c then l.slot = math.max(C.real(standing, l.slot), now) end
+    elseif kind == 'g' then
+      local x, y
+      if n == 1 then x, y = F.gcra_slot(l, b, l.nw, l.nr) else x, y = F.gcra_slot(l, b, N.need(l, n)) end
+      natural = x > b
+      if x > f then f = x end
+      if y > s then s = y end
+      l.slot = y
+    elseif kind == 'w' then
+      local y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
+      natural = false
+      if y > f then f = y end
+      if y > s then s = y end
+      l.slot = y
     else
-      local units = l.cost * (n - 1) + l.need
-      local at = kind == 'c' and N.counter_slot(l, from, units) or F.window_slot(l, from, units)
-      l.slot = at
-      if at > latest then latest = at end
+      natural, timed = false, true
+    end
+  end
+  local standing, real, latest = false, s, s
+  if timed then
+    local from = b
+    if c then
+      standing = C.standing(c, s, now)
+      real, from = math.max(C.real(standing, s), now), math.max(C.real(standing, b), now)
+    end
+    latest = real
+    for i = 1, #limits do
+      local l = limits[i]
+      local kind = l.kind
+      if l.cost == 0 then
+      elseif kind == 'g' or kind == 'w' then
+        if c then l.slot = math.max(C.real(standing, l.slot), now) end
+      else
+        local units = l.cost * (n - 1) + l.need
+        local at = kind == 'c' and N.counter_slot(l, from, units) or F.window_slot(l, from, units)
+        l.slot = at
+        if at > latest then latest = at end
+      end
     end
   end
   k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
@@ -299,12 +303,12 @@ book = function(k, n, tag)
       if tagged then Q.note(k, l, q.seq) end
       if kind ~= 'g' then
         if kind == 'c' then N.counter_book(l, k.real, units) else F.window_book(l, k.real, units) end
-      elseif not l.named then
-        F.gcra_book(l, k.floor, N.span(l, units))
-      else
+      elseif l.named then
         F.gcra_book(l, k.floor, l.iw * n, l.ir * n)
+      else
+        F.gcra_book(l, k.floor, N.span(l, units))
       end
-      if tagged then Q.noted(k, l) end
+      if tagged and (l.new or kind ~= 'g') then Q.noted(k, l) end
       if l.left > 0 then others() O.bound(k, l) end
     end
   end
@@ -319,23 +323,26 @@ book = function(k, n, tag)
 end,
 
 save = function(k)
-  local text, parts, born = nil, k.parts, k.born
-  for i = 1, #parts do
+  local text, parts, born = '1', k.parts, k.born
+  local n = #parts
+  for i = 1, n do
     local l = parts[i]
-    local numbers
-    if l.kind == 'g' then
-      local a = l.a > born and l.a - born or 0
-      numbers = string.format(l.b > 0 and '%.0f.%.0f' or '%.0f', a, l.b)
-    elseif l.kind == 'c' then
-      numbers = string.format('%.0f.%.0f.%.0f', l.a, l.b, l.c)
-      if l.opened > 0 or l.before > 0 then numbers = string.format('%s.%.0f.%.0f', numbers, l.opened, l.before) end
+    local kind, a, b, c, numbers = l.kind, l.a, l.b, l.c, nil
+    if kind == 'g' then a = a > born and a - born or 0 end
+    if kind == 'c' then
+      numbers = string.format(l.opened + l.before > 0 and '%.0f.%.0f.%.0f.%.0f.%.0f' or '%.0f.%.0f.%.0f', a, b, c, l.opened, l.before)
+    elseif l.opened > 0 then
+      numbers = string.format('%.0f.%.0f.%.0f', a, b, l.opened)
+    elseif b > 0 or kind ~= 'g' then
+      numbers = string.format('%.0f.%.0f', a, b)
     else
-      numbers = string.format(l.opened > 0 and '%.0f.%.0f.%.0f' or '%.0f.%.0f', l.a, l.b, l.opened)
+      numbers = string.format('%.0f', a)
     end
     if l.left > 0 then numbers = string.format('%s~%.0f', numbers, l.left) end
-    text = text and text .. ';' .. l.spec .. '=' .. numbers or '1' .. l.spec .. '=' .. numbers
+    text = text .. l.spec .. '=' .. numbers .. (i < n and ';' or '|')
   end
-  text = (text or '1') .. '|' .. string.format('%.0f', born)
+  if n == 0 then text = '1|' end
+  text = text .. (k.birth or F.str(born))
   if k.queue then text = text .. Q.save(k) end
   if k.clock then text = text .. '|c' .. C.save(k.clock) end
   if k.log then text = text .. G.save_value(k) end
@@ -367,7 +374,7 @@ write = function(k)
   local px = at + 999 - now
   px = (px - px % 1000) / 1000 + 1 + longer
   if k.value and (k.queue or k.keeps or #parts > #k.limits) then px = math.max(px, redis.call('PTTL', KEYS[k.state])) end
-  redis.call('SET', KEYS[k.state], F.save(k), 'PX', F.str(px))
-  if k.log then redis.call('PEXPIRE', KEYS[k.list], string.format('%.0f', px)) end
+  redis.call('SET', KEYS[k.state], F.save(k), 'PX', px)
+  if k.log then redis.call('PEXPIRE', KEYS[k.list], px) end
 end,
 }

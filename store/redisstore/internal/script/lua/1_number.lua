@@ -36,6 +36,14 @@ muldiv_up = function(a, b, c)
   return rest > 0 and q + 1 or q
 end,
 
+-- The time of n calls under a bucket, of which the last needs as much as it has to
+-- leave.
+need = function(l, n)
+  local r = l.ir * (n - 1) + l.nr
+  local rest = math.fmod(r, l.q)
+  return l.iw * (n - 1) + l.nw + (r - rest) / l.q, rest
+end,
+
 -- The limit that a part of a value names, as "g25/5000000" or "g25/5000000/50": its
 -- algorithm, rate, period and burst.
 rule = function(spec)

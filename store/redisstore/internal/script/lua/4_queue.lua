@@ -3,9 +3,9 @@
 queues = function()
 if Q then return end
 Q = {
-load = function(k, text)
-  local last, first, cost, tag, seq, at, i = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()')
-  if not last or i > 102 then F.rubbish('a queue that is not weir\'s') end
+load = function(k, value, i)
+  local last, first, cost, tag, seq, at, ends = string.match(value, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()', i)
+  if not last or ends - i > 101 then F.rubbish('a queue that is not weir\'s') end
   local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
   if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
   if q.last > 0 then q.last = k.born + q.last end
@@ -13,11 +13,11 @@ load = function(k, text)
   k.queue = q
   for j = 1, #k.parts do
     local l = k.parts[j]
-    if l.kind == 'g' then
-      local grades, ends = string.match(text, '^,([%d.]*)()', i)
-      if grades then l.grades, i = grades, ends end
+    if string.byte(value, ends) == 44 and l.kind == 'g' then
+      l.grades, ends = string.match(value, '^([%d.]*)()', ends + 1)
     end
   end
+  return ends
 end,
 
 save = function(k)
@@ -79,19 +79,10 @@ note = function(k, l, seq)
     popped, n, i = true, n - 1, ends
   end
   l.grades = string.format(n > 0 and '%.0f.%.0f.%.0f.%.0f.%.0f.%s' or '%.0f.%.0f.%.0f.%.0f.%.0f', n + 1, seq, slot, w, r, string.sub(l.grades, i))
-  if n == 8 then Q.merge(l) end
-end,
-
--- Two neighbours become one, with the smaller backlog.
-merge = function(l)
-  local list = Q.grades(l)
-  local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
-  for i = least + 1, #list - 1 do
-    if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
+  if n == 8 then
+    others()
+    O.merge(l)
   end
-  list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
-  table.remove(list, least)
-  Q.set_grades(l, list)
 end,
 
 -- Notes which booking opened a window, or added the limit.
@@ -114,38 +105,5 @@ begin = function(l, seq)
   elseif l.kind ~= 'w' then
     l.opened, l.before = seq, l.kind == 'c' and seq or 0
   end
-end,
-
--- The grades of a limit, the first one first.
-grades = function(l)
-  local list, n = {}, string.match(l.grades, '^(%d+)')
-  n = (n or 0) + 0
-  for s, at, w, r in string.gmatch(string.match(l.grades, '^%d+%.(.*)') or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do
-    if n < 1 then break end
-    list[n] = { s + 0, at + 0, w + 0, r + 0 }
-    n = n - 1
-  end
-  if n > 0 then F.rubbish('a credit that is not weir\'s') end
-  return list
-end,
-
-set_grades = function(l, list)
-  local n = #list
-  local text = { n }
-  for i = n, 1, -1 do
-    local e = list[i]
-    text[n - i + 2] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4])
-  end
-  l.grades = n > 0 and table.concat(text, '.') or ''
-end,
-
--- Appends a grade in place of those with as much slack or more.
-grade_add = function(list, e)
-  local n = #list
-  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
-    list[n] = nil
-    n = n - 1
-  end
-  list[n + 1] = e
 end,
 } end

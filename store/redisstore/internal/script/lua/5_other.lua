@@ -205,5 +205,48 @@ bound = function(k, l)
   end
 end,
 
-}
-end
+-- Two neighbours become one, with the smaller backlog.
+merge = function(l)
+  local list = O.grades(l)
+  local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
+  for i = least + 1, #list - 1 do
+    if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
+  end
+  list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
+  table.remove(list, least)
+  O.set_grades(l, list)
+end,
+
+-- The grades of a limit, the first one first.
+grades = function(l)
+  local list, n = {}, string.match(l.grades, '^(%d+)')
+  n = (n or 0) + 0
+  for s, at, w, r in string.gmatch(string.match(l.grades, '^%d+%.(.*)') or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do
+    if n < 1 then break end
+    list[n] = { s + 0, at + 0, w + 0, r + 0 }
+    n = n - 1
+  end
+  if n > 0 then F.rubbish('a credit that is not weir\'s') end
+  return list
+end,
+
+set_grades = function(l, list)
+  local n = #list
+  local text = { n }
+  for i = n, 1, -1 do
+    local e = list[i]
+    text[n - i + 2] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4])
+  end
+  l.grades = n > 0 and table.concat(text, '.') or ''
+end,
+
+-- Appends a grade in place of those with as much slack or more.
+grade_add = function(list, e)
+  local n = #list
+  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
+    list[n] = nil
+    n = n - 1
+  end
+  list[n + 1] = e
+end,
+} end

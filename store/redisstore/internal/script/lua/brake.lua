@@ -5,7 +5,7 @@ local lift, pause, slack, cut, recovery, since = number(2) > 0, number(3), numbe
 local tell, gap, lasts, unit = number(8) > 0, math.min(number(9), 1e12), number(10), number(11)
 clocks()
 local k = F.load({}, 1, 2, {})
-k.limits, k.parts, k.keeps = k.parts, k.fresh and {} or k.parts, true
+k.limits, k.parts, k.keeps = k.parts, not k.value and {} or k.parts, true
 local old, v = k.clock, k.v
 
 -- The first slot that is still ahead, or a lower bound; 0: none is.

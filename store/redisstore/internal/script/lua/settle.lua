@@ -19,7 +19,7 @@ local function settle_bucket(k, l, b)
     end
   elseif b.to < b.cost then
     local w, r = N.span(l, b.cost - b.to)
-    local first, list = 1, Q.grades(l)
+    local first, list = 1, O.grades(l)
     while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e = list[first]
     if e and e[3] == 0 then return false end
@@ -30,14 +30,14 @@ local function settle_bucket(k, l, b)
     for _, g in ipairs(later) do
       g[3], g[4] = g[3] - w, g[4] - r
       if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
-      Q.grade_add(list, g)
+      O.grade_add(list, g)
     end
-    Q.set_grades(l, list)
+    O.set_grades(l, list)
     if w == 0 and r == 0 then return false end
     l.a, l.b = l.a - w, l.b - r
     if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
   else
-    for _, g in ipairs(Q.grades(l)) do
+    for _, g in ipairs(O.grades(l)) do
       if binds(g, b, k) then
         if g[3] == 0 then return false end
         break

@@ -8,17 +8,22 @@ local function rules()
   a = a + 1
   for i = 1, n do
     local spec = v[a + 1]
-    local kind = string.sub(spec, 1, 1)
-    local l = {
-      spec = spec, kind = kind, named = true, head = spec .. '=', long = #spec, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
-      a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0,
-    }
-    a = a + 5
+    local kind, l = string.sub(spec, 1, 1), nil
     if kind == 'g' then
-      l.num, l.q, l.cw, l.cr = v[a + 1] + 0, v[a + 2] + 0, v[a + 3] + 0, v[a + 4] + 0
-      l.iw, l.ir, l.nw, l.nr = v[a + 5] + 0, v[a + 6] + 0, v[a + 7] + 0, v[a + 8] + 0
-      a = a + 8
-    elseif kind == 'c' then
+      l = {
+        spec = spec, kind = kind, named = true, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
+        a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0, left = 0, new = false, grades = '', num = v[a + 6] + 0, q = v[a + 7] + 0,
+        cw = v[a + 8] + 0, cr = v[a + 9] + 0, iw = v[a + 10] + 0, ir = v[a + 11] + 0, nw = v[a + 12] + 0, nr = v[a + 13] + 0,
+      }
+      a = a + 13
+    else
+      l = {
+        spec = spec, kind = kind, named = true, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
+        a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0, left = 0, new = false, grades = '',
+      }
+      a = a + 5
+    end
+    if kind == 'c' then
       numbers()
     elseif kind == 'w' then
       logs()
@@ -38,17 +43,18 @@ end
 
 local function new()
   return {
-    state = 0, list = 0, value = false, born = 0, parts = false, limits = false, queue = false, clock = false, log = false, fresh = false, shifted = false,
-    apart = false, v = 0, floor = 0, slot = 0, real = 0, latest = 0, standing = false, counts = false, keeps = false, natural = false, had = 0, before = 0,
+    state = 0, list = 0, limits = false, parts = false, born = 0, birth = false, v = 0, value = false, queue = false, clock = false, log = false,
+    floor = 0, slot = 0, real = false, latest = 0, standing = false,
   }
 end
 
 -- What is told of a key.
-local function tell(reply, k, taken, plain)
-  local n, limits = #reply, k.limits
+local function tell(reply, n, k, taken, plain)
+  local limits = k.limits
   if k.apart then
+    for j = #reply, n + 2, -1 do reply[j] = nil end
     reply[n + 1] = -1
-    return
+    return n + 1
   end
   if plain and not k.queue and not k.clock then
     reply[n + 1], reply[n + 2] = taken, 0
@@ -77,11 +83,13 @@ local function tell(reply, k, taken, plain)
       reply[n] = k.real and l.slot or now
     end
   end
+  return n
 end
 
 -- How many of n calls fit now; the slot is that of the first where none does.
 local function fit(k, n)
   if n == 1 then return F.find(k, 1) <= now and 1 or 0 end
+  numbers()
   for i = 1, #k.limits do
     local l = k.limits[i]
     if l.cost * n > l.max then n = math.max(math.floor(l.max / l.cost), 1) end
@@ -109,7 +117,7 @@ if mode == 'many' then
       F.book(k, taken, 0)
       if taken < calls then F.find(k, 1) end -- for the calls that are refused
     end
-    tell(reply, k, taken, true)
+    tell(reply, #reply, k, taken, true)
     if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and O.refuse(k)) then F.write(k) end
   end
   while a < #ARGV do
@@ -148,9 +156,11 @@ local allowed, full = mode == 'take' and not apart, 0
 if not look and not apart then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
-    k.counts = not keys[2]
-    for i = 1, #k.limits do k.counts = k.counts or k.limits[i].cost > 0 end
-    if k.counts and real > latest then latest = real end
+    if keys[2] then
+      k.free = true
+      for i = 1, #k.limits do k.free = k.free and k.limits[i].cost == 0 end
+    end
+    if not k.free and real > latest then latest = real end
   end
   allowed = allowed and latest - now <= longest
 end
@@ -162,19 +172,20 @@ if held and not apart and (allowed or held.peek) then
     H.keep(held.key)
   end
 end
-local reply = { now, latest, full }
+local reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
 for _, k in ipairs(keys) do
-  local value, entry, taken = k.value, 0, allowed and k.counts and 1 or 0
+  local value, entry, taken = k.value, 0, allowed and not k.free and 1 or 0
   if taken == 1 then
     F.later(k, latest)
     entry = k.log and k.log.n or -1
     F.book(k, 1, tag)
   end
-  tell(reply, k, taken, false)
-  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and k.counts and O.refuse(k))) then F.write(k) end
+  n = tell(reply, n, k, taken, false)
+  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and O.refuse(k))) then F.write(k) end
   if tag > 0 then
-    local n, q = #reply, k.queue
+    local q = k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
+    n = n + 5
   end
 end
 return reply
