@@ -97,13 +97,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	k := s.id(scope, key)
-	sh := s.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if e := s.entry(sh, k); e != nil {
-		s.remove(sh, e)
-	}
+	s.forget(s.id(scope, key))
 	return nil
 }
 
