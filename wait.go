@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -127,8 +126,7 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 	}
 }
 
-// book books a slot and waits for it. Again: a brake has moved the slot beyond the
-// call's bounds, or out of the window that counted it, and it is given back.
+// book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l, key := c.limiter, c.id.Key
 	d, bound, err := c.ask(ctx)
@@ -168,11 +166,6 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	return g, false, nil
 }
 
-// hasWindow reports whether windows with a beginning count a booking.
-func hasWindow(limits []Limit) bool {
-	return slices.ContainsFunc(limits, func(l Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
-}
-
 // ask has the store decide. A call that has its lease already, and books again,
 // needs no other.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
@@ -192,8 +185,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	return d, boundOf(byDeadline), err
 }
 
-// left returns the rest of the longest wait, at least a little: the first slot was
-// good for that.
+// left returns the rest of the longest wait, at least a little.
 func (c *waitingCall) left() time.Duration {
 	if !c.again || c.maxWait <= 0 {
 		return c.maxWait

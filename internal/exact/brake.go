@@ -10,8 +10,8 @@ import (
 
 // Move is a change of a key's clock. It implements store.Clock.
 //
-// Windows that are ahead move with the clock. A fixed one moves as its start does. An
-// aligned one moves by whole periods, at least by as many as the first slot ahead.
+// Windows that are ahead move with the clock. A fixed one moves as its start does.
+// Aligned ones all move by the whole periods of the first slot ahead: no two become one.
 type Move struct {
 	Clock
 	Before Clock // until Clock.At
@@ -20,7 +20,11 @@ type Move struct {
 
 // Real implements store.Clock.
 func (m *Move) Real(slot store.Instant) store.Instant {
-	return store.Instant(m.Clock.Real(int64(slot)))
+	at := m.Clock.Real(int64(slot))
+	if m.Stand == 0 && int64(slot) > m.V { // Booked after the pause was set: v stands there.
+		at = max(at, m.Until)
+	}
+	return store.Instant(at)
 }
 
 // Set implements store.Clock.
@@ -69,9 +73,12 @@ func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 	if a != store.FixedWindow {
 		cut = func(t int64) int64 { return align(t, period) }
 	}
-	moved, first := cut(m.Clock.Real(m.Before.Now(start))), cut(m.Before.Real(m.First))
+	first := cut(m.Before.Real(m.First))
 	by := max(cut(m.Clock.Real(m.First))-first, min(cut(m.At)+period-first, 0))
-	return max(moved, start+by)
+	if a != store.FixedWindow {
+		return start + by
+	}
+	return max(m.Clock.Real(m.Before.Now(start)), start+by)
 }
 
 // Fastest returns the time between two units of the fastest limit, in whole
@@ -88,6 +95,7 @@ func Fastest(charges []store.Charge) int64 {
 // Brake changes the key's clock as a valid brake asks. The charges name limits of the
 // key. It returns nil when nothing changes.
 func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
+	k.drop(now)
 	first := k.first(now)
 	clock, changed := k.Clock.Apply(b, Fastest(charges), first, now)
 	if !changed {
@@ -97,13 +105,16 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	if clock.IsZero() {
 		m.Clock = Clock{At: now, V: now}
 	}
+	moved := false
 	for i := range k.Parts {
 		if p := &k.Parts[i]; InRealTime(p.Rule.Limit.Algorithm) {
-			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A)
+			was := p.State.A
+			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, was)
+			moved = moved || p.State.A != was
 		}
 	}
 	k.Clock = clock
-	if k.Queue.Tag != 0 {
+	if moved && k.Queue.Tag != 0 {
 		k.Queue.Seq++
 	}
 	if k.Born == 0 {

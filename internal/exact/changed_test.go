@@ -119,3 +119,82 @@ func TestDebtBehindASlot(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptiedWindow: a window that was emptied ahead keeps the key, whose present window
+// is not known any more.
+func TestEmptiedWindow(t *testing.T) {
+	t.Parallel()
+	for _, a := range []store.Algorithm{store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
+		var k Key
+		l := store.Per(4, time.Minute).By(a)
+		take(&k, charges(4, l), begun, 0)
+		req := charges(1, l)
+		req.MaxWait = time.Hour
+		d, r := take(&k, req, begun, 1)
+		k.Brake(charges(0, l).Charges, &store.Brake{Pause: time.Millisecond}, begun)
+		k.Settle(r, begun, func(int) int64 { return 0 })
+		if late := k.Lapse() - begun; late < d.Delay.Microseconds() {
+			t.Errorf("%v: the key lapses in %d µs, the booking was to come in %v", a, late, d.Delay)
+		}
+	}
+}
+
+// TestLimitAddedInAPause counts where the bookings ahead do.
+func TestLimitAddedInAPause(t *testing.T) {
+	t.Parallel()
+	var k Key
+	one, two := store.Per(6, time.Second).By(store.AlignedWindow), store.Per(7, time.Second).By(store.AlignedWindow)
+	k.Brake(charges(0, one).Charges, &store.Brake{Pause: 10 * time.Second}, begun)
+	for _, l := range []store.Limit{one, two} {
+		req := charges(3, l)
+		req.MaxWait = time.Hour
+		if d, _ := take(&k, req, begun, 1); d.Delay != 10*time.Second {
+			t.Errorf("%v: %+v", l, d)
+		}
+	}
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.State.A != begun+10*time.Second.Microseconds() || p.State.B < 6 {
+			t.Errorf("%v: window %d holds %d units", p.Rule.Limit, p.State.A-begun, p.State.B)
+		}
+	}
+}
+
+// TestWindowsStayApart: however the clock changes, aligned windows ahead do not become
+// one.
+func TestWindowsStayApart(t *testing.T) {
+	t.Parallel()
+	const period = int64(1e6)
+	for seed := range uint64(2000) {
+		rng := newRand(seed)
+		m := &Move{First: begun + rng.Int64N(3*period)}
+		for range 3 {
+			b := store.Brake{Tell: true, Gap: time.Duration(rng.Int64N(1e7)), GapFor: time.Duration(rng.Int64N(2e10))}
+			if rng.IntN(3) == 0 {
+				b = store.Brake{Cut: store.Cut{Unit: 1, Recovery: time.Duration(rng.Int64N(1e11))}}
+			}
+			m.Before = m.Clock
+			m.Clock, _ = m.Clock.Apply(&b, 1000, 0, begun)
+		}
+		last := int64(0)
+		for i := range int64(40) {
+			start := m.window(store.AlignedWindow, period, align(begun, period)+(i+1)*period)
+			if start <= last {
+				t.Fatalf("seed %d: window %d moves to %d, the one before to %d", seed, i, start-begun, last-begun)
+			}
+			last = start
+		}
+	}
+}
+
+// TestRealBeforeABooking: watchers may ask a clock of before the first booking in a pause.
+func TestRealBeforeABooking(t *testing.T) {
+	t.Parallel()
+	var k Key
+	l := store.Per(1, time.Second)
+	m := k.Brake(charges(0, l).Charges, &store.Brake{Pause: time.Minute}, begun)
+	req := charges(1, l)
+	req.MaxWait = time.Hour
+	if d, r := take(&k, req, begun+5, 1); m.Real(store.Instant(r.Slot)) != store.Instant(begun)+60_000_000 || d.Clock.Real(d.Slot) != m.Real(d.Slot) {
+		t.Errorf("a slot at %d leaves at %d: %+v", r.Slot-begun, int64(m.Real(store.Instant(r.Slot)))-begun, d)
+	}
+}

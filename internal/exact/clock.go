@@ -22,7 +22,7 @@ const (
 //	Unit                time between units of the fastest limit, at full speed
 //	Gap, Ends           advertised: v runs at Unit/Gap until Ends
 //	Share, Since, Step  cut: v ran at Share/64 at Since, 1/64 faster each Step
-//	Next                no slot before this v while v is slow
+//	Next                no slot before this v: units lie apart while v is slow
 type Clock struct {
 	At, V              int64
 	Until, Stand       int64
@@ -151,10 +151,7 @@ func (c *Clock) Floor(b, t int64) int64 {
 	if c.Paused(t) {
 		b = max(b, c.Stand)
 	}
-	if c.Next > b && c.Slow(t) {
-		b = c.Next
-	}
-	return b
+	return max(b, c.Next)
 }
 
 // Standing returns the clock after a booking at a slot: in a pause v stands at the
@@ -166,7 +163,8 @@ func (c Clock) Standing(slot, t int64) Clock {
 	return c
 }
 
-// Book notes a slot of cost units: while v is slow, units lie apart.
+// Book notes a slot of cost units: units lie apart while v is slow, and no longer; one
+// for its time at least.
 func (c *Clock) Book(slot, cost, t int64) {
 	if cost == 0 || c.At == 0 {
 		return
@@ -177,7 +175,9 @@ func (c *Clock) Book(slot, cost, t int64) {
 		if cost <= maxGap/c.Unit {
 			ahead = c.Unit * cost
 		}
-		c.Next = slot + ahead
+		c.Next = slot + min(ahead, max(c.Now(c.Lapse())-slot, c.Unit))
+	} else if c.Next <= slot {
+		c.Next = 0
 	}
 }
 
@@ -227,6 +227,10 @@ func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 		return c, false
 	}
 	k.Unit = unit
+	if first == 0 && k.Next > k.V {
+		// No unit comes sooner after the one before than it would have.
+		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
+	}
 	return k, true
 }
 
@@ -243,7 +247,7 @@ func (c Clock) from(now int64) Clock {
 	if c.share(now) == fullShare {
 		c.Share, c.Since, c.Step = 0, 0, 0
 	}
-	if c.Gap == 0 && c.Share == 0 {
+	if c.Next <= c.V {
 		c.Next = 0
 	}
 	return c

@@ -6,30 +6,43 @@ const maxGrades = 8
 // Credit says how much of a bucket's bookings can be given back without admitting
 // too much. To give back makes the bucket full sooner, but not sooner than it was
 // found full by a later booking. So a booking can give back at most the smallest
-// backlog that any later booking found at its slot.
+// backlog that any booking of a later slot found.
 //
-// Grades hold these minima, in the order of bookings: both numbers rise. A booking
-// before Grades[i].Seq can give back Grades[i].Slack; one after all grades its whole
-// cost. Beyond maxGrades two neighbours become one, with the smaller slack.
+// Grades hold these minima, in the order of bookings: both slot and slack rise. A
+// booking after all grades can give back its whole cost. Beyond maxGrades two
+// neighbours become one, with the smaller slack.
 type Credit struct{ Grades []Grade }
 
-// Grade is the backlog that the booking Seq found; less than 0 if the bucket had been
-// full for a while.
+// Grade is the backlog that the booking Seq found at its slot; less than 0 if the bucket
+// had been full for a while, or the booking added the limit.
 type Grade struct {
-	Seq   int64
-	Slack Micros
+	Seq, Slot int64
+	Slack     Micros
 }
 
-// book notes a booking at a slot, of a bucket that would have been full at tat.
+// binds reports whether a grade bounds what the booking seq at a slot can give back.
+func (g *Grade) binds(seq, slot int64) bool {
+	return g.Seq > seq && (g.Slot > slot || g.Slack.Whole < 0)
+}
+
+// book notes a booking at a slot, of a bucket that would have been full at tat. The first
+// booking of a slot speaks for all.
 func (c *Credit) book(seq int64, tat Micros, slot int64) {
 	slack := tat
 	if slack.Whole -= slot; slack.Whole < 0 {
 		slack = Micros{Whole: -1}
 	}
-	c.add(Grade{seq, slack})
+	n := len(c.Grades)
+	if n > 0 && c.Grades[n-1].Slot == slot && slack.Whole >= 0 {
+		return
+	}
+	c.add(Grade{seq, slot, slack})
 	if n := len(c.Grades); n > maxGrades {
 		least := 0
-		for i := range n - 1 {
+		if c.Grades[0].Slack.Whole < 0 {
+			least = 1 // Later bookings have not lapsed.
+		}
+		for i := least; i < n-1; i++ {
 			if c.step(i) < c.step(least) {
 				least = i
 			}
@@ -51,9 +64,9 @@ func (c *Credit) add(g Grade) {
 
 // take gives back up to so much of the booking seq, and returns how much. Later
 // bookings would have found the smaller backlog.
-func (c *Credit) take(seq int64, back Micros, den int64) Micros {
+func (c *Credit) take(seq, slot int64, back Micros, den int64) Micros {
 	first := 0
-	for first < len(c.Grades) && c.Grades[first].Seq <= seq {
+	for first < len(c.Grades) && !c.Grades[first].binds(seq, slot) {
 		first++
 	}
 	var room [maxGrades]Grade
@@ -70,4 +83,14 @@ func (c *Credit) take(seq int64, back Micros, den int64) Micros {
 		c.add(g)
 	}
 	return back
+}
+
+// lapsed reports whether a later booking found the bucket full.
+func (c *Credit) lapsed(seq, slot int64) bool {
+	for i := range c.Grades {
+		if g := &c.Grades[i]; g.binds(seq, slot) {
+			return g.Slack.Whole < 0
+		}
+	}
+	return false
 }

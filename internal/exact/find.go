@@ -6,7 +6,7 @@ import "github.com/goweir/weir/store"
 // something. The key is open.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
-	f.Floor, f.Slot = b, b
+	f.Floor, f.Slot, f.natural, f.next = b, b, false, k.Clock.Next
 	for i := range charges {
 		p := &k.Parts[f.Parts[i]]
 		slot := b
@@ -14,6 +14,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 			var floor int64
 			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
+			f.natural = p.Rule.Limit.Algorithm == store.GCRA && floor > b
 		}
 		f.Each[i] = slot
 	}
@@ -62,7 +63,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	if k.Born == 0 {
 		k.Born = now
 	}
-	k.Queue.book(f, most, k.natural(f))
+	k.Queue.book(f, most, f.natural && len(k.Parts) == 1)
 	logged, oldest := false, k.Log.end()
 	for i := range k.Parts {
 		p := &k.Parts[i]
@@ -99,7 +100,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 func (p *Part) begin(seq int64) {
 	p.Opened = [2]int64{seq, seq}
 	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
-		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, Micros{Whole: -1}})
+		p.Credit.Grades = append(p.Credit.Grades[:0], Grade{seq, 0, Micros{Whole: -1}})
 	}
 }
 
@@ -110,6 +111,12 @@ func (k *Key) Refuse(f *Found, now int64) bool {
 	if f.old == 0 || len(k.Parts) == f.old {
 		k.Close(f)
 		return false
+	}
+	if k.Queue.Tag != 0 {
+		k.Queue.Seq++
+		for i := f.old; i < len(k.Parts); i++ {
+			k.Parts[i].begin(k.Queue.Seq)
+		}
 	}
 	k.forget(f, now, false)
 	return true
@@ -164,11 +171,6 @@ func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
 		return charges[at].Cost
 	}
 	return most
-}
-
-// natural reports whether the only limit, a bucket, spaces the bookings ahead.
-func (k *Key) natural(f *Found) bool {
-	return len(k.Parts) == 1 && k.Parts[0].Rule.Limit.Algorithm == store.GCRA && f.Floor < k.Parts[0].State.A && k.Clock.Next < f.Slot
 }
 
 // book notes a slot. It is ahead when v has not come to it.
@@ -226,10 +228,7 @@ func (k *Key) forget(f *Found, now int64, booked bool) {
 		}
 	}
 	f.old = old
-	clear(k.Parts[len(left):])
-	if k.Parts = left; !k.logs() {
-		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
-	}
+	k.keep(left)
 }
 
 // move notes the new place of a part, and reports whether a charge names it.
@@ -271,7 +270,9 @@ func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 	if p.Rule.Limit.Algorithm == store.SlidingWindow {
 		s = k.Log.seen(&p.Rule, &s, k.Clock.Now(now))
 	}
-	return View(&p.Rule, s, &k.Clock, now)
+	clock := k.Clock
+	clock.Next = f.next // as it was before the booking that is told of
+	return View(&p.Rule, s, &clock, now)
 }
 
 // View returns how many units of a limit may be used now, and how long until it is as
@@ -301,7 +302,7 @@ func (c *Clock) view(remaining, reset, now int64) (int64, int64) {
 	switch {
 	case c.Paused(now):
 		return 0, max(reset, c.Until-now)
-	case c.Slow(now) && c.Next > c.Now(now):
+	case c.Next > c.Now(now):
 		return 0, max(reset, c.Real(c.Next)-now)
 	case c.Slow(now):
 		remaining = min(remaining, 1)

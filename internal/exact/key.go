@@ -1,6 +1,9 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
 
 // Key is the state of one key: a value without behaviour of its own in time. All
 // methods take the store's time in microseconds. The script of package redisstore
@@ -49,15 +52,19 @@ type Found struct {
 	old         int     // parts there were before
 	end         int64   // entries there were before
 	clock       Clock   // as it is once the slot is booked
+	next        int64   // of the clock before
+	taken       uint64  // parts whose place another limit has taken
+	natural     bool    // the last limit, a bucket, makes the slot later than the queue
 }
 
 // Open finds the parts of charges, all of this key. Limits that the key does not know
 // are added: see Adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
-	f.V, f.old, f.end = k.Clock.Now(now), len(k.Parts), k.Log.end()
+	k.drop(now)
+	f.V, f.old, f.end, f.taken = k.Clock.Now(now), len(k.Parts), k.Log.end(), 0
 	f.room(len(charges))
 	for i := range charges {
-		f.Parts[i] = k.part(&charges[i].Limit, f.old, now)
+		f.Parts[i] = k.part(&charges[i].Limit, f.old)
 	}
 	for i := range charges {
 		if f.Parts[i] < 0 {
@@ -82,20 +89,41 @@ func (k *Key) Close(f *Found) {
 	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
 }
 
-// part returns the part of a limit among the first n; -1 if there is none, or bookings
-// have left it out for so long that it has lapsed.
-func (k *Key) part(l *store.Limit, n int, now int64) int {
+// part returns the part of a limit among the first n; -1 if there is none.
+func (k *Key) part(l *store.Limit, n int) int {
 	for i := range n {
-		if p := &k.Parts[i]; p.Rule.Is(l) && (p.Left == 0 || p.Left > now) {
+		if k.Parts[i].Rule.Is(l) {
 			return i
 		}
 	}
 	return -1
 }
 
-// adopt adds a limit. It takes the place of the limits that this call leaves out, and
-// begins with the largest share of them that is used: so it is exhausted if one of
-// them is. Without such limits it begins unused.
+// drop forgets limits that bookings have left out for so long that they have lapsed.
+func (k *Key) drop(now int64) {
+	left := k.Parts[:0]
+	for i := range k.Parts {
+		if p := k.Parts[i]; p.Left == 0 || p.Left > now {
+			left = append(left, p)
+		}
+	}
+	k.keep(left)
+}
+
+// keep makes parts that are left those of the key. A log without a window starts anew.
+func (k *Key) keep(left []Part) {
+	if len(left) == len(k.Parts) {
+		return
+	}
+	clear(k.Parts[len(left):])
+	if k.Parts = left; !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
+}
+
+// adopt adds a limit. It takes the place of the limit with the nearest period among those
+// that this call leaves out, each of which gives its place once, and begins with the
+// share of that limit which is used. Without one it begins unused.
 //
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
@@ -107,18 +135,14 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	v := max(f.V, k.Queue.Last)
 	at := max(now, k.Clock.Real(v))
 	n, d := int64(0), int64(1)
-	for i := range f.old {
+	if i := k.nearest(f, l.Period.Microseconds()); i >= 0 {
 		p := &k.Parts[i]
-		if f.names(i) {
-			continue
-		}
+		f.taken |= 1 << i
 		t := v
 		if InRealTime(p.Rule.Limit.Algorithm) {
 			t = at
 		}
-		if units := p.Rule.used(&p.State, &k.Log, t); shareLess(n, d, units, p.Rule.Max) {
-			n, d = units, p.Rule.Max
-		}
+		n, d = p.Rule.used(&p.State, &k.Log, t), p.Rule.Max
 	}
 	p := Part{Rule: RuleOf(l)}
 	var units int64
@@ -126,13 +150,27 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	if l.Algorithm == store.SlidingWindow {
 		p.State.A = k.adoptLog(f, v, units)
 	}
-	if k.Queue.Tag != 0 { // Bookings from before the limit was added give it nothing back.
-		seq := k.Queue.Seq + 1
-		p.Opened = [2]int64{seq, seq}
-		p.Credit.add(Grade{seq, Micros{Whole: -1}})
-	}
 	k.Parts = append(k.Parts, p)
 	return len(k.Parts) - 1
+}
+
+// nearest returns the part that a limit takes the place of; -1: none.
+func (k *Key) nearest(f *Found, period int64) int {
+	best := -1
+	for i := range min(f.old, 64) {
+		if f.taken&(1<<i) != 0 || f.names(i) {
+			continue
+		}
+		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
+			best = i
+		}
+	}
+	return best
+}
+
+// nearer reports whether the ratio of p and a is smaller than that of p and b.
+func nearer(p, a, b int64) bool {
+	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
 }
 
 // adoptLog makes the log begin with the used units of a sliding window, and returns the

@@ -1,9 +1,6 @@
 package exact
 
-import (
-	"github.com/goweir/weir/internal/product"
-	"github.com/goweir/weir/store"
-)
+import "github.com/goweir/weir/store"
 
 // Rule is a limit, and the numbers of it that every decision needs.
 type Rule struct {
@@ -167,6 +164,3 @@ func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 	}
 	return s, units
 }
-
-// shareLess reports whether a/b < c/d.
-func shareLess(a, b, c, d int64) bool { return product.Compare(a, d, c, b) < 0 }

@@ -85,7 +85,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 // ones. Otherwise windows and logs count the difference, and a bucket gives back as
 // much as its credit allows.
 func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
-	if k.Queue.Tag != r.Tag {
+	if k.drop(now); k.Queue.Tag != r.Tag {
 		return false
 	}
 	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
@@ -102,7 +102,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 			to = cost(b.Charge)
 		}
 		nothing = nothing && (to == 0 || b.Cost == 0)
-		if at := k.part(&b.Limit, len(k.Parts), now); at >= 0 && b.Cost > 0 && to != b.Cost {
+		if at := k.part(&b.Limit, len(k.Parts)); at >= 0 && b.Cost > 0 && to != b.Cost {
 			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
 		}
 	}
@@ -111,8 +111,10 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	}
 	switch {
 	case alone && nothing:
-		k.remove(r, now)
-		k.Queue, k.Clock.Next = r.queue, r.next
+		k.remove(r)
+		if k.Queue = r.queue; !k.Clock.IsZero() {
+			k.Clock.Next = r.next
+		}
 		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
 		k.Queue.Seq++
@@ -122,15 +124,18 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 }
 
 // remove drops the limits that the booking of a receipt added.
-func (k *Key) remove(r *Receipt, now int64) {
-	for i := r.parts; i < len(r.Booked); i++ {
-		if at := k.part(&r.Booked[i].Limit, len(k.Parts), now); at >= 0 {
-			k.Parts = append(k.Parts[:at], k.Parts[at+1:]...)
+func (k *Key) remove(r *Receipt) {
+	left := k.Parts[:0]
+	for i := range k.Parts {
+		p, added := k.Parts[i], false
+		for j := r.parts; j < len(r.Booked); j++ {
+			added = added || p.Rule.Is(&r.Booked[j].Limit)
+		}
+		if !added {
+			left = append(left, p)
 		}
 	}
-	if !k.logs() {
-		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
-	}
+	k.keep(left)
 }
 
 // settle corrects one limit to another cost.
@@ -178,29 +183,19 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 			gcraBook(&p.Rule, &p.State, r.Floor, to)
 		}
 	case to < b.Cost:
-		back := p.Credit.take(r.Seq, p.Rule.Pace.Span(b.Cost-to), den)
+		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.Cost-to), den)
 		if back == (Micros{}) {
 			return false
 		}
 		tat = tat.Minus(back, den)
 		p.State.A, p.State.B = tat.Whole, tat.Rem
-	case p.Credit.lapsed(r.Seq):
+	case p.Credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
 		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
 	}
 	p.Rule.bound(&p.State, v)
 	return true
-}
-
-// lapsed reports whether a later booking found the bucket full.
-func (c *Credit) lapsed(seq int64) bool {
-	for _, g := range c.Grades {
-		if g.Seq > seq {
-			return g.Slack.Whole < 0
-		}
-	}
-	return false
 }
 
 // logged returns how many more units the log is to count: see Key.logged.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 )
 
@@ -230,7 +231,7 @@ func (s *story) judge() {
 func TestStories(t *testing.T) {
 	t.Parallel()
 	again, moved := 0, 0
-	for seed := range uint64(20_000) {
+	for seed := range uint64(long.Of(20_000)) {
 		rng := newRand(seed)
 		s := &story{T: t, rng: rng, now: begun + rng.Int64N(1e9)}
 		for range 1 + rng.IntN(2) {

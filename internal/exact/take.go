@@ -77,5 +77,6 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 	seen.Slot, seen.Paused = g.Found.Slot, g.Key.Clock.Paused(v.Now)
 	if !g.Key.Clock.IsZero() {
 		seen.Clock = &Move{Clock: g.Key.Clock, Before: g.Key.Clock}
+		seen.Clock.Next = g.Found.next
 	}
 }

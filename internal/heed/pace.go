@@ -20,9 +20,7 @@ func evenly(s *upstream.Signal) time.Duration {
 func spaced(gap time.Duration) time.Duration { return gap + gap/20 + time.Microsecond }
 
 // isAdvertised reports whether an earlier brake has units as far apart as gap already.
-func isAdvertised(gap, advertised time.Duration) bool {
-	return advertised > gap && advertised < gap+gap/4
-}
+func isAdvertised(gap, told time.Duration) bool { return told > gap && told < gap+gap/4 }
 
 // interval returns the time between two units of a limit.
 func interval(l *store.Limit) time.Duration {

@@ -2,6 +2,7 @@ package leaktest
 
 import (
 	"bytes"
+	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +14,12 @@ import (
 	"time"
 )
 
-func TestMain(m *testing.M) { Main(m) }
+// TestMain runs more tests at once than there are processors, as most of them wait.
+// The command line is parsed later, and wins.
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "8")
+	Main(m)
+}
 
 // childEnv makes TestChild, BenchmarkChild and FuzzChild misbehave as its
 // value says; they do nothing when it is empty.

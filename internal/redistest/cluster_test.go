@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir/internal/long"
 )
 
 func TestCluster(t *testing.T) {
@@ -87,6 +89,7 @@ func TestClusterMove(t *testing.T) {
 }
 
 func TestClusterNodeDies(t *testing.T) {
+	long.Only(t)
 	t.Parallel()
 	c := StartCluster(t)
 	const key = "k"

@@ -2,11 +2,9 @@ package fallback
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
-	"github.com/goweir/weir/internal/watchers"
 	"github.com/goweir/weir/store"
 )
 
@@ -14,11 +12,10 @@ import (
 // What is beyond stays local.
 const mostBrakes = 4096
 
-// brakes are those that the primary has not been told of, and who watches.
+// brakes are those that the primary has not been told of.
 type brakes struct {
 	mu      sync.Mutex
 	pending map[id]pendingBrake
-	all     watchers.Set
 }
 
 type pendingBrake struct {
@@ -55,11 +52,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 			return err
 		}
 	}
-	s.brakeLocal(ctx, charges, b)
 	s.brakes.keep(charges, b)
-	// Whoever waits books again, on what the primary granted, too: this process
-	// alone knows of the brake.
-	s.brakes.all.Tell(charges[0].Scope, charges[0].Key, math.MaxInt64)
+	s.brakeLocal(ctx, charges, b)
 	return nil
 }
 
@@ -75,7 +69,6 @@ func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.
 	b.Cut.Unit = times(b.Cut.Unit, int64(max(n, 1)), 1)
 	b.Gap, b.Cut.Unit = min(b.Gap, store.MaxPeriod/4), min(b.Cut.Unit, store.MaxPeriod/4)
 	_ = local.Brake(ctx, share(charges, n), b)
-	s.ledger.void(id{charges[0].Scope, charges[0].Key})
 }
 
 // keep remembers a brake for the primary. Of several of a key the pause that
@@ -95,6 +88,14 @@ func (k *brakes) keep(charges []store.Charge, b store.Brake) {
 		k.pending = make(map[id]pendingBrake)
 	}
 	k.pending[key] = pendingBrake{charges, b, now, b.Lift || old.lifted}
+}
+
+// keeps reports whether the primary has not been told of a key's brake.
+func (k *brakes) keeps(key id) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.pending[key]
+	return ok
 }
 
 // joined is a brake together with one of some time before.
@@ -179,28 +180,40 @@ func binding(charges []store.Charge, d *store.Decision) (mine []store.Charge) {
 	return mine
 }
 
-type watch struct {
-	store   *Store
-	id      int
-	primary store.Watch // nil when the primary has none
-}
+// watch is a subscription to both stores.
+type watch []store.Watch
 
-// WatchBrakes implements [store.Braker].
-func (s *Store) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
-	w := &watch{store: s, id: s.brakes.all.Add(f)}
+// WatchBrakes implements [store.Braker]. The clock of the local store holds if this
+// process alone knows of the brake, also for slots that the primary granted: both
+// clocks count from the Unix epoch.
+func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
+	var w watch
 	if primary, ok := s.cfg.Primary.(store.Braker); ok {
-		w.primary = primary.WatchBrakes(f)
+		w = append(w, primary.WatchBrakes(f))
+	}
+	if local, ok := s.cfg.Local.(store.Braker); ok {
+		w = append(w, local.WatchBrakes(func(scope, key string, c store.Clock) {
+			if s.brakes.keeps(id{scope, key}) {
+				f(scope, key, standing(c))
+			}
+		}))
 	}
 	return w
 }
 
 // Covers implements [store.Watch].
-func (w *watch) Covers(since time.Time) bool { return w.primary == nil || w.primary.Covers(since) }
+func (w watch) Covers(since time.Time) bool {
+	for _, of := range w {
+		if !of.Covers(since) {
+			return false
+		}
+	}
+	return true
+}
 
 // Stop implements [store.Watch].
-func (w *watch) Stop() {
-	w.store.brakes.all.Remove(w.id)
-	if w.primary != nil {
-		w.primary.Stop()
+func (w watch) Stop() {
+	for _, of := range w {
+		of.Stop()
 	}
 }

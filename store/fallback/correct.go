@@ -17,6 +17,16 @@ type receipt struct {
 	charges []store.Charge
 }
 
+// Windows says which windows counted the booking, for the key's clock.
+func (r receipt) Windows() (real int64, list []exact.Window) {
+	if of, ok := r.of.(interface {
+		Windows() (real int64, list []exact.Window)
+	}); ok {
+		return of.Windows()
+	}
+	return 0, nil
+}
+
 // Cancel implements [store.Canceler]. What the primary granted goes back to it
 // if it is there; while it is away, that unit stays used.
 func (s *Store) Cancel(ctx context.Context, of any) error {

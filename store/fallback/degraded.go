@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -52,7 +53,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if err != nil {
 		return store.Decision{}, err
 	}
-	d.Degraded = true
+	d.Degraded, d.Clock = true, standing(d.Clock)
 	var parts []part
 	if d.Allowed && over != nil {
 		parts = s.takeAhead(ctx, shared, over, &d)
@@ -64,12 +65,24 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 		}
 	}
 	if d.Allowed && !req.Peek() {
-		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d, parts != nil)
+		s.ledger.spend(req.Charges, s.breaker.epoch.Load(), &d)
 	}
 	if d.Receipt != nil {
 		d.Receipt = receipt{of: d.Receipt, parts: parts, charges: append([]store.Charge(nil), req.Charges...)}
 	}
 	return d, nil
+}
+
+// standing makes the key's time stand from the start of a pause on. The local store
+// does not know the slots ahead that the primary granted.
+func standing(c store.Clock) store.Clock {
+	m, ok := c.(*exact.Move)
+	if !ok || m.Stand > 0 || !m.Paused(m.At) {
+		return c
+	}
+	moved := *m
+	moved.Stand = m.V
+	return &moved
 }
 
 // open allows a request, on limits that look untouched.
@@ -192,7 +205,7 @@ func (s *Store) learn(a *attempt) {
 //
 // What was granted in a pause, or ahead of it, counts as all that there is.
 func (a *attempt) hidden(states []store.ChargeState) bool {
-	if a.d.Reason != store.ReasonPaused && (a.d.BrakedAt == 0 || !a.req.Peek()) {
+	if a.d.Reason != store.ReasonPaused && (a.d.Clock == nil || !a.req.Peek()) {
 		return false
 	}
 	for i := range states {

@@ -112,8 +112,8 @@ func commands(begin, end string) func(testing.TB, time.Duration) bed {
 }
 
 // minimal is the user that docs/redis.md gives the least to.
-const minimal = "acl setuser weir on >secret resetkeys ~weir:* resetchannels -@all +eval +evalsha +time +get +set +del " +
-	"+pttl +pexpire +llen +lindex +lrange +rpush +ltrim +lset +lrem"
+const minimal = "acl setuser weir on >secret resetkeys ~weir:* resetchannels -@all +eval +evalsha +time +get +set +del +pttl +exists +llen " +
+	"+pexpire +lindex +rpush +rpop +ltrim +lset"
 
 // withUser is a server on which a user with the least it needs loses some of
 // that.

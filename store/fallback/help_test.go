@@ -95,7 +95,7 @@ func (p *primary) Brake(_ context.Context, charges []store.Charge, b store.Brake
 	return s.Brake(context.Background(), charges, b)
 }
 
-func (p *primary) WatchBrakes(f func(scope, key string, at store.Instant)) store.Watch {
+func (p *primary) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	s, _, _ := p.now()
 	return s.WatchBrakes(f)
 }

@@ -34,17 +34,8 @@ type account struct {
 	epoch    uint64    // in which the primary last answered
 	until    time.Time // afterwards nothing of it counts any more
 	known    time.Time // when the primary last told what the local store knows
-	spent    []expense
+	spent    []store.Charge
 	settling *settlement // nil when nobody is at it
-}
-
-// expense is what was spent on a limit, and when the share has made up for the calls
-// among it that cost more than that. The local store does not know any more after a
-// pause, which frees what is booked ahead.
-type expense struct {
-	store.Charge
-	even time.Time // zero: there were no such calls
-	void bool      // the key was slowed down since
 }
 
 var seed = maphash.MakeSeed()
@@ -112,8 +103,8 @@ func (a *account) keep(d time.Duration) (now time.Time) {
 	return now
 }
 
-// spend notes what was admitted without the primary, some of it ahead or none.
-func (l *ledger) spend(charges []store.Charge, epoch uint64, d *store.Decision, ahead bool) {
+// spend notes what was admitted without the primary.
+func (l *ledger) spend(charges []store.Charge, epoch uint64, d *store.Decision) {
 	for first := range charges {
 		places := group(charges, first)
 		if places == nil {
@@ -124,27 +115,11 @@ func (l *ledger) spend(charges []store.Charge, epoch uint64, d *store.Decision, 
 		sh.mu.Lock()
 		if a := sh.account(k, epoch); a != nil {
 			for _, i := range places {
-				e := expense{Charge: charges[i]}
-				if ahead {
-					e.even = time.Now().Add(d.Charge(i).ResetAfter)
-				}
-				a.add(e)
+				a.add(charges[i])
 				a.keep(d.Charge(i).ResetAfter)
 			}
 		}
 		sh.mu.Unlock()
-	}
-}
-
-// void notes that a key was slowed down locally.
-func (l *ledger) void(k id) {
-	sh := l.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if a := sh.accounts[k]; a != nil {
-		for i := range a.spent {
-			a.spent[i].void = true
-		}
 	}
 }
 
@@ -168,24 +143,20 @@ func (l *ledger) settle(charges []store.Charge, cost func(charge int) int64) {
 	}
 }
 
-// add adds an expense to what was spent on its limit. Of a key whose limits change
-// all the time, the oldest is forgotten.
-func (a *account) add(e expense) {
-	if i := place(a.spent, e.Limit); i >= 0 {
-		a.spent[i].Cost += e.Cost
-		if e.even.After(a.spent[i].even) {
-			a.spent[i].even = e.even
-		}
-		a.spent[i].void = a.spent[i].void || e.void
+// add adds to what was spent on a limit. Of a key whose limits change all the time,
+// the oldest is forgotten.
+func (a *account) add(c store.Charge) {
+	if i := place(a.spent, c.Limit); i >= 0 {
+		a.spent[i].Cost += c.Cost
 		return
 	}
 	if len(a.spent) == mostLimits {
 		a.spent = append(a.spent[:0], a.spent[1:]...)
 	}
-	a.spent = append(a.spent, e)
+	a.spent = append(a.spent, c)
 }
 
-func place(spent []expense, l store.Limit) int {
+func place(spent []store.Charge, l store.Limit) int {
 	for i := range spent {
 		if spent[i].Limit == l {
 			return i

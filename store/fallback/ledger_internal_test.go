@@ -42,7 +42,7 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 	var a account
 	for i := range 100 {
-		a.add(expense{Charge: store.Charge{Limit: store.Per(int64(i+1), time.Hour), Cost: 1}})
+		a.add(store.Charge{Limit: store.Per(int64(i+1), time.Hour), Cost: 1})
 	}
 	if len(a.spent) != mostLimits || a.spent[mostLimits-1].Limit != store.Per(100, time.Hour) {
 		t.Errorf("%d limits kept of one key, the last %v", len(a.spent), a.spent[len(a.spent)-1].Limit)
@@ -60,7 +60,7 @@ func TestFullLedger(t *testing.T) {
 		sh.accounts[id{"other", strconv.Itoa(i)}] = &account{until: time.Now().Add(time.Hour)}
 	}
 	c := []store.Charge{{Key: "k", Limit: store.Per(1, time.Hour), Cost: 1}}
-	l.spend(c, 0, &store.Decision{}, false)
+	l.spend(c, 0, &store.Decision{})
 	if !l.seen(k, 0, nil) {
 		t.Error("the answer of the primary is not believed")
 	}

@@ -95,8 +95,8 @@ func admitted(t testing.TB, s store.Store, req store.Request) (n int) {
 	return n
 }
 
-// What was admitted in an outage is charged to a primary that has the key paused when
-// the pause is over, also when that comes sooner or later than it was to be.
+// What was admitted in an outage is charged to a primary that has the key paused, and
+// stays charged when the pause becomes longer or is lifted.
 func TestOwedToAPausedPrimary(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
@@ -133,7 +133,7 @@ func TestOwedToAPausedPrimary(t *testing.T) {
 	}
 }
 
-// A primary that has a key paused keeps nobody waiting for what is to be charged later.
+// A primary that has a key paused keeps nobody waiting for what is charged to it.
 func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

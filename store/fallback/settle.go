@@ -13,16 +13,13 @@ import (
 // other calls for that key wait for it: the primary would admit them on a state
 // that lacks what is just being charged.
 type settlement struct {
-	spent    []expense
+	spent    []store.Charge
 	returned bool         // the primary may have lost its memory
 	known    time.Time    // when it last told what was used
 	sending  atomic.Int32 // whether the charge may have been made
 	done     chan struct{}
 	err      error // set before done is closed
 }
-
-// errPostponed is what a settlement ends with while the primary has the key paused.
-var errPostponed = errors.New("fallback: the key is paused")
 
 // What settlement.sending is: the first of the two that comes.
 const (
@@ -92,11 +89,6 @@ func (l *ledger) resolve(k id, epoch uint64, st *settlement, err error) {
 		return
 	case err == nil:
 		a.epoch = max(a.epoch, epoch)
-	case err == errPostponed:
-		a.epoch = max(a.epoch, epoch)
-		for _, e := range st.spent {
-			a.add(e)
-		}
 	case !st.sending.CompareAndSwap(0, never):
 		a.epoch, a.known = epoch-1, time.Now()
 	default:
@@ -128,9 +120,6 @@ func (s *Store) settle(ctx context.Context, charges []store.Charge, epoch uint64
 			case <-st.done:
 			case <-ctx.Done():
 				return ctx.Err()
-			}
-			if st.err == errPostponed {
-				break // The pause keeps the primary from admitting too much.
 			}
 			// Another's settlement that failed is tried again: it may have had
 			// less time left than this call has.
@@ -182,11 +171,7 @@ func (s *Store) charge(ctx context.Context, charges []store.Charge, st *settleme
 		used := part - free(&shared[i].Limit, local.Charge(i))
 		own := int64(0)
 		if j := place(st.spent, charges[i].Limit); j >= 0 {
-			state := local.Charge(i)
-			if local.BrakedAt != 0 || st.spent[j].void {
-				state.ResetAfter = max(time.Until(st.spent[j].even), 0)
-			}
-			own = min(st.spent[j].Cost, max(used, ahead(&shared[i].Limit, state)))
+			own = min(st.spent[j].Cost, max(used, ahead(&shared[i].Limit, local.Charge(i))))
 		}
 		debts[i].Cost = own
 		if st.returned {
@@ -208,9 +193,6 @@ func (s *Store) charge(ctx context.Context, charges []store.Charge, st *settleme
 // collect charges the primary with debts. What does not fit now is booked
 // ahead, and later calls wait for it, unless the primary can't do that: then it
 // is charged what fits.
-//
-// While the key is paused nothing is charged: what is booked for after the pause is
-// void when that is changed or lifted, and would be lost.
 func (s *Store) collect(ctx context.Context, charges, debts []store.Charge, st *settlement) error {
 	if !st.sending.CompareAndSwap(0, sent) {
 		return ctx.Err()
@@ -221,8 +203,6 @@ func (s *Store) collect(ctx context.Context, charges, debts []store.Charge, st *
 		return unlessRefused(err)
 	case d.Allowed:
 		return nil
-	case d.Reason == store.ReasonPaused:
-		return errPostponed
 	}
 	_, err = s.cfg.Primary.Take(ctx, store.Request{Charges: debts, MaxWait: store.MaxPeriod})
 	if !errors.Is(err, store.ErrUnsupported) {

@@ -124,7 +124,7 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 
 // A gap between units is kept: none of them is taken ahead.
 func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
-	l := store.Per(100_000, time.Hour).By(store.FixedWindow)
+	l := store.Per(72_000, time.Hour).By(store.FixedWindow)
 	for name, brake := range map[string]store.Brake{
 		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
 		"by a cut":         {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},

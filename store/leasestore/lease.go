@@ -84,8 +84,7 @@ func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) ne
 	return more
 }
 
-// adopt makes it a lease of other limits. What is left of the old ones stays to
-// be given back, or lapses.
+// adopt makes it a lease of other limits. Old units are given back later, or lapse.
 func (l *lease) adopt(charges []store.Charge) {
 	l.limits = slices.Grow(l.limits[:0], len(charges))
 	for i := range charges {
@@ -94,8 +93,7 @@ func (l *lease) adopt(charges []store.Charge) {
 	l.forget()
 }
 
-// forget has the next units be taken as for a key that was idle. What is left
-// stays to be given back, or lapses, and so does what is under way.
+// forget makes the key idle. Units left or under way are given back later, or lapse.
 func (l *lease) forget() {
 	l.size, l.until, l.deep, l.of = 0, 0, 0, nil
 	if l.turn++; l.d.Receipt == nil {
@@ -103,8 +101,7 @@ func (l *lease) forget() {
 	}
 }
 
-// decide is the decision on a unit that was taken ahead: what the store
-// answered then, and what it was charged for units that are left.
+// decide decides on a unit taken ahead, as the store answered then.
 func (l *lease) decide(d *store.Decision, now time.Duration) {
 	*d = l.d
 	ago := max(now-l.since, 0)
@@ -121,9 +118,8 @@ func (l *lease) decide(d *store.Decision, now time.Duration) {
 	}
 }
 
-// The fewest units that are taken ahead. A call for units that may have to be
-// given back is not combined with others as those for single units are, so that
-// it costs as much as some. One for units that lapse in time by themselves is.
+// The minimum number of units that are taken ahead. A call for units that may have to be
+// given back is not combined with others. A call for units that lapse in time is.
 const (
 	worth        = 32
 	worthLapsing = 4
@@ -135,11 +131,10 @@ type plan struct {
 	leave int64 // with so many left to others, so that what is not used lapses in time; 0: it can be given back
 }
 
-// plan is how the next call takes units, one that costs cost: as many more than
-// were last taken ahead as would have lasted for a period, when those were used up
-// soon, as many when in time, what was used of them when they were not. None are
-// taken ahead of a key that is slowed down, or that has not taken as many by
-// itself within half a period as are worth it.
+// plan plans the next call, which costs cost. It takes as many units as would have lasted
+// for a period if the last ones were used up soon, as many again if they were used in
+// time, else as many as were used. It takes none ahead of a slow key, nor of one that
+// has not taken enough by itself within half a period.
 func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 	least, leave := min(worth, most), int64(0)
 	for i := range l.limits {
@@ -180,18 +175,14 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 // isBraked reports whether the key's time stands or is slow within a period: units
 // come one by one then.
 func (l *lease) isBraked(period time.Duration) bool {
-	if l.d.Clock == nil {
-		return l.d.Gap > 0
-	}
-	ahead := store.Instant(period.Microseconds())
-	return l.d.Clock.Real(l.d.Slot+ahead) > l.d.Clock.Real(l.d.Slot)+ahead
+	c, v, ahead := l.d.Clock, l.d.Slot, store.Instant(period.Microseconds())
+	return c != nil && c.Real(v+ahead) > c.Real(v)+ahead
 }
 
 // mostGrowth is how many times as many units are taken as before.
 const mostGrowth = 8
 
-// refilled is how many units come back by themselves within a period; 0 where not
-// all of them do one after the other.
+// refilled is how many units a bucket gets back within a period; 0: it is no bucket.
 func (l *lease) refilled(period time.Duration) int64 {
 	if len(l.limits) != 1 || l.limits[0].Algorithm != store.GCRA {
 		return 0

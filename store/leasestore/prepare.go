@@ -42,8 +42,7 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	return o, true, nil
 }
 
-// fits reports whether the limit and an Outcome say all that the lease's decision
-// says, and has the lease remember that.
+// fits reports whether an Outcome says all of the lease's decision, and notes that.
 func (p *prepared) fits(l *lease) bool {
 	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.isBraked(p.store.cfg.For) {
 		return false

@@ -86,7 +86,7 @@ func (w *twins) take(req store.Request) {
 		w.fail("got  %s\nwant %s", g, e)
 	}
 	if receipt != nil {
-		w.booked = append(w.booked, pair{groups[0].Receipt, receipt, req.Charges[0].Cost})
+		w.booked = append(w.booked, pair{v.Keys[0].Receipt, receipt, req.Charges[0].Cost})
 	}
 }
 

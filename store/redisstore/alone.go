@@ -35,9 +35,17 @@ func (s *Store) takeAlone(ctx context.Context, req *store.Request) (store.Decisi
 	return d, err
 }
 
+// modeOf returns what the script does with a request.
+func modeOf(req *store.Request) script.Mode {
+	if req.Free() || req.NeverFits() >= 0 {
+		return script.Look
+	}
+	return script.All
+}
+
 // takeKeys decides a request on keys that one server has.
 func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
-	v, outcomes, r, err := s.ask(ctx, req, keys, req.Free() || req.NeverFits() >= 0)
+	v, outcomes, r, err := s.ask(ctx, req, keys, modeOf(req))
 	if err != nil {
 		return store.Decision{}, err
 	}
@@ -49,24 +57,24 @@ func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.
 	return d, nil
 }
 
-// ask has the script decide a request, or only look.
-func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, look bool) (v exact.Verdict, outcomes []exact.Outcome, r *receipt, err error) {
+// ask makes the script decide a request, or look.
+func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, mode script.Mode) (v exact.Verdict, outcomes []exact.Outcome, r *receipt, err error) {
 	tag := int64(0)
-	if req.Cancelable && !look {
+	if req.Cancelable && mode == script.All {
 		tag = s.tag()
 	}
 	held := ""
 	if req.Hold.Asked() {
 		held = rediskey.Held(rediskey.State(s.prefix, req.Charges[0].Scope, req.Charges[0].Key))
 	}
-	reply, err := s.run(ctx, &script.Take, script.TakeArgs(req, keys, held, s.clock(), tag, look))
+	reply, err := s.run(ctx, &script.Take, script.TakeArgs(req, keys, held, s.clock(), tag, mode))
 	if err != nil {
 		return v, nil, nil, err
 	}
 	list := script.NewReply(reply)
 	v.Now, v.Slot, v.Full = list.Number(), list.Number(), list.Number()
 	outcomes = make([]exact.Outcome, len(req.Charges))
-	v.Allowed = !look
+	v.Allowed = mode == script.All
 	if tag > 0 {
 		r = new(receipt)
 	}
@@ -74,7 +82,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	again := false
 	for i := range keys {
 		k := &keys[i]
-		a := list.Answer(k.Limits, room[:0], v.Now)
+		a := list.Answer(k.Limits, 1, room[:0], v.Now)
 		if a.Calls >= 0 {
 			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
 		}
@@ -93,9 +101,9 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 		return v, nil, nil, err
 	}
 	if again {
-		return s.ask(ctx, req, keys, look)
+		return s.ask(ctx, req, keys, mode)
 	}
-	if look && req.Hold.Asked() && req.NeverFits() < 0 {
+	if mode == script.Look && req.Hold.Asked() && req.NeverFits() < 0 {
 		v.Allowed = v.Full == 0 // A lease alone waits for no slot.
 	}
 	if r != nil && len(r.keys) == 0 {

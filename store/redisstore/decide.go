@@ -181,7 +181,7 @@ func (c *command) read(sent, heard time.Duration) error {
 	for i := range c.runs {
 		r := &c.runs[i]
 		a := &answer{now: now, sent: sent, heard: heard}
-		a.Answer = list.Answer(r.Limits, a.states[:0], now)
+		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
 		for j, of := range r.calls {
 			of.answer, of.place = a, int64(j)
 		}

@@ -48,18 +48,25 @@ func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []scri
 	for i := range parts {
 		p := &parts[i]
 		p.req.Cancelable = i < len(parts)-1 || req.Cancelable
-		looks := look || p.req.Free()
-		err := s.askPart(ctx, p, looks)
-		if err == nil && (p.verdict.Allowed || looks) {
+		mode := modeOf(&p.req)
+		if look {
+			mode = script.Look
+		}
+		err := s.askPart(ctx, p, mode)
+		if err == nil && (p.verdict.Allowed || mode == script.Look) {
 			continue
 		}
 		if back := s.handBack(ctx, parts[:i]); err == nil {
 			err = back
 		}
 		for j := range parts {
-			if j != i && err == nil {
-				err = s.askPart(ctx, &parts[j], true)
+			if j == i || err != nil {
+				continue
 			}
+			if mode = modeOf(&parts[j].req); mode == script.All {
+				mode = script.Find
+			}
+			err = s.askPart(ctx, &parts[j], mode)
 		}
 		if err != nil {
 			return store.Decision{}, err
@@ -88,8 +95,8 @@ func partsOf(req *store.Request, keys []script.Key) []part {
 }
 
 // askPart has the script decide a part, or look at it.
-func (s *Store) askPart(ctx context.Context, p *part, look bool) (err error) {
-	p.verdict, p.outcomes, p.receipt, err = s.ask(ctx, &p.req, []script.Key{p.key}, look)
+func (s *Store) askPart(ctx context.Context, p *part, mode script.Mode) (err error) {
+	p.verdict, p.outcomes, p.receipt, err = s.ask(ctx, &p.req, []script.Key{p.key}, mode)
 	if p.receipt != nil {
 		p.receipt.charges = p.req.Charges
 	}

@@ -59,7 +59,7 @@ func cancel(r *run) {
 }
 
 // cancelAmong: when calls leave in any order, the others keep their slots to themselves.
-// Nobody waits for longer than without the cancels, and then all is free.
+// The next call waits no longer than without the cancels.
 func cancelAmong(r *run) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	for i, limits := range cancelSets() {
@@ -150,7 +150,7 @@ func cancelApart(r *run) {
 	}
 }
 
-// credit: whatever is reserved and cancelled, what is left stays within the limits.
+// credit: whatever is reserved and cancelled, the remaining calls stay within the limits.
 func credit(r *run) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range long.Of(40) {

@@ -58,7 +58,7 @@ func changed(r *run) {
 	})
 }
 
-// promised: slots that were booked under other limits stay booked, and nobody overtakes
+// promised: slots that were booked under other limits stay booked, and no call overtakes
 // them.
 func promised(r *run) {
 	pairs(func(name string, a, b store.Algorithm) {

@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// concurrency: as many as fit are admitted, whoever comes at the same instant.
+// concurrency: calls at the same instant get exactly the units that there are.
 func concurrency(r *run) {
 	for _, l := range each(100, time.Hour) {
 		admitted := 0
@@ -26,7 +26,7 @@ func concurrency(r *run) {
 	}
 }
 
-// refusals: a refused call changes nothing, so who polls gets the full rate.
+// refusals: a refused call changes nothing, so polling callers get the full rate.
 func refusals(r *run) {
 	for _, l := range each(5, time.Second) {
 		key := l.Algorithm.String()
@@ -66,8 +66,8 @@ func refusals(r *run) {
 	}
 }
 
-// looks: a request whose costs are all 0 sees what is there, of any key and
-// under any limit, and changes nothing.
+// looks: a request whose costs are all 0 reports the state, of any key and under any
+// limit, and changes nothing.
 func looks(r *run) {
 	for _, l := range each(5, time.Minute) {
 		look := func(key string, limits ...store.Limit) store.Decision {
@@ -99,8 +99,8 @@ func looks(r *run) {
 	}
 }
 
-// binding: what a decision says of several limits, and which it names. That it
-// is the tightest one is looked at everywhere, see sound.
+// binding: a decision reports each of several limits, and names the tightest. See also
+// sound.
 func binding(r *run) {
 	wide, middle, narrow := store.Per(1000, 24*time.Hour), store.Per(20, time.Hour).By(store.SlidingWindow), store.Per(3, time.Minute).By(store.FixedWindow)
 	for name, limits := range map[string][]store.Limit{
@@ -120,7 +120,7 @@ func binding(r *run) {
 				}
 			}
 		}
-		// A minute later the hour binds, of which four fifths remain.
+		// A minute later the hour binds, with four fifths left.
 		r.sleep(time.Minute)
 		if d := r.take(charge(name, 0, limits...)); d.Limit.Name != "b" || d.Remaining != 17 {
 			r.Errorf("%s, a minute later: %+v, want 17 of b remaining", name, d)
@@ -133,15 +133,15 @@ func binding(r *run) {
 	if d := r.take(req); !d.Allowed || d.Charge(0).Remaining != 996 || d.Charge(1).Remaining != 3 {
 		r.Errorf("two units of one limit and none of another, twice: %+v", d)
 	}
-	// The name of a limit is not what it counts by.
+	// A limit does not count by its name.
 	r.take(charge("name", 2, narrow.WithName("before")))
 	if d := r.take(charge("name", 2, narrow.WithName("after"))); d.Allowed || d.Remaining != 1 || d.Limit.Name != "after" {
 		r.Errorf("a limit that was renamed: %+v", d)
 	}
 }
 
-// soundness: limits, costs and waits at random, for what every decision must
-// fulfil whatever was decided before.
+// soundness: limits, costs and waits at random. Every decision is sound, whatever came
+// before it.
 func soundness(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for i := range long.Of(100) {
@@ -166,7 +166,7 @@ func soundness(r *run) {
 	}
 }
 
-// never: what can't fit is refused for good, and says so.
+// never: a cost that can't fit is refused for good, and the refusal says so.
 func never(r *run) {
 	for _, l := range each(5, time.Second) {
 		key := "never " + l.Algorithm.String()

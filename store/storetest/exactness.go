@@ -44,8 +44,8 @@ func retryAfter(r *run) {
 	}
 }
 
-// remaining: Remaining is what the next calls can take, no less and no more,
-// and all of it is there after ResetAfter and not before.
+// remaining: the next calls can take Remaining units, no fewer and no more. All units are
+// there after ResetAfter and not before.
 func remaining(r *run) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range long.Of(200) {
@@ -133,7 +133,7 @@ func drift(r *run) {
 	}
 }
 
-// ticks returns in what time n units are refilled, rounded up.
+// ticks returns the time in which n units are refilled, rounded up.
 func ticks(l store.Limit, n int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(n), uint64(l.Period.Microseconds()))
 	q, rest := bits.Div64(hi, lo, uint64(l.Rate))

@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// wide is a limit that refuses nobody here.
+// wide is a limit that refuses no call here.
 var wide = store.Per(1_000_000, time.Second)
 
 // hold is a request for cost units and a lease of ten seconds.
@@ -39,8 +39,8 @@ func (r *run) wantHeld(when, key string, n int64) {
 	}
 }
 
-// inFlight: never more leases than asked for, whoever comes at the same instant,
-// and each that is released makes room for one.
+// inFlight: calls at the same instant get exactly the leases that there are. Each released
+// lease makes room for one.
 func inFlight(r *run) {
 	h := r.store.(store.Holder)
 	id := func(i int) string { return fmt.Sprint("id ", i) }
@@ -85,8 +85,8 @@ func inFlight(r *run) {
 	}
 }
 
-// inFlightOrNothing: what refuses for the one reason takes nothing of the
-// other.
+// inFlightOrNothing: a request refused by its limits takes no lease. A request refused by
+// its hold takes no units.
 func inFlightOrNothing(r *run) {
 	for _, l := range each(2, time.Hour) {
 		key := l.Algorithm.String()
@@ -102,7 +102,7 @@ func inFlightOrNothing(r *run) {
 		if after := r.take(charge(key, 0, l)); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
 			r.Errorf("%v: refused as InFlight, it changed %+v into %+v", l.Algorithm, before, after)
 		}
-		// The limit is told of first, and then nothing is held.
+		// The limit is reported first, and then nothing is held.
 		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != store.ReasonLimited {
 			r.Errorf("%v: both refuse: %+v, want Limited", l.Algorithm, d)
 		}
@@ -138,8 +138,8 @@ func inFlightOrNothing(r *run) {
 	}
 }
 
-// inFlightEnds: a lease ends after exactly its time unless it is renewed, and
-// one that has ended is not taken again.
+// inFlightEnds: a lease ends after exactly its time unless it is renewed. Renewing takes
+// no ended lease again.
 func inFlightEnds(r *run) {
 	h := r.store.(store.Holder)
 	renew := func(key string, lease time.Duration, want []string, ids ...string) {
@@ -188,7 +188,7 @@ func inFlightEnds(r *run) {
 	r.wantHeld("nothing was ever held", "unknown", 0)
 }
 
-// inFlightChanges: what can come in between.
+// inFlightChanges: leases outlive changes of the bound, of limits and of units.
 func inFlightChanges(r *run) {
 	h := r.store.(store.Holder)
 	ctx := context.Background()

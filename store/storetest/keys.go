@@ -47,8 +47,8 @@ func several(r *run) {
 	}
 }
 
-// takesAhead reports whether the store books a request ahead. Of several keys some
-// can't.
+// takesAhead reports whether the store books a request ahead. Some stores can't, for
+// several keys.
 func (r *run) takesAhead(req store.Request) bool {
 	r.Helper()
 	req.MaxWait = 1
@@ -106,8 +106,8 @@ func severalKeys(r *run) {
 // transfers: requests for two keys each, at the same time and in any order, take
 // as much from the one as from the other.
 func transfers(r *run) {
-	// There is room in a for all at once: a store that takes key after key may
-	// refuse for what another call is about to give back.
+	// There is room in a for all at once. A store that takes key after key may refuse
+	// because of units that another call is about to give back.
 	a, b := store.Per(160, time.Hour), store.Per(40, time.Hour).By(store.SlidingWindow)
 	if !r.takesKeys("a", "b") {
 		return

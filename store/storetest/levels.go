@@ -19,8 +19,8 @@ func levelsOf(name string, user, org, all store.Limit) store.Request {
 	)
 }
 
-// levels: of limits that are alike in all but their scope, a decision names the
-// binding one. A refusal takes nothing of any.
+// levels: a decision names the binding scope of limits that are otherwise alike. A refusal
+// takes nothing under any of them.
 func levels(r *run) {
 	for _, l := range each(3, time.Hour) {
 		for at, scope := range []string{"user", "org", "all"} {
@@ -60,7 +60,7 @@ func levels(r *run) {
 	if d := r.take(req); d.Scope != "all" || !d.Allowed {
 		r.Errorf("a look: %+v, want all to bind", d)
 	}
-	// A level that nothing is taken of refuses nothing.
+	// A level with a cost of 0 refuses nothing.
 	full := store.Per(1, time.Hour)
 	r.take(charges(store.Charge{Scope: "org", Key: "full", Limit: full}))
 	req = levelsOf("cyd", full, full, full)
@@ -70,7 +70,7 @@ func levels(r *run) {
 	}
 }
 
-// slowLevels: what one level's key is slowed down by is said of that level alone.
+// slowLevels: a brake on one level's key shows in that level alone.
 func slowLevels(r *run) {
 	k := r.store.(store.Braker)
 	if !r.takesKeys("ann", "acme", "all") {
@@ -90,15 +90,15 @@ func slowLevels(r *run) {
 			r.Errorf("org is paused: level %d is %+v, want %+v", i, got, want)
 		}
 	}
-	// A pause that is over before the user has units left is not what refuses.
+	// A pause that ends before the user has units left does not bind.
 	r.take(func() store.Request { all := charges(req.Charges[0]); all.Charges[0].Cost = 5; return all }())
 	if d := r.take(req); d.Scope != "user" || d.Reason != store.ReasonLimited || d.RetryAfter != 12*time.Minute {
 		r.Errorf("org is paused, and the user has nothing left: %+v", d)
 	}
 }
 
-// levelsRetryAfter: with levels and costs at random, waiting as long as a refusal
-// says is enough, and less is not.
+// levelsRetryAfter: with levels and costs at random, waiting exactly RetryAfter succeeds,
+// and less does not.
 func levelsRetryAfter(r *run) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	if !r.takesKeys("ann", "acme", "all") {

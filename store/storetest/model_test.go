@@ -97,10 +97,10 @@ func (m *model) Take(ctx context.Context, req store.Request) (store.Decision, er
 	exact.Take(&req, groups, outcomes, &v, t, tag, room)
 	d := exact.Decide(&req, &v, outcomes)
 	if d.Allowed && req.Cancelable {
-		receipt := &ticket{Receipt: groups[0].Receipt, charges: len(req.Charges)}
+		receipt := &ticket{Receipt: v.Keys[0].Receipt, charges: len(req.Charges)}
 		for i := range groups {
-			if groups[i].Receipt != nil {
-				receipt.parts = append(receipt.parts, part{entries[i], groups[i].Places, groups[i].Receipt})
+			if k := v.Keys[i].Receipt; k != nil {
+				receipt.parts = append(receipt.parts, part{entries[i], groups[i].Places, k})
 			}
 		}
 		d.Receipt = receipt
@@ -149,6 +149,13 @@ func (m *model) Reset(_ context.Context, scope, key string) error {
 		clear(e.leases)
 	}
 	return nil
+}
+
+// forget forgets all keys.
+func (m *model) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.keys)
 }
 
 func (m *model) Brake(_ context.Context, charges []store.Charge, b store.Brake) error {

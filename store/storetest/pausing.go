@@ -111,7 +111,6 @@ func used(r *run) {
 func moved(r *run) {
 	for _, l := range each(2, time.Second) {
 		q := r.queue("moved "+l.Algorithm.String(), l)
-		defer q.stop()
 		for range 8 {
 			q.book(1, time.Hour)
 		}
@@ -121,7 +120,9 @@ func moved(r *run) {
 		q.brake(store.Brake{Pause: 20 * time.Second})
 		r.sleep(5 * time.Second)
 		q.book(1, time.Hour)
-		q.paused("paused", 15*time.Second)
+		if q.paused("paused", 15*time.Second); len(q.ahead()) == 0 {
+			q.fail("nobody waits in a pause")
+		}
 		q.brake(store.Brake{Pause: time.Second}) // The longer one counts.
 		q.paused("paused again", 15*time.Second)
 		first := q.ahead()[0]
@@ -141,10 +142,10 @@ func (q *waiters) paused(when string, left time.Duration) {
 	exact := left > 0 && (q.limits[0].Algorithm == store.GCRA || q.limits[0].Algorithm == store.SlidingWindow)
 	for i, c := range ahead {
 		if at := q.begun(c); at < left || i == 0 && exact && at != left {
-			q.run.Errorf("%s, %s: call %d of %d comes in %v, the pause ends in %v", q.key, when, i, len(ahead), at, left)
+			q.fail("%s: call %d comes in %v, the pause ends in %v", when, c.n, at, left)
 		}
 		if i > 0 && c.leaves < ahead[i-1].leaves || exact && c.leaves-ahead[0].leaves != c.slot-ahead[0].slot {
-			q.run.Errorf("%s, %s: call %d comes at %d, the first at %d, their slots are %d and %d", q.key, when, i, c.leaves, ahead[0].leaves, c.slot, ahead[0].slot)
+			q.fail("%s: call %d leaves its distance to the first", when, c.n)
 		}
 	}
 }

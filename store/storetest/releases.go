@@ -37,7 +37,7 @@ func releases(r *run) {
 	})
 }
 
-// inTurn makes calls of two releases, of which one has the wider limit.
+// inTurn makes calls of two releases. One has the wider limit.
 func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets [2][]store.Limit) {
 	var acts []act
 	var told []string
@@ -68,15 +68,16 @@ func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets 
 }
 
 // together reports whether acts stay within the wider of two limits. Two limits of one
-// algorithm and period keep to it exactly, and so do two buckets. Windows with a beginning
-// and others admit at most a burst of the others in any period, and those of two windows.
+// algorithm and period keep to it exactly, and so do two buckets. Others admit a burst of
+// each, as a limit that was left out for its whole period is fresh. Windows with a
+// beginning admit one more, where a window ends and the next begins.
 func together(wide, narrow store.Limit, acts []act) bool {
-	burst, period := max(wide.Max(), narrow.Max()), min(wide.Period, narrow.Period)
+	burst := wide.Max() + narrow.Max()
 	switch {
 	case wide.Algorithm == narrow.Algorithm && (wide.Period == narrow.Period || wide.Algorithm == store.GCRA):
 		return conforms(wide, acts)
 	case max(wide.Algorithm, narrow.Algorithm) > store.SlidingWindow:
-		return within(acts, period.Microseconds(), 3*burst)
+		return within(acts, min(wide.Period, narrow.Period).Microseconds(), burst+wide.Max())
 	}
 	return conforms(wide.By(store.GCRA).WithBurst(burst), acts)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// settleSafe: whatever is settled, and in whatever order, a slot is granted only
-// where the limit has room, by what was known of the costs when it was.
+// settleSafe: bookings are settled in any order. A slot is granted only if the limit has
+// room, by the costs known then.
 func settleSafe(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	now := startMicros
@@ -79,10 +79,9 @@ func settleSafe(r *run) {
 // startMicros is when the clock of a case starts, for windows that are aligned.
 const startMicros int64 = 946684800_000_000
 
-// room reports whether a limit admits the last of acts, which are in order of
-// time, after the others. GCRA is allowed the two microseconds that rounding may
-// take. Of a fixed window, whose start depends on what was settled since, only
-// the most of any two is looked at.
+// room reports whether a limit admits the last of acts, which are in order of time, after
+// the others. GCRA is allowed two microseconds of rounding. The start of a fixed window
+// depends on later settling, so only the last instant is checked.
 func room(l store.Limit, acts []act) bool {
 	last, p := acts[len(acts)-1], l.Period.Microseconds()
 	units := func(from, to int64) (n int64) {
@@ -131,8 +130,8 @@ func arrivals(l store.Limit, acts []act) []*big.Rat {
 	return tats
 }
 
-// fullSince reports whether a bucket was full for a while after one of the acts,
-// so that what this one took is forgotten.
+// fullSince reports whether a bucket was full for a while after one of the acts, and so
+// has forgotten it.
 func fullSince(l store.Limit, acts []act, place int, now int64) bool {
 	tats := arrivals(l, acts)
 	for i := place + 1; i <= len(acts); i++ {

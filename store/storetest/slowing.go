@@ -86,7 +86,6 @@ func grows(r *run) {
 func stretched(r *run) {
 	for _, l := range []store.Limit{store.Per(10, time.Second).WithBurst(1), store.Per(1, time.Second).By(store.SlidingWindow)} {
 		q := r.queue("stretched "+l.Algorithm.String(), l)
-		defer q.stop()
 		for range 6 {
 			q.book(1, time.Hour)
 		}

@@ -5,18 +5,16 @@
 //		storetest.Run(t, func(t *testing.T) store.Store { return mystore.New() })
 //	}
 //
-// It looks at a store from outside: sequences of calls with the answers of an
-// exact model, limits from one unit per microsecond to 2^50 in fifty years,
-// refusals, looks, waits, cancels, settled costs, several limits and keys at once, limits that
-// change, and callers that come at the same instant. Whatever a store answers
-// is also held against what store.Decision promises. All of it is some forty
-// thousand calls. Nothing is left to chance: each run makes the same ones.
+// It looks at a store from outside: sequences of calls with the answers of an exact
+// model, limits from one unit per microsecond to 2^50 in fifty years, refusals, looks,
+// waits, pauses, lower rates, cancels, settled costs, several limits and keys at once,
+// limits that change, random stories of all that, and calls at the same instant. Every
+// answer is also held against the promises of store.Decision. All of it is some forty
+// thousand calls. Each run makes the same ones.
 //
-// Abilities that a store does not have (store.Canceler, store.Settler,
-// store.Resetter, store.Braker, store.Holder, charges of several keys) are skipped
-// with a line that says so. Speed, faults of a
-// backend, and what a store keeps in memory or on a server are for its own
-// tests.
+// A case that needs an ability that the store does not have (store.Canceler,
+// store.Settler, store.Resetter, store.Braker, store.Holder) is skipped. The suite tests
+// neither speed, nor faults of a backend, nor the memory of a store.
 package storetest
 
 import (
@@ -29,8 +27,8 @@ import (
 
 // Run runs the suite on an in-process store that tells time by package time.
 // Every case runs in a testing/synctest bubble of its own, in which open is
-// called for a new, empty store. What the store starts must have ended when the
-// case has: open can have that done with t.Cleanup.
+// called for a new, empty store. Goroutines of the store must end with the case: open can
+// use t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -104,7 +102,9 @@ var cases = []testCase{
 	{"slots in order", inOrder, 0},
 	{"slots at the same time", slots, 0},
 	{"cancel", cancel, cancels},
-	{"cancel among others", cancelAmong, cancels | settles},
+	{"cancel among others", cancelAmong, cancels},
+	{"cancel and brakes", cancelBraked, cancels | brakes},
+	{"cancel one of two", cancelApart, cancels},
 	{"cancel never exceeds a limit", credit, cancels},
 	{"units left to others", leaving, 0},
 	{"pauses", pauses, brakes},

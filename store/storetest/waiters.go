@@ -38,7 +38,7 @@ type call struct {
 	gone         bool // cancelled before it left
 }
 
-// queue returns the waiters of a new key. They stop at the end of the case.
+// queue returns the waiters of a new key. They stop watching after the case.
 func (r *run) queue(key string, limits ...store.Limit) *waiters {
 	q := &waiters{run: r, key: key, limits: limits, slow: 1, heard: make(chan store.Clock, 100)}
 	q.watch = r.store.(store.Braker).WatchBrakes(func(scope, k string, c store.Clock) {
@@ -46,11 +46,21 @@ func (r *run) queue(key string, limits ...store.Limit) *waiters {
 			q.heard <- c
 		}
 	})
+	r.Cleanup(q.stop)
+	// A store that subscribes hears nothing before it has.
+	for late := time.Now().Add(10 * time.Second); !q.watch.Covers(time.Now()) && time.Now().Before(late); {
+		time.Sleep(time.Millisecond)
+	}
 	q.from = q.now()
 	return q
 }
 
-func (q *waiters) stop() { q.watch.Stop() }
+func (q *waiters) stop() {
+	if q.watch != nil {
+		q.watch.Stop()
+	}
+	q.watch = nil
+}
 
 // now returns the instant of a look.
 func (q *waiters) now() store.Instant { return q.run.look(q.key, q.limits...).At }

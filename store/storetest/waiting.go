@@ -36,8 +36,8 @@ func inOrder(r *run) {
 	}
 }
 
-// slots: whoever books at the same instant gets a slot of its own, those that
-// would be given to callers one after another.
+// slots: calls that book at the same instant get the slots that calls one after another
+// would get.
 func slots(r *run) {
 	for _, l := range each(3, time.Minute) {
 		const n = 60
@@ -67,8 +67,8 @@ func slots(r *run) {
 	}
 }
 
-// leaving: a charge that has to leave units takes its cost alone, and only where
-// so many more would be admitted.
+// leaving: a charge with a reserve takes its cost alone, and only if the reserve is free
+// too.
 func leaving(r *run) {
 	for _, l := range each(10, time.Minute) {
 		key := "leave " + l.Algorithm.String()
@@ -98,7 +98,7 @@ func leaving(r *run) {
 		if d := spare(1, 3); !d.Allowed {
 			r.Errorf("%v: after RetryAfter: %+v", l.Algorithm, d)
 		}
-		// What does not fit beside the cost is not asked for.
+		// A reserve is capped so that it fits beside the cost.
 		for _, leave := range []int64{10, store.MaxUnits} {
 			key = "leave more " + l.Algorithm.String()
 			if d := spare(1, leave); !d.Allowed {

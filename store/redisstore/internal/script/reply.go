@@ -91,8 +91,9 @@ func (r *Reply) Text() string {
 	return ""
 }
 
-// Answer returns the next key's answer, into room for its states.
-func (r *Reply) Answer(limits *Limits, states []State, now int64) (a Answer) {
+// Answer returns the next key's answer to so many calls, into room for its states. Slots
+// are those of the first call that was refused.
+func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a Answer) {
 	a.Calls = r.Number()
 	if a.Calls < 0 {
 		return a
@@ -122,10 +123,10 @@ func (r *Reply) Answer(limits *Limits, states []State, now int64) (a Answer) {
 		switch {
 		case !short || kind == store.SlidingWindow:
 			s.Slot = r.Number()
-		case a.Calls == 0 && limits.costs[i] > 0:
+		case a.Calls < int64(calls) && limits.costs[i] > 0:
 			_, s.Slot = rule.Slot(&s.State, nil, now, limits.needs[i])
 		}
-		if short && a.Calls == 0 {
+		if short && a.Calls < int64(calls) {
 			a.Real = max(a.Real, s.Slot)
 		}
 		states = append(states, s)

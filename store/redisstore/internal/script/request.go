@@ -11,7 +11,8 @@ import (
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
 //	        ARGV  clock, longest delay in µs, tag, mode, then for each key:
 //	              1 with a log, limits; "hold", max, id, lease, 1 without charges
-//	        mode  "take": all or nothing; "look": nothing
+//	        mode  "take": all or nothing; "look": nothing; "find": nothing, but find
+//	              the slots at which "take" would
 //	        mode  "many": each key by itself, now or not at all; then for all
 //	              keys under the same limits: keys, 1 with logs, limits, and for
 //	              each key the number of its calls
@@ -35,9 +36,19 @@ type Key struct {
 	Places     []int // of the limits' charges in the request
 }
 
+// Mode says what take does with a request.
+type Mode string
+
+// The modes of take.
+const (
+	All  Mode = "take" // decide it, all or nothing
+	Look Mode = "look" // report the state
+	Find Mode = "find" // report the state and the slots at which All would allow it
+)
+
 // TakeArgs returns the arguments of a request that is decided as one. held is the key of
 // the leases.
-func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, look bool) []any {
+func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, mode Mode) []any {
 	names, n := 0, 13
 	for i := range keys {
 		names, n = names+2, n+1+len(keys[i].Limits.args)
@@ -54,11 +65,7 @@ func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64,
 		args = append(args, held)
 	}
 	args[2] = len(args) - 3
-	mode := "take"
-	if look {
-		mode = "look"
-	}
-	args = append(args, clock, exact.MaxWait(req), tag, mode)
+	args = append(args, clock, exact.MaxWait(req), tag, string(mode))
 	for i := range keys {
 		args = append(append(args, flag(keys[i].Log != "")), keys[i].Limits.args...)
 	}

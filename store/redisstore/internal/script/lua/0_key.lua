@@ -46,7 +46,8 @@ gcra_book = function(l, at, w, r)
   x = x + w
   if y >= q then
     local rest = math.fmod(y, q)
-    x, y = x + (y - rest) / q, rest
+    x = x + (y - rest) / q
+    y = rest
   end
   l.a, l.b = x, y
 end,
@@ -70,19 +71,21 @@ lapse = function(l, newest)
   local kind = l.kind
   if kind == 'g' then return l.b > 0 and l.a + 1 or l.a end
   if kind == 'w' then return newest + l.p end
-  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or 0 end
-  return l.b > 0 and l.a + l.p or 0
+  if kind == 'c' then return (l.b > 0 and l.a + 2 * l.p) or (l.c > 0 and l.a + l.p) or l.a end
+  return l.b > 0 and l.a + l.p or l.a
 end,
 
 -- The value of a key, version 1:
 --
---   1limit=numbers;limit=numbers|birth|q…|c…|l…
+--   1limit=numbers;limit=numbers~left|birth|q…|c…|l…
 --
 --   part     numbers                       present
 --   gcra     tat.rest                      tat after the birth; rest where it is not 0
 --   window   start.units.opened            opened where the queue has a tag
 --   counter  start.units.before.opened.opened
 --   sliding  entries.units                 before the first live entry, see the log
+--   ~left                                  the last booking left the limit out; it lapses
+--                                          then
 --   birth                                  when the state was first written
 --   |q       last.first.cost.tag.seq.at
 --            ,seq.slack.rest…              slots are ahead, or can be given back; then
@@ -98,7 +101,7 @@ load_part = function(l, value, i)
   local a, b, c, j = string.match(value, '^(%d+)%.?(%d*)%.?(%d*)()', i)
   if not a or j - i > 50 then F.rubbish('a limit without its numbers') end
   a, b, c = a + 0, b == '' and 0 or b + 0, c == '' and 0 or c + 0
-  l.opened, l.before, l.grades, l.new = 0, 0, nil, nil
+  l.opened, l.before, l.grades, l.new, l.left = 0, 0, nil, nil, 0
   if l.kind == 'g' then
     if b >= l.q then F.rubbish('a rest of a microsecond over its limit') end
   elseif l.kind == 'c' then
@@ -108,7 +111,8 @@ load_part = function(l, value, i)
       l.opened, l.before, j = x + 0, y + 0, e
     end
   elseif l.kind ~= 'w' then
-    l.opened, c = c, 0
+    l.opened = c
+    c = 0
   end
   if a >= 9007199254740992 or b >= 9007199254740992 or (l.kind ~= 'g' and l.kind ~= 'w' and math.max(b, c) > 2251799813685248) then
     F.rubbish('a number out of bounds')
@@ -127,7 +131,7 @@ load = function(k, state, list, limits)
     k.fresh = true
     for i = 1, n do
       local l = limits[i]
-      l.a, l.b, l.c, l.opened, l.before, l.grades, l.new = l.kind == 'g' and now or 0, 0, 0, 0, 0, nil, true
+      l.a, l.b, l.c, l.opened, l.before, l.grades, l.new, l.left = l.kind == 'g' and now or 0, 0, 0, 0, 0, nil, true, 0
     end
   else
     local i = 2
@@ -169,10 +173,7 @@ load = function(k, state, list, limits)
   end
   if odd then O.open(k, limits) end
   for i = 1, k.fresh and n or 0 do
-    if limits[i].kind == 'w' then
-      k.log = k.log or G.new(k, list)
-      limits[i].units = 0
-    end
+    if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
   return k
 end,
@@ -190,7 +191,7 @@ find = function(k, n)
   local c, limits, b, q = k.clock, k.limits, k.v, k.queue
   if q and q.last > b then b = q.last end
   if c then b = C.floor(c, b, now) end
-  local f, s = b, b
+  local f, s, natural = b, b, false
   for i = 1, #limits do
     local l = limits[i]
     local kind, x, y = l.kind, b, b
@@ -201,6 +202,7 @@ find = function(k, n)
         y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
         x = y
       end
+      natural = kind == 'g' and x > b
       if x > f then f = x end
       if y > s then s = y end
     end
@@ -226,7 +228,7 @@ find = function(k, n)
       if at > latest then latest = at end
     end
   end
-  k.floor, k.slot, k.real, k.standing, k.latest = f, s, real, standing, latest
+  k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
   return latest
 end,
 
@@ -242,11 +244,13 @@ end,
 -- Takes the units of n calls at the slot that was found. Every limit of the key counts
 -- them, also one that the call does not name. A tag asks for a receipt.
 book = function(k, n, tag)
-  local limits, parts, most, logged, q = k.limits, k.parts, 0, false, k.queue
+  local limits, most, logged, q = k.limits, 0, false, k.queue
   for i = 1, #limits do
     local units = limits[i].cost * n
     if units > most then most = units end
   end
+  if k.parts ~= limits then O.forget(k, true) end
+  local parts = k.parts
   if q or tag > 0 or k.slot > k.v then
     if not O then others() end
     q = O.enqueue(k, most, tag, n)
@@ -258,7 +262,7 @@ book = function(k, n, tag)
     if kind == 'w' then
       logged = true
     elseif units > 0 then
-      if tagged then O.note(k, l) end
+      if tagged then O.note(k, l, q.seq) end
       if kind ~= 'g' then
         if kind == 'c' then N.counter_book(l, k.real, units) else F.window_book(l, k.real, units) end
       elseif not l.named then
@@ -267,14 +271,17 @@ book = function(k, n, tag)
         F.gcra_book(l, k.floor, l.iw * n, l.ir * n)
       end
       if tagged then O.noted(k, l) end
+      if l.left > 0 then O.bound(k, l) end
     end
   end
-  if logged and most > 0 then G.push(k.log, k.slot, most) end
+  if logged then
+    local units = G.units(limits, n) or most
+    if units > 0 then G.push(k.log, k.slot, units) end
+  end
   if k.clock then
     k.clock = k.standing
     C.book(k.clock, k.slot, most, now)
   end
-  if #parts > #limits then O.forget(k) end
 end,
 
 save = function(k)
@@ -291,6 +298,7 @@ save = function(k)
     else
       numbers = string.format(l.opened > 0 and '%.0f.%.0f.%.0f' or '%.0f.%.0f', l.a, l.b, l.opened)
     end
+    if l.left > 0 then numbers = string.format('%s~%.0f', numbers, l.left) end
     text = text and text .. ';' .. l.spec .. '=' .. numbers or '1' .. l.spec .. '=' .. numbers
   end
   text = (text or '1') .. '|' .. string.format('%.0f', born)
@@ -303,17 +311,15 @@ end,
 -- or limits are left out, it never lives shorter than it was told before.
 write = function(k)
   local parts, v, at, newest = k.parts, 0, now, k.log and k.log.newest or 0
-  if k.log then
-    if not O then others() end
-    G.save(k.log, parts)
-  end
+  if k.log and not G.save(k.log, parts) then k.log = false end
   for i = 1, #parts do
     local l = parts[i]
     local n = F.lapse(l, newest)
-    if l.kind == 'g' or l.kind == 'w' then
-      if n > v then v = n end
-    elseif n > at then
-      at = n
+    if l.left > 0 or l.kind ~= 'g' and l.kind ~= 'w' then
+      if l.left > 0 then n = l.left end
+      if n > at then at = n end
+    elseif n > v then
+      v = n
     end
   end
   if k.queue and k.queue.last > v then v = k.queue.last end

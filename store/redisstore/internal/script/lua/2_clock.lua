@@ -72,7 +72,7 @@ end,
 
 floor = function(c, b, t)
   if t < c.pause then b = math.max(b, c.stand) end
-  if c.next > b and C.slow(c, t) then b = c.next end
+  if c.next > b then b = c.next end
   return b
 end,
 
@@ -90,9 +90,13 @@ standing = function(c, slot, t)
   return k
 end,
 
+-- Units lie apart while v is slow, and no longer; one for its time at least.
 book = function(c, slot, cost, t)
   if cost > 0 and C.slow(c, t) then
-    c.next = slot + (cost <= 1e12 / c.unit and c.unit * cost or 1e12)
+    local ahead = cost <= 1e12 / c.unit and c.unit * cost or 1e12
+    c.next = slot + math.min(ahead, math.max(C.now(c, C.lapse(c)) - slot, c.unit))
+  elseif cost > 0 and c.next <= slot then
+    c.next = 0
   end
 end,
 
@@ -119,9 +123,18 @@ load = function(text)
   return c
 end,
 
+-- The text of a clock, as it was before the booking that has just been made.
+told = function(c, before)
+  local next = c.next
+  c.next = before
+  local text = C.save(c)
+  c.next = next
+  return text
+end,
+
 -- A clock at full speed is its first two numbers.
 save = function(c)
-  if c.pause == 0 and c.gap == 0 and c.share == 0 then return F.str(c.at) .. '.' .. F.str(c.v) end
+  if c.pause == 0 and c.gap == 0 and c.share == 0 and c.next == 0 then return F.str(c.at) .. '.' .. F.str(c.v) end
   local list = {}
   for i, name in ipairs(C.names) do list[i] = F.str(c[name]) end
   return table.concat(list, '.')

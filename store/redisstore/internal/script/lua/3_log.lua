@@ -25,7 +25,9 @@ G = {
 names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
 new = function(k, i)
-  return { key = i, born = k.born, first = 0, n = 0, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
+  -- No receipt of a log that was there before names an entry of this one.
+  local n = k.queue and k.queue.tag > 0 and now - now % 64 or 0
+  return { key = i, born = k.born, first = n, n = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
 end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
@@ -58,7 +60,8 @@ end,
 search = function(g, i, f)
   local step = 1
   while i + step <= g.n and not f(i + step - 1) do
-    i, step = i + step, step * 2
+    i = i + step
+    step = step * 2
   end
   local last = math.min(i + step - 1, g.n)
   while i < last do
@@ -78,13 +81,27 @@ end,
 
 expire = function(g, l, v)
   l.a, l.b = G.expired(g, l, v)
-  l.units = (g.sum - l.b) % 4503599627370496
+end,
+
+-- The live units of a window, or as many as fill it: all that are booked ahead may be
+-- more than a number holds. A window's length of entries is not.
+live = function(g, l, v)
+  if g.newest <= v then return (g.sum - l.b) % 4503599627370496 end
+  local units, i, before = 0, l.a, l.b
+  for _ = 1, 64 do
+    if i >= g.n or units >= l.max then return units end
+    local ends = G.entry(g, i)[1] + l.p
+    i = G.search(g, i, function(j) return G.entry(g, j)[1] >= ends end)
+    local sum = G.sum(g, i)
+    units = units + (sum - before) % 4503599627370496
+    before = sum
+  end
+  return l.max
 end,
 
 slot = function(g, l, at, units)
   at = math.max(at, g.newest)
   local free = l.max - units
-  if l.units <= free then return at end
   local i, before = G.expired(g, l, at)
   if (g.sum - before) % 4503599627370496 <= free then return at end
   local last = G.search(g, i, function(i) return (g.sum - G.sum(g, i + 1)) % 4503599627370496 <= free end)
@@ -104,16 +121,36 @@ text = function(g, e)
   return e[3] and text .. '.' .. F.str(e[3]) or text
 end,
 
+-- The largest cost of n calls under a sliding window that they name; nil without.
+units = function(limits, n)
+  local most
+  for i = 1, #limits do
+    local l = limits[i]
+    if l.kind == 'w' and (not most or l.cost * n > most) then most = l.cost * n end
+  end
+  return most
+end,
+
+-- A log without a window starts anew.
+clear = function(g)
+  g.first, g.gone, g.start, g.tail, g.newest, g.stale = g.n, g.sum, g.sum, g.sum, 0, true
+end,
+
 -- Writes new entries, and drops those that every window has passed once they are a
--- quarter of the log.
+-- quarter of the log. Without a window there is no log: it reports false.
 save = function(g, parts)
+  local live
+  for _, l in ipairs(parts) do
+    if l.kind == 'w' and (not live or l.a < live) then live = l.a end
+  end
+  if not live then
+    redis.call('DEL', KEYS[g.key])
+    return false
+  end
+  if g.stale then redis.call('DEL', KEYS[g.key]) end
   local i = g.n
   while g.more[i - 1] do i = i - 1 end
   for j = i, g.n - 1 do redis.call('RPUSH', KEYS[g.key], G.text(g, g.more[j])) end
-  local live = g.n
-  for _, l in ipairs(parts) do
-    if l.kind == 'w' then live = math.min(live, l.a) end
-  end
   local gone = live - g.first
   if live == g.n and gone > 0 then
     redis.call('DEL', KEYS[g.key])
@@ -123,6 +160,7 @@ save = function(g, parts)
     redis.call('LTRIM', KEYS[g.key], F.str(gone), '-1')
     g.first, g.gone, g.start = live, sum, start
   end
+  return true
 end,
 
 -- Adds units to the entry of a slot, or takes them away. The last entries go when

@@ -55,18 +55,25 @@ load_other = function(k, value, limits)
   end
   numbers()
   k.born, k.parts = born + 0, {}
-  for spec, numbers in string.gmatch(list, '([^;=]+)=([%d.]+)') do
+  for spec, numbers, left in string.gmatch(list, '([^;=]+)=([%d.]+)~?(%d*)') do
     local l
+    left = left ~= '' and tonumber(left) or 0
     for _, own in ipairs(limits) do
       if own.spec == spec then l = own end
     end
-    l = l or N.rule(spec)
+    if not l or left > 0 and left <= now then l = N.rule(spec) end
     F.load_part(l, numbers, 1)
     if l.kind == 'g' then l.a = l.a + k.born end
+    l.left = left
     k.parts[#k.parts + 1] = l
     if #k.parts > 64 then F.rubbish('too many limits') end
   end
   O.load_rest(k, value, i)
+  local left = {}
+  for _, l in ipairs(k.parts) do
+    if l.left == 0 or l.left > now or k.past then left[#left + 1] = l end
+  end
+  k.parts = left
 end,
 
 -- The parts of a value behind the birth.
@@ -119,12 +126,16 @@ open = function(k, limits)
   numbers()
   O.step_back(k)
   k.v = k.clock and C.now(k.clock, now) or now
-  local g = k.log
-  if g then
-    for _, l in ipairs(k.parts) do
-      if l.kind == 'w' then G.expire(g, l, k.v) end
+  k.before = k.clock and k.clock.next or 0
+  local g, logged = k.log, false
+  for _, l in ipairs(g and k.parts or {}) do
+    if l.kind == 'w' then
+      logged = true
+      G.expire(g, l, k.v)
     end
   end
+  if g and not logged then G.clear(g) end
+  k.had = #k.parts
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
   for _, l in ipairs(k.parts) do l.known = true end
@@ -146,6 +157,7 @@ end,
 -- window with a beginning by the server's time, else by the key's.
 used = function(l, at)
   local units = at < l.a + l.p and l.b or 0
+  if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
     units = ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
@@ -156,25 +168,29 @@ used = function(l, at)
   return math.min(units, l.max)
 end,
 
--- Adds a limit that the key does not know. It takes the place of the limits that this
--- call leaves out, and begins with the largest share of them that is used.
+-- Adds a limit that the key does not know. It takes the place of the limit with the nearest
+-- period among those that this call leaves out, each of which gives its place once, and
+-- begins with the share of that limit which is used.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, C.real(k.clock, v)) or v
-  local n, d = 0, 1
+  local n, d, best = 0, 1, nil
   for _, o in ipairs(k.parts) do
-    if not o.named then
-      local units
-      if o.kind == 'w' then
-        local _, before = G.expired(k.log, o, v)
-        units = math.min((k.log.sum - before) % 4503599627370496, o.max)
-      else
-        units = O.used(o, o.kind == 'g' and v or at)
-      end
-      if N.product_less(n, o.max, units, d) then n, d = units, o.max end
+    if not o.named and not o.taken and (not best
+      or N.product_less(math.max(l.p, o.p), math.min(l.p, best.p), math.min(l.p, o.p), math.max(l.p, best.p))) then
+      best = o
     end
   end
-  l.a, l.b, l.c, l.opened, l.before, l.grades = 0, 0, 0, 0, 0, nil
+  if best then
+    best.taken, d = true, best.max
+    if best.kind == 'w' then
+      local _, before = G.expired(k.log, best, v)
+      n = math.min((k.log.sum - before) % 4503599627370496, best.max)
+    else
+      n = O.used(best, best.kind == 'g' and v or at)
+    end
+  end
+  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, nil
   local units = n > 0 and N.muldiv_up(n, l.max, d) or 0
   if l.kind == 'g' then
     l.a = v
@@ -201,99 +217,138 @@ adopt = function(k, l)
   end
 end,
 
--- Drops limits that the call left out and that have lapsed.
-forget = function(k)
-  local left, logged = {}, false
+-- Drops limits that the call leaves out, when they have lapsed or are too many. The first
+-- ones go first. A booking resets the time of the limits that it names.
+forget = function(k, booked)
+  local left, over = {}, -8
   for _, l in ipairs(k.parts) do
-    local at = F.lapse(l, k.log and k.log.newest or 0)
-    if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
-    if l.named or at > now then left[#left + 1] = l end
-    logged = logged or (left[#left] == l and l.kind == 'w')
+    if not l.named then
+      over = over + 1
+      if l.left == 0 then
+        local at = F.lapse(l, k.log and k.log.newest or 0)
+        if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
+        l.left = at
+      end
+    elseif booked then
+      l.left = 0
+    end
+  end
+  for _, l in ipairs(k.parts) do
+    if l.named or (l.left > now and over <= 0) then left[#left + 1] = l end
+    if not l.named then over = over - 1 end
   end
   k.parts = left
-  if k.log and not logged then
-    redis.call('DEL', KEYS[k.list])
-    k.log = false
+end,
+
+-- A refused call keeps the limits that are new to the key, with the share that is used:
+-- they recover at their own rate. It reports whether the key has changed.
+refuse = function(k)
+  local kept, q = false, k.queue
+  if k.had == 0 then return false end
+  for _, l in ipairs(k.parts) do
+    if l.new then
+      if q and q.tag > 0 and not kept then q.seq = q.seq + 1 end
+      if q and q.tag > 0 then O.begin(l, q.seq) end
+      kept, l.new = true, nil
+    end
+  end
+  if kept then O.forget(k, false) end
+  return kept
+end,
+
+-- Notes the booking that added a limit: those before it are not counted.
+begin = function(l, seq)
+  if l.kind == 'g' then
+    l.grades = string.format('%.0f.0.0.0', seq)
+  elseif l.kind ~= 'w' then
+    l.opened, l.before = seq, l.kind == 'c' and seq or 0
+  end
+end,
+
+-- Keeps the numbers of a limit in bounds, however much it counts beyond what it admits.
+bound = function(k, l)
+  local most = k.v + (l.cw or 0) + 394200000000000
+  if l.kind ~= 'g' then
+    l.b = math.min(l.b, 2251799813685248)
+  elseif l.a > most then
+    l.a, l.b = most, 0
   end
 end,
 
 -- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
 enqueue = function(k, most, tag, n)
-  local q, l = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }, k.parts[1]
+  local q = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }
   k.queue, q.at = q, now
   if tag > 0 and q.tag == 0 then q.tag = tag end
   if q.tag > 0 then q.seq = q.seq + n end
   if k.slot > k.v then
     if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
-    if k.parts[2] or l.kind ~= 'g' or k.floor >= l.a or (k.clock and k.clock.next >= k.slot) then q.cost = 0 end
+    if k.parts[2] or not k.natural then q.cost = 0 end
     if q.first > k.v then q.first = math.min(q.first, k.slot) end
     q.last = k.floor
   end
   return q
 end,
 
--- Notes the backlog that a booking is about to find: no booking before it can give back
--- more.
-note = function(k, l)
+-- Notes the backlog that a booking is about to find: no booking of an earlier slot can
+-- give back more. A grade is the booking's number, its slot after the birth, the backlog
+-- and one more, and its rest; 0 where the bucket was full for a while. The first booking
+-- of a slot speaks for all.
+note = function(k, l, seq)
   l.was, l.held = l.a, l.b
   if l.kind ~= 'g' or l.new then return end
-  local w, r, q = l.a - k.slot, l.b, k.queue
-  if w < 0 then w, r = 0, 0 end
-  if w == 0 and r == 0 then
-    l.grades = string.format('%.0f.0.0', q.seq)
+  local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
+  if w <= 0 then
+    l.grades = string.format('%.0f.%.0f.0.0', seq, slot)
+  elseif l.grades and string.match(l.grades, '(%d+)%.%d+%.%d+$') == F.str(slot) then
+    return
   else
-    O.grade(l, { q.seq, w, r })
+    local list = O.grades(l.grades)
+    O.grade_add(list, { seq, slot, w, r })
+    if #list > 8 then
+      local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
+      for i = least + 1, #list - 1 do
+        if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
+      end
+      list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
+      table.remove(list, least)
+    end
+    O.set_grades(l, list)
   end
 end,
 
 -- Notes which booking opened a window, or added the limit.
 noted = function(k, l)
   local seq = k.queue.seq
-  if l.kind == 'g' then
-    if l.new then l.grades = string.format('%.0f.0.0', seq) end
-  elseif l.new then
-    l.opened, l.before = seq, seq
-  elseif l.a ~= l.was or l.held == 0 then
-    if l.a == l.was then l.opened = seq
+  if l.new then
+    O.begin(l, seq)
+  elseif l.kind ~= 'g' and (l.a ~= l.was or l.held == 0) then
+    if l.kind ~= 'c' or l.a == l.was then l.opened = seq
     elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
     else l.opened, l.before = seq, seq end
   end
-  if l.kind ~= 'c' then l.before = 0 end
   l.new = nil
 end,
 
 grades = function(text)
   local list = {}
-  for s, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(w), tonumber(r) } end
+  for s, at, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(at), tonumber(w), tonumber(r) } end
   return list
 end,
 
 set_grades = function(l, list)
-  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f', e[1], e[2], e[3]) end
+  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4]) end
   l.grades = list[1] and table.concat(list, '.') or nil
 end,
 
 -- Appends a grade in place of those with as much slack or more.
 grade_add = function(list, e)
   local n = #list
-  while n > 0 and (list[n][2] > e[2] or (list[n][2] == e[2] and list[n][3] >= e[3])) do
+  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
     list[n] = nil
     n = n - 1
   end
   list[n + 1] = e
 end,
-
-grade = function(l, e)
-  local list = O.grades(l.grades)
-  O.grade_add(list, e)
-  if #list > 8 then
-    local least = 1
-    for i = 2, #list - 1 do
-      if list[i + 1][2] - list[i][2] < list[least + 1][2] - list[least][2] then least = i end
-    end
-    list[least + 1][2], list[least + 1][3] = list[least][2], list[least][3]
-    table.remove(list, least)
-  end
-  O.set_grades(l, list)
-end,
-} end
+}
+end

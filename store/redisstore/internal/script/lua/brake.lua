@@ -10,10 +10,11 @@ local old, v = k.clock, k.v
 
 -- The first slot that is still ahead, or a lower bound; 0: none is.
 local function first()
-  local q, g = k.queue, k.log
+  local q, g, logged = k.queue, k.log, false
+  for _, l in ipairs(k.parts) do logged = logged or l.kind == 'w' end
   if old and now < old.pause and old.stand > 0 then return math.max(old.stand, v) end
   if not q or q.last <= v then return 0 end
-  if g then
+  if logged then
     local i = G.search(g, g.first, function(i) return G.entry(g, i)[1] > v end)
     while i < g.n - 1 and G.sum(g, i) == G.sum(g, i + 1) do i = i + 1 end
     return i < g.n and G.entry(g, i)[1] or v
@@ -35,7 +36,7 @@ if old then
   if old.pause > now then c.pause, c.stand = old.pause, old.stand end
   if old.ends > now then c.gap, c.ends = old.gap, old.ends end
   if C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
-  if c.gap > 0 or c.share > 0 then c.next = old.next end
+  if old.next > v then c.next = old.next end
 end
 if lift then
   changed = c.pause > 0 or c.gap > 0 or c.share > 0
@@ -56,6 +57,8 @@ else
     c.gap, c.ends = gap, ends
   end
   c.unit = unit
+  -- No unit comes sooner after the one before than it would have.
+  if ahead == 0 and c.next > v then c.next = math.max(c.next, C.now(c, C.real(old, c.next))) end
 end
 if not changed then
   if k.shifted then F.write(k) end
@@ -66,14 +69,19 @@ end
 local function moved(l)
   if l.a <= now or ahead == 0 then return l.a end
   local function cut_off(t) return l.kind == 'f' and t or F.align(t, l.p) end
-  local to, begin = cut_off(C.real(c, C.now(old, l.a))), cut_off(C.real(old, ahead))
+  local begin = cut_off(C.real(old, ahead))
   local by = math.max(cut_off(C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
-  return math.max(to, l.a + by)
+  return l.kind == 'f' and math.max(C.real(c, C.now(old, l.a)), l.a + by) or l.a + by
 end
+local windows = false
 for _, l in ipairs(k.parts) do
-  if l.kind ~= 'g' and l.kind ~= 'w' then l.a = moved(l) end
+  if l.kind ~= 'g' and l.kind ~= 'w' then
+    local a = moved(l)
+    windows = windows or a ~= l.a
+    l.a = a
+  end
 end
-if k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
+if windows and k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
 k.clock = c
 local text = C.save(c)
 if lift and v == now then k.clock = false end

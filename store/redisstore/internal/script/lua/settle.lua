@@ -5,27 +5,31 @@ local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
 others()
 
+-- Whether a grade bounds what a booking can give back.
+local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
+
 -- A bucket that was full since has forgotten the booking.
 local function settle_bucket(k, l, b)
   if (l.b > 0 and l.a + 1 or l.a) <= k.v then return false end
   if b.alone then
     l.a, l.b, l.grades = b.a, b.b, b.grades
     if b.to > 0 then
-      O.note(k, l)
+      O.note(k, l, b.seq)
       F.gcra_book(l, b.floor, N.span(l, b.to))
     end
   elseif b.to < b.cost then
     local w, r = N.span(l, b.cost - b.to)
     local first, list = 1, O.grades(l.grades)
-    while list[first] and list[first][1] <= b.seq do first = first + 1 end
+    while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e = list[first]
-    if e and (e[2] < w or (e[2] == w and e[3] < r)) then w, r = e[2], e[3] end
+    if e and e[3] == 0 then return false end
+    if e and (e[3] - 1 < w or (e[3] - 1 == w and e[4] < r)) then w, r = e[3] - 1, e[4] end
     local later = {}
     for i = first, #list do later[#later + 1] = list[i] end
     for i = #list, first, -1 do list[i] = nil end
     for _, g in ipairs(later) do
-      g[2], g[3] = g[2] - w, g[3] - r
-      if g[3] < 0 then g[2], g[3] = g[2] - 1, g[3] + l.q end
+      g[3], g[4] = g[3] - w, g[4] - r
+      if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
       O.grade_add(list, g)
     end
     O.set_grades(l, list)
@@ -34,67 +38,67 @@ local function settle_bucket(k, l, b)
     if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
   else
     for _, g in ipairs(O.grades(l.grades)) do
-      if g[1] > b.seq then
-        if g[2] == 0 and g[3] == 0 then return false end
+      if binds(g, b, k) then
+        if g[3] == 0 then return false end
         break
       end
     end
     F.gcra_book(l, 0, N.span(l, b.to - b.cost))
   end
-  local most = k.v + l.cw + 394200000000000
-  if l.a > most then l.a, l.b = most, 0 end
+  O.bound(k, l)
   return true
 end
 
--- Windows with a beginning know which bookings they hold by the first.
+-- Windows with a beginning know which bookings they hold by the first. Debt in a window
+-- before that is a change too: no booking behind it can be undone then.
 local function settle_window(l, b)
   local more = b.to - b.cost
-  if b.seq >= l.opened and now < l.a + (l.kind == 'c' and 2 or 1) * l.p then
+  if b.seq >= l.opened then
+    if now >= l.a + (l.kind == 'c' and 2 or 1) * l.p then return l.kind == 'c' and more > 0 and now < l.a end
     l.b = N.corrected(l.b, more)
-  elseif l.kind == 'c' and b.seq >= l.before and b.seq < l.opened and now < l.a + l.p then
+  elseif l.kind == 'c' and b.seq >= l.before and now < l.a + l.p then
     l.c = N.corrected(l.c, more)
   else
-    return false
+    return more > 0 and now < l.a
   end
   return true
 end
 
 -- Puts the state before the booking back: nothing changed since.
-local function restore(k, old, state)
+local function restore(k, old, costs)
   local q, o = k.queue, old.queue or { last = 0, first = 0, cost = 0 }
   if old.value then
     -- Limits that the booking added go with it.
-    local left, logged = {}, false
+    local left = {}
     for _, l in ipairs(k.parts) do
-      for _, p in ipairs(old.parts) do
-        if p.spec == l.spec then
-          left[#left + 1] = l
-          logged = logged or l.kind == 'w'
-        end
-      end
+      local stays = not costs[l.spec]
+      for _, p in ipairs(old.parts) do stays = stays or p.spec == l.spec end
+      if stays then left[#left + 1] = l end
     end
     k.parts = left
-    if k.log and not logged then
-      redis.call('DEL', KEYS[state + 1])
-      k.log = false
-    end
   end
   q.last, q.first, q.cost, q.seq = o.last, o.first, o.cost, q.seq - 1
-  if k.clock then k.clock.next = old.clock and old.clock.next or 0 end
+  local c = k.clock
+  if c then c.next = old.clock and old.clock.next or 0 end
 end
 
 for state = 1, #KEYS, 2 do
   local tag, seq, floor, slot, entry, before = number(), number(), number(), number(), number(), text()
-  local costs, most, real = {}, 0, 0
+  local costs, most, real, nothing, was, is = {}, 0, 0, true, nil, 0
   for _ = 1, number() do
     local spec, cost, to = text(), number(), number()
     costs[spec] = { cost = cost, to = to }
-    most, real = math.max(most, cost), math.max(real, to)
+    most, real, nothing = math.max(most, cost), math.max(real, to), nothing and (to == 0 or cost == 0)
+    if string.sub(spec, 1, 1) == 'w' then
+      was = math.max(was or 0, cost)
+      if cost > 0 then is = math.max(is, to) end
+    end
   end
+  local logged = was and is - was or real - most
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({}, state, state + 1, {})
   if k and k.queue and k.queue.tag == tag then
     local q, alone, changed = k.queue, k.queue.seq == seq, false
-    local old = { born = k.born, parts = {}, value = before ~= '' }
+    local old = { born = k.born, parts = {}, value = before ~= '', past = true }
     if alone and old.value then O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, l in ipairs(k.parts) do
@@ -114,13 +118,13 @@ for state = 1, #KEYS, 2 do
         end
       end
     end
-    if most ~= real and k.log then
+    if logged ~= 0 and k.log then
       local live = false
       for _, l in ipairs(k.parts) do live = live or (l.kind == 'w' and slot + l.p > k.v) end
-      if live and G.correct(k.log, k.parts, entry, slot, real - most) ~= 0 then changed = true end
+      if live and G.correct(k.log, k.parts, entry, slot, logged) ~= 0 then changed = true end
     end
-    if alone and real == 0 then
-      restore(k, old, state)
+    if alone and nothing then
+      restore(k, old, costs)
       changed = true
     elseif changed then
       q.seq, q.cost = q.seq + 1, 0

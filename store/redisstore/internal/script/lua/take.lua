@@ -39,7 +39,7 @@ end
 local function new()
   return {
     state = 0, list = 0, value = false, born = 0, parts = false, limits = false, queue = false, clock = false, log = false, fresh = false, shifted = false,
-    apart = false, v = 0, floor = 0, slot = 0, real = 0, latest = 0, standing = false, counts = false, keeps = false,
+    apart = false, v = 0, floor = 0, slot = 0, real = 0, latest = 0, standing = false, counts = false, keeps = false, natural = false, had = 0, before = 0,
   }
 end
 
@@ -55,15 +55,15 @@ local function tell(reply, k, taken, plain)
     n = n + 2
   else
     plain = false
-    reply[n + 1], reply[n + 2] = taken, k.clock and C.save(k.clock) or k.queue and 2 or 1
-    reply[n + 3], reply[n + 4] = taken == 0 and k.real and k.latest or k.real or now, k.real and k.slot or now
+    reply[n + 1], reply[n + 2] = taken, k.clock and C.told(k.clock, k.before) or k.queue and 2 or 1
+    reply[n + 3], reply[n + 4] = k.real and k.latest or now, k.real and k.slot or now
     n = n + 4
   end
   for i = 1, #limits do
     local l = limits[i]
     local kind = l.kind
     if kind == 'w' then
-      reply[n + 1], reply[n + 2] = (k.log.sum - l.b) % 4503599627370496, k.log.newest
+      reply[n + 1], reply[n + 2] = G.live(k.log, l, k.v), k.log.newest
     else
       reply[n + 1], reply[n + 2] = l.a, l.b
       if kind == 'c' then
@@ -105,9 +105,12 @@ if mode == 'many' then
   local function one()
     key(k, limits, listed)
     local taken = k.apart and 0 or fit(k, calls)
-    if taken > 0 then F.book(k, taken, 0) end
-    if taken > 0 or k.shifted then F.write(k) end
+    if taken > 0 then
+      F.book(k, taken, 0)
+      if taken < calls then F.find(k, 1) end -- for the calls that are refused
+    end
     tell(reply, k, taken, true)
+    if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and O.refuse(k)) then F.write(k) end
   end
   while a < #ARGV do
     local keys = ARGV[a + 1] + 0
@@ -141,15 +144,15 @@ if a < #ARGV then
   held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
   leases()
 end
-local allowed, full = not look and not apart, 0
-if allowed then
+local allowed, full = mode == 'take' and not apart, 0
+if not look and not apart then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
     k.counts = not keys[2]
     for i = 1, #k.limits do k.counts = k.counts or k.limits[i].cost > 0 end
     if k.counts and real > latest then latest = real end
   end
-  allowed = latest - now <= longest
+  allowed = allowed and latest - now <= longest
 end
 if held and not apart and (allowed or held.peek) then
   full = H.full(held.key, held.max, held.lease) or 0
@@ -164,11 +167,11 @@ for _, k in ipairs(keys) do
   local value, entry, taken = k.value, 0, allowed and k.counts and 1 or 0
   if taken == 1 then
     F.later(k, latest)
-    entry = k.log and k.log.n or 0
+    entry = k.log and k.log.n or -1
     F.book(k, 1, tag)
   end
-  if taken == 1 or k.shifted and not apart then F.write(k) end
   tell(reply, k, taken, false)
+  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and k.counts and O.refuse(k))) then F.write(k) end
   if tag > 0 then
     local n, q = #reply, k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
