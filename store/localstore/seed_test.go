@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestSeed: another store that is told what a store knows of a key goes on from
-// there, at least as strictly.
+// TestSeed: a store that is seeded with another's answer goes on from there, at least as
+// strictly.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -89,7 +89,7 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 	}
 }
 
-// TestSeedOfSmallKey: each limit of a key has the state that it is told of, and the
+// TestSeedOfSmallKey: each limit of a key has the state that it was seeded with, and the
 // key takes no more memory than if it had been used here.
 func TestSeedOfSmallKey(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,7 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// smalls are the small keys of a shard. Hot keys need no lock, all else needs the
-// shard's.
+// smalls are the small keys of a shard, behind its lock. Hot keys need none.
 type smalls struct {
 	last  int64  // the time of the last call
 	calls uint64 // of keys that were not hot
