@@ -9,8 +9,9 @@ const maxGrades = 8
 // backlog that any booking of a later slot found.
 //
 // Grades hold these minima, in the order of bookings: both slot and slack rise. A
-// booking after all grades can give back its whole cost. Beyond maxGrades two
-// neighbours become one, with the smaller slack.
+// booking after all grades can give back its whole cost. Beyond maxGrades the last
+// speaks for bookings that found up to twice its backlog; then two neighbours become
+// one, with the smaller slack.
 type Credit struct{ Grades []Grade }
 
 // Grade is the backlog that the booking Seq found at its slot; less than 0 if the bucket
@@ -35,6 +36,13 @@ func (c *Credit) book(seq int64, tat Micros, slot int64) {
 	n := len(c.Grades)
 	if n > 0 && c.Grades[n-1].Slot == slot && slack.Whole >= 0 {
 		return
+	}
+	if n == maxGrades {
+		last := &c.Grades[n-1]
+		if last.Slack.Less(slack) && slack.Whole < 2*last.Slack.Whole {
+			last.Seq, last.Slot = seq, slot
+			return
+		}
 	}
 	c.add(Grade{seq, slot, slack})
 	if n := len(c.Grades); n > maxGrades {

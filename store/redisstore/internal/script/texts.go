@@ -19,10 +19,10 @@ type Text struct{ Body, SHA string }
 
 // The scripts. Each is put together from the parts that it needs.
 var (
-	Take   = text("0_key", "1_number", "2_clock", "3_log", "4_other", "5_held", "take")
-	Settle = text("0_key", "1_number", "2_clock", "3_log", "4_other", "settle")
-	Brake  = text("0_key", "1_number", "2_clock", "3_log", "4_other", "brake")
-	Lease  = text("0_key", "5_held", "lease")
+	Take   = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "6_held", "take")
+	Settle = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "settle")
+	Brake  = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "brake")
+	Lease  = text("0_key", "6_held", "lease")
 )
 
 func text(names ...string) Text {

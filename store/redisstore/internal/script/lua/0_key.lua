@@ -6,12 +6,13 @@
 --
 --   F   every call      N   large numbers, sliding counter
 --   C   clocks          G   logs
---   O   the other parts of a value, limits that changed, corrections
+--   Q   queues and credit
+--   O   limits that changed, a clock that stepped back
 --
 -- ARGV[1] is empty for the server's clock, or the time. A '+' behind it makes keys live
 -- an hour longer, for tests.
-local F, N, C, G, O
-local numbers, clocks, logs, others
+local F, N, C, G, Q, O
+local numbers, clocks, logs, queues, others
 local now, longer = ARGV[1], 0
 if now == '' then
   local t = redis.call('TIME')
@@ -101,7 +102,7 @@ load_part = function(l, value, i)
   local a, b, c, j = string.match(value, '^(%d+)%.?(%d*)%.?(%d*)()', i)
   if not a or j - i > 50 then F.rubbish('a limit without its numbers') end
   a, b, c = a + 0, b == '' and 0 or b + 0, c == '' and 0 or c + 0
-  l.opened, l.before, l.grades, l.new, l.left = 0, 0, nil, nil, 0
+  l.opened, l.before, l.grades, l.new, l.left = 0, 0, '', nil, 0
   if l.kind == 'g' then
     if b >= l.q then F.rubbish('a rest of a microsecond over its limit') end
   elseif l.kind == 'c' then
@@ -121,17 +122,37 @@ load_part = function(l, value, i)
   return j
 end,
 
+-- Reads the optional parts behind the birth.
+load_rest = function(k, value, i)
+  while i <= #value do
+    local kind, text, ends = string.match(value, '^|(%a)([^|]*)()', i)
+    if kind == 'q' then
+      queues()
+      Q.load(k, text)
+    elseif kind == 'c' then
+      clocks()
+      k.clock = C.load(text)
+    elseif kind == 'l' then
+      logs()
+      k.log = G.load(k, text)
+    else
+      F.rubbish('an unknown part')
+    end
+    i = ends
+  end
+end,
+
 -- Reads the key at KEYS[state], with its log at KEYS[list] where the call names one.
 load = function(k, state, list, limits)
   k.state, k.list, k.limits, k.parts, k.born, k.v = state, list, limits, limits, now, now
   k.fresh, k.queue, k.clock, k.log, k.shifted, k.apart, k.real = false, false, false, false, false, false, false
-  local value, n, odd = redis.call('GET', KEYS[state]), #limits, false
+  local value, n, odd, ahead = redis.call('GET', KEYS[state]), #limits, false, false
   k.value = value
   if not value then
     k.fresh = true
     for i = 1, n do
       local l = limits[i]
-      l.a, l.b, l.c, l.opened, l.before, l.grades, l.new, l.left = l.kind == 'g' and now or 0, 0, 0, 0, 0, nil, true, 0
+      l.a, l.b, l.c, l.opened, l.before, l.grades, l.new, l.left = l.kind == 'g' and now or 0, 0, 0, 0, 0, '', true, 0
     end
   else
     local i = 2
@@ -147,17 +168,22 @@ load = function(k, state, list, limits)
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
       k.born = born + 0
-      odd = k.born > now or ends <= #value
+      odd = k.born > now
+      if ends <= #value then
+        F.load_rest(k, value, ends)
+        local q = k.queue
+        if k.clock or q and q.at > now or k.log and not q and k.log.newest > now then odd = true end
+        ahead = q and q.at <= now
+      end
       for m = 1, n do
         local l = limits[m]
         if l.kind == 'g' then
           l.a = l.a + k.born
-          odd = odd or l.a > now + l.cw + 1
+          odd = odd or not ahead and l.a > now + l.cw + 1
         else
-          odd = odd or l.a > now
+          odd = odd or not ahead and l.kind ~= 'w' and l.a > now
         end
       end
-      if odd then others() O.load_rest(k, value, ends) end
     else
       odd = true
       others()
@@ -171,7 +197,15 @@ load = function(k, state, list, limits)
     k.apart = true -- The log is not among KEYS: the call has to come again with it.
     return k
   end
-  if odd then O.open(k, limits) end
+  if odd then
+    others()
+    O.open(k, limits)
+  elseif k.log then
+    for i = 1, n do
+      local l = limits[i]
+      if l.kind == 'w' then G.expire(k.log, l, now) end
+    end
+  end
   for i = 1, k.fresh and n or 0 do
     if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
@@ -252,8 +286,8 @@ book = function(k, n, tag)
   if k.parts ~= limits then O.forget(k, true) end
   local parts = k.parts
   if q or tag > 0 or k.slot > k.v then
-    if not O then others() end
-    q = O.enqueue(k, most, tag, n)
+    queues()
+    q = Q.enqueue(k, most, tag, n)
   end
   local tagged = q and q.tag > 0
   for i = 1, #parts do
@@ -262,7 +296,7 @@ book = function(k, n, tag)
     if kind == 'w' then
       logged = true
     elseif units > 0 then
-      if tagged then O.note(k, l, q.seq) end
+      if tagged then Q.note(k, l, q.seq) end
       if kind ~= 'g' then
         if kind == 'c' then N.counter_book(l, k.real, units) else F.window_book(l, k.real, units) end
       elseif not l.named then
@@ -270,8 +304,8 @@ book = function(k, n, tag)
       else
         F.gcra_book(l, k.floor, l.iw * n, l.ir * n)
       end
-      if tagged then O.noted(k, l) end
-      if l.left > 0 then O.bound(k, l) end
+      if tagged then Q.noted(k, l) end
+      if l.left > 0 then others() O.bound(k, l) end
     end
   end
   if logged then
@@ -302,7 +336,9 @@ save = function(k)
     text = text and text .. ';' .. l.spec .. '=' .. numbers or '1' .. l.spec .. '=' .. numbers
   end
   text = (text or '1') .. '|' .. string.format('%.0f', born)
-  if k.queue or k.clock or k.log then text = text .. O.save_rest(k) end
+  if k.queue then text = text .. Q.save(k) end
+  if k.clock then text = text .. '|c' .. C.save(k.clock) end
+  if k.log then text = text .. G.save_value(k) end
   return text
 end,
 
@@ -331,7 +367,7 @@ write = function(k)
   local px = at + 999 - now
   px = (px - px % 1000) / 1000 + 1 + longer
   if k.value and (k.queue or k.keeps or #parts > #k.limits) then px = math.max(px, redis.call('PTTL', KEYS[k.state])) end
-  redis.call('SET', KEYS[k.state], F.save(k), 'PX', string.format('%.0f', px))
+  redis.call('SET', KEYS[k.state], F.save(k), 'PX', F.str(px))
   if k.log then redis.call('PEXPIRE', KEYS[k.list], string.format('%.0f', px)) end
 end,
 }

@@ -20,7 +20,7 @@
 -- their units.
 logs = function()
 if G then return end
-others()
+numbers()
 G = {
 names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
@@ -28,6 +28,26 @@ new = function(k, i)
   -- No receipt of a log that was there before names an entry of this one.
   local n = k.queue and k.queue.tag > 0 and now - now % 64 or 0
   return { key = i, born = k.born, first = n, n = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
+end,
+
+load = function(k, text)
+  local g, i = G.new(k, k.list), 0
+  for n in string.gmatch(text, '%d+') do
+    i = i + 1
+    g[G.names[i] or 'other'] = tonumber(n)
+  end
+  if i ~= #G.names then F.rubbish('a log of another length') end
+  for _, name in ipairs(G.names) do
+    if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
+  end
+  if g.first > g.n then F.rubbish('a log out of bounds') end
+  g.newest = g.n > g.first and k.born + g.newest or 0
+  return g
+end,
+
+save_value = function(k)
+  local g = k.log
+  return string.format('|l%.0f.%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
 end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.

@@ -14,12 +14,12 @@ local function settle_bucket(k, l, b)
   if b.alone then
     l.a, l.b, l.grades = b.a, b.b, b.grades
     if b.to > 0 then
-      O.note(k, l, b.seq)
+      Q.note(k, l, b.seq)
       F.gcra_book(l, b.floor, N.span(l, b.to))
     end
   elseif b.to < b.cost then
     local w, r = N.span(l, b.cost - b.to)
-    local first, list = 1, O.grades(l.grades)
+    local first, list = 1, Q.grades(l)
     while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e = list[first]
     if e and e[3] == 0 then return false end
@@ -30,14 +30,14 @@ local function settle_bucket(k, l, b)
     for _, g in ipairs(later) do
       g[3], g[4] = g[3] - w, g[4] - r
       if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
-      O.grade_add(list, g)
+      Q.grade_add(list, g)
     end
-    O.set_grades(l, list)
+    Q.set_grades(l, list)
     if w == 0 and r == 0 then return false end
     l.a, l.b = l.a - w, l.b - r
     if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
   else
-    for _, g in ipairs(O.grades(l.grades)) do
+    for _, g in ipairs(Q.grades(l)) do
       if binds(g, b, k) then
         if g[3] == 0 then return false end
         break
@@ -103,7 +103,7 @@ for state = 1, #KEYS, 2 do
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, l in ipairs(k.parts) do
       local c = costs[l.spec] or { cost = most, to = real }
-      local b = { seq = seq, floor = floor, cost = c.cost, to = c.to, alone = alone, a = l.kind == 'g' and k.born or 0, b = 0, c = 0, opened = 0, before = 0 }
+      local b = { seq = seq, floor = floor, cost = c.cost, to = c.to, alone = alone, a = l.kind == 'g' and k.born or 0, b = 0, c = 0, opened = 0, before = 0, grades = '' }
       for _, p in ipairs(old.parts) do
         if p.spec == l.spec then b.a, b.b, b.c, b.opened, b.before, b.grades, b.was = p.a, p.b, p.c, p.opened, p.before, p.grades, true end
       end

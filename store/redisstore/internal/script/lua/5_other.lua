@@ -1,52 +1,8 @@
 others = function()
 if O then return end
 numbers()
+queues()
 O = {
-load_queue = function(k, text)
-  local last, first, cost, tag, seq, at, i = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()')
-  if not last or i > 102 then F.rubbish('a queue that is not weir\'s') end
-  local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
-  if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
-  if q.last > 0 then q.last = k.born + q.last end
-  if q.first > 0 then q.first = k.born + q.first end
-  k.queue = q
-  for _, l in ipairs(k.parts) do
-    if l.kind == 'g' then
-      local grades, ends = string.match(text, '^,([%d.]*)()', i)
-      i = ends or i
-      if grades and grades ~= '' then l.grades = grades end
-    end
-  end
-end,
-
-load_log = function(k, text)
-  logs()
-  local g, i = G.new(k, k.list), 0
-  for n in string.gmatch(text, '%d+') do
-    i = i + 1
-    g[G.names[i] or 'other'] = tonumber(n)
-  end
-  if i ~= #G.names then F.rubbish('a log of another length') end
-  for _, name in ipairs(G.names) do
-    if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
-  end
-  if g.first > g.n then F.rubbish('a log out of bounds') end
-  g.newest = g.n > g.first and k.born + g.newest or 0
-  k.log = g
-end,
-
--- Reads the optional parts behind the birth.
-load_rest = function(k, value, i)
-  for kind, text in string.gmatch(string.sub(value, i), '|(%a)([^|]*)') do
-    if kind == 'q' then O.load_queue(k, text)
-    elseif kind == 'c' then
-      clocks()
-      k.clock = C.load(text)
-    elseif kind == 'l' then O.load_log(k, text)
-    else F.rubbish('an unknown part') end
-  end
-end,
-
 -- Reads a value whose limits are not just those that the call names, in their order.
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
@@ -68,29 +24,12 @@ load_other = function(k, value, limits)
     k.parts[#k.parts + 1] = l
     if #k.parts > 64 then F.rubbish('too many limits') end
   end
-  O.load_rest(k, value, i)
+  F.load_rest(k, value, i)
   local left = {}
   for _, l in ipairs(k.parts) do
     if l.left == 0 or l.left > now or k.past then left[#left + 1] = l end
   end
   k.parts = left
-end,
-
--- The parts of a value behind the birth.
-save_rest = function(k)
-  local text, q, g = '', k.queue, k.log
-  if q and (q.tag > 0 or q.last > k.v) then
-    text = string.format('|q%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', q.last > 0 and q.last - k.born or 0, q.first > 0 and q.first - k.born or 0,
-      q.cost, q.tag, q.seq, q.at)
-    for _, l in ipairs(k.parts) do
-      if l.kind == 'g' and q.tag > 0 then text = text .. ',' .. (l.grades or '') end
-    end
-  end
-  if k.clock then text = text .. '|c' .. C.save(k.clock) end
-  if g then
-    text = string.format('%s|l%.0f.%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', text, g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
-  end
-  return text
 end,
 
 -- A state that is further ahead than bookings can make it means that the server's clock
@@ -190,7 +129,7 @@ adopt = function(k, l)
       n = O.used(best, best.kind == 'g' and v or at)
     end
   end
-  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, nil
+  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, ''
   local units = n > 0 and N.muldiv_up(n, l.max, d) or 0
   if l.kind == 'g' then
     l.a = v
@@ -248,21 +187,12 @@ refuse = function(k)
   for _, l in ipairs(k.parts) do
     if l.new then
       if q and q.tag > 0 and not kept then q.seq = q.seq + 1 end
-      if q and q.tag > 0 then O.begin(l, q.seq) end
+      if q and q.tag > 0 then Q.begin(l, q.seq) end
       kept, l.new = true, nil
     end
   end
   if kept then O.forget(k, false) end
   return kept
-end,
-
--- Notes the booking that added a limit: those before it are not counted.
-begin = function(l, seq)
-  if l.kind == 'g' then
-    l.grades = string.format('%.0f.0.0.0', seq)
-  elseif l.kind ~= 'w' then
-    l.opened, l.before = seq, l.kind == 'c' and seq or 0
-  end
 end,
 
 -- Keeps the numbers of a limit in bounds, however much it counts beyond what it admits.
@@ -275,80 +205,5 @@ bound = function(k, l)
   end
 end,
 
--- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
-enqueue = function(k, most, tag, n)
-  local q = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }
-  k.queue, q.at = q, now
-  if tag > 0 and q.tag == 0 then q.tag = tag end
-  if q.tag > 0 then q.seq = q.seq + n end
-  if k.slot > k.v then
-    if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
-    if k.parts[2] or not k.natural then q.cost = 0 end
-    if q.first > k.v then q.first = math.min(q.first, k.slot) end
-    q.last = k.floor
-  end
-  return q
-end,
-
--- Notes the backlog that a booking is about to find: no booking of an earlier slot can
--- give back more. A grade is the booking's number, its slot after the birth, the backlog
--- and one more, and its rest; 0 where the bucket was full for a while. The first booking
--- of a slot speaks for all.
-note = function(k, l, seq)
-  l.was, l.held = l.a, l.b
-  if l.kind ~= 'g' or l.new then return end
-  local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
-  if w <= 0 then
-    l.grades = string.format('%.0f.%.0f.0.0', seq, slot)
-  elseif l.grades and string.match(l.grades, '(%d+)%.%d+%.%d+$') == F.str(slot) then
-    return
-  else
-    local list = O.grades(l.grades)
-    O.grade_add(list, { seq, slot, w, r })
-    if #list > 8 then
-      local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
-      for i = least + 1, #list - 1 do
-        if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
-      end
-      list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
-      table.remove(list, least)
-    end
-    O.set_grades(l, list)
-  end
-end,
-
--- Notes which booking opened a window, or added the limit.
-noted = function(k, l)
-  local seq = k.queue.seq
-  if l.new then
-    O.begin(l, seq)
-  elseif l.kind ~= 'g' and (l.a ~= l.was or l.held == 0) then
-    if l.kind ~= 'c' or l.a == l.was then l.opened = seq
-    elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
-    else l.opened, l.before = seq, seq end
-  end
-  l.new = nil
-end,
-
-grades = function(text)
-  local list = {}
-  for s, at, w, r in string.gmatch(text or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do list[#list + 1] = { tonumber(s), tonumber(at), tonumber(w), tonumber(r) } end
-  return list
-end,
-
-set_grades = function(l, list)
-  for i, e in ipairs(list) do list[i] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4]) end
-  l.grades = list[1] and table.concat(list, '.') or nil
-end,
-
--- Appends a grade in place of those with as much slack or more.
-grade_add = function(list, e)
-  local n = #list
-  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
-    list[n] = nil
-    n = n - 1
-  end
-  list[n + 1] = e
-end,
 }
 end

@@ -1,0 +1,151 @@
+-- The queue of a key, see exact.Queue, and the credit of each gcra limit, see
+-- exact.Credit: the number of its grades and the grades, the last one first.
+queues = function()
+if Q then return end
+Q = {
+load = function(k, text)
+  local last, first, cost, tag, seq, at, i = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()')
+  if not last or i > 102 then F.rubbish('a queue that is not weir\'s') end
+  local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
+  if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
+  if q.last > 0 then q.last = k.born + q.last end
+  if q.first > 0 then q.first = k.born + q.first end
+  k.queue = q
+  for j = 1, #k.parts do
+    local l = k.parts[j]
+    if l.kind == 'g' then
+      local grades, ends = string.match(text, '^,([%d.]*)()', i)
+      if grades then l.grades, i = grades, ends end
+    end
+  end
+end,
+
+save = function(k)
+  local q, born = k.queue, k.born
+  if q.tag == 0 and q.last <= k.v then return '' end
+  local text = string.format('|q%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
+    q.cost, q.tag, q.seq, q.at)
+  for i = 1, q.tag > 0 and #k.parts or 0 do
+    local l = k.parts[i]
+    if l.kind == 'g' then text = text .. ',' .. l.grades end
+  end
+  return text
+end,
+
+-- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
+enqueue = function(k, most, tag, n)
+  local q = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }
+  k.queue, q.at = q, now
+  if tag > 0 and q.tag == 0 then q.tag = tag end
+  if q.tag > 0 then q.seq = q.seq + n end
+  if k.slot > k.v then
+    if q.last <= k.v then q.first, q.cost = k.slot, most elseif q.cost ~= most then q.cost = 0 end
+    if k.parts[2] or not k.natural then q.cost = 0 end
+    if q.first > k.v then q.first = math.min(q.first, k.slot) end
+    q.last = k.floor
+  end
+  return q
+end,
+
+-- Notes the backlog that a booking is about to find: no booking of an earlier slot can
+-- give back more. A grade is the booking's number, its slot after the birth, the backlog
+-- and one more, and its rest; 0 where the bucket was full for a while. The first booking
+-- of a slot speaks for all.
+note = function(k, l, seq)
+  l.was, l.held = l.a, l.b
+  if l.kind ~= 'g' or l.new then return end
+  local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
+  if w <= 0 then
+    l.grades = string.format('1.%.0f.%.0f.0.0', seq, slot)
+    return
+  end
+  local n, i, popped, head = 0, 1, false, nil
+  if l.grades ~= '' then
+    n, i = string.match(l.grades, '^(%d+)%.()')
+    n = n + 0
+  end
+  local before = i
+  while n > 0 do
+    local at, x, y, ends = string.match(l.grades, '^%d+%.(%d+)%.(%d+)%.(%d+)%.?()', i)
+    x, y = x + 0, y + 0
+    if not popped and at + 0 == slot then return end
+    if x < w or (x == w and y < r) then
+      if n == 8 and w - 1 < 2 * (x - 1) then
+        l.grades = string.format('8.%.0f.%.0f.%.0f.%.0f.%s', seq, slot, x, y, string.sub(l.grades, ends))
+        return
+      end
+      break
+    end
+    popped, n, i = true, n - 1, ends
+  end
+  l.grades = string.format(n > 0 and '%.0f.%.0f.%.0f.%.0f.%.0f.%s' or '%.0f.%.0f.%.0f.%.0f.%.0f', n + 1, seq, slot, w, r, string.sub(l.grades, i))
+  if n == 8 then Q.merge(l) end
+end,
+
+-- Two neighbours become one, with the smaller backlog.
+merge = function(l)
+  local list = Q.grades(l)
+  local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
+  for i = least + 1, #list - 1 do
+    if list[i + 1][3] - list[i][3] < list[least + 1][3] - list[least][3] then least = i end
+  end
+  list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
+  table.remove(list, least)
+  Q.set_grades(l, list)
+end,
+
+-- Notes which booking opened a window, or added the limit.
+noted = function(k, l)
+  local seq = k.queue.seq
+  if l.new then
+    Q.begin(l, seq)
+  elseif l.kind ~= 'g' and (l.a ~= l.was or l.held == 0) then
+    if l.kind ~= 'c' or l.a == l.was then l.opened = seq
+    elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
+    else l.opened, l.before = seq, seq end
+  end
+  l.new = nil
+end,
+
+-- Notes the booking that added a limit: those before it are not counted.
+begin = function(l, seq)
+  if l.kind == 'g' then
+    l.grades = string.format('1.%.0f.0.0.0', seq)
+  elseif l.kind ~= 'w' then
+    l.opened, l.before = seq, l.kind == 'c' and seq or 0
+  end
+end,
+
+-- The grades of a limit, the first one first.
+grades = function(l)
+  local list, n = {}, string.match(l.grades, '^(%d+)')
+  n = (n or 0) + 0
+  for s, at, w, r in string.gmatch(string.match(l.grades, '^%d+%.(.*)') or '', '(%d+)%.(%d+)%.(%d+)%.(%d+)') do
+    if n < 1 then break end
+    list[n] = { s + 0, at + 0, w + 0, r + 0 }
+    n = n - 1
+  end
+  if n > 0 then F.rubbish('a credit that is not weir\'s') end
+  return list
+end,
+
+set_grades = function(l, list)
+  local n = #list
+  local text = { n }
+  for i = n, 1, -1 do
+    local e = list[i]
+    text[n - i + 2] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4])
+  end
+  l.grades = n > 0 and table.concat(text, '.') or ''
+end,
+
+-- Appends a grade in place of those with as much slack or more.
+grade_add = function(list, e)
+  local n = #list
+  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
+    list[n] = nil
+    n = n - 1
+  end
+  list[n + 1] = e
+end,
+} end
