@@ -11,6 +11,7 @@ require (
 	github.com/sony/gobreaker/v2 v2.4.0
 	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/sync v0.22.0
+	golang.org/x/time v0.16.0
 )
 
 require (

@@ -35,9 +35,15 @@ func (g *Log) newest() int64 {
 	return g.Entries[len(g.Entries)-1].At
 }
 
-// search returns the first entry from n on for which f is true.
+// search returns the first entry from n on for which f is true, found by doubling steps:
+// most are near n.
 func (g *Log) search(n int64, f func(n int64) bool) int64 {
-	return n + int64(sort.Search(int(g.end()-n), func(i int) bool { return f(n + int64(i)) }))
+	step := int64(1)
+	for n+step <= g.end() && !f(n+step-1) {
+		n, step = n+step, step*2
+	}
+	size := min(step-1, g.end()-n)
+	return n + int64(sort.Search(int(size), func(i int) bool { return f(n + int64(i)) }))
 }
 
 // expire moves the state on to the first entry that counts at an instant.
@@ -67,7 +73,7 @@ func (g *Log) seen(r *Rule, s *State, v int64) State {
 	g.expire(r, &at, v)
 	units := int64(0)
 	for n := at.A; n < g.end() && units < r.Max; {
-		to := min(n+1000, g.end())
+		to := min(n+4000, g.end())
 		units, n = units+g.sum(to)-g.sum(n), to
 	}
 	return State{A: units, B: g.newest()}

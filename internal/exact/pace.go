@@ -119,6 +119,9 @@ func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
 	if !ahead.Less(p.Full) {
 		return 0, ahead.Up()
 	}
+	if p.Den == 1 { // For speed: a quarter of a small decision, measured.
+		return (p.Full.Whole - ahead.Whole) / p.Num, ahead.Whole
+	}
 	// In units of 1/Den µs: most·Num − ahead, over Num.
 	hi, lo := bits.Mul64(uint64(p.most), uint64(p.Num))
 	usedHi, usedLo := bits.Mul64(uint64(ahead.Whole), uint64(p.Den))

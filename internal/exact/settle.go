@@ -28,8 +28,8 @@ type Receipt struct {
 	next        int64 // before
 	parts       int   // before
 	Booked      []Booked
-	one         [1]Booked // room for the common case
-	grades      [2]Grade  // the same, of the first limit
+	one         [1]Booked        // room for the common case
+	grades      [maxGrades]Grade // the same, of the first limit
 }
 
 // Booked is what one limit was charged.

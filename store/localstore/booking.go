@@ -56,6 +56,9 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 		h := &homes[i]
 		h.entry, h.fresh = s.open(h.shard, h.id, now)
 		groups[i].Key = &h.entry.key
+		if n := len(groups[i].Charges); h.fresh && n > 1 {
+			h.entry.key.Parts = make([]exact.Part, 0, n)
+		}
 	}
 	// keeps reports whether the request changes a key if it is allowed.
 	keeps := func(i int) bool {

@@ -22,8 +22,8 @@ var rates = []store.Limit{
 	store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour), store.Per(100_000_000, time.Second), store.Per(1, 365*24*time.Hour),
 }
 
-// TestNoDriftWhenPolling: who asks again after exactly RetryAfter has at any
-// time got what was refilled since the burst, not a unit more and not one less.
+// TestNoDriftWhenPolling: a client that asks again after exactly RetryAfter gets the
+// refilled units since the burst, no unit more or less.
 func TestNoDriftWhenPolling(t *testing.T) {
 	t.Parallel()
 	for _, l := range rates {

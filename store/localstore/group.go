@@ -1,6 +1,8 @@
 package localstore
 
 import (
+	"slices"
+
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
@@ -14,51 +16,61 @@ type home struct {
 	fresh  bool // the entry is new, and no shard keeps it yet
 }
 
-// oneKey reports whether all charges are of one key.
-func oneKey(charges []store.Charge) bool {
-	for i := 1; i < len(charges); i++ {
-		if !sameKey(&charges[i], &charges[0]) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameKey(a, b *store.Charge) bool { return a.Key == b.Key && a.Scope == b.Scope }
-
-// group sorts charges by their keys.
+// group returns the groups of charges with the same keys.
 func (s *shards) group(charges []store.Charge) (groups []exact.Group, homes []home) {
 	n := len(charges)
-	groups, homes = make([]exact.Group, 0, n), make([]home, 0, n)
-	sorted, numbers, each := make([]store.Charge, 0, n), make([]int, 2*n), make([]int64, n)
-	places, parts := numbers[:n], numbers[n:]
-	for i := range charges {
-		if earlier(charges, i) {
-			continue
+	numbers, each := make([]int, 2*n), make([]int64, n)
+	places, parts := numbers[:n:n], numbers[n:]
+	charges = byKey(charges, places)
+	keys := 1
+	for i := 1; i < n; i++ {
+		if !sameKey(&charges[i], &charges[i-1]) {
+			keys++
 		}
-		from := len(sorted)
-		for j := i; j < n; j++ {
-			if sameKey(&charges[j], &charges[i]) {
-				places[len(sorted)] = j
-				sorted = append(sorted, charges[j])
-			}
+	}
+	groups, homes = make([]exact.Group, 0, keys), make([]home, 0, keys)
+	for from, to := 0, 1; from < n; from, to = to, to+1 {
+		for to < n && sameKey(&charges[to], &charges[from]) {
+			to++
 		}
-		to := len(sorted)
-		homes = append(homes, home{id: s.id(charges[i].Scope, charges[i].Key), places: places[from:to]})
+		homes = append(homes, home{id: s.id(charges[from].Scope, charges[from].Key), places: places[from:to]})
 		groups = append(groups, exact.Group{
-			Charges: sorted[from:to:to], Places: places[from:to],
+			Charges: charges[from:to:to], Places: places[from:to],
 			Found: exact.Found{Parts: parts[from:to:to], Each: each[from:to:to]},
 		})
 	}
 	return groups, homes
 }
 
-// earlier reports whether a charge before the i-th is of its key.
-func earlier(charges []store.Charge, i int) bool {
-	for j := range i {
-		if sameKey(&charges[j], &charges[i]) {
-			return true
+// byKey returns charges with those of each key together, and sets their places in the
+// request.
+func byKey(charges []store.Charge, places []int) []store.Charge {
+	for i := range places {
+		places[i] = i
+	}
+	sorted := charges
+	for i := range places {
+		to := i + 1 // the place of the next charge of the key
+		for j := to; j < len(places); j++ {
+			if !sameKey(&sorted[j], &sorted[i]) {
+				continue
+			}
+			if j > to && &sorted[0] == &charges[0] {
+				sorted = slices.Clone(charges)
+			}
+			move(sorted, j, to)
+			move(places, j, to)
+			to++
 		}
 	}
-	return false
+	return sorted
+}
+
+// move moves an element to a place before it, and those between back.
+func move[E any](s []E, from, to int) {
+	if from > to {
+		e := s[from]
+		copy(s[to+1:], s[to:from])
+		s[to] = e
+	}
 }

@@ -87,7 +87,8 @@ func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done
 				continue
 			}
 		}
-		return c.outcome(&st, a.cost, slot, now), true
+		remaining, reset := c.Pace.View(exact.Micros{Whole: st.A}, now)
+		return c.outcomeOf(remaining, reset, a.cost, slot, now), true
 	}
 }
 

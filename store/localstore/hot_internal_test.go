@@ -147,8 +147,8 @@ func TestKeysGetHot(t *testing.T) {
 	}
 }
 
-// TestHotKeysAreDecidedTheSame compares two stores that are asked the same, in
-// one of which no key is ever hot.
+// TestHotKeysAreDecidedTheSame compares two stores that get the same calls. In the cold
+// one no key is ever hot.
 func TestHotKeysAreDecidedTheSame(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {

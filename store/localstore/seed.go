@@ -58,7 +58,7 @@ type logged struct {
 	used, at int64
 }
 
-// seedLog makes a log of which each window counts its used units: the window with the
+// seedLog makes a log, and each window counts its used units of it: the window with the
 // most counts all entries, the next one leaves the first out.
 func (e *entry) seedLog(windows []logged) {
 	slices.SortFunc(windows, func(a, b logged) int { return int(b.used - a.used) })

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestSeed: another store that is told what a store knows of a key goes on from
-// there, at least as strictly.
+// TestSeed: a store that is seeded with another's answer goes on from there, at least as
+// strictly.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -89,7 +89,7 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 	}
 }
 
-// TestSeedOfSmallKey: each limit of a key has the state that it is told of, and the
+// TestSeedOfSmallKey: each limit of a key has the state that it was seeded with, and the
 // key takes no more memory than if it had been used here.
 func TestSeedOfSmallKey(t *testing.T) {
 	t.Parallel()
@@ -234,4 +234,31 @@ func TestGivesBackAfterSeed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSeedOfSeveralWindows: sliding windows of a key share a log, and count as many units
+// of it as each is seeded with.
+func TestSeedOfSeveralWindows(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		from, to := open(t), open(t)
+		limits := []store.Limit{store.Per(5, time.Second), store.Per(20, time.Minute), store.Per(9, time.Second), store.Per(100, time.Hour)}
+		for i := range limits {
+			limits[i] = limits[i].By(store.SlidingWindow)
+		}
+		take(t, from, charge("key", 4, limits...))
+		time.Sleep(2 * time.Second)
+		take(t, from, charge("key", 3, limits...))
+		time.Sleep(100 * time.Millisecond)
+		look := charge("key", 0, limits...)
+		was := take(t, from, look)
+		to.Seed(look.Charges, was.Charges)
+		now := take(t, to, look)
+		if !slices.Equal(now.Charges, was.Charges) {
+			t.Errorf("%+v, want %+v", now.Charges, was.Charges)
+		}
+		if d := take(t, to, charge("key", 3, limits...)); d.Allowed || d.RetryAfter != 900*time.Millisecond {
+			t.Errorf("one more than the first window holds: %+v", d)
+		}
+	})
 }

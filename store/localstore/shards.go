@@ -105,6 +105,16 @@ func (s *shards) remove(sh *shard, e *entry) {
 	s.count.Add(-1)
 }
 
+// forget forgets a key.
+func (s *shards) forget(k id) {
+	sh := s.shard(k)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if e := s.entry(sh, k); e != nil {
+		s.remove(sh, e)
+	}
+}
+
 // lapsed forgets the entry of a key if it has lapsed. It reports whether no entry is left.
 func (s *shards) lapsed(sh *shard, k *id, now int64) bool {
 	e := sh.keys[*k]

@@ -4,10 +4,9 @@ import (
 	"hash/maphash"
 
 	"github.com/goweir/weir/internal/exact"
-	"github.com/goweir/weir/store"
 )
 
-// smalls are the small keys of a shard. All methods but takeHot need the shard's lock.
+// smalls are the small keys of a shard, behind its lock. Hot keys need none.
 type smalls struct {
 	last  int64  // the time of the last call
 	calls uint64 // of keys that were not hot
@@ -36,33 +35,25 @@ type taken struct {
 	slot, now int64
 }
 
-// takeHot decides a request for a hot key, without the lock. It reports false, and has
-// changed nothing, if the key is not hot or the slot is to be booked ahead.
-func (m *smalls) takeHot(a *ask, now int64, clock func() int64) (o store.Outcome, done bool) {
-	if k := m.hot.of(a); k != nil {
-		return k.take(a, now, clock)
-	}
-	return o, false
-}
-
-// take decides a request under one limit. found: the key is small. done is false, and
-// nothing has changed, if the limit is another or the slot is to be booked ahead.
-func (m *smalls) take(a *ask, now int64, clock func() int64) (t taken, found, done bool) {
+// take decides a request under one limit at t.now. found: the key is small. done is
+// false, and nothing has changed, if the limit is another or the slot is to be booked
+// ahead.
+func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	i := m.find(a.hash, &a.id, a.class)
 	if i < 0 {
-		return t, false, false
+		return false, false
 	}
 	at := &m.slots[i]
 	m.hot.cool(at)
-	c := m.classes[at.class].of
-	slot, done := c.take(a, &at.state, now)
-	if slot > now && slot-now <= mostLate && c.whole { // The key may have been hot.
-		now = m.since(clock())
-		slot, done = c.take(a, &at.state, now)
+	t.class = m.classes[at.class].of
+	t.slot, done = t.class.take(a, &at.state, t.now)
+	if t.slot > t.now && t.slot-t.now <= mostLate && t.class.whole { // The key may have been hot.
+		t.now = m.since(clock())
+		t.slot, done = t.class.take(a, &at.state, t.now)
 	}
-	t = taken{c, at.state, slot, now}
+	t.state = at.state
 	m.heed(a.hash, i)
-	return t, true, done
+	return true, done
 }
 
 // put makes a new key small, in its states. class is the place of its class.

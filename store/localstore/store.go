@@ -1,19 +1,23 @@
-// Package localstore keeps limits in the memory of one process, with the same
-// answers as package redisstore: golang.org/x/time/rate for GCRA that is booked
-// ahead, code of its own for windows and for what is taken at once. It is for
-// programs of one process, for tests, and for what happens while Redis is away.
+// Package localstore keeps limits in the memory of one process, with the same answers
+// as package redisstore. It is for programs of one process, for tests, and for outages
+// of Redis.
 //
-// It runs nothing in the background. A key takes memory until its state has
-// lapsed, that is, until it is as if never used; lapsed keys are forgotten while
-// new ones come. A key with up to 8 limits of which none is a sliding window, and of
-// which no call waits or may be cancelled, takes 75 to 95 bytes with its text, if that
-// is no longer than 37 bytes, and about 30 for each further limit; nothing of it
-// concerns the garbage collector. Others take about 450 bytes and their text, and
-// 200 for each further limit; once calls have waited, up to 600 more, and 130 for
-// each further limit. A sliding window adds up to 40 for
-// each call within its period. A Store takes 120 KB by itself, and up to 256 KB for
-// keys that are asked for again and again: under a GCRA limit whose units take
-// whole microseconds these are decided without a lock.
+// It runs nothing in the background. A key takes memory until its state has lapsed:
+// until the key is as if never used. Calls for new keys forget lapsed ones. Bytes for
+// each key, with a text of 10:
+//
+//	small    90, and 30 for each further limit; outside the garbage collector
+//	other    600, and 200 to 400 for each further limit; up to 400 more for each
+//	         GCRA limit whose calls may be cancelled; 16 to 40 for each call within
+//	         the period of a sliding window
+//
+// A key is small while it has up to 8 limits, no sliding window, no calls that wait or
+// may be cancelled, no lease and no brake. A text of more than 37 bytes adds its
+// length, up to 120; a longer one is kept as a hash.
+//
+// A Store takes 120 KB by itself, and up to 256 KB for keys that are in use all the
+// time: under a GCRA limit whose units take whole microseconds it decides calls for
+// them without a lock.
 package localstore
 
 import (
@@ -27,8 +31,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// DefaultMaxKeys is the MaxKeys of a Config that sets none: half a gigabyte, a
-// hundred megabytes where calls take one limit and never wait.
+// DefaultMaxKeys is the MaxKeys of a Config that sets none: about a gigabyte, or a
+// hundred megabytes if all keys are small.
 const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
@@ -37,19 +41,16 @@ var ErrFull = errors.New("localstore: as many keys are in use as may be kept")
 
 // Config is what New makes a Store from. Its zero value is ready to use.
 type Config struct {
-	// MaxKeys is the most keys kept at once. 0: DefaultMaxKeys.
+	// MaxKeys is the maximum number of keys. 0: DefaultMaxKeys.
 	//
-	// Whoever can invent keys can fill the store: by sending API keys or other
-	// headers that nobody checks before they are counted by, or by calling from
-	// many addresses. Then calls with keys that are not in the store fail with
-	// ErrFull. To a limiter that is a failure of the store like any other
-	// (weir.ErrStore): a middleware that fails open lets such calls pass,
-	// uncounted, one that fails closed turns them away. Keys in the store are
-	// counted as ever, and there is room again when some have lapsed. So count
-	// by what is authenticated, and by one key for everybody else.
+	// A caller that can invent keys can fill the store: with API keys or other headers
+	// that count before they are checked, or from many addresses. Then calls with new
+	// keys fail with ErrFull. To a limiter that is a failure of the store like any other
+	// (weir.ErrStore): a middleware that fails open lets such calls pass uncounted, one
+	// that fails closed refuses them. Keys in the store count as ever, and lapsed ones
+	// make room. So count by an authenticated identity, and all other calls by one key.
 	//
-	// Lapsed keys make room for new ones, but when the store is full a call may
-	// fail before they are found.
+	// When the store is full a call may fail before it finds a lapsed key.
 	MaxKeys int
 }
 
@@ -72,9 +73,9 @@ var (
 	_ store.Preparer = (*Store)(nil)
 )
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. Its
-// clock is the process's monotonic one, set by the wall clock now: when that is
-// corrected later, aligned windows stay where they are.
+// New returns a Store, or a *store.ConfigError that names the wrong field. Its clock is
+// the process's monotonic one, set by the wall clock now. Later corrections of the wall
+// clock do not move aligned windows.
 func New(cfg Config) (*Store, error) {
 	if cfg.MaxKeys < 0 {
 		return nil, &store.ConfigError{Field: "localstore.Config.MaxKeys", Want: "0 or more", Got: strconv.Itoa(cfg.MaxKeys)}
@@ -97,13 +98,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	k := s.id(scope, key)
-	sh := s.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if e := s.entry(sh, k); e != nil {
-		s.remove(sh, e)
-	}
+	s.forget(s.id(scope, key))
 	return nil
 }
 

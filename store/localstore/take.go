@@ -3,6 +3,7 @@ package localstore
 import (
 	"context"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -14,14 +15,19 @@ func (s *Store) Take(ctx context.Context, req store.Request) (d store.Decision, 
 	if err = req.Validate(); err != nil {
 		return d, err
 	}
-	if !req.Cancelable && !req.Hold.Asked() && areSmall(req.Charges) {
-		done := false
-		if len(req.Charges) == 1 {
-			d, done, err = s.takeOne(&req)
-		} else {
-			d, done, err = s.takeSeveral(&req)
+	switch small := !req.Cancelable && !req.Hold.Asked() && areSmall(req.Charges); {
+	case small && len(req.Charges) == 1:
+		c := &req.Charges[0]
+		a := ask{id: s.id(c.Scope, c.Key), limit: &c.Limit, cost: c.Cost, leave: c.Reserve, maxWait: exact.MaxWait(&req)}
+		a.hash = s.hash(&a.id)
+		if o, done, err := s.takeSmall(&a); done {
+			if err == nil {
+				setDecision(&d, c, &o)
+			}
+			return d, err
 		}
-		if done {
+	case small:
+		if d, done, err := s.takeSeveral(&req); done {
 			return d, err
 		}
 	}

@@ -42,10 +42,19 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 		done, err = s.severalNew(sh, &b, req)
 	}
 	sh.mu.Unlock()
-	if done && err == nil {
-		d = b.decision(req)
+	if !done || err != nil {
+		return d, done, err
 	}
-	return d, done, err
+	var room [mostLimits]exact.Outcome
+	outcomes := room[:len(req.Charges)]
+	for i := range outcomes {
+		o := &outcomes[i]
+		o.Slot = b.slots[i]
+		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
+	}
+	v, seen := b.verdict, [1]exact.Seen{{Slot: b.verdict.Slot}}
+	v.Keys = seen[:]
+	return exact.Decide(req, &v, outcomes), true, nil
 }
 
 // severalNew is takeSeveral for a key that is not small.
@@ -113,18 +122,4 @@ func (b *several) decide(req *store.Request) (done bool) {
 		return false
 	}
 	return true
-}
-
-// decision returns the decision that follows from the verdict and the states.
-func (b *several) decision(req *store.Request) store.Decision {
-	var room [mostLimits]exact.Outcome
-	outcomes := room[:len(req.Charges)]
-	for i := range outcomes {
-		o := &outcomes[i]
-		o.Slot = b.slots[i]
-		o.Remaining, o.Reset = b.class.at(i).View(&b.states[i], nil, b.verdict.Now)
-	}
-	v, seen := b.verdict, [1]exact.Seen{{Slot: b.verdict.Slot}}
-	v.Keys = seen[:]
-	return exact.Decide(req, &v, outcomes)
 }

@@ -7,18 +7,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// takeOne is Take for one charge of a small key. See takeSmall.
-func (s *Store) takeOne(req *store.Request) (d store.Decision, done bool, err error) {
-	c := &req.Charges[0]
-	a := ask{id: s.id(c.Scope, c.Key), limit: &c.Limit, cost: c.Cost, leave: c.Reserve, maxWait: exact.MaxWait(req)}
-	a.hash = s.hash(&a.id)
-	o, done, err := s.takeSmall(&a)
-	if done && err == nil {
-		setDecision(&d, c, &o)
-	}
-	return d, done, err
-}
-
 // takeSmall is Take for one charge of a small key, or of a new one that becomes small.
 // It reports false, and has changed nothing, if the key is neither.
 //
@@ -26,13 +14,17 @@ func (s *Store) takeOne(req *store.Request) (d store.Decision, done bool, err er
 func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	sh := &s.all[a.hash%shardCount]
 	now := s.now()
-	if o, done = sh.small.takeHot(a, now, s.now); done {
-		return o, true, nil
+	if k := sh.small.hot.of(a); k != nil {
+		if o, done = k.take(a, now, s.now); done {
+			return o, true, nil
+		}
 	}
+	var t taken
 	sh.mu.Lock()
-	t, found, done := sh.small.take(a, sh.small.since(now), s.now)
+	t.now = sh.small.since(now)
+	found, done := sh.small.take(a, &t, s.now)
 	if !found {
-		t, done, err = s.takeNew(sh, a, sh.small.last) // Nothing in there can panic.
+		done, err = s.takeNew(sh, a, &t) // Nothing in there can panic.
 	}
 	sh.mu.Unlock()
 	if done && err == nil {
@@ -42,24 +34,24 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 }
 
 // takeNew is takeSmall for a key that is not small.
-func (s *Store) takeNew(sh *shard, a *ask, now int64) (t taken, done bool, err error) {
-	if !s.lapsed(sh, &a.id, now) {
-		return t, false, nil
+func (s *Store) takeNew(sh *shard, a *ask, t *taken) (done bool, err error) {
+	if !s.lapsed(sh, &a.id, t.now) {
+		return false, nil
 	}
-	s.sweep(sh, now, newLooks)
+	s.sweep(sh, t.now, newLooks)
 	c, place := sh.small.classOf(a)
 	if c == nil {
-		return t, false, nil
+		return false, nil
 	}
-	t = taken{class: c, now: now}
-	if t.slot, done = t.class.take(a, &t.state, now); t.state == (exact.State{}) {
-		return t, done, nil // Nothing was booked.
+	t.class = c
+	if t.slot, done = c.take(a, &t.state, t.now); t.state == (exact.State{}) {
+		return done, nil // Nothing was booked.
 	}
-	if !s.makeRoom(1, now) {
-		return t, true, ErrFull
+	if !s.makeRoom(1, t.now) {
+		return true, ErrFull
 	}
 	sh.small.put(a, place, t.state, nil)
-	return t, true, nil
+	return true, nil
 }
 
 // setDecision fills in the decision on a request with one charge.

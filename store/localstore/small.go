@@ -33,6 +33,18 @@ func hash(seed maphash.Seed, key uint64, scope string) uint64 {
 	return key
 }
 
+// oneKey reports whether all charges are of one key.
+func oneKey(charges []store.Charge) bool {
+	for i := 1; i < len(charges); i++ {
+		if !sameKey(&charges[i], &charges[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameKey(a, b *store.Charge) bool { return a.Key == b.Key && a.Scope == b.Scope }
+
 // small is a key and its state, in a cache line. Under several limits the state is that
 // of the first one, and the text ends in the number of a row with the others.
 type small struct {
@@ -145,8 +157,12 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool)
 
 // outcome returns the decision on cost units, given the state after it and their
 // earliest slot.
-func (c *class) outcome(st *exact.State, cost, slot, now int64) (o store.Outcome) {
+func (c *class) outcome(st *exact.State, cost, slot, now int64) store.Outcome {
 	remaining, reset := c.View(st, nil, now)
+	return c.outcomeOf(remaining, reset, cost, slot, now)
+}
+
+func (c *class) outcomeOf(remaining, reset, cost, slot, now int64) (o store.Outcome) {
 	o.Remaining, o.ResetAfter = remaining, time.Duration(reset)*time.Microsecond
 	o.At = store.Instant(now)
 	if o.RetryAfter = time.Duration(slot-now) * time.Microsecond; cost > c.Max {
