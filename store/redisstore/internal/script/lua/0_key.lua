@@ -151,6 +151,10 @@ load = function(k, state, list, limits)
   k.state, k.list, k.limits, k.parts, k.born, k.v = state, list, limits, limits, now, now
   k.queue, k.clock, k.log, k.birth = false, false, false, false
   if k.apart or k.shifted then k.apart, k.shifted = nil, nil end
+  if limits.twice then
+    others()
+    k.parts, k.had = O.once(limits), 0
+  end
   local value, n, odd, ahead = redis.call('GET', KEYS[state]), #limits, false, false
   k.value = value
   if not value then

@@ -3,6 +3,14 @@ if O then return end
 numbers()
 queues()
 O = {
+once = function(limits)
+  local parts, seen = {}, {}
+  for _, l in ipairs(limits) do
+    if not seen[l] then parts[#parts + 1], seen[l] = l, true end
+  end
+  return parts
+end,
+
 -- Reads a value whose limits are not just those that the call names, in their order.
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
@@ -82,7 +90,7 @@ open = function(k, limits)
   for _, l in ipairs(limits) do
     if not l.known then
       O.adopt(k, l)
-      l.new = true
+      l.new, l.known = true, true
       new[#new + 1] = l
     end
   end

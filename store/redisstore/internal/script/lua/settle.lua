@@ -87,7 +87,7 @@ for state = 1, #KEYS, 2 do
   local costs, most, real, nothing, was, is = {}, 0, 0, true, nil, 0
   for _ = 1, number() do
     local spec, cost, to = text(), number(), number()
-    costs[spec] = { cost = cost, to = to }
+    if not costs[spec] or cost > costs[spec].cost then costs[spec] = { cost = cost, to = to } end
     most, real, nothing = math.max(most, cost), math.max(real, to), nothing and (to == 0 or cost == 0)
     if string.sub(spec, 1, 1) == 'w' then
       was = math.max(was or 0, cost)

@@ -29,6 +29,15 @@ local function rules()
       logs()
       logged = true
     end
+    -- A limit that is named twice counts the larger cost, once.
+    for j = 1, i - 1 do
+      local o = limits[j]
+      if o.spec == spec then
+        if l.cost > o.cost then o.cost, o.iw, o.ir = l.cost, l.iw, l.ir end
+        if l.need > o.need then o.need, o.nw, o.nr = l.need, l.nw, l.nr end
+        l, limits.twice = o, true
+      end
+    end
     limits[i] = l
   end
   return limits, logged
