@@ -81,6 +81,17 @@ plain = function(at, v)
   return { at = at, v = v, pause = 0, stand = 0, unit = 1, gap = 0, ends = 0, share = 0, since = 0, step = 0, next = 0 }
 end,
 
+-- The clock of a server's clock that stepped back: v and the brake are as they were.
+back = function(c, t, by)
+  local k = C.plain(t, C.now(c, t + by))
+  if not c then return k end
+  k.unit, k.next = c.unit, c.next
+  if c.pause > t + by then k.pause, k.stand = c.pause - by, c.stand end
+  if c.ends > t + by then k.gap, k.ends = c.gap, c.ends - by end
+  if C.share(c, t + by) < 64 then k.share, k.since, k.step = c.share, math.max(c.since - by, 0), c.step end
+  return k
+end,
+
 -- In a pause v stands at the first slot that is booked.
 standing = function(c, slot, t)
   if not c or t >= c.pause or c.stand > 0 then return c end

@@ -41,7 +41,8 @@ load_other = function(k, value, limits)
 end,
 
 -- A state that is further ahead than bookings can make it means that the server's clock
--- stepped back. The key's time goes on from where it was: no call waits for the clock.
+-- stepped back. The key's time goes on from where it was, and so does a brake: no call waits
+-- for the clock. From then on the key has a clock, which tells of the next step.
 step_back = function(k)
   local v, q, back = k.clock and C.now(k.clock, now) or now, k.queue, nil
   if q then
@@ -55,10 +56,10 @@ step_back = function(k)
       back = back and math.min(back, n) or n
     end
   end
-  back = math.max(back or 0, k.born - now, k.clock and k.clock.at - now or 0)
+  back = math.max(back or 0, (k.clock and k.clock.at or k.born) - now)
   if back <= 0 then return end
   clocks()
-  k.clock = C.plain(now, k.clock and C.now(k.clock, now + back) or now + back)
+  k.clock = C.back(k.clock, now, back)
   for i = 1, #k.parts do
     local l = k.parts[i]
     if l.kind == 'f' then l.a = math.max(l.a - back, 0)
@@ -74,6 +75,7 @@ open = function(k, limits)
   O.step_back(k)
   k.v = k.clock and C.now(k.clock, now) or now
   k.before = k.clock and k.clock.next or 0
+  if k.shifted then k.value = F.save(k) end -- A booking that is undone leaves this.
   local g, logged = k.log, false
   for _, l in ipairs(g and k.parts or {}) do
     if l.kind == 'w' then
