@@ -2,6 +2,7 @@ package script
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
@@ -67,7 +68,11 @@ func spec(l *store.Limit) string {
 	b := make([]byte, 1, 40)
 	b[0] = "gwcfa"[l.Algorithm]
 	b = append(strconv.AppendInt(b, l.Rate, 10), '/')
-	b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
+	if l.Period%time.Second == 0 {
+		b = append(strconv.AppendInt(b, int64(l.Period/time.Second), 10), 's')
+	} else {
+		b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
+	}
 	if most := l.Max(); most != l.Rate {
 		b = strconv.AppendInt(append(b, '/'), most, 10)
 	}

@@ -200,7 +200,12 @@ load = function(k, state, list, limits)
   end
   if list then
     logs()
-    if redis.call('LLEN', KEYS[list]) ~= (k.log and k.log.n - k.log.first or 0) then F.rubbish('a log apart from its value') end
+    local entries = redis.call('LLEN', KEYS[list])
+    if not value and entries > 0 then -- It expires up to a millisecond after the value.
+      redis.call('DEL', KEYS[list])
+    elseif entries ~= (k.log and k.log.n - k.log.first or 0) then
+      F.rubbish('a log apart from its value')
+    end
   elseif k.log then
     k.apart = true -- The log is not among KEYS: the call has to come again with it.
     return k

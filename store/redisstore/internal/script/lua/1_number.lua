@@ -44,12 +44,12 @@ need = function(l, n)
   return l.iw * (n - 1) + l.nw + (r - rest) / l.q, rest
 end,
 
--- The limit that a part of a value names, as "g25/5000000" or "g25/5000000/50": its
--- algorithm, rate, period and burst.
+-- The limit that a part of a value names, as "g25/5s" or "g25/1500000/50": its algorithm,
+-- rate, period in seconds or µs, and burst.
 rule = function(spec)
-  local kind, rate, p, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)/?(%d*)$')
+  local kind, rate, p, s, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)(s?)/?(%d*)$')
   if not kind then F.rubbish('a limit that is not weir\'s') end
-  local l = { spec = spec, kind = kind, p = tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, units = 0 }
+  local l = { spec = spec, kind = kind, p = s == 's' and p * 1000000 or tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, units = 0 }
   local r = tonumber(rate)
   if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then F.rubbish('a limit out of bounds') end
   if kind == 'g' then
