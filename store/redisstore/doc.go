@@ -1,78 +1,75 @@
-// Package redisstore keeps limits in Redis, shared by every process that uses
-// the same server: one embedded Lua script, and one EVALSHA per decision,
-// decides any number of limits of a key by the server's clock.
+// Package redisstore keeps limits in Redis, shared by all processes that use the same
+// server. One EVALSHA decides a request: any number of limits of a key, now or later,
+// by the server's clock, exact to a microsecond.
 //
 // # Servers and clients
 //
-// Any go-redis v9 client works: single, Cluster, Sentinel, Ring. So does any
-// server with Lua scripts: Redis 6 and later, Valkey, Dragonfly. The client is
-// the caller's and is never closed here; New does no I/O.
+// Any go-redis v9 client works: single, Cluster, Sentinel, Ring. Any server with Lua
+// scripts works: Redis 6 and later, Valkey, and compatible servers. The caller owns the
+// client; the Store never closes it. New does no I/O, and the Store needs no Close.
+// Servers and proxies without scripts are for package plainstore.
 //
-// A decision that was sent is not sent again, whatever the client's MaxRetries
-// says: it may have been charged. Set ContextTimeoutEnabled in the client's
-// options, or a context's deadline does not reach the socket.
+// The zero value of each field of [Config] is ready to use, except Client. All methods
+// of a Store are safe for concurrent use, by any number of processes.
+//
+// [Configure] sets client options for short outages. Without ContextTimeoutEnabled a
+// context's deadline does not reach the socket. The Store never sends a decision
+// twice, whatever MaxRetries says: a call without a reply may be charged.
+//
+// # Time
+//
+// Scripts read the server's clock, so the clocks of processes don't matter. If the
+// server's clock steps back, each key's time goes on from where it was. [Config.PassTime]
+// is for servers that refuse TIME in scripts: each call then brings the time of its
+// process, and the clocks of all processes have to agree.
 //
 // # Keys
 //
-// All that is kept of one key shares the hash tag made of its scope and text,
-// so it lives in one slot of a cluster.
+// One string holds the state of all limits of a key. A list beside it is the log of
+// sliding windows, and a sorted set holds calls in flight. All share the hash tag
+// {scope:key}, so they live in one slot of a cluster. Scripts declare every key in KEYS.
 //
-// Every key has a TTL, rounded up, that ends when its state has lapsed.
-//
-// The calls in flight of a key are a sorted set beside its state. It is only
-// there, and only in a command, for requests with a store.Hold.
+// Every key has a TTL, rounded up to a millisecond. It ends when the state has lapsed. A
+// refusal does not prolong it. Cancel and Settle do not shorten it.
 //
 // # Levels
 //
-// Charges of several keys, as of a user within an organisation within everybody,
-// are decided in one EVALSHA on one server, and on a cluster where all the keys
-// share a slot. Otherwise, and always on a ring of several shards or behind a
-// proxy that shards, they are taken key after key in the request's order, which
-// should be from narrow to wide, and what was taken is given back when a later one
-// refuses, fails, or the context ends. No limit is exceeded on the way, a key that
-// refuses has nothing taken of those after it even for a moment, and what the
-// decision tells is what holds after the give-back. Two requests at the same
-// instant may both be refused, though, where one of them would have fit: the one
-// is refused for what the other is about to give back.
+// One EVALSHA decides charges of several keys (user, organisation, everyone) on one
+// server, and on a cluster if the keys share a slot. Otherwise, and always on a Ring, the
+// Store takes them key after key in the request's order: narrow before wide. When a later
+// key refuses or fails, or the context ends, it gives the units back. No limit is exceeded
+// meanwhile. But of two requests at the same instant both may be refused, if one sees
+// the units that the other is about to give back.
 //
-// Of n keys that takes n calls when allowed; refused by the k-th, k and for what
-// is given back k-1, and n-1 that look at what the others would say, so that
-// waiting RetryAfter is enough. Such requests can't wait for a slot or ask for a
-// lease: they fail with ErrCrossSlot. A server that does not answer may have
-// taken its part, which then stays taken.
+// A request that n keys admit one by one costs n round trips. Such a request can't wait for
+// a slot or take a lease: it fails with [ErrCrossSlot].
 //
-// # Many callers
+// # Concurrent calls
 //
-// While a call that takes of one key, now or not at all, is under way, those that
-// come meanwhile wait in a line and go together when it is back, in the order in
-// which they came: the calls of one key that charge the same, one behind the other,
-// as one decision of the script, and many keys in one EVALSHA, or in a pipeline on a
-// ring and where a server does not take that. Where there are many keys two flights
-// are under way at once, each with keys of its own. A call that is alone goes at
-// once. Whoever's context ends leaves, and is not charged unless its flight has set
-// off; one that all have left is not sent if it was not yet. Of a context without a
-// deadline a call that waits hears within 20 ms, unless it is decided before. A
-// flight that takes longer than 10 ms holds up nobody but those in it. Each master
-// of a cluster and each shard of a ring has a line of its own, so one that is silent
-// holds up its own keys only. Keys of several slots of a cluster are not declared,
-// as it takes no call that does; one whose slot is on the move is asked for by
-// itself, and when the slot's first master has nothing of it any more, with its log
-// and its leases undeclared.
+// Calls that take units of one key, now or not at all, without a lease and not
+// Cancelable, share round trips. Such a call leaves at once while fewer than 6 round trips
+// are under way and none holds its key. Otherwise it joins the next batch. Calls of a key
+// keep their order. Each master of a cluster and each shard of a Ring has its own queue. A
+// caller whose context ends leaves the queue; an unsent call is not charged.
 //
-// # Refused keys
+// The Store remembers refusals of such calls for up to a second, and refuses equal
+// calls until RetryAfter without Redis. It does so only if no other process can free units
+// earlier: while no booking is ahead or can be given back, and no brake is set. Only a Reset
+// or other limits in another process take effect up to a second late.
 //
-// After such a call was refused, those of the same key that do not fit either are
-// refused without Redis until RetryAfter, and a second at most: under one bucket
-// (GCRA) whatever they cost; under several limits, and windows, those that charge the
-// same, if nothing of the key's state may be given back. Logs of sliding windows do
-// not tell that, so they are always asked. What this process
-// does to the key (Reset, Cancel, Settle, Brake, an admitted call) ends that at
-// once, and so does a connection that fails. Cancelled and settled bookings of
-// other processes can't free such a key earlier. A Reset, or other limits for the
-// same key, of another process take effect here within that second.
+// # Errors
 //
-// # Without scripts
+//	ErrState      a foreign or damaged value; nothing is overwritten, Reset clears it
+//	ErrVersion    a state of a version that this release can't read; matches ErrState
+//	ErrTime       the server refuses TIME in scripts: set Config.PassTime
+//	ErrCrossSlot  waiting or a lease over several slots; matches store.ErrUnsupported
 //
-// Behind a proxy that can't run scripts, set Config.WithoutScripts: fixed
-// windows are then counted with plain commands, see there.
+// New and the methods return a *store.ConfigError for a wrong value. Other errors come
+// from the client or from the context. A call that fails with a timeout may be charged.
+//
+// # Upgrades
+//
+// The first byte of a state is its version. Processes of several releases may share keys
+// if both read the same version. A state of an unknown version is ErrVersion, never a
+// fresh start. States from before the version byte need a flush or another Prefix.
 package redisstore
