@@ -29,6 +29,9 @@ func TestLeastACL(t *testing.T) {
 		}
 	}
 	for command, less := range tests {
+		if channelless && strings.Contains(command, "|") {
+			continue // Redis 6.0 can't forbid one subcommand.
+		}
 		t.Run("without "+command, func(t *testing.T) {
 			user := "weir" + strings.ReplaceAll(command, "|", "-")
 			args := []any{"ACL", "SETUSER", user}

@@ -39,7 +39,7 @@ import (
 // Redis on loopback and 10 000 keys, for 8, 64 and 256 callers without pauses.
 const (
 	DefaultRoundTrips = 6
-	DefaultMaxKeys    = 128
+	DefaultMaxKeys    = 256
 	DefaultMaxCalls   = 1024
 )
 
