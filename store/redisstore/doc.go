@@ -43,36 +43,31 @@
 //
 // # Many callers
 //
-// While a call that takes of one key, now or not at all, is under way, those that
-// come meanwhile wait in a line and go together when it is back, in the order in
-// which they came: the calls of one key that charge the same, one behind the other,
-// as one decision of the script, and many keys in one EVALSHA, or in a pipeline on a
-// ring and where a server does not take that. Where there are many keys two flights
-// are under way at once, each with keys of its own. A call that is alone goes at
-// once. Whoever's context ends leaves, and is not charged unless its flight has set
-// off; one that all have left is not sent if it was not yet. Of a context without a
-// deadline a call that waits hears within 20 ms, unless it is decided before. A
-// flight that takes longer than 10 ms holds up nobody but those in it. Each master
-// of a cluster and each shard of a ring has a line of its own, so one that is silent
-// holds up its own keys only. Keys of several slots of a cluster are not declared,
-// as it takes no call that does; one whose slot is on the move is asked for by
-// itself, and when the slot's first master has nothing of it any more, with its log
-// and its leases undeclared.
+// Concurrent calls of one process that want units of one key, now or not at all, share
+// round trips. A call leaves at once while fewer than six round trips are under way and
+// none of them has its key. Any other call joins the next batch. The server decides the
+// calls of a key in their order of arrival. Calls with the same key, limits and costs
+// become one decision of the script. A batch is one EVALSHA for each 128 units of work;
+// on a cluster, a ring, and behind a proxy that shards, it is a pipeline with an EVALSHA
+// for each key.
+//
+// Errors belong to the key they concern. A caller whose context ends leaves at once, and is
+// not charged unless its batch is on the way. Each master of a cluster and each shard of a
+// ring has a queue of its own, so a silent server delays its own keys only. A call without
+// a deadline waits at most for the round trips under way and then for its own.
 //
 // # Refused keys
 //
-// After such a call was refused, those of the same key that do not fit either are
-// refused without Redis until RetryAfter, and a second at most: under one bucket
-// (GCRA) whatever they cost; under several limits, and windows, those that charge the
-// same, if nothing of the key's state may be given back. Logs of sliding windows do
-// not tell that, so they are always asked. What this process
-// does to the key (Reset, Cancel, Settle, Brake, an admitted call) ends that at
-// once, and so does a connection that fails. Cancelled and settled bookings of
-// other processes can't free such a key earlier. A Reset, or other limits for the
-// same key, of another process take effect here within that second.
+// After such a call was refused, calls with the same key, limits and costs are refused
+// without Redis until RetryAfter, and for a second at most. A key with bookings that can be
+// given back, or with a brake, is always asked. Reset, Cancel, Settle, Brake and an admitted
+// call of this process end that at once, and so does a connection that fails. A Reset by
+// another process, or its other limits for the key, take effect here within that second.
+// Of several sliding windows, or a cost over 1, more units may be free than such a refusal
+// tells.
 //
 // # Without scripts
 //
-// Behind a proxy that can't run scripts, set Config.WithoutScripts: fixed
-// windows are then counted with plain commands, see there.
+// Behind a proxy that can't run scripts, package plainstore counts fixed windows with plain
+// commands.
 package redisstore
