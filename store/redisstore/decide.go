@@ -183,7 +183,7 @@ func (c *command) read(sent, heard time.Duration) error {
 		a := &answer{now: now, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
 		for j, of := range r.calls {
-			of.answer, of.place = a, int64(j)
+			of.answer, of.place, of.err = a, int64(j), nil // It may have been refused with others.
 		}
 	}
 	return list.End()

@@ -24,6 +24,7 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 			args = append(args, id)
 		}
 		if err := s.client.Do(ctx, args...).Err(); err != nil {
+			s.lost(err)
 			return classify(err)
 		}
 	}

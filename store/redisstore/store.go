@@ -113,6 +113,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 			}
 		}
 	}
+	if err != nil {
+		s.lost(err)
+	}
 	return classify(err)
 }
 

@@ -105,8 +105,13 @@ func (c *call) decision(req *store.Request, now int64) store.Decision {
 		a.States = c.limits.Before(a.States, later)
 	}
 	seen := a.View(c.limits, nil, outcomes, 0, now)
-	if !v.Allowed {
+	switch {
+	case !v.Allowed:
 		v.Slot = a.Real
+	case a.Clock != nil:
+		seen.Slot = a.Clock.Now(now) // The answer has the slot of the first call that was refused.
+	default:
+		seen.Slot = now
 	}
 	v.Keys = []exact.Seen{seen}
 	return exact.Decide(req, &v, outcomes)

@@ -95,13 +95,14 @@ local function tell(reply, n, k, taken, plain)
   return n
 end
 
--- How many of n calls fit now; the slot is that of the first where none does.
+-- How many of n calls fit now, or fewer where numbers are large; the slot is that of the
+-- first where none does.
 local function fit(k, n)
   if n == 1 then return F.find(k, 1) <= now and 1 or 0 end
   numbers()
   for i = 1, #k.limits do
     local l = k.limits[i]
-    if l.cost * n > l.max then n = math.max(math.floor(l.max / l.cost), 1) end
+    if l.cost > 0 and l.cost * (n - 1) + l.need > l.max then n = math.floor((l.max - l.need) / l.cost) + 1 end
     if l.q and l.q * n >= 9007199254740992 then n = 1 end
   end
   if F.find(k, n) <= now then return n end
@@ -121,10 +122,11 @@ if mode == 'many' then
   local reply, k, limits, listed, calls = { now }, new(), nil, false, 0
   local function one()
     key(k, limits, listed)
-    local taken = k.apart and 0 or fit(k, calls)
-    if taken > 0 then
-      F.book(k, taken, 0)
-      if taken < calls then F.find(k, 1) end -- for the calls that are refused
+    local taken, n = 0, k.apart and 0 or fit(k, calls)
+    while n > 0 do
+      F.book(k, n, 0)
+      taken = taken + n
+      n = taken < calls and fit(k, calls - taken) or 0 -- finds the slot of the calls that are refused
     end
     tell(reply, #reply, k, taken, true)
     if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and O.refuse(k)) then F.write(k) end
