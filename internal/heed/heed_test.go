@@ -151,6 +151,12 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{counting(heed.Costs, on(perMinute(500_000))), counting(heed.Requests, on(perMinute(5000)))},
 			want:     store.Brake{Tell: true, Gap: max(spaced(time.Millisecond), 55*time.Second/50_000), GapFor: maxPause},
 		},
+		"few tokens are left of a lower limit: their gap ends with the window": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "5000", "x-ratelimit-remaining-requests", "4999", "x-ratelimit-reset-requests", "12ms",
+				"x-ratelimit-limit-tokens", "60000", "x-ratelimit-remaining-tokens", "11", "x-ratelimit-reset-tokens", "55s"),
+			bookings: []heed.Booking{counting(heed.Costs, on(perMinute(500_000))), counting(heed.Requests, on(perMinute(5000)))},
+			want:     store.Brake{Tell: true, Gap: 5 * time.Second, GapFor: 55 * time.Second},
+		},
 		"OpenAI: requests are lower, beside tokens": {
 			status: 200, said: headers("x-ratelimit-limit-requests", "60", "x-ratelimit-remaining-requests", "59", "x-ratelimit-reset-requests", "1s",
 				"x-ratelimit-limit-tokens", "500000", "x-ratelimit-remaining-tokens", "499000", "x-ratelimit-reset-tokens", "100ms"),

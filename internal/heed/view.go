@@ -59,9 +59,10 @@ func (v *View) gap() time.Duration {
 	return 0
 }
 
-// gapFor returns how long a gap lasts: a lower limit as long as a brake may.
+// gapFor returns how long a gap lasts: that of a lower limit as long as a brake may, that
+// of few units left until they are new.
 func (v *View) gapFor() time.Duration {
-	if v.compared.lowered > 0 {
+	if v.compared.lowered > 0 && v.gap() <= stretched(v.compared.lowered) {
 		return v.booking.MaxPause
 	}
 	return v.signal.Reset
