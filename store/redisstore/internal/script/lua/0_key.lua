@@ -103,7 +103,7 @@ load_part = function(l, value, i)
   a, b, c = a + 0, b == '' and 0 or b + 0, c == '' and 0 or c + 0
   l.opened, l.before, l.grades, l.new, l.left = 0, 0, nil, nil, 0
   if l.kind == 'g' then
-    if b >= l.q then F.rubbish('a rest of a microsecond over its limit') end
+    if b >= l.q or c > 0 or a >= 4503599627370496 then F.rubbish('a rest of a microsecond over its limit') end
   elseif l.kind == 'c' then
     if string.byte(value, j) == 46 then
       local x, y, e = string.match(value, '^%.(%d+)%.(%d+)()', j)

@@ -6,7 +6,7 @@ load_queue = function(k, text)
   local last, first, cost, tag, seq, at, i = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()')
   if not last or i > 102 then F.rubbish('a queue that is not weir\'s') end
   local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
-  if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
+  if math.max(q.last, q.first) >= 4503599627370496 or math.max(q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
   if q.last > 0 then q.last = k.born + q.last end
   if q.first > 0 then q.first = k.born + q.first end
   k.queue = q
@@ -14,9 +14,14 @@ load_queue = function(k, text)
     if l.kind == 'g' then
       local grades, ends = string.match(text, '^,([%d.]*)()', i)
       i = ends or i
-      if grades and grades ~= '' then l.grades = grades end
+      if grades and grades ~= '' then
+        local _, dots = string.gsub(grades, '%.', '')
+        if dots % 4 ~= 3 or string.find(grades, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then F.rubbish('a credit that is not weir\'s') end
+        l.grades = grades
+      end
     end
   end
+  if i <= #text then F.rubbish('a queue that is not weir\'s') end
 end,
 
 load_log = function(k, text)
@@ -30,14 +35,19 @@ load_log = function(k, text)
   for _, name in ipairs(G.names) do
     if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
   end
-  if g.first > g.n then F.rubbish('a log out of bounds') end
+  if g.first > g.n or g.newest >= 4503599627370496 then F.rubbish('a log out of bounds') end
   g.newest = g.n > g.first and k.born + g.newest or 0
   k.log = g
 end,
 
 -- Reads the optional parts behind the birth.
 load_rest = function(k, value, i)
-  for kind, text in string.gmatch(string.sub(value, i), '|(%a)([^|]*)') do
+  if k.born >= 4503599627370496 then F.rubbish('a birth out of bounds') end
+  local seen = {}
+  while i <= #value do
+    local kind, text, ends = string.match(value, '^|(%a)([%d.,]*)()', i)
+    if not kind or seen[kind] or (kind ~= 'q' and string.find(text, ',', 1, true)) then F.rubbish('an unknown part') end
+    seen[kind], i = true, ends
     if kind == 'q' then O.load_queue(k, text)
     elseif kind == 'c' then
       clocks()
@@ -51,22 +61,26 @@ end,
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
   if not list or #born > 16 then
-    F.rubbish(string.match(value, '^%d') and 'a value of another version' or 'a value that is not weir\'s')
+    F.rubbish(string.match(value, '^[02-9]') and 'a value of another version' or 'a value that is not weir\'s')
   end
   numbers()
   k.born, k.parts = born + 0, {}
-  for spec, numbers, left in string.gmatch(list, '([^;=]+)=([%d.]+)~?(%d*)') do
+  local at, seen = 1, {}
+  while at <= #list do
+    local spec, text, left, ends = string.match(list, '^([^;=]+)=([%d.]+)~?(%d*)()', at)
+    if not spec or seen[spec] or #left > 16 or (ends <= #list and string.byte(list, ends) ~= 59) then F.rubbish('a limit without its numbers') end
     local l
     left = left ~= '' and tonumber(left) or 0
     for _, own in ipairs(limits) do
       if own.spec == spec then l = own end
     end
     if not l or left > 0 and left <= now then l = N.rule(spec) end
-    F.load_part(l, numbers, 1)
+    if F.load_part(l, text, 1) <= #text then F.rubbish('a limit without its numbers') end
     if l.kind == 'g' then l.a = l.a + k.born end
     l.left = left
     k.parts[#k.parts + 1] = l
     if #k.parts > 64 then F.rubbish('too many limits') end
+    seen[spec], at = true, ends + 1
   end
   O.load_rest(k, value, i)
   local left = {}
@@ -162,7 +176,7 @@ used = function(l, at)
   if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
-    units = ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
+    units = ahead > l.cw and l.max or ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
   elseif l.kind == 'c' then
     local start, cur, prev = N.counter_roll(l, at)
     units = cur + N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
