@@ -134,7 +134,11 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 		remaining, _ := r.View(s, log, at)
 		return r.Max - remaining
 	}
-	units, rest := MulDiv(max(Micros{s.A, s.B}.Up()-at, 0), r.Pace.Den, r.Pace.Num)
+	ahead := max(Micros{s.A, s.B}.Up()-at, 0)
+	if ahead > r.Pace.Full.Whole {
+		return r.Max
+	}
+	units, rest := MulDiv(ahead, r.Pace.Den, r.Pace.Num)
 	if rest {
 		units++
 	}

@@ -198,3 +198,20 @@ func TestSettleInALongLog(t *testing.T) {
 		t.Errorf("a text is settled: %v", err)
 	}
 }
+
+// TestDebtBeyondANumber: a limit takes the place of another one that has debt of more units
+// than a number of the script holds.
+func TestDebtBeyondANumber(t *testing.T) {
+	t.Parallel()
+	s, _ := newStill(t, redistest.Start(t).Client(), "")
+	huge := store.Per(store.MaxUnits-1, time.Second)
+	d := reserve(t, s, "key", 1, 0, huge)
+	settleAt(t, s, d, store.MaxUnits)
+	for range 20 {
+		d := reserve(t, s, "key", 1, time.Hour, huge)
+		settleAt(t, s, d, store.MaxUnits)
+	}
+	if d := take(t, s, charge("key", 1, store.Per(5, time.Second).By(store.FixedWindow))); d.Allowed {
+		t.Errorf("%+v, want the place of a limit that is used up", d)
+	}
+}

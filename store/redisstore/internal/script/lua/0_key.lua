@@ -104,7 +104,7 @@ load_part = function(l, value, i)
   a, b, c = a + 0, b == '' and 0 or b + 0, c == '' and 0 or c + 0
   l.opened, l.before, l.grades, l.new, l.left = 0, 0, '', nil, 0
   if l.kind == 'g' then
-    if b >= l.q then F.rubbish('a rest of a microsecond over its limit') end
+    if b >= l.q or c > 0 or a >= 4503599627370496 then F.rubbish('a rest of a microsecond over its limit') end
   elseif l.kind == 'c' then
     if string.byte(value, j) == 46 then
       local x, y, e = string.match(value, '^%.(%d+)%.(%d+)()', j)
@@ -124,9 +124,11 @@ end,
 
 -- Reads the optional parts behind the birth.
 load_rest = function(k, value, i)
+  local before = ''
   while i <= #value do
     local kind = string.sub(value, i, i + 1)
-    i = i + 2
+    if kind == before then F.rubbish('a part that is there twice') end
+    i, before = i + 2, kind
     if kind == '|q' then
       queues()
       i = Q.load(k, value, i)
@@ -176,6 +178,7 @@ load = function(k, state, list, limits)
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
       k.born, k.birth = born + 0, born
+      if k.born >= 4503599627370496 then F.rubbish('a birth out of bounds') end
       odd = k.born > now
       if ends <= #value then
         F.load_rest(k, value, ends)
@@ -201,7 +204,8 @@ load = function(k, state, list, limits)
   if list then
     logs()
     local entries = redis.call('LLEN', KEYS[list])
-    if not value and entries > 0 then -- It expires up to a millisecond after the value.
+    if not value and entries > 0 and string.find(redis.call('LINDEX', KEYS[list], '0'), '^%d+%.%d+%.?%d*$') then
+      -- It expires up to a millisecond after the value.
       redis.call('DEL', KEYS[list])
     elseif entries ~= (k.log and k.log.n - k.log.first or 0) then
       F.rubbish('a log apart from its value')

@@ -20,9 +20,10 @@ product_less = function(a, b, c, d)
 end,
 
 -- math.floor(a * b / c), and what is left of a * b. The quotient in doubles is off by a
--- few at most.
+-- few at most. Beyond what numbers hold, the script would run for ever.
 muldiv = function(a, b, c)
   local q = math.floor(a / c * b)
+  if not (q >= 0 and q < 9007199254740992) then F.rubbish('a number out of bounds') end
   while not N.product_less(a, b, c, q + 1) do q = q + 1 end
   while N.product_less(a, b, c, q) do q = q - 1 end
   local _, l1 = N.mul(a, b)

@@ -40,7 +40,7 @@ load = function(k, text)
   for _, name in ipairs(G.names) do
     if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
   end
-  if g.first > g.n then F.rubbish('a log out of bounds') end
+  if g.first > g.n or g.newest >= 4503599627370496 then F.rubbish('a log out of bounds') end
   g.newest = g.n > g.first and k.born + g.newest or 0
   return g
 end,

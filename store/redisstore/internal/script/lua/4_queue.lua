@@ -7,7 +7,7 @@ load = function(k, value, i)
   local last, first, cost, tag, seq, at, ends = string.match(value, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()', i)
   if not last or ends - i > 101 then F.rubbish('a queue that is not weir\'s') end
   local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
-  if math.max(q.last, q.first, q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
+  if math.max(q.last, q.first) >= 4503599627370496 or math.max(q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
   if q.last > 0 then q.last = k.born + q.last end
   if q.first > 0 then q.first = k.born + q.first end
   k.queue = q
@@ -15,6 +15,10 @@ load = function(k, value, i)
     local l = k.parts[j]
     if string.byte(value, ends) == 44 and l.kind == 'g' then
       l.grades, ends = string.match(value, '^([%d.]*)()', ends + 1)
+      local _, dots = string.gsub(l.grades, '%.', '')
+      if dots > 0 and dots ~= 4 * (string.byte(l.grades) - 48) or dots == 0 and l.grades ~= '' or string.find(l.grades, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then
+        F.rubbish('a credit that is not weir\'s')
+      end
     end
   end
   return ends
@@ -61,12 +65,13 @@ note = function(k, l, seq)
   end
   local n, i, popped, head = 0, 1, false, nil
   if l.grades ~= '' then
-    n, i = string.match(l.grades, '^(%d+)%.()')
-    n = n + 0
+    n, i = string.match(l.grades, '^(%d)%.()')
+    n = (n or F.rubbish('a credit that is not weir\'s')) + 0
   end
   local before = i
   while n > 0 do
     local at, x, y, ends = string.match(l.grades, '^%d+%.(%d+)%.(%d+)%.(%d+)%.?()', i)
+    if not at or #x > 16 or #y > 16 then F.rubbish('a credit that is not weir\'s') end
     x, y = x + 0, y + 0
     if not popped and at + 0 == slot then return end
     if x < w or (x == w and y < r) then

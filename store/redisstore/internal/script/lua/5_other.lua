@@ -15,22 +15,27 @@ end,
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
   if not list or #born > 16 then
-    F.rubbish(string.match(value, '^%d') and 'a value of another version' or 'a value that is not weir\'s')
+    F.rubbish(string.match(value, '^[02-9]') and 'a value of another version' or 'a value that is not weir\'s')
   end
   numbers()
-  k.born, k.parts = born + 0, {}
-  for spec, numbers, left in string.gmatch(list, '([^;=]+)=([%d.]+)~?(%d*)') do
+  k.born, k.birth, k.parts = born + 0, born, {}
+  if k.born >= 4503599627370496 then F.rubbish('a birth out of bounds') end
+  local at, seen = 1, {}
+  while at <= #list do
+    local spec, text, left, ends = string.match(list, '^([^;=]+)=([%d.]+)~?(%d*)()', at)
+    if not spec or seen[spec] or #left > 16 or (ends <= #list and string.byte(list, ends) ~= 59) then F.rubbish('a limit without its numbers') end
     local l
     left = left ~= '' and tonumber(left) or 0
     for _, own in ipairs(limits) do
       if own.spec == spec then l = own end
     end
     if not l or left > 0 and left <= now then l = N.rule(spec) end
-    F.load_part(l, numbers, 1)
+    if F.load_part(l, text, 1) <= #text then F.rubbish('a limit without its numbers') end
     if l.kind == 'g' then l.a = l.a + k.born end
     l.left = left
     k.parts[#k.parts + 1] = l
     if #k.parts > 64 then F.rubbish('too many limits') end
+    seen[spec], at = true, ends + 1
   end
   F.load_rest(k, value, i)
   local left = {}
@@ -109,7 +114,7 @@ used = function(l, at)
   if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
-    units = ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
+    units = ahead > l.cw and l.max or ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
   elseif l.kind == 'c' then
     local start, cur, prev = N.counter_roll(l, at)
     units = cur + N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
