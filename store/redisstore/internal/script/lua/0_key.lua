@@ -178,7 +178,7 @@ load = function(k, state, list, limits)
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
       k.born, k.birth = born + 0, born
-      if k.born >= 4503599627370496 then F.rubbish('a birth out of bounds') end
+      if k.born >= 9007199254740992 then F.rubbish('a birth out of bounds') end
       odd = k.born > now
       if ends <= #value then
         F.load_rest(k, value, ends)

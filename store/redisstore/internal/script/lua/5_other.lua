@@ -19,7 +19,7 @@ load_other = function(k, value, limits)
   end
   numbers()
   k.born, k.birth, k.parts = born + 0, born, {}
-  if k.born >= 4503599627370496 then F.rubbish('a birth out of bounds') end
+  if k.born >= 9007199254740992 then F.rubbish('a birth out of bounds') end
   local at, seen = 1, {}
   while at <= #list do
     local spec, text, left, ends = string.match(list, '^([^;=]+)=([%d.]+)~?(%d*)()', at)
