@@ -50,7 +50,7 @@ func classify(err error) error {
 		return &stateError{kind: ErrVersion, err: err}
 	case strings.Contains(text, "WEIRSTATE"), strings.Contains(text, "WRONGTYPE"):
 		return &stateError{kind: ErrState, err: err}
-	case strings.Contains(text, "This Redis command is not allowed from script"), strings.Contains(text, "not allowed from script"):
+	case strings.Contains(text, "WEIRTIME"):
 		return &stateError{kind: ErrTime, err: err}
 	case strings.Contains(text, "CROSSSLOT"):
 		return &stateError{kind: ErrCrossSlot, err: err}

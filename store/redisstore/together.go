@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -67,6 +68,10 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits})
 	if err == nil {
 		err = done.err
+	}
+	var split *splitError
+	if errors.As(err, &split) {
+		return s.takeAlone(ctx, req) // It did nothing, and tries a few times.
 	}
 	if err != nil {
 		if ended := deadline.Ended(ctx); ended != nil {
@@ -178,7 +183,8 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 	if err == nil {
 		err = c.err
 	}
-	if err == nil && (c.answer.Failed() || c.answer.NeedsLog()) {
+	var split *splitError
+	if errors.As(err, &split) || err == nil && (c.answer.Failed() || c.answer.NeedsLog()) {
 		return d, false, nil
 	}
 	if err == nil {

@@ -15,7 +15,8 @@ local F, N, C, G, Q, O
 local numbers, clocks, logs, queues, others
 local now, longer = ARGV[1], 0
 if now == '' then
-  local t = redis.call('TIME')
+  local t = redis.pcall('TIME')
+  if t.err then error('WEIRTIME ' .. t.err, 0) end -- Not all servers say of which command that is.
   now = t[1] * 1000000 + t[2]
 else
   local at, more = string.match(now, '^(%d+)(%+?)$')

@@ -1,0 +1,156 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+func TestParseClock(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]*exact.Clock{
+		"5.6":                    {At: 5, V: 6, Unit: 1},
+		"5.6.7.8.9.0.0.0.0.0.0":  {At: 5, V: 6, Until: 7, Stand: 8, Unit: 9},
+		"1.2.3.4.5.6.7.8.9.10.1": {At: 1, V: 2, Until: 3, Stand: 4, Unit: 5, Gap: 6, Ends: 7, Share: 8, Since: 9, Step: 10, Next: 1},
+		"":                       nil, "5": nil, "5.": nil, "5.6.7": nil, "0.6": nil, "-5.6": nil, "5.x": nil, "5.6.7.8.9.0.0.0.0.0.0.0": nil,
+		"5.9007199254740992": nil, "5.6.0.0.1.0.0.65.1.1.0": nil, "5.6.0.0.1.0.0.5.1.0.0": nil,
+	} {
+		got, ok := ParseClock(text)
+		if ok != (want != nil) || ok && got != *want {
+			t.Errorf("%q: %+v, %t, want %+v", text, got, ok, want)
+		}
+	}
+}
+
+func TestParseBrake(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]*exact.Move{
+		"5.6 0 7 3:api key":  {Clock: exact.Clock{At: 5, V: 6, Unit: 1}, First: 7},
+		"5.6 3.4 0 0:a b c ": {Clock: exact.Clock{At: 5, V: 6, Unit: 1}, Before: exact.Clock{At: 3, V: 4, Unit: 1}},
+		"":                   nil, "5.6 0 7": nil, "5.6 x 7 0:a": nil, "x 0 7 0:a": nil, "5.6 0 x 0:a": nil,
+	} {
+		name, clock, ok := ParseBrake(payload)
+		if ok != (want != nil) {
+			t.Errorf("%q: %t", payload, ok)
+			continue
+		}
+		if ok && (fmt.Sprint(clock) != fmt.Sprint(want) || name != payload[len(payload)-len(name):] || name == "") {
+			t.Errorf("%q: %q, %+v, want %+v", payload, name, clock, want)
+		}
+	}
+	if name, _, _ := ParseBrake("5.6 0 7 0:a b c "); name != "0:a b c " {
+		t.Errorf("the name is %q", name)
+	}
+}
+
+func FuzzParseBrake(f *testing.F) {
+	f.Add("5.6 0 7 3:api key")
+	f.Add("1.2.3.4.5.6.7.8.9.10.1 3.4 0 0:")
+	f.Fuzz(func(t *testing.T, payload string) {
+		if _, clock, ok := ParseBrake(payload); ok {
+			clock.Real(1) // It ends.
+			clock.Gap(1)
+		}
+	})
+}
+
+// TestReplyOfAnotherForm is ErrReply, whatever is missing or too much.
+func TestReplyOfAnotherForm(t *testing.T) {
+	t.Parallel()
+	limits := limitsOf(store.Per(3, time.Second), store.Per(5, time.Minute).By(store.SlidingCounter))
+	short := []any{int64(9), int64(1), int64(0), int64(1), int64(2), int64(3), int64(4), int64(5)}
+	long := []any{int64(9), int64(1), "5.6", int64(9), int64(9), int64(1), int64(2), int64(9), int64(3), int64(4), int64(5), int64(9)}
+	read := func(list any) error {
+		r := NewReply(list)
+		r.Answer(limits, 1, nil, r.Number())
+		return r.End()
+	}
+	for _, good := range [][]any{short, long, {int64(9), int64(needsLog)}, {int64(9), int64(failed)}} {
+		if err := read(good); err != nil {
+			t.Errorf("%v: %v", good, err)
+		}
+		bad := map[string]any{"one more": append(append([]any(nil), good...), int64(1)), "one fewer": good[:len(good)-1], "no list": "OK"}
+		for i := range good {
+			text := append([]any(nil), good...)
+			text[i] = "x"
+			bad[fmt.Sprint("a text at ", i)] = text
+			none := append([]any(nil), good...)
+			none[i] = nil
+			bad[fmt.Sprint("nothing at ", i)] = none
+		}
+		for name, list := range bad {
+			if err := read(list); !errors.Is(err, ErrReply) {
+				t.Errorf("%v with %s: %v", good, name, err)
+			}
+		}
+	}
+}
+
+// TestAnswer: what a short answer leaves out is as the long one says.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	limits := limitsOf(store.Per(3, time.Second))
+	for name, test := range map[string]struct {
+		list []any
+		want Answer
+	}{
+		"allowed": {[]any{int64(1), int64(0), int64(1_333_333), int64(1)}, Answer{
+			Calls: 1, Real: 1000, Slot: 1000, Plain: true, States: []State{{exact.State{A: 1_333_333, B: 1}, 1000}},
+		}},
+		"refused": {[]any{int64(0), int64(0), int64(1_001_000), int64(0)}, Answer{
+			Calls: 0, Real: 334_334, Slot: 1000, Plain: true, States: []State{{exact.State{A: 1_001_000}, 334_334}},
+		}},
+		"with bookings": {[]any{int64(0), int64(2), int64(5000), int64(4000), int64(1_001_000), int64(0), int64(5000)}, Answer{
+			Calls: 0, Real: 5000, Slot: 4000, States: []State{{exact.State{A: 1_001_000}, 5000}},
+		}},
+		"with neither": {[]any{int64(0), int64(1), int64(5000), int64(4000), int64(1_001_000), int64(0), int64(5000)}, Answer{
+			Calls: 0, Real: 5000, Slot: 4000, Plain: true, States: []State{{exact.State{A: 1_001_000}, 5000}},
+		}},
+	} {
+		r := NewReply(test.list)
+		got := r.Answer(limits, 1, nil, 1000)
+		if err := r.End(); err != nil || fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", test.want) {
+			t.Errorf("%s: %v\ngot  %+v\nwant %+v", name, err, got, test.want)
+		}
+	}
+}
+
+func limitsOf(limits ...store.Limit) *Limits {
+	var charges []store.Charge
+	for _, l := range limits {
+		charges = append(charges, store.Charge{Limit: l, Cost: 1})
+	}
+	return LimitsOf(charges)
+}
+
+// TestArguments: KEYS are as many as they say, and calls under the same limits share those.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	bucket, window := limitsOf(store.Per(7, time.Second).WithBurst(9)), limitsOf(store.Per(5, time.Minute).By(store.SlidingWindow))
+	log := func(state string) string { return state + ":log" }
+	many := ManyArgs([]Calls{{"a", bucket, 2}, {"b", bucket, 1}, {"c", window, 3}}, "", log)
+	const of = "1 g7/1000000/9 1 1 9 1000000 1000000 7 1285714 2 142857 1 142857 1"
+	if got, want := fmt.Sprintln(many[2:]...), "4 a b c c:log  0 0 many 2 0 "+of+" 2 1 1 1 1 w5/60000000 1 1 5 60000000 3\n"; got != want {
+		t.Errorf("many:\ngot  %swant %s", got, want)
+	}
+	req := store.Request{
+		Charges: []store.Charge{{Key: "a", Limit: store.Per(7, time.Second).WithBurst(9), Cost: 1}},
+		MaxWait: time.Second, Hold: store.Hold{Max: 3, ID: "id", Lease: time.Minute},
+	}
+	take := TakeArgs(&req, []Key{{State: "a", Limits: bucket}, {State: "c", Log: "c:log", Limits: window}}, "a:held", "5", 77, All)
+	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 "+of+" 1 1 w5/60000000 1 1 5 60000000 hold 3 id 60000000 0\n"; got != want {
+		t.Errorf("take:\ngot  %swant %s", got, want)
+	}
+	receipt := &Receipt{Key: Key{State: "a", Log: "a:log", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}
+	settle := SettleArgs([]*Receipt{receipt}, "", func(charge int) int64 { return int64(charge) * 10 })
+	if got, want := fmt.Sprintln(settle[2:]...), "2 a a:log  1 2 3 4 5 1… 1 g7/1000000/9 1 20\n"; got != want {
+		t.Errorf("settle:\ngot  %swant %s", got, want)
+	}
+	if got, want := fmt.Sprintln(LeaseArgs("a:held", 5, []string{"x", "y"}, "")[2:]...), "1 a:held  5 x y\n"; got != want {
+		t.Errorf("lease:\ngot  %swant %s", got, want)
+	}
+}
