@@ -14,8 +14,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// evalTime returns the time that the server has spent in EVALSHA, in microseconds.
-func evalTime(b *testing.B, c *redis.Client) float64 {
+// evalTime returns the number of EVALSHA calls, and the time that the server has spent in
+// them, in microseconds.
+func evalTime(b testing.TB, c *redis.Client) (calls, us float64) {
 	b.Helper()
 	info, err := c.Info(context.Background(), "commandstats").Result()
 	if err != nil {
@@ -23,27 +24,33 @@ func evalTime(b *testing.B, c *redis.Client) float64 {
 	}
 	for line := range strings.Lines(info) {
 		if rest, ok := strings.CutPrefix(line, "cmdstat_evalsha:"); ok {
-			_, rest, _ = strings.Cut(rest, "usec=")
-			text, _, _ := strings.Cut(rest, ",")
-			us, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				b.Fatal(err)
+			for field := range strings.SplitSeq(rest, ",") {
+				name, text, _ := strings.Cut(field, "=")
+				n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+				switch {
+				case err != nil:
+					b.Fatal(err)
+				case name == "calls":
+					calls = n
+				case name == "usec":
+					us = n
+				}
 			}
-			return us
 		}
 	}
-	return 0
+	return calls, us
 }
 
 // benchmarkServer runs f, and reports the server's time for each of b.N decisions.
 func benchmarkServer(b *testing.B, c *redis.Client, f func()) {
 	b.Helper()
 	b.ReportAllocs()
-	before := evalTime(b, c)
+	_, before := evalTime(b, c)
 	b.ResetTimer()
 	f()
 	b.StopTimer()
-	b.ReportMetric((evalTime(b, c)-before)/float64(b.N), "server-us/op")
+	_, after := evalTime(b, c)
+	b.ReportMetric((after-before)/float64(b.N), "server-us/op")
 }
 
 // BenchmarkServerDecision reports the server's time for one decision in a call of its own.

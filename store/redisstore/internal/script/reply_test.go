@@ -133,7 +133,7 @@ func TestArguments(t *testing.T) {
 	bucket, window := limitsOf(store.Per(7, time.Second).WithBurst(9)), limitsOf(store.Per(5, time.Minute).By(store.SlidingWindow))
 	log := func(state string) string { return state + ":log" }
 	many := ManyArgs([]Calls{{"a", bucket, 2}, {"b", bucket, 1}, {"c", window, 3}}, "", log)
-	const of = "1 g7/1000000/9 1 1 9 1000000 1000000 7 1285714 2 142857 1 142857 1"
+	const of = "1 g7/1s/9 1 1 9 1000000 1000000 7 1285714 2 142857 1 142857 1"
 	if got, want := fmt.Sprintln(many[2:]...), "4 a b c c:log  0 0 many 2 0 "+of+" 2 1 1 1 1 w5/60000000 1 1 5 60000000 3\n"; got != want {
 		t.Errorf("many:\ngot  %swant %s", got, want)
 	}
@@ -147,7 +147,7 @@ func TestArguments(t *testing.T) {
 	}
 	receipt := &Receipt{Key: Key{State: "a", Log: "a:log", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}
 	settle := SettleArgs([]*Receipt{receipt}, "", func(charge int) int64 { return int64(charge) * 10 })
-	if got, want := fmt.Sprintln(settle[2:]...), "2 a a:log  1 2 3 4 5 1… 1 g7/1000000/9 1 20\n"; got != want {
+	if got, want := fmt.Sprintln(settle[2:]...), "2 a a:log  1 2 3 4 5 1… 1 g7/1s/9 1 20\n"; got != want {
 		t.Errorf("settle:\ngot  %swant %s", got, want)
 	}
 	if got, want := fmt.Sprintln(LeaseArgs("a:held", 5, []string{"x", "y"}, "")[2:]...), "1 a:held  5 x y\n"; got != want {
