@@ -1,11 +1,15 @@
 package redisstore
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/storetest"
@@ -20,7 +24,12 @@ func conformance(t *testing.T, client func(t testing.TB) redis.UniversalClient) 
 	})
 }
 
+// TestConformanceMiniredis is for machines without a redis-server, and takes far longer than
+// TestConformanceRedis.
 func TestConformanceMiniredis(t *testing.T) {
+	if _, err := exec.LookPath(cmp.Or(os.Getenv("WEIR_REDIS_SERVER"), "redis-server")); err == nil {
+		long.Only(t)
+	}
 	t.Parallel()
 	conformance(t, func(t testing.TB) redis.UniversalClient {
 		_, c := miniClient(t)

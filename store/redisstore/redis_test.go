@@ -276,3 +276,87 @@ func TestSentinelFailover(t *testing.T) {
 		}
 	}
 }
+
+// TestNoErrorsOnOrdinaryPaths: nothing that a key may meet is an error to the server, which
+// counts them for its operators to watch.
+func TestNoErrorsOnOrdinaryPaths(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	c := server.Client()
+	s := newStore(t, c)
+	ordinary := func() {
+		for a := store.GCRA; a <= store.AlignedWindow; a++ {
+			if err := useLimits(t.Context(), s, a); err != nil {
+				t.Fatal(err)
+			}
+			limits := []store.Limit{store.Per(3, time.Minute).By(a)} // No watch: a client's handshake may fail.
+			for _, b := range []store.Brake{{Pause: time.Minute}, {Lift: true}} {
+				brakeKey(t, s, limits, b)
+			}
+		}
+		if err := hold(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprint("changed", time.Now().UnixNano())
+		for _, l := range every(2, time.Hour) { // Also keys whose log is missing among KEYS.
+			take(t, s, charge(key, 1, l))
+			batch(s, []store.Request{charge(key, 1, l), charge("another", 1, l)})
+			brakeKey(t, s, []store.Limit{l}, store.Brake{Pause: time.Microsecond})
+		}
+	}
+	ordinary() // sends the texts
+	if err := errors.Join(c.FlushAll(t.Context()).Err(), c.ConfigResetStat(t.Context()).Err()); err != nil {
+		t.Fatal(err)
+	}
+	ordinary()
+	for name, count := range server.Info("errorstats") {
+		t.Errorf("%s: %s", name, count)
+	}
+	if n := server.Info("stats")["total_error_replies"]; n != "0" && n != "" {
+		t.Errorf("%s replies were errors", n)
+	}
+}
+
+// TestTTLIsNeverShortened by what gives units back: whoever was told how long the state
+// lasts relies on it.
+func TestTTLIsNeverShortened(t *testing.T) {
+	t.Parallel()
+	c := redistest.Start(t).Client()
+	s, _ := newStill(t, c, "")
+	for _, l := range every(5, time.Hour) {
+		for name, back := range map[string]func(t *testing.T, d store.Decision){
+			"cancel":      func(t *testing.T, d store.Decision) { settleAt(t, s, d, 0) },
+			"settle":      func(t *testing.T, d store.Decision) { settleAt(t, s, d, 1) },
+			"settle more": func(t *testing.T, d store.Decision) { settleAt(t, s, d, 50) },
+			"lift": func(t *testing.T, _ store.Decision) {
+				brakeKey(t, s, []store.Limit{l}, store.Brake{Pause: 20 * time.Hour})
+				brakeKey(t, s, []store.Limit{l}, store.Brake{Lift: true})
+			},
+		} {
+			for _, alone := range []bool{false, true} {
+				key := "key"
+				if err := s.Reset(t.Context(), "", key); err != nil {
+					t.Fatal(err)
+				}
+				reserve(t, s, key, 1, 0, l)
+				d := reserve(t, s, key, 4, 10*time.Hour, l)
+				if !alone {
+					reserve(t, s, key, 1, 10*time.Hour, l)
+				}
+				state, log := namesOf(s, key)
+				ends := func() time.Duration {
+					end := c.PExpireTime(t.Context(), state).Val()
+					if l.Algorithm == store.SlidingWindow && c.Exists(t.Context(), log).Val() > 0 {
+						end = min(end, c.PExpireTime(t.Context(), log).Val())
+					}
+					return end
+				}
+				before := ends()
+				back(t, d)
+				if after := ends(); after < before-2*time.Millisecond {
+					t.Errorf("%v, %s, alone %t: the TTL is %v shorter", l.Algorithm, name, alone, before-after)
+				}
+			}
+		}
+	}
+}
