@@ -23,7 +23,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 	single := func(opts ...func(*redis.Options)) func(*testing.T) (redis.UniversalClient, func(), func()) {
 		return func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
-			opts = append(opts, func(o *redis.Options) { o.PoolSize = 2 }, Configure)
+			opts = append(opts, func(o *redis.Options) { o.PoolSize, o.ReadTimeout = 2, 5*time.Second }, Configure)
 			return s.Client(opts...), s.Kill, s.Restart
 		}
 	}

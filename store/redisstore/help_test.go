@@ -1,11 +1,14 @@
 package redisstore
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
+	"github.com/redis/go-redis/v9"
 )
 
 func request(t *testing.T, header, value string) *http.Request {
@@ -22,6 +25,19 @@ func stateOf(s *Store, key string) string { return rediskey.State(s.prefix, "", 
 func namesOf(s *Store, key string) (state, log string) {
 	state = stateOf(s, key)
 	return state, rediskey.Log(state)
+}
+
+// ends returns when a key ends by the server's clock, to the millisecond. Redis 6 has no
+// PEXPIRETIME.
+func ends(t testing.TB, c redis.UniversalClient, key string) time.Duration {
+	t.Helper()
+	const script = `local t, left = redis.call('TIME'), redis.call('PTTL', KEYS[1])
+return left < 0 and left or t[1] * 1000 + math.floor(t[2] / 1000) + left`
+	ms, err := c.Eval(context.Background(), script, []string{key}).Int64()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // heldOf returns the name of a key's leases.
