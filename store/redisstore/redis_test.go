@@ -50,7 +50,6 @@ func TestRefusedCallLeavesRedisUntouched(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
 	s := newStore(t, c)
-	ctx := context.Background()
 	sets := [][]store.Limit{every(3, time.Hour)}
 	for _, l := range every(3, time.Hour) {
 		sets = append(sets, []store.Limit{l})
