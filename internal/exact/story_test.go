@@ -25,7 +25,6 @@ type story struct {
 	told   []string // for the log of a failure
 	again  int      // calls that were booked again
 	moved  bool
-	debt   bool
 }
 
 // call is a booked call.
