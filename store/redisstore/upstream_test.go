@@ -186,24 +186,30 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redistest.Start(t)
-			up := startUpstream(t, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Hook: dialect})
-			jobs := make([]callerJob, processes)
-			for i := range jobs {
-				jobs[i] = callerJob{
-					Name: string(rune('a' + i)), Redis: server.Addr, Upstream: up.URL,
-					Limit: theirs.Stretch(margin), Goroutines: goroutines, Calls: goroutines * windows,
-				}
-			}
 			take(t, newStore(t, server.Client()), charge("make the script known", 1, store.Limit(theirs)))
-			late := watchLateness(t)
-			var slack time.Duration
-			commands := server.CommandsDuring(func() {
-				for _, c := range startCallers(t, jobs...) {
-					slack = max(slack, c.report(t).Late)
+			try := func() (up *weirtest.Server, commands map[string]int, slack time.Duration) {
+				up = startUpstream(t, weirtest.ProviderConfig{Limits: []weir.Limit{theirs}, Hook: dialect})
+				jobs := make([]callerJob, processes)
+				for i := range jobs {
+					jobs[i] = callerJob{
+						Name: string(rune('a' + i)), Redis: server.Addr, Upstream: up.URL,
+						Limit: theirs.Stretch(margin), Goroutines: goroutines, Calls: goroutines * windows,
+					}
 				}
-			})
-			if slack = max(slack, late.stop()); slack > margin/2 {
-				t.Skipf("the machine was late by %v", slack)
+				late := watchLateness(t)
+				commands = server.CommandsDuring(func() {
+					for _, c := range startCallers(t, jobs...) {
+						slack = max(slack, c.report(t).Late)
+					}
+				})
+				return up, commands, max(slack, late.stop())
+			}
+			up, commands, slack := try()
+			// A process that is late by the margin sends too early for the upstream's clock.
+			for tries := 1; slack > margin/2 && tries < 3; tries++ {
+				t.Logf("the machine was late by %v: again", slack)
+				time.Sleep(2 * window)
+				up, commands, slack = try()
 			}
 			all, n := up.Arrivals(), up.Counts()
 			took := all[len(all)-1].At.Sub(all[0].At)

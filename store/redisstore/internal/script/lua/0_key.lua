@@ -90,8 +90,8 @@ end,
 --                                          then
 --   birth                                  when the state was first written
 --   |q       last.first.cost.tag.seq.at
---            ,seq.slack.rest…              slots are ahead, or can be given back; then
---                                          the credit of each gcra, see exact.Credit
+--            ,n.seq.slot.slack.rest…       slots are ahead, or can be given back; then
+--                                          the credit of each gcra, see the queue
 --   |c       see the clock                 a brake was set
 --   |l       see the log                   a limit is a sliding window
 --
@@ -125,20 +125,18 @@ end,
 
 -- Reads the optional parts behind the birth.
 load_rest = function(k, value, i)
-  local before = ''
   while i <= #value do
     local kind = string.sub(value, i, i + 1)
-    if kind == before then F.rubbish('a part that is there twice') end
-    i, before = i + 2, kind
-    if kind == '|q' then
+    i = i + 2
+    if kind == '|q' and not k.queue then
       queues()
       i = Q.load(k, value, i)
     else
       local text, ends = string.match(value, '^([%d.]+)()', i)
-      if kind == '|c' and text then
+      if kind == '|c' and text and not k.clock then
         clocks()
         k.clock = C.load(text)
-      elseif kind == '|l' and text then
+      elseif kind == '|l' and text and not k.log then
         logs()
         k.log = G.load(k, text)
       else
@@ -200,6 +198,9 @@ load = function(k, state, list, limits)
       odd = true
       others()
       O.load_other(k, value, limits)
+    end
+    for m = 1, #k.parts do
+      if k.parts[m].kind == 'w' and not k.log then F.rubbish('a sliding window without its log') end
     end
   end
   if list then

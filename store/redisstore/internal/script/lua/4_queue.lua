@@ -54,7 +54,8 @@ end,
 -- Notes the backlog that a booking is about to find: no booking of an earlier slot can
 -- give back more. A grade is the booking's number, its slot after the birth, the backlog
 -- and one more, and its rest; 0 where the bucket was full for a while. The first booking
--- of a slot speaks for all.
+-- of a slot speaks for all. Beyond eight grades, the last one speaks for bookings that
+-- find up to twice its backlog.
 note = function(k, l, seq)
   l.was, l.held = l.a, l.b
   if l.kind ~= 'g' or l.new then return end
@@ -63,12 +64,11 @@ note = function(k, l, seq)
     l.grades = string.format('1.%.0f.%.0f.0.0', seq, slot)
     return
   end
-  local n, i, popped, head = 0, 1, false, nil
+  local n, i, popped = 0, 1, false
   if l.grades ~= '' then
     n, i = string.match(l.grades, '^(%d)%.()')
     n = (n or F.rubbish('a credit that is not weir\'s')) + 0
   end
-  local before = i
   while n > 0 do
     local at, x, y, ends = string.match(l.grades, '^%d+%.(%d+)%.(%d+)%.(%d+)%.?()', i)
     if not at or #x > 16 or #y > 16 then F.rubbish('a credit that is not weir\'s') end
