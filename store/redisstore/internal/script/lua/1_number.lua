@@ -49,7 +49,7 @@ end,
 -- rate, period in seconds or µs, and burst.
 rule = function(spec)
   local kind, rate, p, s, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)(s?)/?(%d*)$')
-  if not kind then F.rubbish('a limit that is not weir\'s') end
+  if not kind or math.max(#rate, #p, #burst) > 16 then F.rubbish('a limit that is not weir\'s') end
   local l = { spec = spec, kind = kind, p = s == 's' and p * 1000000 or tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, units = 0 }
   local r = tonumber(rate)
   if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then F.rubbish('a limit out of bounds') end
