@@ -20,10 +20,11 @@ import (
 // dials as the pool is large; here that is after two.
 func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 	t.Parallel()
+	const patience = 5 * time.Second // with a busy machine
 	single := func(opts ...func(*redis.Options)) func(*testing.T) (redis.UniversalClient, func(), func()) {
 		return func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
-			opts = append(opts, func(o *redis.Options) { o.PoolSize, o.ReadTimeout = 2, 5*time.Second }, Configure)
+			opts = append(opts, func(o *redis.Options) { o.PoolSize, o.DialTimeout, o.ReadTimeout = 2, patience, patience }, Configure)
 			return s.Client(opts...), s.Kill, s.Restart
 		}
 	}
@@ -38,7 +39,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 		"idle connections": single(func(o *redis.Options) { o.MinIdleConns = 2 }),
 		"universal": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
-			o := &redis.UniversalOptions{Addrs: []string{s.Addr}, PoolSize: 2}
+			o := &redis.UniversalOptions{Addrs: []string{s.Addr}, PoolSize: 2, DialTimeout: patience, ReadTimeout: patience}
 			ConfigureUniversal(o)
 			c := redis.NewUniversalClient(o)
 			t.Cleanup(func() { c.Close() })
@@ -47,7 +48,10 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 		"ring": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
 			// A ring looks by itself which of its servers are up, as often as this says.
-			o := &redis.RingOptions{Addrs: map[string]string{"a": s.Addr}, PoolSize: 2, HeartbeatFrequency: time.Hour}
+			o := &redis.RingOptions{
+				Addrs: map[string]string{"a": s.Addr}, HeartbeatFrequency: time.Hour,
+				PoolSize: 2, DialTimeout: patience, ReadTimeout: patience,
+			}
 			ConfigureRing(o)
 			c := redis.NewRing(o)
 			t.Cleanup(func() { c.Close() })
@@ -55,7 +59,9 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 		},
 		"failover": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.StartSentinel(t)
-			c := s.Client(func(o *redis.FailoverOptions) { o.PoolSize = 2 }, ConfigureFailover)
+			c := s.Client(func(o *redis.FailoverOptions) {
+				o.PoolSize, o.DialTimeout, o.ReadTimeout = 2, patience, patience
+			}, ConfigureFailover)
 			// Without a replica there is nobody else to be the master.
 			return c, func() { s.Replica.Kill(); s.Master.Kill() }, s.Master.Restart
 		},
@@ -74,7 +80,9 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 				}
 				c.Await()
 			}
-			return c.Client(func(o *redis.ClusterOptions) { o.PoolSize = 2 }, ConfigureCluster), down, up
+			return c.Client(func(o *redis.ClusterOptions) {
+				o.PoolSize, o.DialTimeout, o.ReadTimeout = 2, patience, patience
+			}, ConfigureCluster), down, up
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
