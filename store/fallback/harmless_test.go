@@ -12,6 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 )
 
 // On a real server too, what is no outage leaves the breaker alone: refusals,
@@ -22,9 +23,12 @@ func TestHarmlessOnARealServer(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	proxy.Set(redistest.Delay(2 * time.Millisecond))
-	c := server.Client(configure(proxy.Addr, true))
 	// A busy machine is no outage either.
-	s := behind(t, c, fallback.Config{Failures: 1, Budget: 5 * time.Second})
+	const patience = 5 * time.Second
+	c := server.Client(func(o *redis.Options) {
+		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patience, patience, patience, patience
+	}, configure(proxy.Addr, true))
+	s := behind(t, c, fallback.Config{Failures: 1, Budget: patience})
 	take(t, s, charge("warm", 1, store.Per(10, time.Hour)))
 	if err := c.LPush(context.Background(), "weir:{:foreign}", "x").Err(); err != nil {
 		t.Fatal(err)
