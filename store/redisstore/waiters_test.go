@@ -113,15 +113,14 @@ func TestWaiters(t *testing.T) {
 		}
 		admitted, first, inLine, commands = try(fmt.Sprint("key ", tries))
 	}
-	// Nobody looks for a brake, as the watch began before. Only taking slots writes.
+	// The watch began before, so no call looks for a brake. Only taking slots writes.
 	if commands["set"] != waiters || commands["evalsha"] != waiters || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
 	if len(admitted) != waiters {
 		t.Errorf("%d of %d were admitted", len(admitted), waiters)
 	}
-	// Nobody gets the slot of one who came before. That one may be late all the same,
-	// when the machine is busy.
+	// No call gets the slot of an earlier one. On a busy machine each may be late.
 	for _, a := range admitted {
 		if early := first.Add(time.Duration(a.waiter) * gap).Sub(a.at); early > 0 {
 			t.Errorf("waiter %d was admitted %v before its slot", a.waiter, early)
