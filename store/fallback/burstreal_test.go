@@ -8,6 +8,7 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/redis/go-redis/v9"
 )
 
 // ways are how a real Redis goes away and comes back: without and with what it
@@ -27,12 +28,13 @@ func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T
 				t.Parallel()
 				server := redistest.Start(t)
 				proxy := redistest.NewProxy(t, server.Addr)
-				s := behind(t, server.Client(configure(proxy.Addr, true)), fallback.Config{
-					Probe: 100 * time.Millisecond,
-					// A call that Redis answers too late is charged twice: there
-					// shall be none because the machine is busy.
-					Budget: 250 * time.Millisecond,
-				})
+				// Each call that Redis answers too late is charged twice. A busy machine
+				// keeps this patience.
+				const patience = 2 * time.Second
+				client := server.Client(func(o *redis.Options) {
+					o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patience, patience, patience, patience
+				}, configure(proxy.Addr, true))
+				s := behind(t, client, fallback.Config{Probe: 100 * time.Millisecond, Budget: patience})
 				begin, end := way(server, proxy)
 				f(t, s, l, begin, func() {
 					end()
