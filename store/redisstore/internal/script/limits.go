@@ -28,14 +28,18 @@ func LimitsOf(charges []store.Charge) *Limits {
 		r := exact.RuleOf(&c.Limit)
 		l.Rules, l.specs = append(l.Rules, r), append(l.specs, spec(&c.Limit))
 		l.costs, l.needs = append(l.costs, c.Cost), append(l.needs, c.Need())
-		l.args = append(l.args, l.specs[i], c.Cost, c.Need(), r.Max, r.Period)
-		switch c.Limit.Algorithm {
-		case store.GCRA:
-			p := &r.Pace
-			each, need := p.Span(min(c.Cost, r.Max)), p.Span(c.Need())
-			l.args = append(l.args, p.Num, p.Den, p.Full.Whole, p.Full.Rem, each.Whole, each.Rem, need.Whole, need.Rem)
-		case store.SlidingWindow:
-			l.Logged = true
+		p, more := &r.Pace, c.Need()-c.Cost
+		l.args = append(l.args, l.specs[i], c.Cost, more)
+		if c.Limit.Algorithm != store.GCRA {
+			l.args = append(l.args, r.Max, r.Period)
+			l.Logged = l.Logged || c.Limit.Algorithm == store.SlidingWindow
+			continue
+		}
+		each := p.Span(min(c.Cost, r.Max))
+		l.args = append(l.args, p.Den, p.Full.Whole, p.Full.Rem, each.Whole, each.Rem)
+		if more != 0 {
+			need := p.Span(c.Need())
+			l.args = append(l.args, need.Whole, need.Rem)
 		}
 	}
 	return l

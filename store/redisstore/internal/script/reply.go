@@ -67,29 +67,21 @@ func NewReply(of any) *Reply {
 	return &Reply{list: list, bad: !ok}
 }
 
-// Number returns the next number.
-func (r *Reply) Number() int64 {
-	if r.at < len(r.list) {
-		if n, ok := r.list[r.at].(int64); ok {
-			r.at++
-			return n
-		}
+func next[T any](r *Reply) (v T) {
+	ok := r.at < len(r.list)
+	if ok {
+		v, ok = r.list[r.at].(T)
+		r.at++
 	}
-	r.bad = true
-	return 0
+	r.bad = r.bad || !ok
+	return v
 }
 
+// Number returns the next number.
+func (r *Reply) Number() int64 { return next[int64](r) }
+
 // Text returns the next text.
-func (r *Reply) Text() string {
-	if r.at < len(r.list) {
-		if s, ok := r.list[r.at].(string); ok {
-			r.at++
-			return s
-		}
-	}
-	r.bad = true
-	return ""
-}
+func (r *Reply) Text() string { return next[string](r) }
 
 // Answer returns the next key's answer to so many calls, into room for its states. Slots
 // are those of the first call that was refused.

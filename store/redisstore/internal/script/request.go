@@ -16,10 +16,10 @@ import (
 //	        mode  "many": each key by itself, now or not at all; then for all
 //	              keys under the same limits: keys, 1 with logs, limits, and for
 //	              each key the number of its calls
-//	limits        their number, and for each: text, cost, units that have to be free,
-//	              maximum, period; of GCRA: emission interval and its denominator,
-//	              capacity, time of the cost, time of the units that have to be
-//	              free, the last three in whole µs and a remainder
+//	limits        their number, and for each: text, cost, units that have to be free
+//	              beyond it, maximum, period; of GCRA instead of the last two:
+//	              denominator of the emission interval, capacity, time of the cost,
+//	              where more has to be free time of that, in whole µs and a remainder
 //	settle  KEYS  state, log of each key
 //	        ARGV  clock, then for each key: tag, sequence, floor, slot, entry, value
 //	              before, number of limits; for each: text, cost, real cost
@@ -100,7 +100,7 @@ func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
 		}
 	}
 	args[2] = len(args) - 3
-	args = append(args, clock, zero, zero, "many")
+	args = append(args, clock, 0, 0, "many")
 	for i := 0; i < len(calls); {
 		l, end := calls[i].Limits, i
 		for end < len(calls) && calls[end].Limits == l {
@@ -161,8 +161,6 @@ func LeaseArgs(held string, lease int64, ids []string, clock any) []any {
 	}
 	return args
 }
-
-var zero any = 0
 
 func flag(b bool) int {
 	if b {

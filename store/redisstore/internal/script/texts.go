@@ -17,15 +17,23 @@ var parts embed.FS
 // Text is a script, and the hash by which a server knows it.
 type Text struct{ Body, SHA string }
 
-// The scripts. Each is put together from the parts that it needs.
+// The scripts. Each is put together from the parts that it needs: the first and the last
+// run, those between them are run by use.
 var (
-	Take   = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "6_held", "take")
-	Settle = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "settle")
-	Brake  = text("0_key", "1_number", "2_clock", "3_log", "4_queue", "5_other", "brake")
-	Lease  = text("0_key", "6_held", "lease")
+	Take   = text("take", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
+	Settle = text("settle", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Brake  = text("brake", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
+	Lease  = text("lease", "6_held")
 )
 
-func text(names ...string) Text {
+func text(name string, parts ...string) Text {
+	body := read("0_key") + "use = function(part)\n" + read(parts...) + "return F[part]\nend\n" + read(name)
+	sum := sha1.Sum([]byte(body))
+	return Text{body, hex.EncodeToString(sum[:])}
+}
+
+// read returns files without comments and indents, which need not travel.
+func read(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {
 		part, err := parts.ReadFile("lua/" + name + ".lua")
@@ -33,12 +41,10 @@ func text(names ...string) Text {
 			panic(err)
 		}
 		for line := range strings.Lines(string(part)) {
-			// Comments and indents need not travel.
 			if line = strings.TrimLeft(line, " "); line != "\n" && !strings.HasPrefix(line, "--") {
 				b.WriteString(line)
 			}
 		}
 	}
-	sum := sha1.Sum([]byte(b.String()))
-	return Text{b.String(), hex.EncodeToString(sum[:])}
+	return b.String()
 }

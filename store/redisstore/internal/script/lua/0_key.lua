@@ -1,18 +1,18 @@
--- Numbers are whole and below 2^53, where doubles are exact. Times are microseconds
--- since the Unix epoch. Functions have the names they have in package exact.
+-- Numbers are whole and below 2^53, where doubles and their remainders are exact. Times are
+-- microseconds since the Unix epoch. Functions have the names they have in package exact.
 --
--- To make a function takes longer than most decisions. So functions are fields of few
--- tables, of which all but this one are made when a call needs them:
+-- To make a function takes longer than most steps of a decision. So functions are fields of
+-- few tables, which are made when a call needs them, by use('N'); those here serve all calls:
 --
---   F   every call      N   large numbers, sliding counter
---   C   clocks          G   logs
---   Q   queues and credit
+--   N   large numbers       W   windows with a beginning       G   logs
+--   C   clocks              Q   queues and credit              H   leases
 --   O   limits that changed, a clock that stepped back
+--
+-- A value that is not weir's ends the script with WEIRSTATE before anything changes.
 --
 -- ARGV[1] is empty for the server's clock, or the time. A '+' behind it makes keys live
 -- an hour longer, for tests.
-local F, N, C, G, Q, O
-local numbers, clocks, logs, queues, others
+local F, use
 local now, longer = ARGV[1], 0
 if now == '' then
   local t = redis.pcall('TIME')
@@ -24,14 +24,6 @@ else
 end
 
 F = {
-str = function(n) return string.format('%.0f', n) end,
-
--- A value that is not weir's ends the script before anything changes.
-rubbish = function(what) error('WEIRSTATE ' .. what, 0) end,
-
--- The start of the window of length p, counted from the epoch, that holds t.
-align = function(t, p) return t - math.fmod(t, p) end,
-
 -- GCRA, the generic cell rate algorithm of ITU-T I.371: a and b are the theoretical
 -- arrival time (TAT), whole microseconds and the rest over q. w and r are the time of
 -- the units.
@@ -47,25 +39,10 @@ gcra_book = function(l, at, w, r)
   if x < at then x, y = at, r end
   x = x + w
   if y >= q then
-    local rest = math.fmod(y, q)
-    x = x + (y - rest) / q
-    y = rest
+    local rest = y % q
+    x, y = x + (y - rest) / q, rest
   end
   l.a, l.b = x, y
-end,
-
--- Fixed and aligned windows: a is the start of the last window, b its units.
-window_slot = function(l, at, units)
-  if at < l.a then at = l.a end
-  if l.b + units > l.max and at < l.a + l.p then at = l.a + l.p end
-  return at
-end,
-
-window_book = function(l, at, units)
-  if l.b == 0 or at >= l.a + l.p then
-    l.a, l.b = l.kind == 'a' and F.align(at, l.p) or at, 0
-  end
-  l.b = l.b + units
 end,
 
 -- The instant from which a limit is as if never used.
@@ -98,28 +75,31 @@ end,
 -- last and first count from the birth, at is the server's time of the last booking. See
 -- exact.Queue and exact.Part for the other names.
 
--- Reads the numbers of a limit at a place, and returns the place behind them.
+-- Reads a limit at a place, and returns the place behind it; nil where another limit is.
 load_part = function(l, value, i)
-  local a, b, c, j = string.match(value, '^(%d+)%.?(%d*)%.?(%d*)()', i)
-  if not a or j - i > 50 then F.rubbish('a limit without its numbers') end
-  a, b, c = a + 0, b == '' and 0 or b + 0, c == '' and 0 or c + 0
-  l.opened, l.before, l.grades, l.new, l.left = 0, 0, '', nil, 0
-  if l.kind == 'g' then
-    if b >= l.q or c > 0 or a >= 4503599627370496 then F.rubbish('a rest of a microsecond over its limit') end
-  elseif l.kind == 'c' then
-    if string.byte(value, j) == 46 then
-      local x, y, e = string.match(value, '^%.(%d+)%.(%d+)()', j)
-      if not x then F.rubbish('a limit without its numbers') end
-      l.opened, l.before, j = x + 0, y + 0, e
+  local spec, a, b, c, j = string.match(value, '^([^;=|]+)=(%d+)%.?(%d*)%.?(%d*)()', i)
+  if spec ~= l.spec then return end
+  local kind = l.kind
+  a, b = a + 0, b == '' and 0 or b + 0
+  if kind == 'g' then
+    if a >= 4503599627370496 or b >= l.q or c ~= '' then error('WEIRSTATE a number out of bounds', 0) end
+    l.grades = ''
+  elseif kind == 'w' then
+    if math.max(a, b) >= 9007199254740992 or c ~= '' then error('WEIRSTATE a number out of bounds', 0) end
+  else
+    c = c == '' and 0 or c + 0
+    l.opened, l.before = 0, 0
+    if kind ~= 'c' then
+      l.opened = c
+    else
+      l.c = c
+      local x, y, ends = string.match(value, '^%.(%d+)%.(%d+)()', j)
+      if x then l.opened, l.before, j = x + 0, y + 0, ends end
     end
-  elseif l.kind ~= 'w' then
-    l.opened = c
-    c = 0
+    if a >= 9007199254740992 or math.max(b, c) > 2251799813685248 then error('WEIRSTATE a number out of bounds', 0) end
   end
-  if a >= 9007199254740992 or b >= 9007199254740992 or (l.kind ~= 'g' and l.kind ~= 'w' and math.max(b, c) > 2251799813685248) then
-    F.rubbish('a number out of bounds')
-  end
-  l.a, l.b, l.c = a, b, c
+  l.a, l.b = a, b
+  if l.new or l.left then l.new, l.left = nil, nil end
   return j
 end,
 
@@ -129,55 +109,60 @@ load_rest = function(k, value, i)
     local kind = string.sub(value, i, i + 1)
     i = i + 2
     if kind == '|q' and not k.queue then
-      queues()
-      i = Q.load(k, value, i)
+      use('Q')
+      i = F.Q.load(k, value, i)
     else
       local text, ends = string.match(value, '^([%d.]+)()', i)
       if kind == '|c' and text and not k.clock then
-        clocks()
-        k.clock = C.load(text)
+        use('C')
+        k.clock = F.C.load(text)
       elseif kind == '|l' and text and not k.log then
-        logs()
-        k.log = G.load(k, text)
+        use('G')
+        k.log = F.G.load(k, text)
       else
-        F.rubbish('an unknown part')
+        error('WEIRSTATE an unknown part', 0)
       end
       i = ends
     end
   end
 end,
 
--- Reads the key at KEYS[state], with its log at KEYS[list] where the call names one.
-load = function(k, state, list, limits)
-  k.state, k.list, k.limits, k.parts, k.born, k.v = state, list, limits, limits, now, now
+-- Reads the key at KEYS[k.state], with its log at KEYS[k.list] where the call names one.
+load = function(k)
+  local limits, list = k.limits, k.list
+  k.parts, k.born, k.v = limits, now, now
   k.queue, k.clock, k.log, k.birth = false, false, false, false
   if k.apart or k.shifted then k.apart, k.shifted = nil, nil end
   if limits.twice then
-    others()
-    k.parts, k.had = O.once(limits), 0
+    use('O')
+    k.parts, k.had = F.O.once(limits), 0
   end
-  local value, n, odd, ahead = redis.call('GET', KEYS[state]), #limits, false, false
+  local value, n, odd, ahead = redis.call('GET', KEYS[k.state]), #limits, false, false
   k.value = value
   if not value then
     for i = 1, n do
       local l = limits[i]
-      l.a, l.b, l.c, l.opened, l.before, l.grades, l.new, l.left = l.kind == 'g' and now or 0, 0, 0, 0, 0, '', true, 0
+      l.a, l.b, l.new = 0, 0, true
+      if l.kind == 'g' then
+        l.a, l.grades = now, ''
+      elseif l.kind ~= 'w' then
+        l.c, l.opened, l.before = 0, 0, 0
+      end
+      if l.left then l.left = nil end
     end
   else
     local i = 2
     odd = string.byte(value, 1) ~= 49 or n == 0
-    for m = 1, n do
-      local l = limits[m]
-      local ends = i + #l.spec
-      if odd or string.sub(value, i, ends - 1) ~= l.spec or string.byte(value, ends) ~= 61 then odd = true break end
-      i = F.load_part(l, value, ends + 1) + 1
-      if string.byte(value, i - 1) ~= (m < n and 59 or 124) then odd = true break end
+    for m = 1, odd and 0 or n do
+      i = F.load_part(limits[m], value, i)
+      if not i or string.byte(value, i) ~= (m < n and 59 or 124) then odd = true break end
+      i = i + 1
     end
     local born, ends
     if not odd then born, ends = string.match(value, '^(%d+)()', i) end
     if born then
       k.born, k.birth = born + 0, born
-      if k.born >= 9007199254740992 then F.rubbish('a birth out of bounds') end
+      if k.born >= 9007199254740992 then error('WEIRSTATE a birth out of bounds', 0) end
       odd = k.born > now
       if ends <= #value then
         F.load_rest(k, value, ends)
@@ -196,37 +181,36 @@ load = function(k, state, list, limits)
       end
     else
       odd = true
-      others()
-      O.load_other(k, value, limits)
+      use('O')
+      F.O.load_other(k, value, limits)
     end
-    for m = 1, #k.parts do
-      if k.parts[m].kind == 'w' and not k.log then F.rubbish('a sliding window without its log') end
+    for m = 1, k.log and 0 or #k.parts do
+      if k.parts[m].kind == 'w' then error('WEIRSTATE a sliding window without its log', 0) end
     end
   end
   if list then
-    logs()
+    use('G')
     local entries = redis.call('LLEN', KEYS[list])
     if not value and entries > 0 and string.find(redis.call('LINDEX', KEYS[list], '0'), '^%d+%.%d+%.?%d*$') then
       -- It expires up to a millisecond after the value.
       redis.call('DEL', KEYS[list])
     elseif entries ~= (k.log and k.log.n - k.log.first or 0) then
-      F.rubbish('a log apart from its value')
+      error('WEIRSTATE a log apart from its value', 0)
     end
   elseif k.log then
     k.apart = true -- The log is not among KEYS: the call has to come again with it.
     return k
   end
   if odd then
-    others()
-    O.open(k, limits)
-  elseif k.log then
+    use('O')
+    F.O.open(k, limits)
+  elseif list then
     for i = 1, n do
       local l = limits[i]
-      if l.kind == 'w' then G.expire(k.log, l, now) end
+      if l.kind == 'w' then
+        if k.log then l.a, l.b = F.G.expired(k.log, l, now) else k.log = F.G.new(k, list) end
+      end
     end
-  end
-  for i = 1, not value and n or 0 do
-    if limits[i].kind == 'w' then k.log = k.log or G.new(k, list) end
   end
   return k
 end,
@@ -235,7 +219,7 @@ end,
 find = function(k, n)
   local c, limits, b, q = k.clock, k.limits, k.v, k.queue
   if q and q.last > b then b = q.last end
-  if c then b = C.floor(c, b, now) end
+  if c then b = F.C.floor(c, b, now) end
   local f, s, natural, timed = b, b, false, c
   for i = 1, #limits do
     local l = limits[i]
@@ -244,13 +228,13 @@ find = function(k, n)
       l.slot = now
     elseif kind == 'g' then
       local x, y
-      if n == 1 then x, y = F.gcra_slot(l, b, l.nw, l.nr) else x, y = F.gcra_slot(l, b, N.need(l, n)) end
+      if n == 1 then x, y = F.gcra_slot(l, b, l.nw, l.nr) else x, y = F.gcra_slot(l, b, F.N.need(l, n)) end
       natural = x > b
       if x > f then f = x end
       if y > s then s = y end
       l.slot = y
     elseif kind == 'w' then
-      local y = G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
+      local y = F.G.slot(k.log, l, b, l.cost * (n - 1) + l.need)
       natural = false
       if y > f then f = y end
       if y > s then s = y end
@@ -263,8 +247,8 @@ find = function(k, n)
   if timed then
     local from = b
     if c then
-      standing = C.standing(c, s, now)
-      real, from = math.max(C.real(standing, s), now), math.max(C.real(standing, b), now)
+      standing = F.C.standing(c, s, now)
+      real, from = math.max(F.C.real(standing, s), now), math.max(F.C.real(standing, b), now)
     end
     latest = real
     for i = 1, #limits do
@@ -272,10 +256,10 @@ find = function(k, n)
       local kind = l.kind
       if l.cost == 0 then
       elseif kind == 'g' or kind == 'w' then
-        if c then l.slot = math.max(C.real(standing, l.slot), now) end
+        if c then l.slot = math.max(F.C.real(standing, l.slot), now) end
       else
         local units = l.cost * (n - 1) + l.need
-        local at = kind == 'c' and N.counter_slot(l, from, units) or F.window_slot(l, from, units)
+        local at = kind == 'c' and F.W.counter_slot(l, from, units) or F.W.window_slot(l, from, units)
         l.slot = at
         if at > latest then latest = at end
       end
@@ -283,15 +267,6 @@ find = function(k, n)
   end
   k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
   return latest
-end,
-
--- Moves the slot to a later time of the server.
-later = function(k, at)
-  if at > k.real then
-    k.real = at
-    k.slot = math.max(k.slot, k.standing and C.now(k.standing, at) or at)
-    k.floor = math.max(k.floor, k.slot)
-  end
 end,
 
 -- Takes the units of n calls at the slot that was found. Every limit of the key counts
@@ -302,38 +277,38 @@ book = function(k, n, tag)
     local units = limits[i].cost * n
     if units > most then most = units end
   end
-  if k.parts ~= limits then O.forget(k, true) end
+  if k.parts ~= limits then F.O.forget(k, true) end
   local parts = k.parts
   if q or tag > 0 or k.slot > k.v then
-    queues()
-    q = Q.enqueue(k, most, tag, n)
+    use('Q')
+    q = F.Q.enqueue(k, most, tag, n)
   end
   local tagged = q and q.tag > 0
   for i = 1, #parts do
     local l = parts[i]
-    local kind, units = l.kind, l.named and l.cost * n or most
+    local kind, units = l.kind, l.cost and l.cost * n or most
     if kind == 'w' then
       logged = true
     elseif units > 0 then
-      if tagged then Q.note(k, l, q.seq) end
+      if tagged then F.Q.note(k, l, q.seq) end
       if kind ~= 'g' then
-        if kind == 'c' then N.counter_book(l, k.real, units) else F.window_book(l, k.real, units) end
-      elseif l.named then
+        if kind == 'c' then F.W.counter_book(l, k.real, units) else F.W.window_book(l, k.real, units) end
+      elseif l.cost then
         F.gcra_book(l, k.floor, l.iw * n, l.ir * n)
       else
-        F.gcra_book(l, k.floor, N.span(l, units))
+        F.gcra_book(l, k.floor, F.N.span(l, units))
       end
-      if tagged and (l.new or kind ~= 'g') then Q.noted(k, l) end
-      if l.left > 0 then others() O.bound(k, l) end
+      if tagged and (l.new or kind ~= 'g') then F.Q.noted(k, l) end
+      if l.left then use('O') F.O.bound(k, l) end
     end
   end
   if logged then
-    local units = G.units(limits, n) or most
-    if units > 0 then G.push(k.log, k.slot, units) end
+    local units = F.G.units(limits, n) or most
+    if units > 0 then F.G.push(k.log, k.slot, units) end
   end
   if k.clock then
     k.clock = k.standing
-    C.book(k.clock, k.slot, most, now)
+    F.C.book(k.clock, k.slot, most, now)
   end
 end,
 
@@ -342,25 +317,26 @@ save = function(k)
   local n = #parts
   for i = 1, n do
     local l = parts[i]
-    local kind, a, b, c, numbers = l.kind, l.a, l.b, l.c, nil
-    if kind == 'g' then a = a > born and a - born or 0 end
-    if kind == 'c' then
-      numbers = string.format(l.opened + l.before > 0 and '%.0f.%.0f.%.0f.%.0f.%.0f' or '%.0f.%.0f.%.0f', a, b, c, l.opened, l.before)
-    elseif l.opened > 0 then
-      numbers = string.format('%.0f.%.0f.%.0f', a, b, l.opened)
-    elseif b > 0 or kind ~= 'g' then
-      numbers = string.format('%.0f.%.0f', a, b)
+    local kind, a, b = l.kind, l.a, l.b
+    local numbers
+    if kind == 'g' then
+      a = a > born and a - born or 0
+      numbers = string.format(b > 0 and '=%d.%d' or '=%d', a, b)
+    elseif kind == 'w' then
+      numbers = string.format('=%d.%d', a, b)
+    elseif kind == 'c' then
+      numbers = string.format(l.opened + l.before > 0 and '=%d.%d.%d.%d.%d' or '=%d.%d.%d', a, b, l.c, l.opened, l.before)
     else
-      numbers = string.format('%.0f', a)
+      numbers = string.format(l.opened > 0 and '=%d.%d.%d' or '=%d.%d', a, b, l.opened)
     end
-    if l.left > 0 then numbers = string.format('%s~%.0f', numbers, l.left) end
-    text = text .. l.spec .. '=' .. numbers .. (i < n and ';' or '|')
+    if l.left then numbers = string.format('%s~%d', numbers, l.left) end
+    text = text .. l.spec .. numbers .. (i < n and ';' or '|')
   end
   if n == 0 then text = '1|' end
-  text = text .. (k.birth or F.str(born))
-  if k.queue then text = text .. Q.save(k) end
-  if k.clock then text = text .. '|c' .. C.save(k.clock) end
-  if k.log then text = text .. G.save_value(k) end
+  text = text .. (k.birth or string.format('%d', born))
+  if k.queue then text = text .. F.Q.save(k) end
+  if k.clock then text = text .. '|c' .. F.C.save(k.clock) end
+  if k.log then text = text .. F.G.save_value(k) end
   return text
 end,
 
@@ -369,12 +345,12 @@ end,
 -- or limits are left out, it never lives shorter than it was told before.
 write = function(k)
   local parts, v, at, newest = k.parts, 0, now, k.log and k.log.newest or 0
-  if k.log and not G.save(k.log, parts) then k.log = false end
+  if k.log and not F.G.save(k.log, parts) then k.log = false end
   for i = 1, #parts do
     local l = parts[i]
     local n = F.lapse(l, newest)
-    if l.left > 0 or l.kind ~= 'g' and l.kind ~= 'w' then
-      if l.left > 0 then n = l.left end
+    if l.left or l.kind ~= 'g' and l.kind ~= 'w' then
+      n = l.left or n
       if n > at then at = n end
     elseif n > v then
       v = n
@@ -382,8 +358,8 @@ write = function(k)
   end
   if k.queue and k.queue.last > v then v = k.queue.last end
   if k.clock then
-    at = math.max(at, C.lapse(k.clock))
-    v = C.real(k.clock, v)
+    at = math.max(at, F.C.lapse(k.clock))
+    v = F.C.real(k.clock, v)
   end
   if v > at then at = v end
   local px = at + 999 - now

@@ -1,5 +1,5 @@
-numbers = function()
-if N then return end
+if part == 'N' and not F.N then
+local N
 N = {
 -- The product of two numbers below 2^52 as its high and low 52 bits.
 mul = function(a, b)
@@ -23,7 +23,7 @@ end,
 -- few at most. Beyond what numbers hold, the script would run for ever.
 muldiv = function(a, b, c)
   local q = math.floor(a / c * b)
-  if not (q >= 0 and q < 9007199254740992) then F.rubbish('a number out of bounds') end
+  if not (q >= 0 and q < 9007199254740992) then error('WEIRSTATE a number out of bounds', 0) end
   while not N.product_less(a, b, c, q + 1) do q = q + 1 end
   while N.product_less(a, b, c, q) do q = q - 1 end
   local _, l1 = N.mul(a, b)
@@ -41,22 +41,43 @@ end,
 -- leave.
 need = function(l, n)
   local r = l.ir * (n - 1) + l.nr
-  local rest = math.fmod(r, l.q)
-  return l.iw * (n - 1) + l.nw + (r - rest) / l.q, rest
+  local rest = r % l.q
+  local w = l.iw * (n - 1) + l.nw + (r - rest) / l.q
+  if w > l.cw or w == l.cw and rest > l.cr then w = 9007199254740991 end -- An empty bucket does not hold so much.
+  return w, rest
+end,
+
+-- How many of n calls fit now, where one does, or fewer where numbers are large.
+fit = function(k, n)
+  for i = 1, #k.limits do
+    local l = k.limits[i]
+    if l.max and l.cost > 0 and l.cost * (n - 1) + l.need > l.max then n = math.floor((l.max - l.need) / l.cost) + 1 end
+    if l.q and l.q * n >= 9007199254740992 then n = 1 end
+  end
+  if n < 2 or F.find(k, n) <= now then return n end
+  local low = 1
+  while n - low > 1 do
+    local middle = math.floor((low + n) / 2)
+    if F.find(k, middle) <= now then low = middle else n = middle end
+  end
+  F.find(k, low)
+  return low
 end,
 
 -- The limit that a part of a value names, as "g25/5s" or "g25/1500000/50": its algorithm,
 -- rate, period in seconds or µs, and burst.
 rule = function(spec)
   local kind, rate, p, s, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)(s?)/?(%d*)$')
-  if not kind or math.max(#rate, #p, #burst) > 16 then F.rubbish('a limit that is not weir\'s') end
-  local l = { spec = spec, kind = kind, p = s == 's' and p * 1000000 or tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, units = 0 }
+  if not kind or math.max(#rate, #p, #burst) > 16 then error('WEIRSTATE a limit that is not weir\'s', 0) end
+  local l = { spec = spec, kind = kind, p = s == 's' and p * 1000000 or tonumber(p), max = tonumber(burst ~= '' and burst or rate), a = 0, b = 0, c = 0, opened = 0, before = 0, grades = '' }
   local r = tonumber(rate)
-  if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then F.rubbish('a limit out of bounds') end
-  if kind == 'g' then
+  if math.min(r, l.p, l.max) < 1 or math.max(r, l.max) > 1125899906842624 or math.max(l.p, l.p / r * l.max) > 2e15 then error('WEIRSTATE a limit out of bounds', 0) end
+  if kind ~= 'g' then
+    use('W')
+  else
     local a, b = l.p, r
     while b ~= 0 do
-      local rest = math.fmod(a, b)
+      local rest = a % b
       a = b
       b = rest
     end
@@ -73,31 +94,6 @@ span = function(l, n)
 end,
 
 corrected = function(units, more) return math.min(math.max(units + more, 0), math.max(units, 2251799813685248)) end,
--- The sliding counter: a is the start of the last window, b its units, c those of the
--- window before.
-counter_roll = function(l, t)
-  if t < l.a + l.p then return l.a, l.b, l.c end
-  if t < l.a + 2 * l.p then return l.a + l.p, 0, l.b end
-  return F.align(t, l.p), 0, 0
-end,
-
-counter_slot = function(l, at, units)
-  local start, cur, prev = N.counter_roll(l, at)
-  at = math.max(at, start)
-  local room = l.max - cur - units
-  if room < 0 then
-    start, prev, room = start + l.p, cur, l.max - units
-    at = start
-  end
-  if prev > room and N.product_less(room, l.p, prev, l.p - (at - start)) then
-    at = start + l.p - N.muldiv(room, l.p, prev)
-  end
-  return at
-end,
-
-counter_book = function(l, at, units)
-  l.a, l.b, l.c = N.counter_roll(l, at)
-  l.b = l.b + units
-end,
-
-} end
+}
+F.N = N
+end

@@ -1,9 +1,9 @@
 -- The clock of a key, see exact.Clock: its numbers are at, v, pause (Until), stand,
 -- unit, gap, ends, share, since, step and next. Without one the key's time is the
 -- server's.
-clocks = function()
-if C then return end
-numbers()
+if part == 'C' and not F.C then
+use('N')
+local C
 C = {
 names = { 'at', 'v', 'pause', 'stand', 'unit', 'gap', 'ends', 'share', 'since', 'step', 'next' },
 
@@ -28,7 +28,7 @@ run = function(c, v, from, to)
     local n, d, ends = C.speed(c, from)
     if n == d then return v + to - from end
     ends = math.min(ends, to)
-    v, from = v + N.muldiv(ends - from, n, d), ends
+    v, from = v + F.N.muldiv(ends - from, n, d), ends
   end
   return v
 end,
@@ -37,8 +37,8 @@ reach = function(c, v, from, x)
   while v < x do
     local n, d, ends = C.speed(c, from)
     if n == d then return from + x - v end
-    local q = N.muldiv(ends - from, n, d)
-    if v + q >= x then return from + N.muldiv_up(x - v, d, n) end
+    local q = F.N.muldiv(ends - from, n, d)
+    if v + q >= x then return from + F.N.muldiv_up(x - v, d, n) end
     v, from = v + q, ends
   end
   return from
@@ -122,14 +122,14 @@ load = function(text)
     i = i + 1
     c[C.names[i] or 'more'] = tonumber(n)
   end
-  if i ~= 2 and i ~= #C.names then F.rubbish('a clock of another length') end
+  if i ~= 2 and i ~= #C.names then error('WEIRSTATE a clock of another length', 0) end
   for j = i + 1, #C.names do c[C.names[j]] = 0 end
   for _, name in ipairs(C.names) do
-    if not c[name] or c[name] >= 9007199254740992 then F.rubbish('a clock out of bounds') end
+    if not c[name] or c[name] >= 9007199254740992 then error('WEIRSTATE a clock out of bounds', 0) end
   end
   if c.at == 0 or c.share > 64 or math.max(c.unit, c.gap) > 1e12 or c.step > 1e13 or (c.share > 0 and c.step < 1) or (c.gap > 0 and c.unit < 1)
     or math.max(c.pause, c.ends, c.v, c.stand, c.next) > c.at + 1e15 then
-    F.rubbish('a clock out of bounds')
+    error('WEIRSTATE a clock out of bounds', 0)
   end
   return c
 end,
@@ -145,9 +145,11 @@ end,
 
 -- A clock at full speed is its first two numbers.
 save = function(c)
-  if c.pause == 0 and c.gap == 0 and c.share == 0 and c.next == 0 then return F.str(c.at) .. '.' .. F.str(c.v) end
+  if c.pause == 0 and c.gap == 0 and c.share == 0 and c.next == 0 then return string.format('%d.%d', c.at, c.v) end
   local list = {}
-  for i, name in ipairs(C.names) do list[i] = F.str(c[name]) end
+  for i, name in ipairs(C.names) do list[i] = string.format('%d', c[name]) end
   return table.concat(list, '.')
 end,
-} end
+}
+F.C = C
+end

@@ -18,9 +18,8 @@
 --
 -- Of each window, a says how many entries there were before the first live one, and b
 -- their units.
-logs = function()
-if G then return end
-numbers()
+if part == 'G' and not F.G then
+local G
 G = {
 names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
 
@@ -36,27 +35,27 @@ load = function(k, text)
     i = i + 1
     g[G.names[i] or 'other'] = tonumber(n)
   end
-  if i ~= #G.names then F.rubbish('a log of another length') end
+  if i ~= #G.names then error('WEIRSTATE a log of another length', 0) end
   for _, name in ipairs(G.names) do
-    if not g[name] or g[name] >= 9007199254740992 then F.rubbish('a log out of bounds') end
+    if not g[name] or g[name] >= 9007199254740992 then error('WEIRSTATE a log out of bounds', 0) end
   end
-  if g.first > g.n or g.newest >= 4503599627370496 then F.rubbish('a log out of bounds') end
+  if g.first > g.n or g.newest >= 4503599627370496 then error('WEIRSTATE a log out of bounds', 0) end
   g.newest = g.n > g.first and k.born + g.newest or 0
   return g
 end,
 
 save_value = function(k)
   local g = k.log
-  return string.format('|l%.0f.%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
+  return string.format('|l%d.%d.%d.%d.%d.%d.%d', g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
 end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
 entry = function(g, i)
   local e = g.more[i] or g.seen[i]
   if not e then
-    local text = redis.call('LINDEX', KEYS[g.key], F.str(i - g.first))
+    local text = redis.call('LINDEX', KEYS[g.key], string.format('%d', i - g.first))
     local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
-    if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 64 == 0) then F.rubbish('a log that is not weir\'s') end
+    if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 64 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
     e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
     g.seen[i] = e
   end
@@ -99,10 +98,6 @@ expired = function(g, l, v)
   return i, G.sum(g, i)
 end,
 
-expire = function(g, l, v)
-  l.a, l.b = G.expired(g, l, v)
-end,
-
 -- The live units of a window, or as many as fill it: all that are booked ahead may be
 -- more than a number holds. A window's length of entries is not.
 live = function(g, l, v)
@@ -137,8 +132,7 @@ push = function(g, at, units)
 end,
 
 text = function(g, e)
-  local text = F.str(e[1] - g.born) .. '.' .. F.str(e[2])
-  return e[3] and text .. '.' .. F.str(e[3]) or text
+  return string.format(e[3] and '%d.%d.%d' or '%d.%d', e[1] - g.born, e[2], e[3] or 0)
 end,
 
 -- The largest cost of n calls under a sliding window that they name; nil without.
@@ -177,7 +171,7 @@ save = function(g, parts)
     g.first, g.gone, g.start, g.tail = g.n, g.sum, g.sum, g.sum
   elseif gone > 8 and gone * 4 > g.n - g.first then
     local sum, start = G.sum(g, live), G.before(g, live)
-    redis.call('LTRIM', KEYS[g.key], F.str(gone), '-1')
+    redis.call('LTRIM', KEYS[g.key], string.format('%d', gone), '-1')
     g.first, g.gone, g.start = live, sum, start
   end
   return true
@@ -188,11 +182,12 @@ end,
 correct = function(g, parts, i, slot, more)
   if i < g.first or i >= g.n or G.entry(g, i)[1] ~= slot then return 0 end
   local units = (G.sum(g, i + 1) - G.sum(g, i)) % 4503599627370496
-  more = N.corrected(units, more) - units
+  use('N')
+  more = F.N.corrected(units, more) - units
   if more == 0 then return 0 end
   local function set(j, e)
     g.seen[j] = e
-    redis.call('LSET', KEYS[g.key], F.str(j - g.first), G.text(g, e))
+    redis.call('LSET', KEYS[g.key], string.format('%d', j - g.first), G.text(g, e))
   end
   local ends = i - i % 64 + 64
   for j = i, math.min(ends, g.n) - 1 do
@@ -221,4 +216,6 @@ correct = function(g, parts, i, slot, more)
   end
   return more
 end,
-} end
+}
+F.G = G
+end

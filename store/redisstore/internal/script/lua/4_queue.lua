@@ -1,13 +1,13 @@
 -- The queue of a key, see exact.Queue, and the credit of each gcra limit, see
 -- exact.Credit: the number of its grades and the grades, the last one first.
-queues = function()
-if Q then return end
+if part == 'Q' and not F.Q then
+local Q
 Q = {
 load = function(k, value, i)
   local last, first, cost, tag, seq, at, ends = string.match(value, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()', i)
-  if not last or ends - i > 101 then F.rubbish('a queue that is not weir\'s') end
+  if not last or ends - i > 101 then error('WEIRSTATE a queue that is not weir\'s', 0) end
   local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
-  if math.max(q.last, q.first) >= 4503599627370496 or math.max(q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then F.rubbish('a queue out of bounds') end
+  if math.max(q.last, q.first) >= 4503599627370496 or math.max(q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then error('WEIRSTATE a queue out of bounds', 0) end
   if q.last > 0 then q.last = k.born + q.last end
   if q.first > 0 then q.first = k.born + q.first end
   k.queue = q
@@ -17,7 +17,7 @@ load = function(k, value, i)
       l.grades, ends = string.match(value, '^([%d.]*)()', ends + 1)
       local _, dots = string.gsub(l.grades, '%.', '')
       if dots > 0 and dots ~= 4 * (string.byte(l.grades) - 48) or dots == 0 and l.grades ~= '' or string.find(l.grades, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then
-        F.rubbish('a credit that is not weir\'s')
+        error('WEIRSTATE a credit that is not weir\'s', 0)
       end
     end
   end
@@ -27,7 +27,7 @@ end,
 save = function(k)
   local q, born = k.queue, k.born
   if q.tag == 0 and q.last <= k.v then return '' end
-  local text = string.format('|q%.0f.%.0f.%.0f.%.0f.%.0f.%.0f', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
+  local text = string.format('|q%d.%d.%d.%d.%d.%d', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
     q.cost, q.tag, q.seq, q.at)
   for i = 1, q.tag > 0 and #k.parts or 0 do
     local l = k.parts[i]
@@ -61,32 +61,32 @@ note = function(k, l, seq)
   if l.kind ~= 'g' or l.new then return end
   local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
   if w <= 0 then
-    l.grades = string.format('1.%.0f.%.0f.0.0', seq, slot)
+    l.grades = string.format('1.%d.%d.0.0', seq, slot)
     return
   end
   local n, i, popped = 0, 1, false
   if l.grades ~= '' then
     n, i = string.match(l.grades, '^(%d)%.()')
-    n = (n or F.rubbish('a credit that is not weir\'s')) + 0
+    n = (n or error('WEIRSTATE a credit that is not weir\'s', 0)) + 0
   end
   while n > 0 do
     local at, x, y, ends = string.match(l.grades, '^%d+%.(%d+)%.(%d+)%.(%d+)%.?()', i)
-    if not at or #x > 16 or #y > 16 then F.rubbish('a credit that is not weir\'s') end
+    if not at or #x > 16 or #y > 16 then error('WEIRSTATE a credit that is not weir\'s', 0) end
     x, y = x + 0, y + 0
     if not popped and at + 0 == slot then return end
     if x < w or (x == w and y < r) then
       if n == 8 and w - 1 < 2 * (x - 1) then
-        l.grades = string.format('8.%.0f.%.0f.%.0f.%.0f.%s', seq, slot, x, y, string.sub(l.grades, ends))
+        l.grades = string.format('8.%d.%d.%d.%d.%s', seq, slot, x, y, string.sub(l.grades, ends))
         return
       end
       break
     end
     popped, n, i = true, n - 1, ends
   end
-  l.grades = string.format(n > 0 and '%.0f.%.0f.%.0f.%.0f.%.0f.%s' or '%.0f.%.0f.%.0f.%.0f.%.0f', n + 1, seq, slot, w, r, string.sub(l.grades, i))
+  l.grades = string.format(n > 0 and '%d.%d.%d.%d.%d.%s' or '%d.%d.%d.%d.%d', n + 1, seq, slot, w, r, string.sub(l.grades, i))
   if n == 8 then
-    others()
-    O.merge(l)
+    use('O')
+    F.O.merge(l)
   end
 end,
 
@@ -106,9 +106,11 @@ end,
 -- Notes the booking that added a limit: those before it are not counted.
 begin = function(l, seq)
   if l.kind == 'g' then
-    l.grades = string.format('1.%.0f.0.0.0', seq)
+    l.grades = string.format('1.%d.0.0.0', seq)
   elseif l.kind ~= 'w' then
     l.opened, l.before = seq, l.kind == 'c' and seq or 0
   end
 end,
-} end
+}
+F.Q = Q
+end

@@ -1,7 +1,7 @@
-others = function()
-if O then return end
-numbers()
-queues()
+if part == 'O' and not F.O then
+use('N')
+use('Q')
+local O
 O = {
 once = function(limits)
   local parts, seen = {}, {}
@@ -15,32 +15,32 @@ end,
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
   if not list or #born > 16 then
-    F.rubbish(string.match(value, '^[02-9]') and 'a value of another version' or 'a value that is not weir\'s')
+    error('WEIRSTATE a value ' .. (string.match(value, '^[02-9]') and 'of another version' or 'that is not weir\'s'), 0)
   end
-  numbers()
   k.born, k.birth, k.parts = born + 0, born, {}
-  if k.born >= 9007199254740992 then F.rubbish('a birth out of bounds') end
+  if k.born >= 9007199254740992 then error('WEIRSTATE a birth out of bounds', 0) end
   local at, seen = 1, {}
   while at <= #list do
-    local spec, text, left, ends = string.match(list, '^([^;=]+)=([%d.]+)~?(%d*)()', at)
-    if not spec or seen[spec] or #left > 16 or (ends <= #list and string.byte(list, ends) ~= 59) then F.rubbish('a limit without its numbers') end
+    local spec, left, ends = string.match(list, '^([^;=]+)=[%d.]+(~?%d*)()', at)
+    if not spec or seen[spec] or #left > 17 or (ends <= #list and string.byte(list, ends) ~= 59) then error('WEIRSTATE a limit without its numbers', 0) end
     local l
-    left = left ~= '' and tonumber(left) or 0
+    local numbers = ends - #left
+    left = tonumber(string.sub(left, 2))
     for _, own in ipairs(limits) do
       if own.spec == spec then l = own end
     end
-    if not l or left > 0 and left <= now then l = N.rule(spec) end
-    if F.load_part(l, text, 1) <= #text then F.rubbish('a limit without its numbers') end
+    if not l or left and left <= now then l = F.N.rule(spec) end
+    if F.load_part(l, list, at) ~= numbers then error('WEIRSTATE a limit without its numbers', 0) end
     if l.kind == 'g' then l.a = l.a + k.born end
     l.left = left
     k.parts[#k.parts + 1] = l
-    if #k.parts > 64 then F.rubbish('too many limits') end
+    if #k.parts > 64 then error('WEIRSTATE too many limits', 0) end
     seen[spec], at = true, ends + 1
   end
   F.load_rest(k, value, i)
   local left = {}
   for _, l in ipairs(k.parts) do
-    if l.left == 0 or l.left > now or k.past then left[#left + 1] = l end
+    if not l.left or l.left > now or k.past then left[#left + 1] = l end
   end
   k.parts = left
 end,
@@ -49,7 +49,7 @@ end,
 -- stepped back. The key's time goes on from where it was, and so does a brake: no call waits
 -- for the clock. From then on the key has a clock, which tells of the next step.
 step_back = function(k)
-  local v, q, back = k.clock and C.now(k.clock, now) or now, k.queue, nil
+  local v, q, back = k.clock and F.C.now(k.clock, now) or now, k.queue, nil
   if q then
     back = q.at - now
   else
@@ -63,12 +63,12 @@ step_back = function(k)
   end
   back = math.max(back or 0, (k.clock and k.clock.at or k.born) - now)
   if back <= 0 then return end
-  clocks()
-  k.clock = C.back(k.clock, now, back)
+  use('C')
+  k.clock = F.C.back(k.clock, now, back)
   for i = 1, #k.parts do
     local l = k.parts[i]
     if l.kind == 'f' then l.a = math.max(l.a - back, 0)
-    elseif l.kind == 'a' or l.kind == 'c' then l.a = math.min(l.a, F.align(now, l.p)) end
+    elseif l.kind == 'a' or l.kind == 'c' then l.a = math.min(l.a, now - now % l.p) end
   end
   if q then q.at = now end
   k.shifted = true
@@ -76,19 +76,19 @@ end,
 
 -- Makes the parts of a key those of the call, and what others there are.
 open = function(k, limits)
-  numbers()
+  use('N')
   O.step_back(k)
-  k.v = k.clock and C.now(k.clock, now) or now
+  k.v = k.clock and F.C.now(k.clock, now) or now
   k.before = k.clock and k.clock.next or 0
   if k.shifted then k.value = F.save(k) end -- A booking that is undone leaves this.
   local g, logged = k.log, false
   for _, l in ipairs(g and k.parts or {}) do
     if l.kind == 'w' then
       logged = true
-      G.expire(g, l, k.v)
+      l.a, l.b = F.G.expired(g, l, k.v)
     end
   end
-  if g and not logged then G.clear(g) end
+  if g and not logged then F.G.clear(g) end
   k.had = #k.parts
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
@@ -103,7 +103,7 @@ open = function(k, limits)
   end
   for _, l in ipairs(new) do
     k.parts[#k.parts + 1] = l
-    if l.kind == 'w' then G.expire(k.log, l, k.v) end
+    if l.kind == 'w' then l.a, l.b = F.G.expired(k.log, l, k.v) end
   end
 end,
 
@@ -114,10 +114,10 @@ used = function(l, at)
   if l.b == 0 and at < l.a then units = l.max end
   if l.kind == 'g' then
     local ahead = l.a + (l.b > 0 and 1 or 0) - at
-    units = ahead > l.cw and l.max or ahead > 0 and N.muldiv_up(ahead, l.q, l.num) or 0
+    units = ahead > l.cw and l.max or ahead > 0 and F.N.muldiv_up(ahead, l.q, l.num) or 0
   elseif l.kind == 'c' then
-    local start, cur, prev = N.counter_roll(l, at)
-    units = cur + N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
+    local start, cur, prev = F.W.counter_roll(l, at)
+    units = cur + F.N.muldiv_up(prev, l.p - math.max(at - start, 0), l.p)
   end
   return math.min(units, l.max)
 end,
@@ -127,46 +127,47 @@ end,
 -- begins with the share of that limit which is used.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
-  local at = k.clock and math.max(now, C.real(k.clock, v)) or v
-  local n, d, best = 0, 1, nil
+  local at = k.clock and math.max(now, F.C.real(k.clock, v)) or v
+  local rule, n, d, best = F.N.rule(l.spec), 0, 1, nil
+  local p = rule.p
   for _, o in ipairs(k.parts) do
-    if not o.named and not o.taken and (not best
-      or N.product_less(math.max(l.p, o.p), math.min(l.p, best.p), math.min(l.p, o.p), math.max(l.p, best.p))) then
+    if not o.cost and not o.taken and (not best
+      or F.N.product_less(math.max(p, o.p), math.min(p, best.p), math.min(p, o.p), math.max(p, best.p))) then
       best = o
     end
   end
   if best then
     best.taken, d = true, best.max
     if best.kind == 'w' then
-      local _, before = G.expired(k.log, best, v)
+      local _, before = F.G.expired(k.log, best, v)
       n = math.min((k.log.sum - before) % 4503599627370496, best.max)
     else
       n = O.used(best, best.kind == 'g' and v or at)
     end
   end
-  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, 0, ''
-  local units = n > 0 and N.muldiv_up(n, l.max, d) or 0
+  l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, nil, ''
+  local units = n > 0 and F.N.muldiv_up(n, rule.max, d) or 0
   if l.kind == 'g' then
     l.a = v
-    if units > 0 then F.gcra_book(l, v, N.span(l, units)) end
+    if units > 0 then F.gcra_book(l, v, F.N.span(rule, units)) end
   elseif l.kind == 'w' then
-    logs()
-    local g = k.log or G.new(k, k.list)
+    use('G')
+    local g = k.log or F.G.new(k, k.list)
     k.log, l.a = g, g.begun_at or g.n
     for _, o in ipairs(k.parts) do
       if o.kind == 'w' and o.a < l.a then l.a = o.a end
     end
-    l.b = G.sum(g, l.a)
+    l.b = F.G.sum(g, l.a)
     local begun = g.begun and (g.sum - g.begun) % 4503599627370496 or 0
     if (g.n == g.first or g.begun) and units > begun then
       if g.begun then g.n, g.sum = g.n - 1, g.begun end
       g.begun, g.begun_at = g.sum, g.n
-      G.push(g, v, units)
+      F.G.push(g, v, units)
     end
   else
-    l.a = l.kind == 'f' and at or F.align(at, l.p)
+    l.a = l.kind == 'f' and at or at - at % l.p
     if units > 0 then
-      if l.kind == 'c' then N.counter_book(l, at, units) else F.window_book(l, at, units) end
+      if l.kind == 'c' then F.W.counter_book(l, at, units) else F.W.window_book(l, at, units) end
     end
   end
 end,
@@ -176,20 +177,20 @@ end,
 forget = function(k, booked)
   local left, over = {}, -8
   for _, l in ipairs(k.parts) do
-    if not l.named then
+    if not l.cost then
       over = over + 1
-      if l.left == 0 then
+      if not l.left then
         local at = F.lapse(l, k.log and k.log.newest or 0)
-        if k.clock and (l.kind == 'g' or l.kind == 'w') then at = C.real(k.clock, at) end
+        if k.clock and (l.kind == 'g' or l.kind == 'w') then at = F.C.real(k.clock, at) end
         l.left = at
       end
     elseif booked then
-      l.left = 0
+      l.left = nil
     end
   end
   for _, l in ipairs(k.parts) do
-    if l.named or (l.left > now and over <= 0) then left[#left + 1] = l end
-    if not l.named then over = over - 1 end
+    if l.cost or (l.left > now and over <= 0) then left[#left + 1] = l end
+    if not l.cost then over = over - 1 end
   end
   k.parts = left
 end,
@@ -202,7 +203,7 @@ refuse = function(k)
   for _, l in ipairs(k.parts) do
     if l.new then
       if q and q.tag > 0 and not kept then q.seq = q.seq + 1 end
-      if q and q.tag > 0 then Q.begin(l, q.seq) end
+      if q and q.tag > 0 then F.Q.begin(l, q.seq) end
       kept, l.new = true, nil
     end
   end
@@ -241,7 +242,7 @@ grades = function(l)
     list[n] = { s + 0, at + 0, w + 0, r + 0 }
     n = n - 1
   end
-  if n > 0 then F.rubbish('a credit that is not weir\'s') end
+  if n > 0 then error('WEIRSTATE a credit that is not weir\'s', 0) end
   return list
 end,
 
@@ -250,7 +251,7 @@ set_grades = function(l, list)
   local text = { n }
   for i = n, 1, -1 do
     local e = list[i]
-    text[n - i + 2] = string.format('%.0f.%.0f.%.0f.%.0f', e[1], e[2], e[3], e[4])
+    text[n - i + 2] = string.format('%d.%d.%d.%d', e[1], e[2], e[3], e[4])
   end
   l.grades = n > 0 and table.concat(text, '.') or ''
 end,
@@ -264,4 +265,6 @@ grade_add = function(list, e)
   end
   list[n + 1] = e
 end,
-} end
+}
+F.O = O
+end

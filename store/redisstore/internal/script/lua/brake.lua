@@ -3,8 +3,8 @@
 local function number(i) return ARGV[i] + 0 end
 local lift, pause, slack, cut, recovery, since = number(2) > 0, number(3), number(4), number(5) > 0, number(6), number(7)
 local tell, gap, lasts, unit = number(8) > 0, math.min(number(9), 1e12), number(10), number(11)
-clocks()
-local k = F.load({}, 1, 2, {})
+use('C')
+local k = F.load({ state = 1, list = 2, limits = {} })
 k.limits, k.parts, k.keeps = k.parts, not k.value and {} or k.parts, true
 local old, v = k.clock, k.v
 
@@ -15,38 +15,38 @@ local function first()
   if old and now < old.pause and old.stand > 0 then return math.max(old.stand, v) end
   if not q or q.last <= v then return 0 end
   if logged then
-    local i = G.search(g, g.first, function(i) return G.entry(g, i)[1] > v end)
-    while i < g.n - 1 and G.sum(g, i) == G.sum(g, i + 1) do i = i + 1 end
-    return i < g.n and G.entry(g, i)[1] or v
+    local i = F.G.search(g, g.first, function(i) return F.G.entry(g, i)[1] > v end)
+    while i < g.n - 1 and F.G.sum(g, i) == F.G.sum(g, i + 1) do i = i + 1 end
+    return i < g.n and F.G.entry(g, i)[1] or v
   end
   if q.first > v then return q.first end
   local l = k.parts[1]
   if q.cost > 0 and l and not k.parts[2] and l.kind == 'g' and q.cost * l.num < 4503599627370496 then
     local step = q.cost * l.num
-    local n = N.muldiv(v - q.first, l.q, step)
-    return math.max(q.first + N.muldiv(n + 1, step, l.q), v)
+    local n = F.N.muldiv(v - q.first, l.q, step)
+    return math.max(q.first + F.N.muldiv(n + 1, step, l.q), v)
   end
   return v
 end
 
 -- The clock from now on, without what is over.
-local c, ahead, changed = C.plain(now, v), first(), false
+local c, ahead, changed = F.C.plain(now, v), first(), false
 if old then
   c.unit = old.unit
   if old.pause > now then c.pause, c.stand = old.pause, old.stand end
   if old.ends > now then c.gap, c.ends = old.gap, old.ends end
-  if C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
+  if F.C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
   if old.next > v then c.next = old.next end
 end
 if lift then
   changed = c.pause > 0 or c.gap > 0 or c.share > 0
-  c = C.plain(now, v)
+  c = F.C.plain(now, v)
 else
   if pause > 0 and now + pause > c.pause then
     if c.pause == 0 then c.stand = ahead end
     c.pause, changed = now + pause + slack, true
   end
-  local share = C.share(c, now)
+  local share = F.C.share(c, now)
   if cut and (share == 64 or c.since < since) then
     c.share, c.since, c.step, changed = math.max(math.floor(share / 2), 1), now, math.max(math.floor(recovery / 64), 1), true
   end
@@ -58,7 +58,7 @@ else
   end
   c.unit = unit
   -- No unit comes sooner after the one before than it would have.
-  if ahead == 0 and c.next > v then c.next = math.max(c.next, C.now(c, C.real(old, c.next))) end
+  if ahead == 0 and c.next > v then c.next = math.max(c.next, F.C.now(c, F.C.real(old, c.next))) end
 end
 if not changed then
   if k.shifted then F.write(k) end
@@ -68,10 +68,10 @@ end
 -- Windows that are ahead move with the clock, see exact.Move.
 local function moved(l)
   if l.a <= now or ahead == 0 then return l.a end
-  local function cut_off(t) return l.kind == 'f' and t or F.align(t, l.p) end
-  local begin = cut_off(C.real(old, ahead))
-  local by = math.max(cut_off(C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
-  return l.kind == 'f' and math.max(C.real(c, C.now(old, l.a)), l.a + by) or l.a + by
+  local function cut_off(t) return l.kind == 'f' and t or t - t % l.p end
+  local begin = cut_off(F.C.real(old, ahead))
+  local by = math.max(cut_off(F.C.real(c, ahead)) - begin, math.min(cut_off(now) + l.p - begin, 0))
+  return l.kind == 'f' and math.max(F.C.real(c, F.C.now(old, l.a)), l.a + by) or l.a + by
 end
 local windows = false
 for _, l in ipairs(k.parts) do
@@ -83,8 +83,8 @@ for _, l in ipairs(k.parts) do
 end
 if windows and k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
 k.clock = c
-local text = C.save(c)
+local text = F.C.save(c)
 if lift and v == now then k.clock = false end
 F.write(k)
-redis.pcall('PUBLISH', ARGV[12], table.concat({ text, old and C.save(old) or '0', F.str(ahead), ARGV[13] }, ' '))
+redis.pcall('PUBLISH', ARGV[12], table.concat({ text, old and F.C.save(old) or '0', string.format('%d', ahead), ARGV[13] }, ' '))
 return 1

@@ -1,14 +1,14 @@
 -- Makes leases end anew, and returns those that are not there: KEYS[1] are the leases of
 -- a key, ARGV[2] is how long they live, the others name them.
 local lease, lost = ARGV[2] + 0, {}
-leases()
-H.sweep(1, lease)
+use('H')
+F.H.sweep(1, lease)
 for i = 3, #ARGV do
   if redis.call('ZSCORE', KEYS[1], ARGV[i]) then
-    redis.call('ZADD', KEYS[1], F.str(now + lease), ARGV[i])
+    redis.call('ZADD', KEYS[1], string.format('%d', now + lease), ARGV[i])
   else
     lost[#lost + 1] = ARGV[i]
   end
 end
-H.keep(1)
+F.H.keep(1)
 return lost

@@ -3,7 +3,7 @@
 local a = 1
 local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
-others()
+use('O')
 
 -- Whether a grade bounds what a booking can give back.
 local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
@@ -14,12 +14,12 @@ local function settle_bucket(k, l, b)
   if b.alone then
     l.a, l.b, l.grades = b.a, b.b, b.grades
     if b.to > 0 then
-      Q.note(k, l, b.seq)
-      F.gcra_book(l, b.floor, N.span(l, b.to))
+      F.Q.note(k, l, b.seq)
+      F.gcra_book(l, b.floor, F.N.span(l, b.to))
     end
   elseif b.to < b.cost then
-    local w, r = N.span(l, b.cost - b.to)
-    local first, list = 1, O.grades(l)
+    local w, r = F.N.span(l, b.cost - b.to)
+    local first, list = 1, F.O.grades(l)
     while list[first] and not binds(list[first], b, k) do first = first + 1 end
     local e = list[first]
     if e and e[3] == 0 then return false end
@@ -30,22 +30,22 @@ local function settle_bucket(k, l, b)
     for _, g in ipairs(later) do
       g[3], g[4] = g[3] - w, g[4] - r
       if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
-      O.grade_add(list, g)
+      F.O.grade_add(list, g)
     end
-    O.set_grades(l, list)
+    F.O.set_grades(l, list)
     if w == 0 and r == 0 then return false end
     l.a, l.b = l.a - w, l.b - r
     if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
   else
-    for _, g in ipairs(O.grades(l)) do
+    for _, g in ipairs(F.O.grades(l)) do
       if binds(g, b, k) then
         if g[3] == 0 then return false end
         break
       end
     end
-    F.gcra_book(l, 0, N.span(l, b.to - b.cost))
+    F.gcra_book(l, 0, F.N.span(l, b.to - b.cost))
   end
-  O.bound(k, l)
+  F.O.bound(k, l)
   return true
 end
 
@@ -55,9 +55,9 @@ local function settle_window(l, b)
   local more = b.to - b.cost
   if b.seq >= l.opened then
     if now >= l.a + (l.kind == 'c' and 2 or 1) * l.p then return l.kind == 'c' and more > 0 and now < l.a end
-    l.b = N.corrected(l.b, more)
+    l.b = F.N.corrected(l.b, more)
   elseif l.kind == 'c' and b.seq >= l.before and now < l.a + l.p then
-    l.c = N.corrected(l.c, more)
+    l.c = F.N.corrected(l.c, more)
   else
     return more > 0 and now < l.a
   end
@@ -95,11 +95,11 @@ for state = 1, #KEYS, 2 do
     end
   end
   local logged = was and is - was or real - most
-  local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({}, state, state + 1, {})
+  local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({ state = state, list = state + 1, limits = {} })
   if k and k.queue and k.queue.tag == tag then
     local q, alone, changed = k.queue, k.queue.seq == seq, false
     local old = { born = k.born, parts = {}, value = before ~= '', past = true }
-    if alone and old.value then O.load_other(old, before, {}) end
+    if alone and old.value then F.O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
     for _, l in ipairs(k.parts) do
       local c = costs[l.spec] or { cost = most, to = real }
@@ -121,7 +121,7 @@ for state = 1, #KEYS, 2 do
     if logged ~= 0 and k.log then
       local live = false
       for _, l in ipairs(k.parts) do live = live or (l.kind == 'w' and slot + l.p > k.v) end
-      if live and G.correct(k.log, k.parts, entry, slot, logged) ~= 0 then changed = true end
+      if live and F.G.correct(k.log, k.parts, entry, slot, logged) ~= 0 then changed = true end
     end
     if alone and nothing then
       restore(k, old, costs)

@@ -1,84 +1,75 @@
 -- Decides calls. request.go says what is in KEYS and ARGV and what is returned.
-local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 0
 
--- Reads the limits that calls name.
-local function rules()
-  local limits, logged, v = {}, false, ARGV
-  local n = v[a + 1] + 0
-  a = a + 1
-  for i = 1, n do
-    local spec = v[a + 1]
-    local kind, l = string.sub(spec, 1, 1), nil
+-- Reads the limits that calls name, behind ARGV[i], and returns the place of the last one.
+local function rules(i)
+  local v, limits = ARGV, {}
+  i = i + 1
+  for m = 1, v[i] + 0 do
+    local spec, cost, more, l = v[i + 1], v[i + 2] + 0, v[i + 3] + 0, nil
+    local kind = string.sub(spec, 1, 1)
     if kind == 'g' then
       l = {
-        spec = spec, kind = kind, named = true, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
-        a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0, left = 0, new = false, grades = '', num = v[a + 6] + 0, q = v[a + 7] + 0,
-        cw = v[a + 8] + 0, cr = v[a + 9] + 0, iw = v[a + 10] + 0, ir = v[a + 11] + 0, nw = v[a + 12] + 0, nr = v[a + 13] + 0,
+        spec = spec, kind = kind, cost = cost, q = v[i + 4] + 0, cw = v[i + 5] + 0, cr = v[i + 6] + 0, iw = v[i + 7] + 0, ir = v[i + 8] + 0,
+        nw = 0, nr = 0, a = 0, b = 0, grades = '', slot = 0, new = false,
       }
-      a = a + 13
+      i = i + 8
+      if more == 0 then
+        l.nw, l.nr = l.iw, l.ir
+      else
+        l.nw, l.nr = v[i + 1] + 0, v[i + 2] + 0
+        i = i + 2
+      end
     else
       l = {
-        spec = spec, kind = kind, named = true, cost = v[a + 2] + 0, need = v[a + 3] + 0, max = v[a + 4] + 0, p = v[a + 5] + 0,
-        a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0, left = 0, new = false, grades = '',
+        spec = spec, kind = kind, cost = cost, need = cost + more, max = v[i + 4] + 0, p = v[i + 5] + 0,
+        a = 0, b = 0, c = 0, opened = 0, before = 0, slot = 0, new = false,
       }
-      a = a + 5
-    end
-    if kind == 'c' then
-      numbers()
-    elseif kind == 'w' then
-      logs()
-      logged = true
+      i = i + 5
+      use(kind == 'w' and 'G' or 'W')
     end
     -- A limit that is named twice counts the larger cost, once.
-    for j = 1, i - 1 do
+    for j = 1, m - 1 do
       local o = limits[j]
       if o.spec == spec then
-        if l.cost > o.cost then o.cost, o.iw, o.ir = l.cost, l.iw, l.ir end
-        if l.need > o.need then o.need, o.nw, o.nr = l.need, l.nw, l.nr end
+        if cost > o.cost then o.cost, o.iw, o.ir = cost, l.iw, l.ir end
+        if l.need and l.need > o.need then o.need = l.need end
+        if l.q and (l.nw > o.nw or l.nw == o.nw and l.nr > o.nr) then o.nw, o.nr = l.nw, l.nr end
         l, limits.twice = o, true
       end
     end
-    limits[i] = l
+    limits[m] = l
   end
-  return limits, logged
-end
-
--- A key, with the next places of KEYS.
-local function key(k, limits, listed)
-  local state = at + 1
-  at = listed and at + 2 or state
-  return F.load(k, state, listed and at or false, limits)
+  return limits, i
 end
 
 local function new()
   return {
-    state = 0, list = 0, limits = false, parts = false, born = 0, birth = false, v = 0, value = false, queue = false, clock = false, log = false,
-    floor = 0, slot = 0, real = false, latest = 0, standing = false,
+    state = 0, list = false, limits = false, parts = false, born = 0, birth = false, v = 0, value = false, queue = false, clock = false, log = false,
+    floor = 0, slot = 0, real = false, latest = 0, natural = false,
   }
 end
 
--- What is told of a key.
+-- Appends what is told of a key to the n numbers of a reply.
 local function tell(reply, n, k, taken, plain)
-  local limits = k.limits
   if k.apart then
-    for j = #reply, n + 2, -1 do reply[j] = nil end
     reply[n + 1] = -1
     return n + 1
   end
+  local limits, none = k.limits, not k.real and now
   if plain and not k.queue and not k.clock then
     reply[n + 1], reply[n + 2] = taken, 0
     n = n + 2
   else
     plain = false
-    reply[n + 1], reply[n + 2] = taken, k.clock and C.told(k.clock, k.before) or k.queue and 2 or 1
-    reply[n + 3], reply[n + 4] = k.real and k.latest or now, k.real and k.slot or now
+    reply[n + 1], reply[n + 2] = taken, k.clock and F.C.told(k.clock, k.before) or k.queue and 2 or 1
+    reply[n + 3], reply[n + 4] = none or k.latest, none or k.slot
     n = n + 4
   end
   for i = 1, #limits do
     local l = limits[i]
     local kind = l.kind
     if kind == 'w' then
-      reply[n + 1], reply[n + 2] = G.live(k.log, l, k.v), k.log.newest
+      reply[n + 1], reply[n + 2] = F.G.live(k.log, l, k.v), k.log.newest
     else
       reply[n + 1], reply[n + 2] = l.a, l.b
       if kind == 'c' then
@@ -89,82 +80,65 @@ local function tell(reply, n, k, taken, plain)
     n = n + 2
     if not plain or kind == 'w' then
       n = n + 1
-      reply[n] = k.real and l.slot or now
+      reply[n] = none or l.slot
     end
   end
   return n
 end
 
--- How many of n calls fit now, or fewer where numbers are large; the slot is that of the
--- first where none does.
-local function fit(k, n)
-  if n == 1 then return F.find(k, 1) <= now and 1 or 0 end
-  numbers()
-  for i = 1, #k.limits do
-    local l = k.limits[i]
-    if l.cost > 0 and l.cost * (n - 1) + l.need > l.max then n = math.floor((l.max - l.need) / l.cost) + 1 end
-    if l.q and l.q * n >= 9007199254740992 then n = 1 end
-  end
-  if F.find(k, n) <= now then return n end
-  if n == 1 or F.find(k, 1) > now then return 0 end
-  local low = 1
-  while n - low > 1 do
-    local middle = math.floor((low + n) / 2)
-    if F.find(k, middle) <= now then low = middle else n = middle end
-  end
-  F.find(k, low)
-  return low
-end
-
 -- Calls of many keys, each decided by itself. What fails is left to be asked again
 -- alone, with its error.
-if mode == 'many' then
-  local reply, k, limits, listed, calls = { now }, new(), nil, false, 0
-  local function one()
-    key(k, limits, listed)
-    local taken, n = 0, k.apart and 0 or fit(k, calls)
-    while n > 0 do
-      F.book(k, n, 0)
-      taken = taken + n
-      n = taken < calls and fit(k, calls - taken) or 0 -- finds the slot of the calls that are refused
+if ARGV[4] == 'many' then
+  local function one(reply, n, k, left)
+    local taken, limits = 0, k.limits
+    F.load(k)
+    while not k.apart and left > 0 and F.find(k, 1) <= now do
+      local fit = left > 1 and use('N').fit(k, left) or 1
+      F.book(k, fit, 0)
+      taken, left = taken + fit, left - fit
     end
-    tell(reply, #reply, k, taken, true)
-    if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and O.refuse(k)) then F.write(k) end
+    n = tell(reply, n, k, taken, true)
+    if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and F.O.refuse(k)) then F.write(k) end
+    return n
   end
+  local reply, n, k, a, at = { now, 0, 0, 0, 0 }, 1, new(), 4, 1
   while a < #ARGV do
-    local keys = ARGV[a + 1] + 0
-    listed, a = ARGV[a + 2] == '1', a + 2
-    limits = rules()
-    for i = 1, keys do
-      local n, before = #reply, at
-      a = a + 1
-      calls = ARGV[a] + 0
-      if not pcall(one) then
-        at = before + (listed and 2 or 1)
-        for j = #reply, n + 1, -1 do reply[j] = nil end
-        reply[n + 1] = -2
+    local keys, logged = ARGV[a + 1] + 0, ARGV[a + 2] == '1'
+    k.limits, a = rules(a + 2)
+    for i = a + 1, a + keys do
+      k.state, k.list = at, logged and at + 1
+      at = logged and at + 2 or at + 1
+      local done, ends = pcall(one, reply, n, k, ARGV[i] + 0)
+      if not done then
+        ends = n + 1
+        reply[ends] = -2
       end
+      n = ends
     end
+    a = a + keys
   end
+  for i = #reply, n + 1, -1 do reply[i] = nil end
   return reply
 end
 
 -- One request, all or nothing.
-local keys, look, held, latest, apart = {}, mode == 'look', nil, now, false
+local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
+local keys, held, latest, apart = {}, nil, now, false
 while a < #ARGV and ARGV[a + 1] ~= 'hold' do
-  local listed = ARGV[a + 1] == '1'
-  a = a + 1
-  local k = key(new(), rules(), listed)
+  local k, logged = new(), ARGV[a + 1] == '1'
+  k.limits, a = rules(a + 1)
+  k.state, k.list = at, logged and at + 1
+  at = logged and at + 2 or at + 1
+  F.load(k)
   keys[#keys + 1] = k
   apart = apart or k.apart
 end
 if a < #ARGV then
-  at = at + 1
   held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
-  leases()
+  use('H')
 end
 local allowed, full = mode == 'take' and not apart, 0
-if not look and not apart then
+if mode ~= 'look' and not apart then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
     if keys[2] then
@@ -176,27 +150,32 @@ if not look and not apart then
   allowed = allowed and latest - now <= longest
 end
 if held and not apart and (allowed or held.peek) then
-  full = H.full(held.key, held.max, held.lease) or 0
+  full = F.H.full(held.key, held.max, held.lease) or 0
   allowed = allowed and full == 0
   if full == 0 then
-    redis.call('ZADD', KEYS[held.key], F.str(now + held.lease), held.id)
-    H.keep(held.key)
+    redis.call('ZADD', KEYS[held.key], string.format('%d', now + held.lease), held.id)
+    F.H.keep(held.key)
   end
 end
 local reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
 for _, k in ipairs(keys) do
   local value, entry, taken = k.value, 0, allowed and not k.free and 1 or 0
   if taken == 1 then
-    F.later(k, latest)
+    if latest > k.real then
+      k.real = latest
+      k.slot = math.max(k.slot, k.standing and F.C.now(k.standing, latest) or latest)
+      k.floor = math.max(k.floor, k.slot)
+    end
     entry = k.log and k.log.n or -1
     F.book(k, 1, tag)
   end
   n = tell(reply, n, k, taken, false)
-  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and O.refuse(k))) then F.write(k) end
+  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k))) then F.write(k) end
   if tag > 0 then
     local q = k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
     n = n + 5
   end
 end
+for i = #reply, n + 1, -1 do reply[i] = nil end
 return reply
