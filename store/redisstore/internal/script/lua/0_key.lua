@@ -265,7 +265,8 @@ find = function(k, n)
       end
     end
   end
-  k.floor, k.slot, k.real, k.standing, k.latest, k.natural = f, s, real, standing, latest, natural
+  k.floor, k.slot, k.real, k.latest, k.natural = f, s, real, latest, natural
+  if c then k.standing = standing end
   return latest
 end,
 
@@ -290,7 +291,8 @@ book = function(k, n, tag)
     if kind == 'w' then
       logged = true
     elseif units > 0 then
-      if tagged then F.Q.note(k, l, q.seq) end
+      local a, b = l.a, l.b
+      if tagged and kind == 'g' then F.Q.note(k, l, q.seq) end
       if kind ~= 'g' then
         if kind == 'c' then F.W.counter_book(l, k.real, units) else F.W.window_book(l, k.real, units) end
       elseif l.cost then
@@ -298,7 +300,7 @@ book = function(k, n, tag)
       else
         F.gcra_book(l, k.floor, F.N.span(l, units))
       end
-      if tagged and (l.new or kind ~= 'g') then F.Q.noted(k, l) end
+      if tagged and (l.new or kind ~= 'g') then F.Q.noted(l, q.seq, a, b) end
       if l.left then use('O') F.O.bound(k, l) end
     end
   end
@@ -314,11 +316,10 @@ end,
 
 save = function(k)
   local text, parts, born = '1', k.parts, k.born
-  local n = #parts
+  local n, birth = #parts, k.birth or string.format('%d', born)
   for i = 1, n do
     local l = parts[i]
-    local kind, a, b = l.kind, l.a, l.b
-    local numbers
+    local kind, a, b, numbers = l.kind, l.a, l.b, nil
     if kind == 'g' then
       a = a > born and a - born or 0
       numbers = string.format(b > 0 and '=%d.%d' or '=%d', a, b)
@@ -330,10 +331,13 @@ save = function(k)
       numbers = string.format(l.opened > 0 and '=%d.%d.%d' or '=%d.%d', a, b, l.opened)
     end
     if l.left then numbers = string.format('%s~%d', numbers, l.left) end
-    text = text .. l.spec .. numbers .. (i < n and ';' or '|')
+    if i < n then
+      text = text .. l.spec .. numbers .. ';'
+    else
+      text = text .. l.spec .. numbers .. '|' .. birth
+    end
   end
-  if n == 0 then text = '1|' end
-  text = text .. (k.birth or string.format('%d', born))
+  if n == 0 then text = '1|' .. birth end
   if k.queue then text = text .. F.Q.save(k) end
   if k.clock then text = text .. '|c' .. F.C.save(k.clock) end
   if k.log then text = text .. F.G.save_value(k) end
@@ -365,7 +369,7 @@ write = function(k)
   local px = at + 999 - now
   px = (px - px % 1000) / 1000 + 1 + longer
   if k.value and (k.queue or k.keeps or #parts > #k.limits) then px = math.max(px, redis.call('PTTL', KEYS[k.state])) end
-  redis.call('SET', KEYS[k.state], F.save(k), 'PX', px)
+  redis.call('SET', KEYS[k.state], F.save(k), 'PX', string.format('%d', px))
   if k.log then redis.call('PEXPIRE', KEYS[k.list], px) end
 end,
 }

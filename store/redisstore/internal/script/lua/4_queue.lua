@@ -5,20 +5,23 @@ local Q
 Q = {
 load = function(k, value, i)
   local last, first, cost, tag, seq, at, ends = string.match(value, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)()', i)
-  if not last or ends - i > 101 then error('WEIRSTATE a queue that is not weir\'s', 0) end
-  local q = { last = last + 0, first = first + 0, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
-  if math.max(q.last, q.first) >= 4503599627370496 or math.max(q.tag, q.seq, q.at) >= 9007199254740992 or q.cost > 1125899906842624 then error('WEIRSTATE a queue out of bounds', 0) end
-  if q.last > 0 then q.last = k.born + q.last end
-  if q.first > 0 then q.first = k.born + q.first end
+  if not last then error('WEIRSTATE a queue that is not weir\'s', 0) end
+  last, first = last + 0, first + 0
+  local q = { last = last, first = first, cost = cost + 0, tag = tag + 0, seq = seq + 0, at = at + 0 }
+  if last >= 4503599627370496 or first >= 4503599627370496 or q.cost > 1125899906842624
+    or q.tag >= 9007199254740992 or q.seq >= 9007199254740992 or q.at >= 9007199254740992 then
+    error('WEIRSTATE a queue out of bounds', 0)
+  end
+  if last > 0 then q.last = k.born + last end
+  if first > 0 then q.first = k.born + first end
   k.queue = q
   for j = 1, #k.parts do
     local l = k.parts[j]
-    if string.byte(value, ends) == 44 and l.kind == 'g' then
-      l.grades, ends = string.match(value, '^([%d.]*)()', ends + 1)
-      local _, dots = string.gsub(l.grades, '%.', '')
-      if dots > 0 and dots ~= 4 * (string.byte(l.grades) - 48) or dots == 0 and l.grades ~= '' or string.find(l.grades, '%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d') then
-        error('WEIRSTATE a credit that is not weir\'s', 0)
-      end
+    if l.kind == 'g' and string.byte(value, ends) == 44 then
+      ends = ends + 1
+      local behind = string.match(value, '^%d%.%d+%.%d+%.%d+%.%d+[%d.]*()', ends) or ends
+      l.grades = string.sub(value, ends, behind - 1)
+      ends = behind
     end
   end
   return ends
@@ -57,47 +60,39 @@ end,
 -- of a slot speaks for all. Beyond eight grades, the last one speaks for bookings that
 -- find up to twice its backlog.
 note = function(k, l, seq)
-  l.was, l.held = l.a, l.b
-  if l.kind ~= 'g' or l.new then return end
-  local w, r, slot = l.a - k.slot + 1, l.b, k.slot - k.born
+  local grades, w, r, slot = l.grades, l.a - k.slot + 1, l.b, k.slot - k.born
+  if l.new then return end
   if w <= 0 then
     l.grades = string.format('1.%d.%d.0.0', seq, slot)
     return
   end
   local n, i, popped = 0, 1, false
-  if l.grades ~= '' then
-    n, i = string.match(l.grades, '^(%d)%.()')
-    n = (n or error('WEIRSTATE a credit that is not weir\'s', 0)) + 0
-  end
+  if grades ~= '' then n, i = string.byte(grades) - 48, 3 end
   while n > 0 do
-    local at, x, y, ends = string.match(l.grades, '^%d+%.(%d+)%.(%d+)%.(%d+)%.?()', i)
+    local at, from, x, y, ends = string.match(grades, '^%d+%.(%d+)%.()(%d+)%.(%d+)%.?()', i)
     if not at or #x > 16 or #y > 16 then error('WEIRSTATE a credit that is not weir\'s', 0) end
     x, y = x + 0, y + 0
     if not popped and at + 0 == slot then return end
-    if x < w or (x == w and y < r) then
+    if x < w or x == w and y < r then
       if n == 8 and w - 1 < 2 * (x - 1) then
-        l.grades = string.format('8.%d.%d.%d.%d.%s', seq, slot, x, y, string.sub(l.grades, ends))
+        l.grades = string.format('8.%d.%d.', seq, slot) .. string.sub(grades, from)
         return
       end
       break
     end
     popped, n, i = true, n - 1, ends
   end
-  l.grades = string.format(n > 0 and '%d.%d.%d.%d.%d.%s' or '%d.%d.%d.%d.%d', n + 1, seq, slot, w, r, string.sub(l.grades, i))
-  if n == 8 then
-    use('O')
-    F.O.merge(l)
-  end
+  l.grades = string.format(n > 0 and '%d.%d.%d.%d.%d.' or '%d.%d.%d.%d.%d', n + 1, seq, slot, w, r) .. string.sub(grades, i)
+  if n == 8 then use('O').merge(l) end
 end,
 
--- Notes which booking opened a window, or added the limit.
-noted = function(k, l)
-  local seq = k.queue.seq
+-- Notes which booking opened a window, or added the limit. a and b are from before it.
+noted = function(l, seq, a, b)
   if l.new then
     Q.begin(l, seq)
-  elseif l.kind ~= 'g' and (l.a ~= l.was or l.held == 0) then
-    if l.kind ~= 'c' or l.a == l.was then l.opened = seq
-    elseif l.a == l.was + l.p then l.opened, l.before = seq, l.opened
+  elseif l.kind ~= 'g' and (l.a ~= a or b == 0) then
+    if l.kind ~= 'c' or l.a == a then l.opened = seq
+    elseif l.a == a + l.p then l.opened, l.before = seq, l.opened
     else l.opened, l.before = seq, seq end
   end
   l.new = nil

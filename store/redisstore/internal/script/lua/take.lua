@@ -2,7 +2,7 @@
 
 -- Reads the limits that calls name, behind ARGV[i], and returns the place of the last one.
 local function rules(i)
-  local v, limits = ARGV, {}
+  local v, limits = ARGV, { true }
   i = i + 1
   for m = 1, v[i] + 0 do
     local spec, cost, more, l = v[i + 1], v[i + 2] + 0, v[i + 3] + 0, nil
