@@ -47,7 +47,7 @@ func longest(t *testing.T, server *redistest.Server, c *redis.Client, n int, f f
 
 // TestLongestScript checks how many commands a call of each script sends, however much a log
 // holds, and however many keys or waiters there are: these decide for how long it holds up
-// the server. Corrections of early entries alone depend on the log, by one entry of each 64.
+// the server. Corrections of early entries alone depend on the log, by one entry of each 256.
 // The log of the test has the times.
 func TestLongestScript(t *testing.T) {
 	long.Only(t)
@@ -132,8 +132,8 @@ func TestLongestScript(t *testing.T) {
 		{"another sliding window takes its place", 20, again(func() { take(t, s, charge("log", 1, wide)) }), 32},
 		{"another one that is used up, refused", 20, again(func() { take(t, s, charge("log", 1, store.Per(7, 20*time.Hour).By(store.SlidingWindow))) }), 128},
 		{"a bucket takes its place", 20, again(func() { take(t, s, charge("log", 1, store.Per(1_000_000, 24*time.Hour))) }), 16},
-		{"the 1001st entry is settled", 20, again(func() { settleAt(t, s, booked, 3) }), 1700},
-		{"the 1001st entry is cancelled", 20, again(func() { settleAt(t, s, booked, 0) }), 1700},
+		{"the 1001st entry is settled", 20, again(func() { settleAt(t, s, booked, 3) }), 512},
+		{"the 1001st entry is cancelled", 20, again(func() { settleAt(t, s, booked, 0) }), 512},
 		{"a brake", 100, pause(charge("log", 0, window)), 16},
 		{"256 buckets", 50, many(store.Per(1000, time.Hour)), 300},
 		{"256 keys of 5 limits", 50, many(limits...), 128},

@@ -86,8 +86,8 @@ func stateCases() (cases []stateCase) {
 		stateCase{"mixed limits", every(7, time.Minute), book(0, 0, time.Hour)},
 		stateCase{"a burst, large rates", []store.Limit{store.Per(7_000_003, time.Second).WithBurst(11), store.Per(1<<50, store.MaxPeriod)}, book(0, 0, time.Hour)},
 		stateCase{"two sliding windows", []store.Limit{store.Per(7, time.Minute).By(store.SlidingWindow), store.Per(9, time.Hour).By(store.SlidingWindow)}, book(0, 0, time.Hour)},
-		stateCase{"a log of two blocks", []store.Limit{store.Per(500, time.Hour).By(store.SlidingWindow)}, func(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
-			for range 70 {
+		stateCase{"a log of two blocks", []store.Limit{store.Per(1000, time.Hour).By(store.SlidingWindow)}, func(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
+			for range 260 {
 				take(t, s, charge("key", 3, limits...))
 				sleep(time.Second)
 			}

@@ -208,7 +208,7 @@ load = function(k)
     for i = 1, n do
       local l = limits[i]
       if l.kind == 'w' then
-        if k.log then l.a, l.b = F.G.expired(k.log, l, now) else k.log = F.G.new(k, list) end
+        if k.log then l.a, l.b = F.G.expired(k.log, l, now) else k.log = F.G.new(k) end
       end
     end
   end
@@ -338,7 +338,7 @@ save = function(k)
     end
   end
   if n == 0 then text = '1|' .. birth end
-  if k.queue then text = text .. F.Q.save(k) end
+  if k.queue then text = F.Q.save(k, text) end
   if k.clock then text = text .. '|c' .. F.C.save(k.clock) end
   if k.log then text = text .. F.G.save_value(k) end
   return text
@@ -369,7 +369,8 @@ write = function(k)
   local px = at + 999 - now
   px = (px - px % 1000) / 1000 + 1 + longer
   if k.value and (k.queue or k.keeps or #parts > #k.limits) then px = math.max(px, redis.call('PTTL', KEYS[k.state])) end
-  redis.call('SET', KEYS[k.state], F.save(k), 'PX', string.format('%d', px))
-  if k.log then redis.call('PEXPIRE', KEYS[k.list], px) end
+  local lives = string.format('%d', px)
+  redis.call('SET', KEYS[k.state], F.save(k), 'PX', lives)
+  if k.log then redis.call('PEXPIRE', KEYS[k.list], lives) end
 end,
 }

@@ -1,6 +1,6 @@
 -- The log of a key's sliding windows, one for all of them: a list with an entry for
 -- each booking, in the order of their slots. It never is walked: entries have running
--- sums, modulo 2^52. A sum counts from the head of the entry's block of 64; the head
+-- sums, modulo 2^52. A sum counts from the head of the entry's block of 256; the head
 -- has the sum of all before.
 --
 --   entry    slot.sum           slot: microseconds after the key's birth
@@ -21,25 +21,22 @@
 if part == 'G' and not F.G then
 local G
 G = {
-names = { 'first', 'n', 'newest', 'sum', 'gone', 'start', 'tail' },
-
-new = function(k, i)
+new = function(k)
   -- No receipt of a log that was there before names an entry of this one.
-  local n = k.queue and k.queue.tag > 0 and now - now % 64 or 0
-  return { key = i, born = k.born, first = n, n = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, more = {}, seen = {} }
+  local n = k.queue and k.queue.tag > 0 and now - now % 256 or 0
+  return { key = k.list, born = k.born, first = n, n = n, stored = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, entries = {} }
 end,
 
 load = function(k, text)
-  local g, i = G.new(k, k.list), 0
-  for n in string.gmatch(text, '%d+') do
-    i = i + 1
-    g[G.names[i] or 'other'] = tonumber(n)
+  local first, n, newest, sum, gone, start, tail = string.match(text, '^(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)%.(%d+)$')
+  if not first then error('WEIRSTATE a log of another length', 0) end
+  local g = {
+    key = k.list, born = k.born, first = first + 0, n = n + 0, stored = n + 0, newest = newest + 0,
+    sum = sum + 0, gone = gone + 0, start = start + 0, tail = tail + 0, entries = {},
+  }
+  if g.first > g.n or g.newest >= 4503599627370496 or math.max(g.n, g.sum, g.gone, g.start, g.tail) >= 9007199254740992 then
+    error('WEIRSTATE a log out of bounds', 0)
   end
-  if i ~= #G.names then error('WEIRSTATE a log of another length', 0) end
-  for _, name in ipairs(G.names) do
-    if not g[name] or g[name] >= 9007199254740992 then error('WEIRSTATE a log out of bounds', 0) end
-  end
-  if g.first > g.n or g.newest >= 4503599627370496 then error('WEIRSTATE a log out of bounds', 0) end
   g.newest = g.n > g.first and k.born + g.newest or 0
   return g
 end,
@@ -51,19 +48,19 @@ end,
 
 -- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
 entry = function(g, i)
-  local e = g.more[i] or g.seen[i]
-  if not e then
-    local text = redis.call('LINDEX', KEYS[g.key], string.format('%d', i - g.first))
-    local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
-    if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 64 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
-    e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
-    g.seen[i] = e
-  end
+  return g.entries[i] or G.read(g, i, redis.call('LINDEX', KEYS[g.key], string.format('%d', i - g.first)))
+end,
+
+read = function(g, i, text)
+  local t, s, before = string.match(text or '', '^(%d+)%.(%d+)%.?(%d*)$')
+  if not t or #t > 15 or #s > 16 or #before > 16 or (before ~= '') ~= (i % 256 == 0) then error('WEIRSTATE a log that is not weir\'s', 0) end
+  local e = { g.born + t, s + 0, before ~= '' and before + 0 or nil }
+  g.entries[i] = e
   return e
 end,
 
 before = function(g, i)
-  i = i - i % 64
+  i = i - i % 256
   if i < g.first then return g.start end
   return G.entry(g, i)[3]
 end,
@@ -125,9 +122,9 @@ end,
 
 push = function(g, at, units)
   local i, before = g.n, nil
-  if i % 64 == 0 then g.tail, before = g.sum, g.sum end
+  if i % 256 == 0 then g.tail, before = g.sum, g.sum end
   g.sum = (g.sum + units) % 4503599627370496
-  g.more[i] = { at, (g.sum - g.tail) % 4503599627370496, before }
+  g.entries[i] = { at, (g.sum - g.tail) % 4503599627370496, before }
   g.n, g.newest = i + 1, at
 end,
 
@@ -162,9 +159,7 @@ save = function(g, parts)
     return false
   end
   if g.stale then redis.call('DEL', KEYS[g.key]) end
-  local i = g.n
-  while g.more[i - 1] do i = i - 1 end
-  for j = i, g.n - 1 do redis.call('RPUSH', KEYS[g.key], G.text(g, g.more[j])) end
+  for i = g.stored, g.n - 1 do redis.call('RPUSH', KEYS[g.key], G.text(g, g.entries[i])) end
   local gone = live - g.first
   if live == g.n and gone > 0 then
     redis.call('DEL', KEYS[g.key])
@@ -186,15 +181,16 @@ correct = function(g, parts, i, slot, more)
   more = F.N.corrected(units, more) - units
   if more == 0 then return 0 end
   local function set(j, e)
-    g.seen[j] = e
+    g.entries[j] = e
     redis.call('LSET', KEYS[g.key], string.format('%d', j - g.first), G.text(g, e))
   end
-  local ends = i - i % 64 + 64
-  for j = i, math.min(ends, g.n) - 1 do
-    local e = G.entry(g, j)
+  local ends = i - i % 256 + 256
+  local list = redis.call('LRANGE', KEYS[g.key], string.format('%d', i - g.first), string.format('%d', math.min(ends, g.n) - 1 - g.first))
+  for j = i, i + #list - 1 do
+    local e = G.read(g, j, list[j - i + 1])
     set(j, { e[1], (e[2] + more) % 4503599627370496, e[3] })
   end
-  for j = ends, g.n - 1, 64 do
+  for j = ends, g.n - 1, 256 do
     local e = G.entry(g, j)
     set(j, { e[1], e[2], (e[3] + more) % 4503599627370496 })
   end
@@ -206,8 +202,8 @@ correct = function(g, parts, i, slot, more)
   while g.n > i and g.n > g.first and G.sum(g, g.n) == G.sum(g, g.n - 1) do
     redis.call('RPOP', KEYS[g.key])
     g.n = g.n - 1
-    g.seen[g.n] = nil
-    if g.n % 64 == 0 then g.tail = g.n > g.first and G.before(g, g.n - 1) or g.sum end
+    g.entries[g.n] = nil
+    if g.n % 256 == 0 then g.tail = g.n > g.first and G.before(g, g.n - 1) or g.sum end
   end
   g.newest = g.n > g.first and G.entry(g, g.n - 1)[1] or 0
   if g.n == g.first then g.gone, g.start, g.tail = g.sum, g.sum, g.sum end

@@ -18,19 +18,20 @@ load = function(k, value, i)
   for j = 1, #k.parts do
     local l = k.parts[j]
     if l.kind == 'g' and string.byte(value, ends) == 44 then
-      ends = ends + 1
-      local behind = string.match(value, '^%d%.%d+%.%d+%.%d+%.%d+[%d.]*()', ends) or ends
-      l.grades = string.sub(value, ends, behind - 1)
-      ends = behind
+      local i = ends + 1
+      ends = string.find(value, ',', i, true) or string.find(value, '|', i, true) or #value + 1
+      l.grades = string.sub(value, i, ends - 1)
+      if i < ends and not string.find(l.grades, '^%d%.%d+%.%d+%.%d+%.%d+') then error('WEIRSTATE a credit that is not weir\'s', 0) end
     end
   end
   return ends
 end,
 
-save = function(k)
+-- Appends the queue to the text of a key.
+save = function(k, text)
   local q, born = k.queue, k.born
-  if q.tag == 0 and q.last <= k.v then return '' end
-  local text = string.format('|q%d.%d.%d.%d.%d.%d', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
+  if q.tag == 0 and q.last <= k.v then return text end
+  text = text .. string.format('|q%d.%d.%d.%d.%d.%d', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
     q.cost, q.tag, q.seq, q.at)
   for i = 1, q.tag > 0 and #k.parts or 0 do
     local l = k.parts[i]

@@ -152,7 +152,7 @@ adopt = function(k, l)
     if units > 0 then F.gcra_book(l, v, F.N.span(rule, units)) end
   elseif l.kind == 'w' then
     use('G')
-    local g = k.log or F.G.new(k, k.list)
+    local g = k.log or F.G.new(k)
     k.log, l.a = g, g.begun_at or g.n
     for _, o in ipairs(k.parts) do
       if o.kind == 'w' and o.a < l.a then l.a = o.a end
