@@ -109,16 +109,13 @@ load_rest = function(k, value, i)
     local kind = string.sub(value, i, i + 1)
     i = i + 2
     if kind == '|q' and not k.queue then
-      use('Q')
-      i = F.Q.load(k, value, i)
+      i = use('Q').load(k, value, i)
     else
       local text, ends = string.match(value, '^([%d.]+)()', i)
       if kind == '|c' and text and not k.clock then
-        use('C')
-        k.clock = F.C.load(text)
+        k.clock = use('C').load(text)
       elseif kind == '|l' and text and not k.log then
-        use('G')
-        k.log = F.G.load(k, text)
+        k.log = use('G').load(k, text)
       else
         error('WEIRSTATE an unknown part', 0)
       end
@@ -134,8 +131,7 @@ load = function(k)
   k.queue, k.clock, k.log, k.birth = false, false, false, false
   if k.apart or k.shifted then k.apart, k.shifted = nil, nil end
   if limits.twice then
-    use('O')
-    k.parts, k.had = F.O.once(limits), 0
+    k.parts, k.had = use('O').once(limits), 0
   end
   local value, n, odd, ahead = redis.call('GET', KEYS[k.state]), #limits, false, false
   k.value = value
@@ -181,8 +177,7 @@ load = function(k)
       end
     else
       odd = true
-      use('O')
-      F.O.load_other(k, value, limits)
+      use('O').load_other(k, value, limits)
     end
     for m = 1, k.log and 0 or #k.parts do
       if k.parts[m].kind == 'w' then error('WEIRSTATE a sliding window without its log', 0) end
@@ -202,8 +197,7 @@ load = function(k)
     return k
   end
   if odd then
-    use('O')
-    F.O.open(k, limits)
+    use('O').open(k, limits)
   elseif list then
     for i = 1, n do
       local l = limits[i]
@@ -281,8 +275,7 @@ book = function(k, n, tag)
   if k.parts ~= limits then F.O.forget(k, true) end
   local parts = k.parts
   if q or tag > 0 or k.slot > k.v then
-    use('Q')
-    q = F.Q.enqueue(k, most, tag, n)
+    q = use('Q').enqueue(k, most, tag, n)
   end
   local tagged = q and q.tag > 0
   for i = 1, #parts do
@@ -301,7 +294,7 @@ book = function(k, n, tag)
         F.gcra_book(l, k.floor, F.N.span(l, units))
       end
       if tagged and (l.new or kind ~= 'g') then F.Q.noted(l, q.seq, a, b) end
-      if l.left then use('O') F.O.bound(k, l) end
+      if l.left then use('O').bound(k, l) end
     end
   end
   if logged then
