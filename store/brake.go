@@ -49,10 +49,6 @@ type Watch interface {
 	Stop()
 }
 
-// Instant is a time by a store's clock, in microseconds. Instants of one store
-// can be compared, those of different stores can't. 0: none.
-type Instant int64
-
 // Brake says how a key is slowed down. Its parts are independent; a zero part
 // changes nothing.
 type Brake struct {

@@ -24,6 +24,15 @@ type Request struct {
 	// Hold asks for a lease of the first charge's key, all or nothing with the
 	// charges. The zero value asks for none. The store must be a [Holder].
 	Hold Hold
+	// Seen asks a [Restorer] for the states of the limits, with one element for each
+	// charge. Take fails with [ErrLost], and charges nothing, if the state of a key is
+	// younger than Seen.At. Otherwise it fills in the elements; At becomes 0 if it decides
+	// without its backend. The caller owns the slice. nil: no states.
+	Seen []Seen
+	// Restore are memories of the charges' keys that a [Restorer] restores before it
+	// decides, in the same round trip. Seen.At of such keys has to be 0. An error of Restore
+	// is that of Take. nil: none.
+	Restore []Memory
 	// Checked makes Validate return nil at once: the caller has validated the
 	// request. Limiters set it. False: Validate looks at every field.
 	Checked bool

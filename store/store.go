@@ -9,6 +9,7 @@
 //	Resetter            forgets a key
 //	Braker              slows a key down beyond its limits
 //	Holder              counts calls in flight
+//	Restorer            takes back what it has lost
 //	Preparer, Starter   faster ways for the most frequent requests
 //
 // Package storetest holds the conformance suite for all of them.

@@ -9,7 +9,7 @@ import (
 )
 
 // support are packages for tests. Their lines are no production lines.
-var support = regexp.MustCompile(`^(store/storetest|weirtest|internal/(dialects|httpcases|leaktest|long|redistest))$`)
+var support = regexp.MustCompile(`^(store/storetest|weirtest|internal/(dialects|httpcases|leaktest|long|modelstore|redistest))$`)
 
 // figures returns a row for each package of the root module outside examples, and
 // these rows of one figure each:

@@ -3,6 +3,7 @@
 //	prefix{scope:key}         the state of a weir key
 //	prefix{scope:key}:log     its exact windows
 //	prefix{scope:key}:held    its calls in flight
+//	prefix{scope:key}:r<id>   a mark that units were restored
 //	prefix{scope:key}:0 … :7  its counters in package plainstore
 //
 // The part in braces is the hash tag, so all names of a weir key live in one slot of
@@ -57,6 +58,9 @@ func Log(state string) string { return state + ":log" }
 
 // Held returns the name of the sorted set of calls in flight.
 func Held(state string) string { return state + ":held" }
+
+// Restored returns the name of the mark of a spending that was restored.
+func Restored(state, id string) string { return state + ":r" + id }
 
 // Counter returns the name of the counter of the i-th limit in package plainstore.
 func Counter(state string, i int) string { return state + ":" + strconv.Itoa(i) }

@@ -119,7 +119,20 @@ func useLimits(ctx context.Context, s *Store, a store.Algorithm) error {
 	}
 	time.Sleep(2 * time.Millisecond)
 	take("short", 1, store.Per(200, time.Millisecond))
+	errs = append(errs, report(ctx, s, limit.By(a)))
 	return errors.Join(append(errs, s.Reset(ctx, "", "key"))...)
+}
+
+// report tells the store of a loss, and of units that were admitted without it.
+func report(ctx context.Context, s *Store, l store.Limit) error {
+	req := store.Request{Charges: []store.Charge{{Key: "lost", Limit: l, Cost: 2}}, Seen: make([]store.Seen, 1)}
+	_, err := s.Take(ctx, req)
+	used := []store.Used{req.Seen[0].Used}
+	lost, restored := s.Restore(ctx, store.Memory{Key: "lost", Limits: []store.Limit{l}, At: 1, Known: used, Spent: used, ID: "one"})
+	if restored == nil && !lost {
+		restored = errors.New("no loss is found")
+	}
+	return errors.Join(err, restored)
 }
 
 // braked is useLimits with a brake on top.

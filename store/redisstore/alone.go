@@ -67,7 +67,13 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	if req.Hold.Asked() {
 		held = rediskey.Held(rediskey.State(s.prefix, req.Charges[0].Scope, req.Charges[0].Key))
 	}
-	reply, err := s.run(ctx, &script.Take, script.TakeArgs(req, keys, held, s.clock(), tag, mode))
+	args := script.TakeArgs(req, keys, held, s.clock(), tag, mode)
+	var reply any
+	if len(req.Restore) > 0 {
+		reply, err = s.restoreAnd(ctx, req.Restore, args)
+	} else {
+		reply, err = s.run(ctx, &script.Take, args)
+	}
 	if err != nil {
 		return v, nil, nil, err
 	}
@@ -79,11 +85,13 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 		r = new(receipt)
 	}
 	var room [4]script.State
-	again := false
+	again, lost := false, false
 	for i := range keys {
 		k := &keys[i]
 		a := list.Answer(k.Limits, 1, room[:0], v.Now)
+		lost = lost || a.Lost()
 		if a.Calls >= 0 {
+			see(req, k, &a, v.Now)
 			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
 		}
 		v.Allowed = v.Allowed && (a.Calls > 0 || len(keys) > 1 && v.Slot-v.Now <= exact.MaxWait(req) && v.Full == 0)
@@ -99,6 +107,9 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	}
 	if err := list.End(); err != nil {
 		return v, nil, nil, err
+	}
+	if lost {
+		return v, nil, nil, store.ErrLost
 	}
 	if again {
 		return s.ask(ctx, req, keys, mode)

@@ -24,11 +24,29 @@ func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]
 	runs := runsOf(groups)
 	packed := !s.slotted.Load()
 	s.decideRuns(ctx, runs, packed)
-	if packed && errors.Is(runs[0].calls[0].err, ErrCrossSlot) {
+	if err := runs[0].calls[0].err; packed && errors.Is(err, ErrCrossSlot) {
 		s.slotted.Store(true) // A proxy that shards: it did nothing.
 		s.decideRuns(ctx, runs, false)
 	}
+	if packed && len(runs) > 1 {
+		s.decideAllowed(ctx, runs)
+	}
 	return nil
+}
+
+// decideAllowed decides runs by themselves again that shared an EVALSHA with a key that
+// the user may not touch: the server did nothing.
+func (s *Store) decideAllowed(ctx context.Context, runs []run) {
+	var again []run
+	for i := range runs {
+		var denied *deniedError
+		if errors.As(runs[i].calls[0].err, &denied) {
+			again = append(again, runs[i])
+		}
+	}
+	if len(again) > 0 {
+		s.decideRuns(ctx, again, false)
+	}
 }
 
 // runsOf sorts calls: those of different keys under the same limits stand together, and
@@ -62,6 +80,11 @@ func next(g *combine.Group[string, call]) run {
 		n++
 	}
 	r := run{script.Calls{State: g.Key, Limits: g.Calls[0].limits, N: n}, g.Calls[:n]}
+	for _, c := range r.calls {
+		if c.seen > 0 && (r.Seen == 0 || c.seen < r.Seen) {
+			r.Seen = c.seen
+		}
+	}
 	g.Calls = g.Calls[n:]
 	return r
 }
@@ -143,6 +166,7 @@ func (s *Store) process(ctx context.Context, commands []command) {
 		if err := c.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 			args := c.Args()
 			args[0], args[1] = "eval", script.Take.Body
+			s.restores.Store(false)
 			c.once = once{redis.NewCmd(ctx, args...)}
 			again = append(again, *c)
 		}
@@ -180,7 +204,7 @@ func (c *command) read(sent, heard time.Duration) error {
 	now := list.Number()
 	for i := range c.runs {
 		r := &c.runs[i]
-		a := &answer{now: now, sent: sent, heard: heard}
+		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
 		for j, of := range r.calls {
 			of.answer, of.place, of.err = a, int64(j), nil // It may have been refused with others.

@@ -56,9 +56,19 @@ func classify(err error) error {
 		return &stateError{kind: ErrCrossSlot, err: err}
 	case isSplit(err):
 		return &splitError{err}
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return &deniedError{err}
 	}
 	return err
 }
+
+// deniedError is the refusal of a call whose keys the user may not touch.
+type deniedError struct{ error }
+
+func (e *deniedError) Unwrap() error { return e.error }
+
+// OfOneKey implements the KeyError of package fallback: other keys may be allowed.
+func (e *deniedError) OfOneKey() bool { return true }
 
 // stateError matches its kind and the server's error.
 type stateError struct{ kind, err error }

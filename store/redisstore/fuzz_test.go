@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
@@ -27,6 +28,10 @@ func FuzzState(f *testing.F) {
 		{"1w5/3600000000=256.64;g5/3600000000=1" + born + "|l256.257.1.65.64.64.64", "1.1.64"},
 		{"1g5/3600000000=720000000" + born + "|c946684800000000.946684800000000.946684860000000.0.720000000.0.0.0.0.0.0", ""},
 		{"1g5/3600000000=720000000" + born + "|c946684800000000.946684800000000.0.0.720000000.1000000.946684860000000.32.946684800000000.1000000.1", ""},
+		{"1g7/3600000000=514285714.2" + born + "|r946684800000000;946684900000000.2.0", ""},
+		{"1c5/3600000000=946684800000000.3.2" + born + "|r946684800000000;946684800000000.2.1", ""},
+		{"1w5/3600000000=0.0" + born + "|l0.2.0.3.0.0.0|r946684800000007;946684800000000.2.1", "0.1.0 0.3"},
+		{"1" + born + "|r", ""}, {"1f5/3600000000=946684800000000.3" + born + "|r", ""},
 		{"1g1/1=1|9007199254740991", ""}, {"2g5/3600000000=1" + born, ""}, {"", ""}, {"1", ""}, {"1|", ""}, {"1" + born, ""}, {"1=;=|1", "1.1.1"},
 	} {
 		f.Add(seed.value, seed.log)
@@ -65,6 +70,12 @@ func FuzzState(f *testing.F) {
 				}
 				value, _ = m.Get(state)
 			}
+			known := []store.Used{{At: startMicros + 60_000_000, Units: 0, Before: 1}}
+			memory := store.Memory{Key: "k", Limits: []store.Limit{l}, At: 1, Known: known, Last: startMicros + 90_000_000, Spent: known, ID: l.Algorithm.String()}
+			if _, err := s.Restore(ctx, memory); err != nil && !errors.Is(err, ErrState) {
+				t.Fatalf("value %q, log %q, %v: restoring: %v", value, log, l.Algorithm, err)
+			}
+			value, _ = m.Get(state)
 			sleep(time.Minute)
 		}
 	})

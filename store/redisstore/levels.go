@@ -88,8 +88,16 @@ func partsOf(req *store.Request, keys []script.Key) []part {
 		k.Places = nil
 		for j, at := range p.places {
 			p.req.Charges, k.Places = append(p.req.Charges, req.Charges[at]), append(k.Places, j)
+			if req.Seen != nil {
+				p.req.Seen = append(p.req.Seen, req.Seen[at])
+			}
 		}
 		p.key = k
+		for _, m := range req.Restore {
+			if c := &p.req.Charges[0]; m.Scope == c.Scope && m.Key == c.Key {
+				p.req.Restore = append(p.req.Restore, m)
+			}
+		}
 	}
 	return parts
 }
@@ -114,6 +122,9 @@ func compose(req *store.Request, parts []part, allowed bool) store.Decision {
 		for j, at := range p.places {
 			o := &outcomes[at]
 			*o = p.outcomes[j]
+			if req.Seen != nil {
+				req.Seen[at] = p.req.Seen[j]
+			}
 			o.Key = i
 			if o.Slot += now - p.verdict.Now; !allowed {
 				v.Slot = max(v.Slot, o.Slot)

@@ -39,7 +39,9 @@ func (k *knownLimits) of(charges []store.Charge) *script.Limits {
 // keysOf sorts the charges of a request into those of each key.
 func (s *Store) keysOf(req *store.Request) []script.Key {
 	if sameKey(req.Charges) {
-		return []script.Key{s.keyOf(req.Charges, nil)}
+		k := s.keyOf(req.Charges, nil)
+		k.Seen = seen(req, 0)
+		return []script.Key{k}
 	}
 	var keys []script.Key
 	for first := range req.Charges {
@@ -53,7 +55,9 @@ func (s *Store) keysOf(req *store.Request) []script.Key {
 				charges, places = append(charges, *c), append(places, i)
 			}
 		}
-		keys = append(keys, s.keyOf(charges, places))
+		k := s.keyOf(charges, places)
+		k.Seen = seen(req, first)
+		keys = append(keys, k)
 	}
 	return keys
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/long"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -78,6 +79,15 @@ func TestForeignStateIsATypedError(t *testing.T) {
 		"a share over its bound":    {text(g + "1" + born + "|c946684800000000.1.0.0.1.0.0.65.1.1.0"), ErrState},
 		"a share without a step":    {text(g + "1" + born + "|c946684800000000.1.0.0.1.0.0.5.1.0.0"), ErrState},
 		"a clock far ahead":         {text(g + "1" + born + "|c946684800000000.9007199254740991"), ErrState},
+		"a restored part twice":     {text(g + "1" + born + "|r|r"), ErrState},
+		"restored without numbers":  {text(g + "1" + born + "|r946684800000000"), ErrState},
+		"restored too little":       {text(g + "1" + born + "|r946684800000000;1.2"), ErrState},
+		"restored too much":         {text(g + "1" + born + "|r946684800000000;1.0.0;1.0.0"), ErrState},
+		"restored before the birth": {text(g + "1" + born + "|r946684799999999;1.0.0"), ErrState},
+		"restored out of bounds":    {text(g + "1" + born + "|r946684800000000;99999999999999999.0.0"), ErrState},
+		"restored far ahead":        {text(g + "1" + born + "|r99999999999999999;1.0.0"), ErrState},
+		"restored, a rest too long": {text(g + "1" + born + "|r946684800000000;1.5.0"), ErrState},
+		"a reset with numbers":      {text(g + "1" + born + "|r;1.0.0"), ErrState},
 		"a short log":               {text("1w5/3600000000=0.0" + born + "|l0.1.0.1"), ErrState},
 		"a log that is not there":   {text("1w5/3600000000=0.0" + born + "|l0.1.0.1.0.0.0"), ErrState},
 		"a log that runs backwards": {text("1w5/3600000000=0.0" + born + "|l2.1.0.1.0.0.0"), ErrState},
@@ -100,6 +110,10 @@ func TestForeignStateIsATypedError(t *testing.T) {
 			}
 			if err := s.Brake(ctx, charge(key, 0, l).Charges, store.Brake{Pause: time.Second}); !errors.Is(err, ErrState) {
 				t.Errorf("%s under %v: a brake: %v", name, l.Algorithm, err)
+			}
+			m := store.Memory{Key: key, Limits: []store.Limit{l}, At: 1, Known: make([]store.Used, 1), Spent: make([]store.Used, 1), ID: "id"}
+			if _, err := s.Restore(ctx, m); !errors.Is(err, ErrState) || c.Exists(ctx, rediskey.Restored(state, "id")).Val() != 0 {
+				t.Errorf("%s under %v: restoring: %v", name, l.Algorithm, err)
 			}
 			if after := snapshot(c, s, key); after != before {
 				t.Errorf("%s under %v: %s became %s", name, l.Algorithm, before, after)
@@ -176,6 +190,20 @@ func TestPlantedNumbers(t *testing.T) {
 		limits := randomLimits(rng, rng.IntN(2) == 0)
 		req := charge("key", 1, limits...)
 		var last store.Decision
+		m := store.Memory{Key: "key", Limits: limits, At: startMicros - 1, Known: make([]store.Used, len(limits)), Spent: make([]store.Used, len(limits))}
+		for i := range limits {
+			m.Known[i] = store.Used{At: startMicros + store.Instant(rng.Int64N(1e9)), Before: rng.Int64N(5)}
+			if limits[i].Algorithm != store.GCRA {
+				m.Known[i].Units = rng.Int64N(5)
+			}
+			m.Spent[i] = m.Known[i]
+		}
+		restores := rng.IntN(2) == 0
+		if restores {
+			if _, err := s.Restore(ctx, m); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for range 1 + rng.IntN(8) {
 			req.MaxWait, req.Cancelable = time.Duration(rng.IntN(3))*time.Hour, rng.IntN(2) == 0
 			if d := take(t, s, req); d.Receipt != nil {
@@ -210,6 +238,11 @@ func TestPlantedNumbers(t *testing.T) {
 		}
 		if last.Receipt != nil && rng.IntN(2) == 0 {
 			check("settling", s.Settle(ctx, last.Receipt, rng.Int64N(4)))
+		}
+		if restores {
+			m.ID = "id"
+			_, err := s.Restore(ctx, m)
+			check("restoring", err)
 		}
 		if rng.IntN(3) == 0 {
 			check("braking", s.Brake(ctx, req.Charges, store.Brake{Pause: time.Second}))

@@ -60,6 +60,7 @@ func (s *Store) eval(ctx context.Context, text *script.Text, args []any) (any, e
 	args[0], args[1] = "evalsha", text.SHA
 	reply, err := s.send(ctx, s.client, args...)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		s.restores.Store(false)
 		args[0], args[1] = "eval", text.Body
 		reply, err = s.send(ctx, s.client, args...)
 	}
@@ -74,6 +75,7 @@ func (s *Store) lost(err error) {
 	if errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
 		return
 	}
+	s.restores.Store(false)
 	s.denials.Lose()
 }
 

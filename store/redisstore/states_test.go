@@ -77,12 +77,27 @@ func stateCases() (cases []stateCase) {
 				book(0)(t, s, sleep, []store.Limit{store.Per(4, time.Hour)})
 				book(0)(t, s, sleep, limits)
 			}},
+			stateCase{name + " restored", one, func(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
+				restoreKey(t, s, sleep, limits)
+				take(t, s, charge("key", 1, limits...))
+			}},
+			stateCase{name + " restored, and reset", one, func(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
+				restoreKey(t, s, sleep, limits)
+				if err := s.Reset(t.Context(), "", "key"); err != nil {
+					t.Fatal(err)
+				}
+				take(t, s, charge("key", 1, limits...))
+			}},
 			stateCase{name + " with debt", one, func(t *testing.T, s *Store, _ func(time.Duration), limits []store.Limit) {
 				settleAt(t, s, reserve(t, s, "key", 2, 0, limits...), 20)
 			}},
 		)
 	}
 	return append(cases,
+		stateCase{"mixed limits restored", every(7, time.Minute), func(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
+			restoreKey(t, s, sleep, limits)
+			book(0, time.Hour)(t, s, sleep, limits)
+		}},
 		stateCase{"mixed limits", every(7, time.Minute), book(0, 0, time.Hour)},
 		stateCase{"a burst, large rates", []store.Limit{store.Per(7_000_003, time.Second).WithBurst(11), store.Per(1<<50, store.MaxPeriod)}, book(0, 0, time.Hour)},
 		stateCase{"two sliding windows", []store.Limit{store.Per(7, time.Minute).By(store.SlidingWindow), store.Per(9, time.Hour).By(store.SlidingWindow)}, book(0, 0, time.Hour)},
@@ -107,6 +122,22 @@ func brakeKey(t *testing.T, s *Store, limits []store.Limit, b store.Brake) {
 	t.Helper()
 	if err := s.Brake(t.Context(), charge("key", 0, limits...).Charges, b); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// restoreKey restores the memory of another key.
+func restoreKey(t *testing.T, s *Store, sleep func(time.Duration), limits []store.Limit) {
+	t.Helper()
+	req := charge("known", 3, limits...)
+	req.Seen = make([]store.Seen, len(limits))
+	take(t, s, req)
+	sleep(time.Second)
+	m := store.Memory{Key: "key", Limits: limits, At: req.Seen[0].At, Last: req.Seen[0].At + 3_000_000}
+	for _, seen := range req.Seen {
+		m.Known = append(m.Known, seen.Used)
+	}
+	if lost, err := s.Restore(t.Context(), m); err != nil || !lost {
+		t.Fatal(lost, err)
 	}
 }
 

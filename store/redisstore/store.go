@@ -40,6 +40,8 @@ type Store struct {
 	cluster  bool
 	// slotted: the server refuses keys of different slots in one call.
 	slotted atomic.Bool
+	// restores: the server knows the script of Restore, unless it started anew.
+	restores atomic.Bool
 
 	limits  knownLimits
 	queues  queues
@@ -56,6 +58,7 @@ var (
 	_ store.Braker   = (*Store)(nil)
 	_ store.Holder   = (*Store)(nil)
 	_ store.Starter  = (*Store)(nil)
+	_ store.Restorer = (*Store)(nil)
 )
 
 // New returns a Store, or a *store.ConfigError that names the wrong field. It
@@ -104,7 +107,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	state := rediskey.State(s.prefix, scope, key)
 	defer s.denials.Forget(scope, key)
-	_, err := s.send(ctx, s.client, "del", state, rediskey.Log(state), rediskey.Held(state))
+	_, err := s.run(ctx, &script.Reset, script.ResetArgs(state, rediskey.Log(state), rediskey.Held(state), s.clock()))
 	if isSplit(err) {
 		// A slot on the move: each node forgets the keys that it has.
 		for _, name := range []string{state, rediskey.Log(state), rediskey.Held(state)} {

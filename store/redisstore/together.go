@@ -17,6 +17,7 @@ import (
 // call is what one request asks of a key, now or not at all, and its answer.
 type call struct {
 	limits *script.Limits
+	seen   int64   // see script.Key
 	answer *answer // nil before the round trip
 	place  int64   // among the calls that were decided together
 	err    error
@@ -27,6 +28,7 @@ type call struct {
 type answer struct {
 	script.Answer
 	now         int64
+	seen        int64         // the earliest of the calls, see script.Calls
 	sent, heard time.Duration // by the clock of the store
 	states      [1]script.State
 }
@@ -34,7 +36,7 @@ type answer struct {
 // combines reports whether a request shares round trips: it takes of one key, now or not
 // at all, and can't be given back.
 func combines(req *store.Request) bool {
-	return req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
+	return req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
 }
 
 type place = deny.Place[*script.Limits, *answer]
@@ -58,6 +60,9 @@ func (s *Store) question(req *store.Request) question {
 func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Decision, error) {
 	q := s.question(req)
 	if d, ok := s.denied(&q, req); ok {
+		for i := range req.Seen {
+			req.Seen[i].At = 0
+		}
 		return d, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -65,7 +70,7 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	}
 	c := &req.Charges[0]
 	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
-	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits})
+	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
 	if err == nil {
 		err = done.err
 	}
@@ -82,12 +87,21 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	return s.conclude(ctx, req, &q, &done)
 }
 
+// lost reports whether the call's state was lost for sure: no other call has seen it earlier.
+func (c *call) lost() bool { return c.answer.Lost() && c.seen > 0 && c.seen <= c.answer.seen }
+
 // conclude makes the decision of a call that was decided.
 func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
-	if done.answer.Failed() || done.answer.NeedsLog() {
-		return s.takeAlone(ctx, req)
-	}
 	a, c := done.answer, &req.Charges[0]
+	if done.lost() {
+		return store.Decision{}, store.ErrLost
+	}
+	if a.Calls < 0 {
+		return s.takeAlone(ctx, req) // A loss may not be one for all calls.
+	}
+	for i := range req.Seen {
+		a.See(q.limits, i, a.now, &req.Seen[i])
+	}
 	if done.place < a.Calls {
 		q.place.Forget()
 	} else {
@@ -164,7 +178,7 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
 	st := &started{store: s, question: q, req: *req, ctx: ctx}
 	st.req.Charges = append([]store.Charge(nil), req.Charges...)
-	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits})
+	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
 	return st
 }
 
@@ -184,7 +198,7 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 		err = c.err
 	}
 	var split *splitError
-	if errors.As(err, &split) || err == nil && (c.answer.Failed() || c.answer.NeedsLog()) {
+	if errors.As(err, &split) || err == nil && c.answer.Calls < 0 && !c.lost() {
 		return d, false, nil
 	}
 	if err == nil {

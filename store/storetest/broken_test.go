@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/internal/modelstore"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/storetest"
 )
@@ -21,7 +22,7 @@ type mistake struct {
 	spoil       func(s *model) store.Store
 }
 
-var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes)
+var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes, restoreMistakes)
 
 // which names the store that a child process runs the suite on.
 const which = "WEIR_TEST_BROKEN_STORE"
@@ -31,7 +32,7 @@ func TestBrokenStore(t *testing.T) {
 	name := os.Getenv(which)
 	for _, m := range mistakes {
 		if m.name == name {
-			storetest.Run(t, func(t *testing.T) store.Store { return m.spoil(newModel()) })
+			storetest.Run(t, func(t *testing.T) store.Store { return m.spoil(modelstore.New()) })
 			return
 		}
 	}
@@ -72,7 +73,7 @@ func TestSuitePasses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Run(t, func(t *testing.T) store.Store { return as(newModel()) })
+			storetest.Run(t, func(t *testing.T) store.Store { return as(modelstore.New()) })
 		})
 	}
 }

@@ -71,7 +71,7 @@ var brakeMistakes = []mistake{
 	{"slack is added to every pause", "pauses", braking(func(b *store.Brake) { b.Pause, b.Slack = b.Pause+b.Slack, 0 })},
 	{"slots are granted in a pause", "booked in a pause", braking(func(b *store.Brake) { b.Pause /= 2 })},
 	{"a pause forgets the key", "used units and pauses", func(s *model) store.Store {
-		return &braked{s, func(*store.Brake) { s.forget() }, func(c store.Clock) store.Clock { return c }}
+		return &braked{s, func(*store.Brake) { s.Forget() }, func(c store.Clock) store.Clock { return c }}
 	}},
 	{"watchers hear nothing", "slots move", clocked(nil)},
 	{"slots leave in a pause", "slots move", clocked(func(c store.Clock) store.Clock { return stays{c} })},

@@ -82,16 +82,16 @@ type booked struct {
 func (b *booked) take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := b.model.Take(ctx, req)
 	if d.Receipt != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		b.Mu.Lock()
+		defer b.Mu.Unlock()
 		b.requests[d.Receipt] = req
 	}
 	return d, err
 }
 
 func (b *booked) of(receipt any) store.Request {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.Mu.Lock()
+	defer b.Mu.Unlock()
 	return b.requests[receipt]
 }
 

@@ -27,6 +27,7 @@ const (
 	resets
 	brakes
 	holds
+	restores
 )
 
 // lacks returns the first needed ability that the store does not have; "": none.
@@ -40,13 +41,14 @@ func (r *run) lacks(n needs) string {
 		canBrake = !errors.Is(err, store.ErrUnsupported)
 	}
 	_, canHold := r.store.(store.Holder)
+	_, canRestore := r.store.(store.Restorer)
 	for _, a := range []struct {
 		need needs
 		name string
 		can  bool
 	}{
 		{cancels, "store.Canceler", canCancel}, {settles, "store.Settler", canSettle}, {resets, "store.Resetter", canReset},
-		{brakes, "store.Braker", canBrake}, {holds, "store.Holder", canHold},
+		{brakes, "store.Braker", canBrake}, {holds, "store.Holder", canHold}, {restores, "store.Restorer", canRestore},
 	} {
 		if n&a.need != 0 && !a.can {
 			return a.name

@@ -13,8 +13,8 @@
 // thousand calls. Each run makes the same ones.
 //
 // A case that needs an ability that the store does not have (store.Canceler,
-// store.Settler, store.Resetter, store.Braker, store.Holder) is skipped. The suite tests
-// neither speed, nor faults of a backend, nor the memory of a store.
+// store.Settler, store.Resetter, store.Braker, store.Holder, store.Restorer) is skipped. The
+// suite tests neither speed, nor faults of a backend, nor the memory of a store.
 package storetest
 
 import (
@@ -132,4 +132,19 @@ var cases = []testCase{
 	{"settle at the same time", settleTogether, settles},
 	{"settle several limits", settleSeveral, settles},
 	{"settle never exceeds a limit", settleSafe, settles},
+	{"a loss is made good", restored, restores},
+	{"a loss is made good once", restoredOnce, restores},
+	{"a sliding window known at other times", restoredMoved, restores},
+	{"a loss is found and changes nothing", lost, restores},
+	{"what was kept is not restored", kept, restores},
+	{"a reset is no loss", resetKept, restores | resets},
+	{"spent without the store", spent, restores},
+	{"spent to the brim", spentBrim, restores},
+	{"what has lapsed is not restored", restoredLapsed, restores},
+	{"mistakes in restoring", restoreMistakes, restores},
+	{"slots after a loss", restoredSlots, restores},
+	{"slots after a loss and pauses", restoredPaused, restores | brakes},
+	{"losses at random", losses, restores | settles | cancels | resets},
+	{"settle after a loss", restoredSettled, restores | settles | cancels},
+	{"changed limits after a loss", restoredChanged, restores},
 }

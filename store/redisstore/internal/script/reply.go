@@ -22,8 +22,11 @@ import (
 //	state   two numbers as in exact.State, of a sliding counter three; of a sliding
 //	        window its live units, the slot of the newest, and always its slot
 //
-// Calls of -1 mean that the log was missing among KEYS, of -2 that the key can't be
-// decided: asked alone it tells the error. Nothing follows either.
+// Calls below 0 mean that nothing was decided, and nothing follows:
+//
+//	-1      the log was missing among KEYS
+//	-2      the key can't be decided: asked alone it tells the error
+//	-3      the state was lost since the caller saw it
 
 // ErrReply is returned for a reply of another form.
 var ErrReply = errors.New("redisstore: the script's reply is not what it should be")
@@ -31,6 +34,7 @@ var ErrReply = errors.New("redisstore: the script's reply is not what it should 
 const (
 	needsLog = -1
 	failed   = -2
+	lost     = -3
 )
 
 // Answer is what the script says of one key.
@@ -53,6 +57,21 @@ func (a *Answer) NeedsLog() bool { return a.Calls == needsLog }
 
 // Failed reports whether the key could not be decided.
 func (a *Answer) Failed() bool { return a.Calls == failed }
+
+// Lost reports whether the state was lost since the caller saw it.
+func (a *Answer) Lost() bool { return a.Calls == lost }
+
+// See fills in the state of the i-th limit, besides the decision at an instant.
+func (a *Answer) See(limits *Limits, i int, now int64, to *store.Seen) {
+	s, kind := a.States[i].State, limits.Rules[i].Limit.Algorithm
+	if kind == store.SlidingWindow {
+		s.A, s.B = s.B, s.A
+	}
+	if a.Clock != nil && !exact.InRealTime(kind) {
+		s.A = a.Clock.Clock.Real(s.A)
+	}
+	*to = store.Seen{At: store.Instant(now), Used: store.Used{At: store.Instant(s.A), Units: s.B, Before: s.C}}
+}
 
 // Reply reads a reply from its start.
 type Reply struct {

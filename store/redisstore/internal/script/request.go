@@ -9,13 +9,14 @@ import (
 // time in µs, and '+' behind it makes keys live an hour longer, for tests.
 //
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
-//	        ARGV  clock, longest delay in µs, tag, mode, then for each key:
-//	              1 with a log, limits; "hold", max, id, lease, 1 without charges
+//	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
+//	              log, seen, limits; "hold", max, id, lease, 1 without charges
+//	        seen  when the caller last saw the key; 0: never
 //	        mode  "take": all or nothing; "look": nothing; "find": nothing, but find
 //	              the slots at which "take" would
 //	        mode  "many": each key by itself, now or not at all; then for all
 //	              keys under the same limits: keys, 1 with logs, limits, and for
-//	              each key the number of its calls
+//	              each key the number of its calls, seen
 //	limits        their number, and for each: text, cost, units that have to be free
 //	              beyond it, maximum, period; of GCRA instead of the last two:
 //	              denominator of the emission interval, capacity, time of the cost,
@@ -28,12 +29,20 @@ import (
 //	              time, unit, channel, name
 //	lease   KEYS  leases
 //	        ARGV  clock, lease, ids
+//	reset   KEYS  state, log, leases
+//	        ARGV  clock
+//	restore KEYS  state, log, what was added of the id
+//	        ARGV  clock, seen, last known slot, last slot that was spent, when units
+//	              were spent last (0: now), id ("": nothing was spent), number of
+//	              limits; for each: text, the three numbers that are known, and those
+//	              that are spent; see store.Used
 
 // Key is what a request asks of one key.
 type Key struct {
 	State, Log string
 	Limits     *Limits
 	Places     []int // of the limits' charges in the request
+	Seen       int64 // when the caller last saw the key; 0: never
 }
 
 // Mode says what take does with a request.
@@ -51,7 +60,7 @@ const (
 func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, mode Mode) []any {
 	names, n := 0, 13
 	for i := range keys {
-		names, n = names+2, n+1+len(keys[i].Limits.args)
+		names, n = names+2, n+2+len(keys[i].Limits.args)
 	}
 	args := make([]any, 3, 3+names+n)
 	for i := range keys {
@@ -67,7 +76,7 @@ func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64,
 	args[2] = len(args) - 3
 	args = append(args, clock, exact.MaxWait(req), tag, string(mode))
 	for i := range keys {
-		args = append(append(args, flag(keys[i].Log != "")), keys[i].Limits.args...)
+		args = append(append(args, flag(keys[i].Log != ""), keys[i].Seen), keys[i].Limits.args...)
 	}
 	if hold {
 		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
@@ -80,6 +89,7 @@ type Calls struct {
 	State  string
 	Limits *Limits
 	N      int
+	Seen   int64 // when the callers last saw the key, the earliest; 0: never
 }
 
 // ManyArgs returns the arguments of calls that are decided key by key. Calls under the
@@ -90,7 +100,7 @@ func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
 		if i == 0 || calls[i].Limits != calls[i-1].Limits {
 			n += 2 + len(calls[i].Limits.args)
 		}
-		n++
+		n += 2
 	}
 	args := make([]any, 3, n)
 	for i := range calls {
@@ -108,7 +118,7 @@ func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
 		}
 		args = append(append(args, end-i, flag(l.Logged)), l.args...)
 		for ; i < end; i++ {
-			args = append(args, calls[i].N)
+			args = append(args, calls[i].N, calls[i].Seen)
 		}
 	}
 	return args
@@ -158,6 +168,32 @@ func LeaseArgs(held string, lease int64, ids []string, clock any) []any {
 	args := append(make([]any, 0, 6+len(ids)), nil, nil, 1, held, clock, lease)
 	for _, id := range ids {
 		args = append(args, id)
+	}
+	return args
+}
+
+// ResetArgs returns the arguments that forget a key.
+func ResetArgs(state, log, held string, clock any) []any {
+	return []any{nil, nil, 3, state, log, held, clock}
+}
+
+// RestoreArgs returns the arguments that make a loss good.
+func RestoreArgs(state, log, mark string, m *store.Memory, clock any) []any {
+	id := m.ID
+	if m.Spent == nil {
+		id = ""
+	}
+	args := make([]any, 0, 12+7*len(m.Limits))
+	args = append(args, nil, nil, 3, state, log, mark, clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
+	for i := range m.Limits {
+		args = append(args, spec(&m.Limits[i]))
+		for _, of := range [][]store.Used{m.Known, m.Spent} {
+			var u store.Used
+			if of != nil {
+				u = of[i]
+			}
+			args = append(args, int64(u.At), u.Units, u.Before)
+		}
 	}
 	return args
 }

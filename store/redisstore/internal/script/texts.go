@@ -24,6 +24,9 @@ var (
 	Settle = text("settle", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 	Brake  = text("brake", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 	Lease  = text("lease", "6_held")
+	Reset  = text("reset")
+	// Restore makes a loss of the server good.
+	Restore = text("restore", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 )
 
 func text(name string, parts ...string) Text {

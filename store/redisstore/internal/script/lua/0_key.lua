@@ -71,6 +71,9 @@ end,
 --                                          the credit of each gcra, see the queue
 --   |c       see the clock                 a brake was set
 --   |l       see the log                   a limit is a sliding window
+--   |r       birth;numbers;numbers         a loss was made good, see restore: the state
+--                                          was born then; nothing behind it: the key
+--                                          was reset
 --
 -- last and first count from the birth, at is the server's time of the last booking. See
 -- exact.Queue and exact.Part for the other names.
@@ -116,6 +119,8 @@ load_rest = function(k, value, i)
         k.clock = use('C').load(text)
       elseif kind == '|l' and text and not k.log then
         k.log = use('G').load(k, text)
+      elseif kind == '|r' and not k.restored then
+        ends = use('O').load_restored(k, value, i)
       else
         error('WEIRSTATE an unknown part', 0)
       end
@@ -125,11 +130,13 @@ load_rest = function(k, value, i)
 end,
 
 -- Reads the key at KEYS[k.state], with its log at KEYS[k.list] where the call names one.
-load = function(k)
+-- seen is the text of the time at which the caller last saw the key; '0': never. Why the
+-- call can't be decided, k.undecided says as reply.go does.
+load = function(k, seen)
   local limits, list = k.limits, k.list
   k.parts, k.born, k.v = limits, now, now
   k.queue, k.clock, k.log, k.birth = false, false, false, false
-  if k.apart or k.shifted then k.apart, k.shifted = nil, nil end
+  if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil, nil, nil end
   if limits.twice then
     k.parts, k.had = use('O').once(limits), 0
   end
@@ -193,7 +200,7 @@ load = function(k)
       error('WEIRSTATE a log apart from its value', 0)
     end
   elseif k.log then
-    k.apart = true -- The log is not among KEYS: the call has to come again with it.
+    k.undecided = -1 -- The log is not among KEYS: the call has to come again with it.
     return k
   end
   if odd then
@@ -206,6 +213,7 @@ load = function(k)
       end
     end
   end
+  if seen and seen ~= '0' and (k.restored or k.born) > seen + 0 then k.undecided = -3 end -- It was lost since.
   return k
 end,
 
@@ -334,6 +342,7 @@ save = function(k)
   if k.queue then text = F.Q.save(k, text) end
   if k.clock then text = text .. '|c' .. F.C.save(k.clock) end
   if k.log then text = text .. F.G.save_value(k) end
+  if k.restored then text = text .. F.O.save_restored(k) end
   return text
 end,
 

@@ -205,6 +205,7 @@ correct = function(g, parts, i, slot, more)
     g.entries[g.n] = nil
     if g.n % 256 == 0 then g.tail = g.n > g.first and G.before(g, g.n - 1) or g.sum end
   end
+  g.stored = math.min(g.stored, g.n)
   g.newest = g.n > g.first and G.entry(g, g.n - 1)[1] or 0
   if g.n == g.first then g.gone, g.start, g.tail = g.sum, g.sum, g.sum end
   for _, l in ipairs(parts) do

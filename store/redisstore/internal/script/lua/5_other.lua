@@ -146,6 +146,7 @@ adopt = function(k, l)
     end
   end
   l.a, l.b, l.c, l.opened, l.before, l.left, l.grades = 0, 0, 0, 0, 0, nil, ''
+  if l.ra then l.ra, l.rb, l.rc = 0, 0, 0 end
   local units = n > 0 and F.N.muldiv_up(n, rule.max, d) or 0
   if l.kind == 'g' then
     l.a = v
@@ -231,6 +232,31 @@ merge = function(l)
   list[least + 1][3], list[least + 1][4] = list[least][3], list[least][4]
   table.remove(list, least)
   O.set_grades(l, list)
+end,
+
+-- The birth of the state, and the restored units of each limit, for no caller to restore
+-- them again, see restore. A birth of 0 stands for a reset, which has lost nothing.
+load_restored = function(k, value, i)
+  local born, ends = string.match(value, '^(%d*)()', i)
+  k.restored = born == '' and 0 or born + 0
+  if born == '' then return i end
+  local most = k.restored
+  for j = 1, #k.parts do
+    local l = k.parts[j]
+    local a, b, c, next = string.match(value, '^;(%d+)%.(%d+)%.(%d+)()', ends)
+    if not a or l.kind == 'g' and b + 0 >= l.q then error('WEIRSTATE a restored limit that is not weir\'s', 0) end
+    l.ra, l.rb, l.rc, ends = a + 0, b + 0, c + 0, next
+    most = math.max(most, l.ra, l.rb, l.rc)
+  end
+  if most >= 9007199254740992 or k.restored < math.max(k.born, 1) then error('WEIRSTATE a number out of bounds', 0) end
+  return ends
+end,
+
+save_restored = function(k)
+  if k.restored == 0 then return '|r' end
+  local text = string.format('|r%d', k.restored)
+  for _, l in ipairs(k.parts) do text = string.format('%s;%d.%d.%d', text, l.ra or 0, l.rb or 0, l.rc or 0) end
+  return text
 end,
 
 -- The grades of a limit, the first one first.

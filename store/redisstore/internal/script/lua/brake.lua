@@ -14,7 +14,7 @@ local function first()
   for _, l in ipairs(k.parts) do logged = logged or l.kind == 'w' end
   if old and now < old.pause and old.stand > 0 then return math.max(old.stand, v) end
   if not q or q.last <= v then return 0 end
-  if logged then
+  if logged and not k.restored then -- Other callers may have slots that the log does not know.
     local i = F.G.search(g, g.first, function(i) return F.G.entry(g, i)[1] > v end)
     while i < g.n - 1 and F.G.sum(g, i) == F.G.sum(g, i + 1) do i = i + 1 end
     return i < g.n and F.G.entry(g, i)[1] or v

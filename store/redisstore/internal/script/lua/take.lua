@@ -51,8 +51,8 @@ end
 
 -- Appends what is told of a key to the n numbers of a reply.
 local function tell(reply, n, k, taken, plain)
-  if k.apart then
-    reply[n + 1] = -1
+  if k.undecided then
+    reply[n + 1] = k.undecided
     return n + 1
   end
   local limits, none = k.limits, not k.real and now
@@ -89,33 +89,33 @@ end
 -- Calls of many keys, each decided by itself. What fails is left to be asked again
 -- alone, with its error.
 if ARGV[4] == 'many' then
-  local function one(reply, n, k, left)
+  local function one(reply, n, k, left, seen)
     local taken, limits = 0, k.limits
-    F.load(k)
-    while not k.apart and left > 0 and F.find(k, 1) <= now do
+    F.load(k, seen)
+    while not k.undecided and left > 0 and F.find(k, 1) <= now do
       local fit = left > 1 and use('N').fit(k, left) or 1
       F.book(k, fit, 0)
       taken, left = taken + fit, left - fit
     end
     n = tell(reply, n, k, taken, true)
-    if taken > 0 or k.shifted or (k.parts ~= limits and not k.apart and F.O.refuse(k)) then F.write(k) end
+    if taken > 0 or not k.undecided and (k.shifted or k.parts ~= limits and F.O.refuse(k)) then F.write(k) end
     return n
   end
   local reply, n, k, a, at = { now, 0, 0, 0, 0 }, 1, new(), 4, 1
   while a < #ARGV do
     local keys, logged = ARGV[a + 1] + 0, ARGV[a + 2] == '1'
     k.limits, a = rules(a + 2)
-    for i = a + 1, a + keys do
+    for i = a + 1, a + 2 * keys, 2 do
       k.state, k.list = at, logged and at + 1
       at = logged and at + 2 or at + 1
-      local done, ends = pcall(one, reply, n, k, ARGV[i] + 0)
+      local done, ends = pcall(one, reply, n, k, ARGV[i] + 0, ARGV[i + 1])
       if not done then
         ends = n + 1
         reply[ends] = -2
       end
       n = ends
     end
-    a = a + keys
+    a = a + 2 * keys
   end
   for i = #reply, n + 1, -1 do reply[i] = nil end
   return reply
@@ -123,22 +123,22 @@ end
 
 -- One request, all or nothing.
 local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
-local keys, held, latest, apart = {}, nil, now, false
+local keys, held, latest, undecided = {}, nil, now, false
 while a < #ARGV and ARGV[a + 1] ~= 'hold' do
-  local k, logged = new(), ARGV[a + 1] == '1'
-  k.limits, a = rules(a + 1)
+  local k, logged, seen = new(), ARGV[a + 1] == '1', ARGV[a + 2]
+  k.limits, a = rules(a + 2)
   k.state, k.list = at, logged and at + 1
   at = logged and at + 2 or at + 1
-  F.load(k)
+  F.load(k, seen)
   keys[#keys + 1] = k
-  apart = apart or k.apart
+  undecided = undecided or k.undecided
 end
 if a < #ARGV then
   held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
   use('H')
 end
-local allowed, full = mode == 'take' and not apart, 0
-if mode ~= 'look' and not apart then
+local allowed, full = mode == 'take' and not undecided, 0
+if mode ~= 'look' and not undecided then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
     if keys[2] then
@@ -149,7 +149,7 @@ if mode ~= 'look' and not apart then
   end
   allowed = allowed and latest - now <= longest
 end
-if held and not apart and (allowed or held.peek) then
+if held and not undecided and (allowed or held.peek) then
   full = F.H.full(held.key, held.max, held.lease) or 0
   allowed = allowed and full == 0
   if full == 0 then
@@ -170,7 +170,7 @@ for _, k in ipairs(keys) do
     F.book(k, 1, tag)
   end
   n = tell(reply, n, k, taken, false)
-  if not apart and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k))) then F.write(k) end
+  if not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k))) then F.write(k) end
   if tag > 0 then
     local q = k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
