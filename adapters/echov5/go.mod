@@ -11,6 +11,5 @@ require (
 
 require (
 	github.com/dunglas/httpsfv v1.1.2 // indirect
-	github.com/sony/gobreaker/v2 v2.4.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )

@@ -7,20 +7,16 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// mostParts bounds how small a share is: a call that takes the whole limit takes
-// about so many.
-const mostParts = 1024
-
-// part is what one booking of the local store took of each charge.
+// part is one booking of the local store, with its units of each charge.
 type part struct {
 	of    any // its receipt
 	costs []int64
 }
 
-// cut takes off the charges, which are on this process's share, what they cost more
-// than the share ever holds, where that fits the whole limit. It returns how much
-// that is of each, nil when nothing is. Of a window the last of the parts is taken
-// first, so that what the last part of a call before has left is not lost.
+// cut lowers charges on this process's share that cost more than the share ever holds, if
+// they fit the whole limit. It returns the excess of each charge, nil without any. Of a
+// window the last of the parts comes first. It may fit the rest of a window that the call
+// before has begun.
 func cut(charges, whole []store.Charge) (over []int64) {
 	for i := range charges {
 		c := &charges[i]
@@ -40,13 +36,12 @@ func cut(charges, whole []store.Charge) (over []int64) {
 	return over
 }
 
-// takeAhead books what a request costs over what was granted of the share: first
-// what is left now, then in parts that fit, each at the first instant at which it
-// does, key by key. Whoever comes next waits for them, so calls of any costs together
-// keep the rate. It returns all that was booked, and has d, which is what was
-// granted, say what is left after that.
+// takeAhead books the excess of a request over its share: first the units that are left
+// now, then parts that fit, each at the first instant at which it does, key by key. Later
+// calls wait for them, so calls of any costs together keep the rate. It returns all
+// bookings. d, the decision of the share, gets the units that remain after them.
 //
-// What would be booked further ahead than anybody may wait, is not.
+// It does not book further ahead than the longest wait.
 func (s *Store) takeAhead(ctx context.Context, req store.Request, over []int64, d *store.Decision) []part {
 	ctx = context.WithoutCancel(ctx)
 	parts := []part{{d.Receipt, costs(req.Charges)}}
@@ -71,8 +66,8 @@ func (s *Store) takeAhead(ctx context.Context, req store.Request, over []int64, 
 	return parts
 }
 
-// nextPart has the charges at places cost the next part of what is over, and no
-// others anything. It reports whether there is any.
+// nextPart makes the charges at places cost the next part of the excess, and all others
+// nothing. It reports whether there is any.
 func nextPart(charges []store.Charge, places []int, over, left []int64) (some bool) {
 	for i := range charges {
 		charges[i].Cost = 0
@@ -92,7 +87,7 @@ func nextPart(charges []store.Charge, places []int, over, left []int64) (some bo
 	return some
 }
 
-// tell has a decision say what is left of the limit of its i-th charge.
+// tell notes in a decision the units that remain of its i-th charge.
 func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	if d.Charges != nil {
 		d.Charges[i].Remaining, d.Charges[i].ResetAfter = st.Remaining, st.ResetAfter
@@ -102,18 +97,18 @@ func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	}
 }
 
-// ahead returns about how many units are used of a share of which some are booked
-// ahead, as many as it admits in the time until it is as if never used; 0 when
-// none are.
-func ahead(share *store.Limit, st store.ChargeState) int64 {
-	period := share.Period
-	if share.Algorithm == store.SlidingCounter {
-		period *= 2 // A unit counts in two windows.
-	}
-	if share.Algorithm != store.GCRA && st.ResetAfter <= period {
+// bookedOut reports whether a state is that of a window that is yet to start:
+// what remains of it can't be had before that, and nothing else can.
+func bookedOut(l *store.Limit, st store.ChargeState) bool {
+	return (l.Algorithm == store.FixedWindow || l.Algorithm == store.AlignedWindow) && st.ResetAfter > l.Period
+}
+
+// free returns the units that may be had of a limit before its window ends.
+func free(l *store.Limit, st store.ChargeState) int64 {
+	if bookedOut(l, st) {
 		return 0
 	}
-	return scale(share.Rate, int64(st.ResetAfter), int64(period))
+	return st.Remaining
 }
 
 func costs(charges []store.Charge) []int64 {
@@ -124,8 +119,8 @@ func costs(charges []store.Charge) []int64 {
 	return costs
 }
 
-// cancelParts cancels what was booked here, the last part first, so that each is
-// cancelled before anything that was booked ahead of it.
+// cancelParts cancels local bookings. The last part comes first, as each part was booked
+// behind those before it.
 func cancelParts(ctx context.Context, local store.Canceler, r *receipt) error {
 	for _, p := range slices.Backward(r.parts) {
 		if err := local.Cancel(ctx, p.of); err != nil {
@@ -138,8 +133,8 @@ func cancelParts(ctx context.Context, local store.Canceler, r *receipt) error {
 	return local.Cancel(ctx, r.of)
 }
 
-// settleParts corrects what was booked in parts, the last part first. That may be
-// less than the estimate: what was never booked is not given back.
+// settleParts corrects bookings in parts, the last part first. They may be less than the
+// estimate: units that were never booked are not given back.
 func settleParts(ctx context.Context, local store.Settler, r *receipt, cost func(charge int) int64) error {
 	more := make([]int64, len(r.charges))
 	for i := range more {

@@ -3,19 +3,21 @@ package fallback
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
 
 // mostBrakes is how many keys' brakes are kept for the primary while it is away.
-// What is beyond stays local.
+// Further ones stay local.
 const mostBrakes = 4096
 
-// brakes are those that the primary has not been told of.
+// brakes are those that the primary does not know yet.
 type brakes struct {
 	mu      sync.Mutex
 	pending map[id]pendingBrake
+	some    atomic.Bool // are pending
 }
 
 type pendingBrake struct {
@@ -43,7 +45,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
 	charges = append([]store.Charge(nil), charges...)
-	if s.State() == StateClosed {
+	if s.breaker.isClosed() {
 		err := s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
 		if !outage(err) || ctx.Err() != nil {
 			if err == nil {
@@ -88,9 +90,10 @@ func (k *brakes) keep(charges []store.Charge, b store.Brake) {
 		k.pending = make(map[id]pendingBrake)
 	}
 	k.pending[key] = pendingBrake{charges, b, now, b.Lift || old.lifted}
+	k.some.Store(true)
 }
 
-// keeps reports whether the primary has not been told of a key's brake.
+// keeps reports whether the primary does not know a key's brake yet.
 func (k *brakes) keeps(key id) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -112,8 +115,8 @@ func joined(old, b store.Brake, since time.Duration) store.Brake {
 	return b
 }
 
-// deliver tells the primary, which is back, of what was set while it was away.
-// What it can't be told now, as it is gone again, is kept for the next time.
+// deliver tells the primary, which is back, of brakes that were set while it was away. If
+// it is gone again, the rest is kept for the next time.
 func (s *Store) deliver() {
 	primary, ok := s.cfg.Primary.(store.Braker)
 	if !ok {
@@ -122,6 +125,7 @@ func (s *Store) deliver() {
 	s.brakes.mu.Lock()
 	pending := s.brakes.pending
 	s.brakes.pending = nil
+	s.brakes.some.Store(false)
 	s.brakes.mu.Unlock()
 	for key, p := range pending {
 		since := time.Since(p.at)
@@ -141,8 +145,7 @@ func (s *Store) deliver() {
 	}
 }
 
-// restore keeps brakes again that were not delivered, but for keys of which there
-// is news.
+// restore keeps brakes again that were not delivered, but for keys with a newer brake.
 func (k *brakes) restore(pending map[id]pendingBrake) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,6 +153,7 @@ func (k *brakes) restore(pending map[id]pendingBrake) {
 		pending[key] = p
 	}
 	k.pending = pending
+	k.some.Store(true)
 }
 
 // heed has the local store know of a pause that the primary has told of.

@@ -46,7 +46,7 @@ func TestPausesAndOutages(t *testing.T) {
 			t.Fatal(err)
 		}
 		primary := &shaky{Store: local}
-		s, err := fallback.New(fallback.Config{Primary: primary, Failures: 1, Probe: time.Second, Replicas: 2})
+		s, err := fallback.New(fallback.Config{Primary: primary, Probe: time.Second, Replicas: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,8 +86,8 @@ func TestPausesAndOutages(t *testing.T) {
 		paused("meanwhile", true, true)
 
 		primary.down.Store(false)
-		time.Sleep(time.Second + time.Millisecond)
-		_, _ = l.Allow(ctx, "breaker") // It has the probe made.
+		time.Sleep(2*time.Second + time.Millisecond)
+		_, _ = l.Allow(ctx, "breaker") // An answer makes the pauses known.
 		synctest.Wait()
 		if s.State() != fallback.StateClosed {
 			t.Fatal("not back")
@@ -113,7 +113,7 @@ func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		primary := &shaky{Store: local}
-		s, err := fallback.New(fallback.Config{Primary: primary, Failures: 1, Probe: time.Hour})
+		s, err := fallback.New(fallback.Config{Primary: primary, Probe: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 		brakes := &refusingBrakes{Store: local}
 		p := &comingAndGoing{refusingBrakes: brakes}
 		p.gone.Store(true)
-		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
+		s := open(t, fallback.Config{Primary: p, Probe: time.Second})
 		keys := []string{"a", "b", "c"}
 		charges := func(key string, cost int64) []store.Charge {
 			return []store.Charge{{Key: key, Limit: store.Per(10, time.Second), Cost: cost}}

@@ -2,11 +2,11 @@ package fallback
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"github.com/sony/gobreaker/v2"
 )
 
 // State is who decides.
@@ -22,199 +22,168 @@ const (
 // label.
 func (s State) String() string { return [...]string{"closed", "open", "half_open"}[s] }
 
-// Change tells that the primary store went away or is back.
-type Change struct {
-	// Away is true when the breaker has opened, false when it has closed.
-	Away bool
-	// Err is the failure that opened it; nil when it has closed.
-	Err error
-	// After is how long the primary was there, or away.
-	After time.Duration
-}
+const (
+	// rounds is how many rounds of calls in a row must fail. Calls that began before a
+	// failure ended belong to its round.
+	rounds = 3
+	// silence is the shortest time without a success after which the breaker opens.
+	silence = 100 * time.Millisecond
+	// firstProbe is how long after the breaker opened the primary is probed.
+	firstProbe = 100 * time.Millisecond
+	// idle is how long without calls probes go on.
+	idle = time.Minute
+)
 
-// firstRounds is how often the first calls of a process, those that began before
-// one of them ended, are one failure together when they have no answer in time: they
-// wait for the same connections. Those that come next may wait for connections as
-// well, which are made while the first ones come to an end.
-const firstRounds = 2
-
-// breaker is a gobreaker that probes in the background and tells of changes
-// between there and away, not of each probe.
-type breaker struct {
-	cfg     *Config
-	cb      *gobreaker.TwoStepCircuitBreaker[struct{}]
-	probing atomic.Bool   // the gobreaker is half-open
-	closed  atomic.Bool   // the gobreaker is closed
-	left    atomic.Uint64 // counts the times when it did not stay so
-	failing atomic.Bool   // a call has failed, and none succeeded since
-	rounds  atomic.Uint32 // of the first calls: see firstRounds
-	epoch   atomic.Uint64 // counts the times the primary may have lost its memory
-
-	mu      sync.Mutex
-	gone    bool
-	since   time.Time
-	err     error
-	untold  []Change
-	telling bool
-}
-
-func newBreaker(cfg *Config) *breaker {
-	b := &breaker{cfg: cfg, since: time.Now()}
-	b.epoch.Store(1) // so that there is one before it
-	b.closed.Store(true)
-	b.cb = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		MaxRequests: 1,
-		Timeout:     cfg.open(),
-		ReadyToTrip: func(c gobreaker.Counts) bool { return int(c.ConsecutiveFailures) >= cfg.Failures },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			b.left.Add(1) // before a call could find it closed no more
-			b.closed.Store(to == gobreaker.StateClosed)
-			b.probing.Store(to == gobreaker.StateHalfOpen)
-		},
-	})
-	return b
-}
-
-// turn is a call's leave to ask the primary.
-type turn struct {
-	of     *breaker
-	left   uint64
-	round  uint32      // those that had ended
-	finish func(error) // nil: the gobreaker was not asked, as it was closed
-}
-
-// allow reports whether the primary is to be asked; the turn takes the outcome.
-// When it is time for a probe, that is started.
+// breaker says who decides:
 //
-// The gobreaker, which locks, hears of failures only, and of the first success
-// after them: its state is not changed by others.
-func (b *breaker) allow(probe func() error) (t turn, ok bool) {
-	t = turn{of: b, left: b.left.Load(), round: b.rounds.Load()}
+//	closed     three rounds without a success in 100 ms, or a refused connection → open
+//	open       a timer → half-open
+//	half-open  the probe succeeds → closed; fails → open, for twice as long
+type breaker struct {
+	probe func() error
+	most  time.Duration // the longest time between probes
+	tell  func(Change)
+	back  func() // called when it has closed
+
+	closed  atomic.Bool
+	failing atomic.Bool // a call has failed, and none succeeded since
+	met     atomic.Bool // a call has succeeded
+	called  atomic.Int64
+	outages atomic.Int64 // so far
+
+	mu     sync.Mutex
+	st     State
+	since  time.Time // of the change to there or away
+	err    error     // the last failure
+	failed int       // rounds
+	first  time.Time // when the first of them began
+	ended  time.Time // when the last of them ended
+	wait   time.Duration
+	timer  *time.Timer // nil: it has stopped
+	told   changes
+}
+
+func (b *breaker) open(now time.Time) {
+	b.since = now
+	b.closed.Store(true)
+}
+
+func (b *breaker) isClosed() bool { return b.closed.Load() }
+
+// allow reports whether the primary is to be asked.
+func (b *breaker) allow() bool {
 	if b.closed.Load() {
-		return t, true
-	}
-	finish, err := b.cb.Allow()
-	if err != nil {
-		return t, false
-	}
-	if b.probing.Load() {
-		go func() {
-			err := probe()
-			if err == nil {
-				// Before the first call that goes to the primary again.
-				b.epoch.Add(1)
-			}
-			finish(err)
-			b.note(err)
-		}()
-		return t, false
-	}
-	t.finish = finish
-	return t, true
-}
-
-// done tells of the outcome of a call.
-func (t *turn) done(err error) {
-	b := t.of
-	if t.round < firstRounds && errors.Is(err, errBudget) && !b.rounds.CompareAndSwap(t.round, t.round+1) {
-		return // Another of its round was the failure.
-	}
-	if err == nil {
-		if b.rounds.Load() < firstRounds {
-			b.rounds.Store(firstRounds)
-		}
-		if t.finish != nil || b.failing.Load() && t.left == b.left.Load() {
-			b.failing.Store(false)
-			t.count(nil)
-		}
-		return
-	}
-	t.count(err)
-	b.failing.Store(true)
-	if !errors.Is(err, errBudget) {
-		// The primary may be another than before, even if it is back before
-		// the breaker opens.
-		b.epoch.Add(1)
-	}
-	b.note(err)
-}
-
-// count has the gobreaker count an outcome, unless it has not been closed all the
-// time since the call began: then that says nothing of what is now.
-func (t *turn) count(err error) {
-	b, finish := t.of, t.finish
-	if finish == nil && t.left == b.left.Load() {
-		if finish, _ = b.cb.Allow(); t.left != b.left.Load() {
-			err = errBudget // It was the turn of a probe, which it is no answer to.
-		}
-	}
-	if finish != nil {
-		finish(err)
-	}
-}
-
-// note tells of a change, if the outcome made one.
-func (b *breaker) note(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	gone := b.cb.State() != gobreaker.StateClosed
-	if gone && err != nil {
-		b.err = err
-	}
-	if gone == b.gone {
-		return
+		return true
 	}
 	now := time.Now()
-	c := Change{Away: gone, After: now.Sub(b.since)}
-	b.gone, b.since = gone, now
-	if gone {
-		c.Err = b.err
-	} else {
-		b.err = nil
+	if b.called.Swap(now.UnixNano()) < now.Add(-idle/2).UnixNano() {
+		b.mu.Lock()
+		if b.st == StateOpen && b.timer == nil {
+			b.schedule(0)
+		}
+		b.mu.Unlock()
 	}
-	b.untold = append(b.untold, c)
-	if b.telling {
-		return
-	}
-	// Changes are told of in their order, one at a time, and without the lock:
-	// whoever is told may well ask for the state.
-	b.telling = true
-	defer func() { b.telling = false }()
-	for len(b.untold) > 0 {
-		c := b.untold[0]
-		b.untold = b.untold[1:]
-		b.tell(c)
-	}
+	return false
 }
 
-// tell tells of a change. The lock is held, and let go meanwhile.
-func (b *breaker) tell(c Change) {
-	b.mu.Unlock()
-	defer b.mu.Lock()
-	if c.Away {
-		b.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
-	} else {
-		b.cfg.Logger.Info("weir: the primary store is back", "after", c.After)
+// succeed notes that the primary has answered.
+func (b *breaker) succeed() {
+	if !b.met.Load() {
+		b.met.Store(true)
 	}
-	if b.cfg.OnChange != nil {
-		b.cfg.OnChange(c)
+	if !b.failing.Load() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.failing.Store(false)
+	b.failed = 0
+}
+
+// fail notes that a call that began at an instant has failed.
+func (b *breaker) fail(began time.Time, err error) {
+	b.mu.Lock()
+	b.err = err
+	now := time.Now()
+	switch {
+	case b.st != StateClosed || began.Before(b.since): // An outcome from another time.
+		b.mu.Unlock()
+		return
+	case b.failed > 0 && began.Before(b.ended):
+	default:
+		if b.failing.Store(true); b.failed == 0 {
+			b.first = began
+		}
+		b.failed++
+		b.ended = now
+	}
+	enough := b.failed >= rounds && now.Sub(b.first) >= silence || b.failed > 0 && !b.met.Load()
+	if enough || errors.Is(err, syscall.ECONNREFUSED) {
+		b.st = StateOpen
+		b.outages.Add(1)
+		b.closed.Store(false)
+		b.called.Store(now.UnixNano())
+		b.wait = min(firstProbe, b.most)
+		b.schedule(0)
+		b.change(Change{Away: true, Err: err, After: now.Sub(b.since)}, now)
+	}
+	b.mu.Unlock()
+	b.told.deliver(b.tell)
+}
+
+// schedule makes the next probe come, some time after the last one began. The lock is held.
+func (b *breaker) schedule(took time.Duration) {
+	// Half of the time is random, so that processes do not come at once.
+	wait := b.wait/2 + rand.N(b.wait/2+1)
+	b.timer = time.AfterFunc(max(wait-took, wait/8), b.try)
+}
+
+func (b *breaker) change(c Change, now time.Time) {
+	b.since, b.failed = now, 0
+	b.failing.Store(false)
+	b.told.add(c)
+}
+
+// try probes the primary.
+func (b *breaker) try() {
+	b.mu.Lock()
+	b.st = StateHalfOpen
+	b.mu.Unlock()
+	start := time.Now()
+	err := b.probe()
+	b.mu.Lock()
+	now := time.Now()
+	if err != nil {
+		b.st, b.err = StateOpen, err
+		if b.wait = min(2*b.wait, b.most); b.called.Load() < now.Add(-idle).UnixNano() {
+			b.timer = nil
+		} else {
+			b.schedule(now.Sub(start))
+		}
+	} else {
+		b.st, b.err, b.timer = StateClosed, nil, nil
+		b.met.Store(true)
+		b.change(Change{After: now.Sub(b.since)}, now)
+		b.closed.Store(true)
+	}
+	b.mu.Unlock()
+	if err == nil {
+		b.told.deliver(b.tell)
+		b.back()
 	}
 }
 
 func (b *breaker) state() State {
-	switch b.cb.State() {
-	case gobreaker.StateOpen:
-		return StateOpen
-	case gobreaker.StateHalfOpen:
-		return StateHalfOpen
-	}
-	return StateClosed
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.st
 }
 
+// away returns for how long the primary has been away, and its last error.
 func (b *breaker) away() (time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.gone {
+	if b.st == StateClosed {
 		return 0, nil
 	}
 	return time.Since(b.since), b.err

@@ -26,33 +26,30 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("with the primary there: %+v, %v", d, s.State())
 		}
 		p.set(errAway, 0)
-		for i := range 3 {
-			if d := take(t, s, req); !d.Degraded || !d.Allowed {
-				t.Fatalf("failure %d: %+v", i, d)
-			}
+		if d := take(t, s, req); !d.Degraded || !d.Allowed {
+			t.Fatalf("refused: %+v", d)
 		}
 		before := p.calls.Load()
 		for range 100 {
 			take(t, s, req)
 		}
 		if s.State() != fallback.StateOpen || p.calls.Load() != before {
-			t.Errorf("after three failures: %v, %d further calls", s.State(), p.calls.Load()-before)
+			t.Errorf("after a refused connection: %v, %d further calls", s.State(), p.calls.Load()-before)
 		}
 		if away, err := s.Away(); away < 0 || !errors.Is(err, errAway) {
 			t.Errorf("away for %v: %v", away, err)
 		}
-		// Probes, one each 800 ms, whatever the traffic.
+		// Probes come after up to 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, … s, whatever the traffic.
 		for range 1000 {
 			time.Sleep(10 * time.Millisecond)
 			take(t, s, req)
 		}
 		synctest.Wait()
-		if probes := p.calls.Load() - before; probes != 12 {
+		if probes := p.calls.Load() - before; probes < 8 || probes > 14 {
 			t.Errorf("%d probes in 10 s", probes)
 		}
 		p.set(nil, 0)
-		time.Sleep(time.Second + time.Millisecond)
-		take(t, s, req)
+		time.Sleep(2*time.Second + time.Millisecond)
 		synctest.Wait()
 		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
 			t.Errorf("after a probe: %+v, %v", d, s.State())
@@ -90,7 +87,7 @@ func TestBackWithinOneProbe(t *testing.T) {
 						for take(t, s, req).Degraded {
 							time.Sleep(gap)
 						}
-						if took := time.Since(back); took > time.Second {
+						if took := time.Since(back); took > 2200*time.Millisecond {
 							t.Errorf("after an outage of %v it took %v", outage, took)
 						}
 					}
@@ -108,6 +105,7 @@ func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
+		meet(t, s)
 		p.set(nil, 5*time.Second)
 		req := charge("k", 1, store.Per(1000, time.Second))
 		for i := range 50 {
@@ -119,69 +117,123 @@ func TestBudget(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
+		p.set(nil, 0)
 		time.Sleep(10 * time.Second) // The last calls end by themselves.
 	})
 }
 
-// The first calls of a process wait for the same connections, and so may those that
-// come next: when these are slow, both are one failure each, however many they are.
+// The first calls of a process wait for connections, for longer than the budget. When
+// none comes, the breaker opens after one round.
 func TestSlowFirstConnection(t *testing.T) {
 	t.Parallel()
-	for name, silent := range map[string]bool{"which comes": false, "which never comes": true} {
+	for name, test := range map[string]struct {
+		after    time.Duration
+		degraded int64
+		state    fallback.State
+	}{
+		"which comes":       {200 * time.Millisecond, 0, fallback.StateClosed},
+		"which never comes": {5 * time.Second, 8, fallback.StateOpen},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
 				s := open(t, fallback.Config{Primary: p})
-				req := charge("k", 1, store.Per(1000, time.Second))
-				round := func() (degraded int64) {
-					var n atomic.Int64
-					var wg sync.WaitGroup
-					for range 8 {
-						wg.Go(func() {
-							if take(t, s, req).Degraded {
-								n.Add(1)
-							}
-						})
-					}
-					wg.Wait()
-					return n.Load()
+				p.set(nil, test.after)
+				var n atomic.Int64
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						if take(t, s, charge("k", 1, store.Per(1000, time.Second))).Degraded {
+							n.Add(1)
+						}
+					})
 				}
-				p.set(nil, 60*time.Millisecond)
-				for range 2 {
-					if n := round(); n != 8 || s.State() != fallback.StateClosed {
-						t.Fatalf("while it connects %d of 8 were decided locally, then the breaker was %v", n, s.State())
-					}
+				if wg.Wait(); n.Load() != test.degraded || s.State() != test.state {
+					t.Errorf("%d of 8 were decided locally, then the breaker was %v", n.Load(), s.State())
 				}
-				if !silent {
-					p.set(nil, 0)
-					if n := round(); n != 0 || s.State() != fallback.StateClosed {
-						t.Errorf("when it has connected %d of 8 were decided locally, then the breaker was %v", n, s.State())
-					}
-				} else if n := round(); n != 8 || s.State() != fallback.StateOpen {
-					t.Errorf("the third time %d of 8 were decided locally, then the breaker was %v", n, s.State())
-				}
-				time.Sleep(time.Second) // The last calls end by themselves.
+				p.set(nil, 0)
+				time.Sleep(10 * time.Second) // The last calls end by themselves.
 			})
 		})
 	}
 }
 
-// The first calls of a process that are refused are a failure each.
-func TestRefusedFirstConnections(t *testing.T) {
+// Three rounds of calls in a row have to fail, and 100 ms to pass without a success. Calls
+// that began before a failure ended belong to its round.
+func TestRounds(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPrimary(t)
-		p.set(errAway, 10*time.Millisecond)
-		s := open(t, fallback.Config{Primary: p})
-		var wg sync.WaitGroup
-		for range 3 {
-			wg.Go(func() { take(t, s, charge("k", 1, store.Per(1000, time.Second))) })
-		}
-		if wg.Wait(); s.State() != fallback.StateOpen {
-			t.Errorf("the breaker is %v", s.State())
-		}
-	})
+	for name, test := range map[string]struct {
+		took  time.Duration // a call
+		gap   time.Duration // between calls of a caller
+		every int           // how many calls succeed: one of so many; 0: none
+		open  time.Duration // when the breaker opens; 0: never
+	}{
+		"silent":                    {took: 45 * time.Millisecond, gap: time.Millisecond, open: 137 * time.Millisecond},
+		"fails at once":             {gap: time.Millisecond, open: 100 * time.Millisecond},
+		"fails at once, seldom":     {gap: 80 * time.Millisecond, open: 160 * time.Millisecond},
+		"one of three succeeds":     {gap: time.Millisecond, every: 3},
+		"one of a hundred succeeds": {gap: time.Millisecond, every: 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: p})
+				meet(t, s)
+				start, opened := time.Now(), time.Duration(0)
+				for i := 1; time.Since(start) < time.Second && opened == 0; i++ {
+					if p.set(errBroken, test.took); test.every > 0 && i%test.every == 0 {
+						p.set(nil, 0)
+					}
+					var wg sync.WaitGroup
+					for range 16 {
+						wg.Go(func() { take(t, s, charge("k", 1, store.Per(1000, time.Second))) })
+					}
+					if wg.Wait(); s.State() != fallback.StateClosed {
+						opened = time.Since(start)
+					}
+					time.Sleep(test.gap)
+				}
+				if opened != test.open {
+					t.Errorf("open after %v, want %v", opened, test.open)
+				}
+				p.set(nil, 0)
+				time.Sleep(3 * time.Second)
+			})
+		})
+	}
+}
+
+// A pause of the primary of 60 ms opens nothing, however many calls come meanwhile.
+func TestShortPause(t *testing.T) {
+	t.Parallel()
+	for _, callers := range []int{1, 8, 64, 256} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPrimary(t)
+			opened := 0
+			s := open(t, fallback.Config{Primary: p, OnChange: func(fallback.Change) { opened++ }})
+			meet(t, s)
+			for range 20 {
+				p.set(nil, 60*time.Millisecond)
+				end := time.Now().Add(60 * time.Millisecond)
+				var wg sync.WaitGroup
+				for range callers {
+					wg.Go(func() {
+						for time.Now().Before(end.Add(200 * time.Millisecond)) {
+							p.set(nil, max(time.Until(end), 0))
+							take(t, s, charge("k", 1, store.Per(1000, time.Second)))
+							time.Sleep(5 * time.Millisecond)
+						}
+					})
+				}
+				wg.Wait()
+			}
+			if opened != 0 {
+				t.Errorf("%d callers: %d changes", callers, opened)
+			}
+		})
+	}
 }
 
 // What is no outage never opens the breaker.
@@ -215,7 +267,7 @@ func TestNoOutage(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
-				s := open(t, fallback.Config{Primary: p, Failures: 1})
+				s := open(t, fallback.Config{Primary: p})
 				for range 20 {
 					call(t, s, p)
 				}

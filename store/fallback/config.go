@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 )
 
 // Policy says who decides while the primary store is away.
@@ -33,23 +34,19 @@ type Config struct {
 	// calls that cost more than this process's share exceed that.
 	Local store.Store
 
-	// Budget is the longest a call is held up, whatever the client's own timeouts
-	// are. It waits for the primary for nine tenths of it, and a call that has to
-	// settle first, or to book in several steps, does all that in the one budget:
-	// choose at least five round trips. 0: 50 ms.
+	// Budget is the longest that a call which wants its answer now is held up, whatever the
+	// client's own timeouts are. It waits for the primary for nine tenths of it. A call
+	// that may wait asks for a tenth of its MaxWait, if that is longer, up to 1 s. Until
+	// the primary has answered for the first time, calls wait up to 1 s. 0: 50 ms.
 	Budget time.Duration
-	// Failures is how many calls in a row must fail for the breaker to open. Of the
-	// first calls of a process those that wait at the same time for connections are
-	// one, twice. 0: 3.
-	Failures int
-	// Probe is within what time of its return the primary is used again, if there
-	// are calls: one of them sets off a probe each time the breaker has been open
-	// for four fifths of it. That is also the least time from one outage that
-	// OnChange is told of to the next. It should be at least twenty times Budget,
-	// so that the rest holds a probe that came too early and one that finds the
-	// primary. A probe has to connect and be answered in the Budget too: where it
-	// is not, the next one comes as much later. 0: 1 s.
+	// Probe is the longest time between two probes while the primary is away. The first
+	// comes after up to 100 ms, and each one up to twice as late as the one before. So
+	// the primary is used again within this time of its return. Probes end after a
+	// minute without calls, until the next call. 0: 2 s.
 	Probe time.Duration
+	// MaxKeys is the maximum number of keys in memory: about 110 bytes each. Losses of
+	// other keys are not restored, and their local units are not charged. 0: 1 048 576.
+	MaxKeys int
 
 	// Replicas is the number of processes that share the limits: the local
 	// share is a limit divided by it. 0: 1, that is the whole limit. It can't
@@ -75,7 +72,8 @@ type Config struct {
 	// each and in order, on the goroutine of a call or a probe: it must be
 	// quick. It may use the store. Nil: nobody is.
 	OnChange func(Change)
-	// Logger is told the same. Nil: slog.Default().
+	// Logger logs the same, and the first decision without the primary. Nil:
+	// slog.Default().
 	Logger *slog.Logger
 }
 
@@ -88,8 +86,8 @@ func (c *Config) check() error {
 		return invalid("Primary", "a store", "nil")
 	case c.Budget < 0:
 		return invalid("Budget", "0 or more", c.Budget.String())
-	case c.Failures < 0:
-		return invalid("Failures", "0 or more", strconv.Itoa(c.Failures))
+	case c.MaxKeys < 0:
+		return invalid("MaxKeys", "0 or more", strconv.Itoa(c.MaxKeys))
 	case c.Probe < 0:
 		return invalid("Probe", "0 or more", c.Probe.String())
 	case c.Replicas < 0:
@@ -112,21 +110,16 @@ func (c *Config) check() error {
 	return nil
 }
 
-// open is how long the breaker stays open before a probe. The rest of the probe
-// interval is for the probe that was under way when the primary came back, and
-// for the next one.
-func (c *Config) open() time.Duration { return max(c.Probe/5*4, 1) }
-
 // defaults fills in what was left zero.
 func (c *Config) defaults() {
 	if c.Budget == 0 {
 		c.Budget = 50 * time.Millisecond
 	}
-	if c.Failures == 0 {
-		c.Failures = 3
-	}
 	if c.Probe == 0 {
-		c.Probe = time.Second
+		c.Probe = 2 * time.Second
+	}
+	if c.MaxKeys == 0 {
+		c.MaxKeys = localstore.DefaultMaxKeys
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -14,6 +14,7 @@ type receipt struct {
 	primary bool
 	of      any
 	parts   []part // of a call that costs more than this process's share; nil: of is all
+	at      int64  // when it was granted, or its slot, by the primary's clock
 	charges []store.Charge
 }
 
@@ -27,8 +28,8 @@ func (r receipt) Windows() (real int64, list []exact.Window) {
 	return 0, nil
 }
 
-// Cancel implements [store.Canceler]. What the primary granted goes back to it
-// if it is there; while it is away, that unit stays used.
+// Cancel implements [store.Canceler]. Units that the primary granted go back to it if it
+// is there. While it is away, they stay used.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	r, ok := of.(receipt)
 	if !ok {
@@ -45,22 +46,23 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	case !r.primary:
 		err := cancelParts(ctx, c, &r)
 		if err == nil {
-			s.ledger.settle(r.charges, func(int) int64 { return 0 })
+			s.memory.correct(r.charges, func(int) int64 { return 0 }, r.at, false)
 		}
 		return err
-	case s.State() != StateClosed:
+	}
+	s.memory.correct(r.charges, func(int) int64 { return 0 }, r.at, true)
+	if !s.breaker.isClosed() {
 		return nil
 	}
 	return s.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
 }
 
-// Settle implements [store.Settler], by whoever granted. What was granted here is
-// corrected here, and in what the primary will be charged when it is back.
+// Settle implements [store.Settler], by the store that granted. A local grant is corrected
+// here, and in the later charge to the primary.
 //
-// Two things stay at their estimates: for the primary, what it has been charged
-// already of what was granted here, since it has no booking to correct; and what
-// it granted itself and is settled while it is away, since it alone knows
-// whether that still counts and what can be given back of it.
+// Two costs stay at their estimates in the primary: that of a local grant that it has been
+// charged for already, as it has no booking to correct; and that of its own grant if it is
+// away, as it alone knows which part still counts.
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	r, ok := of.(receipt)
 	if !ok {
@@ -87,9 +89,11 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 		if err != nil {
 			return err
 		}
-		s.ledger.settle(r.charges, cost)
+		s.memory.correct(r.charges, cost, r.at, false)
 		return nil
-	case s.State() != StateClosed:
+	}
+	s.memory.correct(r.charges, cost, r.at, true)
+	if !s.breaker.isClosed() {
 		return nil
 	}
 	costs = slices.Clone(costs) // The caller's, and the call may outlast this one.

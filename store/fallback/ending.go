@@ -21,8 +21,7 @@ type endings struct{ last atomic.Pointer[ending] }
 // ending it shares.
 const sharing = 32
 
-func (e *endings) next(patience time.Duration) *ending {
-	now := time.Now()
+func (e *endings) next(now time.Time, patience time.Duration) *ending {
 	if end := e.last.Load(); end != nil && now.Before(end.until) && !now.Before(end.from) {
 		return end
 	}

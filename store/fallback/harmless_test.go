@@ -28,7 +28,7 @@ func TestHarmlessOnARealServer(t *testing.T) {
 	c := server.Client(func(o *redis.Options) {
 		o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patience, patience, patience, patience
 	}, configure(proxy.Addr, true))
-	s := behind(t, c, fallback.Config{Failures: 1, Budget: patience})
+	s := behind(t, c, fallback.Config{Budget: patience})
 	take(t, s, charge("warm", 1, store.Per(10, time.Hour)))
 	if err := c.LPush(context.Background(), "weir:{:foreign}", "x").Err(); err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Keeper is a local store that can be told of a lease that the primary has
-// granted to this process.
+// Keeper is a local store that can hold a lease which the primary has granted to this
+// process.
 type Keeper interface {
 	// Keep holds a lease, however many there are.
 	Keep(scope, key, id string, lease time.Duration)
@@ -25,14 +25,14 @@ func (s *Store) holders() (primary, local store.Holder, err error) {
 	return primary, local, nil
 }
 
-// Release implements [store.Holder]. While the primary is away, what it granted
-// ends by itself.
+// Release implements [store.Holder]. While the primary is away, its leases end by
+// themselves.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	primary, local, err := s.holders()
 	if err != nil {
 		return err
 	}
-	if err := local.Release(ctx, scope, key, ids...); err != nil || s.State() != StateClosed {
+	if err := local.Release(ctx, scope, key, ids...); err != nil || !s.breaker.isClosed() {
 		return err
 	}
 	ids = slices.Clone(ids)
@@ -41,8 +41,8 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 
 // Renew implements [store.Holder]. Leases that the primary does not know but the
 // local store does, since they were granted by it or the primary has lost its
-// memory, are taken again there. Lost is what neither knows; while the primary
-// is away, what the local store does not, or nothing if that is no Keeper.
+// memory, are taken again there. Lost are leases that neither store knows. While the
+// primary is away, the local store alone decides that, and loses none if it is no Keeper.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
 	primary, local, err := s.holders()
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if s.State() != StateClosed {
+	if !s.breaker.isClosed() {
 		if _, ok := s.cfg.Local.(Keeper); !ok {
 			unknown = nil
 		}
@@ -70,16 +70,16 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	for _, id := range <-answer {
 		if slices.Contains(unknown, id) {
 			lost = append(lost, id)
-		} else if err := s.restore(ctx, scope, key, store.Hold{Max: store.MaxUnits, ID: id, Lease: lease}); err != nil {
+		} else if err := s.takeAgain(ctx, scope, key, store.Hold{Max: store.MaxUnits, ID: id, Lease: lease}); err != nil {
 			return lost, err
 		}
 	}
 	return lost, nil
 }
 
-// restore takes a lease of the primary again for a call that is in flight,
+// takeAgain takes a lease of the primary again for a call that is in flight,
 // however many there are by now.
-func (s *Store) restore(ctx context.Context, scope, key string, h store.Hold) error {
+func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
 	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
 	err := s.within(ctx, func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, req)
@@ -103,7 +103,7 @@ func (s *Store) keep(a *attempt) {
 	}
 }
 
-// forfeit releases the lease of an answer that nobody waits for any more.
+// forfeit releases the lease of an answer whose caller has gone on.
 func (s *Store) forfeit(ctx context.Context, a *attempt) {
 	if h, ok := s.cfg.Primary.(store.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
 		c, id := a.req.Charges[0], a.req.Hold.ID

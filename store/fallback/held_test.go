@@ -10,7 +10,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
-	"github.com/goweir/weir/store/localstore"
 )
 
 func hold(key, id string, most int64) store.Request {
@@ -20,7 +19,10 @@ func hold(key, id string, most int64) store.Request {
 }
 
 // leases counts the leases of a key that a store knows, up to 20.
-func leases(t testing.TB, s *localstore.Store, key string) (n int64) {
+func leases(t testing.TB, s interface {
+	store.Store
+	store.Holder
+}, key string) (n int64) {
 	t.Helper()
 	for n = 0; n < 20; n++ {
 		req := hold(key, "probe", n+1)
@@ -127,6 +129,7 @@ func TestLateLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPrimary(t)
 		s := open(t, fallback.Config{Primary: p})
+		meet(t, s)
 		p.set(nil, 70*time.Millisecond)
 		if d := take(t, s, hold("k", "a", 5)); !d.Degraded {
 			t.Errorf("answered too late: %+v", d)

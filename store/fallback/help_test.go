@@ -3,21 +3,23 @@ package fallback_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/modelstore"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
-	"github.com/goweir/weir/store/localstore"
 )
 
 // primary is a local store that can be away in several ways.
 type primary struct {
 	mu    sync.Mutex
-	store *localstore.Store
+	store *modelstore.Store
 	err   error         // what calls fail with
 	after time.Duration // how long calls take
 	calls atomic.Int64
@@ -25,11 +27,7 @@ type primary struct {
 
 func newPrimary(t testing.TB) *primary {
 	t.Helper()
-	s, err := localstore.New(localstore.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &primary{store: s}
+	return &primary{store: modelstore.New()}
 }
 
 func (p *primary) set(err error, after time.Duration) {
@@ -46,7 +44,7 @@ func (p *primary) forget(t testing.TB) {
 	p.store = s
 }
 
-func (p *primary) now() (*localstore.Store, time.Duration, error) {
+func (p *primary) now() (*modelstore.Store, time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.store, p.after, p.err
@@ -79,6 +77,15 @@ func (p *primary) Settle(_ context.Context, receipt any, costs ...int64) error {
 		return err
 	}
 	return s.Settle(context.Background(), receipt, costs...)
+}
+
+func (p *primary) Restore(_ context.Context, m store.Memory) (bool, error) {
+	s, after, err := p.now()
+	time.Sleep(after)
+	if err != nil {
+		return false, err
+	}
+	return s.Restore(context.Background(), m)
 }
 
 func (p *primary) Reset(_ context.Context, scope, key string) error {
@@ -155,4 +162,15 @@ func every(rate int64, period time.Duration) []store.Limit {
 	return all
 }
 
-var errAway = errors.New("connection refused")
+var (
+	errAway   = fmt.Errorf("dial: %w", syscall.ECONNREFUSED) // opens the breaker at once
+	errBroken = errors.New("connection reset")
+)
+
+// meet makes the primary answer a call. Before that, calls wait for it for longer.
+func meet(t testing.TB, s *fallback.Store) {
+	t.Helper()
+	if d := take(t, s, charge("another", 1, store.Per(1000, time.Second))); d.Degraded {
+		t.Fatalf("the primary is not there: %+v", d)
+	}
+}

@@ -60,7 +60,7 @@ func TestConfig(t *testing.T) {
 	for field, cfg := range map[string]fallback.Config{
 		"Primary":      {},
 		"Budget":       {Primary: p, Budget: -1},
-		"Failures":     {Primary: p, Failures: -1},
+		"MaxKeys":      {Primary: p, MaxKeys: -1},
 		"Probe":        {Primary: p, Probe: -1},
 		"Replicas":     {Primary: p, Replicas: -1},
 		"ReplicasFunc": {Primary: p, Replicas: 2, ReplicasFunc: func() int { return 2 }},

@@ -20,10 +20,10 @@ var probeRequest = store.Request{Charges: []store.Charge{{
 // own, and a breaker that closes while a part of the keys has nobody to decide
 // on them would open again at once, and so on.
 func (s *Store) probe() error {
-	err := s.try(&probeRequest)
-	if errors.Is(err, errBudget) {
-		// Connecting may have taken most of the budget, and is done by now.
-		err = s.try(&probeRequest)
+	// To connect may take a while. A primary that is slower than the budget stays away.
+	err := s.try(&probeRequest, maxPatience)
+	if err == nil {
+		err = s.try(&probeRequest, s.cfg.patience())
 	}
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (s *Store) probe() error {
 	if failed == nil {
 		return nil
 	}
-	if err := s.try(failed); err != nil {
+	if err := s.try(failed, maxPatience); err != nil {
 		return err
 	}
 	s.failed.CompareAndSwap(failed, nil)
@@ -41,8 +41,8 @@ func (s *Store) probe() error {
 }
 
 // try asks the primary for a decision that nobody waits for.
-func (s *Store) try(req *store.Request) error {
-	err := s.within(context.Background(), func(ctx context.Context) error {
+func (s *Store) try(req *store.Request, patience time.Duration) error {
+	err := within(context.Background(), patience, func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, *req)
 		return err
 	})
@@ -53,7 +53,9 @@ func (s *Store) try(req *store.Request) error {
 }
 
 // outage reports whether an error means that the primary can't decide.
-func outage(err error) bool { return err != nil && !refused(err) && !ofOneKey(err) }
+func outage(err error) bool {
+	return err != nil && !refused(err) && !ofOneKey(err) && !errors.Is(err, store.ErrLost)
+}
 
 // refused reports whether an error is a mistake in the request.
 func refused(err error) bool {

@@ -64,7 +64,7 @@ func TestRestartBetweenTwoCalls(t *testing.T) {
 	for range 10 {
 		take(t, s, charge("k", 1, store.Per(10, time.Hour)))
 	}
-	p.set(errAway, 0)
+	p.set(errBroken, 0)
 	take(t, s, charge("other", 1, store.Per(10, time.Hour)))
 	p.forget(t)
 	p.set(nil, 0)

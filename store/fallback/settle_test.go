@@ -95,7 +95,7 @@ func TestSettlementIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := &slowCharges{primary: newPrimary(t)}
-		s := open(t, fallback.Config{Primary: p, Failures: 100})
+		s := open(t, fallback.Config{Primary: p})
 		l := store.Per(100, time.Hour)
 		p.set(errAway, 0)
 		for range 20 {
@@ -115,35 +115,37 @@ func TestSettlementIsNotReplayed(t *testing.T) {
 	})
 }
 
-// A settlement that never arrived is made up for by the next one, also before
-// there ever was an outage.
-func TestLostSettlementIsMadeUpFor(t *testing.T) {
+// A primary that is no Restorer is charged what was admitted without it, as far as that
+// fits.
+func TestPlainPrimary(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPrimary(t)
-		var slow, lost atomic.Bool
-		slow.Store(true)
-		s := open(t, fallback.Config{Failures: 100, Primary: storeFunc(func(req store.Request) (store.Decision, error) {
-			if slow.Load() || lost.Load() && req.MaxWait > 0 {
-				time.Sleep(time.Second)
-				return store.Decision{}, errAway
-			}
-			return p.Take(context.Background(), req)
-		})})
-		l := store.Per(100, time.Hour)
-		for range 20 {
-			take(t, s, charge("k", 1, l))
-		}
-		slow.Store(false)
-		lost.Store(true)
-		take(t, s, charge("k", 1, l))
-		lost.Store(false)
-		take(t, s, charge("k", 1, l))
-		if left := take(t, p.store, charge("k", 0, l)).Remaining; left != 78 {
-			t.Errorf("%d remaining, want 78: 22 calls were admitted", left)
-		}
-		time.Sleep(2 * time.Second)
-	})
+	for _, l := range every(100, time.Hour) {
+		t.Run(l.Algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: storeFunc(func(req store.Request) (store.Decision, error) {
+					return p.Take(context.Background(), req)
+				})})
+				time.Sleep(10 * time.Minute)
+				for range 50 {
+					take(t, s, charge("k", 1, l))
+				}
+				for used := int64(50); used < 150; used += 20 {
+					p.set(errAway, 0)
+					for range 19 {
+						take(t, s, charge("k", 1, l))
+					}
+					p.set(nil, 0)
+					time.Sleep(3 * time.Second)
+					take(t, s, charge("k", 1, l))
+					if left := take(t, p.store, charge("k", 0, l)).Remaining; left < max(80-used, 0) || left > max(81-used, 0) {
+						t.Errorf("%d remaining, want %d", left, max(80-used, 0))
+					}
+				}
+			})
+		})
+	}
 }
 
 // TestFadedIsNotLost: what has faded of a sliding counter since the primary last told
@@ -161,9 +163,9 @@ func TestFadedIsNotLost(t *testing.T) {
 		"late in the window after":         {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, want: 91},
 		"early in it":                      {at: p - time.Second, again: p + 200*time.Millisecond, back: p + 500*time.Millisecond, want: 4},
 		"in the next":                      {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p + 500*time.Millisecond, want: 99},
-		"as late, lost":                    {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, forgets: true, want: 1},
-		"lost, and others have come":       {at: 0, again: 0, back: 100 * time.Millisecond, forgets: true, others: 1, want: 1},
-		"lost long ago, and others came":   {at: 0, again: 0, back: p / 2, forgets: true, others: 1, want: 50},
+		"as late, lost":                    {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, forgets: true, want: 91},
+		"lost, and others have come":       {at: 0, again: 0, back: 100 * time.Millisecond, forgets: true, others: 1, want: 0},
+		"lost long ago, and others came":   {at: 0, again: 0, back: p / 2, forgets: true, others: 1, want: 0},
 		"all in the window before":         {at: 0, again: 0, back: p + 5*time.Second, want: 50},
 		"all in the window before, lost":   {at: 0, again: 0, back: p + 5*time.Second, forgets: true, want: 50},
 		"all in this window, lost":         {at: 0, again: 0, back: p / 2, forgets: true, want: 0},
@@ -186,7 +188,10 @@ func TestFadedIsNotLost(t *testing.T) {
 				if test.forgets {
 					primary.forget(t)
 				}
-				take(t, primary, charge("k", test.others, l))
+				time.Sleep(time.Millisecond) // A birth is later than what was told before.
+				others := charge("k", test.others, l)
+				others.Seen = make([]store.Seen, 1)
+				take(t, primary, others)
 				time.Sleep(time.Until(start.Add(test.back)))
 				if d := take(t, s, charge("k", 0, l)); d.Remaining != test.want {
 					t.Errorf("%d remaining, want %d", d.Remaining, test.want)

@@ -41,7 +41,7 @@ func TestSlowFirstProbe(t *testing.T) {
 		}
 		p := &connecting{Store: local}
 		p.down.Store(true)
-		s := open(t, fallback.Config{Primary: p, Failures: 1, Probe: time.Second})
+		s := open(t, fallback.Config{Primary: p, Probe: time.Second})
 		ask := func() {
 			if _, err := s.Take(t.Context(), store.Request{Charges: []store.Charge{{Key: "key", Limit: store.Per(10, time.Second), Cost: 1}}}); err != nil {
 				t.Error(err)

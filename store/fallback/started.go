@@ -12,7 +12,7 @@ import (
 // owes it nothing of the keys.
 func (a *attempt) start(ctx context.Context) (st store.Started) {
 	s := a.store
-	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || !s.ledger.even(a.req.Charges, a.epoch) {
+	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || a.owes {
 		return nil
 	}
 	defer func() {
@@ -49,6 +49,9 @@ func (a *attempt) await(ctx context.Context, st store.Started) (d store.Decision
 	}
 	if done = a.take(st); done {
 		a.report()
+	}
+	if done = done && !errors.Is(a.err, store.ErrLost); !done {
+		a.recall() // Others may have found out more.
 	}
 	return a.d, done, a.err
 }

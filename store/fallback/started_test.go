@@ -22,6 +22,8 @@ type starter struct {
 type startedCall struct {
 	of   *starter
 	done chan struct{}
+	seen []store.Seen // copied to the caller's
+	to   []store.Seen
 	d    store.Decision
 	err  error
 }
@@ -32,6 +34,8 @@ func (s *starter) Start(ctx context.Context, _ store.Store, req *store.Request) 
 	}
 	call, mine := &startedCall{of: s, done: make(chan struct{}, 1)}, *req
 	mine.Charges = append([]store.Charge(nil), req.Charges...)
+	call.seen, call.to = append([]store.Seen(nil), req.Seen...), req.Seen
+	mine.Seen = call.seen
 	go func() {
 		if !s.hands {
 			call.d, call.err = s.primary.Take(ctx, mine)
@@ -44,6 +48,7 @@ func (s *starter) Start(ctx context.Context, _ store.Store, req *store.Request) 
 func (c *startedCall) Done() <-chan struct{} { return c.done }
 func (c *startedCall) Leave() bool           { return len(c.done) == 0 }
 func (c *startedCall) Decision() (store.Decision, bool, error) {
+	copy(c.to, c.seen)
 	return c.d, !c.of.hands, c.err
 }
 
@@ -78,8 +83,9 @@ func TestStarted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := c.starter
 				p.primary = newPrimary(t)
+				s := open(t, fallback.Config{Primary: &p})
+				meet(t, s)
 				p.set(c.err, c.after)
-				s := open(t, fallback.Config{Primary: &p, Failures: 1})
 				ctx := t.Context()
 				if c.leave > 0 {
 					var cancel context.CancelFunc
@@ -94,11 +100,16 @@ func TestStarted(t *testing.T) {
 				if err == nil && (!d.Allowed || d.Degraded != c.degraded || d.Remaining != 9) {
 					t.Errorf("%+v", d)
 				}
-				time.Sleep(100 * time.Millisecond)
-				synctest.Wait()
+				// With a failure, two more are enough for the breaker to open.
+				for range 2 {
+					time.Sleep(60 * time.Millisecond)
+					p.set(errBroken, 0)
+					take(t, s, charge("k", 1, store.Per(10, time.Hour)))
+				}
 				if open := s.State() == fallback.StateOpen; open != c.failure {
 					t.Errorf("the breaker is %v", s.State())
 				}
+				p.set(nil, 0)
 				time.Sleep(2 * time.Second)
 			})
 		})
@@ -109,12 +120,14 @@ func TestStarted(t *testing.T) {
 // what makes calls that the primary answers so.
 func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req store.Request, calls func(n int, err error)) {
 	p = &starter{primary: newPrimary(t)}
-	s = open(t, fallback.Config{Primary: p, Failures: 3, Budget: 4 * time.Second, Probe: time.Second})
+	s = open(t, fallback.Config{Primary: p, Budget: 4 * time.Second, Probe: time.Second})
 	req = charge("k", 1, store.Per(1000, time.Hour))
+	meet(t, s)
 	return p, s, req, func(n int, err error) {
 		p.set(err, 0)
 		for range n {
 			take(t, s, req)
+			time.Sleep(50 * time.Millisecond)
 		}
 	}
 }
@@ -164,13 +177,16 @@ func TestSuccessFromBeforeAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s, req, calls := threeInARow(t)
 		down := errors.New("down")
-		p.set(nil, 3*time.Second)
+		p.set(nil, 3500*time.Millisecond)
 		go func() { _, _ = s.Take(context.Background(), req) }()
 		synctest.Wait()
 		calls(3, down)
-		time.Sleep(time.Second)
-		calls(1, nil) // sets off the probe
+		p.set(nil, 0)
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
+		if s.State() != fallback.StateClosed {
+			t.Fatalf("the breaker is %v after a probe", s.State())
+		}
 		calls(1, down)
 		time.Sleep(3 * time.Second) // The slow one succeeds.
 		synctest.Wait()
@@ -179,6 +195,8 @@ func TestSuccessFromBeforeAnOutage(t *testing.T) {
 		if s.State() != fallback.StateClosed {
 			t.Errorf("the breaker is %v after two failures in a row", s.State())
 		}
+		p.set(nil, 0)
+		time.Sleep(10 * time.Second)
 	})
 }
 

@@ -3,6 +3,7 @@ package fallback
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,13 +15,21 @@ import (
 // primary's own error is wrapped beside it.
 var ErrAway = errors.New("fallback: the primary store is away")
 
-// Seeder is a local store that can be told what is known of a key.
+// Seeder is a local store that takes over the state of a key.
 type Seeder interface {
-	// Seed sets the state of the charges' limits: what is remaining of each and
-	// after how long it is as if never used. The charges are of one key. It
-	// keeps neither slice.
-	Seed(charges []store.Charge, states []store.ChargeState)
+	// Seed makes the state of a key what m says of it. m.At is the present instant by
+	// the clock of m.
+	Seed(m store.Memory)
 }
+
+// primary is the primary store, which a plain makes one if it is none.
+type primary interface {
+	store.Store
+	store.Restorer
+}
+
+// id is a key in a scope.
+type id struct{ scope, key string }
 
 // Denier is a primary store that may know by itself that a request is refused, as
 // it refused the like just now.
@@ -44,14 +53,22 @@ type KeyError interface {
 // Store is a primary store with a local one behind it. It is safe for
 // concurrent use.
 type Store struct {
-	cfg     Config
-	denier  Denier        // the primary; nil: it is none
-	starter store.Starter // the primary; nil: it is none
-	breaker *breaker
-	endings endings
-	ledger  ledger
-	brakes  brakes
-	failed  atomic.Pointer[store.Request] // looks at what the call that failed last asked for
+	cfg       Config
+	denier    Denier // the primary, as starter; nil: it is none
+	primary   primary
+	starter   store.Starter
+	seeder    Seeder // the local store; nil: it is none
+	clock     clock
+	breaker   breaker
+	endings   endings
+	memory    memory
+	restoring atomic.Bool  // in the background
+	waits     atomic.Bool  // for a restore in the background
+	tries     atomic.Int32 // that failed in a row
+	lostAt    atomic.Int64 // when a loss was last seen, by the process's clock
+	brakes    brakes
+	failed    atomic.Pointer[store.Request] // looks at what the call that failed last asked for
+	alone     sync.Once                     // the first decision without the primary is logged
 }
 
 var (
@@ -80,8 +97,28 @@ func New(cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg}
 	s.denier, _ = cfg.Primary.(Denier)
 	s.starter, _ = cfg.Primary.(store.Starter)
-	s.breaker = newBreaker(&s.cfg)
+	var ok bool
+	if s.primary, ok = cfg.Primary.(primary); !ok {
+		s.primary, s.starter = plain{cfg.Primary}, nil
+	}
+	s.seeder, _ = cfg.Local.(Seeder)
+	s.clock.open()
+	s.memory.open(cfg.MaxKeys)
+	s.breaker = breaker{probe: s.probe, most: cfg.Probe, tell: s.tell, back: s.restoreAll}
+	s.breaker.open(time.Now())
 	return s, nil
+}
+
+// tell tells of a change.
+func (s *Store) tell(c Change) {
+	if c.Away {
+		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
+	} else {
+		s.cfg.Logger.Info("weir: the primary store is back", "after", c.After)
+	}
+	if s.cfg.OnChange != nil {
+		s.cfg.OnChange(c)
+	}
 }
 
 // Take implements [store.Store].
@@ -97,16 +134,15 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 			return store.Decision{}, err
 		}
 	}
-	if s.denier != nil && s.breaker.closed.Load() {
+	if s.denier != nil && s.breaker.isClosed() {
 		if d, ok := s.denied(req); ok {
 			return d, nil
 		}
 	}
-	turn, ok := s.breaker.allow(s.probe)
-	if !ok {
+	if !s.breaker.allow() {
 		return s.decide(ctx, &req, nil)
 	}
-	a := s.attempt(&req, turn)
+	a := s.attempt(&req)
 	d, err := a.decision(ctx)
 	switch {
 	case err == nil:
@@ -128,7 +164,7 @@ func (s *Store) denied(req store.Request) (store.Decision, bool) {
 // Reset implements [store.Resetter]: the key is forgotten locally, and by the
 // primary, whose failure is returned.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	s.ledger.forget(id{scope, key})
+	s.memory.forget(scope, key)
 	if r, ok := s.cfg.Local.(store.Resetter); ok {
 		if err := r.Reset(ctx, scope, key); err != nil {
 			return err

@@ -92,7 +92,7 @@ func BenchmarkSeed(b *testing.B) {
 		before := heap()
 		s := openFor(b, keys)
 		for _, req := range reqs {
-			s.Seed(req.Charges, states)
+			s.Seed(told(req.Charges, states, store.Instant(time.Now().UnixMicro())))
 		}
 		bytes = float64(heap()-before) / keys
 		runtime.KeepAlive(s)

@@ -173,9 +173,11 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 				case what < 21:
 					req.MaxWait = time.Duration(rng.Int64N(int64(l.Period)))
 				case what < 22:
-					state := []store.ChargeState{{ResetAfter: time.Duration(rng.Int64N(int64(l.Period)*3)) / 1000 * 1000}}
-					s.Seed(req.Charges, state)
-					cold.Seed(req.Charges, state)
+					at := store.Instant(time.Now().UnixMicro())
+					used := store.Used{At: at + store.Instant(rng.Int64N(3*l.Period.Microseconds()))}
+					m := store.Memory{Scope: c.Scope, Key: c.Key, Limits: []store.Limit{c.Limit}, At: at, Known: []store.Used{used}}
+					s.Seed(m)
+					cold.Seed(m)
 				case what < 23:
 					if err := s.Reset(t.Context(), "api", key); err != nil {
 						t.Fatal(err)

@@ -7,9 +7,20 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
+
+// told is what another store told of a key at an instant.
+func told(charges []store.Charge, states []store.ChargeState, at store.Instant) store.Memory {
+	m := store.Memory{Scope: charges[0].Scope, Key: charges[0].Key, At: at}
+	for i := range charges {
+		m.Limits = append(m.Limits, charges[i].Limit)
+		m.Known = append(m.Known, exact.UsedOf(&charges[i].Limit, states[i], at))
+	}
+	return m
+}
 
 // TestSeed: a store that is seeded with another's answer goes on from there, at least as
 // strictly.
@@ -41,7 +52,7 @@ func TestSeed(t *testing.T) {
 						case 1:
 							take(t, to, charge("key", 3, limits...))
 						}
-						to.Seed(look.Charges, states)
+						to.Seed(told(look.Charges, states, was.At))
 						for left := free; left > 0; left-- {
 							if d := take(t, to, charge("key", 1, limits...)); !d.Allowed {
 								t.Fatalf("%d used, %d left: %+v", used, left, d)
@@ -68,7 +79,7 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 			take(t, from, charge("key", 100, l))
 			time.Sleep(after)
 			was := take(t, from, charge("key", 0, l))
-			to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
+			to.Seed(told(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)}, was.At))
 			for range 10 {
 				was, now := take(t, from, charge("key", 0, l)), take(t, to, charge("key", 0, l))
 				if now.Remaining > was.Remaining || now.Remaining < was.Remaining-1 || now.ResetAfter != was.ResetAfter {
@@ -83,7 +94,7 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 	for _, l := range []store.Limit{{Rate: store.MaxUnits, Period: store.MaxPeriod}, {Rate: 1, Period: time.Microsecond}} {
 		for _, st := range []store.ChargeState{{ResetAfter: time.Microsecond}, {}, {ResetAfter: store.MaxPeriod}, {ResetAfter: 2 * store.MaxPeriod}} {
 			l := l.By(store.SlidingCounter)
-			s.Seed(charge("key", 0, l).Charges, []store.ChargeState{st})
+			s.Seed(told(charge("key", 0, l).Charges, []store.ChargeState{st}, 946684800_000_000))
 			take(t, s, charge("key", 1, l))
 		}
 	}
@@ -98,7 +109,7 @@ func TestSeedOfSmallKey(t *testing.T) {
 		req := charge("key", 1, store.Per(5, time.Second), store.Per(60, time.Minute), store.Per(100, time.Hour))
 		states := []store.ChargeState{{Remaining: 4, ResetAfter: 200 * time.Millisecond}, {Remaining: 0, ResetAfter: time.Minute}, {Remaining: 50, ResetAfter: 30 * time.Minute}}
 		for range 2 { // a new key and one that is known
-			s.Seed(req.Charges, states)
+			s.Seed(told(req.Charges, states, store.Instant(time.Now().UnixMicro())))
 			look := charge("key", 0, store.Per(5, time.Second), store.Per(60, time.Minute), store.Per(100, time.Hour))
 			if d := take(t, s, look); !slices.Equal(d.Charges, states) || s.SmallKeys() != 1 {
 				t.Errorf("%+v, want %+v, %d small keys", d.Charges, states, s.SmallKeys())
@@ -121,7 +132,7 @@ func TestSeedOfAFullStore(t *testing.T) {
 	l := store.Per(5, time.Hour)
 	take(t, s, charge("kept", 1, l))
 	for _, key := range []string{"kept", "new"} {
-		s.Seed(charge(key, 0, l).Charges, []store.ChargeState{{Remaining: 0, ResetAfter: time.Hour}})
+		s.Seed(told(charge(key, 0, l).Charges, []store.ChargeState{{Remaining: 0, ResetAfter: time.Hour}}, store.Instant(time.Now().UnixMicro())))
 	}
 	if _, err := s.Take(t.Context(), charge("new", 1, l)); err != localstore.ErrFull {
 		t.Errorf("a key that there is no room for: %v", err)
@@ -149,7 +160,7 @@ func TestSeedOfAWindowToCome(t *testing.T) {
 				if was.Remaining != 4 || was.Delay == 0 {
 					t.Fatalf("booked ahead: %+v", was)
 				}
-				to.Seed(ahead.Charges, []store.ChargeState{was.Charge(0)})
+				to.Seed(told(ahead.Charges, []store.ChargeState{was.Charge(0)}, was.At))
 				if d := take(t, to, charge("key", 1, l)); d.Allowed || d.RetryAfter != was.Delay {
 					t.Errorf("before it starts: %+v, want it free after %v", d, was.Delay)
 				}
@@ -183,7 +194,7 @@ func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 					take(t, from, req)
 				}
 				was := take(t, from, charge("key", 0, l))
-				to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
+				to.Seed(told(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)}, was.At))
 				if d := take(t, to, charge("key", 0, l)); d.ResetAfter < was.ResetAfter {
 					t.Errorf("as if never used after %s, want %s", d.ResetAfter, was.ResetAfter)
 				}
@@ -225,7 +236,7 @@ func TestGivesBackAfterSeed(t *testing.T) {
 					time.Sleep(13 * time.Minute)
 					was := take(t, from, charge("key", 5, l))
 					time.Sleep(time.Millisecond)
-					to.Seed(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)})
+					to.Seed(told(charge("key", 0, l).Charges, []store.ChargeState{was.Charge(0)}, was.At))
 					test.leave(t, to, l)
 					if d := take(t, to, charge("key", 0, l)); d.Remaining != test.left {
 						t.Errorf("%d remaining, want %d", d.Remaining, test.left)
@@ -252,7 +263,7 @@ func TestSeedOfSeveralWindows(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 		look := charge("key", 0, limits...)
 		was := take(t, from, look)
-		to.Seed(look.Charges, was.Charges)
+		to.Seed(told(look.Charges, was.Charges, was.At))
 		now := take(t, to, look)
 		if !slices.Equal(now.Charges, was.Charges) {
 			t.Errorf("%+v, want %+v", now.Charges, was.Charges)

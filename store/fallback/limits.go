@@ -1,0 +1,154 @@
+package fallback
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// limits are those of a key, in one scope. Many keys share them.
+type limits struct {
+	scope string
+	rules []exact.Rule
+	list  []store.Limit
+}
+
+func limitsOf(charges []store.Charge) *limits {
+	l := &limits{scope: charges[0].Scope}
+	for i := range charges {
+		l.rules = append(l.rules, exact.RuleOf(&charges[i].Limit))
+		l.list = append(l.list, charges[i].Limit)
+	}
+	return l
+}
+
+// are reports whether charges have these limits, in this order.
+func (l *limits) are(charges []store.Charge) bool {
+	if len(charges) != len(l.rules) || charges[0].Scope != l.scope {
+		return false
+	}
+	for i := range charges {
+		if !l.rules[i].Is(&charges[i].Limit) {
+			return false
+		}
+	}
+	return true
+}
+
+// lapse returns the instant from which a limit is as if never used.
+func lapse(r *exact.Rule, s *exact.State) int64 {
+	if r.Limit.Algorithm == store.SlidingWindow {
+		return s.A + r.Period
+	}
+	return r.Lapse(s, nil)
+}
+
+// book takes units at an instant. Of a sliding window all units of two stretches of its
+// length count at the newest; C is those of the later stretch.
+func book(r *exact.Rule, s *exact.State, at, units int64) {
+	if r.Limit.Algorithm != store.SlidingWindow {
+		r.Book(s, at, units)
+		return
+	}
+	switch {
+	case s.A+r.Period <= at:
+		s.B, s.C = 0, 0
+	case s.A/r.Period < at/r.Period:
+		s.B, s.C = s.C, 0
+	}
+	s.A, s.B, s.C = max(s.A, at), s.B+units, s.C+units
+}
+
+// bookAhead is book for more units than the limit ever holds: the excess counts in later
+// windows.
+func bookAhead(r *exact.Rule, s *exact.State, at, units int64) {
+	book(r, s, at, units)
+	if r.Limit.Algorithm == store.SlidingWindow && units <= r.Max {
+		s.B = min(s.B, r.Max) // The rest does not count any more.
+	}
+	if n := (s.B - 1) / r.Max; r.Limit.Algorithm != store.GCRA && n > 0 {
+		s.A, s.B = s.A+n*r.Period, s.B-n*r.Max
+	}
+}
+
+// correct adds units to those taken at an instant, or takes them away, if they still count.
+func correct(r *exact.Rule, s *exact.State, at, more int64) {
+	switch {
+	case r.Limit.Algorithm == store.GCRA && more < 0:
+		r.Undo(s, -more)
+	case r.Limit.Algorithm == store.GCRA:
+		r.Book(s, 0, more)
+	case r.Limit.Algorithm == store.SlidingWindow && at/r.Period < s.A/r.Period-1: // They count no more.
+	case r.Limit.Algorithm == store.SlidingWindow:
+		if s.B = max(s.B+more, 0); at/r.Period == s.A/r.Period {
+			s.C = max(s.C+more, 0)
+		}
+	case at >= s.A:
+		s.B = max(s.B+more, 0)
+	case r.Limit.Algorithm == store.SlidingCounter && at >= s.A-r.Period:
+		s.C = max(s.C+more, 0)
+	}
+}
+
+// larger returns the state with more units at an instant: the primary's, or that of the
+// units admitted here. Windows that are open are one.
+func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
+	later := said
+	if here.A > said.A || here.A == said.A && here.B > said.B {
+		later = here
+	}
+	switch {
+	case lapse(r, &here) <= now:
+		return said
+	case lapse(r, &said) <= now:
+		return here
+	case r.Limit.Algorithm == store.GCRA || later.A > now:
+		return later
+	case r.Limit.Algorithm == store.SlidingWindow:
+		return exact.State{A: later.A, B: max(said.B, here.B)}
+	case r.Limit.Algorithm == store.SlidingCounter && here.A < said.A:
+		said.C = max(said.C, here.B)
+	default:
+		said.B = max(said.B, here.B)
+	}
+	return said
+}
+
+// known keeps the limits that were met, so that keys share them. All are forgotten once
+// they are many: where each customer has limits of its own, sharing does not pay.
+type known struct {
+	all sync.Map // []*limits by first
+	n   atomic.Int32
+}
+
+type first struct {
+	scope        string
+	rate, period int64
+	max          int64
+	algorithm    store.Algorithm
+	limits       int
+}
+
+const maxKnown = 1024
+
+func (k *known) of(charges []store.Charge) *limits {
+	l := &charges[0].Limit
+	key := first{charges[0].Scope, l.Rate, int64(l.Period), l.Max(), l.Algorithm, len(charges)}
+	if list, ok := k.all.Load(key); ok {
+		for _, l := range list.([]*limits) {
+			if l.are(charges) {
+				return l
+			}
+		}
+	}
+	if k.n.Add(1) > maxKnown {
+		k.all.Clear()
+		k.n.Store(1)
+	}
+	made := limitsOf(charges)
+	list, _ := k.all.LoadOrStore(key, []*limits(nil))
+	k.all.Store(key, append(list.([]*limits)[:len(list.([]*limits)):len(list.([]*limits))], made))
+	return made
+}

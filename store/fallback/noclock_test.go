@@ -1,0 +1,36 @@
+package fallback_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// A primary that remembers nothing of losses, and tells no time, is charged what was spent
+// without it, as far as that still counts.
+func TestPrimaryWithoutAClock(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, time.Hour) {
+		t.Run(l.Algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: storeFunc(func(req store.Request) (store.Decision, error) {
+					d, err := p.Take(context.Background(), req)
+					d.At = 0
+					return d, err
+				})})
+				meet(t, s)
+				time.Sleep(time.Minute)
+				cycle(t, p, s, func() { take(t, s, charge("k", 5, l)) })
+				if used := 100 - take(t, p.store, charge("k", 0, l)).Remaining; used != 5 {
+					t.Errorf("%d used, want 5", used)
+				}
+			})
+		})
+	}
+}

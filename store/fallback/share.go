@@ -1,0 +1,104 @@
+package fallback
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+)
+
+// mostParts bounds how small a share is: a call that takes the whole limit takes
+// about so many.
+const mostParts = 1024
+
+// share returns the charges with this process's share of their limits; the same
+// charges where that is the whole.
+func share(charges []store.Charge, replicas int) []store.Charge {
+	n := int64(max(replicas, 1))
+	if n == 1 {
+		return charges
+	}
+	shared := append([]store.Charge(nil), charges...)
+	for i := range shared {
+		shared[i].Limit = shareOf(shared[i].Limit, n)
+		shared[i].Reserve /= n
+	}
+	return shared
+}
+
+// shareOf divides a limit by n. A bucket keeps its rate exactly, in a longer
+// period, and gets its part of the burst. A window gets its part of the rate,
+// rounded down; where that is less than one, it admits one in a longer window. So
+// the shares together keep the rate. They do not depend on what a call costs:
+// another limit for each cost would have the key's state change with every call.
+// Of a limit that so many share that its part is tiny, several parts are admitted
+// in as many times the window.
+func shareOf(l store.Limit, n int64) store.Limit {
+	l.Name = l.Policy()
+	k := min(n, mostParts)
+	most := max(l.Max()/k, 1)
+	if l.Algorithm == store.GCRA {
+		l.Burst = most
+		// A bucket that takes longer than that to fill is not valid.
+		l.Period = max(min(times(l.Period, n, 1), times(store.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
+		return l
+	}
+	if most*k > l.Rate {
+		l.Period = times(l.Period, most*k, l.Rate)
+	}
+	if n > k {
+		l.Period = times(l.Period, n, k)
+	}
+	l.Rate = most
+	return l
+}
+
+// times returns d·a/b in whole microseconds, rounded up, at most the longest
+// period.
+func times(d time.Duration, a, b int64) time.Duration {
+	hi, lo := bits.Mul64(uint64(d/time.Microsecond), uint64(a))
+	if hi >= uint64(b) {
+		return store.MaxPeriod
+	}
+	q, r := bits.Div64(hi, lo, uint64(b))
+	if r > 0 {
+		q++
+	}
+	if q > uint64(store.MaxPeriod/time.Microsecond) {
+		return store.MaxPeriod
+	}
+	return time.Duration(q) * time.Microsecond
+}
+
+// scale returns n·to/from, rounded down; at most store.MaxUnits.
+func scale(n, to, from int64) int64 {
+	hi, lo := bits.Mul64(uint64(n), uint64(to))
+	if hi >= uint64(from) {
+		return store.MaxUnits
+	}
+	q, _ := bits.Div64(hi, lo, uint64(from))
+	return int64(min(q, store.MaxUnits))
+}
+
+// stateOfShare returns the state of this process's share of a limit, given that of the whole
+// at an instant. Slots of a bucket that are ahead stay as far ahead.
+func stateOfShare(r, share *exact.Rule, s exact.State, now int64) exact.State {
+	if r.Limit.Algorithm != store.GCRA {
+		s.B, s.C = scaleUp(s.B, share.Max, r.Max), scaleUp(s.C, share.Max, r.Max)
+		return s
+	}
+	backlog, full, most := s.A+min(s.B, 1)-now, r.Pace.Full.Whole, share.Pace.Full.Whole
+	if backlog > 0 && most < full {
+		backlog = scaleUp(min(backlog, full), most, full) + max(backlog-full, 0)
+	}
+	return exact.State{A: now + backlog}
+}
+
+// scaleUp returns n·to/from, rounded up; at most store.MaxUnits.
+func scaleUp(n, to, from int64) int64 {
+	if n == 0 {
+		return 0
+	}
+	return min(scale(n-1, to, from)+1, store.MaxUnits)
+}
