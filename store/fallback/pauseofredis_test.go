@@ -1,0 +1,158 @@
+package fallback_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/internal/long"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// moments are faults so short that no breaker may open.
+var moments = []struct {
+	name  string
+	cause func(t testing.TB, f *fleet)
+}{
+	{"DEBUG SLEEP of 60 ms", func(t testing.TB, f *fleet) {
+		if err := f.admin.Do(context.Background(), "debug", "sleep", "0.06").Err(); err != nil {
+			t.Fatal(err)
+		}
+	}},
+	{"SIGSTOP for 60 ms", func(_ testing.TB, f *fleet) {
+		f.server.Stop()
+		time.Sleep(60 * time.Millisecond)
+		f.server.Cont()
+	}},
+	{"one connection killed", killOne},
+}
+
+// killOne kills a connection that has asked for a decision.
+func killOne(t testing.TB, f *fleet) {
+	list, err := f.admin.ClientList(context.Background()).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for line := range strings.Lines(list) {
+		if strings.Contains(line, "cmd=eval") {
+			ids = append(ids, strings.TrimPrefix(strings.Fields(line)[0], "id="))
+		}
+	}
+	if len(ids) == 0 {
+		t.Fatalf("no connection asks for decisions:\n%s", list)
+	}
+	if err := f.admin.ClientKillByFilter(context.Background(), "ID", ids[rand.IntN(len(ids))]).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// One short pause of Redis, and one killed connection, never open the breaker, however
+// many callers there are.
+func TestShortPauseOpensNothing(t *testing.T) {
+	if raceDetector {
+		t.Skip("with the race detector calls take longer than the pause")
+	}
+	t.Parallel()
+	brief := map[string]int{"DEBUG SLEEP of 60 ms": 64, "SIGSTOP for 60 ms": 8, "one connection killed": 256}
+	for _, moment := range moments {
+		for _, callers := range long.Or([]int{1, 8, 64, 256}, []int{brief[moment.name]}) {
+			t.Run(fmt.Sprintf("%s, %d callers", moment.name, callers), func(t *testing.T) {
+				t.Parallel()
+				rounds, gap := long.Or(10, 2), 300*time.Millisecond
+				if moment.name == "one connection killed" {
+					rounds, gap = long.Or(50, 5), 200*time.Millisecond
+				}
+				f := newFleet(t, 1, 0, fallback.Config{})
+				f.recover()
+				slow := watchAnswers(t, f.server.Addr)
+				ctx, cancel := context.WithCancel(context.Background())
+				var wg sync.WaitGroup
+				var local, asked atomic.Int64
+				for i := range callers {
+					wg.Go(func() {
+						req := charge(fmt.Sprint("k", i%16), 1, store.Per(1_000_000_000, time.Hour))
+						for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+							d, err := f.stores[0].Take(context.Background(), req)
+							if err != nil {
+								t.Error(err)
+							}
+							asked.Add(1)
+							if d.Degraded {
+								local.Add(1)
+							}
+						}
+					})
+				}
+				opened, tried, dropped, before := 0, 0, 0, int64(0)
+				for tried < rounds && dropped < 5*rounds {
+					time.Sleep(gap)
+					f.recover()
+					slow.reset()
+					time.Sleep(20 * time.Millisecond)
+					n, start := f.opened.Load(), local.Load()
+					moment.cause(t, f)
+					time.Sleep(gap)
+					// A machine that stood still for longer is an outage.
+					if most := slow.most(); most > 85*time.Millisecond {
+						dropped++
+						continue
+					}
+					tried++
+					before += local.Load() - start
+					if f.opened.Load() > n {
+						opened++
+					}
+				}
+				cancel()
+				wg.Wait()
+				t.Logf("%d of %d opened the breaker, %d calls decided locally each; %d rounds dropped as the machine stood still", opened, tried, before/int64(max(tried, 1)), dropped)
+				if opened > 0 {
+					t.Errorf("%s, %d callers: %d of %d opened the breaker, want none. %d of %d calls were decided without Redis", moment.name, callers, opened, tried, local.Load(), asked.Load())
+				}
+				if tried == 0 {
+					t.Fatal("the machine stood still each time")
+				}
+			})
+		}
+	}
+}
+
+// answers measures how long Redis takes to answer, from this process.
+type answers struct{ longest atomic.Int64 }
+
+func (a *answers) reset()              { a.longest.Store(0) }
+func (a *answers) most() time.Duration { return time.Duration(a.longest.Load()) }
+
+// watchAnswers sends PING on a connection of its own until the test ends.
+func watchAnswers(t testing.TB, addr string) *answers {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &answers{}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for r := bufio.NewReader(conn); ; time.Sleep(time.Millisecond) {
+			start := time.Now()
+			if _, err := conn.Write([]byte("PING\r\n")); err != nil {
+				return
+			}
+			if _, err := r.ReadString('\n'); err != nil {
+				return
+			}
+			a.longest.Store(max(a.longest.Load(), int64(time.Since(start))))
+		}
+	})
+	t.Cleanup(func() { conn.Close(); wg.Wait() })
+	return a
+}

@@ -1,0 +1,153 @@
+package fallback_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback"
+)
+
+// spaced is a limit without a burst: one call each 50 ms.
+var spaced = store.Limit(weir.PerSecond(20).WithBurst(1))
+
+// absences begin and end.
+var absences = []struct {
+	name       string
+	begin, end func(f *fleet)
+}{
+	{"SIGSTOP", func(f *fleet) { f.server.Stop() }, func(f *fleet) { f.server.Cont() }},
+	{"killed, empty after", func(f *fleet) { f.server.Kill() }, func(f *fleet) { f.server.Restart() }},
+	{"refused", func(f *fleet) { f.proxy.Set(redistest.Refuse) }, func(f *fleet) { f.proxy.Set(f.well) }},
+	{"black hole", func(f *fleet) { f.proxy.Set(redistest.Blackhole) }, func(f *fleet) { f.proxy.Set(f.well) }},
+}
+
+// Waiting calls that an outage catches leave one by one, and together no faster than the
+// limit.
+func TestWaitersKeepTheirDistance(t *testing.T) {
+	t.Parallel()
+	calls, before, during := long.Or(300, 60), long.Or(time.Second, 300*time.Millisecond), long.Or(2*time.Second, 800*time.Millisecond)
+	for _, outage := range absences {
+		for _, processes := range long.Or([]int{2, 4}, []int{2}) {
+			for _, comes := range []string{"at once before it", "at once in it", "one by one"} {
+				if !long.Enabled && (comes == "at once before it" || outage.name != "killed, empty after" && outage.name != "SIGSTOP") {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %d processes, calls come %s", outage.name, processes, comes), func(t *testing.T) {
+					t.Parallel()
+					f := newFleet(t, processes, 0, fallback.Config{Replicas: processes})
+					f.recover()
+					watch := watchStalls(t)
+					var mu sync.Mutex
+					arrivals := make([][]time.Time, processes)
+					gap := time.Duration(0)
+					if comes == "one by one" {
+						gap = (before + during + during/2) / time.Duration(calls) // They come in the outage, too.
+					}
+					var wg sync.WaitGroup
+					begun := make(chan struct{})
+					wg.Go(func() {
+						time.Sleep(before)
+						outage.begin(f)
+						close(begun)
+						time.Sleep(during)
+						outage.end(f)
+					})
+					all := f.limiters("spaced", spaced)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+					defer cancel()
+					if comes == "at once in it" {
+						<-begun
+					}
+					for i := range calls {
+						time.Sleep(gap)
+						wg.Go(func() {
+							err := all[i%processes].Wait(ctx, "k")
+							mu.Lock()
+							defer mu.Unlock()
+							arrivals[i%processes] = append(arrivals[i%processes], time.Now())
+							if err != nil {
+								t.Errorf("call %d: %v", i, err)
+							}
+						})
+					}
+					wg.Wait()
+					judgeArrivals(t, arrivals, watch)
+				})
+			}
+		}
+	}
+}
+
+// judgeArrivals checks the arrivals of each process.
+func judgeArrivals(t testing.TB, arrivals [][]time.Time, watch *stalls) {
+	t.Helper()
+	var all []time.Time
+	most := 0
+	for i, of := range arrivals {
+		slices.SortFunc(of, time.Time.Compare)
+		all = append(all, of...)
+		n, at := instant(of, watch)
+		most = max(most, n)
+		if n > 2 {
+			t.Errorf("process %d: %d calls leave at one instant, %v after the first, want 2 at most", i, n, at.Sub(of[0]).Round(time.Millisecond))
+		}
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	span := all[len(all)-1].Sub(all[0])
+	rate := float64(len(all)-1) / (span.Seconds() * float64(spaced.Rate))
+	t.Logf("%d calls in %v: %.3f times the limit; at one instant %d of a process at most", len(all), span.Round(time.Millisecond), rate, most)
+	// In a short run, the first calls of each process in the outage and after it, which may
+	// be late or early by a slot, count for much.
+	slack := float64(long.Or(1, 2*len(arrivals))) / float64(len(all))
+	if rate > 1.02+slack {
+		t.Errorf("%d calls left in %v: %.3f times the limit, want at most 1.02", len(all), span.Round(time.Millisecond), rate)
+	}
+}
+
+// instant returns how many calls of a process left within 5 ms at most, and when. Calls
+// are late, and leave together, where the machine stood still.
+func instant(sorted []time.Time, watch *stalls) (most int, at time.Time) {
+	for i, first := range sorted {
+		n := 1
+		for n < len(sorted)-i && sorted[i+n].Sub(first) < 5*time.Millisecond {
+			n++
+		}
+		if n > most && (n <= 2 || watch == nil || watch.longest(first.Add(-20*time.Millisecond), first.Add(5*time.Millisecond)) < 30*time.Millisecond) {
+			most, at = n, first
+		}
+	}
+	return most, at
+}
+
+// The same with four processes of the operating system, whose Redis is stopped.
+func TestWaitersOfProcesses(t *testing.T) {
+	t.Parallel()
+	const processes = 4
+	f := newFleet(t, 0, 0, fallback.Config{})
+	w := startWorkers(t, f.proxy.Addr, processes, 50*time.Millisecond)
+	w.each(order{Do: "recover"})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		time.Sleep(long.Or(time.Second, 300*time.Millisecond))
+		f.server.Stop()
+		time.Sleep(long.Or(2*time.Second, 800*time.Millisecond))
+		f.server.Cont()
+	})
+	answers := w.each(order{Do: "wait", Limit: spaced, Times: long.Or(300, 60) / processes})
+	wg.Wait()
+	arrivals := make([][]time.Time, processes)
+	for i, a := range answers {
+		for _, ns := range a.Arrivals {
+			arrivals[i] = append(arrivals[i], time.Unix(0, ns))
+		}
+	}
+	judgeArrivals(t, arrivals, watchStalls(t))
+}
