@@ -37,14 +37,15 @@
 //
 // The local store starts from known, not from full. A primary that is a [store.Restorer]
 // learns of both afterwards, with the next call of the key in the same round trip. Other
-// calls for that key wait meanwhile. Keys without calls follow in the background, 1000 in
-// a second.
+// calls for that key wait meanwhile, for a tenth of the budget, and then restore it as
+// well. Keys without calls follow in the background, 1000 in a second.
 //
 // A state of the primary that is younger than known means that the primary has lost a
 // state, whether or not any call failed. The primary then takes the maximum of all that
 // processes know. A kept state ignores known, so units that were given back, settled or
 // reset do not come back. The primary adds spent once, to the brim of the limit at most.
-// Slots that were booked ahead stay booked.
+// Slots that were booked ahead stay booked. A busy GCRA limit is as full after an outage as
+// before.
 //
 // A primary that is no Restorer is charged for spent, as far as that fits. Its losses go
 // unnoticed.

@@ -12,6 +12,7 @@ import (
 type spending struct {
 	outage  int64
 	used    []exact.State // of each limit; of a bucket the TAT of the share
+	known   []int64       // of a bucket the TAT of the share before, as the primary knows it
 	ahead   int64         // the last slot granted here; 0: none
 	at      int64         // when the last unit was admitted
 	id      string        // "": the primary was never told
@@ -34,7 +35,7 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 	n := len(m.spendings)
 	if n == 0 || m.spendings[n-1].outage != outage && n < maxSpendings {
-		m.spendings = append(m.spendings, &spending{outage: outage, used: make([]exact.State, len(charges))})
+		m.spendings = append(m.spendings, e.spending(shared, now, outage))
 	}
 	e.divide(parts, now)
 	p := m.spendings[len(m.spendings)-1]
@@ -56,6 +57,20 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
+// spending returns a new one. A bucket goes on from the state that the primary knows: a
+// busy one is as full after the outage as before.
+func (e *entry) spending(shared []store.Charge, now, outage int64) *spending {
+	p := &spending{outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
+	for i := range shared {
+		if r := &e.limits.rules[i]; e.at > 0 && r.Limit.Algorithm == store.GCRA {
+			share := exact.RuleOf(&shared[i].Limit)
+			p.used[i].A = stateOfShare(r, &share, *e.state(i), now).A
+			p.known[i] = p.used[i].A
+		}
+	}
+	return p
+}
+
 // divide makes the share one of so many parts. A bucket of smaller shares takes longer to
 // drain.
 func (e *entry) divide(parts, now int64) {
@@ -65,13 +80,13 @@ func (e *entry) divide(parts, now int64) {
 			if e.limits.rules[i].Limit.Algorithm != store.GCRA {
 				continue
 			}
-			states := []*exact.State{&m.debt[i]}
+			tats := []*int64{&m.debt[i].A}
 			for _, p := range m.spendings {
-				states = append(states, &p.used[i])
+				tats = append(tats, &p.used[i].A, &p.known[i])
 			}
-			for _, s := range states {
-				if s.A > now {
-					s.A = now + scaleUp(s.A-now, parts, m.parts)
+			for _, tat := range tats {
+				if *tat > now {
+					*tat = now + scaleUp(*tat-now, parts, m.parts)
 				}
 			}
 		}
@@ -91,9 +106,10 @@ func (p *spending) fill(m *store.Memory, rules []exact.Rule, id func() string, p
 		switch algorithm := rules[i].Limit.Algorithm; {
 		case algorithm == store.SlidingWindow:
 			u.Before = 0
-		case algorithm == store.GCRA && int64(u.At) > now:
+		case algorithm == store.GCRA:
 			// The share drains as slowly as all shares together drain the limit.
-			u = store.Used{At: store.Instant(now + (int64(u.At)-now+parts-1)/parts)}
+			spent := max(int64(u.At)-max(p.known[i], now), 0)
+			u = store.Used{At: store.Instant(now + (spent+parts-1)/parts)}
 		}
 		m.Spent = append(m.Spent, u)
 	}
