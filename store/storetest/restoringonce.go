@@ -154,7 +154,7 @@ func (r *run) lostTogether(key string, limits []store.Limit, before, after store
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case err == nil && !d.Allowed && req.Seen[0].At == since: // Refused without its backend.
+			case err == nil && !d.Allowed && req.Seen[0].At == 0: // Refused without its backend.
 			case errors.Is(err, store.ErrLost) != (since == before) || err != nil && since != before:
 				r.Errorf("seen at %d: %+v, %v", since, d, err)
 			case d.Allowed:
