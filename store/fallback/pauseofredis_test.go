@@ -67,9 +67,9 @@ func TestShortPauseOpensNothing(t *testing.T) {
 		for _, callers := range long.Or([]int{1, 8, 64, 256}, []int{brief[moment.name]}) {
 			t.Run(fmt.Sprintf("%s, %d callers", moment.name, callers), func(t *testing.T) {
 				t.Parallel()
-				rounds, gap := long.Or(10, 4), 300*time.Millisecond
+				rounds, gap := everywhere(10, 4), 300*time.Millisecond
 				if moment.name == "one connection killed" {
-					rounds, gap = long.Or(50, 5), 200*time.Millisecond
+					rounds, gap = everywhere(50, long.Or(20, 5)), 200*time.Millisecond
 				}
 				f := newFleet(t, 1, 0, fallback.Config{})
 				f.recover()

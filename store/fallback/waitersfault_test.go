@@ -33,9 +33,9 @@ var absences = []struct {
 // limit.
 func TestWaitersKeepTheirDistance(t *testing.T) {
 	t.Parallel()
-	calls, before, during := long.Or(300, 60), long.Or(time.Second, 300*time.Millisecond), long.Or(2*time.Second, 800*time.Millisecond)
+	calls, before, during := everywhere(300, long.Or(100, 60)), long.Or(time.Second, 300*time.Millisecond), long.Or(2*time.Second, 800*time.Millisecond)
 	for _, outage := range absences {
-		for _, processes := range long.Or([]int{2, 4}, []int{2}) {
+		for _, processes := range everywhere([]int{2, 4}, []int{2}) {
 			for _, comes := range []string{"at once before it", "at once in it", "one by one"} {
 				if !long.Enabled && (comes == "at once before it" || outage.name != "killed, empty after" && outage.name != "SIGSTOP") {
 					continue
@@ -142,7 +142,7 @@ func TestWaitersOfProcesses(t *testing.T) {
 		time.Sleep(long.Or(2*time.Second, 800*time.Millisecond))
 		f.server.Cont()
 	})
-	answers := w.each(order{Do: "wait", Limit: spaced, Times: long.Or(300, 60) / processes})
+	answers := w.each(order{Do: "wait", Limit: spaced, Times: everywhere(300, long.Or(100, 60)) / processes})
 	wg.Wait()
 	arrivals := make([][]time.Time, processes)
 	for i, a := range answers {

@@ -18,7 +18,7 @@ func TestLoopsOfWaitersKeepTheirDistance(t *testing.T) {
 	long.Only(t)
 	for _, outage := range absences {
 		for _, processes := range everywhere([]int{2, 4}, []int{2}) {
-			for _, callers := range []int{20, 300} {
+			for _, callers := range everywhere([]int{20, 300}, []int{20}) {
 				t.Run(fmt.Sprintf("%s, %d processes, %d callers", outage.name, processes, callers), func(t *testing.T) {
 					t.Parallel()
 					f := newFleet(t, processes, 0, fallback.Config{Replicas: processes})
