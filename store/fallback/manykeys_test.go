@@ -17,7 +17,7 @@ import (
 func TestEmptyRestartWithManyKeys(t *testing.T) {
 	t.Parallel()
 	const processes, rate, used = 3, 10, 4
-	keys := everywhere(10_000, long.Or(2_000, 500))
+	keys := everywhere(10_000, long.Or(1_000, 500))
 	for _, algorithm := range []store.Algorithm{store.GCRA, store.FixedWindow, store.SlidingWindow} {
 		for _, quiet := range everywhere([]time.Duration{0, 2 * time.Second}, []time.Duration{0}) {
 			t.Run(fmt.Sprintf("%v, nobody asks for %v", algorithm, quiet), func(t *testing.T) {

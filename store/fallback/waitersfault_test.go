@@ -107,7 +107,7 @@ func judgeArrivals(t testing.TB, arrivals [][]time.Time, watch *stalls) {
 	t.Logf("%d calls in %v: %.3f times the limit; at one instant %d of a process at most", len(all), span.Round(time.Millisecond), rate, most)
 	// In a short run, the first calls of each process in the outage and after it, which may
 	// be late or early by a slot, count for much.
-	slack := float64(long.Or(1, 2*len(arrivals))) / float64(len(all))
+	slack := float64(everywhere(1, 2*len(arrivals))) / float64(len(all))
 	if rate > 1.02+slack {
 		t.Errorf("%d calls left in %v: %.3f times the limit, want at most 1.02", len(all), span.Round(time.Millisecond), rate)
 	}
