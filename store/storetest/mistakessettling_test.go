@@ -82,16 +82,16 @@ type booked struct {
 func (b *booked) take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := b.model.Take(ctx, req)
 	if d.Receipt != nil {
-		b.Mu.Lock()
-		defer b.Mu.Unlock()
+		b.mu.Lock()
+		defer b.mu.Unlock()
 		b.requests[d.Receipt] = req
 	}
 	return d, err
 }
 
 func (b *booked) of(receipt any) store.Request {
-	b.Mu.Lock()
-	defer b.Mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.requests[receipt]
 }
 
