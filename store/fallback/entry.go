@@ -48,11 +48,12 @@ func (e *entry) state(i int) *exact.State {
 	return &e.more.used[i-1]
 }
 
-// be makes the limits of the key those of charges, and forgets the states of others.
+// be makes the limits of the key those of charges, and forgets the states of others. Units
+// that the primary does not know stay, under their limits.
 func (e *entry) be(l *limits) {
 	*e = entry{limits: l, key: e.key, more: e.more}
 	if m := e.more; m != nil {
-		m.used, m.spendings, m.debt, m.seeded = nil, nil, nil, false
+		m.used, m.debt, m.seeded = nil, nil, false
 	}
 	if n := len(l.rules) - 1; n > 0 {
 		e.extra().used = make([]exact.State, n)
@@ -107,7 +108,7 @@ func (e *entry) idle(now int64) bool {
 	}
 	for _, p := range e.more.spendings {
 		for i := range p.used {
-			if lapse(&e.limits.rules[i], &p.used[i]) > now {
+			if lapse(&p.limits.rules[i], &p.used[i]) > now {
 				return false
 			}
 		}
@@ -115,7 +116,7 @@ func (e *entry) idle(now int64) bool {
 	return true
 }
 
-// carry returns the memories for the primary: one for each spending, at least one.
+// carry returns the memories for the primary: the entry, and each spending.
 func (e *entry) carry(k id, newID func() string, now int64) (list []carried) {
 	x := e.extra()
 	x.sending = &sending{over: make(chan struct{})}
@@ -126,13 +127,17 @@ func (e *entry) carry(k id, newID func() string, now int64) (list []carried) {
 	for i := range e.limits.rules {
 		m.Known = append(m.Known, usedOf(e.state(i)))
 	}
+	known := false
 	for _, p := range x.spendings {
 		one := m
-		p.fill(&one, e.limits.rules, newID, x.parts, now)
+		if known = known || p.limits == e.limits; p.limits != e.limits {
+			one = store.Memory{Scope: m.Scope, Key: m.Key, Limits: p.limits.list}
+		}
+		p.fill(&one, newID, x.parts, now)
 		list = append(list, carried{k, one, p, p.version, x.sending})
 	}
-	if list == nil {
-		list = []carried{{k, m, nil, 0, x.sending}}
+	if !known {
+		list = append(list, carried{k, m, nil, 0, x.sending})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -119,36 +120,26 @@ func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
 // known keeps the limits that were met, so that keys share them. All are forgotten once
 // they are many: where each customer has limits of its own, sharing does not pay.
 type known struct {
-	all sync.Map // []*limits by first
+	all sync.Map // []*limits by the first limit
 	n   atomic.Int32
-}
-
-type first struct {
-	scope        string
-	rate, period int64
-	max          int64
-	algorithm    store.Algorithm
-	limits       int
 }
 
 const maxKnown = 1024
 
 func (k *known) of(charges []store.Charge) *limits {
-	l := &charges[0].Limit
-	key := first{charges[0].Scope, l.Rate, int64(l.Period), l.Max(), l.Algorithm, len(charges)}
-	if list, ok := k.all.Load(key); ok {
-		for _, l := range list.([]*limits) {
-			if l.are(charges) {
-				return l
-			}
+	made := limitsOf(charges)
+	first := made.rules[0].Limit
+	value, _ := k.all.Load(first)
+	list, _ := value.([]*limits)
+	for _, l := range list {
+		if l.are(charges) {
+			return l
 		}
 	}
 	if k.n.Add(1) > maxKnown {
 		k.all.Clear()
 		k.n.Store(1)
 	}
-	made := limitsOf(charges)
-	list, _ := k.all.LoadOrStore(key, []*limits(nil))
-	k.all.Store(key, append(list.([]*limits)[:len(list.([]*limits)):len(list.([]*limits))], made))
+	k.all.Store(first, append(slices.Clip(list), made))
 	return made
 }

@@ -228,8 +228,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 				more *= e.more.parts // The share's TAT moves so much more.
 			}
 			correct(r, &e.more.debt[i], at, more)
-			if n := len(e.more.spendings); n > 0 {
-				p := e.more.spendings[n-1]
+			if p := e.last(); p != nil {
 				p.version++
 				correct(r, &p.used[i], at, more)
 			}

@@ -12,12 +12,6 @@ import (
 // does not notice losses.
 type plain struct{ store.Store }
 
-// isPlain reports whether a primary is plain. It would charge a memory twice.
-func isPlain(p primary) bool {
-	_, is := p.(plain)
-	return is
-}
-
 // Take implements store.Store. It takes the states from the decision.
 func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	for _, m := range req.Restore {

@@ -57,7 +57,7 @@ func (s *Store) carry(ctx context.Context, charges []store.Charge, seen []store.
 			if sending == nil {
 				break
 			}
-			if timer == nil && !isPlain(s.primary) {
+			if _, plain := s.primary.(plain); timer == nil && !plain { // That would charge twice.
 				timer = time.After(s.cfg.Budget / 10)
 			}
 			select {
@@ -123,9 +123,7 @@ func (t *memory) due(k id, lost, now int64, waited bool) (list []carried, under 
 	case e == nil:
 	case e.more != nil && e.more.sending != nil && !waited:
 		return nil, e.more.sending
-	case e.more != nil && e.more.sending != nil:
-		list = e.carry(k, t.id, now)
-	case e.owes() || e.lost() || lost > 0 && e.at == lost:
+	case e.more != nil && e.more.sending != nil || e.owes() || e.lost() || lost > 0 && e.at == lost:
 		list = e.carry(k, t.id, now)
 	}
 	return list, nil
@@ -228,13 +226,10 @@ func (s *Store) restoreOne(k name, limiter *rate.Limiter, spared *int) bool {
 				return nil
 			})
 		})
-		if !outage(err) {
-			if *spared++; lost.Load() {
-				*spared = 0
-			}
-			return true
+		if *spared++; lost.Load() {
+			*spared = 0
 		}
-		return false
+		return !outage(err)
 	}
 	return false
 }

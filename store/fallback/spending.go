@@ -7,9 +7,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// spending is what a process admitted of a key in one outage. A Reset after it forgets it,
-// so those of different outages stay apart.
+// spending are units of a key that a process admitted in one outage, under the same limits.
+// A Reset forgets those before it, so outages stay apart.
 type spending struct {
+	limits  *limits
 	outage  int64
 	used    []exact.State // of each limit; of a bucket the TAT of the share
 	known   []int64       // of a bucket the TAT of the share before, as the primary knows it
@@ -20,7 +21,7 @@ type spending struct {
 }
 
 const (
-	// maxSpendings is the most outages of a key that are kept apart.
+	// maxSpendings is the maximum number of spendings of a key. The oldest goes.
 	maxSpendings = 4
 	// spentMargin is how far this process may be behind the primary's clock.
 	spentMargin = 5000
@@ -33,12 +34,15 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	if m.debt == nil {
 		m.debt = make([]exact.State, len(charges))
 	}
-	n := len(m.spendings)
-	if n == 0 || m.spendings[n-1].outage != outage && n < maxSpendings {
-		m.spendings = append(m.spendings, e.spending(shared, now, outage))
-	}
 	e.divide(parts, now)
-	p := m.spendings[len(m.spendings)-1]
+	p := e.last()
+	if p == nil || p.outage != outage {
+		if len(m.spendings) == maxSpendings {
+			m.spendings = slices.Delete(m.spendings, 0, 1)
+		}
+		p = e.spending(shared, now, outage)
+		m.spendings = append(m.spendings, p)
+	}
 	for i := range charges {
 		if cost := charges[i].Cost; cost > 0 {
 			share, whole := exact.RuleOf(&shared[i].Limit), &e.limits.rules[i]
@@ -57,10 +61,20 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
+// last returns the last spending under the limits of the key; nil: there is none.
+func (e *entry) last() *spending {
+	for _, p := range slices.Backward(e.more.spendings) {
+		if p.limits == e.limits {
+			return p
+		}
+	}
+	return nil
+}
+
 // spending returns a new one. A bucket goes on from the state that the primary knows: a
 // busy one is as full after the outage as before.
 func (e *entry) spending(shared []store.Charge, now, outage int64) *spending {
-	p := &spending{outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
+	p := &spending{limits: e.limits, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
 	for i := range shared {
 		if r := &e.limits.rules[i]; e.at > 0 && r.Limit.Algorithm == store.GCRA {
 			share := exact.RuleOf(&shared[i].Limit)
@@ -76,18 +90,18 @@ func (e *entry) spending(shared []store.Charge, now, outage int64) *spending {
 func (e *entry) divide(parts, now int64) {
 	m := e.more
 	if m.parts > 0 && m.parts != parts {
-		for i := range e.limits.rules {
-			if e.limits.rules[i].Limit.Algorithm != store.GCRA {
-				continue
+		divide := func(r *exact.Rule, tat *int64) {
+			if r.Limit.Algorithm == store.GCRA && *tat > now {
+				*tat = now + scaleUp(*tat-now, parts, m.parts)
 			}
-			tats := []*int64{&m.debt[i].A}
-			for _, p := range m.spendings {
-				tats = append(tats, &p.used[i].A, &p.known[i])
-			}
-			for _, tat := range tats {
-				if *tat > now {
-					*tat = now + scaleUp(*tat-now, parts, m.parts)
-				}
+		}
+		for i := range m.debt {
+			divide(&e.limits.rules[i], &m.debt[i].A)
+		}
+		for _, p := range m.spendings {
+			for i := range p.used {
+				divide(&p.limits.rules[i], &p.used[i].A)
+				divide(&p.limits.rules[i], &p.known[i])
 			}
 		}
 	}
@@ -96,14 +110,14 @@ func (e *entry) divide(parts, now int64) {
 
 // fill adds a spending to a memory. One that the primary may not know keeps its ID, and
 // grows.
-func (p *spending) fill(m *store.Memory, rules []exact.Rule, id func() string, parts, now int64) {
+func (p *spending) fill(m *store.Memory, id func() string, parts, now int64) {
 	if p.id == "" {
 		p.id = id()
 	}
 	m.ID, m.Ahead, m.SpentAt = p.id, store.Instant(p.ahead), store.Instant(p.at)
 	for i := range p.used {
 		u := usedOf(&p.used[i])
-		switch algorithm := rules[i].Limit.Algorithm; {
+		switch algorithm := p.limits.rules[i].Limit.Algorithm; {
 		case algorithm == store.SlidingWindow:
 			u.Before = 0
 		case algorithm == store.GCRA:

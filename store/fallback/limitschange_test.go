@@ -1,0 +1,47 @@
+package fallback_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/store/fallback"
+)
+
+// A key gets other limits in an outage. The primary learns of all units, also of those that
+// were admitted under the limits before.
+func TestLimitsChangeInAnOutage(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, time.Hour) {
+		for _, known := range []bool{false, true} {
+			t.Run(l.Algorithm.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					p := newPrimary(t)
+					s := open(t, fallback.Config{Primary: p})
+					time.Sleep(10 * time.Minute)
+					more := l
+					more.Rate = 200
+					if meet(t, s); known {
+						take(t, s, charge("k", 10, l))
+					}
+					cycle(t, p, s, func() {
+						for range 3 {
+							take(t, s, charge("k", 10, l))
+							take(t, s, charge("k", 5, more))
+						}
+					})
+					time.Sleep(2 * time.Second)
+					most := int64(200 - 45)
+					if known {
+						most -= 10
+					}
+					// GCRA gives back a unit in 18 s.
+					if left := take(t, p.store, charge("k", 0, more)).Remaining; left > most+1 {
+						t.Errorf("%d remaining of 200, want at most %d", left, most)
+					}
+				})
+			})
+		}
+	}
+}
