@@ -36,8 +36,8 @@ func (e *endings) next(now time.Time, patience time.Duration) *ending {
 }
 
 // endingContext is a context with the values of a call's, which ends with its patience. The
-// deadline that a client may set on its socket is later: one that passes while
-// this process is held up would make it drop an answer that is there.
+// deadline that a client may set on its socket is later: a connection outlasts a short
+// pause of the primary, and a stall of this process.
 type endingContext struct {
 	of       context.Context
 	end      *ending
