@@ -49,9 +49,9 @@ func (o Outcome) Reason() Reason {
 // may wait for other things as well, and leave at any time. That spares a
 // wrapping store a goroutine for each call.
 type Starter interface {
-	// Start begins the Take of a valid request and returns without waiting. It
-	// keeps nothing of the request but its texts. ctx goes to the server; its end
-	// is not reported.
+	// Start begins the Take of a valid request and returns without waiting. The request
+	// and ctx belong to it until the Started is over. ctx goes to the server; its end is
+	// not reported.
 	//
 	// It returns nil when only Take can decide, and has charged nothing then: always
 	// so for requests that are Cancelable or ask for a lease. of is the store that

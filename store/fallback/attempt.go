@@ -49,6 +49,7 @@ type attempt struct {
 	owes  bool // the primary does not know all that it has to
 	began time.Time
 	end   *ending // of its patience
+	ctx   endingContext
 	stage atomic.Int32
 	heard chan struct{} // closed when answered in time, on a goroutine of its own
 	d     store.Decision

@@ -20,7 +20,8 @@ func (a *attempt) start(ctx context.Context) (st store.Started) {
 			st = nil // Take may do better, or is to tell.
 		}
 	}()
-	return s.starter.Start(&endingContext{of: ctx, end: a.end, deadline: a.end.at.Add(2 * s.cfg.Budget)}, s.cfg.Primary, &a.req)
+	a.ctx = endingContext{of: ctx, end: a.end, deadline: a.end.at.Add(2 * s.cfg.Budget)}
+	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
 }
 
 // await is decision for what was started. It reports false when the primary has to

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
@@ -164,9 +165,12 @@ type started struct {
 	store    *Store
 	pending  combine.Pending[string, call]
 	question question
-	req      store.Request
+	req      *store.Request
 	ctx      context.Context
 }
+
+// unused are started calls that are over.
+var unused = sync.Pool{New: func() any { return new(started) }}
 
 // Start implements [store.Starter], for requests that share round trips.
 func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
@@ -176,8 +180,8 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 	q := s.question(req)
 	c := &req.Charges[0]
 	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
-	st := &started{store: s, question: q, req: *req, ctx: ctx}
-	st.req.Charges = append([]store.Charge(nil), req.Charges...)
+	st := unused.Get().(*started)
+	*st = started{store: s, question: q, req: req, ctx: ctx}
 	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
 	return st
 }
@@ -193,6 +197,10 @@ func (st *started) Leave() bool {
 
 // Decision implements [store.Started].
 func (st *started) Decision() (d store.Decision, done bool, err error) {
+	defer func() {
+		*st = started{}
+		unused.Put(st)
+	}()
 	c, err := st.pending.Result()
 	if err == nil {
 		err = c.err
@@ -202,7 +210,7 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 		return d, false, nil
 	}
 	if err == nil {
-		d, err = st.store.conclude(st.ctx, &st.req, &st.question, &c)
+		d, err = st.store.conclude(st.ctx, st.req, &st.question, &c)
 	}
 	return d, true, err
 }
