@@ -30,6 +30,10 @@ type Decision struct {
 	Allowed bool
 	// Degraded: decided without the primary store.
 	Degraded bool
+	// OtherLimits: the key's units also count under limits that the call does not name,
+	// until those are as if never used. A plan that changed causes that, and so do
+	// programs with unlike limits under one Name.
+	OtherLimits bool
 	// Reason is Allowed, or why the call was refused.
 	Reason Reason
 	// Delay is how long a granted reservation has to wait; 0: act now.
@@ -64,7 +68,7 @@ func (d *Decision) Charge(i int) ChargeState {
 // decisionOf returns the callers' half of a store's decision.
 func decisionOf(s *store.Decision) Decision {
 	return Decision{
-		Allowed: s.Allowed, Degraded: s.Degraded, Reason: s.Reason,
+		Allowed: s.Allowed, Degraded: s.Degraded, OtherLimits: s.OtherLimits, Reason: s.Reason,
 		Delay: s.Delay, RetryAfter: s.RetryAfter,
 		Limit: Limit(s.Limit), Scope: s.Scope,
 		Remaining: s.Remaining, ResetAfter: s.ResetAfter, Charges: s.Charges,
@@ -73,7 +77,7 @@ func decisionOf(s *store.Decision) Decision {
 
 // from makes d, which is zero, the callers' half of a store's decision.
 func (d *Decision) from(s *store.Decision) {
-	d.Allowed, d.Degraded, d.Reason = s.Allowed, s.Degraded, s.Reason
+	d.Allowed, d.Degraded, d.OtherLimits, d.Reason = s.Allowed, s.Degraded, s.OtherLimits, s.Reason
 	d.Delay, d.RetryAfter = s.Delay, s.RetryAfter
 	d.Limit, d.Scope = Limit(s.Limit), s.Scope
 	d.Remaining, d.ResetAfter, d.Charges = s.Remaining, s.ResetAfter, s.Charges

@@ -42,6 +42,10 @@ type Decision struct {
 	Allowed bool
 	// Degraded: decided without the primary store.
 	Degraded bool
+	// OtherLimits: a key's units also count under limits that the request does not name,
+	// until those are as if never used. A plan that changed causes that, and so do
+	// programs with unlike limits under one Name.
+	OtherLimits bool
 	// Reason is Allowed, or why the request was refused.
 	Reason Reason
 	// Delay is how long a granted reservation has to wait; 0: act now.

@@ -24,6 +24,7 @@ type Seen struct {
 	Slot   int64 // in the key's time
 	Clock  *Move // nil: the key's time is the store's
 	Paused bool
+	Others bool // it counts under limits that the request does not name
 	// Receipt is of the booking; nil: the key was not booked, or the request has no tag.
 	Receipt *Receipt
 }
@@ -90,6 +91,9 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		}
 	case store.ReasonInFlight:
 		d.RetryAfter = micros(v.Full - v.Now)
+	}
+	for i := range v.Keys {
+		d.OtherLimits = d.OtherLimits || v.Keys[i].Others
 	}
 	d.At = store.Instant(v.Now)
 	if v.Allowed {

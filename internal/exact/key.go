@@ -189,6 +189,16 @@ func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 	return first
 }
 
+// others reports whether there were parts that no charge names.
+func (f *Found) others() bool {
+	for i := range f.old {
+		if !f.names(i) {
+			return true
+		}
+	}
+	return false
+}
+
 // names reports whether a charge names the i-th part.
 func (f *Found) names(i int) bool {
 	for _, p := range f.Parts {

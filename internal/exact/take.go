@@ -28,6 +28,7 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 	for i := range groups {
 		g := &groups[i]
 		g.Key.Open(&g.Found, g.Charges, now)
+		v.Keys[i].Others = g.Found.others()
 		g.Key.Find(&g.Found, g.Charges, now)
 		g.Counts = len(groups) == 1
 		for j := range g.Charges {

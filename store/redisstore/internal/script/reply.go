@@ -15,10 +15,12 @@ import (
 //	take    now, the slot of all, the instant from which there is room for a lease
 //	        (0: there is), then for each key a long answer; with a tag behind
 //	        it: tag, sequence, entry, floor, "value before"
-//	short   calls that were admitted, 0, and for each limit its state; or a long one
-//	long    calls that were admitted, the "clock" (2: none, but bookings that can be
-//	        given back or are ahead; 1: neither), the slot by the server's clock, the
-//	        same by the key's time, and for each limit its state and slot
+//	short   the calls, 0, and for each limit its state; or a long one
+//	long    the calls, the "clock" (2: none, but bookings that can be given back or are
+//	        ahead; 1: neither), the slot by the server's clock, the same by the key's
+//	        time, and for each limit its state and slot
+//	calls   those that were admitted; plus 2^20 if the key counts under limits that the
+//	        calls do not name
 //	state   two numbers as in exact.State, of a sliding counter three; of a sliding
 //	        window its live units, the slot of the newest, and always its slot
 //
@@ -35,11 +37,13 @@ const (
 	needsLog = -1
 	failed   = -2
 	lost     = -3
+	others   = 1 << 20
 )
 
 // Answer is what the script says of one key.
 type Answer struct {
 	Calls      int64
+	Others     bool // the key counts under limits that the calls do not name
 	Real, Slot int64
 	Plain      bool // nothing is ahead or can be given back, and there is no clock
 	Clock      *exact.Move
@@ -109,6 +113,7 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 	if a.Calls < 0 {
 		return a
 	}
+	a.Others, a.Calls = a.Calls >= others, a.Calls%others
 	short := false
 	if r.at < len(r.list) {
 		if text, ok := r.list[r.at].(string); ok {
@@ -159,7 +164,7 @@ func (r *Reply) End() error {
 func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
 	var none exact.Clock
 	clock := &none
-	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock}
+	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock, Others: a.Others}
 	if a.Clock != nil {
 		clock = &a.Clock.Clock
 		seen.Paused = clock.Paused(now)

@@ -56,6 +56,7 @@ local function tell(reply, n, k, taken, plain)
     return n + 1
   end
   local limits, none = k.limits, not k.real and now
+  if k.others then taken = taken + 1048576 end
   if plain and not k.queue and not k.clock then
     reply[n + 1], reply[n + 2] = taken, 0
     n = n + 2
