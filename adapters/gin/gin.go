@@ -47,7 +47,8 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			counted, ended := &counter{ResponseWriter: c.Writer}, false
 			c.Writer = counted
 			defer func() {
-				guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written())
+				bytes := int64(c.Writer.Size())
+				guard.Settle(r, passed, status(c), bytes, ended || counted.flushed || middleware.Sent(r, bytes))
 				if c.Writer == counted { // Middlewares further out ask for the size of their own body.
 					c.Writer = counted.ResponseWriter
 				}
@@ -74,7 +75,13 @@ func status(c *gin.Context) int {
 // middleware further out, as a compression, has changed it or let it go.
 type counter struct {
 	gin.ResponseWriter
-	bytes int
+	bytes   int
+	flushed bool
+}
+
+func (w *counter) Flush() {
+	w.flushed = true
+	w.ResponseWriter.Flush()
 }
 
 func (w *counter) Write(b []byte) (int, error) {

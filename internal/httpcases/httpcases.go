@@ -19,6 +19,8 @@ var table = [][]testCase{
 func Run(t *testing.T, mount Mount) {
 	RunOn(t, mount, func(testing.TB) weir.Store { return newStore() })
 	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
+	t.Run("panics after a few bytes are failures", func(t *testing.T) { testPanickedFailures(t, mount) })
+	t.Run("a panic settles what the client got", func(t *testing.T) { testPanickedSizes(t, mount) })
 	t.Run("what an aborted answer sent counts", func(t *testing.T) { testAborted(t, mount) })
 	t.Run("a panic keeps no upload", func(t *testing.T) { testPanickedUpload(t, mount) })
 	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
