@@ -37,13 +37,14 @@ type Config struct {
 	// for it. Nil: no request does.
 	Skip func(*http.Request) bool
 
-	// CountPreflights counts CORS preflights (OPTIONS with Origin and
-	// Access-Control-Request-Method) as any other request. False: they pass
-	// unlimited, because browsers send them without credentials for a key, before the
-	// counted requests. But every client can send such requests, any number of times.
-	// Set it where they cost something, as around a reverse proxy, and answer those of
-	// browsers further out or count by address.
-	CountPreflights bool
+	// PassPreflights lets CORS preflights pass unlimited, at no cost and without a
+	// key, for a CORS handler further in. These are OPTIONS with one Origin and one
+	// Access-Control-Request-Method, without a body, Authorization, Cookie, or another
+	// method in a header. Every client can send them, any number of times: the CORS
+	// handler should answer all of them itself. False: they count as other requests
+	// do. As browsers send them without credentials, most keys refuse them with 401:
+	// mount the CORS handler further out.
+	PassPreflights bool
 
 	// Lists names keys that pass unlimited, and keys that are refused with 403.
 	Lists Lists

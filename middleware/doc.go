@@ -13,8 +13,9 @@
 // The order of handlers decides whether a limiter limits. Outermost first:
 //
 //	recovery and logging
-//	CORS: a browser hides a refusal without Access-Control-Allow-Origin. Expose
-//	    RateLimit, RateLimit-Policy and Retry-After there if scripts read them
+//	CORS: a browser hides a refusal without Access-Control-Allow-Origin, and sends
+//	    preflights without a key, which are refused. Expose RateLimit,
+//	    RateLimit-Policy and Retry-After there if scripts read them
 //	authentication
 //	the limiter; with weir.KeyRoute inside the ServeMux, which matches the pattern
 //	with Config.Settle: error pages and http.TimeoutHandler, to settle their status
@@ -87,11 +88,11 @@
 //
 // # Ways to use less or more than a refusal
 //
-// A request meets, in this order: [Config.Skip] and preflights; [Config.Lists];
-// [Config.Limits] and [Config.Cost]; [Config.Delay], which waits for a slot instead
-// of refusing; [Config.Penalty], which counts refusals; [Config.Shadows], which watch
-// admitted requests; the handler; and [Config.Settle], which corrects the charge. A
-// limit on failed logins, and a short queue in front of it:
+// A request meets, in this order: [Config.Skip] and [Config.PassPreflights];
+// [Config.Lists]; [Config.Limits] and [Config.Cost]; [Config.Delay], which waits for
+// a slot instead of refusing; [Config.Penalty], which counts refusals;
+// [Config.Shadows], which watch admitted requests; the handler; and [Config.Settle],
+// which corrects the charge. A limit on failed logins, and a short queue in front:
 //
 //	middleware.Config{
 //		Limiter: logins, // 5 per minute

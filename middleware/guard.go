@@ -37,7 +37,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 // the Guard Settles, Settle or the function that Record returns. Otherwise Check has
 // answered and returns false. It never wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
+	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}
 	key, passes := g.cfg.keyOf(w, r, &g.seen)
@@ -57,13 +57,6 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	return g.decide(w, r, key)
-}
-
-// preflight reports whether r is a browser's question about CORS, which comes before
-// the request that is counted.
-func preflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 &&
-		len(r.Header["Access-Control-Request-Method"]) > 0
 }
 
 // decide asks the limiter about a request whose key is known.

@@ -27,6 +27,7 @@ func Run(t *testing.T, mount Mount) {
 	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
 	t.Run("slow", func(t *testing.T) { testSlow(t, mount) })
 	t.Run("forged", func(t *testing.T) { testForged(t, mount) })
+	t.Run("preflights", func(t *testing.T) { testPreflights(t, mount) })
 	t.Run("levels", func(t *testing.T) { testLevels(t, mount) })
 	t.Run("mounted twice", func(t *testing.T) { testTwice(t, mount) })
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
