@@ -35,8 +35,10 @@
 //
 // The limiter reads an X-User that nothing has checked. A client that writes another
 // name into each request is never limited, and a client that writes your best
-// customer's name uses up the customer's limit. Verify first and hand the identity
-// on in the context (weir.KeyContext). Or count a credential by its hash before it
+// customer's name uses up the customer's limit. Verify first and hand the verified
+// identity on in the context (weir.KeyContext), or by Set in gin and echo
+// (weirgin.Key, weirecho.Key). Keys are compared byte by byte, also where the
+// authentication takes two spellings for one user. Or count a credential by its hash before it
 // is checked (weir.KeyAPIKey, weir.KeyBearer): an invented one has a limit of its own.
 //
 // # Keys
