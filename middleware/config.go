@@ -127,8 +127,14 @@ type Config struct {
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
 	// of settling, of the stores, of a wrong configuration, and ErrNeverIdentified
-	// once. A request without a key, or with an ended context, is no error. Nil:
-	// errors are dropped. The Limiter's Hook still gets those of its store.
+	// once. A request without a key, or with an ended context, is no error. The
+	// Limiter's Hook gets those of its store as well.
+	//
+	// Nil: slog's default logger gets them, as errors if requests are refused and
+	// otherwise as warnings, at most one per second for each kind and middleware. The
+	// attribute more counts the errors of the kind since its last line. The log never
+	// has a key or a header's value: of an error of Key, Limits or Cost, whose text may
+	// have one, it has the Go types. A function that does nothing silences the log.
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses

@@ -116,8 +116,13 @@
 // # A limiter before the authentication
 //
 // If none of the first 100 requests has an identity, the middleware is probably
-// mounted before the authentication. It logs [ErrNeverIdentified] once (slog, level
-// error), and [Config.OnError] gets it.
+// mounted before the authentication, or reads the identity where the authentication
+// does not write it. [Config.OnError] gets [ErrNeverIdentified] once.
+//
+// # Errors
+//
+// [Config.OnError] gets the errors that clients don't see. Without it they are logged
+// (slog), at most once per second for each kind, and without keys and headers.
 //
 // # The handler
 //

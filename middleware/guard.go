@@ -25,6 +25,9 @@ func NewGuard(cfg Config) (*Guard, error) {
 		return nil, err
 	}
 	g := &Guard{cfg: cfg}
+	if cfg.OnError == nil {
+		g.cfg.OnError = newErrorLog(&cfg).log
+	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.cfg.Levels = slices.Clone(cfg.Levels)
 	g.charger.init(&g.cfg)
@@ -123,7 +126,7 @@ func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err e
 	case r.Context().Err() != nil:
 		return r, g.cfg.refuse(w, r, &ended)
 	}
-	g.cfg.tell(r, err)
+	g.cfg.OnError(r, err)
 	m.open = true
 	return m.on(r), true
 }

@@ -36,7 +36,7 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 		o.Bytes = 0
 	}
 	if err := m.settle(passed, o, g.cfg.Settle); err != nil {
-		g.cfg.tell(r, err)
+		g.cfg.OnError(r, &fault{kindSettle, err})
 	}
 }
 
