@@ -134,7 +134,8 @@ type Config struct {
 	// otherwise as warnings, at most one per second for each kind and middleware. The
 	// attribute more counts the errors of the kind since its last line. The log never
 	// has a key or a header's value: of an error of Key, Limits or Cost, whose text may
-	// have one, it has the Go types. A function that does nothing silences the log.
+	// have one, it has the Go types. A store must keep keys out of its errors. A
+	// function that does nothing silences the log.
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses
