@@ -60,7 +60,8 @@ func KeyHeader(name string) KeyFunc {
 // KeyContext returns a KeyFunc whose key comes from the request's context, usually
 // the user's ID that an authentication put there. Its error is ErrNoKey if from
 // reports false or returns the empty string. The key is as trustworthy as that
-// authentication, which has to run first.
+// authentication, which has to run first. Values that gin's and echo's Context.Set
+// hand on are not in that context: see weirgin.Key and weirecho.Key.
 func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 	if from == nil {
 		return keyError(&store.ConfigError{Field: "KeyContext.from", Want: "a function", Got: "nil"})

@@ -38,11 +38,8 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 // the limits that it is about. An error that matches weir.ErrStore means that
 // nothing could be decided.
 func (c *charger) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
-	limits = c.own
-	if c.cfg.Limits != nil {
-		if limits, err = c.cfg.Limits(r); err != nil {
-			return nil, undecided(err)
-		}
+	if limits, err = limitsOf(r, c.cfg.Limits, c.own); err != nil {
+		return nil, err
 	}
 	err = c.charge(r, m, cost, limits, d)
 	if err == nil && d.Reason == weir.ReasonLimited && c.punish(r, m.key) {
@@ -58,7 +55,7 @@ func (c *charger) charge(r *http.Request, m *mark, cost int64, limits []weir.Lim
 	switch correctable := c.cfg.Settle != nil || c.cfg.Delay.Max > 0; {
 	case correctable && c.cfg.Limits == nil:
 		*d, err = c.reserve(r, m, cost, nil) // The own limits have other names than the limiter's.
-	case correctable && len(limits) > 0:
+	case correctable:
 		*d, err = c.reserve(r, m, cost, limits)
 	case c.cfg.Limits == nil:
 		*d, err = c.cfg.Limiter.AllowN(r.Context(), m.key, cost)
@@ -95,7 +92,16 @@ func (c *charger) cost(r *http.Request) (int64, error) {
 	if c.cfg.Cost == nil {
 		return 1, nil
 	}
-	return c.cfg.Cost(r)
+	return costBy(r, c.cfg.Cost)
+}
+
+// costBy asks a function for the cost of a request.
+func costBy(r *http.Request, f func(*http.Request) (int64, error)) (int64, error) {
+	cost, err := f(r)
+	if err != nil {
+		return 0, &fault{kindCost, err}
+	}
+	return cost, nil
 }
 
 // punish counts a refusal and reports whether the key is blocked for it.
@@ -105,7 +111,7 @@ func (c *charger) punish(r *http.Request, key string) bool {
 	}
 	blocked, err := c.cfg.Penalty.punish(r.Context(), c.cfg.Limiter, key)
 	if err != nil && r.Context().Err() == nil {
-		c.cfg.tell(r, err)
+		c.cfg.OnError(r, &fault{kindPenalty, err})
 	}
 	return blocked
 }
@@ -115,16 +121,26 @@ func (c *charger) punish(r *http.Request, key string) bool {
 func (c *charger) shadow(r *http.Request, key string, cost int64) {
 	for _, l := range c.cfg.Shadows {
 		if _, err := l.AllowN(r.Context(), key, cost); err != nil && r.Context().Err() == nil {
-			c.cfg.tell(r, err)
+			c.cfg.OnError(r, &fault{kindShadows, err})
 		}
 	}
 }
 
-// undecided makes the failure of a plan lookup one of the store: both mean that
-// nothing is known. A wrong configuration stays one.
-func undecided(err error) error {
-	if errors.Is(err, weir.ErrConfig) {
-		return err
+// limitsOf returns the limits of a request: own without a lookup. The failure of a
+// lookup becomes one of the store, as both mean that nothing is known. A wrong
+// configuration stays one.
+func limitsOf(r *http.Request, lookUp func(*http.Request) ([]weir.Limit, error), own []weir.Limit) ([]weir.Limit, error) {
+	if lookUp == nil {
+		return own, nil
 	}
-	return &weir.StoreError{Op: "limits", Err: err}
+	switch limits, err := lookUp(r); {
+	case errors.Is(err, weir.ErrConfig):
+		return nil, &fault{kindLimits, err}
+	case err != nil:
+		return nil, &fault{kindLimits, &weir.StoreError{Op: "limits", Err: err}}
+	case len(limits) == 0:
+		return nil, &fault{kindNoPlan, invalid("Limits", "a plan for every key, or Config.Skip for no limit", "none")}
+	default:
+		return limits, nil
+	}
 }

@@ -33,7 +33,7 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 		}
 		cost := cost
 		if l.Cost != nil {
-			if cost, err = l.Cost(r); err != nil {
+			if cost, err = costBy(r, l.Cost); err != nil {
 				return nil, &broken, err
 			}
 		}
@@ -57,7 +57,7 @@ func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
 	p, failed := withoutKey(err)
 	switch {
 	case failed:
-		return "", &p, err
+		return "", &p, &fault{kindKey, err}
 	case p == unidentified && l.SkipNoKey:
 		return "", nil, nil
 	}
@@ -67,12 +67,9 @@ func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
 // lookUp adds a level with the limits of the request, which are own unless the
 // level looks them up.
 func (s *levels) lookUp(r *http.Request, l *Level, key string, cost int64, own []weir.Limit) error {
-	limits := own
-	if l.Limits != nil {
-		var err error
-		if limits, err = l.Limits(r); err != nil {
-			return undecided(err)
-		}
+	limits, err := limitsOf(r, l.Limits, own)
+	if err != nil {
+		return err
 	}
 	s.add(weir.Level{Limiter: l.Limiter, Key: key, Cost: cost, Peek: cost == 0}, limits, l.Limits != nil)
 	return nil

@@ -37,13 +37,14 @@ type Config struct {
 	// for it. Nil: no request does.
 	Skip func(*http.Request) bool
 
-	// CountPreflights counts CORS preflights (OPTIONS with Origin and
-	// Access-Control-Request-Method) as any other request. False: they pass
-	// unlimited, because browsers send them without credentials for a key, before the
-	// counted requests. But every client can send such requests, any number of times.
-	// Set it where they cost something, as around a reverse proxy, and answer those of
-	// browsers further out or count by address.
-	CountPreflights bool
+	// PassPreflights lets CORS preflights pass unlimited, at no cost and without a
+	// key, for a CORS handler further in. These are OPTIONS with one Origin and one
+	// Access-Control-Request-Method, without a body, Authorization, Cookie, or another
+	// method in a header. Every client can send them, any number of times: the CORS
+	// handler should answer all of them itself. False: they count as other requests
+	// do. As browsers send them without credentials, most keys refuse them with 401:
+	// mount the CORS handler further out.
+	PassPreflights bool
 
 	// Lists names keys that pass unlimited, and keys that are refused with 403.
 	Lists Lists
@@ -126,8 +127,15 @@ type Config struct {
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
 	// of settling, of the stores, of a wrong configuration, and ErrNeverIdentified
-	// once. A request without a key, or with an ended context, is no error. Nil:
-	// errors are dropped. The Limiter's Hook still gets those of its store.
+	// once. A request without a key, or with an ended context, is no error. The
+	// Limiter's Hook gets those of its store as well.
+	//
+	// Nil: slog's default logger gets them, as errors if requests are refused and
+	// otherwise as warnings, at most one per second for each kind and middleware. The
+	// attribute more counts the errors of the kind since its last line. The log never
+	// has a key or a header's value: of an error of Key, Limits or Cost, whose text may
+	// have one, it has the Go types. A store must keep keys out of its errors. A
+	// function that does nothing silences the log.
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses

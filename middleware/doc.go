@@ -13,8 +13,9 @@
 // The order of handlers decides whether a limiter limits. Outermost first:
 //
 //	recovery and logging
-//	CORS: a browser hides a refusal without Access-Control-Allow-Origin. Expose
-//	    RateLimit, RateLimit-Policy and Retry-After there if scripts read them
+//	CORS: a browser hides a refusal without Access-Control-Allow-Origin, and sends
+//	    preflights without a key, which are refused. Expose RateLimit,
+//	    RateLimit-Policy and Retry-After there if scripts read them
 //	authentication
 //	the limiter; with weir.KeyRoute inside the ServeMux, which matches the pattern
 //	with Config.Settle: error pages and http.TimeoutHandler, to settle their status
@@ -34,8 +35,10 @@
 //
 // The limiter reads an X-User that nothing has checked. A client that writes another
 // name into each request is never limited, and a client that writes your best
-// customer's name uses up the customer's limit. Verify first and hand the identity
-// on in the context (weir.KeyContext). Or count a credential by its hash before it
+// customer's name uses up the customer's limit. Verify first and hand the verified
+// identity on in the context (weir.KeyContext), or by Set in gin and echo
+// (weirgin.Key, weirecho.Key). Keys are compared byte by byte, also where the
+// authentication takes two spellings for one user. Or count a credential by its hash before it
 // is checked (weir.KeyAPIKey, weir.KeyBearer): an invented one has a limit of its own.
 //
 // # Keys
@@ -87,11 +90,11 @@
 //
 // # Ways to use less or more than a refusal
 //
-// A request meets, in this order: [Config.Skip] and preflights; [Config.Lists];
-// [Config.Limits] and [Config.Cost]; [Config.Delay], which waits for a slot instead
-// of refusing; [Config.Penalty], which counts refusals; [Config.Shadows], which watch
-// admitted requests; the handler; and [Config.Settle], which corrects the charge. A
-// limit on failed logins, and a short queue in front of it:
+// A request meets, in this order: [Config.Skip] and [Config.PassPreflights];
+// [Config.Lists]; [Config.Limits] and [Config.Cost]; [Config.Delay], which waits for
+// a slot instead of refusing; [Config.Penalty], which counts refusals;
+// [Config.Shadows], which watch admitted requests; the handler; and [Config.Settle],
+// which corrects the charge. A limit on failed logins, and a short queue in front:
 //
 //	middleware.Config{
 //		Limiter: logins, // 5 per minute
@@ -113,8 +116,13 @@
 // # A limiter before the authentication
 //
 // If none of the first 100 requests has an identity, the middleware is probably
-// mounted before the authentication. It logs [ErrNeverIdentified] once (slog, level
-// error), and [Config.OnError] gets it.
+// mounted before the authentication, or reads the identity where the authentication
+// does not write it. [Config.OnError] gets [ErrNeverIdentified] once.
+//
+// # Errors
+//
+// [Config.OnError] gets the errors that clients don't see. Without it they are logged
+// (slog), at most once per second for each kind, and without keys and headers.
 //
 // # The handler
 //

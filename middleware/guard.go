@@ -25,6 +25,9 @@ func NewGuard(cfg Config) (*Guard, error) {
 		return nil, err
 	}
 	g := &Guard{cfg: cfg}
+	if cfg.OnError == nil {
+		g.cfg.OnError = newErrorLog(&cfg).log
+	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.cfg.Levels = slices.Clone(cfg.Levels)
 	g.charger.init(&g.cfg)
@@ -37,7 +40,7 @@ func NewGuard(cfg Config) (*Guard, error) {
 // the Guard Settles, Settle or the function that Record returns. Otherwise Check has
 // answered and returns false. It never wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
-	if g.cfg.Skip != nil && g.cfg.Skip(r) || !g.cfg.CountPreflights && preflight(r) {
+	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}
 	key, passes := g.cfg.keyOf(w, r, &g.seen)
@@ -57,13 +60,6 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 		return r, true
 	}
 	return g.decide(w, r, key)
-}
-
-// preflight reports whether r is a browser's question about CORS, which comes before
-// the request that is counted.
-func preflight(r *http.Request) bool {
-	return r.Method == http.MethodOptions && len(r.Header["Origin"]) > 0 &&
-		len(r.Header["Access-Control-Request-Method"]) > 0
 }
 
 // decide asks the limiter about a request whose key is known.
@@ -130,7 +126,7 @@ func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err e
 	case r.Context().Err() != nil:
 		return r, g.cfg.refuse(w, r, &ended)
 	}
-	g.cfg.tell(r, err)
+	g.cfg.OnError(r, err)
 	m.open = true
 	return m.on(r), true
 }

@@ -47,9 +47,9 @@ func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identitie
 	case failed && r.Context().Err() != nil:
 		return "", cfg.refuse(w, r, &ended)
 	case failed:
-		cfg.tell(r, err)
+		cfg.OnError(r, &fault{kindKey, err})
 	case p == unidentified && seen.missed():
-		cfg.tell(r, warnNeverIdentified(r.Context(), cfg.Limiter.Name()))
+		cfg.OnError(r, ErrNeverIdentified)
 	}
 	var instead NoKey
 	if cfg.OnNoKey != nil && !errors.Is(err, weir.ErrConfig) {

@@ -23,9 +23,6 @@ func newLevels(n int) *levels {
 func (s *levels) add(level weir.Level, limits []weir.Limit, lookedUp bool) {
 	if lookedUp {
 		level.Limits = limits
-		if limits == nil {
-			level.Limits = []weir.Limit{} // Nil would be the Limiter's own.
-		}
 	}
 	limiter := level.Limiter.Name()
 	s.list, s.parts = append(s.list, level), append(s.parts, answer.Level{Limiter: limiter, Key: level.Key, Limits: len(limits)})

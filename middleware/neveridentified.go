@@ -1,19 +1,19 @@
 package middleware
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"sync/atomic"
 )
 
-// ErrNeverIdentified goes to Config.OnError and slog's default logger, once, when
-// none of the first 100 requests of a middleware had an identity. The middleware is
-// probably mounted before the authentication, and no limit of a user holds: see
-// Order in the package's documentation.
+// ErrNeverIdentified goes to Config.OnError, once, when none of the first 100
+// requests of a middleware had an identity. No limit of a user holds then. Probably
+// the middleware is mounted before the authentication (see Order in the package's
+// documentation), or the key function reads another place than the authentication
+// writes (see weirgin.Key and weirecho.Key).
 var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.Itoa(firstRequests) +
-	" requests had an identity: mount the limiter after the authentication")
+	" requests had an identity: the authentication runs behind the limiter, or hands it on elsewhere than" +
+	" in the request's context (mount the limiter after the authentication, and see weirgin.Key and weirecho.Key)")
 
 // firstRequests without an identity are enough: a server without users yet sees
 // fewer, or is worth a look.
@@ -35,10 +35,4 @@ func (i *identities) found() {
 // warn at.
 func (i *identities) missed() bool {
 	return !i.any.Load() && i.none.Add(1) == firstRequests
-}
-
-// warnNeverIdentified logs ErrNeverIdentified and returns it.
-func warnNeverIdentified(ctx context.Context, limiter string) error {
-	slog.ErrorContext(ctx, ErrNeverIdentified.Error(), "limiter", limiter)
-	return ErrNeverIdentified
 }

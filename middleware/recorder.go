@@ -10,10 +10,13 @@ import (
 // recorder is a ResponseWriter that remembers the response.
 type recorder struct {
 	http.ResponseWriter
-	status int // 0: none yet
-	bytes  int64
-	sent   bool // the status has gone out, or is with the body on its way
+	status  int // 0: none yet
+	bytes   int64
+	flushed bool
 }
+
+// sent reports whether the status has gone out.
+func (rec *recorder) sent(r *http.Request) bool { return rec.flushed || Sent(r, rec.bytes) }
 
 // Unwrap is for http.ResponseController.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
@@ -43,7 +46,6 @@ func (rec *recorder) wrote(n int64) {
 		rec.status = http.StatusOK
 	}
 	rec.bytes += n
-	rec.sent = rec.sent || n > 0
 }
 
 // ReadFrom hands files to a writer that lets the system send them.
@@ -77,7 +79,7 @@ func (rec *recorder) FlushError() error {
 	err := http.NewResponseController(rec.ResponseWriter).Flush()
 	if !errors.Is(err, http.ErrNotSupported) {
 		rec.wrote(0)
-		rec.sent = true
+		rec.flushed = true
 	}
 	return err
 }

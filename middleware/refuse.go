@@ -38,12 +38,6 @@ func (cfg *Config) fail(w http.ResponseWriter, r *http.Request, p *answer.Proble
 	if r.Context().Err() != nil {
 		return cfg.refuse(w, r, &ended)
 	}
-	cfg.tell(r, err)
+	cfg.OnError(r, err)
 	return cfg.refuse(w, r, p)
-}
-
-func (cfg *Config) tell(r *http.Request, err error) {
-	if cfg.OnError != nil {
-		cfg.OnError(r, err)
-	}
 }

@@ -36,7 +36,7 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 		o.Bytes = 0
 	}
 	if err := m.settle(passed, o, g.cfg.Settle); err != nil {
-		g.cfg.tell(r, err)
+		g.cfg.OnError(r, &fault{kindSettle, err})
 	}
 }
 
@@ -82,14 +82,14 @@ func actualCosts(list []weir.Level, passed *http.Request, o Outcome, actual func
 // function when the handler has returned or, with ended false, panicked.
 func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.ResponseWriter, settle func(ended bool)) {
 	rec := &recorder{ResponseWriter: w}
-	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }
+	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent(r)) }
 }
 
 // serve runs a handler and settles its response.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
 	defer g.Done(r, passed)
 	rec, ended := &recorder{ResponseWriter: w}, false
-	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent) }()
+	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent(r)) }()
 	next.ServeHTTP(rec.writer(), passed)
 	ended = true
 }

@@ -5,6 +5,7 @@
 //	limit, err := weirecho.New(middleware.Config{Limiter: limiter, Key: key})
 //	e.Use(authenticate, limit)
 //
+// [Key] counts by an identity that the authentication hands on with Context.Set.
 // Everything is decided there; read its documentation on order and keys first.
 package weirecho
 
@@ -37,13 +38,14 @@ func New(cfg middleware.Config) (echo.MiddlewareFunc, error) {
 				// Of a router that is not echo's. In place, as outer handlers expect.
 				r.Pattern = c.Path()
 			}
-			passed, ok := guard.Check(c.Response(), r)
+			asked := bridge.Carry(r, c)
+			passed, ok := guard.Check(c.Response(), asked)
 			if !ok {
 				return nil
 			}
 			c.SetRequest(passed)
 			defer func() { guard.Done(r, c.Request()) }()
-			if guard.Settles() && passed != r {
+			if guard.Settles() && passed != asked {
 				return settle(guard, c, r, passed, next)
 			}
 			return next(c)

@@ -3,6 +3,7 @@
 //	limit, err := weirgin.New(middleware.Config{Limiter: limiter, Key: key})
 //	engine.Use(authenticate, limit)
 //
+// [Key] counts by an identity that the authentication hands on with Context.Set.
 // Everything is decided there; read its documentation on order and keys first.
 package weirgin
 
@@ -35,7 +36,8 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			// In place, as the ServeMux does and outer handlers expect.
 			r.Pattern = c.FullPath()
 		}
-		passed, ok := guard.Check(c.Writer, r)
+		asked := bridge.Carry(r, c)
+		passed, ok := guard.Check(c.Writer, asked)
 		if !ok {
 			c.Abort()
 			c.Writer.WriteHeaderNow() // gin holds back a status without a body
@@ -43,11 +45,12 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 		}
 		c.Request = passed
 		defer func() { guard.Done(r, c.Request) }()
-		if guard.Settles() && passed != r {
+		if guard.Settles() && passed != asked {
 			counted, ended := &counter{ResponseWriter: c.Writer}, false
 			c.Writer = counted
 			defer func() {
-				guard.Settle(r, passed, status(c), int64(c.Writer.Size()), ended || c.Writer.Written())
+				bytes := int64(c.Writer.Size())
+				guard.Settle(r, passed, status(c), bytes, ended || counted.flushed || middleware.Sent(r, bytes))
 				if c.Writer == counted { // Middlewares further out ask for the size of their own body.
 					c.Writer = counted.ResponseWriter
 				}
@@ -74,7 +77,13 @@ func status(c *gin.Context) int {
 // middleware further out, as a compression, has changed it or let it go.
 type counter struct {
 	gin.ResponseWriter
-	bytes int
+	bytes   int
+	flushed bool
+}
+
+func (w *counter) Flush() {
+	w.flushed = true
+	w.ResponseWriter.Flush()
 }
 
 func (w *counter) Write(b []byte) (int, error) {

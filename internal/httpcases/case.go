@@ -46,7 +46,9 @@ func (c testCase) build(t *testing.T, open func(testing.TB) weir.Store) middlewa
 	if limits == nil {
 		limits = []weir.Limit{weir.PerMinute(2)}
 	}
-	cfg := middleware.Config{Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User")}
+	cfg := middleware.Config{
+		Limiter: NewLimiter(t, store, limits...), Key: weir.KeyHeader("X-User"), OnError: func(*http.Request, error) {},
+	}
 	if c.config != nil {
 		c.config(&cfg)
 	}

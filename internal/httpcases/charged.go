@@ -33,7 +33,8 @@ var requestCases = []testCase{
 		},
 	},
 	{
-		name: "preflights cost nothing, other OPTIONS do",
+		name:   "preflights that pass cost nothing, other OPTIONS do",
+		config: func(cfg *middleware.Config) { cfg.PassPreflights = true },
 		steps: []step{
 			{request: options("Origin", "Access-Control-Request-Method"), want: unlimited},
 			{request: request{method: http.MethodOptions, header: http.Header{
@@ -45,8 +46,7 @@ var requestCases = []testCase{
 		},
 	},
 	{
-		name:   "preflights are counted where that is asked for",
-		config: func(cfg *middleware.Config) { cfg.CountPreflights = true },
+		name: "preflights are counted, and need a key",
 		steps: []step{
 			{request: options("Origin", "Access-Control-Request-Method"), want: first},
 			{request: options("Origin", "Access-Control-Request-Method"), want: second},

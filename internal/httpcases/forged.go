@@ -138,9 +138,12 @@ func dial(t *testing.T, srv *httptest.Server) *wire {
 }
 
 // get returns the status that a request with these header lines gets.
-func (c *wire) get(lines ...string) int {
+func (c *wire) get(lines ...string) int { return c.send(http.MethodGet, "", lines...) }
+
+// send is get with another method and a body as it stands.
+func (c *wire) send(method, body string, lines ...string) int {
 	c.Helper()
-	if _, err := fmt.Fprintf(c.conn, "GET /things HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n", strings.Join(lines, "\r\n")); err != nil {
+	if _, err := fmt.Fprintf(c.conn, "%s /things HTTP/1.1\r\nHost: a\r\n%s\r\n\r\n%s", method, strings.Join(lines, "\r\n"), body); err != nil {
 		c.Fatal(err)
 	}
 	resp, err := http.ReadResponse(c.from, nil)

@@ -1,8 +1,10 @@
 package httpcases
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,8 +138,8 @@ func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 }
 
 // testAborted checks that a handler which panics behind a client that has left,
-// as httputil.ReverseProxy does, is charged as what it sent: all of a body, or a
-// status alone, which a flush sends.
+// as httputil.ReverseProxy does, is charged by its sent part: the start of a body, or
+// a status alone, which a flush sends.
 func testAborted(t *testing.T, mount Mount) {
 	t.Parallel()
 	flushed := func(status int) http.HandlerFunc {
@@ -148,6 +150,7 @@ func testAborted(t *testing.T, mount Mount) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	}
+	long := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 5000)) }
 	for _, tt := range []struct {
 		name    string
 		settle  settleFunc
@@ -155,8 +158,8 @@ func testAborted(t *testing.T, mount Mount) {
 		want    middleware.Outcome
 		next    int // what the next request gets
 	}{
-		{"failures, a body", middleware.OnlyFailures, handler, middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}, 200},
-		{"successes, a body", middleware.OnlySuccesses, handler, middleware.Outcome{Status: 200, Bytes: int64(len(servedBody)), Cost: 1}, 429},
+		{"failures, a body", middleware.OnlyFailures, long, middleware.Outcome{Status: 200, Bytes: 5000, Cost: 1}, 200},
+		{"successes, a body", middleware.OnlySuccesses, long, middleware.Outcome{Status: 200, Bytes: 5000, Cost: 1}, 429},
 		{"failures, a status", middleware.OnlyFailures, flushed(200), middleware.Outcome{Status: 200, Cost: 1}, 200},
 		{"successes, a status", middleware.OnlySuccesses, flushed(200), middleware.Outcome{Status: 200, Cost: 1}, 429},
 		{"successes, no status of its own", middleware.OnlySuccesses, flushed(0), middleware.Outcome{Status: 200, Cost: 1}, 429},

@@ -1,0 +1,68 @@
+package httpcases
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/middleware"
+)
+
+// browsers is a preflight as browsers send it.
+var browsers = []string{"Origin: https://example.com", "Access-Control-Request-Method: PUT"}
+
+// notBrowsers are header lines and bodies that no browser adds to a preflight.
+var notBrowsers = []struct{ line, body string }{
+	{"Authorization: Bearer x", ""},
+	{"Cookie: session=x", ""},
+	{"X-HTTP-Method-Override: DELETE", ""},
+	{"X-Method-Override: DELETE", ""},
+	{"X-HTTP-Method: DELETE", ""},
+	{"Content-Length: 2", "{}"},
+	{"Transfer-Encoding: chunked", "2\r\n{}\r\n0\r\n\r\n"},
+	{"Transfer-Encoding: chunked", "0\r\n\r\n"},
+	{"Origin: https://other.example", ""},
+	{"Access-Control-Request-Method: GET", ""},
+}
+
+// testPreflights checks over a real connection how many of 500 requests that look
+// like preflights pass a limit of 5.
+func testPreflights(t *testing.T, mount Mount) {
+	const limit, requests = 5, 500
+	for _, tt := range []struct {
+		name   string
+		pass   bool
+		forged bool
+		want   int
+	}{
+		{"a browser's, counted", false, false, limit},
+		{"forged, counted", false, true, limit},
+		{"a browser's, passing", true, false, requests},
+		{"forged, where a browser's pass", true, true, limit},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := middleware.Config{
+				Limiter: NewLimiter(t, newStore(), weir.Per(limit, 24*time.Hour)), Key: weir.KeyRemoteIP(), PassPreflights: tt.pass,
+			}
+			srv := httptest.NewServer(mustMount(t, mount, cfg, http.HandlerFunc(handler)))
+			t.Cleanup(srv.Close)
+			c, passed := dial(t, srv), 0
+			for n := range requests {
+				lines, body := browsers, ""
+				if tt.forged {
+					forgery := notBrowsers[n%len(notBrowsers)]
+					lines, body = append([]string{forgery.line}, browsers...), forgery.body
+				}
+				if c.send(http.MethodOptions, body, lines...) == http.StatusOK {
+					passed++
+				}
+			}
+			if passed != tt.want {
+				t.Errorf("%d of %d passed, want %d", passed, requests, tt.want)
+			}
+		})
+	}
+}

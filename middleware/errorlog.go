@@ -1,0 +1,136 @@
+package middleware
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// kind is where an error arose.
+type kind uint8
+
+const (
+	kindStore kind = iota
+	kindKey
+	kindLimits
+	kindNoPlan
+	kindCost
+	kindSettle
+	kindPenalty
+	kindShadows
+	kindConfig
+	kindNever
+)
+
+var kinds = [...]struct {
+	level slog.Level
+	text  string
+}{
+	kindStore:   {slog.LevelWarn, "the store failed"}, // an error with FailClosed, as kindLimits
+	kindKey:     {slog.LevelError, "the key function failed"},
+	kindLimits:  {slog.LevelWarn, "the lookup of a request's limits failed"},
+	kindNoPlan:  {slog.LevelError, "a request's key has no plan"},
+	kindCost:    {slog.LevelError, "the cost function failed"},
+	kindSettle:  {slog.LevelWarn, "settling failed, and the charge stays"},
+	kindPenalty: {slog.LevelWarn, "counting a refusal failed, and its key is not blocked"},
+	kindShadows: {slog.LevelWarn, "a limit in shadow failed"},
+	kindConfig:  {slog.LevelError, "the configuration is wrong"},
+	kindNever:   {slog.LevelError, "no request had an identity"},
+}
+
+// fault is an error for Config.OnError that knows where it arose.
+type fault struct {
+	kind kind
+	err  error
+}
+
+func (f *fault) Error() string { return "middleware: " + kinds[f.kind].text + ": " + f.err.Error() }
+
+func (f *fault) Unwrap() error { return f.err }
+
+// errorLog logs errors if the Config has no OnError: a line per second and kind.
+type errorLog struct {
+	limiter string
+	closed  bool
+	since   time.Time
+	lines   [len(kinds)]struct {
+		next atomic.Int64 // ns after since
+		more atomic.Int64 // errors without a line
+	}
+}
+
+func newErrorLog(cfg *Config) *errorLog {
+	return &errorLog{limiter: cfg.Limiter.Name(), closed: cfg.OnStoreFailure == FailClosed, since: time.Now()}
+}
+
+// log is a Config.OnError.
+func (l *errorLog) log(r *http.Request, err error) {
+	k := kindOf(err)
+	line := &l.lines[k]
+	now, next := time.Since(l.since), line.next.Load()
+	if int64(now) < next || !line.next.CompareAndSwap(next, int64(now+time.Second)) {
+		line.more.Add(1)
+		return
+	}
+	level := kinds[k].level
+	if l.closed && (k == kindStore || k == kindLimits) || errors.Is(err, weir.ErrConfig) {
+		level = slog.LevelError
+	}
+	attrs := []slog.Attr{slog.String("limiter", l.limiter), detail(k, err)}
+	if more := line.more.Swap(0); more > 0 {
+		attrs = append(attrs, slog.Int64("more", more))
+	}
+	slog.LogAttrs(r.Context(), level, "middleware: "+kinds[k].text, attrs...)
+}
+
+func kindOf(err error) kind {
+	var f *fault
+	switch {
+	case errors.As(err, &f):
+		return f.kind
+	case errors.Is(err, ErrNeverIdentified):
+		return kindNever
+	case errors.Is(err, weir.ErrStore):
+		return kindStore
+	}
+	return kindConfig
+}
+
+// detail describes an error. A caller's function may put a key or a header into
+// an error, so that the log has the types of such an error and not its text.
+func detail(k kind, err error) slog.Attr {
+	var ce *weir.ConfigError
+	var f *fault
+	switch {
+	case errors.As(err, &ce):
+		return slog.String("error", ce.Error())
+	case k == kindKey || k == kindLimits || k == kindCost:
+		return slog.String("types", typesOf(err))
+	case errors.As(err, &f):
+		err = f.err
+	}
+	return slog.String("error", err.Error())
+}
+
+// typesOf returns the types of an error and of those that it wraps.
+func typesOf(err error) string {
+	var types []string
+	for err != nil {
+		switch e := err.(type) {
+		case *fault:
+			err = e.err
+		case *weir.StoreError:
+			err = e.Err
+		default:
+			types = append(types, fmt.Sprintf("%T", err))
+			err = errors.Unwrap(err)
+		}
+	}
+	return strings.Join(types, " ")
+}
