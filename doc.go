@@ -24,6 +24,8 @@
 //
 // # Outbound
 //
+// "25 per 5 seconds" of a provider is [Outbound](25, 5*time.Second).
+//
 // A Transport reads what upstreams say of their limits (package upstream): a 429
 // in one process pauses the key for all ([Limiter.Pause]), and a lower limit or an
 // unexplained refusal slows all of them down. It holds to several limits at once

@@ -24,11 +24,11 @@ func ExampleTransportConfig_within() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	token, err := weir.New(weir.Config{Name: "token", Store: store, Limits: []weir.Limit{weir.PerMinute(1)}})
+	token, err := weir.New(weir.Config{Name: "token", Store: store, Limits: []weir.Limit{weir.Outbound(1, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	host, err := weir.New(weir.Config{Name: "host", Store: store, Limits: []weir.Limit{weir.PerMinute(2)}})
+	host, err := weir.New(weir.Config{Name: "host", Store: store, Limits: []weir.Limit{weir.Outbound(2, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,9 +63,9 @@ func ExampleTransportConfig_within() {
 	}
 	// Output:
 	// ann 200 OK
-	// ann refused by client-side limit 1-in-1m of token
+	// ann refused by client-side limit 1-in-1h of token
 	// bob 200 OK
-	// eve refused by client-side limit 2-in-1m of host
+	// eve refused by client-side limit 2-in-1h of host
 }
 
 // One process hears of a 429, and no process calls before its Retry-After is
@@ -80,7 +80,7 @@ func ExampleTransport() {
 		log.Fatal(err)
 	}
 	client := func() *http.Client {
-		limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.PerSecond(10)}})
+		limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(10, time.Second)}})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func ExampleTransport() {
 
 // A person stops all processes for an hour, and lets them go on.
 func ExampleLimiter_Pause() {
-	limiter := exampleLimiter(weir.PerSecond(10))
+	limiter := exampleLimiter(weir.Outbound(10, time.Second))
 	ctx := context.Background()
 	if err := limiter.Pause(ctx, "https://api.example.com", time.Hour); err != nil {
 		log.Fatal(err)
@@ -139,7 +139,7 @@ func ExampleLimiter_Pause() {
 
 // The upstream says in a header what a request has cost.
 func ExampleSettleFunc() {
-	limiter := exampleLimiter(weir.PerHour(5000).By(weir.SlidingWindow))
+	limiter := exampleLimiter(weir.Outbound(5000, time.Hour))
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
 		Hook: func(h http.Header, _ *http.Request, _ weirtest.Answer) { h.Set("X-Query-Cost", "12") },
 	})
@@ -173,7 +173,7 @@ func ExampleSettleFunc() {
 
 // What is limited are bytes per minute, which are known when a body has ended.
 func ExampleSettleFunc_bytes() {
-	limiter := exampleLimiter(weir.PerMinute(1 << 20).By(weir.SlidingWindow))
+	limiter := exampleLimiter(weir.Outbound(1<<20, time.Minute))
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
 	if err != nil {
 		log.Fatal(err)
@@ -219,7 +219,7 @@ func ExampleConfig_inFlight() {
 	limiter, err := weir.New(weir.Config{
 		Name:     "provider",
 		Store:    store,
-		Limits:   []weir.Limit{weir.PerSecond(10)},
+		Limits:   []weir.Limit{weir.Outbound(10, time.Second)},
 		InFlight: 2,
 	})
 	if err != nil {
@@ -290,7 +290,7 @@ func ExampleInBackground() {
 // An upstream whose reset is in milliseconds, but does not say so, and that is
 // believed for an hour instead of a quarter of one.
 func ExampleTransportConfig_upstream() {
-	limiter := exampleLimiter(weir.PerSecond(10))
+	limiter := exampleLimiter(weir.Outbound(10, time.Second))
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter, // its Config.MaxPause bounds pauses too
 		Upstream: &upstream.Reader{

@@ -125,7 +125,7 @@ func TestFreeCallsAllocateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
-	for _, limit := range []weir.Limit{weir.PerSecond(1 << 40), weir.PerDay(1 << 40).By(weir.FixedWindow), weir.PerDay(1 << 40).By(weir.SlidingCounter)} {
+	for _, limit := range []weir.Limit{weir.PerSecond(1 << 40).WithBurst(1 << 40), weir.PerDay(1 << 40).By(weir.FixedWindow), weir.PerDay(1 << 40).By(weir.SlidingCounter)} {
 		l := onPrepared(t, limit)
 		tr, err := weir.NewTransport(weir.TransportConfig{
 			Limiter: l, Base: transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }),

@@ -42,8 +42,9 @@ type Limit struct {
 	Algorithm Algorithm
 }
 
-// Per returns the limit of n units per period, counted by GCRA. It checks
-// nothing: [Limit.Validate], [New] and every store do.
+// Per returns the limit of n units per period, counted by GCRA with a burst of n.
+// So one period can admit nearly 2n units: for calls to a provider see [Outbound].
+// Per checks nothing: [Limit.Validate], [New] and every store do.
 func Per(n int64, period time.Duration) Limit { return Limit{Rate: n, Period: period} }
 
 // PerSecond returns the limit of n units per second, counted by GCRA.
@@ -77,10 +78,9 @@ func (l Limit) WithName(name string) Limit {
 }
 
 // Stretch returns the limit with its period longer by margin and its policy
-// name unchanged. An outbound limit needs a margin: weir counts departures, a
-// provider counts arrivals, and calls that leave a full window apart may
-// arrive closer together. Choose the variation of the time in flight, for
-// example the difference between the slowest and the fastest one-way trip.
+// name unchanged. It widens the margin of an [Outbound] limit where times in
+// flight vary more: by the difference between the slowest and the fastest one-way
+// trip.
 func (l Limit) Stretch(margin time.Duration) Limit {
 	l.Name = l.Policy()
 	l.Period += margin

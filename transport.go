@@ -14,7 +14,8 @@ import (
 
 // TransportConfig is the configuration of a [Transport].
 type TransportConfig struct {
-	// Limiter decides when a request may leave. Required.
+	// Limiter decides when a request may leave. Required. Its limits are those that
+	// [Outbound] returns, or name an algorithm, or for GCRA a Burst.
 	Limiter *Limiter
 	// Base sends the requests. Nil: http.DefaultTransport at the time of each
 	// request.
@@ -101,9 +102,10 @@ type TransportConfig struct {
 //
 // # Margin
 //
-// Departures are counted here, arrivals at the provider. [Limit.Stretch] adds a
-// margin for the variation of the time on the way. See [Algorithm] for the maximum
-// that each can put into one period.
+// Departures are counted here, arrivals at the provider. [Outbound] returns a limit
+// with a margin for the variation of the time on the way. A GCRA limit without a
+// Burst, such as [Per] returns, is refused: see [Algorithm] for the maximum that each
+// algorithm can put into one period.
 type Transport struct {
 	levels   []transportLevel // narrowest first; none in a zero Transport
 	base     http.RoundTripper
@@ -118,6 +120,9 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	first := TransportLevel{cfg.Limiter, cfg.Key, cfg.Cost, cfg.SkipNoKey, cfg.Settle}
 	levels, unit, err := transportLevels(first, cfg.Levels, cfg.MaxWait == 0)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkOutbound(levels); err != nil {
 		return nil, err
 	}
 	switch {

@@ -28,7 +28,7 @@ func headers(lines ...string) http.Header {
 // the same.
 func takesFor(t *testing.T, n int, said http.Header, change func(*weir.TransportConfig), limits ...weir.Limit) time.Duration {
 	t.Helper()
-	l := onLocal(t, weir.Config{Name: "api", Limits: limits})
+	l := onLocal(t, weir.Config{Name: "api", Limits: buckets(limits...)})
 	tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK, header: said}}}, change)
 	start := time.Now()
 	for range n {
@@ -176,7 +176,7 @@ func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				wide := onLocal(t, weir.Config{Name: "host", Limits: []weir.Limit{weir.PerHour(5000)}})
+				wide := onLocal(t, weir.Config{Name: "host", Limits: buckets(weir.PerHour(5000))})
 				within := func(cfg *weir.TransportConfig) {
 					cfg.Levels = []weir.TransportLevel{{Limiter: wide, Key: weir.KeyStatic("host")}}
 				}
@@ -298,7 +298,7 @@ func TestWhatIsSaidInOtherUnits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				of := onLocal(t, weir.Config{Name: "requests", Limits: []weir.Limit{weir.PerMinute(4500)}})
+				of := onLocal(t, weir.Config{Name: "requests", Limits: buckets(weir.PerMinute(4500))})
 				both := func(cfg *weir.TransportConfig) {
 					cfg.Cost = func(*http.Request) (int64, error) { return 1000, nil }
 					cfg.Levels = []weir.TransportLevel{{Limiter: of, Key: weir.KeyStatic("key")}}
@@ -354,7 +354,7 @@ func TestLowerLimitIsToldOnce(t *testing.T) {
 func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/things", "https://up.example/things", "http://up.example/things", "a1://up.example/things"} {
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(5)}})
+		l := onLocal(t, weir.Config{Limits: buckets(weir.PerHour(5))})
 		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = nil })
 		req := getRequest(t, t.Context())
 		req.URL, req.Host, req.RequestURI = &url.URL{Scheme: "https", Host: "up.example", Path: "/things"}, "up.example", target

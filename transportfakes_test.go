@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -69,9 +70,20 @@ func (s *transportStore) keys() []string {
 	return keys
 }
 
+// buckets returns the limits for a Transport: it refuses GCRA without a Burst.
+func buckets(limits ...weir.Limit) []weir.Limit {
+	all := slices.Clone(limits)
+	for i, l := range all {
+		if l.Algorithm == weir.GCRA && l.Burst == 0 {
+			all[i].Burst = l.Rate
+		}
+	}
+	return all
+}
+
 func transportLimiter(tb testing.TB, s weir.Store) *weir.Limiter {
 	tb.Helper()
-	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}, Name: "out"})
+	l, err := weir.New(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1)), Name: "out"})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -59,7 +59,7 @@ func newFleet(t *testing.T, members int, cfg weirtest.ProviderConfig, limits ...
 	f := &fleet{provider: provider, store: &counted{Store: local}}
 	for range members {
 		transport, err := weir.NewTransport(weir.TransportConfig{
-			Limiter: onLocal(t, weir.Config{Store: f.store, Limits: limits, Name: "api"}),
+			Limiter: onLocal(t, weir.Config{Store: f.store, Limits: buckets(limits...), Name: "api"}),
 			Base:    provider.Transport(),
 		})
 		if err != nil {
@@ -350,7 +350,7 @@ func TestDialectOfTheHostThatWasAsked(t *testing.T) {
 					}
 					return resp, nil
 				})
-				tr := overLimiter(t, onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(10)}}), base, func(cfg *weir.TransportConfig) {
+				tr := overLimiter(t, onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(10))}), base, func(cfg *weir.TransportConfig) {
 					cfg.Upstream = &upstream.Reader{Dialects: map[string]upstream.Dialect{c.host: upstream.Fields{Remaining: "X-Quota-Left", Reset: "X-Quota-Renewed"}}}
 				})
 				start := time.Now()

@@ -33,7 +33,7 @@ func newScoped(tb testing.TB, token, host weir.Limit, change ...func(*weir.Trans
 		tb.Fatal(err)
 	}
 	limiter := func(name string, limit weir.Limit) *weir.Limiter {
-		l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}, Name: name})
+		l, err := weir.New(weir.Config{Store: store, Limits: buckets(limit), Name: name})
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -334,10 +334,10 @@ func TestScopesGiveBack(t *testing.T) {
 			return errors.As(err, &ce) && ce.Field == "TransportConfig.Levels[0].Cost"
 		}},
 		{name: "store failure of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{err: boom}, Limits: []weir.Limit{weir.PerSecond(1)}})
+			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{err: boom}, Limits: buckets(weir.PerSecond(1))})
 		}, want: func(err error) bool { return errors.Is(err, weir.ErrStore) }},
 		{name: "own MaxWait of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: []weir.Limit{weir.PerSecond(1)},
+			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: buckets(weir.PerSecond(1)),
 				Name: "own", MaxWait: 9 * time.Second})
 		}, want: limitedBy("own", weir.BoundMaxWait)},
 	} {
@@ -421,7 +421,7 @@ func TestScopesGiveBackAll(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					first, second, third := &transportStore{}, &transportStore{}, &transportStore{delay: time.Hour}
 					limiter := func(name string, s weir.Store) *weir.Limiter {
-						return mustLimiter(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}, Name: name, MaxWait: time.Minute,
+						return mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1)), Name: name, MaxWait: time.Minute,
 							Hook: weir.HookFunc(func(context.Context, weir.Event) {
 								if panics && name == "third" {
 									panic("hook")
@@ -463,10 +463,10 @@ func TestScopesGiveBackOfASlowStore(t *testing.T) {
 		slow := &gcraStore{cancel: func(int) error { time.Sleep(time.Second); return nil }}
 		var levels []weir.TransportLevel
 		for _, s := range []weir.Store{&gcraStore{cancel: slow.cancel}, &transportStore{delay: time.Hour}} {
-			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}})})
+			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1))})})
 		}
 		tr, err := weir.NewTransport(weir.TransportConfig{
-			Limiter: mustLimiter(weir.Config{Store: slow, Limits: []weir.Limit{weir.PerSecond(1)}}),
+			Limiter: mustLimiter(weir.Config{Store: slow, Limits: buckets(weir.PerSecond(1))}),
 			Base:    transportUnused(t), Levels: levels, MaxWait: time.Minute,
 		})
 		if err != nil {

@@ -44,7 +44,7 @@ func getRequest(t *testing.T, ctx context.Context) *http.Request {
 func TestRefusingTransportWithLeases(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: 4})
+		l := onLocal(t, weir.Config{Limits: buckets(weir.Per(1000, time.Hour)), InFlight: 4})
 		left := func(want int64) {
 			t.Helper()
 			if d, err := l.Peek(t.Context(), "key"); err != nil || d.Remaining != want {
@@ -62,7 +62,7 @@ func TestRefusingTransportWithLeases(t *testing.T) {
 		_ = resp.Body.Close()
 		left(700)
 
-		full := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1, time.Hour)}, Name: "full"})
+		full := onLocal(t, weir.Config{Limits: buckets(weir.Per(1, time.Hour)), Name: "full"})
 		if _, err := full.Allow(t.Context(), "key"); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestPanicAfterTheResponse(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				base := &scriptedBase{steps: []scriptedStep{{status: 200, body: "body"}}}
-				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: 1})
+				l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(1)), InFlight: 1})
 				tr := overLimiter(t, l, base, change)
 				func() {
 					defer func() {
@@ -145,7 +145,7 @@ func TestUnderWayIsOver(t *testing.T) {
 				}
 				return test.base()
 			})
-			l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}})
+			l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(1))})
 			tr = overLimiter(t, l, base, func(cfg *weir.TransportConfig) { cfg.Settle = test.settle })
 			func() {
 				defer func() { _ = recover() }()
@@ -183,7 +183,7 @@ func TestProtocolSwitchKeepsItsBody(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				body := &upgraded{Reader: strings.NewReader("read")}
-				l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: test.inFlight})
+				l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(1)), InFlight: test.inFlight})
 				tr := overLimiter(t, l, roundTripper(func(*http.Request) (*http.Response, error) {
 					return &http.Response{StatusCode: 101, Header: http.Header{}, Body: body}, nil
 				}), func(cfg *weir.TransportConfig) { cfg.Settle = test.settle })
@@ -254,7 +254,7 @@ func TestBodyClosedWhileItIsRead(t *testing.T) {
 			}
 			return 1, true
 		}
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}})
+		l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(1))})
 		tr := overLimiter(t, l, roundTripper(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &blockedBody{closed: make(chan struct{})}}, nil
 		}), func(cfg *weir.TransportConfig) { cfg.Settle = settle })

@@ -91,7 +91,7 @@ func TestTransportSettles(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, refuse %v, in flight %d", name, refuse, inFlight), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: inFlight})
+					l := onLocal(t, weir.Config{Limits: buckets(weir.Per(1000, time.Hour)), InFlight: inFlight})
 					tr, err := weir.NewTransport(weir.TransportConfig{
 						Limiter: l, Base: test.base, Settle: test.settle, Refuse: refuse, Key: weir.KeyStatic("key"),
 						Cost: func(*http.Request) (int64, error) { return 1000, nil },
@@ -151,7 +151,7 @@ func TestProxyDown(t *testing.T) {
 				}
 				base.Proxy = http.ProxyURL(u)
 			}
-			l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerHour(10)}})
+			l := onLocal(t, weir.Config{Limits: buckets(weir.PerHour(10))})
 			tr := overLimiter(t, l, base, func(cfg *weir.TransportConfig) {
 				cfg.Cost = func(*http.Request) (int64, error) { return 5, nil }
 				cfg.Settle = fromHeader
@@ -191,7 +191,7 @@ func refuseSocks(on net.Listener) {
 func TestTransportSettleNeedsASettler(t *testing.T) {
 	t.Parallel()
 	_, err := weir.NewTransport(weir.TransportConfig{
-		Limiter: onLocal(t, weir.Config{Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}), Settle: fromHeader,
+		Limiter: onLocal(t, weir.Config{Store: plainStore{}, Limits: buckets(weir.PerSecond(1))}), Settle: fromHeader,
 	})
 	if !errors.Is(err, weir.ErrConfig) {
 		t.Errorf("%v", err)
@@ -232,7 +232,7 @@ func TestTransportInFlight(t *testing.T) {
 		})
 		members := make([]*weir.Transport, 3)
 		for i := range members {
-			l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 4, Lease: 10 * time.Second})
+			l := onLocal(t, weir.Config{Store: store, Limits: buckets(weir.PerSecond(1000)), InFlight: 4, Lease: 10 * time.Second})
 			if members[i], err = weir.NewTransport(weir.TransportConfig{Limiter: l, Base: base, Key: weir.KeyStatic("key")}); err != nil {
 				t.Fatal(err)
 			}
@@ -265,7 +265,7 @@ func TestTransportInFlight(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		// All places are free again.
-		l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 4})
+		l := onLocal(t, weir.Config{Store: store, Limits: buckets(weir.PerSecond(1000)), InFlight: 4})
 		for range 4 {
 			lease, err := l.TryAcquire(t.Context(), "key")
 			if err != nil {

@@ -356,7 +356,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		defer now.Add(-1)
 		return network.RoundTrip(r)
-	}), weir.PerSecond(100_000), inFlight, false)
+	}), weir.PerSecond(100_000).WithBurst(100_000), inFlight, false)
 	client := &http.Client{Transport: over(t, transport, retry.Config{Max: 4, Budget: 400, Backoff: 1, MaxBackoff: 1})}
 	var wg sync.WaitGroup
 	for i := range callers {

@@ -411,7 +411,7 @@ func TestRefusedTogether(t *testing.T) {
 						time.Sleep(time.Duration(i+1) * 12 * time.Millisecond)
 					}
 				}
-				transport, _ := limited(t, sender, weir.PerSecond(1000), 0, refuse)
+				transport, _ := limited(t, sender, weir.PerSecond(1000).WithBurst(1000), 0, refuse)
 				tr := over(t, transport, retry.Config{Max: 1})
 				var wg sync.WaitGroup
 				for range n {
@@ -440,7 +440,7 @@ func TestLongPauseHoldsNoPlace(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				sender := &base{steps: []step{{status: 502, after: "60", body: body}, {status: 200}}}
-				transport, limiter := limited(t, sender, weir.PerSecond(1000), 1, false)
+				transport, limiter := limited(t, sender, weir.PerSecond(1000).WithBurst(1000), 1, false)
 				time.AfterFunc(2*time.Second, func() {
 					lease, err := limiter.TryAcquire(t.Context(), "key")
 					if err != nil {

@@ -31,7 +31,7 @@ func ExampleProvider_Transport() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.PerHour(2).By(store.SlidingWindow)}})
+	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.Outbound(2, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}

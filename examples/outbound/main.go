@@ -23,12 +23,11 @@ func main() {
 	flag.Parse()
 	store, err := newStore(*redisURL)
 	check(err)
-	// The API allows 2 calls per any second. The margin is for a call that is
-	// on its way for longer than one a second later.
+	// The API allows 2 calls per second.
 	limiter, err := weir.New(weir.Config{
 		Name:   "outbound-example",
 		Store:  store,
-		Limits: []weir.Limit{weir.PerSecond(2).By(weir.SlidingWindow).Stretch(100 * time.Millisecond)},
+		Limits: []weir.Limit{weir.Outbound(2, time.Second)},
 	})
 	check(err)
 	patient, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, MaxWait: 5 * time.Second})

@@ -1,12 +1,11 @@
-// Command quickstart shows both directions of weir at work on one machine:
-// four worker processes share an upstream's quota through one store, and an API
-// beside them serves two customers on different plans.
+// Command quickstart sends one load twice to a provider on this machine, which
+// allows 10 calls per any 2 seconds: first without weir, then with it. It draws when
+// calls were served and refused, and how full the provider's window was.
 //
 //	go run ./examples/quickstart
-//	go run ./examples/quickstart -redis redis://localhost:6379
 //
-// It exits with 1 when the upstream saw one call too many or too little of its
-// quota was used, with 2 when it can't start, with 130 when it is interrupted.
+// It exits with 1 when the provider refused a call with weir or too little of its
+// limit was used, with 2 when it can't start, with 130 when it is interrupted.
 package main
 
 import (
@@ -19,15 +18,11 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
-	"github.com/goweir/weir/examples/internal/sharedredis"
+	"github.com/goweir/weir/weirtest"
 )
 
 func main() {
-	if os.Getenv(workerEnv) != "" {
-		os.Exit(workerMain())
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// With the first signal handled, a second one ends the program at once.
 	context.AfterFunc(ctx, stop)
@@ -42,7 +37,7 @@ const (
 
 // run is main without the process around it, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args)
+	windows, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		usage(stdout)
 		return 0
@@ -54,20 +49,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%w (-h explains the flags)", err))
 	}
-	s, err := sharedredis.Open(ctx, o.redis, "quickstart", limits(0)...)
+	r, err := play(ctx, loopback, windows, &chart{w: stdout, colour: isTerminal(stdout)})
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))
 	case err != nil:
 		return fail(exitUsage, err)
-	}
-	defer s.Close()
-	r, err := play(ctx, o, s, stdout)
-	switch {
-	case ctx.Err() != nil:
-		return fail(exitInterrupted, fmt.Errorf("interrupted after %d calls, %d of them refused by the upstream", r.calls+r.refused, r.refused))
-	case err != nil:
-		return fail(exitBroken, err)
 	}
 	r.print(stdout)
 	if broken := r.broken(); broken != nil {
@@ -76,61 +63,60 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// options are the flags.
-type options struct {
-	redis    string
-	duration time.Duration
-	margin   time.Duration
-}
-
+// A run is a second shorter than its windows. Within these bounds the margins of all
+// windows fit into that second, so weir opens as many windows as the provider.
 const (
-	shortestRun   = 6 * time.Second
-	longestRun    = 40 * time.Second
-	longestMargin = time.Second
+	minWindows = 2
+	maxWindows = 7
 )
 
-func flags(o *options) *flag.FlagSet {
+func flags(windows *int) *flag.FlagSet {
 	f := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	f.StringVar(&o.redis, "redis", "", "`URL` of a Redis to share, as redis://user:password@host:6379/0. Its keys have\n"+
-		"names of this run alone and expire within a minute after it. Without this\nflag a Redis in memory is embedded.")
-	f.DurationVar(&o.duration, "duration", 32*time.Second, "how long the workers call, 6s to 40s. A run that would end just after the\n"+
-		"upstream's window has opened is prolonged, so that the window counts in full.")
-	f.DurationVar(&o.margin, "margin", 200*time.Millisecond, "what the workers' windows are longer than the upstream's, 0s to 1s. weir counts\n"+
-		"departures and the upstream arrivals: when a call is late on its way and one\n"+
-		"a window later is not, they arrive closer together than they left. The margin\n"+
-		"has to cover that variation, on a busy machine mostly that of the scheduler.\n"+
-		"More of it costs pace: 5s of windows in every 5.2s. 0s shows what happens\nwithout.")
+	f.IntVar(windows, "windows", 5, "how many of the provider's windows each of the two runs sees: 2 to 7. A run\nlasts 2s for each, less 1s.")
 	return f
 }
 
 // parse reads the flags. Its error is one line.
-func parse(args []string) (options, error) {
-	var o options
-	f := flags(&o)
+func parse(args []string) (windows int, err error) {
+	f := flags(&windows)
 	f.SetOutput(io.Discard)
 	if err := f.Parse(args); err != nil {
-		return o, err
+		return 0, err
 	}
 	switch {
 	case f.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q", f.Arg(0))
-	case o.duration < shortestRun || o.duration > longestRun:
-		return o, fmt.Errorf("-duration: want %v to %v, got %v", shortestRun, longestRun, o.duration)
-	case o.margin < 0 || o.margin > longestMargin:
-		return o, fmt.Errorf("-margin: want 0s to %v, got %v", longestMargin, o.margin)
-	case o.margin%time.Microsecond != 0:
-		return o, fmt.Errorf("-margin: want whole microseconds, got %v", o.margin)
+		return 0, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	case windows < minWindows || windows > maxWindows:
+		return 0, fmt.Errorf("-windows: want %d to %d, got %d", minWindows, maxWindows, windows)
 	}
-	return o, nil
+	return windows, nil
 }
 
 func usage(w io.Writer) {
 	fmt.Fprint(w, "Usage: quickstart [flags]\n\n"+
-		"Four processes call an upstream on this machine that allows 25 calls per any 5s\n"+
-		"and 300 per any minute, as fast as weir lets them. Beside them an API serves two\n"+
-		"API keys on different plans. The exit code is 1 when the upstream saw one call\n"+
-		"too many, or less than 95 % of what it allows was used.\n\n")
-	f := flags(new(options))
+		"Four workers call a provider on this machine that allows 10 calls per any 2s,\n"+
+		"first without weir, then with it. The exit code is 1 when the provider refused a\n"+
+		"call with weir, or when less than 95 % of the allowed calls were used.\n\n")
+	f := flags(new(int))
 	f.SetOutput(w)
 	f.PrintDefaults()
+}
+
+// isTerminal reports whether w is a terminal that shows colours.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// loopback starts the provider behind a socket.
+func loopback(cfg weirtest.ProviderConfig) (*provider, error) {
+	s, err := weirtest.NewServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &provider{s.Provider, s.URL, s.Client().Transport, s.Close}, nil
 }

@@ -2,105 +2,158 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"net/http"
 	"sync"
 	"time"
 
-	"github.com/goweir/weir/examples/internal/crew"
-	"github.com/goweir/weir/examples/internal/sharedredis"
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/weirtest"
 )
 
 const (
 	workers = 4
-	// callers is how many goroutines call in each worker. Together they are more
-	// than a window admits, so that somebody waits for every slot.
-	callers = 8
+	callers = 3 // of each worker: together more than a window admits
+	// again is the pause of a caller that the provider refused.
+	again = 400 * time.Millisecond
 
-	// startUp is how long the workers may take to start and to end.
-	startUp = 10 * time.Second
-
-	hammering   = 8 * time.Second
-	hammerEvery = 10 * time.Millisecond
+	calls  = 10 // that the provider allows per period
+	period = 2 * time.Second
 )
 
-// play runs the upstream with its workers and the API with its customers, side
-// by side.
-func play(ctx context.Context, o options, s *sharedredis.Redis, progress io.Writer) (result, error) {
-	r := result{options: o, store: s.What, length: runLength(o.duration, o.margin)}
-	up := newUpstream(allowances)
-	upServer, err := serve(up)
-	if err != nil {
-		return r, err
-	}
-	defer upServer.close()
-	api, err := newAPI(s.Store, s.Run+"-api")
-	if err != nil {
-		return r, err
-	}
-	apiServer, err := serve(api)
-	if err != nil {
-		return r, err
-	}
-	defer apiServer.close()
-	for _, c := range customers {
-		r.served = append(r.served, &served{customer: c})
-	}
-
-	// A worker that hangs does not hang the run.
-	bounded, cancel := context.WithTimeout(ctx, r.length+startUp)
-	defer cancel()
-	fleet, err := crew.Start(bounded, workerEnv, slices.Repeat([]job{{
-		Redis: s.URL, Limiter: s.Run, Upstream: upServer.url,
-		Margin: o.margin, Length: r.length, Callers: callers,
-	}}, workers))
-	if err != nil {
-		return r, err
-	}
-	defer fleet.Stop()
-	beating := min(hammering, r.length/2)
-	fmt.Fprintf(progress, "upstream: allows %s; %d workers call it for %v, as fast as they are let\n", describe(allowances), workers, r.length)
-	fmt.Fprintf(progress, "API:      a free and a pro customer each ask %d times a second, for %v\n", time.Second/hammerEvery, beating)
-	fmt.Fprintf(progress, "store:    %s\n\n", s.What)
-
-	var beside sync.WaitGroup
-	ended := make(chan struct{})
-	beside.Go(func() { r.follow(progress, up, ended) })
-	beside.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, beating)
-		defer cancel()
-		hammer(ctx, apiServer.url, r.served, hammerEvery)
-	})
-	end := time.Since(up.start) + r.length
-	if err = fleet.Tell(); err == nil {
-		r.tallies, err = crew.Outcomes[tally](fleet)
-	}
-	close(ended)
-	beside.Wait()
-	r.arrivals = up.seen()
-	r.calls, r.refused = up.counts()
-	if n := len(r.arrivals); n > 0 {
-		r.lasted = max(end, r.arrivals[n-1]+1) - r.arrivals[0]
-	}
-	return r, err
+// provider is the API that the workers call.
+type provider struct {
+	*weirtest.Provider
+	url   string
+	base  http.RoundTripper // to reach it
+	close func() error
 }
 
-// follow prints what happened, once a second, until ended is closed.
-func (r *result) follow(w io.Writer, up *upstream, ended <-chan struct{}) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for start := time.Now(); ; {
-		select {
-		case <-ended:
-			return
-		case <-tick.C:
+// outcome is the end of one run.
+type outcome struct {
+	served, refused int64
+	failed          error // the first call that failed otherwise
+}
+
+// result is the end of both runs.
+type result struct {
+	without, with outcome
+	allowed       int64 // the most calls that the provider serves in one run
+}
+
+// play runs the load without weir, and then with it. Each run has a new provider.
+func play(ctx context.Context, start func(weirtest.ProviderConfig) (*provider, error), windows int, c *chart) (r result, err error) {
+	r.allowed = int64(windows * calls)
+	length := time.Duration(windows)*period - time.Second
+	c.intro(length)
+	for _, run := range []struct {
+		title   string
+		clients func(http.RoundTripper) ([]*http.Client, error)
+		outcome *outcome
+	}{
+		{fmt.Sprintf("WITHOUT weir: a refused caller tries again after %v", again), plain, &r.without},
+		{"WITH weir: the workers share weir.Outbound(10, 2*time.Second)", limited, &r.with},
+	} {
+		p, err := start(weirtest.ProviderConfig{Limits: []weir.Limit{weir.Per(calls, period).By(weir.SlidingWindow)}})
+		if err != nil {
+			return r, err
 		}
-		calls, refused := up.counts()
-		fmt.Fprintf(w, "%3.0fs  upstream: %3d calls, %d refused", time.Since(start).Seconds(), calls, refused)
-		for _, s := range r.served {
-			fmt.Fprintf(w, "   %s: %3d served, %3d refused", s.name, s.ok.Load(), s.limited.Load())
+		clients, err := run.clients(p.base)
+		if err == nil {
+			c.title(run.title)
+			*run.outcome = load(ctx, p, clients, length, c)
 		}
-		fmt.Fprintln(w)
+		if err = errors.Join(err, p.close(), ctx.Err()); err != nil {
+			return r, err
+		}
 	}
+	return r, nil
+}
+
+// plain returns the workers' clients without weir.
+func plain(base http.RoundTripper) ([]*http.Client, error) {
+	var all []*http.Client
+	for range workers {
+		all = append(all, &http.Client{Transport: base})
+	}
+	return all, nil
+}
+
+// limited returns the workers' clients with weir. Each has a limiter of its own over
+// the store that they share. Processes share a redisstore in the same way.
+func limited(base http.RoundTripper) ([]*http.Client, error) {
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	var all []*http.Client
+	for range workers {
+		limiter, err := weir.New(weir.Config{
+			Name: "quickstart", Store: store, Limits: []weir.Limit{weir.Outbound(calls, period)},
+		})
+		if err != nil {
+			return nil, err
+		}
+		transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Base: base})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &http.Client{Transport: transport})
+	}
+	return all, nil
+}
+
+// load has all callers call for that long, and draws what the provider sees.
+func load(ctx context.Context, p *provider, clients []*http.Client, length time.Duration, c *chart) (o outcome) {
+	start := time.Now()
+	ctx, cancel := context.WithDeadline(ctx, start.Add(length))
+	defer cancel()
+	var all sync.WaitGroup
+	var once sync.Once
+	for _, client := range clients {
+		for range callers {
+			all.Go(func() {
+				if err := callOn(ctx, client, p.url); err != nil {
+					once.Do(func() { o.failed = err })
+				}
+			})
+		}
+	}
+	c.follow(ctx, p.Provider, start, length)
+	all.Wait()
+	counts := p.Counts()
+	o.served, o.refused = counts.Admitted, counts.Refused()
+	return o
+}
+
+// callOn calls until ctx ends, or weir says that the next slot lies past its end.
+func callOn(ctx context.Context, client *http.Client, url string) error {
+	for {
+		status, err := call(ctx, client, url)
+		switch {
+		case ctx.Err() != nil || errors.Is(err, weir.ErrLimited):
+			return nil
+		case err != nil:
+			return err
+		case status == http.StatusTooManyRequests:
+			select {
+			case <-time.After(again):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func call(ctx context.Context, client *http.Client, url string) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
 }

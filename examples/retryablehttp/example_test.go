@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
@@ -55,7 +56,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(4).By(weir.SlidingWindow)}})
+	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.Outbound(4, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}
