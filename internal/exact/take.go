@@ -28,7 +28,6 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 	for i := range groups {
 		g := &groups[i]
 		g.Key.Open(&g.Found, g.Charges, now)
-		v.Keys[i].Others = g.Found.others()
 		g.Key.Find(&g.Found, g.Charges, now)
 		g.Counts = len(groups) == 1
 		for j := range g.Charges {
@@ -75,6 +74,7 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 		o.Remaining, o.Reset = g.Key.View(&g.Found, j, v.Now)
 	}
 	seen := &v.Keys[key]
+	seen.Others = g.Found.others()
 	seen.Slot, seen.Paused = g.Found.Slot, g.Key.Clock.Paused(v.Now)
 	if !g.Key.Clock.IsZero() {
 		seen.Clock = &Move{Clock: g.Key.Clock, Before: g.Key.Clock}

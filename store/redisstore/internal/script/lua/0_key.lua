@@ -136,7 +136,7 @@ load = function(k, seen)
   local limits, list = k.limits, k.list
   k.parts, k.born, k.v = limits, now, now
   k.queue, k.clock, k.log, k.birth = false, false, false, false
-  if k.undecided or k.shifted or k.restored or k.others then k.undecided, k.shifted, k.restored, k.others = nil end
+  if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil end
   if limits.twice then
     k.parts, k.had = use('O').once(limits), 0
   end

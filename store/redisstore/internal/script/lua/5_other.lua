@@ -92,10 +92,7 @@ open = function(k, limits)
   k.had = #k.parts
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
-  for _, l in ipairs(k.parts) do
-    l.known = true
-    if not l.cost then k.others = true end
-  end
+  for _, l in ipairs(k.parts) do l.known = true end
   local new = {}
   for _, l in ipairs(limits) do
     if not l.known then
