@@ -53,6 +53,9 @@ func TestOpenDecides(t *testing.T) {
 					t.Errorf("%+v", d)
 				}
 			}
+			if found := s.Check(t.Context()); len(found) > 0 {
+				t.Errorf("found %v", found)
+			}
 		})
 	}
 }
@@ -108,6 +111,9 @@ func TestClose(t *testing.T) {
 				if !errors.Is(err, ErrClosed) {
 					t.Errorf("%s: %v", what, err)
 				}
+			}
+			if found := s.Check(ctx); len(found) != 1 || found[0].Name != "closed" {
+				t.Errorf("found %v", found)
 			}
 		})
 	}
