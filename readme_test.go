@@ -47,7 +47,7 @@ var codeBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```(?:go|y
 
 // tested are the files that code may be from: programs that CI runs, examples
 // and tests of use.
-var tested = regexp.MustCompile(`^(examples/.*\.go|docs/hello/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
+var tested = regexp.MustCompile(`^(examples/.*\.go|docs/(hello|provider)/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
 
 // TestCodeIsFromTestedFiles checks that all such code in the documents is to the
 // letter part of a file that is tested.
@@ -75,20 +75,22 @@ func TestCodeIsFromTestedFiles(t *testing.T) {
 	}
 }
 
-// TestReadmeProgramIsWhole checks that the program is all of its file but the
-// comment at its top.
-func TestReadmeProgramIsWhole(t *testing.T) {
+// TestReadmeProgramsAreWhole checks that each program is all of its file but the
+// comment at its top, and that it is short. Empty lines don't count.
+func TestReadmeProgramsAreWhole(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile("docs/hello/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	program := file[bytes.Index(file, []byte("package main")):]
-	if !strings.Contains(documents(t)["README.md"], "```go\n"+string(program)+"```\n") {
-		t.Error("the README does not show all of docs/hello/main.go")
-	}
-	if n := bytes.Count(program, []byte("\n")); n > 40 {
-		t.Errorf("%d lines, want at most 40", n)
+	for name, most := range map[string]int{"docs/hello/main.go": 36, "docs/provider/main.go": 25} {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		program := file[bytes.Index(file, []byte("package main")):]
+		if !strings.Contains(documents(t)["README.md"], "```go\n"+string(program)+"```\n") {
+			t.Errorf("the README does not show all of %s", name)
+		}
+		if n := bytes.Count(program, []byte("\n")) - bytes.Count(program, []byte("\n\n")); n > most {
+			t.Errorf("%s: %d lines, want at most %d", name, n, most)
+		}
 	}
 }
 

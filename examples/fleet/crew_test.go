@@ -12,7 +12,7 @@ import (
 // A worker that dies ends the run, and the others with it.
 func TestProcessesWithoutOne(t *testing.T) {
 	t.Parallel()
-	s, err := sharedredis.Open(t.Context(), "", "fleet", ours)
+	s, err := sharedredis.Open(t.Context(), "", "fleet")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return fail(exitUsage, fmt.Errorf("%w (-h explains the flags)", err))
 	}
-	s, err := sharedredis.Open(ctx, o.redis, "fleet", ours)
+	s, err := sharedredis.Open(ctx, o.redis, "fleet")
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"))

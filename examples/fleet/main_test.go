@@ -39,9 +39,9 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		{"unknown flag", []string{"-frob"}, "-frob"},
 		{"argument", []string{"frob"}, `unexpected argument "frob"`},
 		{"more than all", []string{"-enough", "101"}, "-enough: want 0 to 100, got 101"},
-		{"not a redis", []string{"-redis", "http://localhost"}, "-redis: redis: invalid URL scheme: http"},
-		{"bad port", []string{"-redis", "redis://u:hunter2@h:x"}, "-redis: invalid port"},
-		{"nobody there", []string{"-redis", "redis://u:hunter2@" + unused(t)}, "makes no decisions: dial tcp"},
+		{"not a redis", []string{"-redis", "http://localhost"}, "-redis: weir: redisstore.Open: url: want redis://"},
+		{"bad port", []string{"-redis", "redis://u:hunter2@h:x"}, "-redis: weir: redisstore.Open: url: want a URL"},
+		{"nobody there", []string{"-redis", "redis://u:hunter2@" + unused(t)}, "the server does not answer (dial tcp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/examples/internal/sharedredis"
+	"github.com/goweir/weir/store/redisstore"
 )
 
 // workerEnv makes a process a worker: the program starts itself again.
@@ -57,11 +58,11 @@ func work(in io.Reader, out io.Writer) error {
 	if err := dec.Decode(&j); err != nil {
 		return fmt.Errorf("no job: %w", err)
 	}
-	store, client, err := sharedredis.Connect(j.Redis)
+	store, err := redisstore.Open(j.Redis, redisstore.Config{})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = client.Close() }()
+	defer func() { _ = store.Close() }()
 	w, err := newWorker(j, store)
 	if err != nil {
 		return err

@@ -57,7 +57,7 @@ func run(ctx context.Context) error {
 	if *call != "" {
 		return callOnce(ctx, os.Stdout, *addr, *call)
 	}
-	shared, err := sharedredis.Open(ctx, *redis, "grpc", plans["free-key"]...)
+	shared, err := sharedredis.Open(ctx, *redis, "grpc")
 	if err != nil {
 		return err
 	}

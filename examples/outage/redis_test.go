@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/store/redisstore"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -25,7 +26,9 @@ func TestEmbedded(t *testing.T) {
 func exercise(t *testing.T, s redisServer) {
 	t.Helper()
 	defer s.close()
-	client := newClient(s.addr())
+	options := &redis.Options{Addr: s.addr()}
+	redisstore.Configure(options)
+	client := redis.NewClient(options)
 	defer func() { _ = client.Close() }()
 	do := func(what string, err error) {
 		t.Helper()

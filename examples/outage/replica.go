@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 	"github.com/goweir/weir/store/fallback"
@@ -19,8 +17,8 @@ import (
 // with the others but Redis.
 type replica struct {
 	url    string
+	redis  *redisstore.Store
 	store  *fallback.Store
-	client *redis.Client
 	server *http.Server
 	served chan error // from the server's only goroutine
 }
@@ -29,38 +27,21 @@ type replica struct {
 // than the default, as the outages are.
 const probe = 250 * time.Millisecond
 
-// newClient returns a client that is set up for a limiter. A decision must not
-// be sent twice, and what takes longer than the fallback's budget is of no use
-// any more; the client's own timeouts only have to end what was given up.
-//
-// After as many failed dials as its pool has places, counted over all outages,
-// go-redis tries no more than one a second, and its user finds out later than
-// the probe interval that Redis is back. The pool is that wide, not that full:
-// it has as many connections as are used at once.
-func newClient(addr string) *redis.Client {
-	return redis.NewClient(&redis.Options{
-		Addr:                  addr,
-		ContextTimeoutEnabled: true,
-		MaxRetries:            -1,
-		DialerRetries:         1,
-		DialTimeout:           250 * time.Millisecond,
-		ReadTimeout:           250 * time.Millisecond,
-		WriteTimeout:          250 * time.Millisecond,
-		PoolSize:              1000,
-	})
-}
-
 // startReplica starts one of n replicas. Whether Redis is there does not matter.
 func startReplica(addr string, n int, all []customer, hook weir.Hook, onChange func(fallback.Change)) (*replica, error) {
-	r := &replica{client: newClient(addr), served: make(chan error, 1)}
+	redis, err := redisstore.Open("redis://"+addr, redisstore.Config{})
+	if err != nil {
+		return nil, err
+	}
+	r := &replica{redis: redis, served: make(chan error, 1)}
 	h, err := r.handler(n, all, hook, onChange)
 	if err != nil {
-		_ = r.client.Close()
+		_ = redis.Close()
 		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		_ = r.client.Close()
+		_ = redis.Close()
 		return nil, err
 	}
 	r.url = "http://" + l.Addr().String() + "/hello"
@@ -71,12 +52,9 @@ func startReplica(addr string, n int, all []customer, hook weir.Hook, onChange f
 
 // handler is the API behind its limits.
 func (r *replica) handler(n int, all []customer, hook weir.Hook, onChange func(fallback.Change)) (http.Handler, error) {
-	primary, err := redisstore.New(redisstore.Config{Client: r.client})
-	if err != nil {
-		return nil, err
-	}
+	var err error
 	r.store, err = fallback.New(fallback.Config{
-		Primary:  primary,
+		Primary:  r.redis,
 		Replicas: n,
 		Probe:    probe,
 		OnChange: onChange,
@@ -117,5 +95,5 @@ func (r *replica) handler(n int, all []customer, hook weir.Hook, onChange func(f
 func (r *replica) close() {
 	_ = r.server.Close()
 	<-r.served
-	_ = r.client.Close()
+	_ = r.redis.Close()
 }

@@ -21,8 +21,8 @@ var redisURL = flag.String("redis", "", "`URL` of the Redis that all processes s
 
 func main() {
 	flag.Parse()
-	store, err := newStore(*redisURL)
-	check(err)
+	store, closeStore := newStore(*redisURL)
+	defer closeStore()
 	// The API allows 2 calls per second.
 	limiter, err := weir.New(weir.Config{
 		Name:   "outbound-example",

@@ -6,24 +6,21 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/redisstore"
 )
 
 // newStore returns a store over a Redis, or without a URL one in memory.
-func newStore(url string) (weir.Store, error) {
+func newStore(url string) (store weir.Store, stop func()) {
 	if url == "" {
-		return localstore.New(localstore.Config{})
+		store, err := localstore.New(localstore.Config{})
+		check(err)
+		return store, func() {}
 	}
-	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, err
-	}
-	o.ContextTimeoutEnabled = true // so that a deadline reaches the socket
-	return redisstore.New(redisstore.Config{Client: redis.NewClient(o)})
+	redis, err := redisstore.Open(url, redisstore.Config{})
+	check(err)
+	return redis, func() { _ = redis.Close() }
 }
 
 // startAPI starts what stands in for somebody's API.

@@ -53,7 +53,7 @@ func run(out io.Writer) error {
 	at := *redisURL
 	var stopRedis func() // nil: Redis belongs to the caller
 	if at == "" {
-		embedded, err := sharedredis.Open(context.Background(), "", "plans", plans["free"]...)
+		embedded, err := sharedredis.Open(context.Background(), "", "plans")
 		if err != nil {
 			return err
 		}

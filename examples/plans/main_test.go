@@ -56,8 +56,8 @@ func TestWrongFlags(t *testing.T) {
 	defer func() { *redisURL, *headers = "", "draft11" }()
 	for _, c := range []struct{ name, redis, headers, want string }{
 		{"unknown style of headers", "", "loud", `there is no style "loud"`},
-		{"no URL of a Redis", "http://:secret@localhost", "draft11", "invalid URL scheme"},
-		{"no URL at all", "redis://:secret@local host", "draft11", "invalid character"},
+		{"no URL of a Redis", "http://:secret@localhost", "draft11", "want redis://"},
+		{"no URL at all", "redis://:secret@local host", "draft11", "want a URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			*redisURL, *headers = c.redis, c.headers

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/redisstore"
@@ -15,16 +13,13 @@ import (
 // A limiter over Redis that four replicas share, and that none of them needs
 // Redis for.
 func Example() {
-	options := &redis.Options{Addr: "redis:6379"}
-	redisstore.Configure(options)
-	client := redis.NewClient(options)
-	defer client.Close()
-	primary, err := redisstore.New(redisstore.Config{Client: client})
+	redis, err := redisstore.Open("redis://redis:6379", redisstore.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
+	defer redis.Close()
 	store, err := fallback.New(fallback.Config{
-		Primary:  primary,
+		Primary:  redis,
 		Replicas: 4,
 		Grace:    time.Minute,
 		Policies: map[string]fallback.Policy{"login": fallback.LocalThenClosed},

@@ -177,6 +177,12 @@ func (s *Store) process(ctx context.Context, commands []command) {
 }
 
 func (s *Store) exec(ctx context.Context, commands []command) {
+	if s.closed.Load() {
+		for i := range commands {
+			commands[i].SetErr(ErrClosed)
+		}
+		return
+	}
 	if len(commands) == 1 {
 		if err := s.client.Process(ctx, commands[0].once); err != nil {
 			commands[0].SetErr(err)

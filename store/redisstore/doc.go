@@ -5,12 +5,15 @@
 // # Servers and clients
 //
 // Any go-redis v9 client works: single, Cluster, Sentinel, Ring. Any server with Lua
-// scripts works: Redis 6 and later, Valkey, and compatible servers. The caller owns the
-// client; the Store never closes it. New does no I/O, and the Store needs no Close.
-// Servers and proxies without scripts are for package plainstore.
+// scripts works: Redis 6 and later, Valkey, and compatible servers. Servers and proxies
+// without scripts are for package plainstore.
 //
-// The zero value of each field of [Config] is ready to use, except Client. All methods
-// of a Store are safe for concurrent use, by any number of processes.
+// [Open] takes a URL, and makes the client. Close closes it. [New] takes the caller's
+// client, and the Store never closes that one. Neither does I/O: a Redis that is away
+// keeps no program from starting. [Store.Check] says why decisions fail or may fail.
+//
+// The zero value of each field of [Config] is ready to use, except Client for New. All
+// methods of a Store are safe for concurrent use, by any number of processes.
 //
 // [Configure] sets client options for short outages. Without ContextTimeoutEnabled a
 // context's deadline does not reach the socket. The Store never sends a decision
@@ -61,10 +64,11 @@
 //
 //	ErrState      a foreign or damaged value; nothing is overwritten, Reset clears it
 //	ErrVersion    a state of a version that this release can't read; matches ErrState
+//	ErrClosed     the Store is closed
 //	ErrTime       the server refuses TIME in scripts: set Config.PassTime
 //	ErrCrossSlot  waiting or a lease over several slots; matches store.ErrUnsupported
 //
-// New and the methods return a *store.ConfigError for a wrong value. Other errors come
+// Open, New and the methods return a *store.ConfigError for a wrong value. Other errors come
 // from the client or from the context. A call that fails with a timeout may be charged.
 //
 // # Upgrades

@@ -24,6 +24,9 @@ var ErrState = errors.New("redisstore: the key holds something else")
 // this one can't read. Reset the key to go on, or use one version.
 var ErrVersion = fmt.Errorf("%w: a state of another version of weir", ErrState)
 
+// ErrClosed is returned after Close.
+var ErrClosed = errors.New("redisstore: the store is closed")
+
 // ErrTime is returned where the server refuses TIME in scripts: set Config.PassTime.
 var ErrTime = errors.New("redisstore: the server refuses TIME in scripts: set Config.PassTime")
 

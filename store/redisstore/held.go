@@ -23,6 +23,9 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 		for _, id := range some {
 			args = append(args, id)
 		}
+		if s.closed.Load() {
+			return ErrClosed
+		}
 		if err := s.client.Do(ctx, args...).Err(); err != nil {
 			s.lost(err)
 			return classify(err)

@@ -24,6 +24,9 @@ type processor interface {
 
 // send sends a command once.
 func (s *Store) send(ctx context.Context, to processor, args ...any) (any, error) {
+	if s.closed.Load() {
+		return nil, ErrClosed
+	}
 	cmd := once{redis.NewCmd(ctx, args...)}
 	err := to.Process(ctx, cmd)
 	return cmd.Val(), err

@@ -13,9 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Config is what New makes a Store from.
+// Config is the configuration of New and Open.
 type Config struct {
-	// Client talks to Redis. Required; it is never closed by the store.
+	// Client talks to Redis. New requires it, and the Store never closes it. Open makes
+	// a client of its own: leave it nil.
 	Client redis.UniversalClient
 	// Prefix starts every key, to keep this application's keys apart. Printable
 	// ASCII without braces, at most 64 bytes. Empty: "weir:".
@@ -38,6 +39,8 @@ type Store struct {
 	passTime bool
 	ring     bool
 	cluster  bool
+	owned    bool // Open made the client.
+	closed   atomic.Bool
 	// slotted: the server refuses keys of different slots in one call.
 	slotted atomic.Bool
 	// restores: the server knows the script of Restore, unless it started anew.

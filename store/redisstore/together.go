@@ -141,7 +141,7 @@ func (c *call) decision(req *store.Request, now int64) store.Decision {
 func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bool) {
 	clock, c := s.elapsed(), &req.Charges[0]
 	a, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, clock)
-	if !ok {
+	if !ok || s.closed.Load() {
 		return d, false
 	}
 	// The server's clock is not before this.

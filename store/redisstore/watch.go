@@ -50,7 +50,7 @@ func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watc
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := &watch{s, b.all.Add(f)}
-	if b.cancel == nil && !s.ring {
+	if b.cancel == nil && !s.ring && !s.closed.Load() {
 		ctx, cancel := context.WithCancel(context.Background())
 		b.cancel = cancel
 		go s.subscribe(ctx)
@@ -69,7 +69,14 @@ func (w *watch) Stop() {
 	b := &w.store.watches
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if left := b.all.Remove(w.id); left == 0 && b.cancel != nil {
+	if left := b.all.Remove(w.id); left == 0 {
+		b.end()
+	}
+}
+
+// end ends the subscription. The caller holds mu.
+func (b *watches) end() {
+	if b.cancel != nil {
 		b.cancel()
 		b.cancel = nil
 		b.live.Store(nil)

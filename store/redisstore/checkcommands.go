@@ -1,0 +1,127 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/redis/go-redis/v9"
+)
+
+// needs are the commands of docs/redis.md, by what they are for. go-redis sends
+// subscribe on a connection of its own.
+var needs = []struct {
+	name     string // of the finding
+	what     string
+	level    Level
+	commands string
+}{
+	{"commands", "decisions", Fault, "eval evalsha time get set del pttl exists llen"},
+	{"windows", "sliding windows", Warning, "pexpire lindex lrange rpush rpop ltrim lset"},
+	{"channel", "pauses that reach waiting calls at once", Warning, "publish subscribe ping"},
+	{"in-flight", "calls in flight", Warning, "pexpire zadd zcard zrange zrangebyscore zremrangebyscore zscore zrem"},
+}
+
+const withoutScripts = "use package plainstore, which needs no scripts"
+
+// commands tries each command by itself: a script does not say which one it may not run.
+func (c *check) commands(ctx context.Context, t *target) {
+	tried, err := c.try(ctx, t)
+	if err != nil {
+		c.add(Finding{Name: "commands", Level: Unknown, Server: t.addr, What: "the commands of decisions can't be tried one by one", Remedy: "allow pipelines", Err: err})
+		return
+	}
+	missing := map[string]error{}
+	for name, err := range tried {
+		switch {
+		case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "access"):
+			c.pattern(t, name, err)
+		case redis.HasErrorPrefix(err, "NOPERM"), redis.HasErrorPrefix(err, "unknown command"):
+			missing[name] = err
+		default:
+			c.known(t.addr, err)
+		}
+	}
+	if err := errors.Join(missing["eval"], missing["evalsha"]); err != nil {
+		c.add(Finding{Name: "scripts", Level: Fault, Server: t.addr, What: "scripts are denied", Remedy: "allow EVAL and EVALSHA, or " + withoutScripts, Err: err})
+	}
+	for _, n := range needs {
+		var list []string
+		var first error
+		for _, name := range strings.Fields(n.commands) {
+			if err := missing[name]; err != nil && !strings.HasPrefix(name, "eval") {
+				list = append(list, name)
+				first = errors.Join(first, err)
+			}
+		}
+		if list == nil || n.name == "channel" && c.store.ring {
+			continue
+		}
+		c.add(Finding{Name: n.name, Level: n.level, Server: t.addr, What: n.what + " need commands that are denied: " + strings.Join(list, ", "), Remedy: "ACL SETUSER with +" + strings.Join(list, " +"), Err: first})
+	}
+}
+
+// pattern adds a finding about keys or channels that the user may not touch.
+func (c *check) pattern(t *target, command string, err error) {
+	prefix := c.store.prefix
+	if command == "publish" || command == "subscribe" {
+		if !c.store.ring {
+			c.add(Finding{Name: "channel", Level: Warning, Server: t.addr, What: "pauses reach waiting calls late: the channel " + c.store.channel() + " is denied", Remedy: "ACL SETUSER with &" + prefix + "*", Err: err})
+		}
+		return
+	}
+	c.add(Finding{Name: "keys", Level: Fault, Server: t.addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
+}
+
+// try sends each command, and returns the errors that the server answers.
+func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
+	own := rediskey.State(c.store.prefix, checkScope, t.key)
+	text, list, set := own+":text", rediskey.Log(own), rediskey.Held(own)
+	const none, ms = "0000000000000000000000000000000000000000", 10_000
+	rows := [][]any{
+		{"set", text, "1", "px", ms}, {"get", text}, {"pttl", text}, {"exists", text},
+		{"evalsha", none, 1, text}, {"eval", "return 1", 1, text},
+		{"rpush", list, "1"}, {"pexpire", list, ms}, {"llen", list}, {"lindex", list, 0}, {"lrange", list, 0, 0},
+		{"lset", list, 0, "1"}, {"ltrim", list, 0, 0}, {"rpop", list},
+		{"zadd", set, 1, "a"}, {"zcard", set}, {"zrange", set, 0, 0}, {"zrangebyscore", set, 1, 1}, {"zscore", set, "a"},
+		{"zremrangebyscore", set, 0, 0}, {"zrem", set, "a"},
+		{"publish", c.store.channel(), ""}, {"ping"},
+		{"del", text, list, set, own},
+	}
+	if !c.store.passTime {
+		rows = append(rows, []any{"time"})
+	}
+	pipe := t.client.Pipeline()
+	for _, row := range rows {
+		pipe.Do(ctx, row...)
+	}
+	sent, err := pipe.Exec(ctx)
+	var answer redis.Error
+	if err != nil && !errors.As(err, &answer) {
+		return nil, err
+	}
+	errs := map[string]error{"subscribe": c.subscribe(ctx, t)}
+	for _, cmd := range sent {
+		errs[cmd.Name()] = cmd.Err()
+	}
+	return errs, nil
+}
+
+// subscribe returns the server's refusal of a subscription.
+func (c *check) subscribe(ctx context.Context, t *target) error {
+	if c.store.ring {
+		return nil
+	}
+	sub := t.client.Subscribe(ctx)
+	defer func() { _ = sub.Close() }()
+	err := sub.Subscribe(ctx, c.store.channel())
+	if err == nil {
+		_, err = sub.ReceiveTimeout(ctx, watchPing)
+	}
+	var answer redis.Error
+	if !errors.As(err, &answer) {
+		return nil
+	}
+	return err
+}
