@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -286,49 +287,153 @@ func TestMaxWaitersCountsThoseWhoLook(t *testing.T) {
 	})
 }
 
-// TestAskingAStoreThatHangs: while one call asks whether its slot is still its
-// own, the others' contexts hold, and what it learns does for them too.
-func TestAskingAStoreThatHangs(t *testing.T) {
+// TestLookAtAStoreThatHangs: a look at a store that takes 5 s holds the first slot up for
+// 50 ms. All slots move by that, so the waiters leave at the limit's pace. The context
+// of one ends in between.
+func TestLookAtAStoreThatHangs(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		look func(ctx context.Context) error
-		want time.Duration // when the last call is through
+	hang := func(ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(5 * time.Second):
+			return nil
+		}
+	}
+	after := func(d time.Duration, err error) func(context.Context) error {
+		return func(context.Context) error { time.Sleep(d); return err }
+	}
+	for name, c := range map[string]struct {
+		look  func(ctx context.Context) error
+		delay time.Duration // of all slots but the first
 	}{
-		"fails after 5 s":   {func(context.Context) error { time.Sleep(5 * time.Second); return errors.New("down") }, 5 * time.Second},
-		"answers after 5 s": {func(context.Context) error { time.Sleep(5 * time.Second); return nil }, 5 * time.Second},
+		"its context ends":   {hang, 50 * ms},
+		"answers after 5 s":  {after(5*time.Second, nil), 50 * ms},
+		"fails after 5 s":    {after(5*time.Second, errors.New("down")), 50 * ms},
+		"answers after 30ms": {after(30*ms, nil), 30 * ms},
+		"fails at once":      {after(0, errors.New("down")), 0},
+		"panics":             {func(context.Context) error { panic("store") }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				store := newAskedAgain(t, test.look)
-				l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}})
+				const waiters, interval = 80, 100 * ms
+				l := onLocal(t, weir.Config{Name: "api", Store: newAskedAgain(t, c.look), Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
 				n := newLine(l)
-				for i := range 20 { // Those from the 6th on wait long enough to ask.
+				for i := range waiters {
 					ctx := t.Context()
-					if i == 10 {
-						timed, cancel := context.WithTimeout(ctx, time.Second)
+					if i == 40 {
+						timed, cancel := context.WithTimeout(ctx, 4500*ms)
 						defer cancel()
 						ctx = timed
 					}
 					n.join(ctx, i, "key")
 				}
 				n.wg.Wait()
-				for i := range 20 {
-					o, _ := n.get(i)
-					most := 200*ms + 2*test.want
-					if i == 10 {
-						most = time.Second
+				for i := range waiters {
+					want := time.Duration(i) * interval
+					if i > 0 {
+						want += c.delay
 					}
-					if o.err != nil || o.after > most {
-						t.Errorf("call %d: %v after %v, want at most %v", i, o.err, o.after, most)
+					if o, _ := n.get(i); o.err != nil || o.after != want {
+						t.Errorf("call %d: %v after %v, want %v", i, o.err, o.after, want)
 					}
 				}
-				if got := store.looks.Load(); got > 3 {
-					t.Errorf("the store was asked %d times, want at most 3", got)
-				}
+				time.Sleep(10 * time.Second) // The last look ends.
 			})
 		})
 	}
+}
+
+// TestLooksTakeNoPace: where each look takes a while, the line looks ahead of its slots,
+// and loses no pace: only the first look holds it up.
+func TestLooksTakeNoPace(t *testing.T) {
+	t.Parallel()
+	for _, took := range []time.Duration{ms, 20 * ms, 45 * ms} {
+		t.Run(fmt.Sprint(took), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const waiters, interval = 300, 10 * ms
+				s := newAskedAgain(t, func(context.Context) error { time.Sleep(took); return nil })
+				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}})
+				n := newLine(l)
+				for i := range waiters {
+					n.join(t.Context(), i, "key")
+				}
+				n.wg.Wait()
+				before := time.Duration(0)
+				for i := 1; i < waiters; i++ {
+					o, _ := n.get(i)
+					if o.err != nil || o.after-before < interval {
+						t.Errorf("call %d: %v, %v after the one before", i, o.err, o.after-before)
+					}
+					before = o.after
+				}
+				if want := (waiters-1)*interval + took; before > want+took {
+					t.Errorf("the last call left after %v, want %v", before, want)
+				}
+				if looks := s.looks.Load(); looks > 61 {
+					t.Errorf("%d looks in 3 s", looks)
+				}
+				time.Sleep(time.Second)
+			})
+		})
+	}
+}
+
+// TestSlowStoreAdmitsNoHerd: the store takes 5 s for every call. At no instant do more
+// of 80 waiters leave than the limit admits.
+func TestSlowStoreAdmitsNoHerd(t *testing.T) {
+	t.Parallel()
+	for name, watched := range map[string]bool{"watched": true, "unwatched": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const interval = 100 * ms
+				slow := decidesSlowly{localStore(t), watched}
+				l := onLocal(t, weir.Config{Name: "api", Store: slow, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+				n := newLine(l)
+				for i := range 80 {
+					n.join(t.Context(), i, "key")
+				}
+				n.wg.Wait()
+				var left []time.Duration
+				for i := range 80 {
+					o, _ := n.get(i)
+					if o.err != nil {
+						t.Fatalf("call %d: %v", i, o.err)
+					}
+					left = append(left, o.after)
+				}
+				slices.Sort(left)
+				for i := range left[1:] {
+					if left[i+1]-left[i] < interval {
+						t.Errorf("calls left after %v and %v", left[i], left[i+1])
+					}
+				}
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+// decidesSlowly takes 5 s for every decision.
+type decidesSlowly struct {
+	*localstore.Store
+	watched bool
+}
+
+func (s decidesSlowly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	d, err := s.Store.Take(ctx, req)
+	time.Sleep(5 * time.Second)
+	return d, err
+}
+
+func (s decidesSlowly) WatchBrakes(f func(string, string, store.Clock)) store.Watch {
+	if !s.watched {
+		return deafWatch{}
+	}
+	return s.Store.WatchBrakes(f)
 }
 
 // TestWaitStress is for the race detector: it asserts nothing about time.

@@ -63,24 +63,22 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 	defer l.watcher.stop()
 	w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, wake: make(chan struct{}, 1)}
 	c.counted = false // The line counts it out.
-	for q := c.join(w, s); ; q.look(w) {
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-		}
-		switch used, back, out := q.result(w); {
-		case used != nil:
-			return used, false, nil
-		case out:
-			c.counted, c.back = true, back
-			if err := ctx.Err(); err != nil {
-				c.Exit()
-				return nil, false, err
-			}
-			c.Linger()
-			return nil, true, nil
-		}
+	q := c.join(w, s)
+	select {
+	case <-w.wake:
+	case <-ctx.Done():
 	}
+	used, c.back = q.result(w)
+	if used != nil {
+		return used, false, nil
+	}
+	c.counted = true
+	if err := ctx.Err(); err != nil {
+		c.Exit()
+		return nil, false, err
+	}
+	c.Linger()
+	return nil, true, nil
 }
 
 // join puts the call in line.

@@ -10,10 +10,10 @@ const (
 	// When failed calls of a line have taken as long together, the rest is
 	// abandoned: its slots go unused, and no limit is exceeded.
 	GiveBackTimeout = 5 * time.Second
-	// giveBackGrace is how long a call whose context has ended waits for its
-	// give-back. A healthy store needs less, so that a program that ends with its
-	// contexts does not cut the give-back off. A sick one does not hold it up.
-	giveBackGrace = 20 * time.Millisecond
+	// Grace is how long a call waits for its own calls of the store that run in the
+	// background. A healthy store needs less, so that a program that ends with its
+	// contexts does not cut a give-back off. A sick one does not hold it up.
+	Grace = 20 * time.Millisecond
 )
 
 // surplus is a slot on its way back to the store.
@@ -76,16 +76,20 @@ func (q *line) giveOneBack(s surplus) (ok bool) {
 	return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) == nil
 }
 
-// Linger waits until give-backs are done, but not for long. Nil channels are done.
-func Linger(backs ...<-chan struct{}) {
-	timer := time.NewTimer(giveBackGrace)
-	defer timer.Stop()
-	for _, back := range backs {
-		if back == nil {
+// Linger waits until background calls of the store are done, but not longer than
+// Grace. Nil channels are done.
+func Linger(calls ...<-chan struct{}) {
+	var timer *time.Timer
+	for _, done := range calls {
+		if done == nil {
 			continue
 		}
+		if timer == nil {
+			timer = time.NewTimer(Grace)
+			defer timer.Stop()
+		}
 		select {
-		case <-back:
+		case <-done:
 		case <-timer.C:
 			return
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// unwatched is the longest wait after which a slot is used although a brake may
-// have been missed.
+// unwatched is the longest time for which a slot needs no look at the key although a
+// brake may have been missed. A slot waits as long for a look at most.
 const unwatched = 50 * time.Millisecond
 
 // line is the line of one ID. The mutex of its shard guards it.
@@ -25,7 +25,8 @@ type line struct {
 	timer    *time.Timer
 	alarm    time.Time // when timer fires; zero: stopped
 
-	looker *waiter // looks at the key, for all; nil: none does
+	looks look
+	lag   time.Duration // by which slots leave later than they were granted
 
 	surplus []surplus       // on its way back to the store
 	giving  bool            // a goroutine gives back
@@ -39,7 +40,7 @@ type waiter struct {
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *Slot         // nil once out of the line
 	used    *Slot         // in which it was admitted
-	wake    chan struct{} // has one when it is out of the line, or looks at the key
+	wake    chan struct{} // has one when it is out of the line
 	place   *list.Element // in line.arrivals
 }
 
@@ -57,6 +58,10 @@ func (w *waiter) isLate(s *Slot) bool { return !w.bound.IsZero() && w.bound.Befo
 // add puts a waiter and its slot in their places.
 func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
+	if len(q.slots) == 0 {
+		q.lag = 0
+	}
+	s.delay(q.lag)
 	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
@@ -88,22 +93,15 @@ func (q *line) remove(w *waiter) *Slot {
 }
 
 // advance admits one waiter for each slot that has come, sets the timer to the
-// next slot, and drops an empty line. Where a brake may have been missed, the waiter
-// looks at the key first.
+// next slot, or the look before it, and drops an empty line.
 func (q *line) advance() {
 	now := time.Now()
-	for q.looker == nil && len(q.slots) > 0 && !q.slots[0].At.After(now) {
-		w := q.next(q.slots[0].owner)
-		if q.isSure(w.slot, now) {
-			q.admit(w, 0)
-		} else {
-			q.looker = w
-			w.signal()
-		}
+	for len(q.slots) > 0 && !q.slots[0].At.After(now) && !q.holds(q.slots[0], now) {
+		q.admit(q.next(q.slots[0].owner), 0)
 	}
 	switch {
-	case q.looker == nil && len(q.slots) > 0:
-		q.wake(q.slots[0].At)
+	case len(q.slots) > 0:
+		q.wake(q.acts(now))
 	case !q.alarm.IsZero():
 		q.timer.Stop()
 		q.alarm = time.Time{}
@@ -125,9 +123,6 @@ func (q *line) admit(w *waiter, i int) {
 func (q *line) end(w *waiter) {
 	q.arrivals.Remove(w.place)
 	w.slot = nil
-	if q.looker == w {
-		q.looker = nil
-	}
 	w.signal()
 }
 
@@ -167,41 +162,10 @@ func (q *line) due() {
 	}
 }
 
-// isSure reports whether a slot that has come knows of all brakes.
-func (q *line) isSure(s *Slot, now time.Time) bool {
-	return q.lines.cfg.Clock == nil || s.own == 0 || now.Sub(s.sure) < unwatched || q.lines.watcher.covers(s.sure)
-}
-
-// look asks the store for the key's clock, for all calls that wait for the key. The
-// slots that have come hold if the store is away.
-func (q *line) look(w *waiter) {
-	asked := time.Now()
-	defer func() { // The store may panic.
-		q.shard.mu.Lock()
-		defer q.shard.mu.Unlock()
-		if q.looker == w {
-			q.looker = nil
-		}
-		now := time.Now()
-		for _, s := range q.slots {
-			if s == w.slot || w.ctx.Err() == nil && !s.At.After(now) {
-				s.sure = now
-			}
-		}
-		q.advance()
-	}()
-	if c, err := q.lines.cfg.Clock(w.ctx, q.id); err == nil {
-		q.shard.mu.Lock()
-		defer q.shard.mu.Unlock()
-		q.shard.move(q.id.Key, c, asked)
-	}
-}
-
-// result returns the slot in which a waiter was admitted, or a channel that is closed
-// when the slots of all waiters that left are back; neither while the waiter is in
-// line. A waiter whose context has ended leaves. But a slot that has come is not given
-// back.
-func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}, out bool) {
+// result returns the slot in which a waiter was admitted. Without one, back is closed
+// when the slots of all waiters that left are back. A waiter whose context has ended
+// leaves. But a slot that has come is not given back.
+func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	if w.slot != nil && w.ctx.Err() != nil {
@@ -211,12 +175,12 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}, out bool) {
 		case w.slot == nil:
 		case w.slot.At.After(time.Now()):
 			q.giveBack(w.ctx, q.remove(w).Receipt)
-		default: // Another waiter looks at the key.
+		default: // It waits for a look.
 			q.admit(w, slices.Index(q.slots, w.slot))
 		}
 		q.advance()
 	}
-	return w.used, q.back, w.slot == nil
+	return w.used, q.back
 }
 
 // move moves all slots by a clock. Waiters book again whose slots are lost, or come

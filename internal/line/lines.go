@@ -24,11 +24,11 @@ type Config struct {
 	Max int
 	// Cancel gives a slot back to the store. It bounds its own time.
 	Cancel func(ctx context.Context, id ID, receipt any) error
-	// Panicked hears of a panic in Cancel.
+	// Panicked hears of a panic in Cancel or Clock.
 	Panicked func(ctx context.Context, id ID, recovered any)
 	// Watch subscribes f to brakes, which change a key's clock.
 	Watch func(f func(key string, c store.Clock)) store.Watch
-	// Clock asks the store for a key's clock.
+	// Clock asks the store for a key's clock, in the background.
 	Clock func(ctx context.Context, id ID) (store.Clock, error)
 }
 
@@ -121,10 +121,10 @@ func (s *shard) line(l *Lines, id ID) *line {
 	return q
 }
 
-// drop forgets a line that has neither slots nor anything to give back. The shard
-// is locked.
+// drop forgets a line that has neither slots nor calls of the store under way. The
+// shard is locked.
 func (s *shard) drop(q *line) {
-	if len(q.slots) == 0 && !q.giving && s.lines[q.id] == q {
+	if len(q.slots) == 0 && !q.giving && !q.looks.underWay && s.lines[q.id] == q {
 		delete(s.lines, q.id)
 		q.lines.lines.Add(-1)
 	}

@@ -39,6 +39,9 @@ func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
 	return s
 }
 
+// delay moves a slot, whatever its key's clock says.
+func (s *Slot) delay(d time.Duration) { s.At, s.booked = s.At.Add(d), s.booked.Add(d) }
+
 // compare orders slots by the store's clock, or by ours where that is unknown: the
 // store's answers may overtake each other.
 func (s *Slot) compare(other *Slot) int {

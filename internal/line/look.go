@@ -1,0 +1,127 @@
+package line
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// lookTimeout bounds a look at the key.
+const lookTimeout = time.Second
+
+// look is a line's look at its key, for all its slots: where a brake may have been
+// missed, the store tells. It runs on a goroutine of its own, one for a line. The
+// first slot that has come waits for it, up to [unwatched] after the question. Then
+// the slots of the line move by the time that they waited, so they leave at the same
+// distances. Slots don't wait for a store that is slow or away.
+type look struct {
+	underWay bool
+	asked    time.Time     // when the last began
+	took     time.Duration // of the last; 0: none yet, or it was slow
+	slow     bool          // the last took unwatched or longer, or failed
+	held     bool          // the first slot has come, and waits
+}
+
+// isSure reports whether a slot knows at an instant of all brakes.
+func (q *line) isSure(s *Slot, at time.Time) bool {
+	return q.isFresh(s, at) || q.lines.watcher.covers(s.sure)
+}
+
+// isFresh reports whether a slot needs no look at an instant, watched or not. A look
+// that is asked for ahead of its slot may be older.
+func (q *line) isFresh(s *Slot, at time.Time) bool {
+	return q.lines.cfg.Clock == nil || s.own == 0 || at.Sub(s.sure) < unwatched+q.looks.took
+}
+
+// holds reports whether the first slot, which has come, waits for a look.
+func (q *line) holds(s *Slot, now time.Time) bool {
+	l := &q.looks
+	waited := l.held
+	if l.held = false; !q.isSure(s, now) && q.look(s, now) && !l.slow {
+		if l.held = now.Before(l.asked.Add(unwatched)); l.held {
+			return true
+		}
+		l.slow, l.took = true, 0
+	}
+	if waited {
+		q.delay(now.Sub(s.At))
+	}
+	return false
+}
+
+// delay moves all slots of the line.
+func (q *line) delay(d time.Duration) {
+	q.lag += d
+	for _, s := range q.slots {
+		s.delay(d)
+	}
+}
+
+// acts returns when the line acts next: at its first slot, or at a look ahead of a
+// slot, by the time that the last look took.
+func (q *line) acts(now time.Time) time.Time {
+	l, s := &q.looks, q.slots[0]
+	if s.At.After(now) {
+		l.held = false // A brake has moved the slot.
+	}
+	if l.held {
+		return l.asked.Add(unwatched)
+	}
+	if l.took == 0 || q.lines.watcher.covers(s.sure) {
+		return s.At
+	}
+	if i := slices.IndexFunc(q.slots, func(s *Slot) bool { return !q.isFresh(s, s.At) }); i >= 0 {
+		switch ahead := q.slots[i].At.Add(-l.took); {
+		case !ahead.After(now):
+			q.look(s, now)
+		case ahead.Before(s.At):
+			return ahead
+		}
+	}
+	return s.At
+}
+
+// look asks the store, unless a look is under way, or one has just failed. It reports
+// whether one is under way.
+func (q *line) look(s *Slot, now time.Time) bool {
+	l := &q.looks
+	if !l.underWay && (!l.slow || now.Sub(l.asked) >= unwatched) {
+		l.underWay, l.asked = true, now
+		go q.ask(context.WithoutCancel(s.owner.ctx), now)
+	}
+	return l.underWay
+}
+
+// ask asks the store for the key's clock.
+func (q *line) ask(ctx context.Context, asked time.Time) {
+	timed, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	c, err := q.clock(timed)
+	q.shard.mu.Lock()
+	defer q.shard.mu.Unlock()
+	l := &q.looks
+	l.underWay, l.took = false, time.Since(asked)
+	if l.slow = err != nil || l.took >= unwatched; l.slow {
+		l.took = 0
+	}
+	if err == nil {
+		q.shard.move(q.id.Key, c, asked)
+	}
+	q.advance()
+}
+
+var errPanicked = errors.New("line: the store panicked")
+
+// clock returns the key's clock. A panic on this goroutine would end the program.
+func (q *line) clock(ctx context.Context) (c store.Clock, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			q.lines.cfg.Panicked(ctx, q.id, r)
+			err = errPanicked
+		}
+	}()
+	return q.lines.cfg.Clock(ctx, q.id)
+}
