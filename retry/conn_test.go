@@ -261,6 +261,46 @@ func TestClientTimeout(t *testing.T) {
 	})
 }
 
+// TestSilentRefusal: a response whose body stays open and silent holds no attempt up
+// for longer than its pause, nor the outcome.
+func TestSilentRefusal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		max   int
+		after string // Retry-After
+		want  int
+		most  time.Duration
+	}{
+		"tried again": {max: 1, after: "3", want: http.StatusOK, most: 3 * time.Second},
+		"kept":        {max: 1, after: "9000", want: http.StatusServiceUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attempts := 0
+			answer := func(w http.ResponseWriter, r *http.Request) {
+				if attempts++; attempts > 1 {
+					return
+				}
+				w.Header().Set("Retry-After", c.after)
+				w.WriteHeader(http.StatusServiceUnavailable)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+			inMemory(t, answer, retry.Config{Max: c.max}, func(client *http.Client, _ *pipes) {
+				start := time.Now()
+				resp, err := client.Get("http://api.example/")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if took := time.Since(start); resp.StatusCode != c.want || took != c.most {
+					t.Errorf("%s after %v, want %d after %v", resp.Status, took, c.want, c.most)
+				}
+			})
+		})
+	}
+}
+
 // TestRealTimeouts of http.Transport are tried again: they are not the end of the
 // request's context, though they match context.DeadlineExceeded.
 func TestRealTimeouts(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/goweir/weir/internal/deadline"
 )
 
 const (
@@ -37,7 +39,7 @@ func discard(ctx context.Context, resp *http.Response, pause time.Duration) {
 	_ = body.Close() // ends a read that is still under way
 }
 
-// sleep returns nil after d, or the context's error.
+// sleep returns nil after d, or the context's error with its cause.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -45,6 +47,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return ctx.Err()
+		return deadline.WithCause(ctx, ctx.Err())
 	}
 }

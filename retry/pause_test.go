@@ -262,6 +262,21 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
+// TestCauseOfTheEnd of the context is kept.
+func TestCauseOfTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("the user has left")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(cause) })
+		tr := over(t, &base{steps: []step{{status: 429, after: "10"}}}, retry.Config{})
+		req, _ := request(t, "PUT", "hello")
+		if _, err := tr.RoundTrip(req.WithContext(ctx)); !errors.Is(err, cause) || !errors.Is(err, context.Canceled) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

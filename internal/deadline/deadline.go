@@ -3,6 +3,8 @@ package deadline
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -73,4 +75,17 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// WithCause adds the cause of a context's end to an error that is that end. The result
+// matches both.
+func WithCause(ctx context.Context, err error) error {
+	ended := ctx.Err()
+	if ended == nil || !errors.Is(err, ended) {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return err
 }
