@@ -152,9 +152,15 @@ func (l *decider) free(key string) []store.Charge {
 	return charges
 }
 
-// checkKey refuses the empty key.
+// errZeroLimiter is the error of a Limiter that New did not make.
+var errZeroLimiter = &store.ConfigError{Field: "Limiter", Want: "one made by New", Got: "a zero one"}
+
+// checkKey refuses the empty key, and every key of a zero Limiter.
 func (l *decider) checkKey(key string) error {
-	if key == "" && !l.emptyKey {
+	switch {
+	case l.store == nil:
+		return errZeroLimiter
+	case key == "" && !l.emptyKey:
 		return ErrEmptyKey
 	}
 	return nil

@@ -35,6 +35,9 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 // settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
 // below 1, which would book nothing that could be corrected.
 func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
+	if l.store == nil {
+		return errZeroLimiter
+	}
 	if !l.CanSettle() {
 		return store.ErrUnsupported
 	}

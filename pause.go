@@ -9,19 +9,19 @@ import (
 )
 
 // Pause keeps all processes that share the store from using key for d: calls are
-// refused or wait until then. The pause that ends last wins, and lasts at most
-// MaxPeriod/4; [Limiter.Resume] ends it. Pause returns ErrUnsupported when the store
-// can't, and a *[ConfigError] when d is not above 0.
+// refused or wait until then. The pause that ends last wins; [Limiter.Resume] ends it.
+// Config.MaxPause does not bound it. Pause returns ErrUnsupported when the store can't,
+// and a *[ConfigError] when d is not above 0, or above MaxPeriod/4, 12.5 years.
 //
 // Calls that wait keep their slots, their order and their distances, in all processes:
 // the first leaves when the pause ends. A call whose slot then comes too late for its
 // MaxWait or deadline fails with a *[LimitedError]. A key without waiting calls may
 // start with a burst: of a GCRA limit its burst, of a window its rate.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
-	if d <= 0 {
-		return &store.ConfigError{Field: "pause", Want: "more than 0", Got: d.String()}
+	if d <= 0 || d > store.MaxPeriod/4 {
+		return &store.ConfigError{Field: "pause", Want: "more than 0, at most 12.5 years", Got: d.String()}
 	}
-	return l.brake(ctx, key, store.Brake{Pause: min(d, store.MaxPeriod/4)})
+	return l.brake(ctx, key, store.Brake{Pause: d})
 }
 
 // Resume lifts a pause, and all else that slows key down beyond its limits. It
@@ -42,13 +42,13 @@ func (l *Limiter) MaxPause() time.Duration {
 
 // brake has the store set a brake.
 func (l *Limiter) brake(ctx context.Context, key string, b store.Brake) error {
-	braker, ok := l.store.(store.Braker)
-	if !ok {
-		return store.ErrUnsupported
-	}
 	id := line.ID{Key: key}
 	if err := l.check(ctx, id); err != nil {
 		return err
+	}
+	braker, ok := l.store.(store.Braker)
+	if !ok {
+		return store.ErrUnsupported
 	}
 	return l.storeError(ctx, "brake", id, braker.Brake(ctx, l.free(key), b))
 }
@@ -59,12 +59,12 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake) error {
 // Calls that wait for key keep their slots, as far away as a pause has put them. To
 // free those as well, call [Limiter.Resume] first.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
+	if err := l.checkKey(key); err != nil {
+		return err
+	}
 	r, ok := l.store.(store.Resetter)
 	if !ok {
 		return store.ErrUnsupported
-	}
-	if err := l.checkKey(key); err != nil {
-		return err
 	}
 	return l.storeError(ctx, "reset", line.ID{Key: key}, r.Reset(ctx, l.name, key))
 }

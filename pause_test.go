@@ -91,6 +91,8 @@ func TestPauseMistakes(t *testing.T) {
 	for name, test := range map[string]struct{ got, want error }{
 		"no time":              {l.Pause(ctx, "key", 0), weir.ErrConfig},
 		"less than no time":    {l.Pause(ctx, "key", -time.Second), weir.ErrConfig},
+		"over 12.5 years":      {l.Pause(ctx, "key", store.MaxPeriod/4+1), weir.ErrConfig},
+		"for ever":             {l.Pause(ctx, "key", math.MaxInt64), weir.ErrConfig},
 		"no key":               {l.Pause(ctx, "", time.Second), weir.ErrEmptyKey},
 		"a context that ended": {l.Pause(ended, "key", time.Second), context.Canceled},
 		"a store that can't":   {onLocal(t, weir.Config{Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}).Pause(ctx, "key", time.Second), weir.ErrUnsupported},
@@ -99,7 +101,7 @@ func TestPauseMistakes(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, test.got, test.want)
 		}
 	}
-	if err := l.Pause(ctx, "long", math.MaxInt64); err != nil {
+	if err := l.Pause(ctx, "long", store.MaxPeriod/4); err != nil {
 		t.Errorf("the longest pause: %v", err)
 	}
 	if d, err := l.Allow(ctx, "long"); err != nil || d.RetryAfter > store.MaxPeriod/4 || d.RetryAfter < store.MaxPeriod/4-time.Minute {

@@ -9,6 +9,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
+// errZeroReservation is the error of a Reservation that no Limiter has granted.
+var errZeroReservation = &store.ConfigError{Field: "Reservation", Want: "one granted by a Limiter", Got: "a zero one"}
+
 // Cancel gives the slot back, for a call that will not be made. The first call
 // of Cancel or [Reservation.Settle] acts, later ones do nothing and return nil,
 // even after the first failed: units that may be back already are not given
@@ -17,6 +20,9 @@ import (
 // A context that is over already does not stop it, as the end of the context is
 // the usual reason to cancel; the store then has 5 s.
 func (r *Reservation) Cancel(ctx context.Context) error {
+	if r.limiter == nil {
+		return errZeroReservation
+	}
 	if r.done.Swap(true) {
 		return nil
 	}
@@ -48,6 +54,9 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 // be called again. Settle returns ErrUnsupported when the store can't. A context
 // that is over already does not stop it; the store then has 5 s.
 func (r *Reservation) Settle(ctx context.Context, actual int64) error {
+	if r.limiter == nil {
+		return errZeroReservation
+	}
 	if err := checkActual(actual); err != nil {
 		return err
 	}

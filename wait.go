@@ -51,7 +51,7 @@ func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.R
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
 // nothing, when the call has to wait or to ask the Store.
 func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
-	if id.Cost <= 0 || l.maxWaiters > 0 || !l.lines.Idle(id.Key) {
+	if l.prepared == nil || id.Cost <= 0 || l.maxWaiters > 0 || !l.lines.Idle(id.Key) {
 		return false
 	}
 	// A refusal and an error are left to the Store.
