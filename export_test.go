@@ -20,4 +20,28 @@ func (l *Limiter) Flights() (keys int, beats bool) { return l.flights.Count() }
 
 // UnderWay returns how many requests the Transport counts as sent and not
 // answered.
-func (t *Transport) UnderWay() int64 { return t.upstream.underWay.Load() }
+func (t *Transport) UnderWay() (all int64) {
+	for _, n := range t.UnderWayByKey() {
+		all += n
+	}
+	return all
+}
+
+// UnderWayByKey returns UnderWay for each key that has any.
+func (t *Transport) UnderWayByKey() map[string]int64 {
+	all := make(map[string]int64)
+	for i := range t.levels {
+		for j := range t.levels[i].keys {
+			s := &t.levels[i].keys[j]
+			s.mu.Lock()
+			for _, of := range s.underWay {
+				all[of.key] += of.n
+			}
+			s.mu.Unlock()
+		}
+	}
+	return all
+}
+
+// MaxLater is how many calls of the store that follow responses run in the background.
+const MaxLater = maxLater

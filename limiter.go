@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/flight"
@@ -30,6 +31,7 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
+	laters  atomic.Int64 // calls under way of later
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/heed"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
@@ -20,7 +21,14 @@ type TransportConfig struct {
 	// Base sends the requests. Nil: http.DefaultTransport at the time of each
 	// request.
 	Base http.RoundTripper
-	// Key returns the key that a request counts against. Nil: [KeyHost].
+	// Key returns the key that a request counts against, and that a refusal pauses.
+	// Required: requests with one key share the limit, so the key says whose limit it
+	// is at the provider.
+	//
+	//	KeyHost()                                                 one limit for the host
+	//	KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil))       one for each token
+	//	KeyJoin(KeyHost(), a function that names the endpoint)    one for each endpoint
+	//	KeyStatic("api")                                          one for all requests
 	Key KeyFunc
 	// Cost returns the number of units that a request takes, 0 or more; 0 sends it
 	// without taking any. It must not change the request nor read its body, and is
@@ -67,7 +75,8 @@ type TransportConfig struct {
 // changes nothing for errors.Is and errors.As.
 //
 //	*LimitedError (ErrLimited)  its slot lies past MaxWait or the deadline; it took nothing
-//	the context's error         its context ended in the wait; the slot is given back
+//	the context's error         its context ended in the wait; the slot is given back.
+//	                            The context's cause matches too
 //	*StoreError (ErrStore)      the store failed
 //	*ConfigError                its cost is negative
 //	Key's or Cost's own error
@@ -85,13 +94,19 @@ type TransportConfig struct {
 //	a refusal with a time          a pause (see Limiter.Pause)
 //	… again, soon after a pause    half the rate too (see store.Cut)
 //	a refusal without a time       half the rate
-//	nothing left until some time   a pause
+//	nothing left of our limit      a pause until its reset
 //	a lower limit than ours, or    the units left are spread evenly
 //	much less left than we know
 //
+// A refusal pauses its key whatever it says: Key says how wide that is. A success
+// pauses its key only for a limit of ours: the same number of units, or a few more, in
+// no other window. The budget of another resource pauses nothing. Several keys of one
+// host never pause each other.
+//
 // The key is never used faster than its limits allow. While the upstream agrees with
 // the limits this costs no call of the store, but for a look when much seems to be
-// used by others. A store that is no [store.Braker] does none of it.
+// used by others. A caller waits for these calls, and for those of Settle, for 20 ms at
+// most. A store that is no [store.Braker] does none of it.
 //
 // # Several levels
 //
@@ -163,7 +178,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	var two [2]booking // No allocation for one level, or two.
 	booked, err := admit(t.levels, req, t.maxWait, t.refuse, two[:0])
 	if err != nil {
-		return nil, err
+		return nil, deadline.WithCause(req.Context(), err)
 	}
 	sent = true // from here on the body is the base's to close
 	return t.send(base, req, booked)
@@ -207,16 +222,16 @@ func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []boo
 			return
 		}
 		if !back {
-			t.upstream.underWay.Add(-1)
+			t.upstream.count(booked, -1)
 		}
 		release(booked)
 		if body != nil {
 			_ = body.Close()
 		}
 	}()
-	t.upstream.underWay.Add(1)
+	t.upstream.count(booked, 1)
 	resp, err = base.RoundTrip(req)
-	t.upstream.underWay.Add(-1)
+	t.upstream.count(booked, -1)
 	back = true
 	if (resp == nil) == (err == nil) {
 		resp, err = either(base, resp, err)

@@ -199,16 +199,17 @@ func TestNothingLeftOfAWiderLimit(t *testing.T) {
 		margin time.Duration
 		other  time.Duration // when another token's request leaves
 		host   int64         // the units of our limit
+		free   bool          // it is another limit than ours: it pauses nothing
 	}{
-		"of the host, its window named":               {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 1000},
-		"of the host, its window named, a margin":     {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, pause, 1000},
-		"of the host, no window, a margin":            {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 500 * time.Millisecond, pause, 1000},
-		"of the token, its window named, a margin":    {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, 0, 1000},
-		"of as many as the host has, in another time": {headers("RateLimit-Policy", `"h";q=1000;w=600`, "RateLimit", `"h";r=0;t=50`), 500 * time.Millisecond, 0, 1000},
-		"of the host, its window named, fewer units":  {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 980},
-		"of the host, no window, fewer units":         {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 0, pause, 980},
-		"of the token, the host's units not far more": {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 0, 0, 110},
-		"of the host, the token's units not far less": {headers("RateLimit-Policy", `"m";q=110;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 110},
+		"of the host, its window named":               {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 1000, false},
+		"of the host, its window named, a margin":     {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, pause, 1000, false},
+		"of the host, no window, a margin":            {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 500 * time.Millisecond, pause, 1000, false},
+		"of the token, its window named, a margin":    {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 500 * time.Millisecond, 0, 1000, false},
+		"of as many as the host has, in another time": {headers("RateLimit-Policy", `"h";q=1000;w=600`, "RateLimit", `"h";r=0;t=50`), 500 * time.Millisecond, 0, 1000, true},
+		"of the host, its window named, fewer units":  {headers("RateLimit-Policy", `"m";q=1000;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 980, false},
+		"of the host, no window, fewer units":         {headers("X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), 0, pause, 980, false},
+		"of the token, the host's units not far more": {headers("RateLimit-Policy", `"m";q=100;w=60`, "RateLimit", `"m";r=0;t=50`), 0, 0, 110, false},
+		"of the host, the token's units not far less": {headers("RateLimit-Policy", `"m";q=110;w=60`, "RateLimit", `"m";r=0;t=50`), 0, pause, 110, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,6 +221,9 @@ func TestNothingLeftOfAWiderLimit(t *testing.T) {
 					token string
 					at    time.Duration
 				}{{"A", 0}, {"B", c.other}, {"A", pause}} {
+					if c.free {
+						next.at = 0
+					}
 					if err := s.do(t, t.Context(), next.token); err != nil {
 						t.Fatal(err)
 					}
@@ -355,7 +359,7 @@ func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/things", "https://up.example/things", "http://up.example/things", "a1://up.example/things"} {
 		l := onLocal(t, weir.Config{Limits: buckets(weir.PerHour(5))})
-		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = nil })
+		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusOK}}}, func(cfg *weir.TransportConfig) { cfg.Key = weir.KeyHost() })
 		req := getRequest(t, t.Context())
 		req.URL, req.Host, req.RequestURI = &url.URL{Scheme: "https", Host: "up.example", Path: "/things"}, "up.example", target
 		resp, err := tr.RoundTrip(req)

@@ -60,6 +60,7 @@ func newFleet(t *testing.T, members int, cfg weirtest.ProviderConfig, limits ...
 	for range members {
 		transport, err := weir.NewTransport(weir.TransportConfig{
 			Limiter: onLocal(t, weir.Config{Store: f.store, Limits: buckets(limits...), Name: "api"}),
+			Key:     weir.KeyHost(),
 			Base:    provider.Transport(),
 		})
 		if err != nil {

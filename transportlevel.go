@@ -20,7 +20,7 @@ type TransportLevel struct {
 	// Limiter decides. Required. Its Name is the Scope in errors and events, so each
 	// of a Transport's limiters needs its own.
 	Limiter *Limiter
-	// Key returns the key that a request counts against. Nil: [KeyHost].
+	// Key returns the key that a request counts against. Required.
 	Key KeyFunc
 	// Cost returns the number of units that a request takes. Nil: 1.
 	Cost func(*http.Request) (int64, error)
@@ -44,15 +44,13 @@ type BodyEnd struct {
 	Whole bool   // it was read to its end
 }
 
-// concludeTimeout bounds the calls of the store that follow a response.
-const concludeTimeout = time.Second
-
 // transportLevel is a TransportLevel that was checked.
 type transportLevel struct {
 	TransportLevel
 	place   string        // in the configuration: "" or "Levels[0]."
 	maxWait time.Duration // of its own wait; 0: no bound but the request's
 	heeds   heed.Level
+	keys    *keyMemory
 }
 
 // transportLevels returns the checked levels, narrowest first, and the unit that they
@@ -73,6 +71,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
 		v.heeds = heed.Level{Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
+		v.keys = new(keyMemory)
 	}
 	unit = levels[0].heeds.Unit
 	if slices.ContainsFunc(levels, func(v transportLevel) bool { return v.heeds.Unit != unit }) {
@@ -84,7 +83,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	return levels, unit, nil
 }
 
-// check reports the first wrong field, and sets the default key.
+// check reports the first wrong field.
 func (v *transportLevel) check() error {
 	if got := v.Limiter.unmade(); got != "" {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter made by New", Got: got}
@@ -110,6 +109,7 @@ func (v *transportLevel) unit() heed.Unit {
 type booking struct {
 	*transportLevel
 	line.ID
+	shard   *keyShard // of the level's keys
 	grant   grant
 	lease   *Lease
 	settled bool // its real cost is known
@@ -131,7 +131,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 			return nil, err
 		}
 		if counted {
-			booked = append(booked, booking{transportLevel: &levels[i], ID: id})
+			booked = append(booked, booking{transportLevel: &levels[i], ID: id, shard: levels[i].keys.shard(id.Key)})
 		}
 	}
 	ctx := req.Context()

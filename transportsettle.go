@@ -8,23 +8,29 @@ import (
 	"slices"
 
 	"github.com/goweir/weir/internal/httpbody"
+	"github.com/goweir/weir/internal/line"
 )
 
 // conclude ends the leases of a request with an outcome and settles its real costs:
 // now, or when the response's body has ended.
 func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
 	counts, open := false, false
+	var two [2]<-chan struct{}
+	settles := two[:0]
 	for i := range booked {
 		b := &booked[i]
 		switch {
 		case b.lease == nil && b.Settle == nil: // as most often
 		case err != nil:
-			b.fail(req.Context(), err)
+			settles = append(settles, b.fail(req.Context(), err))
 		default:
-			waits := b.Settle != nil && !b.settleNow(req.Context(), resp)
+			settling, known := b.settleBy(req.Context(), resp, nil)
+			settles = append(settles, settling)
+			waits := b.Settle != nil && !known
 			counts, open = counts || waits, open || waits || b.lease.counts()
 		}
 	}
+	line.Linger(settles...)
 	if open {
 		concludeLater(req.Context(), slices.Clone(booked), resp, counts) // The response may outlive the request.
 	}
@@ -34,9 +40,13 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 func concludeLater(ctx context.Context, booked []booking, resp *http.Response, counts bool) {
 	httpbody.OnEnd(resp, counts, func(end *httpbody.End) {
 		release(booked)
+		var two [2]<-chan struct{}
+		settles := two[:0]
 		for i := range booked {
-			booked[i].settleAt(ctx, resp, (*BodyEnd)(end))
+			settling, _ := booked[i].settleBy(ctx, resp, (*BodyEnd)(end))
+			settles = append(settles, settling)
 		}
+		line.Linger(settles...)
 	})
 }
 
@@ -48,11 +58,12 @@ func release(booked []booking) {
 }
 
 // fail concludes a request without a response. Without a connection it cost nothing.
-func (b *booking) fail(ctx context.Context, err error) {
+func (b *booking) fail(ctx context.Context, err error) (settling <-chan struct{}) {
 	b.lease.Release()
 	if b.Settle != nil && neverSent(err) {
-		b.settle(ctx, 0)
+		return b.settle(ctx, 0)
 	}
+	return nil
 }
 
 // neverSent reports whether a request failed before it had a connection: to the
@@ -63,30 +74,25 @@ func neverSent(err error) bool {
 	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }
 
-// settleNow settles the cost if the response tells it without its body.
-func (b *booking) settleNow(ctx context.Context, resp *http.Response) (known bool) {
-	cost, known := b.Settle(resp, nil)
-	if known {
-		b.settled = true
-		b.settle(ctx, cost)
-	}
-	return known
-}
-
-// settleAt settles the cost if the end of the body tells it.
-func (b *booking) settleAt(ctx context.Context, resp *http.Response, end *BodyEnd) {
+// settleBy settles the cost if the response tells it, and the end of its body unless
+// that is nil. The first cost that is known counts.
+func (b *booking) settleBy(ctx context.Context, resp *http.Response, end *BodyEnd) (settling <-chan struct{}, known bool) {
 	if b.Settle == nil || b.settled {
-		return
+		return nil, b.settled
 	}
-	if cost, known := b.Settle(resp, end); known {
-		b.settle(ctx, cost)
+	cost, known := b.Settle(resp, end)
+	if b.settled = known; known {
+		settling = b.settle(ctx, cost)
 	}
+	return settling, known
 }
 
-// settle settles the real cost. The hook sees a failure; the estimate stays booked
-// then, as for a cost that can't be.
-func (b *booking) settle(ctx context.Context, cost int64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTimeout)
-	defer cancel()
-	_ = b.Limiter.taken(b.ID, b.grant.receipt).Settle(ctx, cost)
+// settle settles the real cost, in the background: see [Limiter.later]. The estimate
+// stays booked if that fails, as for a cost that can't be.
+func (b *booking) settle(ctx context.Context, cost int64) <-chan struct{} {
+	if cost == b.Cost {
+		return nil
+	}
+	r := b.Limiter.taken(b.ID, b.grant.receipt)
+	return b.Limiter.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
 }

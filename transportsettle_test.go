@@ -191,7 +191,7 @@ func refuseSocks(on net.Listener) {
 func TestTransportSettleNeedsASettler(t *testing.T) {
 	t.Parallel()
 	_, err := weir.NewTransport(weir.TransportConfig{
-		Limiter: onLocal(t, weir.Config{Store: plainStore{}, Limits: buckets(weir.PerSecond(1))}), Settle: fromHeader,
+		Limiter: onLocal(t, weir.Config{Store: plainStore{}, Limits: buckets(weir.PerSecond(1))}), Key: weir.KeyHost(), Settle: fromHeader,
 	})
 	if !errors.Is(err, weir.ErrConfig) {
 		t.Errorf("%v", err)

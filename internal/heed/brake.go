@@ -22,11 +22,13 @@ const (
 )
 
 // Brake returns the brake that the signal calls for, or false when it says nothing
-// new.
+// new. A refusal pauses its target whatever it says. A success with nothing left
+// pauses its target only if the budget is a limit of the target: the budget of another
+// resource, or of another window, leaves our keys alone.
 func (v *View) Brake() (b store.Brake, news bool) {
-	s := v.signal
+	s := &v.signal
 	switch {
-	case s.Pause > 0 && !s.Refused && v.known():
+	case s.Pause > 0 && !s.Refused && (!v.ours || v.known()):
 	case s.Pause > 0:
 		b.Pause, b.Slack, news = s.Pause, min(s.Pause/slackPart, maxSlack), true
 		if s.Refused && v.Again {

@@ -49,7 +49,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 	}
 	c.unit = pace(s, bookings)
 	switch {
-	case s.Window > longest:
+	case s.Window > longest, s.Window <= 0 && s.Reset > stretched(longest):
 		return comparison{apart: true}
 	case s.Window > 0:
 		c.window = s.Window
@@ -88,7 +88,7 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
-	if even := evenly(s); !sure && (s.Reset <= 0 || even > 0 && gap > 4*even) {
+	if even := evenly(s); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
 		c.other = true
 		return
 	}

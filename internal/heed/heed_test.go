@@ -168,10 +168,92 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))}, target: 1, doubtful: true,
 			want: store.Brake{Pause: 50 * time.Second, Slack: slack},
 		},
-		"a refusal is about the narrowest level": {
+		"a refusal is about the level whose limit it names as used up": {
 			status: 429, said: headers("RateLimit-Policy", `"host";q=1000;w=60`, "RateLimit", `"host";r=0;t=50`),
+			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))}, target: 1,
+			want: store.Brake{Pause: 50 * time.Second, Slack: slack},
+		},
+		"a refusal with units left of the wide level is about the narrowest": {
+			status: 429, said: headers("RateLimit-Policy", `"host";q=1000;w=60`, "RateLimit", `"host";r=700;t=50`, "Retry-After", "9"),
 			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))},
+			want:     store.Brake{Pause: 9 * time.Second, Slack: slack},
+		},
+		"a refusal that names no limit of ours is about the narrowest level": {
+			status: 429, said: headers("RateLimit-Policy", `"ip";q=7;w=60`, "RateLimit", `"ip";r=0;t=50`),
+			bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))},
+			want:     store.Brake{Pause: 50 * time.Second, Slack: slack, Tell: true, Gap: spaced(60 * time.Second / 7), GapFor: maxPause},
+		},
+		"a refusal without a limit is about the narrowest level": {
+			status: 429, said: headers("Retry-After", "9"), bookings: []heed.Booking{on(perMinute(100)), on(perMinute(1000))},
+			want: store.Brake{Pause: 9 * time.Second, Slack: slack},
+		},
+		"GitHub: nothing left of search pauses nothing of core": {
+			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860", "X-RateLimit-Resource", "search"),
+			bookings: []heed.Booking{on(perHour(5000))},
+		},
+		"GitHub: nothing left of search pauses search": {
+			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860", "X-RateLimit-Resource", "search"),
+			bookings: []heed.Booking{on(perMinute(30))}, doubtful: true,
+			want: store.Brake{Pause: time.Minute, Slack: slack},
+		},
+		"GitHub: a refused search pauses its key": {
+			status: 403, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860", "X-RateLimit-Resource", "search"),
+			bookings: []heed.Booking{on(perHour(5000))},
+			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: maxPause},
+		},
+		"X: nothing left of an endpoint pauses not the whole host": {
+			status: 200, said: headers("x-rate-limit-limit", "75", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777637700"),
+			bookings: []heed.Booking{on(perSecond(10))},
+		},
+		"nothing left, ours has a margin": {
+			status: 200, said: headers("X-RateLimit-Limit", "25", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "4"),
+			bookings: []heed.Booking{on(store.Per(22, 5*time.Second))}, doubtful: true,
+			want: store.Brake{Pause: 4 * time.Second, Slack: slack},
+		},
+		"nothing left, ours is evenly spaced": {
+			status: 200, said: headers("RateLimit-Policy", `"m";q=60;w=60`, "RateLimit", `"m";r=0;t=50`),
+			bookings: []heed.Booking{on(store.Per(1, 1050*time.Millisecond).By(store.SlidingWindow))},
 			want:     store.Brake{Pause: 50 * time.Second, Slack: slack},
+		},
+		"nothing left of a third of our evenly spaced units": {
+			status: 200, said: headers("RateLimit-Policy", `"m";q=20;w=60`, "RateLimit", `"m";r=0;t=50`),
+			bookings: []heed.Booking{on(store.Per(1, 1050*time.Millisecond).By(store.SlidingWindow))},
+			want:     store.Brake{Tell: true, Gap: spaced(3 * time.Second), GapFor: maxPause},
+		},
+		"nothing left of as many units in a named window of another length": {
+			status: 200, said: headers("RateLimit-Policy", `"h";q=100;w=3600`, "RateLimit", `"h";r=0;t=3000`),
+			bookings: []heed.Booking{on(perMinute(100))},
+		},
+		"nothing left of as many units until far beyond our window": {
+			status: 200, said: headers("X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "3000"),
+			bookings: []heed.Booking{on(perMinute(100))},
+		},
+		"nothing left of twice our limit": {
+			status: 200, said: headers("X-RateLimit-Limit", "200", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"),
+			bookings: []heed.Booking{on(perMinute(100))},
+		},
+		"nothing left of a bucket of ours": {
+			status: 200, said: headers("X-RateLimit-Limit", "40", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "20"),
+			bookings: []heed.Booking{on(perSecond(2).WithBurst(40))}, doubtful: true,
+			want: store.Brake{Pause: 20 * time.Second, Slack: slack},
+		},
+		"OpenAI: nothing left of the tokens, requests are counted": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "5000", "x-ratelimit-remaining-requests", "4999", "x-ratelimit-reset-requests", "12ms",
+				"x-ratelimit-limit-tokens", "60000", "x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "55s"),
+			bookings: []heed.Booking{on(perMinute(5000))},
+		},
+		"OpenAI: nothing left of the tokens, which pauses the level of tokens": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "5000", "x-ratelimit-remaining-requests", "4999", "x-ratelimit-reset-requests", "12ms",
+				"x-ratelimit-limit-tokens", "60000", "x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "55s"),
+			bookings: []heed.Booking{counting(heed.Requests, on(perMinute(5000))), counting(heed.Costs, on(perMinute(60_000)))}, target: 1, doubtful: true,
+			want: store.Brake{Pause: 55 * time.Second, Slack: slack},
+		},
+		"nothing left of a budget without a limit or a name": {
+			status: 200, said: headers("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), bookings: []heed.Booking{on(perMinute(100))},
+			want: store.Brake{Pause: 50 * time.Second, Slack: slack},
+		},
+		"nothing left of a budget without a limit, of another name": {
+			status: 200, said: headers("X-RateLimit-Remaining-Search", "0", "X-RateLimit-Reset-Search", "50"), bookings: []heed.Booking{on(perMinute(100))},
 		},
 		"ours has a margin": {
 			status: 200, said: headers("X-RateLimit-Limit", "25", "X-RateLimit-Remaining", "10", "X-RateLimit-Reset", "6"),
@@ -193,8 +275,8 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			}
 			reader := heed.Reader(new(upstream.Reader), reads)
 			signal := reader.Read(&http.Response{StatusCode: c.status, Header: c.said}, now)
-			view := heed.Compare(&signal, c.bookings, c.underWay)
-			view.Again = c.again
+			view := heed.Compare(&signal, c.bookings)
+			view.UnderWay, view.Again = c.underWay, c.again
 			if brake, news := view.Brake(); brake != c.want || news != (c.want != store.Brake{}) {
 				t.Errorf("brake %+v, news: %v; want %+v", brake, news, c.want)
 			}
@@ -213,7 +295,7 @@ func TestALookSettlesDoubt(t *testing.T) {
 	t.Parallel()
 	signal := upstream.Signal{Budget: upstream.Budget{Limit: 5000, Remaining: 100, Reset: 200 * time.Second}}
 	bookings := []heed.Booking{on(store.Per(5000, time.Hour))}
-	view := heed.Compare(&signal, bookings, 0)
+	view := heed.Compare(&signal, bookings)
 	if _, news := view.Brake(); !news || !view.Doubtful() {
 		t.Fatal("much less left than at the grant is no news")
 	}
@@ -239,7 +321,8 @@ func FuzzBrake(f *testing.F) {
 			Reset: time.Duration(within(reset, -1, year)), Window: time.Duration(within(window, 0, year)),
 		}}
 		bookings := []heed.Booking{gapped(on(ours), time.Duration(within(told, 0, int64(maxPause))))}
-		view := heed.Compare(&signal, bookings, within(underWay, 0, 1<<40))
+		view := heed.Compare(&signal, bookings)
+		view.UnderWay = within(underWay, 0, 1<<40)
 		brake, news := view.Brake()
 		brake.Gap, brake.GapFor = min(brake.Gap, maxPause), min(brake.GapFor, maxPause) // as the Limiter does
 		if err := brake.Validate(); err != nil {

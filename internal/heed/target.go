@@ -7,12 +7,22 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// target returns the index of the booking that a signal is about. A refusal is
-// about the first. A success is about the booking of the limit that it names, or of
-// one with slightly fewer units, and else about the first in its unit.
-func target(s *upstream.Signal, bookings []Booking) int {
-	if s.Refused || s.Limit <= 0 {
-		return 0
+// target returns the index of the booking that a signal is about, and whether the
+// signal's budget is a limit of that booking. A budget that has neither a limit nor a
+// name can be told from none of ours, so it counts as ours.
+//
+//	the signal                          the booking
+//	a refusal that has units left       the first
+//	a budget that is a limit of ours    that limit's, of several the first
+//	… or has slightly more units        that limit's, of several the first
+//	another refusal                     the first
+//	another success                     the first in its unit
+func target(s *upstream.Signal, bookings []Booking) (at int, ours bool) {
+	switch {
+	case s.Refused && s.Remaining != 0:
+		return 0, false
+	case s.Limit <= 0:
+		return 0, s.Remaining == 0 && s.Name == ""
 	}
 	near, first := -1, -1
 	for i := range bookings {
@@ -24,20 +34,57 @@ func target(s *upstream.Signal, bookings []Booking) int {
 			first = i
 		}
 		for j := range b.Limits {
-			l := &b.Limits[j]
-			switch {
-			case s.Window > 0 && !isOf(l, s.Window):
-			case isNamed(l, s):
-				return i
-			case near < 0 && (isNear(l.Rate, s.Limit) || isNear(l.Max(), s.Limit)):
-				near = i
+			switch matches(&b.Limits[j], s) {
+			case exactMatch:
+				return i, true
+			case nearMatch:
+				if near < 0 {
+					near = i
+				}
 			}
 		}
 	}
-	if near >= 0 {
-		return near
+	switch {
+	case near >= 0:
+		return near, true
+	case s.Refused:
+		return 0, false
 	}
-	return max(first, 0)
+	return max(first, 0), false
+}
+
+// match says how near a signal's budget is to a limit of ours.
+type match uint8
+
+const (
+	noMatch    match = iota // another number of units, or another window
+	nearMatch               // the signal's has more units, by a margin
+	exactMatch              // as many units
+)
+
+// matches compares a signal's budget with a limit, by its rate and by its burst. Of
+// evenly spaced units it compares the number in a named window.
+func matches(l *store.Limit, s *upstream.Signal) match {
+	units, each := l.Max(), interval(l)
+	if units == 1 && s.Window > 0 {
+		return matchUnits(int64(s.Window/each), s.Window, s)
+	}
+	return max(matchUnits(l.Rate, l.Period, s), matchUnits(units, max(l.Period, each*time.Duration(units)), s))
+}
+
+// matchUnits compares a signal's budget with units of ours that are new after window.
+func matchUnits(units int64, window time.Duration, s *upstream.Signal) match {
+	switch {
+	case s.Window > 0 && (window < s.Window || window > stretched(s.Window)):
+		return noMatch
+	case s.Window <= 0 && s.Reset > stretched(window)+time.Second: // Resets are rounded up.
+		return noMatch
+	case units == s.Limit:
+		return exactMatch
+	case isNear(units, s.Limit):
+		return nearMatch
+	}
+	return noMatch
 }
 
 // isNamed reports whether a signal's limit has as many units as ours.
@@ -49,13 +96,8 @@ func isNear(units, limit int64) bool { return units < limit && units >= limit-ma
 // margin returns the maximum number of units that users leave to be safe.
 func margin(limit int64) int64 { return max(limit/4, 1) }
 
-// isOf reports whether a limit has this window, which [weir.Limit.Stretch] may have
-// lengthened.
-func isOf(l *store.Limit, window time.Duration) bool {
-	return l.Period >= window && l.Period <= stretched(window)
-}
-
-// stretched returns the longest period of ours that still stands for a window.
+// stretched returns the longest period of ours that still stands for a window, which
+// [weir.Limit.Stretch] may have lengthened.
 func stretched(window time.Duration) time.Duration { return window + window/2 }
 
 // isBelow reports whether a limit is a part of the signal's: at least a quarter of

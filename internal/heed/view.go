@@ -14,34 +14,39 @@ type View struct {
 	// Remaining is the number of units left on the target. A look at the store may
 	// lower it after View said Doubtful.
 	Remaining int64
+	// UnderWay is the number of other requests of the target's key that the upstream
+	// may have counted since the grant. Compare leaves it 0.
+	UnderWay int64
 	// Again: the key was refused before, and its pause has just ended.
 	Again bool
 
-	signal   *upstream.Signal
-	booking  *Booking
+	signal   upstream.Signal
+	booking  Booking
+	ours     bool // the signal's budget is a limit of the target, and nothing is left of it
 	compared comparison
-	underWay int64
 }
 
 // Compare returns the view of a signal. The bookings are those of its request,
-// narrowest first, at least one. underWay is the number of other requests that the
-// upstream may have counted since the grant.
-func Compare(s *upstream.Signal, bookings []Booking, underWay int64) View {
-	at := target(s, bookings)
+// narrowest first, at least one. The view holds copies of both.
+func Compare(s *upstream.Signal, bookings []Booking) View {
+	at, ours := target(s, bookings)
 	b := &bookings[at]
-	return View{Target: at, Remaining: b.Remaining, signal: s, booking: b, compared: compare(s, bookings, b), underWay: underWay}
+	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
 }
+
+// Refused reports whether the signal is a refusal.
+func (v *View) Refused() bool { return v.signal.Refused }
 
 // usedByOthers reports whether strangers have used more than half of the limit.
 func (v *View) usedByOthers() bool {
-	return v.Remaining-v.underWay-v.signal.Remaining > v.signal.Limit/2
+	return v.Remaining-v.UnderWay-v.signal.Remaining > v.signal.Limit/2
 }
 
 // gap returns the minimum time between two units; 0 when our limits are enough. The
 // units left have to last until the reset where the upstream's limit is lower than
 // ours, or where strangers have used much of it.
 func (v *View) gap() time.Duration {
-	s, c := v.signal, &v.compared
+	s, c := &v.signal, &v.compared
 	even := evenly(s)
 	if v.booking.Gap > 0 && c.vague(s) {
 		even = 0
@@ -68,15 +73,12 @@ func (v *View) gapFor() time.Duration {
 	return v.signal.Reset
 }
 
-// known reports whether a success with nothing left says nothing new: an earlier
-// brake spaces the units already, or our sliding window knows when the next is free.
-// Nothing left, where we know of much, is news.
+// known reports whether a success with nothing left says nothing new: our sliding
+// window knows when the next unit is free. Nothing left, where we know of much, is
+// news.
 func (v *View) known() bool {
-	c := &v.compared
-	if c.lowered > 0 {
-		return v.booking.Gap > 0 && c.vague(v.signal)
-	}
-	return c.same != nil && c.same.Algorithm == store.SlidingWindow && v.Remaining-v.underWay <= c.same.Rate/2
+	same := v.compared.same
+	return same != nil && same.Algorithm == store.SlidingWindow && v.Remaining-v.UnderWay <= same.Rate/2
 }
 
 // vague reports whether the reset can't be the end of a window: more than a quarter

@@ -1,0 +1,224 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// after is a store whose calls that follow responses do something first.
+type after struct {
+	*localstore.Store
+	first func(ctx context.Context) error
+	made  atomic.Int64 // calls that have ended
+	under atomic.Int64 // calls that have not
+}
+
+func (a *after) do(ctx context.Context, call func() error) error {
+	a.under.Add(1)
+	defer a.under.Add(-1)
+	if err := a.first(ctx); err != nil {
+		return err
+	}
+	defer a.made.Add(1)
+	return call()
+}
+
+func (a *after) Settle(ctx context.Context, receipt any, costs ...int64) error {
+	return a.do(ctx, func() error { return a.Store.Settle(ctx, receipt, costs...) })
+}
+
+func (a *after) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
+	return a.do(ctx, func() error { return a.Store.Brake(ctx, charges, b) })
+}
+
+func hangs(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// sleeps returns a call that takes some time, whatever its context.
+func sleeps(d time.Duration) func(context.Context) error {
+	return func(context.Context) error { time.Sleep(d); return nil }
+}
+
+// TestHangingStoreHoldsNoResponseUp: a response and its body come a few milliseconds
+// late at most, however long the store takes for what follows them.
+func TestHangingStoreHoldsNoResponseUp(t *testing.T) {
+	t.Parallel()
+	const deadline, most = 50 * ms, 20 * ms
+	refused := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: headers("Retry-After", "60"), Body: http.NoBody}, nil
+	})
+	unreachable := roundTripper(func(*http.Request) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("refused")}
+	})
+	costs := http.Header{"X-Cost": {"30"}}
+	for name, c := range map[string]struct {
+		base   http.RoundTripper
+		settle weir.SettleFunc
+		levels int // further ones, that settle too
+	}{
+		"a refusal":                      {base: refused},
+		"a cost by a header":             {base: answer("", costs), settle: fromHeader},
+		"a cost by a header, two levels": {base: answer("", costs), settle: fromHeader, levels: 1},
+		"a cost by the body's end":       {base: answer("hello", nil), settle: fromBytes},
+		"a cost by the end, two levels":  {base: answer("hello", nil), settle: fromBytes, levels: 1},
+		"no connection":                  {base: unreachable, settle: fromHeader},
+	} {
+		for how, hang := range map[string]func(context.Context) error{"with its context": hangs, "for 5 s": sleeps(5 * time.Second)} {
+			t.Run(name+", it hangs "+how, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					s := &after{Store: localStore(t), first: hang}
+					limiter := func(name string) *weir.Limiter {
+						return onLocal(t, weir.Config{Name: name, Store: s, Limits: buckets(weir.Per(1000, time.Hour))})
+					}
+					cost := func(*http.Request) (int64, error) { return 100, nil }
+					tr := overLimiter(t, limiter("first"), c.base, func(cfg *weir.TransportConfig) {
+						cfg.Cost, cfg.Settle = cost, c.settle
+						for range c.levels {
+							cfg.Levels = append(cfg.Levels, weir.TransportLevel{Limiter: limiter("further"), Key: weir.KeyStatic("key"), Cost: cost, Settle: c.settle})
+						}
+					})
+					ctx, cancel := context.WithTimeout(t.Context(), deadline)
+					defer cancel()
+					start := time.Now()
+					if resp, err := tr.RoundTrip(getRequest(t, ctx)); err == nil {
+						_, _ = io.Copy(io.Discard, resp.Body)
+						_ = resp.Body.Close()
+					}
+					if took := time.Since(start); took > most {
+						t.Errorf("the response took %v, want at most %v", took, most)
+					}
+					time.Sleep(10 * time.Second)
+				})
+			})
+		}
+	}
+}
+
+// TestLookHoldsNoResponseUp: 20 responses raise the same doubt at once. One looks at the
+// store, for a while, and none waits for that. The look's answer is heeded.
+func TestLookHoldsNoResponseUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newAskedAgain(t, func(context.Context) error { time.Sleep(300 * ms); return nil })
+		said := headers("X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "3", "X-RateLimit-Reset", "60")
+		base := &scriptedBase{steps: []scriptedStep{{status: http.StatusOK, header: said}}, hold: func(int, *http.Request) { time.Sleep(ms) }}
+		l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.PerMinute(100))})
+		tr := overLimiter(t, l, base, nil)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				start := time.Now()
+				resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = resp.Body.Close()
+				if took := time.Since(start); took > 25*ms {
+					t.Errorf("a response took %v", took)
+				}
+			})
+		}
+		wg.Wait()
+		time.Sleep(time.Second)
+		if n := s.looks.Load(); n != 1 {
+			t.Errorf("%d looks at the key, want 1", n)
+		}
+		d, err := l.Reserve(t.Context(), "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err = l.Reserve(t.Context(), "key"); err != nil || d.Delay() < 10*time.Second {
+			t.Errorf("the next units are %v apart (%v), want the 3 units spread over 60 s", d.Delay(), err)
+		}
+	})
+}
+
+// TestManyResponsesAtOnce: what follows them costs a bounded number of goroutines, and
+// a store that answers loses none of it.
+func TestManyResponsesAtOnce(t *testing.T) {
+	t.Parallel()
+	const responses = 3 * weir.MaxLater
+	for name, c := range map[string]struct {
+		store func(ctx context.Context) error
+		most  int64 // calls under way when all callers are back
+		made  int64
+	}{
+		"the store answers": {sleeps(15 * ms), 0, responses},
+		"the store is slow": {sleeps(500 * ms), weir.MaxLater, responses},
+		"the store hangs":   {hangs, weir.MaxLater, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := &after{Store: localStore(t), first: c.store}
+				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour))})
+				tr := overLimiter(t, l, answer("", http.Header{"X-Cost": {"30"}}), func(cfg *weir.TransportConfig) {
+					cfg.Cost, cfg.Settle = func(*http.Request) (int64, error) { return 100, nil }, fromHeader
+				})
+				var wg sync.WaitGroup
+				for range responses {
+					wg.Go(func() {
+						resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						_ = resp.Body.Close()
+					})
+				}
+				wg.Wait()
+				if n := s.under.Load(); n > c.most {
+					t.Errorf("%d calls of the store are under way, want at most %d", n, c.most)
+				}
+				time.Sleep(10 * time.Second)
+				if n := s.made.Load(); n != c.made {
+					t.Errorf("%d costs were settled, want %d", n, c.made)
+				}
+			})
+		})
+	}
+}
+
+// TestPanicAfterAResponse of the store ends no program: the hook sees a failure.
+func TestPanicAfterAResponse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var failed atomic.Value
+		l := onLocal(t, weir.Config{
+			Name: "api", Limits: buckets(weir.PerHour(1000)),
+			Store: &after{Store: localStore(t), first: func(context.Context) error { panic("boom") }},
+			Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+				if e.Kind == weir.EventStoreError {
+					failed.Store(e.Err)
+				}
+			}),
+		})
+		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusTooManyRequests, after: "60"}}}, nil)
+		resp, err := tr.RoundTrip(getRequest(t, t.Context()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		synctest.Wait()
+		if err, _ := failed.Load().(error); !errors.Is(err, weir.ErrStore) || !strings.Contains(err.Error(), "boom") {
+			t.Errorf("the hook saw %v", err)
+		}
+	})
+}
