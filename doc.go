@@ -26,9 +26,11 @@
 //
 // "25 per 5 seconds" of a provider is [Outbound](25, 5*time.Second).
 //
-// A Transport reads what upstreams say of their limits (package upstream): a 429
-// in one process pauses the key for all ([Limiter.Pause]), and a lower limit or an
-// unexplained refusal slows all of them down. It holds to several limits at once
+// A Transport counts requests by a key that the program chooses: the host, the host and
+// token, or the host and endpoint (TransportConfig.Key). A Transport reads the upstream's
+// limits from its responses (package upstream): a 429 in one process pauses the key for
+// all ([Limiter.Pause]), and a lower limit or an unexplained refusal slows all of them
+// down. It holds to several limits at once
 // (TransportConfig.Levels), and corrects an estimated cost to the real one
 // ([SettleFunc], [Reservation.Settle], [Limiter.DoN]). Package retry sends requests
 // again. Package weirtest has a provider and a store for tests.

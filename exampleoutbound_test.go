@@ -38,7 +38,7 @@ func ExampleTransportConfig_within() {
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: token,
 		Key:     weir.KeyBearer(nil),
-		Levels:  []weir.TransportLevel{{Limiter: host}}, // by scheme and host
+		Levels:  []weir.TransportLevel{{Limiter: host, Key: weir.KeyHost()}},
 		Refuse:  true,
 	})
 	if err != nil {
@@ -68,6 +68,49 @@ func ExampleTransportConfig_within() {
 	// eve refused by client-side limit 2-in-1h of host
 }
 
+// A provider counts each token and endpoint by itself. The key has all three parts,
+// so a used-up endpoint stops neither another token nor another endpoint.
+func ExampleTransportConfig_key() {
+	limiter := exampleLimiter(weir.Outbound(1, time.Minute))
+	api := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer api.Close()
+
+	endpoint := func(r *http.Request) (string, error) {
+		if strings.HasPrefix(r.URL.Path, "/search/") {
+			return "search", nil
+		}
+		return "core", nil
+	}
+	transport, err := weir.NewTransport(weir.TransportConfig{
+		Limiter: limiter,
+		Key:     weir.KeyJoin(weir.KeyHost(), weir.KeyAPIKey("Authorization", nil), endpoint),
+		Refuse:  true,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, call := range []string{"ann /search/code", "ann /search/users", "ann /repos", "bob /search/code"} {
+		who, path, _ := strings.Cut(call, " ")
+		req, err := http.NewRequest(http.MethodGet, api.URL+path, nil)
+		if err != nil {
+			log.Fatal(err)
+		}
+		req.Header.Set("Authorization", "token "+who)
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			fmt.Println(call, "refused:", errors.Is(err, weir.ErrLimited))
+			continue
+		}
+		_ = resp.Body.Close()
+		fmt.Println(call, resp.Status)
+	}
+	// Output:
+	// ann /search/code 200 OK
+	// ann /search/users refused: true
+	// ann /repos 200 OK
+	// bob /search/code 200 OK
+}
+
 // One process hears of a 429, and no process calls before its Retry-After is
 // over. The two clients here stand for two processes that share a store.
 func ExampleTransport() {
@@ -84,7 +127,7 @@ func ExampleTransport() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true, Base: provider.Transport()})
+		transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Refuse: true, Base: provider.Transport()})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -137,6 +180,20 @@ func ExampleLimiter_Pause() {
 	// true allowed
 }
 
+// remaining returns the units left of a key. A slow machine may settle in the
+// background, so it waits for those that are expected.
+func remaining(l *weir.Limiter, key string, expected int64) int64 {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		d, err := l.Peek(context.Background(), key)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if d.Remaining == expected || time.Now().After(end) {
+			return d.Remaining
+		}
+	}
+}
+
 // The upstream says in a header what a request has cost.
 func ExampleSettleFunc() {
 	limiter := exampleLimiter(weir.Outbound(5000, time.Hour))
@@ -148,6 +205,7 @@ func ExampleSettleFunc() {
 	}
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter,
+		Key:     weir.KeyHost(),
 		Base:    provider.Transport(),
 		Cost:    func(*http.Request) (int64, error) { return 100, nil }, // the most that a query costs
 		Settle: func(resp *http.Response, _ *weir.BodyEnd) (int64, bool) {
@@ -163,11 +221,7 @@ func ExampleSettleFunc() {
 		log.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	left, err := limiter.Peek(context.Background(), "https://api.example.com")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(left.Remaining)
+	fmt.Println(remaining(limiter, "https://api.example.com", 4988))
 	// Output: 4988
 }
 
@@ -180,6 +234,7 @@ func ExampleSettleFunc_bytes() {
 	}
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter,
+		Key:     weir.KeyHost(),
 		Base:    provider.Transport(),
 		Cost:    func(*http.Request) (int64, error) { return 64 << 10, nil },
 		Settle: func(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
@@ -197,11 +252,7 @@ func ExampleSettleFunc_bytes() {
 		log.Fatal(err)
 	}
 	_ = resp.Body.Close() // Nothing of it was read.
-	left, err := limiter.Peek(context.Background(), "https://api.example.com")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(1<<20 - left.Remaining)
+	fmt.Println(1<<20 - remaining(limiter, "https://api.example.com", 1<<20))
 	// Output: 0
 }
 
@@ -225,7 +276,7 @@ func ExampleConfig_inFlight() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true, Base: provider.Transport()})
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Refuse: true, Base: provider.Transport()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -293,6 +344,7 @@ func ExampleTransportConfig_upstream() {
 	limiter := exampleLimiter(weir.Outbound(10, time.Second))
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter, // its Config.MaxPause bounds pauses too
+		Key:     weir.KeyHost(),
 		Upstream: &upstream.Reader{
 			MaxPause: time.Hour,
 			Dialects: map[string]upstream.Dialect{"api.example.com": upstream.Fields{

@@ -128,7 +128,7 @@ func TestFreeCallsAllocateNothing(t *testing.T) {
 	for _, limit := range []weir.Limit{weir.PerSecond(1 << 40).WithBurst(1 << 40), weir.PerDay(1 << 40).By(weir.FixedWindow), weir.PerDay(1 << 40).By(weir.SlidingCounter)} {
 		l := onPrepared(t, limit)
 		tr, err := weir.NewTransport(weir.TransportConfig{
-			Limiter: l, Base: transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }),
+			Limiter: l, Key: weir.KeyHost(), Base: transportFunc(func(*http.Request) (*http.Response, error) { return resp, nil }),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func BenchmarkTransportLocal(b *testing.B) {
 				b.Fatal(err)
 			}
 			l := newLimiter(b, store, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(1).WithBurst(1e9)} })
-			t, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Base: base})
+			t, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: base})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,7 +14,7 @@ var (
 
 // KeyHost returns a KeyFunc whose key is the origin that an outgoing request goes
 // to: scheme://host, with :port unless it is the scheme's default, in lower case,
-// without a dot at the end of the host. It is the default of a [Transport].
+// without a dot at the end of the host.
 //
 // A request that a server received has its RequestURI set. Its key is its Host,
 // with the scheme by whether the connection is encrypted, whatever URL was sent.

@@ -38,8 +38,9 @@ func TestNewTransportRefuses(t *testing.T) {
 	}{
 		{"nil limiter", "TransportConfig.Limiter", weir.TransportConfig{}},
 		{"zero limiter", "TransportConfig.Limiter", weir.TransportConfig{Limiter: new(weir.Limiter)}},
-		{"negative MaxWait", "TransportConfig.MaxWait", weir.TransportConfig{Limiter: l, MaxWait: -1}},
-		{"MaxWait with Refuse", "TransportConfig.MaxWait", weir.TransportConfig{Limiter: l, MaxWait: 1, Refuse: true}},
+		{"nil key", "TransportConfig.Key", weir.TransportConfig{Limiter: l}},
+		{"negative MaxWait", "TransportConfig.MaxWait", weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), MaxWait: -1}},
+		{"MaxWait with Refuse", "TransportConfig.MaxWait", weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), MaxWait: 1, Refuse: true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

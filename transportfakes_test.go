@@ -90,10 +90,13 @@ func transportLimiter(tb testing.TB, s weir.Store) *weir.Limiter {
 	return l
 }
 
-// transportOver returns a Transport over the store; cfg needs no Limiter.
+// transportOver returns a Transport over the store; cfg needs neither a Limiter nor a
+// Key, which is the host then.
 func transportOver(tb testing.TB, s weir.Store, cfg weir.TransportConfig) *weir.Transport {
 	tb.Helper()
-	cfg.Limiter = transportLimiter(tb, s)
+	if cfg.Limiter = transportLimiter(tb, s); cfg.Key == nil {
+		cfg.Key = weir.KeyHost()
+	}
 	tr, err := weir.NewTransport(cfg)
 	if err != nil {
 		tb.Fatal(err)

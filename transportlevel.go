@@ -83,6 +83,10 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	return levels, unit, nil
 }
 
+// keyChoices are the usual keys.
+const keyChoices = `a function that says who shares the limit: KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), ` +
+	`KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`
+
 // check reports the first wrong field.
 func (v *transportLevel) check() error {
 	if got := v.Limiter.unmade(); got != "" {
@@ -92,7 +96,7 @@ func (v *transportLevel) check() error {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
 	}
 	if v.Key == nil {
-		v.Key = KeyHost()
+		return &store.ConfigError{Field: "TransportConfig." + v.place + "Key", Want: keyChoices, Got: "nil"}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func newScoped(tb testing.TB, token, host weir.Limit, change ...func(*weir.Trans
 	cfg := weir.TransportConfig{
 		Limiter: s.token,
 		Key:     weir.KeyHeader("X-Token"),
-		Levels:  []weir.TransportLevel{{Limiter: s.host}},
+		Levels:  []weir.TransportLevel{{Limiter: s.host, Key: weir.KeyHost()}},
 		Base:    s.base,
 	}
 	for _, f := range change {
@@ -92,10 +92,11 @@ func TestNewTransportRefusesLevels(t *testing.T) {
 		levels []weir.TransportLevel
 		field  string
 	}{
-		"nil limiter":  {[]weir.TransportLevel{{Limiter: l}, {}}, "TransportConfig.Levels[1].Limiter"},
+		"nil limiter":  {[]weir.TransportLevel{{Limiter: l, Key: weir.KeyHost()}, {}}, "TransportConfig.Levels[1].Limiter"},
+		"nil key":      {[]weir.TransportLevel{{Limiter: l}}, "TransportConfig.Levels[0].Key"},
 		"zero limiter": {[]weir.TransportLevel{{Limiter: new(weir.Limiter)}}, "TransportConfig.Levels[0].Limiter"},
 	} {
-		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Levels: c.levels})
+		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Levels: c.levels})
 		var ce *weir.ConfigError
 		if tr != nil || !errors.As(err, &ce) || ce.Field != c.field {
 			t.Errorf("%s: transport %v, error %v; want a ConfigError for %s", name, tr, err, c.field)
@@ -429,8 +430,10 @@ func TestScopesGiveBackAll(t *testing.T) {
 							})})
 					}
 					tr, err := weir.NewTransport(weir.TransportConfig{
-						Limiter: limiter("first", first), Refuse: refuse, Base: transportUnused(t),
-						Levels: []weir.TransportLevel{{Limiter: limiter("second", second)}, {Limiter: limiter("third", third)}},
+						Limiter: limiter("first", first), Key: weir.KeyHost(), Refuse: refuse, Base: transportUnused(t),
+						Levels: []weir.TransportLevel{
+							{Limiter: limiter("second", second), Key: weir.KeyHost()}, {Limiter: limiter("third", third), Key: weir.KeyHost()},
+						},
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -463,11 +466,11 @@ func TestScopesGiveBackOfASlowStore(t *testing.T) {
 		slow := &gcraStore{cancel: func(int) error { time.Sleep(time.Second); return nil }}
 		var levels []weir.TransportLevel
 		for _, s := range []weir.Store{&gcraStore{cancel: slow.cancel}, &transportStore{delay: time.Hour}} {
-			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1))})})
+			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1))}), Key: weir.KeyHost()})
 		}
 		tr, err := weir.NewTransport(weir.TransportConfig{
 			Limiter: mustLimiter(weir.Config{Store: slow, Limits: buckets(weir.PerSecond(1))}),
-			Base:    transportUnused(t), Levels: levels, MaxWait: time.Minute,
+			Key:     weir.KeyHost(), Base: transportUnused(t), Levels: levels, MaxWait: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)

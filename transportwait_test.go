@@ -132,7 +132,7 @@ func TestTransportUsesLimitersMaxWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ own, want time.Duration }{{0, 2 * time.Second}, {time.Minute, time.Minute}} {
-		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Base: transportUnused(t), MaxWait: c.own})
+		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: transportUnused(t), MaxWait: c.own})
 		if err != nil {
 			t.Fatal(err)
 		}

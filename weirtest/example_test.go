@@ -35,7 +35,7 @@ func ExampleProvider_Transport() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true, Base: provider.Transport()})
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Refuse: true, Base: provider.Transport()})
 	if err != nil {
 		log.Fatal(err)
 	}

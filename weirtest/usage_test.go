@@ -50,7 +50,7 @@ func newClient(tb testing.TB, base http.RoundTripper) *http.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Base: base})
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Base: base})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -152,5 +152,5 @@ func weirTransport(_ Cleaner, l Limit, base http.RoundTripper) (http.RoundTrippe
 	if err != nil {
 		return nil, err
 	}
-	return weir.NewTransport(weir.TransportConfig{Limiter: limiter, Base: base})
+	return weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Base: base})
 }

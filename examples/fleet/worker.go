@@ -103,6 +103,7 @@ func newWorker(j job, store weir.Store) (*worker, error) {
 	}
 	transport, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: limiter,
+		Key:     weir.KeyHost(),
 		Base:    &http.Transport{MaxIdleConnsPerHost: callers},
 	})
 	return &worker{job: j, http: &http.Client{Transport: transport}}, err

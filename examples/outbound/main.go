@@ -30,9 +30,9 @@ func main() {
 		Limits: []weir.Limit{weir.Outbound(2, time.Second)},
 	})
 	check(err)
-	patient, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, MaxWait: 5 * time.Second})
+	patient, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), MaxWait: 5 * time.Second})
 	check(err)
-	hasty, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true})
+	hasty, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Refuse: true})
 	check(err)
 
 	url, stop := startAPI()

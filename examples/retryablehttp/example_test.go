@@ -60,7 +60,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Refuse: true})
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost(), Refuse: true})
 	if err != nil {
 		log.Fatal(err)
 	}

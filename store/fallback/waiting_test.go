@@ -148,7 +148,7 @@ func TestTransportInAnOutage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter})
+	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -60,7 +60,7 @@ func TestUpstreamCaller(t *testing.T) {
 	base := &http.Transport{MaxIdleConnsPerHost: j.Goroutines}
 	defer base.CloseIdleConnections()
 	p := &callerProcess{job: j, base: base}
-	tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Base: p})
+	tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: p})
 	if err != nil {
 		t.Fatal(err)
 	}
