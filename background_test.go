@@ -189,7 +189,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 			t.Errorf("cancelled calls took: %+v, %v", d, err)
 		}
 		for name, leave := range map[string]int{"less than nothing": -1, "everything": 100} {
-			if _, err := weir.New(weir.Config{Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
+			if _, err := weir.New(weir.Config{Name: "api", Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
 				t.Errorf("leaving %s: %v", name, err)
 			}
 		}

@@ -162,7 +162,7 @@ func TestDeadlineThatTheStoreHearsOfFirst(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := weirtest.NewStore(nil)
 				store.Always(weirtest.Fail(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}))
-				l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+				l, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -431,7 +431,7 @@ func reserver(t *testing.T, slow *time.Duration) *weir.Limiter {
 
 func limiter(t *testing.T, s weir.Store) *weir.Limiter {
 	t.Helper()
-	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerMinute(2)}})
+	l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerMinute(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}
