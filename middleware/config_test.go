@@ -84,7 +84,7 @@ func TestConfig(t *testing.T) {
 			c.Limiter = httpcases.NewLimiter(t, uncomparable{}, weir.PerSecond(1))
 			c.Levels = []middleware.Level{{Limiter: on(t, uncomparable{}, "all", weir.PerHour(1)), Key: weir.KeyStatic("all")}}
 		}, "Levels[0].Limiter"},
-		{"a level with the limiter's name", beside("api", weir.PerHour(1)), "Levels[0].Limiter"},
+		{"a level with the limiter's name", beside("api", weir.PerSecond(1)), "Levels[0].Limiter"},
 		{"a level of calls in flight", func(c *middleware.Config) {
 			store := newLocal(t)
 			c.Limiter = on(t, store, "api", weir.PerSecond(1))
