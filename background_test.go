@@ -291,7 +291,7 @@ func TestBackgroundFirstInLine(t *testing.T) {
 				case test.want == weir.BoundNone && err != nil:
 					t.Errorf("got %v, want it admitted", err)
 				case test.want != weir.BoundNone && (!errors.As(err, &limited) || limited.Bound != test.want || limited.RetryAfter != test.retry):
-					t.Errorf("got %v, want a refusal by bound %d, retry after %v", err, test.want, test.retry)
+					t.Errorf("got %v, want a refusal by bound %v, retry after %v", err, test.want, test.retry)
 				}
 			})
 		})

@@ -78,7 +78,7 @@ func TestReserveBounds(t *testing.T) {
 				}
 				var limited *weir.LimitedError
 				if !errors.As(err, &limited) || limited.Bound != tt.bound || limited.RetryAfter != 10*ms {
-					t.Errorf("got %v, want a refusal with bound %d, retry after 10ms", err, tt.bound)
+					t.Errorf("got %v, want a refusal with bound %v, retry after 10ms", err, tt.bound)
 				}
 				s.check(t, l, 2, 1)
 			})
