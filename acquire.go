@@ -92,7 +92,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 	case err != nil:
 		return grant{}, nil, err
 	case !d.Allowed:
-		return grant{}, nil, l.refusal(id.Key, &d, BoundNone)
+		return grant{}, nil, l.refusal(id, &d, BoundNone, 0)
 	}
 	return grantOf(&d), lease, nil
 }

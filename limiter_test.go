@@ -189,14 +189,14 @@ func TestRefusals(t *testing.T) {
 			cost int64
 			want weir.LimitedError
 		}{
-			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
-			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
+			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
 			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 		} {
 			err := methods[tt.name](l, t.Context(), "k", tt.cost)
 			wantKind(t, err, "limited")
-			tt.want.Scope, tt.want.Key, tt.want.Limit = "n", "k", l.Limits()[0]
+			tt.want.Scope, tt.want.Key, tt.want.Cost, tt.want.Limit = "n", "k", tt.cost, l.Limits()[0]
 			var got *weir.LimitedError
 			if !errors.As(err, &got) || *got != tt.want {
 				t.Errorf("%s of %d: got %+v, want %+v", tt.name, tt.cost, got, tt.want)
