@@ -145,6 +145,9 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		end = start.Add(maxWait)
 	}
 	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {
+		if c.Waited() {
+			l.lines.Waits(start)
+		}
 		q := question{
 			ID: id, cancelable: c.cancelable, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
 		}

@@ -19,6 +19,11 @@ const (
 )
 
 // Config configures a Limiter; see [New].
+//
+// A Limiter writes two warnings to slog.Default, each once and without a key: a call
+// has waited for over a minute; all calls in flight of a key were held by this process
+// for longer than Lease, which is how response bodies look that are never closed. A
+// handler with a level above slog.LevelWarn leaves them out.
 type Config struct {
 	// Store decides. Required.
 	Store Store

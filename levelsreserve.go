@@ -168,6 +168,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 			w.full = true
 			return ErrLimited
 		}
+		c.Since = w.start
 		g, err = c.wait(ctx)
 	}
 	w.waited, w.last = true, c.d

@@ -108,6 +108,7 @@ func (l *Limiter) newLines() *line.Lines {
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
 			_ = l.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
+		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
 	}
 	if c, ok := l.store.(store.Canceler); ok {
 		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
@@ -158,7 +159,8 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost: l.observeLoss,
+		Lost:  l.observeLoss,
+		Stuck: func() { warnStuck(l.name, l.inFlight, l.lease) },
 	})
 }
 

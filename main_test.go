@@ -2,6 +2,9 @@ package weir_test
 
 import (
 	"context"
+	"log"
+	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -14,7 +17,11 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Many tests wait for minutes.
+	log.SetOutput(os.Stderr)                       // which SetDefault changed, too
+	leaktest.Main(m)
+}
 
 // gcraStore decides by GCRA in whole nanoseconds and remembers what it
 // granted. It looks at the first charge only. Delays and faults are set before

@@ -90,6 +90,17 @@ func isStateless(s Store) bool {
 	return v.Type().Size() == 0 || !v.Comparable()
 }
 
+// sameStore reports whether two stores are one. Stores of a type that can't be
+// compared are not known to be.
+func sameStore(a, b store.Store) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return a == b
+}
+
 // alike reports whether limits count alike, in any order and under any policy name.
 func alike(a, b []Limit) bool {
 	within := func(a, b []Limit) bool {

@@ -83,6 +83,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 		return grant{}, l.refusal(id, &d, BoundNone, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
+	c.Since = c.start
 	return c.wait(ctx)
 }
 
@@ -263,8 +264,20 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 			return grant{}, waited, c.refusal(&d, boundOf(byDeadline))
 		}
 		waited = true
-		if err := deadline.Sleep(ctx, rest); err != nil {
+		if err := c.sleep(ctx, rest); err != nil {
 			return grant{}, waited, err
 		}
 	}
+}
+
+// sleep waits for d, or until ctx ends, and reports a slow call.
+func (c *waitingCall) sleep(ctx context.Context, d time.Duration) error {
+	if rest := max(0, time.Until(c.start.Add(line.Patience))); rest < d {
+		if err := deadline.Sleep(ctx, rest); err != nil {
+			return err
+		}
+		c.limiter.lines.Waits(c.start)
+		d -= rest
+	}
+	return deadline.Sleep(ctx, d)
 }
