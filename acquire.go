@@ -92,7 +92,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 	case err != nil:
 		return grant{}, nil, err
 	case !d.Allowed:
-		return grant{}, nil, l.refusal(id.Key, &d, BoundNone)
+		return grant{}, nil, l.refusal(id, &d, BoundNone, 0)
 	}
 	return grantOf(&d), lease, nil
 }
@@ -145,6 +145,9 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		end = start.Add(maxWait)
 	}
 	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {
+		if c.Waited() {
+			l.lines.Waits(start)
+		}
 		q := question{
 			ID: id, cancelable: c.cancelable, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
 		}

@@ -189,7 +189,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 			t.Errorf("cancelled calls took: %+v, %v", d, err)
 		}
 		for name, leave := range map[string]int{"less than nothing": -1, "everything": 100} {
-			if _, err := weir.New(weir.Config{Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
+			if _, err := weir.New(weir.Config{Name: "api", Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
 				t.Errorf("leaving %s: %v", name, err)
 			}
 		}
@@ -291,7 +291,7 @@ func TestBackgroundFirstInLine(t *testing.T) {
 				case test.want == weir.BoundNone && err != nil:
 					t.Errorf("got %v, want it admitted", err)
 				case test.want != weir.BoundNone && (!errors.As(err, &limited) || limited.Bound != test.want || limited.RetryAfter != test.retry):
-					t.Errorf("got %v, want a refusal by bound %d, retry after %v", err, test.want, test.retry)
+					t.Errorf("got %v, want a refusal by bound %v, retry after %v", err, test.want, test.retry)
 				}
 			})
 		})

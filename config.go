@@ -19,6 +19,11 @@ const (
 )
 
 // Config configures a Limiter; see [New].
+//
+// A Limiter writes two warnings to slog.Default, each once and without a key: a call
+// has waited for over a minute; all calls in flight of a key were held by this process
+// for longer than Lease, which is how response bodies look that are never closed. A
+// handler with a level above slog.LevelWarn leaves them out.
 type Config struct {
 	// Store decides. Required.
 	Store Store
@@ -27,9 +32,10 @@ type Config struct {
 	// policy name (see [Limit.Policy]).
 	Limits []Limit
 	// Name keeps this limiter's keys apart from those of other limiters on the
-	// same store, and is the Scope in events. At most 64 bytes of printable
-	// ASCII. Empty is a name too: limiters with different limits on one store
-	// need different names.
+	// same store, and is the Scope in events: "login", "search api". Required, 1 to
+	// 64 bytes of printable ASCII. Limiters of one name on one store are one limiter:
+	// processes and releases that share limits give it the same name. Limiters with
+	// different limits need different names.
 	Name string
 	// MaxWait is the longest a waiting call waits for its slot. 0: bounded by
 	// the call's context alone.
@@ -82,8 +88,8 @@ func (c *Config) check() error {
 	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
 		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
 	}
-	if err := store.CheckName("Config.Name", c.Name); err != nil {
-		return err
+	if c.Name == "" || !store.ValidName(c.Name) {
+		return wrong("Name", "a name of 1 to 64 bytes of printable ASCII, which no limiter with other limits has on the same store", strconv.QuoteToASCII(c.Name))
 	}
 	if err := store.CheckLimits("Config.Limits", c.Limits); err != nil {
 		return err

@@ -249,12 +249,17 @@ func (l *decider) detached(ctx context.Context, op string, id line.ID, f func(co
 	return l.storeError(ctx, op, id, f(timed))
 }
 
-// refusal returns the error of a refusal.
-func (l *decider) refusal(key string, d *store.Decision, bound Bound) error {
+// refusal returns the error of a refusal of a call that waits for at most maxWait.
+func (l *decider) refusal(id line.ID, d *store.Decision, bound Bound, maxWait time.Duration) error {
 	if d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused && d.Reason != store.ReasonInFlight {
 		bound = BoundNone
 	}
-	return &LimitedError{Scope: l.name, Key: key, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound}
+	if bound != BoundMaxWait {
+		maxWait = 0
+	}
+	return &LimitedError{
+		Scope: l.name, Key: id.Key, Cost: id.Cost, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound, MaxWait: maxWait,
+	}
 }
 
 // refuse returns a refusal that the store was not asked for.

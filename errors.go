@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -35,21 +36,25 @@ type ConfigError = store.ConfigError
 // matches [ErrLimited], never a context's error. Its text leaves Key out, which
 // may be personal data.
 type LimitedError struct {
-	// Scope is the limiter's name. Key is the counted party.
+	// Scope is the limiter's name. Key is the counted party. Cost is the units that
+	// the call wanted.
 	Scope, Key string
+	Cost       int64
 	// Limit is the binding limit; of ReasonTooManyWaiters and ReasonInFlight, which none
 	// decided, one of the limiter's.
 	Limit Limit
 	// RetryAfter is the wait until the same call succeeds unless others take
 	// units; [Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
 	// is not known. For ReasonInFlight it is a bound: most leases are released before
-	// they end.
+	// they end. The text rounds it up.
 	RetryAfter time.Duration
 	// Reason says why: ReasonLimited, ReasonNeverFits, …
 	Reason Reason
 	// Bound is the bound that the wait would have passed, if it was tried:
 	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
 	Bound Bound
+	// MaxWait is the longest wait of BoundMaxWait. 0 for other bounds.
+	MaxWait time.Duration
 }
 
 func (e *LimitedError) Error() string {
@@ -58,30 +63,63 @@ func (e *LimitedError) Error() string {
 		s += " of " + e.Scope
 	}
 	s += ": "
-	switch {
-	case e.Reason == store.ReasonNeverFits:
-		return s + "the cost never fits"
-	case e.Reason == store.ReasonTooManyWaiters:
+	switch e.Reason {
+	case store.ReasonNeverFits:
+		return s + e.neverFits()
+	case store.ReasonTooManyWaiters:
 		return s + "too many calls are waiting"
-	}
-	if e.Reason == store.ReasonInFlight {
+	case store.ReasonInFlight:
 		s += "too many calls are in flight"
 		if e.Bound == BoundMaxWait {
-			s += " for longer than the longest wait"
+			return s + " for longer than " + e.longestWait() + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
 		}
-		return s + ", retry after at most " + e.RetryAfter.String()
-	}
-	if e.Reason == store.ReasonPaused {
+		return s + ", retry after at most " + readable(e.RetryAfter)
+	case store.ReasonPaused:
 		s += "paused, "
 	}
-	s += "retry after " + e.RetryAfter.String()
+	s += "retry after " + readable(e.RetryAfter)
 	switch e.Bound {
 	case BoundMaxWait:
-		s += ", which is longer than the longest wait"
+		s += ", which is longer than " + e.longestWait()
 	case BoundDeadline:
 		s += ", which is past the context's deadline"
 	}
 	return s
+}
+
+// neverFits writes out the cost and the maximum.
+func (e *LimitedError) neverFits() string {
+	if e.Cost == 0 {
+		return "the cost never fits"
+	}
+	s := "a cost of " + strconv.FormatInt(e.Cost, 10) + " never fits"
+	if most := e.Limit.Max(); e.Cost > most { // Otherwise calls of the background class leave more than the rest to others.
+		s += ", the maximum is " + strconv.FormatInt(most, 10)
+	}
+	return s
+}
+
+func (e *LimitedError) longestWait() string {
+	if e.MaxWait <= 0 {
+		return "the longest wait"
+	}
+	return "the longest wait of " + readable(e.MaxWait)
+}
+
+// readable writes a duration as a person does: with three digits, and from 1000 s on in
+// whole minutes. It rounds up.
+func readable(d time.Duration) string {
+	unit := time.Duration(1)
+	for d/unit >= 1000 && unit < time.Second {
+		unit *= 10
+	}
+	if d >= 1000*time.Second {
+		unit = time.Minute
+	}
+	if rest := d % unit; rest > 0 && d < Never-unit {
+		d += unit - rest
+	}
+	return d.String()
 }
 
 // Is reports whether target is [ErrLimited].

@@ -34,6 +34,11 @@ func TestLimitedErrorText(t *testing.T) {
 			`weir: client-side limit 25-in-5s: retry after 1s, which is longer than the longest wait`,
 		},
 		{
+			"a longest wait",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, Bound: weir.BoundMaxWait, MaxWait: 10 * time.Second},
+			`weir: client-side limit 25-in-5s: retry after 1m0s, which is longer than the longest wait of 10s`,
+		},
+		{
 			"deadline",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
 			`weir: client-side limit 25-in-5s: retry after 1s, which is past the context's deadline`,
@@ -42,6 +47,26 @@ func TestLimitedErrorText(t *testing.T) {
 			"never fits",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
 			`weir: client-side limit 25-in-5s: the cost never fits`,
+		},
+		{
+			"a cost that never fits",
+			weir.LimitedError{Key: "k", Cost: 26, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			`weir: client-side limit 25-in-5s: a cost of 26 never fits, the maximum is 25`,
+		},
+		{
+			"a cost that never fits a burst",
+			weir.LimitedError{Key: "k", Cost: 3, Limit: limit.WithBurst(2), Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			`weir: client-side limit 25-in-5s: a cost of 3 never fits, the maximum is 2`,
+		},
+		{
+			"a cost of the background class that never fits",
+			weir.LimitedError{Key: "k", Cost: 25, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			`weir: client-side limit 25-in-5s: a cost of 25 never fits`,
+		},
+		{
+			"paused",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonPaused, RetryAfter: 15_371_004 * time.Microsecond},
+			`weir: client-side limit 25-in-5s: paused, retry after 15.4s`,
 		},
 		{
 			"too many waiters",
@@ -55,8 +80,8 @@ func TestLimitedErrorText(t *testing.T) {
 		},
 		{
 			"in flight, max wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
-			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait, retry after at most 1s`,
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait, MaxWait: time.Minute},
+			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait of 1m0s, retry after at most 1s; are leases released and response bodies closed?`,
 		},
 		{
 			"scope",
@@ -71,6 +96,22 @@ func TestLimitedErrorText(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestReadableDurations rounds up, and never to another order of magnitude.
+func TestReadableDurations(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[time.Duration]string{
+		0: "0s", 1: "1ns", time.Microsecond: "1µs", 999_001: "1ms", 1_234_567: "1.24ms",
+		200 * time.Millisecond: "200ms", 200*time.Millisecond + 1: "201ms", 9_999_999 * time.Microsecond: "10s",
+		59_999_991 * time.Microsecond: "1m0s", 61*time.Second + 1: "1m1.1s", 101*time.Second + 1: "1m42s", 999*time.Second + 1: "16m40s",
+		1000*time.Second + 1: "17m0s", time.Hour: "1h0m0s", 23*time.Hour + 59*time.Minute + 59_900*time.Millisecond: "24h0m0s",
+		weir.Never: weir.Never.String(), -time.Second: "-1s",
+	} {
+		if got := weir.Readable(in); got != want {
+			t.Errorf("%v is written %s, want %s", in, got, want)
+		}
 	}
 }
 
@@ -162,7 +203,7 @@ func TestDeadlineThatTheStoreHearsOfFirst(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := weirtest.NewStore(nil)
 				store.Always(weirtest.Fail(&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}))
-				l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+				l, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
 				if err != nil {
 					t.Fatal(err)
 				}

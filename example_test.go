@@ -21,7 +21,7 @@ func exampleLimiter(limits ...weir.Limit) *weir.Limiter {
 	if err != nil {
 		log.Fatal(err)
 	}
-	l, err := weir.New(weir.Config{Store: store, Limits: limits})
+	l, err := weir.New(weir.Config{Name: "api", Store: store, Limits: limits})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func ExampleNew() {
 	}
 	fmt.Println(limiter.Limits())
 
-	_, err = weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(0)}})
+	_, err = weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(0)}})
 	fmt.Println(err)
 	// Output:
 	// [10-in-1s 100000-in-1d]
@@ -183,6 +183,7 @@ func ExampleLimiter_Acquire() {
 		log.Fatal(err)
 	}
 	limiter, err := weir.New(weir.Config{
+		Name:     "jobs",
 		Store:    store,
 		Limits:   []weir.Limit{weir.PerMinute(100)},
 		InFlight: 2,

@@ -307,6 +307,7 @@ func ExampleInBackground() {
 		log.Fatal(err)
 	}
 	limiter, err := weir.New(weir.Config{
+		Name:    "provider",
 		Store:   store,
 		Limits:  []weir.Limit{weir.PerHour(10)},
 		Reserve: 20, // percent

@@ -10,6 +10,16 @@ func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait t
 	return l.wait(ctx, key, cost, maxWait)
 }
 
+// Readable writes a duration as errors do.
+var Readable = readable
+
+// NameUsers returns how many users of a name the registry has.
+func NameUsers(name string) int {
+	names.Lock()
+	defer names.Unlock()
+	return len(names.users[name])
+}
+
 // Waiting returns how many lines the limiter has, and how many calls it counts
 // against MaxWaiters.
 func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }

@@ -36,7 +36,19 @@ const (
 	// EventLeaseLost: a call in flight is not counted any more, as its lease could
 	// not be renewed in time or the key was reset. Told of in the background.
 	EventLeaseLost
+
+	eventKinds
 )
+
+var eventKindNames = [eventKinds]string{"unknown", "decision", "wait", "store_error", "lease_lost"}
+
+// String returns the kind in lower case with underscores, fit for a metric's label.
+func (k EventKind) String() string {
+	if k >= eventKinds {
+		return eventKindNames[0]
+	}
+	return eventKindNames[k]
+}
 
 // Event is one thing that happened. Key may be personal data: use Scope and
 // Decision.Limit, which are bounded, for labels.

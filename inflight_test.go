@@ -21,18 +21,18 @@ func TestInFlightConfig(t *testing.T) {
 		cfg   weir.Config
 		field string
 	}{
-		"negative":               {weir.Config{Store: st, InFlight: -1}, "Config.InFlight"},
-		"more than there can be": {weir.Config{Store: st, InFlight: store.MaxUnits + 1}, "Config.InFlight"},
-		"a store that can't":     {weir.Config{Store: freeStore{}, InFlight: 1}, "Config.InFlight"},
-		"a lease without calls":  {weir.Config{Store: st, Lease: time.Second}, "Config.Lease"},
-		"a short lease":          {weir.Config{Store: st, InFlight: 1, Lease: time.Second - 1}, "Config.Lease"},
-		"a long lease":           {weir.Config{Store: st, InFlight: 1, Lease: store.MaxLease + time.Microsecond}, "Config.Lease"},
-		"a lease with half a µs": {weir.Config{Store: st, InFlight: 1, Lease: time.Second + 500}, "Config.Lease"},
-		"a negative lease":       {weir.Config{Store: st, InFlight: 1, Lease: -time.Second}, "Config.Lease"},
-		"the shortest lease":     {weir.Config{Store: st, InFlight: 1, Lease: time.Second}, ""},
-		"the longest lease":      {weir.Config{Store: st, InFlight: store.MaxUnits, Lease: store.MaxLease}, ""},
-		"no lease":               {weir.Config{Store: st, InFlight: 1}, ""},
-		"no bound":               {weir.Config{Store: freeStore{}}, ""},
+		"negative":               {weir.Config{Name: "api", Store: st, InFlight: -1}, "Config.InFlight"},
+		"more than there can be": {weir.Config{Name: "api", Store: st, InFlight: store.MaxUnits + 1}, "Config.InFlight"},
+		"a store that can't":     {weir.Config{Name: "api", Store: freeStore{}, InFlight: 1}, "Config.InFlight"},
+		"a lease without calls":  {weir.Config{Name: "api", Store: st, Lease: time.Second}, "Config.Lease"},
+		"a short lease":          {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: time.Second - 1}, "Config.Lease"},
+		"a long lease":           {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: store.MaxLease + time.Microsecond}, "Config.Lease"},
+		"a lease with half a µs": {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: time.Second + 500}, "Config.Lease"},
+		"a negative lease":       {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: -time.Second}, "Config.Lease"},
+		"the shortest lease":     {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: time.Second}, ""},
+		"the longest lease":      {weir.Config{Name: "api", Store: st, InFlight: store.MaxUnits, Lease: store.MaxLease}, ""},
+		"no lease":               {weir.Config{Name: "api", Store: st, InFlight: 1}, ""},
+		"no bound":               {weir.Config{Name: "api", Store: freeStore{}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

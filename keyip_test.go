@@ -269,7 +269,7 @@ func TestOneClientHasOneBucket(t *testing.T) {
 				t.Fatal(err)
 			}
 			const most = 5
-			limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.Per(most, 24*time.Hour)}})
+			limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.Per(most, 24*time.Hour)}})
 			if err != nil {
 				t.Fatal(err)
 			}

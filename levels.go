@@ -174,14 +174,3 @@ func (l *Limiter) DecidesWith(wider *Limiter) error {
 }
 
 func levelField(i int, field string) string { return "levels[" + strconv.Itoa(i) + "]." + field }
-
-// sameStore reports whether two stores are one. Stores of a type that can't be
-// compared are not known to be.
-func sameStore(a, b store.Store) (same bool) {
-	defer func() {
-		if recover() != nil {
-			same = false
-		}
-	}()
-	return a == b
-}

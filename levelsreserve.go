@@ -168,6 +168,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 			w.full = true
 			return ErrLimited
 		}
+		c.Since = w.start
 		g, err = c.wait(ctx)
 	}
 	w.waited, w.last = true, c.d
@@ -204,7 +205,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case err != nil:
 		at, d = &w.levels[w.at], w.last
 	case !d.Allowed:
-		err = at.Limiter.refusal(at.Key, &d, boundOf(w.byDeadline))
+		err = at.Limiter.refusal(at.id(), &d, boundOf(w.byDeadline), w.longest)
 	}
 	at.Limiter.observeWait(ctx, hook, at.id(), &d, w.start, err)
 }

@@ -32,16 +32,31 @@ type Limiter struct {
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
 	laters  atomic.Int64 // calls under way of later
+	user    *nameUser    // keeps the name
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
 // does no I/O.
+//
+// New refuses a Name that another limiter of this process has on the same store with
+// other limits: the two would charge one state by different rules. Limiters with the
+// same limits may share a name. A limiter that is no longer reachable does not count:
+// before New refuses, it collects garbage, up to twice. A program that changes its
+// limits while it runs drops the old limiter first. Or it keeps one limiter, and
+// passes the limits with each call: see [Limiter.AllowLimits] and [Level]. New does not
+// compare limiters of other processes, of other store values, or on stores without
+// fields.
 func New(cfg Config) (*Limiter, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
+	user, err := cfg.claimName()
+	if err != nil {
+		return nil, err
+	}
 	l := &Limiter{
+		user: user,
 		decider: decider{
 			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
 		},
@@ -95,6 +110,7 @@ func (l *Limiter) newLines() *line.Lines {
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
 			_ = l.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
+		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
 	}
 	if c, ok := l.store.(store.Canceler); ok {
 		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
@@ -145,7 +161,8 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost: l.observeLoss,
+		Lost:  l.observeLoss,
+		Stuck: func() { warnStuck(l.name, l.inFlight, l.lease) },
 	})
 }
 

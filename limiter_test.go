@@ -31,6 +31,7 @@ func TestNewRefuses(t *testing.T) {
 			c.Limits[0] = weir.PerSecond(1).WithBurst(1).By(weir.FixedWindow)
 		}, "Config.Limits[0].Burst"},
 		{"second limit", func(c *weir.Config) { c.Limits = append(c.Limits, weir.PerSecond(-1)) }, "Config.Limits[1].Rate"},
+		{"no name", func(c *weir.Config) { c.Name = "" }, "Config.Name"},
 		{"long name", func(c *weir.Config) { c.Name = strings.Repeat("n", 65) }, "Config.Name"},
 		{"name that is not printable", func(c *weir.Config) { c.Name = "a\x00" }, "Config.Name"},
 		{"negative max wait", func(c *weir.Config) { c.MaxWait = -1 }, "Config.MaxWait"},
@@ -39,7 +40,7 @@ func TestNewRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			cfg := weir.Config{Store: freeStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}
+			cfg := weir.Config{Name: "api", Store: freeStore{}, Limits: []weir.Limit{weir.PerSecond(1)}}
 			tt.change(&cfg)
 			l, err := weir.New(cfg)
 			var ce *weir.ConfigError
@@ -188,14 +189,14 @@ func TestRefusals(t *testing.T) {
 			cost int64
 			want weir.LimitedError
 		}{
-			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
-			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait}},
+			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
+			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
 			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 		} {
 			err := methods[tt.name](l, t.Context(), "k", tt.cost)
 			wantKind(t, err, "limited")
-			tt.want.Scope, tt.want.Key, tt.want.Limit = "n", "k", l.Limits()[0]
+			tt.want.Scope, tt.want.Key, tt.want.Cost, tt.want.Limit = "n", "k", tt.cost, l.Limits()[0]
 			var got *weir.LimitedError
 			if !errors.As(err, &got) || *got != tt.want {
 				t.Errorf("%s of %d: got %+v, want %+v", tt.name, tt.cost, got, tt.want)
@@ -300,7 +301,7 @@ func TestLimitsOfOneName(t *testing.T) {
 		if got := tt.limits[0].Policy() == tt.limits[1].Policy(); got != tt.same {
 			t.Fatalf("%s: %v have one name: %t", name, tt.limits, got)
 		}
-		_, made := weir.New(weir.Config{Store: freeStore{}, Limits: tt.limits})
+		_, made := weir.New(weir.Config{Name: "api", Store: freeStore{}, Limits: tt.limits})
 		_, allowed := l.AllowLimits(t.Context(), "k", 1, tt.limits)
 		_, _, reserved := l.ReserveLimits(t.Context(), "k", 1, tt.limits, 0)
 		_, level := weir.AllowLevels(t.Context(), weir.Level{Limiter: l, Key: "k", Limits: tt.limits})

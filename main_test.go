@@ -2,6 +2,9 @@ package weir_test
 
 import (
 	"context"
+	"log"
+	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -14,7 +17,11 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Many tests wait for minutes.
+	log.SetOutput(os.Stderr)                       // which SetDefault changed, too
+	leaktest.Main(m)
+}
 
 // gcraStore decides by GCRA in whole nanoseconds and remembers what it
 // granted. It looks at the first charge only. Delays and faults are set before
@@ -210,7 +217,7 @@ func nothingLeft(t *testing.T, l *weir.Limiter) {
 // newLimiter returns a limiter of 100 units per second, one at a time.
 func newLimiter(tb testing.TB, s weir.Store, change ...func(*weir.Config)) *weir.Limiter {
 	tb.Helper()
-	cfg := weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}}
+	cfg := weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)}}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -307,7 +314,7 @@ func (s *heldStore) wantHeld(t *testing.T, key string, n int64) {
 	t.Helper()
 	probe := func(most int64) store.Decision {
 		d, err := s.Store.Take(context.Background(), store.Request{
-			Charges: []store.Charge{{Key: key, Limit: store.Per(1, time.Second)}},
+			Charges: []store.Charge{{Scope: "api", Key: key, Limit: store.Per(1, time.Second)}},
 			Hold:    store.Hold{Max: most, ID: "probe", Lease: time.Second},
 		})
 		if err != nil {
@@ -321,7 +328,7 @@ func (s *heldStore) wantHeld(t *testing.T, key string, n int64) {
 	if d := probe(n + 1); !d.Allowed {
 		t.Errorf("more than %d leases of %q", n, key)
 	}
-	_ = s.Store.Release(context.Background(), "", key, "probe")
+	_ = s.Store.Release(context.Background(), "api", key, "probe")
 }
 
 // plenty refuses nobody in these tests.

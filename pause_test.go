@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -17,12 +18,14 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// onLocal returns a limiter on a localstore.
+// onLocal returns a limiter, on a localstore of its own and with the name "api" unless
+// cfg says otherwise.
 func onLocal(t *testing.T, cfg weir.Config) *weir.Limiter {
 	t.Helper()
 	if cfg.Store == nil {
 		cfg.Store = localStore(t)
 	}
+	cfg.Name = cmp.Or(cfg.Name, "api")
 	l, err := weir.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +110,7 @@ func TestPauseMistakes(t *testing.T) {
 	if d, err := l.Allow(ctx, "long"); err != nil || d.RetryAfter > store.MaxPeriod/4 || d.RetryAfter < store.MaxPeriod/4-time.Minute {
 		t.Errorf("retry after %v, %v; want about 12.5 years", d.RetryAfter, err)
 	}
-	_, err := weir.New(weir.Config{Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}, MaxPause: -1})
+	_, err := weir.New(weir.Config{Name: "api", Store: plainStore{}, Limits: []weir.Limit{weir.PerSecond(1)}, MaxPause: -1})
 	if !errors.Is(err, weir.ErrConfig) {
 		t.Errorf("a negative MaxPause: %v", err)
 	}

@@ -194,7 +194,7 @@ func greedy(t *testing.T, limit weir.Limit, early, idle int) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}})
+	l, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{limit}})
 	if err != nil {
 		t.Fatal(err)
 	}

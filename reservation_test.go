@@ -78,7 +78,7 @@ func TestReserveBounds(t *testing.T) {
 				}
 				var limited *weir.LimitedError
 				if !errors.As(err, &limited) || limited.Bound != tt.bound || limited.RetryAfter != 10*ms {
-					t.Errorf("got %v, want a refusal with bound %d, retry after 10ms", err, tt.bound)
+					t.Errorf("got %v, want a refusal with bound %v, retry after 10ms", err, tt.bound)
 				}
 				s.check(t, l, 2, 1)
 			})
@@ -431,7 +431,7 @@ func reserver(t *testing.T, slow *time.Duration) *weir.Limiter {
 
 func limiter(t *testing.T, s weir.Store) *weir.Limiter {
 	t.Helper()
-	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerMinute(2)}})
+	l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerMinute(2)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,9 +53,9 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	case err != nil || r != nil:
 		return r, err
 	case inBackground(ctx): // It takes free units or nothing.
-		return nil, l.refusal(key, &d, BoundNone)
+		return nil, l.refusal(id, &d, BoundNone, 0)
 	}
-	return nil, l.refusal(key, &d, boundOf(byDeadline || late))
+	return nil, l.refusal(id, &d, boundOf(byDeadline || late), l.maxWait)
 }
 
 // ReserveLimits is [Limiter.AllowLimits] for a call that may wait a little, or

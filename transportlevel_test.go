@@ -335,7 +335,7 @@ func TestScopesGiveBack(t *testing.T) {
 			return errors.As(err, &ce) && ce.Field == "TransportConfig.Levels[0].Cost"
 		}},
 		{name: "store failure of the wide limit", change: func(c *weir.TransportConfig) {
-			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{err: boom}, Limits: buckets(weir.PerSecond(1))})
+			c.Levels[0].Limiter = mustLimiter(weir.Config{Name: "api", Store: &transportStore{err: boom}, Limits: buckets(weir.PerSecond(1))})
 		}, want: func(err error) bool { return errors.Is(err, weir.ErrStore) }},
 		{name: "own MaxWait of the wide limit", change: func(c *weir.TransportConfig) {
 			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: buckets(weir.PerSecond(1)),
@@ -466,10 +466,10 @@ func TestScopesGiveBackOfASlowStore(t *testing.T) {
 		slow := &gcraStore{cancel: func(int) error { time.Sleep(time.Second); return nil }}
 		var levels []weir.TransportLevel
 		for _, s := range []weir.Store{&gcraStore{cancel: slow.cancel}, &transportStore{delay: time.Hour}} {
-			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1))}), Key: weir.KeyHost()})
+			levels = append(levels, weir.TransportLevel{Limiter: mustLimiter(weir.Config{Name: "api", Store: s, Limits: buckets(weir.PerSecond(1))}), Key: weir.KeyHost()})
 		}
 		tr, err := weir.NewTransport(weir.TransportConfig{
-			Limiter: mustLimiter(weir.Config{Store: slow, Limits: buckets(weir.PerSecond(1))}),
+			Limiter: mustLimiter(weir.Config{Name: "api", Store: slow, Limits: buckets(weir.PerSecond(1))}),
 			Key:     weir.KeyHost(), Base: transportUnused(t), Levels: levels, MaxWait: time.Minute,
 		})
 		if err != nil {

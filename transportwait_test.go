@@ -127,7 +127,7 @@ func TestTransportWaits(t *testing.T) {
 func TestTransportUsesLimitersMaxWait(t *testing.T) {
 	t.Parallel()
 	store := &transportStore{delay: time.Hour}
-	l, err := weir.New(weir.Config{Store: store, Limits: buckets(weir.PerSecond(1)), MaxWait: 2 * time.Second})
+	l, err := weir.New(weir.Config{Name: "api", Store: store, Limits: buckets(weir.PerSecond(1)), MaxWait: 2 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,9 +80,10 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	if !ok {
 		d := l.refuse(store.ReasonTooManyWaiters, 0)
 		l.observeDecision(ctx, l.hook, id, &d)
-		return grant{}, l.refusal(id.Key, &d, BoundNone)
+		return grant{}, l.refusal(id, &d, BoundNone, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
+	c.Since = c.start
 	return c.wait(ctx)
 }
 
@@ -128,12 +129,12 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 
 // book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
-	l, key := c.limiter, c.id.Key
+	l := c.limiter
 	d, bound, err := c.ask(ctx)
 	if err == nil {
 		c.d = d
 		if !d.Allowed {
-			err = l.refusal(key, &d, bound)
+			err = c.refusal(&d, bound)
 		}
 	}
 	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
@@ -144,7 +145,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	}
 	c.at = time.Now()
 	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
-	if err := l.late(ctx, key, &d, c.at); err != nil {
+	if err := l.late(ctx, c.id, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
 		line.Linger(back)
@@ -185,6 +186,11 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	return d, boundOf(byDeadline), err
 }
 
+// refusal returns the error of a refusal.
+func (c *waitingCall) refusal(d *store.Decision, bound Bound) error {
+	return c.limiter.refusal(c.id, d, bound, c.maxWait)
+}
+
 // left returns the rest of the longest wait, at least a little.
 func (c *waitingCall) left() time.Duration {
 	if !c.again || c.maxWait <= 0 {
@@ -205,7 +211,7 @@ func (c *waitingCall) observe(ctx context.Context, err error) {
 
 // late returns the error of a slot granted at now that the call can't use, because
 // the round trip to the store took too long.
-func (l *Limiter) late(ctx context.Context, key string, d *store.Decision, now time.Time) error {
+func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -214,7 +220,7 @@ func (l *Limiter) late(ctx context.Context, key string, d *store.Decision, now t
 	}
 	refused := *d
 	refused.Reason, refused.RetryAfter = store.ReasonLimited, d.Delay
-	return l.refusal(key, &refused, BoundDeadline)
+	return l.refusal(id, &refused, BoundDeadline, 0)
 }
 
 // waitInBackground waits for the call's turn to ask, and then for free units. It
@@ -232,7 +238,7 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}
 		if ctx.Err() == nil {
-			return grant{}, waited, l.refusal(key, &c.d, BoundMaxWait)
+			return grant{}, waited, c.refusal(&c.d, BoundMaxWait)
 		}
 		return grant{}, waited, ctx.Err()
 	}
@@ -248,18 +254,30 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 		case d.Allowed:
 			return grantOf(&d), waited, nil
 		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
-			return grant{}, waited, l.refusal(key, &d, bound)
+			return grant{}, waited, c.refusal(&d, bound)
 		}
 		turns.Refused(&d)
 		d.RetryAfter += backgroundDelay(&d.Limit)
 		rest := max(d.RetryAfter, time.Millisecond)
 		// At the deadline it is too late to ask, but not when MaxWait ends.
 		if longest, byDeadline := deadline.Max(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
-			return grant{}, waited, l.refusal(key, &d, boundOf(byDeadline))
+			return grant{}, waited, c.refusal(&d, boundOf(byDeadline))
 		}
 		waited = true
-		if err := deadline.Sleep(ctx, rest); err != nil {
+		if err := c.sleep(ctx, rest); err != nil {
 			return grant{}, waited, err
 		}
 	}
+}
+
+// sleep waits for d, or until ctx ends, and reports a slow call.
+func (c *waitingCall) sleep(ctx context.Context, d time.Duration) error {
+	if rest := max(0, time.Until(c.start.Add(line.Patience))); rest < d {
+		if err := deadline.Sleep(ctx, rest); err != nil {
+			return err
+		}
+		c.limiter.lines.Waits(c.start)
+		d -= rest
+	}
+	return deadline.Sleep(ctx, d)
 }

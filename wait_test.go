@@ -156,7 +156,7 @@ func TestWaitBounds(t *testing.T) {
 					t.Fatalf("ended after %v with %v, want a LimitedError at once", took, err)
 				}
 				if limited.Bound != tt.bound || limited.Reason != weir.ReasonLimited || limited.RetryAfter != time.Second || limited.Key != "k" {
-					t.Errorf("got %+v, want bound %d, retry after 1s", *limited, tt.bound)
+					t.Errorf("got %+v, want bound %v, retry after 1s", *limited, tt.bound)
 				}
 				s.check(t, l, 2, 1)
 			})

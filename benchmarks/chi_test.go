@@ -19,7 +19,7 @@ func TestChiRoutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerDay(1)}})
+	limiter, err := weir.New(weir.Config{Name: "bench", Store: store, Limits: []weir.Limit{weir.PerDay(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: limits.For("", "")})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: limits.For("", "")})
 	if err != nil {
 		panic(err)
 	}

@@ -39,7 +39,7 @@ func open(t *testing.T, content string) (f *limitfile.File, path string) {
 // serve mounts a middleware whose limits are a file's.
 func serve(t *testing.T, store weir.Store, f *limitfile.File) http.Handler {
 	t.Helper()
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
+		limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}

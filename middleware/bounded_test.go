@@ -36,7 +36,7 @@ func TestLongKeys(t *testing.T) {
 			}
 			last := ""
 			l, err := weir.New(weir.Config{
-				Store: store, Limits: []weir.Limit{weir.PerDay(1)},
+				Name: "api", Store: store, Limits: []weir.Limit{weir.PerDay(1)},
 				Hook: weir.HookFunc(func(_ context.Context, e weir.Event) { last = e.Key }),
 			})
 			if err != nil {

@@ -19,7 +19,7 @@ func TestConfig(t *testing.T) {
 	beside := func(name string, limits ...weir.Limit) func(*middleware.Config) {
 		return func(c *middleware.Config) {
 			store := newLocal(t)
-			c.Limiter = on(t, store, "", weir.PerSecond(1))
+			c.Limiter = on(t, store, "api", weir.PerSecond(1))
 			level(on(t, store, name, limits...), weir.KeyStatic("all"))(c)
 		}
 	}
@@ -31,7 +31,7 @@ func TestConfig(t *testing.T) {
 		{"limiter and key", func(*middleware.Config) {}, ""},
 		{"no limiter", func(c *middleware.Config) { c.Limiter = nil }, "Limiter"},
 		{"a limiter that New did not make", func(c *middleware.Config) { c.Limiter = &weir.Limiter{} }, "Limiter"},
-		{"a limiter of calls in flight", func(c *middleware.Config) { c.Limiter = inFlight(t, newLocal(t), "") }, "Limiter"},
+		{"a limiter of calls in flight", func(c *middleware.Config) { c.Limiter = inFlight(t, newLocal(t), "api") }, "Limiter"},
 		{"no key", func(c *middleware.Config) { c.Key = nil }, "Key"},
 		{"a challenge", func(c *middleware.Config) { c.Challenge = `Bearer realm="x"` }, ""},
 		{"a challenge on two lines", func(c *middleware.Config) { c.Challenge = "Bearer\r\nX: y" }, "Challenge"},
@@ -44,14 +44,14 @@ func TestConfig(t *testing.T) {
 		}, "PartitionSecret"},
 		{"a partition secret", func(c *middleware.Config) { c.PartitionSecret = []byte("0123456789abcdef") }, ""},
 		{"settling on a store that can't", func(c *middleware.Config) { c.Settle = middleware.OnlyFailures }, "Settle"},
-		{"settling", func(c *middleware.Config) { c.Limiter, c.Settle = named(t, ""), middleware.OnlyFailures }, ""},
+		{"settling", func(c *middleware.Config) { c.Limiter, c.Settle = named(t, "api"), middleware.OnlyFailures }, ""},
 		{"a delay below 0", delay(-1, 1), "Delay.Max"},
 		{"a delay for any number", delay(time.Second, 0), "Delay.MaxWaiting"},
 		{"a delay for fewer than none", delay(time.Second, -1), "Delay.MaxWaiting"},
 		{"no delay for some", delay(0, 1), "Delay.MaxWaiting"},
 		{"a delay", delay(time.Second, 1), ""},
 		{"a penalty without a limiter", penalty(nil, time.Second), "Penalty.For"},
-		{"a penalty counted by the limiter itself", penalty(named(t, ""), time.Second), "Penalty.Limiter"},
+		{"a penalty counted by the limiter itself", penalty(named(t, "api"), time.Second), "Penalty.Limiter"},
 		{"a penalty counted by a limiter that New did not make", func(c *middleware.Config) {
 			penalty(&weir.Limiter{}, time.Second)(c)
 			c.Limiter = named(t, "api")
@@ -69,7 +69,7 @@ func TestConfig(t *testing.T) {
 			c.Limiter, c.Shadows = named(t, "api"), []*weir.Limiter{named(t, "a"), {}}
 		}, "Shadows"},
 		{"a shadow of calls in flight", shadows(inFlight(t, newLocal(t), "a")), "Shadows"},
-		{"a shadow with the limiter's name", shadows(named(t, "")), "Shadows"},
+		{"a shadow with the limiter's name", shadows(named(t, "api")), "Shadows"},
 		{"two shadows of one name", shadows(named(t, "a"), named(t, "a")), "Shadows"},
 		{"a shadow with the name of the penalty's limiter", func(c *middleware.Config) {
 			c.Limiter = named(t, "api")
@@ -84,10 +84,10 @@ func TestConfig(t *testing.T) {
 			c.Limiter = httpcases.NewLimiter(t, uncomparable{}, weir.PerSecond(1))
 			c.Levels = []middleware.Level{{Limiter: on(t, uncomparable{}, "all", weir.PerHour(1)), Key: weir.KeyStatic("all")}}
 		}, "Levels[0].Limiter"},
-		{"a level with the limiter's name", beside("", weir.PerHour(1)), "Levels[0].Limiter"},
+		{"a level with the limiter's name", beside("api", weir.PerSecond(1)), "Levels[0].Limiter"},
 		{"a level of calls in flight", func(c *middleware.Config) {
 			store := newLocal(t)
-			c.Limiter = on(t, store, "", weir.PerSecond(1))
+			c.Limiter = on(t, store, "api", weir.PerSecond(1))
 			c.Levels = []middleware.Level{{Limiter: inFlight(t, store, "all"), Key: weir.KeyStatic("all")}}
 		}, "Levels[0].Limiter"},
 		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Levels[0].Limiter"},
@@ -112,7 +112,7 @@ func TestConfig(t *testing.T) {
 				Key:     weir.KeyRemoteIP(),
 			}
 			if strings.Contains(tt.name, "penalty") && !strings.Contains(tt.name, "can't") {
-				cfg.Limiter = named(t, "") // can pause
+				cfg.Limiter = named(t, "api") // can pause
 			}
 			tt.config(&cfg)
 			m, err := middleware.New(cfg)

@@ -38,7 +38,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(2)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerHour(2)}})
 	if err != nil {
 		panic(err)
 	}
@@ -75,7 +75,7 @@ func ExampleConfig_plans() {
 	if err != nil {
 		panic(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: plans["free"]})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: plans["free"]})
 	if err != nil {
 		panic(err)
 	}
@@ -114,7 +114,7 @@ func ExampleConfig_identity() {
 	if err != nil {
 		panic(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerHour(1)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerHour(1)}})
 	if err != nil {
 		panic(err)
 	}

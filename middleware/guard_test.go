@@ -200,7 +200,7 @@ func TestShadowReports(t *testing.T) {
 	t.Parallel()
 	var refused, allowed int
 	l, err := weir.New(weir.Config{
-		Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
+		Name: "api", Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 			if e.Decision.Allowed {
 				allowed++
@@ -313,7 +313,7 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				}
 				var kept []weir.Decision
 				var told []string
-				cfg.Limiter, err = weir.New(weir.Config{Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+				cfg.Limiter, err = weir.New(weir.Config{Name: "api", Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 					kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
 				})})
 				if err != nil {

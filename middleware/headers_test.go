@@ -39,7 +39,7 @@ func TestPolicyIsTrue(t *testing.T) {
 		weir.PerMinute(2).By(weir.SlidingCounter), weir.PerMinute(2).By(weir.FixedWindow), weir.PerMinute(2).By(weir.AlignedWindow),
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			limit, err := middleware.New(middleware.Config{Limiter: on(t, newLocal(t), "", l), Key: weir.KeyStatic("all")})
+			limit, err := middleware.New(middleware.Config{Limiter: on(t, newLocal(t), "api", l), Key: weir.KeyStatic("all")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,8 +128,8 @@ func TestPartitionKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
 	for _, tt := range []struct{ limiter, secret, key string }{
-		{"", "0123456789abcdef", "ann"}, {"", "0123456789abcdef", "bob"}, {"a", "0123456789abcdef", "ann"},
-		{"", "fedcba9876543210", "ann"}, {"a", "0123456789abcdef", ""}, {"aa", "0123456789abcdef", "nn"},
+		{"b", "0123456789abcdef", "ann"}, {"b", "0123456789abcdef", "bob"}, {"a", "0123456789abcdef", "ann"},
+		{"b", "fedcba9876543210", "ann"}, {"a", "0123456789abcdef", ""}, {"aa", "0123456789abcdef", "nn"},
 	} {
 		g := guard(t, middleware.Config{
 			Limiter: named(t, tt.limiter), Key: weir.KeyStatic(tt.key + "."), PartitionSecret: []byte(tt.secret),

@@ -15,7 +15,7 @@ import (
 // TestContextDoesNotShowTheRequest: contexts end up in logs.
 func TestContextDoesNotShowTheRequest(t *testing.T) {
 	t.Parallel()
-	limiter, err := weir.New(weir.Config{Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(10)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(10)}})
 	if err != nil {
 		t.Fatal(err)
 	}

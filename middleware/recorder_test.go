@@ -117,7 +117,7 @@ func settled(t *testing.T, w http.ResponseWriter, h http.HandlerFunc) middleware
 	t.Helper()
 	var outcome middleware.Outcome
 	limit, err := middleware.New(middleware.Config{
-		Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+		Limiter: named(t, "api"), Key: weir.KeyStatic("all"),
 		Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func TestEmptyReadFrom(t *testing.T) {
 	} {
 		var outcome middleware.Outcome
 		limit, err := middleware.New(middleware.Config{
-			Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+			Limiter: named(t, "api"), Key: weir.KeyStatic("all"),
 			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
 		})
 		if err != nil {
@@ -223,7 +223,7 @@ func TestPanickingReadFrom(t *testing.T) {
 	} {
 		var outcome middleware.Outcome
 		limit, err := middleware.New(middleware.Config{
-			Limiter: named(t, ""), Key: weir.KeyStatic("all"),
+			Limiter: named(t, "api"), Key: weir.KeyStatic("all"),
 			Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcome = o; return o.Cost },
 		})
 		if err != nil {

@@ -35,4 +35,16 @@ const (
 	HeadersDraft6
 	// HeadersNone sets none.
 	HeadersNone
+
+	headerStyles
 )
+
+var headerStyleNames = [headerStyles]string{"draft11", "x", "x_epoch", "draft6", "none"}
+
+// String returns the style in lower case with underscores.
+func (s HeaderStyle) String() string {
+	if s >= headerStyles {
+		return "unknown"
+	}
+	return headerStyleNames[s]
+}

@@ -484,7 +484,7 @@ func limited(tb testing.TB, base http.RoundTripper, limit weir.Limit, inFlight i
 	if err != nil {
 		tb.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{limit}, InFlight: inFlight})
+	limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{limit}, InFlight: inFlight})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func ExampleProvider_Transport() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.Outbound(2, time.Hour)}})
+	limiter, err := weir.New(weir.Config{Name: "provider", Store: st, Limits: []weir.Limit{weir.Outbound(2, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func ExampleProvider_Refuse() {
 // An API that fails closed answers 503 while its store is down.
 func ExampleStore_failClosed() {
 	store := weirtest.NewStore(nil)
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.PerMinute(60)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerMinute(60)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func ExampleStep() {
 		}
 		return base.Take(ctx, req)
 	})
-	limiter, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.PerMinute(60)}})
+	limiter, err := weir.New(weir.Config{Name: "provider", Store: st, Limits: []weir.Limit{weir.PerMinute(60)}})
 	if err != nil {
 		log.Fatal(err)
 	}

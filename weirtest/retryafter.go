@@ -29,6 +29,16 @@ const (
 	retryAfterForms
 )
 
+var retryAfterFormNames = [retryAfterForms]string{"seconds", "none", "fraction", "millis", "date"}
+
+// String returns the form in lower case.
+func (f RetryAfterForm) String() string {
+	if f >= retryAfterForms {
+		return "unknown"
+	}
+	return retryAfterFormNames[f]
+}
+
 // set writes the answer's RetryAfter, if it is known.
 func (f RetryAfterForm) set(h http.Header, a Answer) {
 	d := a.RetryAfter

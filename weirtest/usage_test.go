@@ -46,7 +46,7 @@ func newClient(tb testing.TB, base http.RoundTripper) *http.Client {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.Outbound(25, 5*time.Second)}})
+	limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(25, 5*time.Second)}})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package weirgrpc_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ func limiterOf(t testing.TB, cfg weir.Config) *weir.Limiter {
 	if cfg.Store == nil {
 		cfg.Store = newStore(t)
 	}
+	cfg.Name = cmp.Or(cfg.Name, "api")
 	l, err := weir.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +94,7 @@ func TestClientErrors(t *testing.T) {
 		{
 			name: "a limit", store: storeFunc(func() (store.Decision, error) {
 				return store.Decision{Reason: weir.ReasonNeverFits, Limit: store.Per(1, time.Hour), RetryAfter: weir.Never}, nil
-			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h: the cost never fits", is: weir.ErrLimited,
+			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h of api: a cost of 1 never fits", is: weir.ErrLimited,
 		},
 	}
 	for _, tt := range tests {

@@ -79,7 +79,7 @@ func weirLimit(l Limit, a weir.Algorithm) weir.Limit {
 
 // weirDecide decides through a Limiter, as users do.
 func weirDecide(store weir.Store, limits ...weir.Limit) (Decide, error) {
-	l, err := weir.New(weir.Config{Store: store, Limits: limits})
+	l, err := weir.New(weir.Config{Name: "bench", Store: store, Limits: limits})
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func weirWaiting(c Cleaner, l Limit, at Servers) (Wait, error) {
 	if err != nil {
 		return nil, err
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weirLimit(l, weir.GCRA)}})
+	limiter, err := weir.New(weir.Config{Name: "bench", Store: store, Limits: []weir.Limit{weirLimit(l, weir.GCRA)}})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func weirLimiter(l Limit) (*weir.Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return weir.New(weir.Config{Store: store, Limits: []weir.Limit{weirLimit(l, weir.GCRA)}})
+	return weir.New(weir.Config{Name: "bench", Store: store, Limits: []weir.Limit{weirLimit(l, weir.GCRA)}})
 }
 
 // weirConfig has a hashed key and both RateLimit fields.

@@ -56,7 +56,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Limits: []weir.Limit{weir.Outbound(4, time.Hour)}})
+	limiter, err := weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(4, time.Hour)}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -120,9 +120,9 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 // ask asks the store once. Again: the grant was late, and the turn still is the
 // claim's.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
-	fs, lease := f.of, &Lease{flight: f, id: newID()}
-	a = Unknown // A panic in try leaves no more behind than an error does.
 	asked := time.Now()
+	fs, lease := f.of, &Lease{flight: f, id: newID(), since: asked}
+	a = Unknown // A panic in try leaves no more behind than an error does.
 	defer func() {
 		fs.mu.Lock()
 		defer fs.mu.Unlock()

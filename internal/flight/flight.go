@@ -37,6 +37,9 @@ type Config struct {
 	Renew func(key string, ids []string) (lost []string, err error)
 	// Lost hears of each lost lease that was still in use.
 	Lost func(key string)
+	// Stuck hears of the first key with Max leases of this process that are all held
+	// for longer than Lease. Nil: nothing does.
+	Stuck func()
 }
 
 // Flights holds the calls in flight of a limiter. It keeps nothing for a key
@@ -51,6 +54,7 @@ type Flights struct {
 	heart    *time.Timer // renews them
 	beats    bool        // the heart is set
 	renewing bool
+	stuck    bool // Config.Stuck has heard of a key
 }
 
 // New returns Flights without calls.

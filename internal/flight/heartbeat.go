@@ -39,10 +39,14 @@ func (fs *Flights) renewAll() {
 	}
 	fs.renewing = true
 	todo := make([]*flight, 0, len(fs.keys))
+	var stuck func()
 	for _, f := range fs.keys {
 		f.send()
 		if len(f.held) > 0 {
 			todo = append(todo, f)
+		}
+		if !fs.stuck && f.isStuck() {
+			fs.stuck, stuck = true, fs.cfg.Stuck
 		}
 	}
 	// From the beginning of this heartbeat, however long it takes.
@@ -66,12 +70,29 @@ func (fs *Flights) renewAll() {
 	}
 	close(next)
 	wg.Wait()
+	if stuck != nil {
+		stuck()
+	}
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.renewing = false
 	if fs.beats && failed.Load() {
 		fs.heart.Reset(fs.cfg.Lease / 12)
 	}
+}
+
+// isStuck reports whether this process has held all calls in flight of the key for
+// longer than a lease lives. The lock is held.
+func (f *flight) isStuck() bool {
+	if int64(len(f.held)) < f.of.cfg.Max {
+		return false
+	}
+	for _, l := range f.held {
+		if time.Since(l.since) <= f.of.cfg.Lease {
+			return false
+		}
+	}
+	return true
 }
 
 // renew renews the leases of one key, and forgets the lost ones. An error: it is

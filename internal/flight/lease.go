@@ -13,6 +13,7 @@ import (
 type Lease struct {
 	flight *flight
 	id     string
+	since  time.Time
 	done   atomic.Bool
 }
 

@@ -142,7 +142,7 @@ func mustMount(t *testing.T, mount Mount, cfg middleware.Config, h http.Handler)
 // NewLimiter returns a limiter or fails the test.
 func NewLimiter(t testing.TB, store weir.Store, limits ...weir.Limit) *weir.Limiter {
 	t.Helper()
-	return named(t, store, "", limits...)
+	return named(t, store, "api", limits...)
 }
 
 func named(t testing.TB, store weir.Store, name string, limits ...weir.Limit) *weir.Limiter {

@@ -14,8 +14,8 @@ func exposing(s middleware.HeaderStyle) func(*middleware.Config) {
 }
 
 const (
-	annKey = `;pk=:YVjdwKQcXIk=:`
-	bobKey = `;pk=:YLcA6XiLfTQ=:`
+	annKey = `;pk=:+inUPbYEuq4=:`
+	bobKey = `;pk=:Abv4j7zF54s=:`
 )
 
 var otherHeaderCases = []testCase{

@@ -55,7 +55,7 @@ type promises struct {
 func newPromises(t *testing.T, seed uint64, store weir.Store, style middleware.HeaderStyle) *promises {
 	p := &promises{T: t, rng: rand.New(rand.NewPCG(seed, 5))}
 	l, err := weir.New(weir.Config{
-		Store: store, Limits: []weir.Limit{weir.PerSecond(1)},
+		Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 			if e.Kind == weir.EventDecision {
 				p.last = e.Decision

@@ -9,6 +9,7 @@ import (
 // Call is a call on its way through its line. Its place counts from Enter on, so
 // that it holds in whatever order the store's replies come.
 type Call struct {
+	Since   time.Time // when it began to wait, for Config.Slow; zero: it is never slow
 	lines   *Lines
 	shard   *shard
 	id      ID
@@ -61,7 +62,7 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 	l := c.lines
 	l.watcher.start()
 	defer l.watcher.stop()
-	w := &waiter{ctx: ctx, arrival: c.arrival, bound: bound, wake: make(chan struct{}, 1)}
+	w := &waiter{ctx: ctx, arrival: c.arrival, since: c.Since, bound: bound, wake: make(chan struct{}, 1)}
 	c.counted = false // The line counts it out.
 	q := c.join(w, s)
 	select {

@@ -37,6 +37,7 @@ type line struct {
 type waiter struct {
 	ctx     context.Context
 	arrival uint64
+	since   time.Time
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *Slot         // nil once out of the line
 	used    *Slot         // in which it was admitted
@@ -138,9 +139,13 @@ func (q *line) next(owner *waiter) *waiter {
 	return first
 }
 
-// wake sets the timer.
+// wake sets the timer. It fires after Patience too, until a slow call was reported.
 func (q *line) wake(at time.Time) {
-	switch in := time.Until(at); {
+	in := time.Until(at)
+	if q.lines.cfg.Slow != nil && !q.lines.slow.Load() {
+		in = min(in, Patience)
+	}
+	switch {
 	case q.alarm.Equal(at):
 		return
 	case q.timer == nil:
@@ -153,13 +158,20 @@ func (q *line) wake(at time.Time) {
 
 // due is the timer's function.
 func (q *line) due() {
+	q.lines.Waits(q.fire())
+}
+
+// fire returns when the first waiter began to wait.
+func (q *line) fire() (since time.Time) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	q.alarm = time.Time{}
 	// A timer that fired while it was being stopped may find an empty line.
 	if len(q.slots) > 0 {
+		since = q.arrivals.Front().Value.(*waiter).since
 		q.advance()
 	}
+	return since
 }
 
 // result returns the slot in which a waiter was admitted. Without one, back is closed

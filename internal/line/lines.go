@@ -30,7 +30,13 @@ type Config struct {
 	Watch func(f func(key string, c store.Clock)) store.Watch
 	// Clock asks the store for a key's clock, in the background.
 	Clock func(ctx context.Context, id ID) (store.Clock, error)
+	// Slow hears of the first call that waits for longer than Patience. It runs on
+	// a timer's goroutine or a call's.
+	Slow func(waited time.Duration)
 }
+
+// Patience is the wait after which a call is slow.
+const Patience = time.Minute
 
 // ID names a line: calls with the same ID take the same of the same key.
 type ID struct {
@@ -45,6 +51,7 @@ type ID struct {
 type Lines struct {
 	cfg     Config
 	watcher watcher
+	slow    atomic.Bool  // Config.Slow has heard of a call
 	waiting atomic.Int64 // calls that count against Max
 	lines   atomic.Int64 // in all shards
 	shards  [shards]shard
@@ -127,6 +134,17 @@ func (s *shard) drop(q *line) {
 	if len(q.slots) == 0 && !q.giving && !q.looks.underWay && s.lines[q.id] == q {
 		delete(s.lines, q.id)
 		q.lines.lines.Add(-1)
+	}
+}
+
+// Waits tells Config.Slow of a call that waits since a time, if that is too long. Only
+// the first slow call counts. The zero time: it does not wait.
+func (l *Lines) Waits(since time.Time) {
+	if l.cfg.Slow == nil || since.IsZero() || l.slow.Load() {
+		return
+	}
+	if waited := time.Since(since); waited >= Patience && !l.slow.Swap(true) {
+		l.cfg.Slow(waited)
 	}
 }
 

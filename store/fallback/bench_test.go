@@ -31,7 +31,7 @@ func BenchmarkTake(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := bench.store()
-			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.Limit(limit)}})
+			l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.Limit(limit)}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func BenchmarkRefused(b *testing.B) {
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			s := open(b, fallback.Config{Primary: bench.primary})
-			l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerDay(1)}})
+			l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerDay(1)}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func BenchmarkOverRedis(b *testing.B) {
 	} {
 		for _, keys := range []uint32{1, 10_000} {
 			b.Run(fmt.Sprintf("%s/%d keys", bench.name, keys), func(b *testing.B) {
-				l, err := weir.New(weir.Config{Store: bench.store, Limits: []weir.Limit{weir.PerSecond(1_000_000)}})
+				l, err := weir.New(weir.Config{Name: "api", Store: bench.store, Limits: []weir.Limit{weir.PerSecond(1_000_000)}})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -50,7 +50,7 @@ func TestPausesAndOutages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(10)}})
+		l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(10)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestPausesAndOutages(t *testing.T) {
 		paused("before", true, false)
 		paused("never", false, false)
 		// A pause of another process, which this one has met.
-		if err := primary.Store.Brake(ctx, []store.Charge{{Key: "others", Limit: store.Per(10, time.Second)}}, store.Brake{Pause: 10 * time.Second}); err != nil {
+		if err := primary.Store.Brake(ctx, []store.Charge{{Scope: "api", Key: "others", Limit: store.Per(10, time.Second)}}, store.Brake{Pause: 10 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
 		paused("others", true, false)
@@ -93,7 +93,7 @@ func TestPausesAndOutages(t *testing.T) {
 			t.Fatal("not back")
 		}
 		paused("meanwhile", true, false)
-		d, err := primary.Store.Take(ctx, store.Request{Charges: []store.Charge{{Key: "meanwhile", Limit: store.Per(10, time.Second), Cost: 1}}})
+		d, err := primary.Store.Take(ctx, store.Request{Charges: []store.Charge{{Scope: "api", Key: "meanwhile", Limit: store.Per(10, time.Second), Cost: 1}}})
 		if err != nil || d.Reason != store.ReasonPaused {
 			t.Errorf("the primary was not told: %+v, %v", d, err)
 		}
@@ -117,7 +117,7 @@ func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}})
+		l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}})
 		if err != nil {
 			t.Fatal(err)
 		}

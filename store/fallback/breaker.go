@@ -16,11 +16,20 @@ const (
 	StateClosed   State = iota // the primary decides
 	StateOpen                  // the policy decides
 	StateHalfOpen              // the policy decides while the primary is probed
+
+	states
 )
+
+var stateNames = [states]string{"closed", "open", "half_open"}
 
 // String returns the state in lower case with underscores, fit for a metric's
 // label.
-func (s State) String() string { return [...]string{"closed", "open", "half_open"}[s] }
+func (s State) String() string {
+	if s >= states {
+		return "unknown"
+	}
+	return stateNames[s]
+}
 
 const (
 	// rounds is how many rounds of calls in a row must fail. Calls that began before a

@@ -25,6 +25,16 @@ const (
 	policies
 )
 
+var policyNames = [policies]string{"local", "open", "closed", "local_then_closed"}
+
+// String returns the policy in lower case with underscores, fit for a metric's label.
+func (p Policy) String() string {
+	if p >= policies {
+		return "unknown"
+	}
+	return policyNames[p]
+}
+
 // Config is what New makes a Store from. Only Primary is required.
 type Config struct {
 	// Primary decides as long as it can. Required.

@@ -63,7 +63,7 @@ func serve(t testing.TB, cfg fallback.Config) *service {
 	}
 	v.store = open(t, cfg)
 	limiter, err := weir.New(weir.Config{
-		Store: v.store, Limits: []weir.Limit{weir.PerSecond(1000)},
+		Name: "api", Store: v.store, Limits: []weir.Limit{weir.PerSecond(1000)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 			v.last.Store(e.Decision.Degraded)
 			if e.Decision.Degraded {

@@ -109,7 +109,7 @@ func TestClosedAnswers503(t *testing.T) {
 	server := redistest.Start(t)
 	s := behind(t, server.Client(configure(server.Addr, true)), fallback.Config{Policy: fallback.Closed})
 	var told []error
-	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerHour(1000)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerHour(1000)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func TestWaitersInAnOutage(t *testing.T) {
 				// A busy machine keeps this budget. Only the fault opens the breaker, after the
 				// last call has come: later calls would overtake those that wait for Redis.
 				s := behind(t, server.Client(configure(proxy.Addr, false)), fallback.Config{Policy: policy, Budget: 2 * time.Second})
-				limiter, err := weir.New(weir.Config{Store: heard{s}, Limits: []weir.Limit{weir.PerSecond(20).WithBurst(1)}})
+				limiter, err := weir.New(weir.Config{Name: "api", Store: heard{s}, Limits: []weir.Limit{weir.PerSecond(20).WithBurst(1)}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -144,7 +144,7 @@ func TestTransportInAnOutage(t *testing.T) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr)
 	s := behind(t, server.Client(configure(proxy.Addr, false)), fallback.Config{})
-	limiter, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,20 @@ type around struct{ *leasestore.Store }
 
 func (around) Prepare(store.Store, string, store.Limit) store.Prepared { return nil }
 
+// beside is the same store as another value: limiters of one name have other limits
+// there, as in another process.
+type beside struct {
+	*leasestore.Store
+	around bool
+}
+
+func (s beside) Prepare(_ store.Store, scope string, l store.Limit) store.Prepared {
+	if s.around {
+		return nil
+	}
+	return s.Store.Prepare(s.Store, scope, l)
+}
+
 // late is a store behind in which what is given back comes after what is taken
 // meanwhile: by itself either may be first, and other units be left.
 type late struct{ *behind }
@@ -55,7 +69,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 						s = around{stores[i]}
 					}
 					limiters[i] = limiter(t, s, weir.PerMinute(20_000).By(a))
-					others[i] = limiter(t, s, weir.PerMinute(30_000).By(a))
+					others[i] = limiter(t, beside{stores[i], i == 1}, weir.PerMinute(30_000).By(a))
 				}
 				random := rand.New(rand.NewPCG(1, 2))
 				for n := range 30_000 {

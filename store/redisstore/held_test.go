@@ -224,7 +224,7 @@ func TestAcquireOnRedis(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute })
 	s := newStore(t, c)
-	l, err := weir.New(weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: 20})
+	l, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestHeldWorker(t *testing.T) {
 	}
 	c := redis.NewClient(&redis.Options{Addr: addr, PoolSize: 40, PoolTimeout: time.Minute})
 	defer c.Close()
-	l, err := weir.New(weir.Config{Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: heldMost, Lease: time.Second})
+	l, err := weir.New(weir.Config{Name: "api", Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: heldMost, Lease: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestKilledHolder(t *testing.T) {
 		}
 	}
 	l, err := weir.New(weir.Config{
-		Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: heldMost, Lease: time.Second,
+		Name: "api", Store: newStore(t, c), Limits: []weir.Limit{weir.PerSecond(1_000_000)}, InFlight: heldMost, Lease: time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

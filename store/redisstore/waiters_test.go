@@ -38,7 +38,7 @@ func TestWaiters(t *testing.T) {
 	st := newStore(t, server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }))
 	var booked, waited atomic.Int64
 	l, err := weir.New(weir.Config{
-		Store: arrivals{st}, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)},
+		Name: "api", Store: arrivals{st}, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 			switch e.Kind {
 			case weir.EventDecision:
@@ -156,7 +156,7 @@ func TestCancelledWaiters(t *testing.T) {
 	booked := make(chan struct{}, 1)
 	const waiters = 1000
 	limit := store.Per(10, time.Second).WithBurst(1)
-	l, err := weir.New(weir.Config{Store: st, Limits: []weir.Limit{weir.Limit(limit)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+	l, err := weir.New(weir.Config{Name: "api", Store: st, Limits: []weir.Limit{weir.Limit(limit)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
 		if e.Kind == weir.EventDecision {
 			select {
 			case booked <- struct{}{}:

@@ -1,0 +1,143 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// wrapper is a store that is a value: two of one pointer are one store.
+type wrapper struct{ weir.Store }
+
+// TestNamesOfUnlikeLimits makes two limiters.
+func TestNamesOfUnlikeLimits(t *testing.T) {
+	t.Parallel()
+	minute := []weir.Limit{weir.PerMinute(10)}
+	for name, tt := range map[string]struct {
+		first, second []weir.Limit
+		other         func(*weir.Config) // of the second
+		taken         string             // limits in the error; "": no error
+	}{
+		"like":                        {minute, minute, nil, ""},
+		"like under another policy":   {minute, []weir.Limit{weir.PerMinute(10).WithName("minute")}, nil, ""},
+		"like with the burst in full": {minute, []weir.Limit{weir.PerMinute(10).WithBurst(10)}, nil, ""},
+		"like in another order":       {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, []weir.Limit{weir.PerDay(9), weir.PerMinute(10)}, nil, ""},
+		"another rate":                {minute, []weir.Limit{weir.PerMinute(11)}, nil, "10-in-1m gcra"},
+		"another algorithm":           {[]weir.Limit{weir.PerMinute(10).By(weir.FixedWindow)}, minute, nil, "10-in-1m fixed_window"},
+		"another burst":               {[]weir.Limit{weir.PerMinute(10).WithBurst(2)}, minute, nil, "10-in-1m gcra burst 2"},
+		"one more":                    {minute, []weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, nil, "10-in-1m gcra"},
+		"one less":                    {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, minute, nil, "10-in-1m gcra, 9-in-1d gcra"},
+		"another name":                {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Name = "other" }, ""},
+		"another store":               {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = localStore(t) }, ""},
+		"a store in another":          {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = wrapper{c.Store} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for kind, st := range map[string]weir.Store{"pointer": localStore(t), "value": wrapper{localStore(t)}} {
+				first := onLocal(t, weir.Config{Name: "name", Store: st, Limits: tt.first})
+				cfg := weir.Config{Name: "name", Store: st, Limits: tt.second}
+				if tt.other != nil {
+					tt.other(&cfg)
+				}
+				_, err := weir.New(cfg)
+				var ce *weir.ConfigError
+				switch {
+				case tt.taken == "" && err != nil:
+					t.Errorf("%s: %v", kind, err)
+				case tt.taken != "" && (!errors.As(err, &ce) || ce.Field != "Config.Name" || ce.Got != `"name" of a limiter with `+tt.taken || !strings.Contains(ce.Want, "AllowLimits")):
+					t.Errorf("%s: got %v, want an error with %q", kind, err, tt.taken)
+				}
+				runtime.KeepAlive(first)
+			}
+		})
+	}
+}
+
+// TestNamesOnStoresThatAreNotCompared lets limiters share a name: nothing tells one of
+// these stores from another.
+func TestNamesOnStoresThatAreNotCompared(t *testing.T) {
+	t.Parallel()
+	for name, st := range map[string]weir.Store{"no fields": freeStore{}, "a pointer to no fields": &freeStore{}, "not comparable": uncomparableStore{}} {
+		first := onLocal(t, weir.Config{Name: name, Store: st, Limits: []weir.Limit{weir.PerMinute(10)}})
+		_ = onLocal(t, weir.Config{Name: name, Store: st, Limits: []weir.Limit{weir.PerMinute(11)}})
+		if n := weir.NameUsers(name); n != 0 {
+			t.Errorf("%s: %d in the registry", name, n)
+		}
+		runtime.KeepAlive(first)
+	}
+}
+
+// TestNameIsFreeAgain replaces a limiter that was used, as a reload does, without any
+// collection of garbage in between.
+func TestNameIsFreeAgain(t *testing.T) {
+	t.Parallel()
+	st := localStore(t)
+	for n := range int64(5) {
+		l := onLocal(t, weir.Config{Name: "reload", Store: st, Limits: []weir.Limit{weir.PerMinute(10 + n)}})
+		if _, err := l.Allow(context.Background(), "key"); err != nil {
+			t.Error(err)
+		}
+		if _, err := l.AllowLimits(context.Background(), "key", 1, []weir.Limit{weir.PerMinute(1), weir.PerDay(2)}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNamesDoNotLeak makes many limiters.
+func TestNamesDoNotLeak(t *testing.T) {
+	t.Parallel()
+	st := localStore(t)
+	var kept []*weir.Limiter
+	for range 100 {
+		kept = append(kept, onLocal(t, weir.Config{Name: "leak", Store: st, Limits: []weir.Limit{weir.PerMinute(10)}}))
+		_ = onLocal(t, weir.Config{Name: "leak", Limits: []weir.Limit{weir.PerMinute(10)}}) // on another store
+	}
+	wantUsers := func(want int) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); weir.NameUsers("leak") != want; time.Sleep(time.Millisecond) {
+			if runtime.GC(); time.Now().After(end) {
+				t.Fatalf("%d in the registry, want %d", weir.NameUsers("leak"), want)
+			}
+		}
+	}
+	wantUsers(1)
+	runtime.KeepAlive(kept)
+	kept = nil
+	wantUsers(0)
+	runtime.KeepAlive(st)
+}
+
+// TestNamesAtOnce has two limits claim a name from many goroutines: one has it.
+func TestNamesAtOnce(t *testing.T) {
+	t.Parallel()
+	st := localStore(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var made []*weir.Limiter
+	var refused atomic.Int64
+	for n := range int64(8) {
+		wg.Go(func() {
+			l, err := weir.New(weir.Config{Name: "at once", Store: st, Limits: []weir.Limit{weir.PerMinute(1 + n%2)}})
+			if err != nil {
+				refused.Add(1)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			made = append(made, l)
+		})
+	}
+	wg.Wait()
+	for _, l := range made {
+		if len(made) != 4 || refused.Load() != 4 || l.Limits()[0] != made[0].Limits()[0] {
+			t.Errorf("%d made, one with %v, %d refused", len(made), l, refused.Load())
+		}
+	}
+}
