@@ -199,6 +199,7 @@ func (l *lease) refilled(period time.Duration) int64 {
 // granted keeps what a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
 	l.d, l.took, l.left, l.since, l.late = r.d, r.n-r.rest, r.n-r.cost, r.since, false
+	l.d.OtherLimits = false // They may end before the lease.
 	if l.size = 0; r.n > r.cost {
 		l.size = r.n
 	}
