@@ -20,9 +20,6 @@ const (
 	ReasonInFlight       = store.ReasonInFlight
 )
 
-// ChargeState is the state of one limit after a decision.
-type ChargeState = store.ChargeState
-
 // Decision is the outcome of one call. All times are durations from the instant
 // of the decision, by the store's clock, rounded up to the microsecond.
 type Decision struct {
@@ -55,12 +52,12 @@ type Decision struct {
 	ResetAfter time.Duration
 	// Charges holds the state of each limit, in their order. It is nil when the
 	// call had one limit; [Decision.Charge] covers both.
-	Charges []ChargeState
+	Charges []store.ChargeState
 }
 
-// Charge returns the state of the i-th limit; the zero ChargeState when the
+// Charge returns the state of the i-th limit; the zero one when the
 // decision has none.
-func (d *Decision) Charge(i int) ChargeState {
+func (d *Decision) Charge(i int) store.ChargeState {
 	c := store.Decision{Reason: d.Reason, Charges: d.Charges, Remaining: d.Remaining, ResetAfter: d.ResetAfter, RetryAfter: d.RetryAfter}
 	return c.Charge(i)
 }

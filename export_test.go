@@ -13,13 +13,6 @@ func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait t
 // Readable writes a duration as errors do.
 var Readable = readable
 
-// NameUsers returns how many users of a name the registry has.
-func NameUsers(name string) int {
-	names.Lock()
-	defer names.Unlock()
-	return len(names.users[name])
-}
-
 // Waiting returns how many lines the limiter has, and how many calls it counts
 // against MaxWaiters.
 func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }
@@ -41,13 +34,8 @@ func (t *Transport) UnderWay() (all int64) {
 func (t *Transport) UnderWayByKey() map[string]int64 {
 	all := make(map[string]int64)
 	for i := range t.levels {
-		for j := range t.levels[i].keys {
-			s := &t.levels[i].keys[j]
-			s.mu.Lock()
-			for _, of := range s.underWay {
-				all[of.key] += of.n
-			}
-			s.mu.Unlock()
+		for key, n := range t.levels[i].keys.UnderWay() {
+			all[key] += n
 		}
 	}
 	return all

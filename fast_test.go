@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
@@ -115,7 +117,7 @@ func TestPreparedIsNotForCallsInFlight(t *testing.T) {
 // TestFreeCallsAllocateNothing: neither a decision nor a wait that is none, nor a
 // Transport's.
 func TestFreeCallsAllocateNothing(t *testing.T) {
-	if raceDetector {
+	if long.Race {
 		t.Skip("the race detector allocates")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)

@@ -2,8 +2,10 @@ package weir_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +136,152 @@ func FuzzKeyBearer(f *testing.F) {
 		ok := grammar.MatchString(strings.Trim(line, " \t\r\n"))
 		if (err == nil) != ok || ok != keyHashText.MatchString(key) {
 			t.Errorf("%q: key %q, error %v, by the grammar %v", line, key, err, ok)
+		}
+	})
+}
+
+func keyJoinOf(parts ...string) (string, error) {
+	var fs []weir.KeyFunc
+	for _, p := range parts {
+		fs = append(fs, weir.KeyStatic(p))
+	}
+	return weir.KeyJoin(fs...)(keyRequest())
+}
+
+func TestKeyJoin(t *testing.T) {
+	t.Parallel()
+	static, r := weir.KeyStatic, keyRequest()
+	failing := weir.KeyHeader("X-User")
+	called := func(*http.Request) (string, error) {
+		t.Error("called after an error")
+		return "", nil
+	}
+	runKeyCases(t, []keyCase{
+		{"ordinary", weir.KeyJoin(static("u-1"), static("GET /items")), r, "u-1|GET /items", nil},
+		{"one", weir.KeyJoin(static("https://api.example")), r, "https://api.example", nil},
+		{"separator in the first", weir.KeyJoin(static("a|b"), static("c")), r, `a\|b|c`, nil},
+		{"separator in the second", weir.KeyJoin(static("a"), static("b|c")), r, `a|b\|c`, nil},
+		{"escape", weir.KeyJoin(static(`a\`), static("b")), r, `a\\|b`, nil},
+		{"nested", weir.KeyJoin(weir.KeyJoin(static("a"), static("b")), static("c")), r, `a\|b|c`, nil},
+		{"empty first", weir.KeyJoin(static(""), static("a")), r, "|a", nil},
+		{"empty last", weir.KeyJoin(static("a"), static("")), r, "a|", nil},
+		{"first error wins", weir.KeyJoin(static("a"), failing, called), r, "", weir.ErrNoKey},
+		{"none", weir.KeyJoin(), r, "", weir.ErrConfig},
+		{"nil", weir.KeyJoin(called, nil), r, "", weir.ErrConfig},
+	})
+
+	fs := []weir.KeyFunc{static("a"), static("b")}
+	join := weir.KeyJoin(fs...)
+	fs[1] = nil
+	if key, err := join(r); key != "a|b" || err != nil {
+		t.Errorf("after the caller changed its slice: key %q, error %v", key, err)
+	}
+}
+
+func FuzzKeyJoin(f *testing.F) {
+	f.Add("a:b", "c", "", uint8(2))
+	f.Add("a|b", `\`, `\|`, uint8(3))
+	f.Add("", "", "", uint8(1))
+	f.Fuzz(func(t *testing.T, a, b, c string, n uint8) {
+		parts := []string{a, b, c}[:1+n%3]
+		joined, err := keyJoinOf(parts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A joined key that can be taken apart again is unambiguous.
+		split := []string{""}
+		for i := 0; i < len(joined); i++ {
+			last := len(split) - 1
+			switch joined[i] {
+			case '|':
+				split = append(split, "")
+				continue
+			case '\\':
+				i++
+			}
+			split[last] += joined[i : i+1]
+		}
+		if !slices.Equal(split, parts) {
+			t.Errorf("%q joined to %q, which is %q", parts, joined, split)
+		}
+	})
+}
+
+func TestKeyFirst(t *testing.T) {
+	t.Parallel()
+	user, static := weir.KeyHeader("X-User"), weir.KeyStatic
+	none := func(*http.Request) (string, error) { return "", fmt.Errorf("nobody: %w", weir.ErrNoKey) }
+	empty := func(*http.Request) (string, error) { return "", weir.ErrEmptyKey }
+	called := func(*http.Request) (string, error) {
+		t.Error("called after the search was over")
+		return "", nil
+	}
+	errLookup := errors.New("lookup failed")
+	failing := func(*http.Request) (string, error) { return "k", errLookup }
+	ip := weir.KeyRemoteIP()
+	runKeyCases(t, []keyCase{
+		{"the first", weir.KeyFirst(user, called), keyRequest("X-User", "u-1"), "0|u-1", nil},
+		{"the second", weir.KeyFirst(user, static("rest")), keyRequest(), "1|rest", nil},
+		{"the last", weir.KeyFirst(none, empty, user, ip), from("192.0.2.7:1"), "3|192.0.2.7", nil},
+		{"a user called as an address", weir.KeyFirst(user, ip), keyRequest("X-User", "192.0.2.7"), "0|192.0.2.7", nil},
+		{"a user called as another's key", weir.KeyFirst(user, ip), keyRequest("X-User", "1|192.0.2.7"), "0|1|192.0.2.7", nil},
+		{"an empty key is none", weir.KeyFirst(static(""), static("rest")), keyRequest(), "1|rest", nil},
+		{"nobody", weir.KeyFirst(user, none, static("")), keyRequest(), "", weir.ErrNoKey},
+		{"stated twice", weir.KeyFirst(user, called), keyRequest("X-User", "a", "X-User", "b"), "", weir.ErrAmbiguousKey},
+		{"malformed", weir.KeyFirst(weir.KeyBearer(nil), called), keyRequest("Authorization", "Bearer a b"), "", weir.ErrMalformedKey},
+		{"failed", weir.KeyFirst(failing, called), keyRequest(), "", errLookup},
+		{"failed after none", weir.KeyFirst(none, failing, called), keyRequest(), "", errLookup},
+		{"one misconfigured", weir.KeyFirst(weir.KeyHeader(""), called), keyRequest(), "", weir.ErrConfig},
+		{"nested", weir.KeyFirst(none, weir.KeyFirst(none, static("a"))), keyRequest(), "1|1|a", nil},
+		{"joined", weir.KeyJoin(weir.KeyFirst(user, ip), static("b")), keyRequest("X-User", "a"), `0\|a|b`, nil},
+		{"no function", weir.KeyFirst(), keyRequest(), "", weir.ErrConfig},
+		{"nil", weir.KeyFirst(called, nil), keyRequest(), "", weir.ErrConfig},
+	})
+
+	fs := []weir.KeyFunc{none, static("b")}
+	first := weir.KeyFirst(fs...)
+	fs[1] = nil
+	if key, err := first(keyRequest()); key != "1|b" || err != nil {
+		t.Errorf("after the caller changed its slice: key %q, error %v", key, err)
+	}
+	if _, err := weir.KeyFirst(called, nil)(keyRequest()); !strings.Contains(err.Error(), "KeyFirst.fs[1]") {
+		t.Errorf("%v does not say which", err)
+	}
+}
+
+// TestKeyFirstOfRoutes is how the documentation of KeyRoute counts requests
+// that match no route.
+func TestKeyFirstOfRoutes(t *testing.T) {
+	t.Parallel()
+	key := weir.KeyFirst(weir.KeyRoute(), weir.KeyStatic("unmatched"))
+	matched := keyRequest()
+	matched.Pattern = "GET /items/{id}"
+	runKeyCases(t, []keyCase{
+		{"matched", key, matched, "0|GET /items/{id}", nil},
+		{"unmatched", key, keyRequest(), "1|unmatched", nil},
+	})
+}
+
+// FuzzKeyFirst checks that identities of two kinds never share a key.
+func FuzzKeyFirst(f *testing.F) {
+	f.Add("192.0.2.7", "192.0.2.7")
+	f.Add("1|a", "a")
+	f.Add("", "0|")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		key := func(fs ...weir.KeyFunc) string {
+			k, err := weir.KeyFirst(fs...)(keyRequest())
+			if err != nil && !errors.Is(err, weir.ErrNoKey) {
+				t.Fatal(err)
+			}
+			return k
+		}
+		nobody := weir.KeyStatic("")
+		first, second := key(weir.KeyStatic(a), weir.KeyStatic(b)), key(nobody, weir.KeyStatic(b))
+		if first == second && (a != "" || first == "" && b != "") {
+			t.Errorf("%q as first and %q as second are both %q", a, b, first)
+		}
+		if a != b && a != "" && b != "" && first == key(weir.KeyStatic(b), nobody) {
+			t.Errorf("%q and %q as first are both %q", a, b, first)
 		}
 	})
 }

@@ -167,7 +167,7 @@ func TestReleaseFails(t *testing.T) {
 func TestNothingStaysInFlight(t *testing.T) {
 	t.Parallel()
 	calls := long.Or(100_000, 20_000)
-	if testing.Short() || raceDetector {
+	if testing.Short() || long.Race {
 		calls = 10_000
 	}
 	synctest.Test(t, func(t *testing.T) {

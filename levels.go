@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/internal/names"
 	"github.com/goweir/weir/store"
 )
 
@@ -148,7 +149,7 @@ func (v *Level) checkLimiter(i int, before []Level) error {
 		want = "a limiter made by New"
 	case v.Limiter.flights != nil:
 		want = "a limiter without Config.InFlight"
-	case len(before) > 0 && !sameStore(before[0].Limiter.store, v.Limiter.store):
+	case len(before) > 0 && !names.SameStore(before[0].Limiter.store, v.Limiter.store):
 		want = "a limiter over the first level's store, which can be compared"
 	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
 		want = "a limiter with a name that no other level's has"

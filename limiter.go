@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir/internal/flight"
 	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/internal/names"
 	"github.com/goweir/weir/store"
 )
 
@@ -32,7 +33,7 @@ type Limiter struct {
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
 	laters  atomic.Int64 // calls under way of later
-	user    *nameUser    // keeps the name
+	user    *names.User  // keeps the name
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
@@ -51,7 +52,11 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	user, err := cfg.claimName()
+	limits := make([]store.Limit, len(cfg.Limits))
+	for i := range limits {
+		limits[i] = store.Limit(cfg.Limits[i])
+	}
+	user, err := names.Claim(cfg.Name, cfg.Store, limits)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 )
@@ -319,7 +321,7 @@ func TestLimitsOfOneName(t *testing.T) {
 
 // TestLimitsOfACallAreCheckedWithoutAllocating, as they are for each.
 func TestLimitsOfACallAreCheckedWithoutAllocating(t *testing.T) {
-	if raceDetector {
+	if long.Race {
 		t.Skip("the race detector has pools forget")
 	}
 	l := newLimiter(t, freeStore{})

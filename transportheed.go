@@ -7,6 +7,7 @@ import (
 
 	"github.com/goweir/weir/internal/heed"
 	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/upstream"
 )
 
@@ -22,7 +23,7 @@ func (t *listener) count(booked []booking, n int64) {
 		return
 	}
 	for i := range booked {
-		booked[i].shard.count(booked[i].Key, n)
+		booked[i].shard.Count(booked[i].Key, n)
 	}
 }
 
@@ -44,7 +45,7 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	}
 	view := heed.Compare(&signal, bookings)
 	b := &booked[view.Target]
-	view.UnderWay = b.shard.counted(b.Key)
+	view.UnderWay = b.shard.Counted(b.Key)
 	if _, news := view.Brake(); news {
 		line.Linger(b.slowDown(req.Context(), view))
 	}
@@ -54,12 +55,13 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} {
 	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
 	return level.Limiter.later(ctx, "brake", id, func(ctx context.Context) {
-		if view.Doubtful() && !shard.settles(ctx, level.Limiter, id.Key, granted, &view) {
+		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}) }
+		if view.Doubtful() && !shard.Settles(id.Key, granted, &view, look) {
 			return
 		}
 		brake, _ := view.Brake()
 		longest := level.heeds.MaxPause
-		view.Again = view.Refused() && brake.Pause > 0 && shard.again(id.Key, min(brake.Pause, longest))
+		view.Again = view.Refused() && brake.Pause > 0 && shard.Again(id.Key, min(brake.Pause, longest))
 		if brake, news := view.Brake(); news {
 			brake.Pause = min(brake.Pause, longest)
 			brake.Slack = min(brake.Slack, longest-brake.Pause)

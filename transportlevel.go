@@ -50,7 +50,7 @@ type transportLevel struct {
 	place   string        // in the configuration: "" or "Levels[0]."
 	maxWait time.Duration // of its own wait; 0: no bound but the request's
 	heeds   heed.Level
-	keys    *keyMemory
+	keys    *heed.Memory
 }
 
 // transportLevels returns the checked levels, narrowest first, and the unit that they
@@ -71,7 +71,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
 		v.heeds = heed.Level{Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
-		v.keys = new(keyMemory)
+		v.keys = new(heed.Memory)
 	}
 	unit = levels[0].heeds.Unit
 	if slices.ContainsFunc(levels, func(v transportLevel) bool { return v.heeds.Unit != unit }) {
@@ -113,7 +113,7 @@ func (v *transportLevel) unit() heed.Unit {
 type booking struct {
 	*transportLevel
 	line.ID
-	shard   *keyShard // of the level's keys
+	shard   *heed.Shard // of the level's keys
 	grant   grant
 	lease   *Lease
 	settled bool // its real cost is known
@@ -135,7 +135,7 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 			return nil, err
 		}
 		if counted {
-			booked = append(booked, booking{transportLevel: &levels[i], ID: id, shard: levels[i].keys.shard(id.Key)})
+			booked = append(booked, booking{transportLevel: &levels[i], ID: id, shard: levels[i].keys.Shard(id.Key)})
 		}
 	}
 	ctx := req.Context()

@@ -25,7 +25,7 @@ type full struct{}
 func (full) Take(_ context.Context, req store.Request) (store.Decision, error) {
 	d := store.Decision{Reason: weir.ReasonLimited, Limit: req.Charges[0].Limit, RetryAfter: time.Minute}
 	for range req.Charges {
-		d.Charges = append(d.Charges, weir.ChargeState{RetryAfter: time.Minute, ResetAfter: time.Hour})
+		d.Charges = append(d.Charges, store.ChargeState{RetryAfter: time.Minute, ResetAfter: time.Hour})
 	}
 	return d, nil
 }

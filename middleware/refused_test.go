@@ -7,6 +7,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/middleware"
 )
 
@@ -71,7 +72,7 @@ func TestRefusedAllocations(t *testing.T) {
 				t.Error("passed")
 			}
 		})
-		if allocs > tt.want && !raceEnabled {
+		if allocs > tt.want && !long.Race {
 			t.Errorf("%s: %v allocations, want %v", tt.name, allocs, tt.want)
 		}
 	}

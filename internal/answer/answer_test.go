@@ -13,6 +13,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/store"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -30,7 +31,7 @@ func decision(d weir.Decision) *answer.Decision {
 var state = weir.Decision{
 	Reason: weir.ReasonLimited, Limit: weir.PerHour(1000).WithName(`"all"`), Scope: "everybody",
 	RetryAfter: 3 * time.Second, ResetAfter: time.Hour,
-	Charges: []weir.ChargeState{
+	Charges: []store.ChargeState{
 		{Remaining: 0, ResetAfter: time.Minute, RetryAfter: time.Second},
 		{Remaining: 7, ResetAfter: time.Nanosecond},
 		{Remaining: 0, ResetAfter: time.Hour, RetryAfter: 3 * time.Second},

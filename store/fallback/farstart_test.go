@@ -16,7 +16,7 @@ import (
 // A process starts far from Redis. Redis decides its first calls too: to connect takes
 // several round trips, and the budget does not count those.
 func TestStartFarFromRedis(t *testing.T) {
-	if raceDetector {
+	if long.Race {
 		t.Skip("with the race detector calls take longer than their budget")
 	}
 	t.Parallel()

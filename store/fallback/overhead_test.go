@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
@@ -18,7 +20,7 @@ import (
 
 // A call of a lone caller allocates for the goroutine that asks Redis, and the budget.
 func TestFewMoreAllocations(t *testing.T) {
-	if raceDetector {
+	if long.Race {
 		t.Skip("the race detector allocates")
 	}
 	const maxMore = 12

@@ -58,7 +58,7 @@ func killOne(t testing.TB, f *fleet) {
 // One short pause of Redis, and one killed connection, never open the breaker, however
 // many callers there are.
 func TestShortPauseOpensNothing(t *testing.T) {
-	if raceDetector {
+	if long.Race {
 		t.Skip("with the race detector calls take longer than the pause")
 	}
 	t.Parallel()

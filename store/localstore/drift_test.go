@@ -6,13 +6,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
+
 	"github.com/goweir/weir/store"
 )
 
 // decisions is how many each test here makes. The race detector has nothing to
 // find in them, and would take minutes for a million.
 func decisions() int64 {
-	if raceDetector {
+	if long.Race {
 		return 50_000
 	}
 	return 1_000_000

@@ -1,21 +1,19 @@
-package weir
+package heed
 
 import (
-	"context"
 	"hash/maphash"
 	"sync"
 	"time"
 
-	"github.com/goweir/weir/internal/heed"
-	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
 
-// keyMemory is the memory of one level of a Transport: for each key the requests under
-// way, and for the last keys of each shard the last pause and the last look.
-type keyMemory [64]keyShard
+// Memory is that of one level of a Transport: for each key the requests under way, and for
+// the last keys of each shard the last pause and the last look.
+type Memory [64]Shard
 
-type keyShard struct {
+// Shard is the part of a Memory that a key is in.
+type Shard struct {
 	mu       sync.Mutex
 	underWay []keyCount
 	paused   struct {
@@ -40,12 +38,13 @@ type keyCount struct {
 
 var keySeed = maphash.MakeSeed()
 
-func (m *keyMemory) shard(key string) *keyShard {
+// Shard returns the part of a key.
+func (m *Memory) Shard(key string) *Shard {
 	return &m[maphash.String(keySeed, key)%uint64(len(m))]
 }
 
-// count adds n, 1 or -1, to the requests of key that are under way.
-func (s *keyShard) count(key string, n int64) {
+// Count adds n, 1 or -1, to the requests of key that are under way.
+func (s *Shard) Count(key string, n int64) {
 	s.mu.Lock()
 	i := s.find(key)
 	if i == len(s.underWay) {
@@ -60,7 +59,7 @@ func (s *keyShard) count(key string, n int64) {
 }
 
 // find returns the index of a key's count, or one after the last. The lock is held.
-func (s *keyShard) find(key string) int {
+func (s *Shard) find(key string) int {
 	for i := range s.underWay {
 		if s.underWay[i].key == key {
 			return i
@@ -69,8 +68,8 @@ func (s *keyShard) find(key string) int {
 	return len(s.underWay)
 }
 
-// counted returns the number of requests of key that are under way.
-func (s *keyShard) counted(key string) int64 {
+// Counted returns the number of requests of key that are under way.
+func (s *Shard) Counted(key string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.find(key); i < len(s.underWay) {
@@ -79,11 +78,25 @@ func (s *keyShard) counted(key string) int64 {
 	return 0
 }
 
-// again records a pause of key that the upstream asked for. It reports whether the
+// UnderWay returns the number of requests under way of each key that has any.
+func (m *Memory) UnderWay() map[string]int64 {
+	all := make(map[string]int64)
+	for i := range m {
+		s := &m[i]
+		s.mu.Lock()
+		for _, c := range s.underWay {
+			all[c.key] = c.n
+		}
+		s.mu.Unlock()
+	}
+	return all
+}
+
+// Again records a pause of key that the upstream asked for. It reports whether the
 // upstream refuses again soon after a pause: within that pause's length. Its bucket is
 // slower than our limit then, and pauses alone would have it refuse requests without
 // end.
-func (s *keyShard) again(key string, pause time.Duration) bool {
+func (s *Shard) Again(key string, pause time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p, now := &s.paused, time.Now()
@@ -95,10 +108,10 @@ func (s *keyShard) again(key string, pause time.Duration) bool {
 	return again
 }
 
-// settles lowers view's Remaining to the present one, by a look at the store which
+// Settles lowers the Remaining of a view to the present one, by a look at the store that
 // requests with the same doubt share. It reports false while another request looks:
 // that one settles the doubt. A store that fails leaves it as it is.
-func (s *keyShard) settles(ctx context.Context, l *Limiter, key string, granted store.Instant, view *heed.View) bool {
+func (s *Shard) Settles(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
 	s.mu.Lock()
 	last := s.looked
 	if !last.busy {
@@ -123,7 +136,7 @@ func (s *keyShard) settles(ctx context.Context, l *Limiter, key string, granted 
 		}
 		view.Remaining = before
 	}
-	d, err := l.look(ctx, line.ID{Key: key})
+	d, err := look()
 	if err == nil {
 		at, remaining = d.At, d.Remaining
 		view.Remaining = min(before, remaining)

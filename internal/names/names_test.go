@@ -1,4 +1,4 @@
-package weir_test
+package names_test
 
 import (
 	"context"
@@ -11,7 +11,30 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/names"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 )
+
+func localStore(t *testing.T) weir.Store {
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// onLocal makes a limiter, on a store of its own unless cfg has one.
+func onLocal(t *testing.T, cfg weir.Config) *weir.Limiter {
+	if cfg.Store == nil {
+		cfg.Store = localStore(t)
+	}
+	l, err := weir.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
 
 // wrapper is a store that is a value: two of one pointer are one store.
 type wrapper struct{ weir.Store }
@@ -64,10 +87,10 @@ func TestNamesOfUnlikeLimits(t *testing.T) {
 // these stores from another.
 func TestNamesOnStoresThatAreNotCompared(t *testing.T) {
 	t.Parallel()
-	for name, st := range map[string]weir.Store{"no fields": freeStore{}, "a pointer to no fields": &freeStore{}, "not comparable": uncomparableStore{}} {
+	for name, st := range map[string]weir.Store{"no fields": blankStore{}, "a pointer to no fields": &blankStore{}, "not comparable": unlikeStore{}} {
 		first := onLocal(t, weir.Config{Name: name, Store: st, Limits: []weir.Limit{weir.PerMinute(10)}})
 		_ = onLocal(t, weir.Config{Name: name, Store: st, Limits: []weir.Limit{weir.PerMinute(11)}})
-		if n := weir.NameUsers(name); n != 0 {
+		if n := names.Users(name); n != 0 {
 			t.Errorf("%s: %d in the registry", name, n)
 		}
 		runtime.KeepAlive(first)
@@ -101,9 +124,9 @@ func TestNamesDoNotLeak(t *testing.T) {
 	}
 	wantUsers := func(want int) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); weir.NameUsers("leak") != want; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); names.Users("leak") != want; time.Sleep(time.Millisecond) {
 			if runtime.GC(); time.Now().After(end) {
-				t.Fatalf("%d in the registry, want %d", weir.NameUsers("leak"), want)
+				t.Fatalf("%d in the registry, want %d", names.Users("leak"), want)
 			}
 		}
 	}
@@ -140,4 +163,17 @@ func TestNamesAtOnce(t *testing.T) {
 			t.Errorf("%d made, one with %v, %d refused", len(made), l, refused.Load())
 		}
 	}
+}
+
+// blankStore has no fields.
+type blankStore struct{}
+
+func (blankStore) Take(context.Context, store.Request) (store.Decision, error) {
+	return store.Decision{}, nil
+}
+
+// unlikeStore can't be compared.
+type unlikeStore struct {
+	blankStore
+	_ []int
 }

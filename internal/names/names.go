@@ -1,0 +1,134 @@
+// Package names sees that limiters of one name on one store have like limits.
+package names
+
+import (
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"weak"
+
+	"github.com/goweir/weir/store"
+)
+
+// users holds the users of each name. It keeps neither a limiter nor a store alive.
+var users struct {
+	sync.Mutex
+	of map[string][]weak.Pointer[User]
+}
+
+// User stands for the limiters of one name, one store and like limits. They alone
+// keep it alive.
+type User struct {
+	store  store.Store
+	limits []store.Limit
+}
+
+// Claim returns the User that a new limiter has to hold, or a *[store.ConfigError] if
+// another limiter has the name with other limits. Collected limiters don't count, so
+// Claim collects the garbage before an error. Users of a store that can't be told from
+// others of its type are nil.
+func Claim(name string, on store.Store, limits []store.Limit) (*User, error) {
+	if isStateless(on) {
+		return nil, nil
+	}
+	u, other := find(name, on, limits)
+	for collections := 0; other != nil && collections < 2; collections++ { // A sync.Pool outlives one.
+		runtime.GC()
+		u, other = find(name, on, limits)
+	}
+	if other != nil {
+		return nil, &store.ConfigError{
+			Field: "Config.Name", Got: strconv.Quote(name) + " of a limiter with " + describe(other),
+			Want: "a name that no limiter with other limits has on the same store (where limits change: one limiter, with AllowLimits or ReserveLimits)",
+		}
+	}
+	return u, nil
+}
+
+// find returns the user of a name, a new one if there is none; or the limits of another
+// limiter, if they differ.
+func find(name string, on store.Store, limits []store.Limit) (u *User, other []store.Limit) {
+	users.Lock()
+	defer users.Unlock()
+	for _, p := range users.of[name] {
+		switch u := p.Value(); {
+		case u == nil || !SameStore(u.store, on):
+		case alike(u.limits, limits):
+			return u, nil
+		default:
+			return nil, u.limits
+		}
+	}
+	if users.of == nil {
+		users.of = make(map[string][]weak.Pointer[User])
+	}
+	u = &User{on, limits}
+	users.of[name] = append(users.of[name], weak.Make(u))
+	runtime.AddCleanup(u, forget, name)
+	return u, nil
+}
+
+// forget drops the collected users of a name.
+func forget(name string) {
+	users.Lock()
+	defer users.Unlock()
+	left := slices.DeleteFunc(users.of[name], func(p weak.Pointer[User]) bool { return p.Value() == nil })
+	if users.of[name] = left; len(left) == 0 {
+		delete(users.of, name)
+	}
+}
+
+// Users returns how many users a name has.
+func Users(name string) int {
+	users.Lock()
+	defer users.Unlock()
+	return len(users.of[name])
+}
+
+// isStateless reports whether a store can't be told from others of its type: it has
+// no fields, or can't be compared.
+func isStateless(s store.Store) bool {
+	v := reflect.ValueOf(s)
+	if v.Kind() == reflect.Pointer {
+		return v.Type().Elem().Size() == 0
+	}
+	return v.Type().Size() == 0 || !v.Comparable()
+}
+
+// SameStore reports whether two stores are one. Stores of a type that can't be
+// compared are not known to be.
+func SameStore(a, b store.Store) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return a == b
+}
+
+// alike reports whether limits count alike, in any order and under any policy name.
+func alike(a, b []store.Limit) bool {
+	within := func(a, b []store.Limit) bool {
+		return !slices.ContainsFunc(a, func(x store.Limit) bool {
+			return !slices.ContainsFunc(b, func(y store.Limit) bool {
+				return x.Rate == y.Rate && x.Period == y.Period && x.Algorithm == y.Algorithm && x.Max() == y.Max()
+			})
+		})
+	}
+	return within(a, b) && within(b, a)
+}
+
+// describe writes limits out, as "10-in-1s gcra burst 20".
+func describe(limits []store.Limit) string {
+	texts := make([]string, len(limits))
+	for i, l := range limits {
+		texts[i] = store.Per(l.Rate, l.Period).Policy() + " " + l.Algorithm.String()
+		if l.Max() != l.Rate {
+			texts[i] += " burst " + strconv.FormatInt(l.Max(), 10)
+		}
+	}
+	return strings.Join(texts, ", ")
+}

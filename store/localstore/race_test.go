@@ -1,5 +1,0 @@
-//go:build race
-
-package localstore_test
-
-const raceDetector = true
