@@ -230,3 +230,22 @@ func storeLimits(limits []Limit) []store.Limit {
 	}
 	return own
 }
+
+// checkOutbound refuses GCRA limits without a Burst, such as [Per] returns. They
+// would let nearly two periods' units leave in one period.
+func checkOutbound(levels []transportLevel) error {
+	for i := range levels {
+		v := &levels[i]
+		for _, l := range v.Limiter.limits {
+			if l.Algorithm != GCRA || l.Burst != 0 {
+				continue
+			}
+			return &store.ConfigError{
+				Field: "TransportConfig." + v.place + "Limiter",
+				Want:  fmt.Sprintf("Outbound(%d, %v) for a provider that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
+				Got:   fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period),
+			}
+		}
+	}
+	return nil
+}
