@@ -1,6 +1,8 @@
-//go:build race
+//go:build long && race
 
 package long
 
-// Race says that the race detector is on: everything takes several times as long.
-const Race = true
+// Enabled says that the build tag long is set.
+const Enabled = true
+
+const thinning = 6
