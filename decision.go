@@ -28,7 +28,7 @@ type Decision struct {
 	// Degraded: decided without the primary store.
 	Degraded bool
 	// OtherLimits: the key's units also count under limits that the call does not name,
-	// until those are as if never used. A plan that changed causes that, and so do
+	// for as long as those are remembered. A plan that changed causes that, and so do
 	// programs with unlike limits under one Name.
 	OtherLimits bool
 	// Reason is Allowed, or why the call was refused.

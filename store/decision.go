@@ -43,7 +43,7 @@ type Decision struct {
 	// Degraded: decided without the primary store.
 	Degraded bool
 	// OtherLimits: a key's units also count under limits that the request does not name,
-	// until those are as if never used. A plan that changed causes that, and so do
+	// for as long as those are remembered. A plan that changed causes that, and so do
 	// programs with unlike limits under one Name.
 	OtherLimits bool
 	// Reason is Allowed, or why the request was refused.
