@@ -26,7 +26,6 @@ type line struct {
 	alarm    time.Time // when timer fires; zero: stopped
 
 	looks look
-	lag   time.Duration // by which slots leave later than they were granted
 
 	surplus []surplus       // on its way back to the store
 	giving  bool            // a goroutine gives back
@@ -59,11 +58,10 @@ func (w *waiter) isLate(s *Slot) bool { return !w.bound.IsZero() && w.bound.Befo
 // add puts a waiter and its slot in their places.
 func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
-	if len(q.slots) == 0 {
-		q.lag = 0
-	}
-	s.delay(q.lag)
 	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
+	if len(q.slots) > 0 {
+		s.follow(q.slots[max(0, i-1)])
+	}
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()

@@ -54,7 +54,6 @@ func (q *line) holds(s *Slot, now time.Time) bool {
 
 // delay moves all slots of the line.
 func (q *line) delay(d time.Duration) {
-	q.lag += d
 	for _, s := range q.slots {
 		s.delay(d)
 	}

@@ -20,6 +20,7 @@ type Slot struct {
 	from    store.Instant // first instant of brakes that may not have moved it
 	sure    time.Time     // since then a brake may have been missed
 	window  bool          // with a beginning counts it
+	lag     time.Duration // by which it comes later than granted
 	owner   *waiter
 }
 
@@ -40,7 +41,18 @@ func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
 }
 
 // delay moves a slot, whatever its key's clock says.
-func (s *Slot) delay(d time.Duration) { s.At, s.booked = s.At.Add(d), s.booked.Add(d) }
+func (s *Slot) delay(d time.Duration) {
+	s.At, s.booked = s.At.Add(d), s.booked.Add(d)
+	s.lag += d
+}
+
+// follow gives a new slot the lag of the slot before it, less half of their distance.
+// So a line that never empties makes up for its lag. Otherwise the lag of many short
+// waits would add up, and bound the line's pace.
+func (s *Slot) follow(before *Slot) {
+	distance := s.At.Sub(before.At.Add(-before.lag))
+	s.delay(max(0, before.lag-max(0, distance/2)))
+}
 
 // compare orders slots by the store's clock, or by ours where that is unknown: the
 // store's answers may overtake each other.
