@@ -52,7 +52,7 @@ func (v *View) Brake() (b store.Brake, news bool) {
 // store tells.
 func (v *View) Doubtful() bool {
 	c := &v.compared
-	return !v.signal.Refused && c.lowered == 0 && !c.other && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
+	return !v.signal.Refused && c.lowered == 0 && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
 }
 
 // cut halves the rate of the target's fastest limit: a slow limit, of which much is

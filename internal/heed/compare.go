@@ -9,13 +9,12 @@ import (
 
 // comparison is the relation between an upstream's limit and ours.
 //
-//	apart    nothing to compare: another unit, or a window far longer than ours
-//	other    lower than ours, in a window that is not known
+//	apart    nothing to compare: another unit, another window that is not known, or
+//	         one far longer than ours
 //	lowered  lower than ours, in a known window: the time between its units
 //	none     not lower than ours
 type comparison struct {
 	apart   bool
-	other   bool
 	lowered time.Duration
 	window  time.Duration // of the upstream's limit; 0: not known
 	unit    time.Duration // between two units of ours
@@ -89,7 +88,7 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
 	if even := evenly(s); !sure && (s.Reset <= 0 || gap > 4*even && (even > 0 || !s.Refused)) {
-		c.other = true
+		c.apart = true
 		return
 	}
 	c.window, c.lowered = window, spaced(gap)

@@ -104,7 +104,10 @@ func TestWhatRealAPIsSay(t *testing.T) {
 		"GitHub: search has a window of its own": {
 			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "1", "X-RateLimit-Reset", "1777636829", "X-RateLimit-Resource", "search"),
 			bookings: []heed.Booking{on(perHour(5000))},
-			want:     store.Brake{Tell: true, Gap: spaced(29 * time.Second), GapFor: 29 * time.Second},
+		},
+		"GitHub: search says nothing of an earlier gap of core": {
+			status: 200, said: headers("X-RateLimit-Limit", "30", "X-RateLimit-Remaining", "15", "X-RateLimit-Reset", "1777636829", "X-RateLimit-Resource", "search"),
+			bookings: []heed.Booking{gapped(on(perHour(5000)), time.Second)},
 		},
 		"GitHub: nothing left pauses before the refusal": {
 			status: 200, said: headers("X-RateLimit-Limit", "5000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1777636860"),

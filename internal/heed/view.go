@@ -56,8 +56,6 @@ func (v *View) gap() time.Duration {
 		return max(c.lowered, even)
 	case c.apart, even <= c.unit+c.unit/20:
 		return 0
-	case c.other:
-		return spaced(even)
 	case s.Limit > 0 && v.usedByOthers():
 		return even
 	}
