@@ -30,7 +30,11 @@ func (v *View) Brake() (b store.Brake, news bool) {
 	switch {
 	case s.Pause > 0 && !s.Refused && (!v.ours || v.known()):
 	case s.Pause > 0:
-		b.Pause, b.Slack, news = s.Pause, min(s.Pause/slackPart, maxSlack), true
+		pause := s.Pause
+		if !s.Refused && s.Reset > 0 {
+			pause = min(pause, s.Reset) // The rest is about another budget or another matter.
+		}
+		b.Pause, b.Slack, news = pause, min(pause/slackPart, maxSlack), true
 		if s.Refused && v.Again {
 			b.Cut = v.cut(s.Pause)
 		}

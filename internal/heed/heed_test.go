@@ -251,6 +251,17 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{counting(heed.Requests, on(perMinute(5000))), counting(heed.Costs, on(perMinute(60_000)))}, target: 1, doubtful: true,
 			want: store.Brake{Pause: 55 * time.Second, Slack: slack},
 		},
+		"nothing left of ours for 5 s, nor of tokens for longer": {
+			status: 200, said: headers("x-ratelimit-limit-requests", "100", "x-ratelimit-remaining-requests", "0", "x-ratelimit-reset-requests", "5s",
+				"x-ratelimit-limit-tokens", "60000", "x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "500s"),
+			bookings: []heed.Booking{on(perMinute(100))}, doubtful: true,
+			want: store.Brake{Pause: 5 * time.Second, Slack: slack},
+		},
+		"nothing left of ours for 5 s, and a resource that is ready later": {
+			status: 200, said: headers("X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "5", "Retry-After", "600"),
+			bookings: []heed.Booking{on(perMinute(100))}, doubtful: true,
+			want: store.Brake{Pause: 5 * time.Second, Slack: slack},
+		},
 		"nothing left of a budget without a limit or a name": {
 			status: 200, said: headers("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "50"), bookings: []heed.Booking{on(perMinute(100))},
 			want: store.Brake{Pause: 50 * time.Second, Slack: slack},
