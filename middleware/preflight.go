@@ -14,8 +14,9 @@ var notOfPreflights = []string{
 // preflight reports whether r is a browser's question about CORS, which comes before
 // the request that is counted. Any client can send the same.
 func preflight(r *http.Request) bool {
+	once := func(name string) bool { return len(r.Header[name]) == 1 && r.Header[name][0] != "" }
 	return r.Method == http.MethodOptions &&
-		len(r.Header["Origin"]) == 1 && len(r.Header["Access-Control-Request-Method"]) == 1 &&
+		once("Origin") && once("Access-Control-Request-Method") &&
 		r.ContentLength == 0 && len(r.TransferEncoding) == 0 &&
 		!slices.ContainsFunc(notOfPreflights, func(name string) bool { return len(r.Header[name]) > 0 })
 }
