@@ -3,8 +3,10 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"net"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -162,5 +164,31 @@ func TestOpenDoesNoIO(t *testing.T) {
 	}
 	if own := connections() - before - 1; own != 0 { // 1: the second INFO's
 		t.Errorf("%d connections", own)
+	}
+}
+
+// TestOpenLooksNoHostUp: a DNS that does not answer keeps no service from starting. The
+// test changes the resolver of the process, so it is not parallel.
+func TestOpenLooksNoHostUp(t *testing.T) {
+	var lookups atomic.Int32
+	resolver := net.DefaultResolver
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		lookups.Add(1)
+		return nil, errors.New("no DNS")
+	}}
+	defer func() { net.DefaultResolver = resolver }()
+	for _, url := range []string{
+		"redis://redis.example.com:6379/0",
+		"rediss://user:password@redis.example.com:6379",
+		"redis://redis.example.com:6379?addr=redis2.example.com:6379",
+		"redis://sentinel.example.com:26379?master_name=main",
+	} {
+		s, err := Open(url, Config{})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if n := lookups.Swap(0); n != 0 {
+			t.Errorf("%s: %d lookups, want none", url, n)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // connect makes a client. It does no I/O, unless the URL asks for idle connections.
@@ -73,6 +74,7 @@ func parseSingle(u url.URL) (connect, error) {
 		return nil, err
 	}
 	Configure(o)
+	o.MaintNotificationsConfig = noLookup()
 	return func() redis.UniversalClient { return redis.NewClient(o) }, nil
 }
 
@@ -97,7 +99,15 @@ func parseCluster(u url.URL) (connect, error) {
 		return nil, errors.New("a cluster has database 0 only")
 	}
 	ConfigureCluster(o)
+	o.MaintNotificationsConfig = noLookup()
 	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
+}
+
+// noLookup keeps go-redis from looking the host up when it makes a client. It wants to
+// know the kind of address for notices of a server's maintenance. Clients reconnect to
+// their own address then.
+func noLookup() *maintnotifications.Config {
+	return &maintnotifications.Config{EndpointType: maintnotifications.EndpointTypeNone}
 }
 
 // counts are parameters of sizes. go-redis allocates so much at once, and panics if it
