@@ -56,6 +56,11 @@ func TestCheckFaults(t *testing.T) {
 		"plain text to TLS": {func(t *testing.T) string { return "redis://" + encrypted(t, redistest.Start(t).Addr) }, "use rediss:// in place of redis://", []string{"fault away"}},
 		"TLS to plain text": {func(t *testing.T) string { return "rediss://" + redistest.Start(t).Addr }, "use redis:// in place of rediss://", []string{"fault away"}},
 		"untrusted":         {func(t *testing.T) string { return "rediss://" + encrypted(t, redistest.Start(t).Addr) }, "right tls.Config", []string{"fault tls"}},
+		"no such database":  {func(t *testing.T) string { return "redis://" + redistest.Start(t).Addr + "/99" }, "correct the database", []string{"fault database"}},
+		"no SELECT": {func(t *testing.T) string {
+			return "redis://weir:p@" + without(t, redistest.Start(t), "select") + "/1"
+		}, "+select", []string{"fault database"}},
+		"no Sentinel":       {func(t *testing.T) string { return "redis://" + redistest.Start(t).Addr + "?master_name=main" }, "leave master_name out", []string{"fault sentinel"}},
 		"no scripts":        {func(t *testing.T) string { return renamed(t, "EVAL", "EVALSHA") }, "use package plainstore", []string{"fault scripts"}},
 		"no TIME":           {func(t *testing.T) string { return renamed(t, "TIME") }, "set Config.PassTime", []string{"fault commands", "fault time"}},
 		"no ZADD":           {func(t *testing.T) string { return renamed(t, "ZADD") }, "+zadd", []string{"warning in-flight"}},
