@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -106,8 +107,8 @@ func (e *LimitedError) longestWait() string {
 	return "the longest wait of " + readable(e.MaxWait)
 }
 
-// readable writes a duration as a person does: with three digits, and from 1000 s on in
-// whole minutes. It rounds up.
+// readable writes a duration as a person does: with three digits, from 1000 s on in whole
+// minutes, and without units that are 0. It rounds up.
 func readable(d time.Duration) string {
 	unit := time.Duration(1)
 	for d/unit >= 1000 && unit < time.Second {
@@ -119,7 +120,14 @@ func readable(d time.Duration) string {
 	if rest := d % unit; rest > 0 && d < Never-unit {
 		d += unit - rest
 	}
-	return d.String()
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // Is reports whether target is [ErrLimited].

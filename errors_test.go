@@ -37,7 +37,7 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"a longest wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, Bound: weir.BoundMaxWait, MaxWait: 10 * time.Second},
-			`weir: client-side limit 25-in-5s: retry after 1m0s, which is longer than the longest wait of 10s`,
+			`weir: client-side limit 25-in-5s: retry after 1m, which is longer than the longest wait of 10s`,
 		},
 		{
 			"deadline",
@@ -82,7 +82,7 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"in flight, max wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait, MaxWait: time.Minute},
-			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait of 1m0s, retry after at most 1s; are leases released and response bodies closed?`,
+			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait of 1m, retry after at most 1s; are leases released and response bodies closed?`,
 		},
 		{
 			"scope",
@@ -106,8 +106,8 @@ func TestReadableDurations(t *testing.T) {
 	for in, want := range map[time.Duration]string{
 		0: "0s", 1: "1ns", time.Microsecond: "1µs", 999_001: "1ms", 1_234_567: "1.24ms",
 		200 * time.Millisecond: "200ms", 200*time.Millisecond + 1: "201ms", 9_999_999 * time.Microsecond: "10s",
-		59_999_991 * time.Microsecond: "1m0s", 61*time.Second + 1: "1m1.1s", 101*time.Second + 1: "1m42s", 999*time.Second + 1: "16m40s",
-		1000*time.Second + 1: "17m0s", time.Hour: "1h0m0s", 23*time.Hour + 59*time.Minute + 59_900*time.Millisecond: "24h0m0s",
+		59_999_991 * time.Microsecond: "1m", 61*time.Second + 1: "1m1.1s", 101*time.Second + 1: "1m42s", 999*time.Second + 1: "16m40s",
+		1000*time.Second + 1: "17m", time.Hour: "1h", 23*time.Hour + 59*time.Minute + 59_900*time.Millisecond: "24h",
 		weir.Never: weir.Never.String(), -time.Second: "-1s",
 	} {
 		if got := weir.Readable(in); got != want {

@@ -140,11 +140,10 @@ func TestLookHoldsNoResponseUp(t *testing.T) {
 		if n := s.looks.Load(); n != 1 {
 			t.Errorf("%d looks at the key, want 1", n)
 		}
-		d, err := l.Reserve(t.Context(), "key")
-		if err != nil {
+		if _, err := l.Reserve(t.Context(), "key"); err != nil {
 			t.Fatal(err)
 		}
-		if d, err = l.Reserve(t.Context(), "key"); err != nil || d.Delay() < 10*time.Second {
+		if d, err := l.Reserve(t.Context(), "key"); err != nil || d.Delay() < 10*time.Second {
 			t.Errorf("the next units are %v apart (%v), want the 3 units spread over 60 s", d.Delay(), err)
 		}
 	})

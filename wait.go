@@ -137,14 +137,19 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 			err = c.refusal(&d, bound)
 		}
 	}
-	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
+	stale := c.lease == nil && time.Since(c.asked) >= line.Stale
+	if now := d.Delay <= 0 && ctx.Err() == nil && c.First() && !stale; err != nil || now {
 		if c.again || c.hadToLineUp() {
 			c.observe(ctx, err)
 		}
 		return grantOf(&d), false, err
 	}
 	c.at = time.Now()
-	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
+	apart := time.Duration(0)
+	if stale {
+		apart = spacing(c.limits, c.id.Cost)
+	}
+	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits), apart)
 	if err := l.late(ctx, c.id, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)

@@ -72,7 +72,7 @@ func TestCheckFaults(t *testing.T) {
 		"replica": {func(t *testing.T) string {
 			host, port, _ := strings.Cut(redistest.Start(t).Addr, ":")
 			server := redistest.Start(t)
-			if err := server.Client().SlaveOf(t.Context(), host, port).Err(); err != nil {
+			if err := server.Client().ReplicaOf(t.Context(), host, port).Err(); err != nil {
 				t.Fatal(err)
 			}
 			return "redis://" + server.Addr
