@@ -41,7 +41,7 @@ var kinds = [...]struct {
 	kindPenalty: {slog.LevelWarn, "counting a refusal failed, and its key is not blocked"},
 	kindShadows: {slog.LevelWarn, "a limit in shadow failed"},
 	kindConfig:  {slog.LevelError, "the configuration is wrong"},
-	kindNever:   {slog.LevelError, "no request had an identity"},
+	kindNever:   {slog.LevelWarn, "no request had an identity"},
 }
 
 // fault is an error for Config.OnError that knows where it arose.

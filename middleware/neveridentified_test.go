@@ -20,7 +20,7 @@ func TestNeverIdentifiedIsLogged(t *testing.T) {
 	}
 	got := b.String()
 	for _, want := range []string{
-		"level=ERROR", "limiter=api", "mount the limiter after the authentication", "or hands it on elsewhere than in the request's context",
+		"level=WARN", "limiter=api", "mount the limiter after the authentication", "or hands it on elsewhere than in the request's context",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("logged %q, want %q in it", got, want)
