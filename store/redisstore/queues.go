@@ -22,6 +22,9 @@ type queues struct {
 	n      atomic.Int32
 }
 
+// maxRoundTrips is the largest Config.RoundTrips.
+const maxRoundTrips = 64
+
 // maxQueues is the number of queues at which all are forgotten, also those of servers
 // that are gone. Calls in them still get an answer.
 const maxQueues = 1024
