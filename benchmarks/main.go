@@ -35,7 +35,7 @@ type options struct {
 	out, from   string
 	parts, only string
 	passes      int
-	quick       bool
+	quick, keep bool
 	most        time.Duration
 }
 
@@ -46,6 +46,7 @@ func run(args []string) error {
 	flags.StringVar(&o.parts, "parts", "", "the `parts` to measure, with commas between them; empty: all ("+strings.Join(partNames(), ", ")+")")
 	flags.StringVar(&o.only, "only", "", "the `contenders` to measure, by their names, with commas between them; empty: all")
 	flags.StringVar(&o.from, "from", "", "make the report from this data `file`, and measure nothing")
+	flags.BoolVar(&o.keep, "keep", false, "keep all other parts of the data in -out")
 	flags.IntVar(&o.passes, "passes", 5, "how often each measurement is made; the median counts")
 	flags.BoolVar(&o.quick, "quick", false, "make everything small, in one pass: to see that it works, not what it measures")
 	flags.DurationVar(&o.most, "most", 20*time.Minute, "after so `long` each further measurement is made once; 0: never mind the time")
@@ -58,12 +59,40 @@ func run(args []string) error {
 	if o.passes < 1 {
 		return fmt.Errorf("-passes %d: at least 1", o.passes)
 	}
+	if o.keep && (o.out == "" || o.from != "") {
+		return errors.New("-keep: it needs -out, and no -from")
+	}
 	results, err := o.results(args)
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.write(results), ownFailures(results))
+	whole := results
+	if o.keep {
+		if whole, err = o.kept(results); err != nil {
+			return err
+		}
+	}
+	return errors.Join(o.write(whole), ownFailures(results))
 }
+
+// kept returns the results of before with the parts that were measured now.
+func (o options) kept(now *data.Results) (*data.Results, error) {
+	whole, err := data.Read(o.dataFile())
+	if err != nil {
+		return nil, err
+	}
+	if whole.Quick != now.Quick {
+		return nil, fmt.Errorf("-keep: %s is of a quick run, or this one is", o.dataFile())
+	}
+	parts := partNames()
+	if o.parts != "" {
+		parts = strings.Split(o.parts, ",")
+	}
+	whole.Replace(parts, now)
+	return whole, nil
+}
+
+func (o options) dataFile() string { return filepath.Join(o.out, report.ChartDir, "data.json") }
 
 // ownFailures returns an error when weir or a whole part failed: rivals may.
 func ownFailures(r *data.Results) error {
@@ -126,7 +155,7 @@ func (o options) write(r *data.Results) error {
 			return err
 		}
 	}
-	if err := r.Write(filepath.Join(dir, "data.json")); err != nil {
+	if err := r.Write(o.dataFile()); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(o.out, "BENCHMARKS.md"), []byte(text), 0o644)

@@ -22,6 +22,8 @@ func TestRun(t *testing.T) {
 		{"an unknown contender is named", []string{"-only", "weir,nobody"}, `no contender "nobody"`},
 		{"no passes", []string{"-passes", "0"}, "-passes 0"},
 		{"data that are not there", []string{"-from", "no-such-file"}, "no-such-file"},
+		{"parts of nowhere to keep", []string{"-keep"}, "-out"},
+		{"parts to keep, and nothing measured", []string{"-keep", "-out", "x", "-from", "y"}, "-from"},
 		{"an unknown flag", []string{"-nonsense"}, "nonsense"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -59,6 +61,48 @@ func TestReport(t *testing.T) {
 	}
 	if read(t, filepath.Join(again, "docs", "benchmarks", "middleware.svg")) != chart {
 		t.Error("made again from the data, a chart differs")
+	}
+}
+
+// TestKeep measures a part, and then another one beside it.
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	quick := []string{"-quick", "-only", "weir", "-out", dir}
+	if err := run(append(quick, "-parts", "http")); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(append(quick, "-parts", "local", "-keep")); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, filepath.Join(dir, "BENCHMARKS.md"))
+	for _, want := range []string{"## HTTP", "## A decision within the process", "Measured later: local"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("BENCHMARKS.md lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+// TestNetworkHasAProcess has another process of this program be the network.
+func TestNetworkHasAProcess(t *testing.T) {
+	redistest.Start(t) // says what it is when there is no redis-server
+	contenders, err := options{only: "weir,redis_rate,minimal GCRA"}.chosenContenders()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &data.Results{Passes: 1, Started: time.Now()}
+	measuring := &measure.Run{Results: r, Contenders: contenders, Quick: true, Log: t.Logf}
+	measuring.Do(measure.Part{Name: data.Network, Measure: measure.Network})
+	for _, f := range r.Failures {
+		t.Errorf("%+v", f)
+	}
+	for _, link := range measure.Links(true) {
+		for _, who := range []string{"weir", "redis_rate", "minimal GCRA"} {
+			name := link.Calls(1, 4)
+			got, ok := r.Median(data.Key{Part: data.Network, Case: name, Contender: who, Metric: data.P50})
+			if least := link.RTT.Seconds() * (1 - link.Jitter) * 1e6; !ok || got < least {
+				t.Errorf("%s: %s: %v µs, want at least %v", name, who, got, least)
+			}
+		}
 	}
 }
 

@@ -37,6 +37,8 @@ type Contender struct {
 	Redis func(c Cleaner, limit Limit, at Servers) (Decide, error)
 	// OnCluster: Redis can do so by a cluster as well.
 	OnCluster bool
+	// Network decides by a server behind a network. Nil: takes no part in that.
+	Network func(c Cleaner, limit Limit, at Servers) (Decide, error)
 	// Resilient decides by a server behind which something stands in for it.
 	// Nil: Redis.
 	Resilient func(c Cleaner, limit Limit, at Servers) (Decide, error)
@@ -115,6 +117,7 @@ func Tight() Limit { return Limit{Burst: 1, Refill: time.Hour, Window: time.Hour
 func All() []Contender {
 	return []Contender{
 		Weir(), WeirWindow(), WeirCounter(), WeirFixed(), WeirThree(), WeirLeases(),
+		WeirFallback(), WeirRoundTrips(4), WeirRoundTrips(6), WeirRoundTrips(8),
 		RedisRate(), RueidisLimiter(), Ulule(), Throttled(), HTTPRate(), GoLimiter(), Mennanov(),
 		XTimeRate(), Tollbooth(), EchoOwn(), GinRateLimit(), Failsafe(), WeirGin(), WeirEcho(),
 		Ping(), ReturnOne(), BareGCRA(), AutoPipelined(), Pipelined(),

@@ -46,10 +46,12 @@ return 1`)
 
 // BareGCRA is a minimal GCRA script, one EVALSHA per decision.
 func BareGCRA() Contender {
-	return physical("minimal GCRA", func(c Cleaner, l Limit, at Servers) (Decide, error) {
+	p := physical("minimal GCRA", func(c Cleaner, l Limit, at Servers) (Decide, error) {
 		client := at.Client(c)
 		return decideBare(client, l), minimalGCRA.Load(context.Background(), client).Err()
 	})
+	p.Network = p.Redis
+	return p
 }
 
 func decideBare(client redis.Scripter, l Limit) Decide {

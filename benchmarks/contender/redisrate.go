@@ -11,20 +11,23 @@ import (
 func RedisRate() Contender {
 	return Contender{
 		Name: "redis_rate", Module: "github.com/go-redis/redis_rate/v10",
-		Redis: func(c Cleaner, l Limit, at Servers) (Decide, error) {
-			limiter := redis_rate.NewLimiter(at.Client(c))
-			limit := redis_rate.Limit{Rate: 1, Burst: int(l.Burst), Period: l.Refill}
-			return func(ctx context.Context, key string) (bool, error) {
-				r, err := limiter.Allow(ctx, key, limit)
-				if err != nil {
-					return false, err
-				}
-				return r.Allowed > 0, nil
-			}, nil
-		},
+		Redis:     openRedisRate,
 		OnCluster: true,
+		Network:   openRedisRate,
 		Waiting:   redisRateWaiting,
 	}
+}
+
+func openRedisRate(c Cleaner, l Limit, at Servers) (Decide, error) {
+	limiter := redis_rate.NewLimiter(at.Client(c))
+	limit := redis_rate.Limit{Rate: 1, Burst: int(l.Burst), Period: l.Refill}
+	return func(ctx context.Context, key string) (bool, error) {
+		r, err := limiter.Allow(ctx, key, limit)
+		if err != nil {
+			return false, err
+		}
+		return r.Allowed > 0, nil
+	}, nil
 }
 
 // redisRateWaiting asks, sleeps for as long as it is told, and asks again: it

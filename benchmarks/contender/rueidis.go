@@ -4,6 +4,8 @@ package contender
 
 import (
 	"context"
+	"crypto/tls"
+	"net"
 	"strconv"
 	"time"
 
@@ -19,6 +21,7 @@ func RueidisLimiter() Contender {
 		Note:      "rueidislimiter's own module could not be fetched (the module proxy does not have it): a script of the same commands is measured, on the same two keys and by the same client, rueidis, with its defaults.",
 		Redis:     openRueidis,
 		OnCluster: true,
+		Network:   openRueidis,
 	}
 }
 
@@ -33,7 +36,13 @@ end
 return {redis.call('INCRBY', KEYS[1], ARGV[1]), ends}`)
 
 func openRueidis(c Cleaner, l Limit, at Servers) (Decide, error) {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: at.Addrs, ForceSingleClient: !at.Cluster})
+	o := rueidis.ClientOption{InitAddress: at.Addrs, ForceSingleClient: !at.Cluster, TLSConfig: at.tls()}
+	if len(at.Via) > 0 {
+		o.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return at.dial(ctx, "tcp", addr)
+		}
+	}
+	client, err := rueidis.NewClient(o)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 	"github.com/goweir/weir/store/fallback"
@@ -19,6 +17,7 @@ func Weir() Contender {
 	c := weirBy("weir", "weir:", weir.GCRA)
 	c.Variant = false
 	c.OnCluster = true
+	c.Network = c.Redis
 	c.Resilient = weirResilient
 	c.Waiting = weirWaiting
 	c.Web = Web{NetHTTP, weirMiddleware}
@@ -92,11 +91,9 @@ func weirDecide(store weir.Store, limits ...weir.Limit) (Decide, error) {
 // weirResilient is what the documentation recommends: a client prepared for
 // deciding, and a local store behind it.
 func weirResilient(c Cleaner, l Limit, at Servers) (Decide, error) {
-	options := &redis.Options{Addr: at.Addrs[0]}
-	redisstore.Configure(options)
-	client := redis.NewClient(options)
-	c.Cleanup(func() { _ = client.Close() })
-	primary, err := redisstore.New(redisstore.Config{Client: client})
+	options := at.options()
+	redisstore.ConfigureUniversal(options)
+	primary, err := redisstore.New(redisstore.Config{Client: open(c, options)})
 	if err != nil {
 		return nil, err
 	}

@@ -54,6 +54,7 @@ const (
 	Exact    = "exact"
 	Waiting  = "waiting"
 	Physical = "physical"
+	Network  = "network"
 )
 
 // The metrics.
@@ -61,6 +62,7 @@ const (
 	NsPerOp     = "ns/decision"
 	PerSecond   = "decisions/s"
 	P50         = "p50 µs"
+	P90         = "p90 µs"
 	P99         = "p99 µs"
 	Allocs      = "allocs"
 	Errors      = "errors %"

@@ -23,6 +23,7 @@ type Results struct {
 	Contenders []Info
 	Series     []*Series
 	Failures   []Failure
+	Later      []Later `json:",omitempty"`
 
 	index map[Key]*Series
 }

@@ -110,6 +110,13 @@ func lastLine(text string) string {
 // Child carries out an order if this process is there for that, and reports
 // whether it is.
 func Child() bool {
+	if text := os.Getenv(wireEnv); text != "" {
+		if err := serveWire(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return true
+	}
 	text := os.Getenv(childEnv)
 	if text == "" {
 		return false

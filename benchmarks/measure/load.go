@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,10 @@ type load struct {
 	keys    []string
 	callers int
 	lasts   time.Duration
-	// timed measures how long single calls take.
+	// every is the mean time between a caller's calls, which come at random. A call
+	// that takes longer delays the next one. 0: callers don't pause.
+	every time.Duration
+	// timed measures how long single calls take: each, or many if callers don't pause.
 	timed bool
 }
 
@@ -70,9 +74,17 @@ func drive(decide contender.Decide, l load) *outcome {
 			i, step := g*n/l.callers, stride%n
 			ready.Done()
 			<-begin
-			for call := 0; !stop.Load(); call++ {
+			next := time.Now()
+			for call := 0; ; call++ {
+				if l.every > 0 {
+					next = next.Add(time.Duration(rand.ExpFloat64() * float64(l.every)))
+					time.Sleep(time.Until(next))
+				}
+				if stop.Load() {
+					break
+				}
 				var start time.Time
-				watch := l.timed && (call < 64 || call%16 == 0)
+				watch := l.timed && (l.every > 0 || call < 64 || call%16 == 0)
 				if watch {
 					start = time.Now()
 				}
@@ -91,6 +103,9 @@ func drive(decide contender.Decide, l load) *outcome {
 				}
 				if i += step; i >= n {
 					i -= n
+				}
+				if now := time.Now(); l.every > 0 && now.After(next) {
+					next = now
 				}
 			}
 			each[g] = own

@@ -41,7 +41,7 @@ func Parts() []Part {
 	return []Part{
 		{data.Local, Local}, {data.Memory, Memory}, {data.HTTP, HTTP},
 		{data.Redis, Redis}, {data.Cluster, Cluster}, {data.Server, ServerMemory},
-		{data.Exact, Exact}, {data.Outage, Outage}, {data.Waiting, Waiting},
+		{data.Exact, Exact}, {data.Outage, Outage}, {data.Waiting, Waiting}, {data.Network, Network},
 	}
 }
 

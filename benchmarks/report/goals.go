@@ -127,7 +127,7 @@ func goals(r *data.Results) []goal {
 	waiters := measure.Waiters(1000)
 	most(9, waiters+": store calls per admission", "", 1.005, q.value(data.Waiting, waiters, own, data.Calls))
 	most(9, waiters+": longest wait ÷ its ideal", "×", 1.05, q.value(data.Waiting, waiters, own, data.Late))
-	return all
+	return append(all, networkGoals(q)...)
 }
 
 // Goals writes the table of goals.

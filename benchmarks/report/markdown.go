@@ -30,6 +30,7 @@ func Markdown(r *data.Results) string {
 	w.outage()
 	w.exact()
 	w.waiting()
+	w.network()
 	w.notes()
 	return w.String()
 }
@@ -87,6 +88,9 @@ func (w *writer) machine() {
 		}
 	}
 	row("Versions", strings.Join(versions, ", "))
+	for _, l := range r.Later {
+		row("Measured later: "+strings.Join(l.Parts, ", "), l.String())
+	}
 	w.line("%s", b.String())
 }
 

@@ -39,6 +39,18 @@ func (q query) share(who string) func() (float64, bool) {
 	return divide(q.value(data.Exact, measure.ExactCase, who, data.Admitted), q.value(data.Exact, measure.ExactCase, who, data.Most))
 }
 
+// highestOf is the highest of the measured values.
+func highestOf(values []func() (float64, bool)) func() (float64, bool) {
+	return func() (highest float64, ok bool) {
+		for _, value := range values {
+			if v, has := value(); has {
+				highest, ok = max(v, highest), true
+			}
+		}
+		return highest, ok
+	}
+}
+
 func constant(v float64) func() (float64, bool) { return func() (float64, bool) { return v, true } }
 
 func divide(a, b func() (float64, bool)) func() (float64, bool) {
