@@ -106,15 +106,6 @@ func hasWindow(limits []Limit) bool {
 	return slices.ContainsFunc(limits, func(l Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }
 
-// spacing returns the time in which the limits' rates admit a cost.
-func spacing(limits []Limit, cost int64) (longest time.Duration) {
-	for _, l := range limits {
-		unit := (l.Period + time.Duration(l.Rate) - 1) / time.Duration(l.Rate)
-		longest = max(longest, unit*time.Duration(min(cost, int64(store.MaxPeriod/4/unit))))
-	}
-	return longest
-}
-
 // The margin of an Outbound limit: a part of the period within bounds.
 const (
 	marginPart = 25

@@ -94,7 +94,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now, now, hasWindow(limits), 0)))
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now, now, hasWindow(limits))))
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}

@@ -137,19 +137,14 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 			err = c.refusal(&d, bound)
 		}
 	}
-	stale := c.lease == nil && time.Since(c.asked) >= line.Stale
-	if now := d.Delay <= 0 && ctx.Err() == nil && c.First() && !stale; err != nil || now {
+	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
 		if c.again || c.hadToLineUp() {
 			c.observe(ctx, err)
 		}
 		return grantOf(&d), false, err
 	}
 	c.at = time.Now()
-	apart := time.Duration(0)
-	if stale {
-		apart = spacing(c.limits, c.id.Cost)
-	}
-	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits), apart)
+	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
 	if err := l.late(ctx, c.id, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)

@@ -381,78 +381,55 @@ func TestLooksTakeNoPace(t *testing.T) {
 	}
 }
 
-// TestSlowStoreAdmitsNoHerd: a store is slow for 5 s, and then answers. At no time do more
+// TestSlowStoreAdmitsNoHerd: the store takes 5 s for every call. At no instant do more
 // of 80 waiters leave than the limit admits.
 func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []weir.Limit{weir.PerSecond(10).WithBurst(1), weir.Outbound(25, 5*time.Second)} {
-		for name, c := range map[string]struct {
-			apart   time.Duration
-			watched bool
-			more    int
-			slow    func(start time.Time, n int64)
-		}{
-			"every answer takes 5 s":            {0, true, 0, func(time.Time, int64) { time.Sleep(5 * time.Second) }},
-			"every answer takes 5 s, unwatched": {0, false, 0, func(time.Time, int64) { time.Sleep(5 * time.Second) }},
-			"all answers come at 5 s":           {limit.Period / time.Duration(limit.Rate), true, 2, func(start time.Time, _ int64) { time.Sleep(5*time.Second - time.Since(start)) }},
-			"answers overtake each other": {limit.Period / time.Duration(limit.Rate), true, 2, func(start time.Time, n int64) {
-				time.Sleep(5*time.Second - time.Since(start) + time.Duration(n*7919%50)*ms)
-			}},
-		} {
-			t.Run(fmt.Sprint(limit, " ", name), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					start := time.Now()
-					s := &decidesSlowly{Store: localStore(t), watched: c.watched}
-					s.slow = func(n int64) { c.slow(start, n) }
-					l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: []weir.Limit{limit}})
-					var mu sync.Mutex
-					var wg sync.WaitGroup
-					var left []time.Duration
-					for range 80 {
-						wg.Go(func() {
-							if err := l.Wait(t.Context(), "key"); err != nil {
-								t.Error(err)
-							}
-							mu.Lock()
-							defer mu.Unlock()
-							left = append(left, time.Since(start))
-						})
-						time.Sleep(c.apart)
+	for name, watched := range map[string]bool{"watched": true, "unwatched": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const interval = 100 * ms
+				slow := decidesSlowly{localStore(t), watched}
+				l := onLocal(t, weir.Config{Name: "api", Store: slow, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
+				n := newLine(l)
+				for i := range 80 {
+					n.join(t.Context(), i, "key")
+				}
+				n.wg.Wait()
+				var left []time.Duration
+				for i := range 80 {
+					o, _ := n.get(i)
+					if o.err != nil {
+						t.Fatalf("call %d: %v", i, o.err)
 					}
-					wg.Wait()
-					slices.Sort(left)
-					for i := range left {
-						for j := i + int(limit.Max()); j < len(left); j++ {
-							// Answers that are late by less than 200 ms leave at once: two.
-							due := limit.Period * time.Duration(j-i-c.more) / time.Duration(limit.Rate)
-							if took := left[j] - left[i]; took < due {
-								t.Errorf("%d calls left from %v to %v", j-i+1, left[i], left[j])
-							}
-						}
+					left = append(left, o.after)
+				}
+				slices.Sort(left)
+				for i := range left[1:] {
+					if left[i+1]-left[i] < interval {
+						t.Errorf("calls left after %v and %v", left[i], left[i+1])
 					}
-					time.Sleep(10 * time.Second)
-				})
+				}
+				time.Sleep(10 * time.Second)
 			})
-		}
+		})
 	}
 }
 
-// decidesSlowly answers late.
+// decidesSlowly takes 5 s for every decision.
 type decidesSlowly struct {
 	*localstore.Store
 	watched bool
-	slow    func(n int64) // before the n-th answer
-	n       atomic.Int64
 }
 
-func (s *decidesSlowly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+func (s decidesSlowly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := s.Store.Take(ctx, req)
-	s.slow(s.n.Add(1))
+	time.Sleep(5 * time.Second)
 	return d, err
 }
 
-func (s *decidesSlowly) WatchBrakes(f func(string, string, store.Clock)) store.Watch {
+func (s decidesSlowly) WatchBrakes(f func(string, string, store.Clock)) store.Watch {
 	if !s.watched {
 		return deafWatch{}
 	}

@@ -39,14 +39,10 @@ func (c *Call) Exit() {
 // Arrival numbers the calls of a key in their order.
 func (c *Call) Arrival() uint64 { return c.arrival }
 
-// First reports that no call of the line waits which arrived before, or has to leave at a
-// distance from the last.
+// First reports that no call of the line waits which arrived before.
 func (c *Call) First() bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
-	if last := &c.shard.last; last.id == c.id && time.Now().Before(last.free()) {
-		return false
-	}
 	q := c.shard.lines[c.id]
 	if q == nil {
 		return true

@@ -59,17 +59,10 @@ func (w *waiter) isLate(s *Slot) bool { return !w.bound.IsZero() && w.bound.Befo
 func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
 	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
-	last := q.before(i)
-	switch {
-	case s.spacing > 0:
-	case s.At.Before(last.free()):
-		s.spacing = last.spacing
-	case len(q.slots) > 0:
+	if len(q.slots) > 0 {
 		s.follow(q.slots[max(0, i-1)])
 	}
-	if q.slots = slices.Insert(q.slots, i, s); s.spacing > 0 {
-		q.space(i, last.at.Add(s.spacing))
-	}
+	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()
 	for e != nil && e.Value.(*waiter).arrival > w.arrival {
@@ -79,30 +72,6 @@ func (q *line) add(w *waiter, s *Slot) {
 		w.place = q.arrivals.PushFront(w)
 	} else {
 		w.place = q.arrivals.InsertAfter(w, e)
-	}
-}
-
-// before returns what leaves before the i-th slot.
-func (q *line) before(i int) departure {
-	if i > 0 {
-		return departure{q.id, q.slots[i-1].At, q.slots[i-1].spacing}
-	}
-	if q.shard.last.id == q.id {
-		return q.shard.last
-	}
-	return departure{}
-}
-
-// space moves the i-th slot, and slots behind it, to a distance from the one before.
-func (q *line) space(i int, free time.Time) {
-	spacing := q.slots[i].spacing
-	for j, s := range q.slots[i:] {
-		late := free.Sub(s.At)
-		if late <= 0 && j > 0 {
-			return
-		}
-		s.delay(max(0, late))
-		free = s.At.Add(spacing)
 	}
 }
 
@@ -145,9 +114,6 @@ func (q *line) admit(w *waiter, i int) {
 	q.slots[0] = nil
 	q.slots = q.slots[1:]
 	w.used = w.slot
-	if w.used.spacing > 0 {
-		q.shard.last = departure{q.id, time.Now(), w.used.spacing}
-	}
 	q.lines.exit()
 	q.end(w)
 }

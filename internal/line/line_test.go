@@ -67,7 +67,7 @@ func micros(t time.Time) store.Instant { return store.Instant(t.UnixMicro()) }
 func (b *bench) slot(after time.Duration, receipt any, window ...bool) *line.Slot {
 	now := micros(time.Now())
 	d := store.Decision{Delay: after, At: now, Slot: now + store.Instant(after.Microseconds()), Receipt: receipt}
-	return line.Granted(&d, time.Now(), time.Now(), slices.Contains(window, true), 0)
+	return line.Granted(&d, time.Now(), time.Now(), slices.Contains(window, true))
 }
 
 // went notes that a call went.

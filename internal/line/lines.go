@@ -59,7 +59,7 @@ type Lines struct {
 
 const shards = 32
 
-// shard holds the lines of some keys. It fills two cache lines.
+// shard holds the lines of some keys. It fills one cache line.
 type shard struct {
 	arrivals atomic.Uint64 // numbers the calls
 	mu       sync.Mutex
@@ -68,23 +68,7 @@ type shard struct {
 		key   string
 		clock store.Clock
 	}
-	last departure // of a stale slot
-	_    [16]byte
-}
-
-// departure is a slot's.
-type departure struct {
-	id      ID
-	at      time.Time
-	spacing time.Duration // 0: it is not stale
-}
-
-// free returns when the next slot may leave; the zero time: at any time.
-func (d *departure) free() time.Time {
-	if d.spacing == 0 {
-		return time.Time{}
-	}
-	return d.at.Add(d.spacing)
+	_ [8]byte
 }
 
 // New returns Lines without calls.

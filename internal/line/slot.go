@@ -20,23 +20,16 @@ type Slot struct {
 	from    store.Instant // first instant of brakes that may not have moved it
 	sure    time.Time     // since then a brake may have been missed
 	window  bool          // with a beginning counts it
-	spacing time.Duration // of a stale slot; 0: it is not stale
 	lag     time.Duration // by which it comes later than granted
 	owner   *waiter
 }
 
-// Stale is the time from question to answer from which on a slot is stale. A store that
-// hangs answers many calls together, and granted their slots over all that time. So stale
-// slots leave apart, at the pace of the limits.
-const Stale = 200 * time.Millisecond
-
 // Granted returns the slot of a decision that was asked for at a time, and came at
-// now. Window says whether a window with a beginning counts it. A stale slot has a
-// spacing: the time in which the limits admit one call.
-func Granted(d *store.Decision, asked, now time.Time, window bool, spacing time.Duration) *Slot {
+// now. Window says whether a window with a beginning counts it.
+func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
 	s := &Slot{
 		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
-		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, window: window, spacing: spacing,
+		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, window: window,
 	}
 	if d.At != 0 {
 		s.Comes = d.At + store.Instant(d.Delay.Microseconds())

@@ -137,10 +137,7 @@ func TestCorrectionStories(t *testing.T) {
 	const lanes = 8
 	server := redistest.Start(t)
 	var next, disturbed, wrong, again atomic.Int64
-	stories := int64(everywhere(1000, long.Or(250, 83)))
-	if long.Race {
-		stories = 25
-	}
+	stories := int64(everywhere(1000, long.Or(300, 83)))
 	limits := every(1000, undisturbed(24*time.Hour))
 	lane := func(t *testing.T) {
 		f := fleetOver(t, server, 3, 0, fallback.Config{Budget: patient, Probe: 100 * time.Millisecond})

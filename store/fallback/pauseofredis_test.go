@@ -69,7 +69,7 @@ func TestShortPauseOpensNothing(t *testing.T) {
 				t.Parallel()
 				rounds, gap := everywhere(10, 4), 300*time.Millisecond
 				if moment.name == "one connection killed" {
-					rounds, gap = everywhere(50, long.Or(10, 5)), 200*time.Millisecond
+					rounds, gap = everywhere(50, long.Or(20, 5)), 200*time.Millisecond
 				}
 				f := newFleet(t, 1, 0, fallback.Config{})
 				f.recover()
