@@ -39,7 +39,7 @@ func (c *Call) Exit() {
 // Arrival numbers the calls of a key in their order.
 func (c *Call) Arrival() uint64 { return c.arrival }
 
-// First reports that no call of the line waits which arrived before.
+// First reports that no earlier call of the line waits.
 func (c *Call) First() bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
