@@ -159,7 +159,7 @@ func TestWaitGrantedNow(t *testing.T) {
 }
 
 // TestWaitLateReply has a call's reply still under way when a later call's
-// slot comes: nobody waits for a reply.
+// slot comes: no call waits for a reply.
 func TestWaitLateReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -219,8 +219,8 @@ func TestWaitKeysAndCostsApart(t *testing.T) {
 	})
 }
 
-// askedAgain is a store whose watches miss everything, and which answers those
-// who ask whether their slot is still theirs as it is told to.
+// askedAgain is a store whose watches miss everything. A test says how it answers a
+// question about a slot.
 type askedAgain struct {
 	*localstore.Store
 	look  func(ctx context.Context) error // before looks are answered; nil: as they are
