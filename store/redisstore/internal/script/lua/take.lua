@@ -56,9 +56,7 @@ local function tell(reply, n, k, taken, plain)
     return n + 1
   end
   local limits, none = k.limits, not k.real and now
-  for i = 1, k.parts == limits and 0 or #k.parts do
-    if not k.parts[i].cost then taken = taken % 1048576 + 1048576 end
-  end
+  if #k.parts > #limits then taken = taken + 1048576 end
   if plain and not k.queue and not k.clock then
     reply[n + 1], reply[n + 2] = taken, 0
     n = n + 2
