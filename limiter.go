@@ -43,7 +43,7 @@ type Limiter struct {
 // New refuses a Name that another limiter of this process has on the same store with
 // other limits: the two would charge one state by different rules. Limiters with the
 // same limits may share a name. A limiter that is no longer reachable does not count:
-// before New refuses, it collects garbage, up to twice. A program that changes its
+// before New refuses, it collects garbage, up to five times. A program that changes its
 // limits while it runs drops the old limiter first. Or it keeps one limiter, and
 // passes the limits with each call: see [Limiter.AllowLimits] and [Level]. New does not
 // compare limiters of other processes, of other store values, or on stores without

@@ -35,7 +35,7 @@ func Claim(name string, on store.Store, limits []store.Limit) (*User, error) {
 		return nil, nil
 	}
 	u, other := find(name, on, limits)
-	for collections := 0; other != nil && collections < 2; collections++ { // A sync.Pool outlives one.
+	for collections := 0; other != nil && collections < 5; collections++ { // A sync.Pool outlives two, now and then.
 		runtime.GC()
 		u, other = find(name, on, limits)
 	}
