@@ -138,6 +138,9 @@ func TestCorrectionStories(t *testing.T) {
 	server := redistest.Start(t)
 	var next, disturbed, wrong, again atomic.Int64
 	stories := int64(everywhere(1000, long.Or(300, 83)))
+	if long.Race {
+		stories = min(stories, 32) // The detector looks at the same code in each story.
+	}
 	limits := every(1000, undisturbed(24*time.Hour))
 	lane := func(t *testing.T) {
 		f := fleetOver(t, server, 3, 0, fallback.Config{Budget: patient, Probe: 100 * time.Millisecond})

@@ -121,7 +121,7 @@ func TestBatchesAreDecidedInOrder(t *testing.T) {
 	t.Parallel()
 
 	for name, client := range map[string]redis.UniversalClient{"a server": redistest.Start(t).Client()} {
-		for seed := range uint64(long.Of(120)) {
+		for seed := range uint64(long.Of(60)) {
 			batchesInOrder(t, client, name, seed)
 		}
 	}
