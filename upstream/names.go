@@ -79,6 +79,15 @@ type headerName struct {
 	relative bool          // its numbers are durations, never moments
 }
 
+// isLabel reports whether a header names the budgets of its family, or a part of them.
+func (n *headerName) isLabel() bool {
+	switch n.budget {
+	case "resource", "name", "bucket", "partition":
+		return n.role == bare
+	}
+	return false
+}
+
 // parseName reads a name in lower case. The name has the word ratelimit in it, or
 // the word limit and a role at its end: x-app-limit-24hour-remaining.
 func parseName(name string) (headerName, bool) {
