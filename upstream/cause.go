@@ -88,9 +88,13 @@ func blame(c Cause, resource string, s *Signal, budgets []Budget, after bool) Ca
 	case resource != "":
 		c.Limit = resource
 	}
-	var refusing *Budget
+	var refusing *Budget // of a rate before calls under way, and the tightest
 	for i := range budgets {
-		if b := &budgets[i]; b.exhausted() && (refusing == nil || b.isRate() && !refusing.isRate()) {
+		b := &budgets[i]
+		if !b.exhausted() {
+			continue
+		}
+		if refusing == nil || b.isRate() && !refusing.isRate() || b.isRate() == refusing.isRate() && compare(*b, *refusing) < 0 {
 			refusing = b
 		}
 	}
