@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -80,10 +79,10 @@ func byReason(reason string, c Cause) Cause {
 }
 
 // blame completes the cause of a refusal by its budgets.
-func blame(c Cause, resource string, s *Signal, budgets []Budget, after bool) Cause {
+func blame(c Cause, resource string, remaining int64, budgets []Budget, after bool) Cause {
 	switch {
 	case c.Limit != "":
-	case resource != "" && after && s.Remaining > 0:
+	case resource != "" && after && remaining > 0:
 		c.Limit = "secondary" // GitHub: nothing but the Retry-After tells it.
 	case resource != "":
 		c.Limit = resource
@@ -105,49 +104,6 @@ func blame(c Cause, resource string, s *Signal, budgets []Budget, after bool) Ca
 	return c
 }
 
-// firstWord returns the first plain word of a header, in lower case; empty: none.
-func firstWord(values []string) string {
-	for _, line := range values[:min(len(values), maxLines)] {
-		if len(line) > maxLineLength {
-			continue
-		}
-		for item := range strings.SplitSeq(line, ",") {
-			item, _, _ = strings.Cut(item, ";")
-			if item = strings.Trim(item, " \t\""); isWord(item) {
-				return strings.ToLower(item)
-			}
-		}
-	}
-	return ""
-}
-
-// isWord reports whether s is short, in printable ASCII and has a letter.
-func isWord(s string) bool {
-	letter := func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
-	strange := func(r rune) bool { return r <= ' ' || r > '~' }
-	return len(s) <= maxTimeLength && strings.ContainsFunc(s, letter) && !strings.ContainsFunc(s, strange)
-}
-
-func isSeparator(r rune) bool { return strings.ContainsRune("-_./: ", r) }
-
-// informational are the words before a header's "ratelimit" that say that the limit is
-// not enforced: Atlassian's Beta-RateLimit.
-var informational = []string{"alpha", "beta", "preview", "test", "trial", "experimental", "shadow", "dryrun", "informational", "simulated"}
-
-// isInformational reports whether a header's name, in lower case, says so.
-func isInformational(name string) bool {
-	for {
-		word, rest, ok := strings.Cut(name, "-")
-		if !ok || strings.Contains(word, "ratelimit") {
-			return false
-		}
-		if slices.Contains(informational, word) {
-			return true
-		}
-		name = rest
-	}
-}
-
 // noRetry returns the reason why a response forbids a further attempt; empty: none.
 func noRetry(status int, h http.Header) string {
 	if status < http.StatusBadRequest {
@@ -165,3 +121,5 @@ func noRetry(status int, h http.Header) string {
 	}
 	return ""
 }
+
+func isSeparator(r rune) bool { return strings.ContainsRune("-_./: ", r) }

@@ -85,3 +85,26 @@ func parseUsage(values []string, header string) []Budget {
 	}
 	return budgets
 }
+
+// firstWord returns the first plain word of a header, in lower case; empty: none.
+func firstWord(values []string) string {
+	for _, line := range values[:min(len(values), maxLines)] {
+		if len(line) > maxLineLength {
+			continue
+		}
+		for item := range strings.SplitSeq(line, ",") {
+			item, _, _ = strings.Cut(item, ";")
+			if item = strings.Trim(item, " \t\""); isWord(item) {
+				return strings.ToLower(item)
+			}
+		}
+	}
+	return ""
+}
+
+// isWord reports whether s is short, in printable ASCII and has a letter.
+func isWord(s string) bool {
+	letter := func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
+	return len(s) <= maxTimeLength && strings.ContainsFunc(s, letter) && !strings.ContainsFunc(s, strange)
+}

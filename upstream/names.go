@@ -137,3 +137,21 @@ func parseAfter(family, after string) headerName {
 	n.budget = strings.Join(rest, "-")
 	return n
 }
+
+// informational are the words before a header's "ratelimit" that say that the limit is
+// not enforced: Atlassian's Beta-RateLimit.
+var informational = []string{"alpha", "beta", "preview", "test", "trial", "experimental", "shadow", "dryrun", "informational", "simulated"}
+
+// isInformational reports whether a header's name, in lower case, says so.
+func isInformational(name string) bool {
+	for {
+		word, rest, ok := strings.Cut(name, "-")
+		if !ok || strings.Contains(word, "ratelimit") {
+			return false
+		}
+		if slices.Contains(informational, word) {
+			return true
+		}
+		name = rest
+	}
+}

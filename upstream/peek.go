@@ -13,13 +13,8 @@ const (
 	peekTime = 20 * time.Millisecond // for its beginning to arrive
 )
 
-// Peek reads the beginning of the body of a 429, at most 4 KiB and for at most 20 ms,
-// if Bodies is set. Read then knows it too. The body stays whole: resp.Body is replaced
-// by one that returns all of it. Compressed bodies are left alone.
-func (r *Reader) Peek(resp *http.Response) {
-	if r == nil || !r.Bodies || resp == nil || resp.StatusCode != http.StatusTooManyRequests {
-		return
-	}
+// peek reads the beginning of a body, and puts a body in its place that returns all.
+func peek(resp *http.Response) {
 	if resp.Body == nil || resp.Body == http.NoBody || resp.Header.Get("Content-Encoding") != "" {
 		return
 	}
@@ -62,7 +57,7 @@ type peekedBody struct {
 	said         bodyText
 }
 
-// fill reads ahead until the body ends, the text is long enough, or Peek has gone. A
+// fill reads ahead until the body ends, the text is long enough, or peek has gone. A
 // read that is under way then ends with the next bytes, or when the body is closed.
 func (b *peekedBody) fill() {
 	defer close(b.done)

@@ -71,6 +71,15 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	return !common
 }
 
+// Peek reads the beginning of the body of a 429, at most 4 KiB and for at most 20 ms,
+// if Bodies is set. Read then knows it too. The body stays whole: resp.Body is replaced
+// by one that returns all of it. Compressed bodies are left alone.
+func (r *Reader) Peek(resp *http.Response) {
+	if r != nil && r.Bodies && resp != nil && resp.StatusCode == http.StatusTooManyRequests {
+		peek(resp)
+	}
+}
+
 // Read returns the state of the upstream's limits by resp. Times count from the
 // response's Date, or from now if the Date is missing or impossible. A zero now is
 // the present. Read looks at the status, the headers and the part of a body that Peek
@@ -145,7 +154,7 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 			b.Remaining = 0
 		}
 	}
-	s.Cause = blame(said.complete(cause), resource, s, budgets, after > 0)
+	s.Cause = blame(said.complete(cause), resource, s.Remaining, budgets, after > 0)
 	s.Pause = pause(true, status, after, budgets)
 }
 

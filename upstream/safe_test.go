@@ -85,7 +85,7 @@ func TestEveryResponseIsReadSafely(t *testing.T) {
 	}
 	r := new(upstream.Reader)
 	paused := 0
-	for range 10_000 {
+	for range 20_000 {
 		resp := response(statuses[rng.IntN(len(statuses))])
 		for range rng.IntN(8) {
 			resp.Header.Add(names[rng.IntN(len(names))], value())
