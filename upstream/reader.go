@@ -169,13 +169,13 @@ func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
 	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
 }
 
-// rates returns the budgets of rates in their order, without skipped ones.
+// rates returns the budgets of rates in their order, without skipped ones: the budgets
+// themselves if that is all of them.
 func (r *Reader) rates(budgets []Budget) []Budget {
-	var rates []Budget
-	for i := range budgets {
-		if b := &budgets[i]; b.isRate() && !r.skips(b) {
-			rates = append(rates, *b)
-		}
+	others := func(b Budget) bool { return !b.isRate() || r.skips(&b) }
+	rates := budgets
+	if slices.ContainsFunc(budgets, others) {
+		rates = slices.DeleteFunc(slices.Clone(budgets), others)
 	}
 	if len(rates) > 1 {
 		slices.SortFunc(rates, compare)

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,10 +35,12 @@ func parseStructured(values []string) []Budget {
 	if !bounded(values) {
 		return nil
 	}
+	if budgets := listBudgets(items(values)); len(budgets) > 0 {
+		return budgets
+	}
 	dict, err := httpsfv.UnmarshalDictionary(values)
-	list := items(values)
-	if len(list) > 0 || err != nil {
-		return listBudgets(list)
+	if err != nil {
+		return nil
 	}
 	b := unsaid("")
 	if n, ok := quantity(dict.Get("remaining")); ok {
@@ -56,7 +59,7 @@ func parseStructured(values []string) []Budget {
 }
 
 // items reads a list, without malformed items.
-func items(values []string) []httpsfv.Item {
+func items(values []string) httpsfv.List {
 	if !bounded(values) {
 		return nil
 	}
@@ -71,13 +74,10 @@ func items(values []string) []httpsfv.Item {
 			}
 		}
 	}
-	var all []httpsfv.Item
-	for _, member := range list[:min(len(list), maxItems)] {
-		if item, ok := member.(httpsfv.Item); ok {
-			all = append(all, item)
-		}
-	}
-	return all
+	return slices.DeleteFunc(list[:min(len(list), maxItems)], func(m httpsfv.Member) bool {
+		_, ok := m.(httpsfv.Item)
+		return !ok
+	})
 }
 
 // parts splits a list at the commas outside of strings.
@@ -96,9 +96,10 @@ func parts(s string) (all []string) {
 	return append(all, s[begin:])
 }
 
-func listBudgets(list []httpsfv.Item) []Budget {
+func listBudgets(list httpsfv.List) []Budget {
 	var budgets []Budget
-	for _, item := range list {
+	for _, member := range list {
+		item := member.(httpsfv.Item)
 		b := unsaid(identifier(item.Value))
 		for _, name := range [...]string{"r", "a"} { // a, of the later draft, wins.
 			if n, ok := quantity(item.Params.Get(name)); ok {
@@ -133,7 +134,8 @@ func partitionKey(item httpsfv.Item) string {
 // to draft 07.
 func parsePolicies(values []string) []policyItem {
 	var policies []policyItem
-	for _, item := range items(values) {
+	for _, member := range items(values) {
+		item := member.(httpsfv.Item)
 		p := policyItem{name: identifier(item.Value), partition: partitionKey(item)}
 		var ok bool
 		if p.quota, ok = item.Value.(int64); !ok {
@@ -154,7 +156,8 @@ func parsePolicies(values []string) []policyItem {
 // parsePartitions reads RateLimit-Partition.
 func parsePartitions(values []string) []partitionItem {
 	var all []partitionItem
-	for _, item := range items(values) {
+	for _, member := range items(values) {
+		item := member.(httpsfv.Item)
 		all = append(all, partitionItem{identifier(item.Value), strings.Join(item.Params.Names(), ",")})
 	}
 	return all
