@@ -43,3 +43,6 @@ func (t *Transport) UnderWayByKey() map[string]int64 {
 
 // MaxLater is how many calls of the store that follow responses run in the background.
 const MaxLater = maxLater
+
+// Laters returns the number of calls of the store that follow responses.
+func (l *Limiter) Laters() int64 { return int64(l.laters.Load()) }

@@ -98,9 +98,12 @@ type TransportConfig struct {
 //	a lower limit than ours, or    the units left are spread evenly
 //	much less left than we know
 //
-// A refusal pauses its key whatever it says: Key says how wide that is. A success
-// pauses its key only for a limit of ours: the same number of units, or a few more, in
-// no other window. The budget of another resource pauses nothing. Several keys of one
+// A refusal pauses its key whatever it says: Key says how wide that is. Of several
+// Levels it slows down the one that refused: by the limiter's Name, by the scope that
+// the response names, or by the number of units; otherwise the narrowest. A refusal
+// about calls under way slows nothing down. A success pauses its key only for a limit
+// of ours: the same name, or the same number of units, or a few more, in no other
+// window. The budget of another resource pauses nothing. Several keys of one
 // host never pause each other.
 //
 // The key is never used faster than its limits allow. While the upstream agrees with

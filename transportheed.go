@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -37,18 +38,32 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	if !t.reader.Speaks(said) {
 		return
 	}
-	signal := t.reader.Read(said, time.Time{})
+	t.reader.Peek(resp)
+	said.Body = resp.Body
+	signal, budgets := t.reader.ReadAll(said, time.Time{})
 	var two [2]heed.Booking
 	bookings := two[:0]
 	for i := range booked {
 		bookings = append(bookings, booked[i].heard())
 	}
-	view := heed.Compare(&signal, bookings)
+	view := heed.Compare(&signal, budgets, bookings)
+	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, view))
+	if len(budgets) > 1 || signal.Refused {
+		for other := range view.Others(budgets, bookings, cmp.Or(t.reader.MaxPause, upstream.MaxPause)) {
+			slowing = append(slowing, slow(req.Context(), booked, other))
+		}
+	}
+	line.Linger(slowing...)
+}
+
+// slow brakes the target of a view, if that says anything new.
+func slow(ctx context.Context, booked []booking, view heed.View) <-chan struct{} {
 	b := &booked[view.Target]
 	view.UnderWay = b.shard.Counted(b.Key)
 	if _, news := view.Brake(); news {
-		line.Linger(b.slowDown(req.Context(), view))
+		return b.slowDown(ctx, view)
 	}
+	return nil
 }
 
 // slowDown brakes the booking's key, in the background: see [Limiter.later].

@@ -70,7 +70,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 		if i > 0 && ownWaits {
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
-		v.heeds = heed.Level{Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
+		v.heeds = heed.Level{Name: v.Limiter.name, Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
 		v.keys = new(heed.Memory)
 	}
 	unit = levels[0].heeds.Unit

@@ -44,8 +44,10 @@ type Config struct {
 	// is returned. 0: the MaxPause of Upstream, 15 minutes by default.
 	MaxWait time.Duration
 	// Upstream reads the pause from a response: the pause until the upstream's
-	// limit admits again, or else the Retry-After of any status. Take the Reader of
-	// the weir.Transport if that has one. Nil: a zero Reader.
+	// limit admits again, or else the Retry-After of any status. It also says which
+	// responses are final, such as 402 (see upstream.Signal). With its Bodies, the body of
+	// a 429 counts too. Take the Reader of the weir.Transport if that has one. Nil: a zero
+	// Reader.
 	Upstream *upstream.Reader
 	// Observe is called before each further attempt, after its pause. It must not
 	// change the request. Nil: no calls.
@@ -102,7 +104,7 @@ func newPolicy(cfg *Config) policy {
 	}
 	hints := cfg.Hints
 	if hints == nil {
-		hints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
+		hints = defaultHints
 	}
 	for _, name := range hints {
 		p.hints = append(p.hints, http.CanonicalHeaderKey(name))

@@ -39,11 +39,32 @@ func (p *policy) covers(req *http.Request, resp *http.Response, err error) bool 
 		return false
 	case hinted:
 		return permitted
-	case !slices.Contains(p.statuses, resp.StatusCode):
+	case !slices.Contains(p.statuses, resp.StatusCode), p.forbidden(req, resp):
 		return false
 	}
 	return resp.StatusCode == http.StatusTooManyRequests || idempotent(req)
 }
+
+// forbidden reports whether the upstream says that no wait helps, other than by a hint.
+func (p *policy) forbidden(req *http.Request, resp *http.Response) bool {
+	reason := p.upstream.Read(p.answered(req, resp), time.Time{}).NoRetry
+	return reason != "" && !slices.Contains(defaultHints, reason)
+}
+
+// answered returns a response that names its request, for the dialect of its host. The
+// beginning of its body is read if the Reader needs it.
+func (p *policy) answered(req *http.Request, resp *http.Response) *http.Response {
+	p.upstream.Peek(resp)
+	if resp.Request != nil {
+		return resp
+	}
+	answer := *resp
+	answer.Request = req
+	return &answer
+}
+
+// defaultHints are the hints if a Config names none.
+var defaultHints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
 
 // hint returns what the response's hints say. Of two that disagree "false" wins.
 func (p *policy) hint(h http.Header) (permitted, hinted bool) {
@@ -63,12 +84,9 @@ func (p *policy) hint(h http.Header) (permitted, hinted bool) {
 // pause returns the pause before the n-th further attempt.
 func (p *policy) pause(n int, req *http.Request, resp *http.Response) time.Duration {
 	if resp != nil {
-		answer := *resp
-		if answer.Request == nil {
-			answer.Request = req // for the dialect of its host
-		}
-		asked := p.upstream.Read(&answer, time.Time{}).Pause
-		if asked = cmp.Or(asked, p.upstream.RetryAfter(&answer, time.Time{})); asked > 0 {
+		answer := p.answered(req, resp)
+		asked := p.upstream.Read(answer, time.Time{}).Pause
+		if asked = cmp.Or(asked, p.upstream.RetryAfter(answer, time.Time{})); asked > 0 {
 			return asked
 		}
 	}

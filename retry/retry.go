@@ -13,6 +13,7 @@
 //	an error of the base                 idempotent requests, unless the error would come again
 //	a hint "false" (see Config.Hints)    never
 //	a hint "true", status 400 or above   with any method
+//	402, or a refusal that no wait ends  never, without a hint (see upstream.Signal.NoRetry)
 //
 // Idempotent are GET, HEAD, OPTIONS, TRACE, PUT, DELETE, and requests with an
 // Idempotency-Key or X-Idempotency-Key. Errors that would come again are those of

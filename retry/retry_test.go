@@ -154,6 +154,14 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "a hint that was not chosen", method: "GET", step: step{status: 503, header: hint("false")},
 			cfg: retry.Config{Hints: []string{}}, again: true},
 
+		{name: "402, although it is a status to try", method: "GET", step: step{status: 402}, cfg: retry.Config{Statuses: []int{402}}},
+		{name: "402, with a hint", method: "GET", step: step{status: 402, header: hint("true")}, again: true},
+		{name: "no quota, by the body", method: "GET", step: step{status: 429, body: `{"error": {"code": "insufficient_quota"}}`},
+			cfg: retry.Config{Upstream: &upstream.Reader{Bodies: true}}},
+		{name: "no quota, by the body, unread", method: "GET", step: step{status: 429, body: `{"error": {"code": "insufficient_quota"}}`}, again: true},
+		{name: "another code", method: "GET", step: step{status: 429, body: `{"error": {"code": "rate_limit_exceeded"}}`},
+			cfg: retry.Config{Upstream: &upstream.Reader{Bodies: true}}, again: true},
+
 		{name: "GET, error", method: "GET", step: step{err: errors.New("connection reset")}, again: true},
 		{name: "GET, error, no statuses", method: "GET", step: step{err: io.EOF}, cfg: retry.Config{Statuses: []int{}}, again: true},
 		{name: "GET, network error", method: "GET", step: step{err: &net.OpError{Op: "dial", Err: io.EOF}}, again: true},

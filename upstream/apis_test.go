@@ -146,7 +146,8 @@ func TestReadAPIs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := new(upstream.Reader).Read(response(c.status, c.headers...), date.Add(time.Hour))
-			got.Name, got.Window = "", 0 // see TestNameAndWindow
+			got.Name, got.Window = "", 0                           // see TestNameAndWindow
+			got.Cause, got.Informational = upstream.Cause{}, false // see TestCause
 			if got != c.want {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}

@@ -23,6 +23,16 @@ type Budget struct {
 	// Unit names the units, by the qu of a RateLimit-Policy: "requests",
 	// "content-bytes", "concurrent-requests". Empty: unknown.
 	Unit string
+	// Cost is the number of units that this request took, by the c of the pending
+	// draft. 0: unknown or none.
+	Cost int64
+	// Partition names the one of several budgets of this Name that counted the
+	// request, by pk, or Discord's bucket. PartitionBy is the list of the dimensions
+	// that tell them apart, by RateLimit-Partition: "user_id,method". Often empty.
+	Partition, PartitionBy string
+	// Informational: the upstream does not enforce the budget, by the name of its
+	// header, such as Beta-RateLimit. It never pauses anything.
+	Informational bool
 }
 
 // unsaid returns a budget without any value.
@@ -46,14 +56,15 @@ func (b Budget) sane() Budget {
 	b.Remaining = max(b.Remaining, -1)
 	b.Reset = min(max(b.Reset, -1), maxTime)
 	b.Window = min(max(b.Window, 0), maxTime)
+	b.Cost = max(b.Cost, 0)
 	return b
 }
 
 // isRate reports whether units come back with time, not with the end of calls.
 func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
 
-// exhausted reports whether nothing is left, before the reset.
-func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 }
+// exhausted reports whether nothing is left of an enforced budget, before its reset.
+func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 && !b.Informational }
 
 // rank orders budgets by the known parts of the share left.
 func (b Budget) rank() int {
@@ -68,7 +79,14 @@ func (b Budget) rank() int {
 
 // compare orders budgets: the smallest share left first, exactly. Among equal
 // shares the longer reset is first, then the budget with more known values.
+// Informational budgets are last.
 func compare(a, b Budget) int {
+	if a.Informational != b.Informational {
+		if b.Informational {
+			return -1
+		}
+		return 1
+	}
 	if c := cmp.Compare(a.rank(), b.rank()); c != 0 {
 		return c
 	}

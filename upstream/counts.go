@@ -57,8 +57,10 @@ func parseCount(item string) (count, bool) {
 }
 
 // parseUsage reads headers of used and possible units: 32/40, or
-// api-usage=18/5000.
-func parseUsage(values []string) []Budget {
+// api-usage=18/5000. header is their name in lower case, part of which names a budget
+// without another name: shopify-shop-api-call.
+func parseUsage(values []string, header string) []Budget {
+	nameless := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(header, "x-"), "-info"), "-limit")
 	var budgets []Budget
 	for _, line := range values[:min(len(values), maxLines)] {
 		if len(line) > maxLineLength {
@@ -67,7 +69,7 @@ func parseUsage(values []string) []Budget {
 		for item := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ',' || r == ';' }) {
 			name, usage, ok := strings.Cut(item, "=")
 			if !ok {
-				name, usage = "", item
+				name, usage = nameless, item
 			}
 			usage, _, _ = strings.Cut(usage, "(") // Salesforce: 17/250(appName=x)
 			used, limit, _ := strings.Cut(usage, "/")
@@ -76,9 +78,33 @@ func parseUsage(values []string) []Budget {
 			if ok1 && ok2 && l.n > 0 && len(budgets) < maxItems {
 				b := unsaid(strings.TrimSpace(name))
 				b.Limit, b.Remaining = l.n, max(l.n-u.n, 0)
+				b.Informational = isInformational(header)
 				budgets = append(budgets, b)
 			}
 		}
 	}
 	return budgets
+}
+
+// firstWord returns the first plain word of a header, in lower case; empty: none.
+func firstWord(values []string) string {
+	for _, line := range values[:min(len(values), maxLines)] {
+		if len(line) > maxLineLength {
+			continue
+		}
+		for item := range strings.SplitSeq(line, ",") {
+			item, _, _ = strings.Cut(item, ";")
+			if item = strings.Trim(item, " \t\""); isWord(item) {
+				return strings.ToLower(item)
+			}
+		}
+	}
+	return ""
+}
+
+// isWord reports whether s is short, in printable ASCII and has a letter.
+func isWord(s string) bool {
+	letter := func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' }
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
+	return len(s) <= maxTimeLength && strings.ContainsFunc(s, letter) && !strings.ContainsFunc(s, strange)
 }

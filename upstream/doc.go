@@ -10,6 +10,7 @@
 // of vendors:
 //
 //	Header                                   Example                            Of
+//	RateLimit, RateLimit-Policy              "day";a=100;w=360 and "day";q=5000 the draft after 11
 //	RateLimit, RateLimit-Policy              "day";r=100;t=360 and "day";q=5000 IETF drafts 08 to 11
 //	RateLimit, RateLimit-Policy              limit=100, remaining=0, reset=5    IETF draft 07
 //	RateLimit-Limit, -Remaining, -Reset      100, 50, 50; Policy: 100;w=60      IETF drafts 03 to 06
@@ -47,8 +48,22 @@
 // Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-RateLimit-Retry-After and
 // the like: milliseconds first, then Retry-After itself.
 //
-// Bodies are not read: a pause that stands only there (Telegram, GraphQL) is not
-// seen.
+// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 429, for
+// upstreams that say only there how long to wait (Gemini, Telegram, OpenAI).
+//
+// # Which limit refused
+//
+// The Cause of a refusal comes from these, the first that is present:
+//
+//	RateLimit-Reason, Stripe-Rate-Limited-Reason    jira-burst-based, global-concurrency
+//	X-RateLimit-Scope, X-RateLimit-Global           user, shared, global (Discord)
+//	X-RateLimit-Resource, RateLimit-Name            search (GitHub), a throttle (GitLab)
+//	…-Unified-Representative-Claim                  five_hour (Anthropic)
+//	a budget with nothing left                      tokens
+//	the body                                        "type": "tokens", "global": true
+//
+// The words before RateLimit that call a budget informational, such as Beta-RateLimit,
+// keep it from pausing anything.
 //
 // # How long to pause
 //

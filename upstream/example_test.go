@@ -78,3 +78,16 @@ func ExampleReader_Read() {
 	fmt.Println(s.Refused, s.Pause, s.Remaining, "of", s.Limit, "in", s.Window)
 	// Output: true 1m30s 0 of 1000 in 1h0m0s
 }
+
+// An upstream that says in its own way which limit refused.
+func ExampleReader_amend() {
+	reader := upstream.Reader{Amend: func(resp *http.Response, s *upstream.Signal) {
+		if resp.Header.Get("X-Quota-Hit") == "org" {
+			s.Cause.Limit = "organisation" // the Name of a limiter
+		}
+	}}
+	resp := &http.Response{StatusCode: 429, Header: http.Header{"X-Quota-Hit": {"org"}, "Retry-After": {"5"}}}
+	signal := reader.Read(resp, time.Time{})
+	fmt.Println(signal.Cause.Limit, signal.Pause)
+	// Output: organisation 5s
+}

@@ -15,6 +15,9 @@ type family struct {
 	policies []policyItem
 	// structured are the budgets of RateLimit itself, since draft 07.
 	structured []Budget
+	// label names the budgets without a name, bucket their partition.
+	label, bucket string
+	partitions    []partitionItem
 }
 
 // families reads all headers about limits.
@@ -27,7 +30,7 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 		n, ok := parseName(lower)
 		if !ok {
 			if strings.HasSuffix(lower, "-limit") || strings.HasSuffix(lower, "-limit-info") {
-				usage = append(usage, parseUsage(h[name])...)
+				usage = append(usage, parseUsage(h[name], lower)...)
 			}
 			continue
 		}
@@ -61,12 +64,15 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		f.policies = append(f.policies, parsePolicies(values)...)
 		return
 	}
-	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.name == n.budget })
-	if i < 0 {
-		i = len(f.groups)
-		f.groups = append(f.groups, &group{name: n.budget, reset: -1})
+	if n.isLabel() {
+		f.addLabel(n.budget, values)
+		return
 	}
-	g := f.groups[i]
+	if budget, ok := strings.CutSuffix(n.budget, "-status"); ok && n.role == bare {
+		f.group(budget).refused = firstWord(values) == "rejected"
+		return
+	}
+	g := f.group(n.budget)
 	switch n.role {
 	case bare:
 		switch g.bare = parseCounts(values); {
@@ -88,6 +94,27 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		if d, ok := within(first(values), n.unit, date); ok {
 			g.window = d
 		}
+	}
+}
+
+// group returns the group of a budget.
+func (f *family) group(budget string) *group {
+	i := slices.IndexFunc(f.groups, func(g *group) bool { return g.name == budget })
+	if i < 0 {
+		i = len(f.groups)
+		f.groups = append(f.groups, &group{name: budget, reset: -1})
+	}
+	return f.groups[i]
+}
+
+func (f *family) addLabel(kind string, values []string) {
+	switch kind {
+	case "partition":
+		f.partitions = append(f.partitions, parsePartitions(values)...)
+	case "bucket":
+		f.bucket = strings.TrimSpace(once(first(values)))
+	default:
+		f.label = firstWord(values)
 	}
 }
 
@@ -150,9 +177,29 @@ func (f *family) budgets() []Budget {
 	if len(all) == 0 {
 		for _, p := range f.policies {
 			b := unsaid(p.name).of(p.quota)
-			b.Window, b.Unit = p.window, p.unit
+			b.Window, b.Unit, b.Partition = p.window, p.unit, p.partition
 			all = append(all, b)
 		}
 	}
+	notEnforced := isInformational(f.name)
+	for i := range all {
+		f.mark(&all[i], notEnforced)
+	}
 	return all
+}
+
+// mark gives b what the whole family has in common.
+func (f *family) mark(b *Budget, notEnforced bool) {
+	b.Informational = notEnforced
+	if b.Name == "" {
+		b.Name = f.label
+	}
+	if b.Partition == "" {
+		b.Partition = f.bucket
+	}
+	for _, p := range f.partitions {
+		if p.name == b.Name {
+			b.PartitionBy = p.dimensions
+		}
+	}
 }

@@ -13,6 +13,7 @@ type group struct {
 	resets                       []time.Duration // of a list, or of several lines; -1 for unreadable ones
 	relative                     bool            // reset comes from a header that needs no clock
 	window                       time.Duration
+	refused                      bool // its status is "rejected" (Anthropic)
 }
 
 // counted reports whether a group tells the units left.
@@ -109,6 +110,9 @@ func (g *group) budgets() []Budget {
 		}
 		if j < len(g.limit) && g.limit[j].n == 0 {
 			b = b.of(0)
+		}
+		if g.refused && b.Reset >= 0 {
+			b.Remaining = 0
 		}
 		if b.Window == 0 {
 			b.Window = windowNamed(b.Name)

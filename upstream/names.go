@@ -79,6 +79,15 @@ type headerName struct {
 	relative bool          // its numbers are durations, never moments
 }
 
+// isLabel reports whether a header names the budgets of its family, or a part of them.
+func (n *headerName) isLabel() bool {
+	switch n.budget {
+	case "resource", "name", "bucket", "partition":
+		return n.role == bare
+	}
+	return false
+}
+
 // parseName reads a name in lower case. The name has the word ratelimit in it, or
 // the word limit and a role at its end: x-app-limit-24hour-remaining.
 func parseName(name string) (headerName, bool) {
@@ -127,4 +136,22 @@ func parseAfter(family, after string) headerName {
 	}
 	n.budget = strings.Join(rest, "-")
 	return n
+}
+
+// informational are the words before a header's "ratelimit" that say that the limit is
+// not enforced: Atlassian's Beta-RateLimit.
+var informational = []string{"alpha", "beta", "preview", "test", "trial", "experimental", "shadow", "dryrun", "informational", "simulated"}
+
+// isInformational reports whether a header's name, in lower case, says so.
+func isInformational(name string) bool {
+	for {
+		word, rest, ok := strings.Cut(name, "-")
+		if !ok || strings.Contains(word, "ratelimit") {
+			return false
+		}
+		if slices.Contains(informational, word) {
+			return true
+		}
+		name = rest
+	}
 }

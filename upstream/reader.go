@@ -27,6 +27,15 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
+	// Bodies lets Peek read the beginning of the body of a 429, for upstreams that say
+	// only there how long to wait or which limit refused. False: no body is read.
+	Bodies bool
+	// Amend may change the signal of a response, for an upstream that says in its own
+	// way which limit refused. It is called last, for responses that say something and
+	// for all of status 400 or above, from many goroutines at once. A weir.Transport
+	// takes Cause.Limit for the Name of the limiter to slow down. Amend must not change
+	// the response nor read its body. Nil: no change.
+	Amend func(resp *http.Response, s *Signal)
 }
 
 // Check returns an error that names the wrong field, or nil.
@@ -55,44 +64,98 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	if resp.StatusCode == http.StatusTooManyRequests || speaks(resp.Header) {
 		return true
 	}
+	if noRetry(resp.StatusCode, resp.Header) != "" || resp.StatusCode >= http.StatusBadRequest && r != nil && r.Amend != nil {
+		return true
+	}
 	_, common := r.dialect(resp).(Common)
 	return !common
 }
 
+// Peek reads the beginning of the body of a 429, at most 4 KiB and for at most 20 ms,
+// if Bodies is set. Read then knows it too. The body stays whole: resp.Body is replaced
+// by one that returns all of it. Compressed bodies are left alone.
+func (r *Reader) Peek(resp *http.Response) {
+	if r != nil && r.Bodies && resp != nil && resp.StatusCode == http.StatusTooManyRequests {
+		peek(resp)
+	}
+}
+
 // Read returns the state of the upstream's limits by resp. Times count from the
 // response's Date, or from now if the Date is missing or impossible. A zero now is
-// the present. Read looks at the status and the headers only, and changes nothing.
+// the present. Read looks at the status, the headers and the part of a body that Peek
+// has read, and changes nothing.
 //
 // Malformed and impossible values are ignored; no time is negative or over a year.
 // A response from a cache (Age above 0, or X-From-Cache) tells of the past: its
 // Signal is empty, and no refusal.
 func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
+	s, _ := r.ReadAll(resp, now)
+	return s
+}
+
+// ReadAll is Read. It also returns all budgets that the signal's Budget was chosen
+// from, the smallest share left first, and informational ones last.
+func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) {
 	s := Signal{Budget: unsaid("")}
 	if !r.Speaks(resp) || cached(resp.Header) {
-		return s
+		return s, nil
 	}
-	s.Refused = resp.StatusCode == http.StatusTooManyRequests
-	dialect := r.dialect(resp)
 	date := dateOf(resp.Header, now)
-	budgets := slices.Clone(dialect.Budgets(resp.Header, date))
+	budgets := slices.Clone(r.dialect(resp).Budgets(resp.Header, date))
 	for i := range budgets {
 		budgets[i] = budgets[i].sane()
 	}
-	s.Budget = r.tightest(budgets)
-	if resp.StatusCode < http.StatusBadRequest {
+	rates := r.rates(budgets)
+	if len(rates) > 0 {
+		s.Budget = rates[0]
+	}
+	r.judge(&s, resp, retryAfter(resp.Header, date), budgets)
+	if r != nil && r.Amend != nil {
+		s = r.amended(resp, s)
+	}
+	s.Pause = min(max(s.Pause, 0), r.maxPause())
+	return s, rates
+}
+
+// amended returns s after Amend. Only a copy escapes to that.
+func (r *Reader) amended(resp *http.Response, s Signal) Signal {
+	r.Amend(resp, &s)
+	s.Budget = s.Budget.sane()
+	return s
+}
+
+// judge completes a signal: is the response a refusal, by which limit, for how long?
+func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budgets []Budget) {
+	status := resp.StatusCode
+	s.NoRetry = noRetry(status, resp.Header)
+	if status < http.StatusBadRequest {
 		// The maximum of calls under way is no reason to pause.
 		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
 	}
-	after := retryAfter(resp.Header, date)
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
-	if ambiguous(resp.StatusCode) {
-		s.Refused = after > 0 || exhausted
+	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted)
+	if !s.Refused {
+		if exhausted {
+			s.Pause = pause(false, status, after, budgets)
+		}
+		return
 	}
-	if s.Refused || exhausted {
-		s.Pause = pause(s.Refused, resp.StatusCode, after, budgets)
+	said := peeked(resp)
+	if after == 0 {
+		after = said.after
 	}
-	s.Pause = min(s.Pause, r.maxPause())
-	return s
+	if s.NoRetry == "" {
+		s.NoRetry = said.noRetry
+	}
+	cause, resource := causeOf(resp.Header)
+	for i := range budgets {
+		// The reset that counts is that of the budget that refused.
+		if b := &budgets[i]; b.Remaining < 0 && b.Reset > 0 && cause.Limit != "" && strings.EqualFold(b.Name, cause.Limit) {
+			b.Remaining = 0
+		}
+	}
+	s.Cause = blame(said.complete(cause), resource, s.Remaining, budgets, after > 0)
+	s.Pause = pause(true, status, after, budgets)
 }
 
 // RetryAfter returns how long to wait before the same request is sent again, by
@@ -106,20 +169,22 @@ func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
 	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
 }
 
-// tightest returns the budget with the smallest share left, without skipped ones.
-func (r *Reader) tightest(budgets []Budget) Budget {
-	found, b := false, unsaid("")
-	for i := range budgets {
-		if !budgets[i].isRate() || r.skips(&budgets[i]) || found && compare(budgets[i], b) >= 0 {
-			continue
-		}
-		found, b = true, budgets[i]
+// rates returns the budgets of rates in their order, without skipped ones: the budgets
+// themselves if that is all of them.
+func (r *Reader) rates(budgets []Budget) []Budget {
+	others := func(b Budget) bool { return !b.isRate() || r.skips(&b) }
+	rates := budgets
+	if slices.ContainsFunc(budgets, others) {
+		rates = slices.DeleteFunc(slices.Clone(budgets), others)
 	}
-	return b
+	if len(rates) > 1 {
+		slices.SortFunc(rates, compare)
+	}
+	return rates
 }
 
 func (r *Reader) skips(b *Budget) bool {
-	return r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
+	return r != nil && r.Skip != nil && (r.Skip(b.Name) || b.Unit != "" && r.Skip(b.Unit))
 }
 
 func (r *Reader) maxPause() time.Duration {

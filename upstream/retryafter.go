@@ -60,7 +60,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	if !strings.HasSuffix(name, "retry-after") {
+	if !strings.HasSuffix(name, "retry-after") || isInformational(name) {
 		return 0, 0, false
 	}
 	switch {

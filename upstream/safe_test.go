@@ -49,10 +49,12 @@ var (
 		"RateLimit-Reset", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Used", "X-RateLimit-Reset", "X-RateLimit-Reset-After",
 		"X-RateLimit-Limit-Tokens", "X-RateLimit-Remaining-Tokens", "X-RateLimit-Reset-Tokens", "X-Rate-Limit", "X-Rate-Limit-Reset-Ms",
 		"X-Rate-Limit-Window", "X-App-Limit-24hour-Reset", "X-Shopify-Shop-Api-Call-Limit", "Sforce-Limit-Info", "Date", "Age",
+		"RateLimit-Partition", "Beta-RateLimit", "RateLimit-Reason", "X-RateLimit-Scope", "X-RateLimit-Resource", "X-RateLimit-Bucket", "X-Should-Retry",
+		"Anthropic-RateLimit-Unified-Status", "Anthropic-RateLimit-Unified-Reset", "Anthropic-RateLimit-Unified-Representative-Claim",
 	}
 	parts = []string{
 		"0", "1", "9", "60", "1655120964", "253402300799", "9223372036854775807", "18446744073709551615", "99999999999999999999", ".", "-", "+",
-		"e400", "NaN", "Inf", ";", ",", "=", "/", "\"", "\"a\"", "r=", "t=", "q=", "w=", "limit=", "remaining=", "reset=", " ", "ms", "s", "h", "d", "T", "Z",
+		"e400", "NaN", "Inf", ";", ",", "=", "/", "\"", "\"a\"", "a=", "c=", "pk=:YQ==:", "global-concurrency", "rejected", "five_hour", "r=", "t=", "q=", "w=", "limit=", "remaining=", "reset=", " ", "ms", "s", "h", "d", "T", "Z",
 		"2022-06-13", "11:50:00", "Mon, 13 Jun 2022 11:49:23 GMT", "9999-12-31T23:59:59Z", "Fri, 31 Dec 9999 23:59:59 GMT", "\x00", "\xff", "ü",
 	}
 	statuses = []int{0, 200, 202, 303, 403, 418, 429, 503, 529, -1}
@@ -83,7 +85,7 @@ func TestEveryResponseIsReadSafely(t *testing.T) {
 	}
 	r := new(upstream.Reader)
 	paused := 0
-	for range 10_000 {
+	for range 20_000 {
 		resp := response(statuses[rng.IntN(len(statuses))])
 		for range rng.IntN(8) {
 			resp.Header.Add(names[rng.IntN(len(names))], value())
@@ -136,6 +138,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(200, "X-RateLimit-Limit-Tokens: 10\nX-RateLimit-Remaining-Tokens: 0.0\nX-RateLimit-Reset-Tokens: 1d6m0s\n")
 	f.Add(200, "X-Shopify-Shop-Api-Call-Limit: 32/40\nSforce-Limit-Info: api-usage=18/5000\nAge: 0\n")
 	f.Add(200, "X-Rate-Limit: 5\nX-Rate-Limit-Used: 5\nX-Rate-Limit-Reset: 2022-06-13T11:50Z\nX-Rate-Limit-Interval-Ms: 5\n")
+	f.Add(429, "RateLimit-Reason: jira-burst-based, x\nRateLimit: \"a\";a=0;w=9;c=1, =\nRateLimit-Partition: \"a\";user_id\nBeta-RateLimit: \"b\";r=0;t=9\n")
+	f.Add(429, "X-RateLimit-Scope: shared\nX-RateLimit-Bucket: b\nX-RateLimit-Resource: core\nX-RateLimit-Remaining: 5\nRetry-After: 9\n")
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		// A header of net/http, or its part before a mistake.
 		h, _ := textproto.NewReader(bufio.NewReader(strings.NewReader(text + "\n"))).ReadMIMEHeader()

@@ -15,8 +15,15 @@ type Signal struct {
 	// Pause is how long to send nothing under the same key. 0: no pause, or a refusal
 	// without a duration. Never negative, at most Reader.MaxPause.
 	Pause time.Duration
+	// Cause says which limit refused. Empty without a refusal.
+	Cause Cause
+	// NoRetry is the reason why a further attempt of the same request is useless:
+	// "X-Should-Retry" or "Stripe-Should-Retry", the headers that say false, "payment
+	// required" (402), or a word such as "insufficient_quota". Empty: none.
+	NoRetry string
 	// Budget is the budget with the smallest share left. Budgets of calls under way
-	// do not count. Missing values are as [Budget] says.
+	// do not count, and informational ones only without another. Missing values are as
+	// [Budget] says.
 	Budget
 }
 

@@ -2,13 +2,16 @@ package upstream
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dunglas/httpsfv"
 )
 
 // The fields of the IETF draft "RateLimit header fields for HTTP" since its
-// draft 07 are structured fields (RFC 9651): a field with one mistake is ignored.
+// draft 07 are structured fields (RFC 9651). A malformed item is left out alone. A
+// field with an empty item is ignored: it has lost a part on its way.
 
 // policyItem is one item of RateLimit-Policy.
 type policyItem struct {
@@ -16,17 +19,24 @@ type policyItem struct {
 	quota  int64
 	window time.Duration // 0: unknown
 	unit   string        // empty: unknown
+	// partition is the pk; empty: none.
+	partition string
 }
 
-// parseStructured reads RateLimit: the list of drafts 08 and later,
-// "default";r=50;t=30, or the dictionary of draft 07, limit=100, remaining=50,
-// reset=30.
+// partitionItem is one item of RateLimit-Partition: "api";user_id;method.
+type partitionItem struct{ name, dimensions string }
+
+// parseStructured reads RateLimit, in one of three forms:
+//
+//	"default";a=50;w=30                   the draft after 11
+//	"default";r=50;t=30                   drafts 08 to 11
+//	limit=100, remaining=50, reset=30     draft 07
 func parseStructured(values []string) []Budget {
 	if !bounded(values) {
 		return nil
 	}
-	if list, err := httpsfv.UnmarshalList(values); err == nil {
-		return listBudgets(list)
+	if budgets := listBudgets(items(values)); len(budgets) > 0 {
+		return budgets
 	}
 	dict, err := httpsfv.UnmarshalDictionary(values)
 	if err != nil {
@@ -48,20 +58,61 @@ func parseStructured(values []string) []Budget {
 	return []Budget{b}
 }
 
+// items reads a list, without malformed items.
+func items(values []string) httpsfv.List {
+	if !bounded(values) {
+		return nil
+	}
+	list, err := httpsfv.UnmarshalList(values)
+	if err != nil {
+		for _, part := range parts(strings.Join(values, ",")) {
+			if strings.TrimSpace(part) == "" {
+				return nil
+			}
+			if one, err := httpsfv.UnmarshalList([]string{part}); err == nil {
+				list = append(list, one...)
+			}
+		}
+	}
+	return slices.DeleteFunc(list[:min(len(list), maxItems)], func(m httpsfv.Member) bool {
+		_, ok := m.(httpsfv.Item)
+		return !ok
+	})
+}
+
+// parts splits a list at the commas outside of strings.
+func parts(s string) (all []string) {
+	begin, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == ',' && !quoted:
+			all, begin = append(all, s[begin:i]), i+1
+		}
+	}
+	return append(all, s[begin:])
+}
+
 func listBudgets(list httpsfv.List) []Budget {
 	var budgets []Budget
-	for _, member := range list[:min(len(list), maxItems)] {
-		item, ok := member.(httpsfv.Item)
-		if !ok {
-			continue
-		}
+	for _, member := range list {
+		item := member.(httpsfv.Item)
 		b := unsaid(identifier(item.Value))
-		if n, ok := quantity(item.Params.Get("r")); ok {
-			b.Remaining = n
+		for _, name := range [...]string{"r", "a"} { // a, of the later draft, wins.
+			if n, ok := quantity(item.Params.Get(name)); ok {
+				b.Remaining = n
+			}
 		}
-		if d, ok := seconds(item.Params.Get("t")); ok {
-			b.Reset = d
+		for _, name := range [...]string{"t", "w"} {
+			if d, ok := seconds(item.Params.Get(name)); ok {
+				b.Reset = d
+			}
 		}
+		b.Cost, _ = quantity(item.Params.Get("c"))
+		b.Partition = partitionKey(item)
 		// Draft 11 demands r.
 		if b.Remaining >= 0 {
 			budgets = append(budgets, b)
@@ -70,23 +121,23 @@ func listBudgets(list httpsfv.List) []Budget {
 	return budgets
 }
 
+// partitionKey returns an item's pk: bytes, in some drafts a string.
+func partitionKey(item httpsfv.Item) string {
+	pk, _ := item.Params.Get("pk")
+	if raw, ok := bareItem(pk).([]byte); ok {
+		return string(raw)
+	}
+	return identifier(bareItem(pk))
+}
+
 // parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up
 // to draft 07.
 func parsePolicies(values []string) []policyItem {
-	if !bounded(values) {
-		return nil
-	}
-	list, err := httpsfv.UnmarshalList(values)
-	if err != nil {
-		return nil
-	}
 	var policies []policyItem
-	for _, member := range list[:min(len(list), maxItems)] {
-		item, ok := member.(httpsfv.Item)
-		if !ok {
-			continue
-		}
-		p := policyItem{name: identifier(item.Value)}
+	for _, member := range items(values) {
+		item := member.(httpsfv.Item)
+		p := policyItem{name: identifier(item.Value), partition: partitionKey(item)}
+		var ok bool
 		if p.quota, ok = item.Value.(int64); !ok {
 			p.quota, ok = quantity(item.Params.Get("q"))
 		}
@@ -100,6 +151,16 @@ func parsePolicies(values []string) []policyItem {
 		policies = append(policies, p)
 	}
 	return policies
+}
+
+// parsePartitions reads RateLimit-Partition.
+func parsePartitions(values []string) []partitionItem {
+	var all []partitionItem
+	for _, member := range items(values) {
+		item := member.(httpsfv.Item)
+		all = append(all, partitionItem{identifier(item.Value), strings.Join(item.Params.Names(), ",")})
+	}
+	return all
 }
 
 // applyPolicy gives b the limit, the window and the unit of its policy: the policy
@@ -116,6 +177,9 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 			}
 			if b.Window == 0 {
 				b.Window = p.window
+			}
+			if b.Partition == "" {
+				b.Partition = p.partition
 			}
 			b.Unit = p.unit
 			return b

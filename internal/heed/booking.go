@@ -8,6 +8,7 @@ import (
 
 // Level is one of the limiters that count a request.
 type Level struct {
+	Name     string // the limiter's
 	Limits   []store.Limit
 	MaxPause time.Duration // the longest time that a brake may last
 	Unit     Unit          // of Limits

@@ -22,12 +22,15 @@ const (
 )
 
 // Brake returns the brake that the signal calls for, or false when it says nothing
-// new. A refusal pauses its target whatever it says. A success with nothing left
-// pauses its target only if the budget is a limit of the target: the budget of another
-// resource, or of another window, leaves our keys alone.
+// new. A refusal pauses its target whatever it says, unless it is about calls under
+// way: those end by themselves. A success with nothing left pauses its target only if
+// the budget is a limit of the target: the budget of another resource, or of another
+// window, leaves our keys alone.
 func (v *View) Brake() (b store.Brake, news bool) {
 	s := &v.signal
 	switch {
+	case s.Refused && s.Cause.Concurrent:
+		return b, false
 	case s.Pause > 0 && !s.Refused && (!v.ours || v.known()):
 	case s.Pause > 0:
 		pause := s.Pause
@@ -43,6 +46,7 @@ func (v *View) Brake() (b store.Brake, news bool) {
 	}
 	gap, old := v.gap(), v.booking.Gap
 	switch {
+	case v.second:
 	case gap > 0 && (old == 0 || gap > old+old/4 || gap < old-old/4):
 		b.Tell, b.Gap, b.GapFor, news = true, gap, v.gapFor(), true
 	case gap == 0 && old > 0 && s.Limit > 0 && !v.compared.apart:
@@ -56,7 +60,7 @@ func (v *View) Brake() (b store.Brake, news bool) {
 // store tells.
 func (v *View) Doubtful() bool {
 	c := &v.compared
-	return !v.signal.Refused && c.lowered == 0 && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
+	return !v.signal.Refused && !v.second && c.lowered == 0 && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
 }
 
 // cut halves the rate of the target's fastest limit: a slow limit, of which much is

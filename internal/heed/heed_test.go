@@ -289,7 +289,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			}
 			reader := heed.Reader(new(upstream.Reader), reads)
 			signal := reader.Read(&http.Response{StatusCode: c.status, Header: c.said}, now)
-			view := heed.Compare(&signal, c.bookings)
+			view := heed.Compare(&signal, nil, c.bookings)
 			view.UnderWay, view.Again = c.underWay, c.again
 			if brake, news := view.Brake(); brake != c.want || news != (c.want != store.Brake{}) {
 				t.Errorf("brake %+v, news: %v; want %+v", brake, news, c.want)
@@ -309,7 +309,7 @@ func TestALookSettlesDoubt(t *testing.T) {
 	t.Parallel()
 	signal := upstream.Signal{Budget: upstream.Budget{Limit: 5000, Remaining: 100, Reset: 200 * time.Second}}
 	bookings := []heed.Booking{on(store.Per(5000, time.Hour))}
-	view := heed.Compare(&signal, bookings)
+	view := heed.Compare(&signal, nil, bookings)
 	if _, news := view.Brake(); !news || !view.Doubtful() {
 		t.Fatal("much less left than at the grant is no news")
 	}
@@ -335,7 +335,7 @@ func FuzzBrake(f *testing.F) {
 			Reset: time.Duration(within(reset, -1, year)), Window: time.Duration(within(window, 0, year)),
 		}}
 		bookings := []heed.Booking{gapped(on(ours), time.Duration(within(told, 0, int64(maxPause))))}
-		view := heed.Compare(&signal, bookings)
+		view := heed.Compare(&signal, nil, bookings)
 		view.UnderWay = within(underWay, 0, 1<<40)
 		brake, news := view.Brake()
 		brake.Gap, brake.GapFor = min(brake.Gap, maxPause), min(brake.GapFor, maxPause) // as the Limiter does

@@ -7,17 +7,21 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// target returns the index of the booking that a signal is about, and whether the
-// signal's budget is a limit of that booking. A budget that has neither a limit nor a
+// target returns the index of the booking that a signal's budget is about, and whether
+// the budget is a limit of that booking. A budget that has neither a limit nor a
 // name can be told from none of ours, so it counts as ours.
 //
 //	the signal                          the booking
+//	a budget with a limiter's name      that limiter's
 //	a refusal that has units left       the first
 //	a budget that is a limit of ours    that limit's, of several the first
 //	… or has slightly more units        that limit's, of several the first
 //	another refusal                     the first
 //	another success                     the first in its unit
-func target(s *upstream.Signal, bookings []Booking) (at int, ours bool) {
+func target(s *upstream.Signal, budgets []upstream.Budget, bookings []Booking) (at int, ours bool) {
+	if at := byName(s.Name, budgets, bookings); at >= 0 {
+		return at, true
+	}
 	switch {
 	case s.Refused && s.Remaining != 0:
 		return 0, false

@@ -23,15 +23,65 @@ type View struct {
 	signal   upstream.Signal
 	booking  Booking
 	ours     bool // the signal's budget is a limit of the target, and nothing is left of it
+	second   bool // another budget says at which pace the target goes: this one pauses alone
 	compared comparison
 }
 
 // Compare returns the view of a signal. The bookings are those of its request,
-// narrowest first, at least one. The view holds copies of both.
-func Compare(s *upstream.Signal, bookings []Booking) View {
-	at, ours := target(s, bookings)
+// narrowest first, at least one. The view holds copies of both. The budgets are those
+// of the response.
+func Compare(s *upstream.Signal, budgets []upstream.Budget, bookings []Booking) View {
+	heeded := *s
+	if s.Informational {
+		heeded.Budget = none
+	}
+	at, ours := target(&heeded, budgets, bookings)
+	if s.Refused {
+		if by, found := refuser(s, budgets, bookings); found {
+			if at != by || !ours {
+				heeded.Budget = none // It is another limiter's.
+			}
+			at = by
+		}
+	}
+	return newView(&heeded, bookings, at, ours)
+}
+
+// none is a budget without any value.
+var none = upstream.Budget{Limit: -1, Remaining: -1, Reset: -1}
+
+func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 	b := &bookings[at]
 	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
+}
+
+// Others yields the views of the budgets that the signal of v is not about, as far as
+// they are limits of ours. Where v or an earlier budget has the same target, a budget
+// can only pause that, and after a refusal of the target not even so: the refusal says
+// how long. No pause is longer than maxPause.
+func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
+	return func(yield func(View) bool) {
+		seen := make([]bool, len(bookings))
+		seen[v.Target] = true
+		for i := range budgets {
+			s := upstream.Signal{Budget: budgets[i]}
+			if s.Informational || s.Budget == v.signal.Budget {
+				continue
+			}
+			if s.Remaining == 0 {
+				s.Pause = min(max(s.Reset, 0), maxPause)
+			}
+			at, ours := target(&s, budgets, bookings)
+			if !ours || seen[at] && (s.Pause == 0 || v.signal.Refused && at == v.Target) {
+				continue
+			}
+			other := newView(&s, bookings, at, ours)
+			other.second, seen[at] = seen[at], true
+			if !yield(other) {
+				return
+			}
+		}
+	}
 }
 
 // Refused reports whether the signal is a refusal.

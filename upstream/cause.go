@@ -1,0 +1,125 @@
+package upstream
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Cause says which of the upstream's limits refused a request, in the upstream's own
+// words, in lower case.
+type Cause struct {
+	// Limit names the limit: a reason such as "jira-burst-based", a resource such as
+	// "search", or a budget such as "tokens". "secondary" is GitHub's secondary limit.
+	// Empty: not known.
+	Limit string
+	// Scope is the traffic that the limit counts. "global" is all of it, "tenant" one
+	// customer's. Any other word, such as "endpoint", "resource", "user" or "shared",
+	// is a narrower part. Empty: not known.
+	Scope string
+	// Concurrent: the limit counts calls under way. A lower rate does not help.
+	Concurrent bool
+}
+
+// scopes are the words of a reason for its scope.
+var scopes = map[string]string{
+	"global": "global", "tenant": "tenant", "endpoint": "endpoint", "burst": "endpoint", "issue": "issue", "resource": "resource",
+}
+
+// claims are the names of Anthropic's budgets by its representative claim.
+var claims = map[string]string{"five_hour": "unified-5h", "seven_day": "unified-7d"}
+
+// causeOf reads the headers that name the refusing limit.
+//
+//	…-Reason                 RateLimit-Reason (Atlassian), Stripe-Rate-Limited-Reason
+//	…-Scope, …-Global: true  Discord
+//	…-Resource, …-Name       GitHub, Bitbucket, GitLab
+//	…-Representative-Claim   Anthropic
+func causeOf(h http.Header) (c Cause, resource string) {
+	for _, name := range limitNames(h) {
+		lower := strings.ToLower(name)
+		if n, ok := parseName(lower); !ok || n.role != bare || isInformational(lower) {
+			continue
+		}
+		value := firstWord(h[name])
+		switch lower[strings.LastIndexByte(lower, '-')+1:] {
+		case "reason":
+			if c.Limit == "" && value != "" {
+				c = byReason(value, c)
+			}
+		case "scope":
+			c.Scope = value
+		case "resource", "name":
+			resource = value
+		case "global":
+			if value == "true" {
+				c.Scope = value
+			}
+		case "claim":
+			if c.Limit = value; claims[value] != "" {
+				c.Limit = claims[value]
+			}
+		}
+	}
+	if c.Scope == "true" {
+		c.Scope = "global"
+	}
+	return c, resource
+}
+
+// byReason adds a reason to c, and the meaning of its words.
+func byReason(reason string, c Cause) Cause {
+	c.Limit = reason
+	for word := range strings.FieldsFuncSeq(reason, isSeparator) {
+		if c.Scope == "" {
+			c.Scope = scopes[word]
+		}
+		c.Concurrent = c.Concurrent || word == "concurrency" || word == "concurrent"
+	}
+	return c
+}
+
+// blame completes the cause of a refusal by its budgets.
+func blame(c Cause, resource string, remaining int64, budgets []Budget, after bool) Cause {
+	switch {
+	case c.Limit != "":
+	case resource != "" && after && remaining > 0:
+		c.Limit = "secondary" // GitHub: nothing but the Retry-After tells it.
+	case resource != "":
+		c.Limit = resource
+	}
+	var refusing *Budget // of a rate before calls under way, and the tightest
+	for i := range budgets {
+		b := &budgets[i]
+		if !b.exhausted() {
+			continue
+		}
+		if refusing == nil || b.isRate() && !refusing.isRate() || b.isRate() == refusing.isRate() && compare(*b, *refusing) < 0 {
+			refusing = b
+		}
+	}
+	if c.Limit == "" && refusing != nil {
+		c.Limit = strings.ToLower(refusing.Name)
+		c.Concurrent = !refusing.isRate()
+	}
+	return c
+}
+
+// noRetry returns the reason why a response forbids a further attempt; empty: none.
+func noRetry(status int, h http.Header) string {
+	if status < http.StatusBadRequest {
+		return ""
+	}
+	if status == http.StatusPaymentRequired {
+		return "payment required"
+	}
+	for _, name := range [...]string{"X-Should-Retry", "Stripe-Should-Retry"} {
+		for _, v := range h[name] {
+			if strings.EqualFold(strings.TrimSpace(v), "false") {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+func isSeparator(r rune) bool { return strings.ContainsRune("-_./: ", r) }

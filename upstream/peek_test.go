@@ -1,0 +1,122 @@
+package upstream_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/upstream"
+)
+
+// pieces is a body that takes a time before each read.
+type pieces struct {
+	io.Reader
+	slow   time.Duration
+	closed chan struct{}
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	select {
+	case <-time.After(p.slow):
+		return p.Reader.Read(b)
+	case <-p.closed:
+		return 0, http.ErrBodyReadAfterClose
+	}
+}
+
+func (p *pieces) Close() error { close(p.closed); return nil }
+
+func TestPeek(t *testing.T) {
+	t.Parallel()
+	const says = `{"error": {"message": "try again in 7s`
+	long := says + strings.Repeat("x", 8<<10)
+	for name, c := range map[string]struct {
+		status int
+		header string
+		body   io.Reader
+		slow   time.Duration
+		pause  time.Duration
+		took   time.Duration
+		err    error
+	}{
+		"short":                 {429, "", strings.NewReader(says + `."}}`), 0, 7 * time.Second, 0, nil},
+		"text":                  {429, "", strings.NewReader("slow down, try again in 7s"), 0, 7 * time.Second, 0, nil},
+		"long":                  {429, "", strings.NewReader(says + `."}, "x": "` + long), 0, 7 * time.Second, 0, nil},
+		"byte by byte":          {429, "", iotest.OneByteReader(strings.NewReader(says + `."}}`)), 0, 7 * time.Second, 0, nil},
+		"fails":                 {429, "", io.MultiReader(strings.NewReader(says+`."}`), iotest.ErrReader(io.ErrUnexpectedEOF)), 0, 7 * time.Second, 0, io.ErrUnexpectedEOF},
+		"slow":                  {429, "", strings.NewReader(says + `."}}`), time.Second, 0, 20 * time.Millisecond, nil},
+		"compressed":            {429, "gzip", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
+		"no refusal":            {500, "", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
+		"beyond the longest":    {429, "", strings.NewReader(`{"retry_after": 1e400, "retryDelay": "99999999999s"}`), 0, upstream.MaxPause, 0, nil},
+		"negative or no number": {429, "", strings.NewReader(`{"retry_after": -5, "retryDelay": "soon", "message": "try again in -5s"}`), 0, 0, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				whole := new(strings.Builder)
+				resp := response(c.status)
+				if c.header != "" {
+					resp.Header.Set("Content-Encoding", c.header)
+				}
+				body := &pieces{io.TeeReader(c.body, whole), c.slow, make(chan struct{})}
+				resp.Body = body
+				r := &upstream.Reader{Bodies: true}
+				start := time.Now()
+				r.Peek(resp)
+				r.Peek(resp)
+				if took := time.Since(start); took != c.took {
+					t.Errorf("took %v, want %v", took, c.took)
+				}
+				if s := r.Read(resp, date); s.Pause != c.pause {
+					t.Errorf("pause %v, want %v", s.Pause, c.pause)
+				}
+				got, err := io.ReadAll(resp.Body)
+				if string(got) != whole.String() || len(got) == 0 || !errors.Is(err, c.err) {
+					t.Errorf("the body is now %d bytes, %v; want %d", len(got), err, whole.Len())
+				}
+				_ = resp.Body.Close()
+				if _, err := resp.Body.Read(make([]byte, 1)); err == nil {
+					t.Error("a closed body can be read")
+				}
+			})
+		})
+	}
+}
+
+// TestPeekEnds: closing the body ends reading ahead, and a panic is an error.
+func TestPeekEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &upstream.Reader{Bodies: true}
+		resp := response(429)
+		resp.Body = &pieces{strings.NewReader("x"), time.Hour, make(chan struct{})}
+		r.Peek(resp)
+		_ = resp.Body.Close()
+		resp.Body = &pieces{nil, 0, make(chan struct{})}
+		r.Peek(resp)
+		if _, err := io.ReadAll(resp.Body); err == nil {
+			t.Error("a panic is no error")
+		}
+	})
+}
+
+func FuzzPeek(f *testing.F) {
+	f.Add(`{"error":{"message":"try again in 1.2s","type":"tokens","code":"insufficient_quota"}}`)
+	f.Add(`{"a":[{"retryDelay":"13.5s"},{"retry_after":64.57}],"global":true,"quotaId":"x"`)
+	f.Add(`please retry after 26 seconds. try again in 1d2h`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r := &upstream.Reader{Bodies: true}
+		resp := response(429)
+		resp.Body = io.NopCloser(strings.NewReader(text))
+		r.Peek(resp)
+		possible(t, r, resp)
+		if got, err := io.ReadAll(resp.Body); string(got) != text || err != nil {
+			t.Errorf("the body is now %q, %v", got, err)
+		}
+	})
+}
