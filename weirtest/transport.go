@@ -18,7 +18,8 @@ import (
 // Like http.Transport it does not change the request, reads its body to the end and
 // closes it once. A body of another length than ContentLength is an error. Unlike
 // http.Transport it holds both bodies in memory: the handler runs after the whole
-// request was read, and the response comes after the handler has ended.
+// request was read, and the response comes after the handler has ended, or with
+// ProviderConfig.Stream at its first Flush.
 func (p *Provider) Transport() http.RoundTripper { return inProcess{p} }
 
 // inProcess is a RoundTripper in front of a Provider.
@@ -36,6 +37,9 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.provider.cfg.Stream {
+		return t.stream(req, body)
+	}
 	rec := &recorder{header: make(http.Header)}
 	if err := serve(t.provider, rec, arriving(req, body)); err != nil {
 		return nil, err
@@ -43,12 +47,17 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // the caller has gone
 	}
-	res := rec.response(req)
+	return t.answer(rec.response(req), func() {}), nil
+}
+
+// answer returns a response whose body is counted while it is open. The caller closes
+// it, which calls closed.
+func (t inProcess) answer(res *http.Response, closed func()) *http.Response {
 	if res.Body != http.NoBody {
 		t.provider.open.Add(1)
-		res.Body = &responseBody{Reader: res.Body, ctx: ctx, open: &t.provider.open}
+		res.Body = &responseBody{Reader: res.Body, ctx: res.Request.Context(), open: &t.provider.open, close: closed}
 	}
-	return res, nil
+	return res
 }
 
 // takeBody reads the body to its end and closes it, at the latest when the
@@ -138,6 +147,7 @@ type responseBody struct {
 	ctx    context.Context
 	open   *atomic.Int64
 	closed atomic.Bool
+	close  func() // called once
 }
 
 func (b *responseBody) Read(into []byte) (int, error) {
@@ -153,6 +163,7 @@ func (b *responseBody) Read(into []byte) (int, error) {
 func (b *responseBody) Close() error {
 	if !b.closed.Swap(true) {
 		b.open.Add(-1)
+		b.close()
 	}
 	return nil
 }
