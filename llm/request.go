@@ -29,7 +29,7 @@ type Request struct {
 	MaxOutput int64
 }
 
-// Body is the part of a body that ReadRequest understands.
+// requestBody is the part of a body that ReadRequest understands.
 type requestBody struct {
 	Model            string
 	MaxTokens        *float64 `json:"max_tokens"`

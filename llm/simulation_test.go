@@ -36,9 +36,7 @@ func partly(body []byte, in, out int64) (int64, int64) {
 type crew struct {
 	provider *weirtest.Provider
 	clients  []*http.Client
-	sent     atomic.Int64
-	in, out  atomic.Int64 // really used by served requests
-	failed   atomic.Int64
+	store    *localstore.Store
 }
 
 func newCrew(t *testing.T, processes int, provider weirtest.LLMConfig, cfg llm.Config) *crew {
@@ -47,7 +45,7 @@ func newCrew(t *testing.T, processes int, provider weirtest.LLMConfig, cfg llm.C
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crew{}
+	c := &crew{store: store}
 	if c.provider, err = weirtest.NewLLM(provider); err != nil {
 		t.Fatal(err)
 	}
