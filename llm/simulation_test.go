@@ -14,10 +14,19 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/llm"
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/weirtest"
 )
+
+// tries returns how much a test tries.
+func tries(full, short int) int {
+	if long.Race {
+		return short
+	}
+	return long.Or(full, short)
+}
 
 // percent returns a share of 1 to 100 that depends on a body alone.
 func percent(body []byte) int64 {
@@ -90,7 +99,7 @@ func (c *crew) send(ctx context.Context, process int, path, body string) error {
 // them, and the provider refuses none of their requests.
 func TestFleetUsesItsBudgets(t *testing.T) {
 	t.Parallel()
-	const minutes = 10
+	minutes := tries(10, 3)
 	for name, test := range map[string]struct {
 		provider  llm.Provider
 		path      string
@@ -116,7 +125,7 @@ func TestFleetUsesItsBudgets(t *testing.T) {
 					Used: partly, Pace: 100 * time.Millisecond, Events: 4,
 					Travel: func(r *http.Request) time.Duration { return time.Duration(r.ContentLength%97) * time.Millisecond },
 				}, llm.Config{Provider: test.provider, Limits: l})
-				ctx, cancel := context.WithTimeout(t.Context(), minutes*time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(minutes)*time.Minute)
 				defer cancel()
 				var next, served, used atomic.Int64
 				var wg sync.WaitGroup
@@ -139,7 +148,7 @@ func TestFleetUsesItsBudgets(t *testing.T) {
 				}
 				wg.Wait()
 				limit := map[string]int64{"rpm": l.RPM, "tpm": l.TPM, "itpm": l.ITPM, "otpm": l.OTPM}[test.binds]
-				admits := limit * minutes
+				admits := limit * int64(minutes)
 				if test.algorithm == weir.GCRA {
 					admits += limit
 				}

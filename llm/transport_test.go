@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -182,14 +183,15 @@ func TestBackgroundGivesWay(t *testing.T) {
 		for range 5 {
 			work(t.Context(), "first")
 		}
+		var wg sync.WaitGroup
 		for range 5 {
-			go work(weir.InBackground(t.Context()), "batch")
+			wg.Go(func() { work(weir.InBackground(t.Context()), "batch") })
 		}
 		synctest.Wait()
 		for range 5 {
-			go work(t.Context(), "interactive")
+			wg.Go(func() { work(t.Context(), "interactive") })
 		}
-		time.Sleep(10 * time.Minute)
+		wg.Wait()
 		close(order)
 		var all []string
 		for class := range order {

@@ -1,8 +1,6 @@
 package weirtest
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -76,39 +74,11 @@ func NewLLM(cfg LLMConfig) (*Provider, error) {
 	})
 }
 
-// maxPrompt is the maximum length of a request's body.
-const maxPrompt = 16 << 20
-
 func (c *LLMConfig) used(p prompt) (in, out int64) {
 	if c.Used == nil {
 		return p.in, p.out
 	}
 	return c.Used(p.body, p.in, p.out)
-}
-
-// prompt is a request, with its estimates.
-type prompt struct {
-	Model         string
-	Stream        bool
-	StreamOptions struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-	MaxTokens     int64 `json:"max_tokens"`
-	MaxCompletion int64 `json:"max_completion_tokens"`
-	MaxOutput     int64 `json:"max_output_tokens"`
-	body          []byte
-	in, out       int64
-}
-
-func readPrompt(r *http.Request) (p prompt) {
-	p.body, _ = io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(p.body))
-	_ = json.Unmarshal(p.body, &p)
-	p.in = int64(len(p.body)+3) / 4
-	if p.out = max(p.MaxTokens, p.MaxCompletion, p.MaxOutput); p.out == 0 {
-		p.out = 1024
-	}
-	return p
 }
 
 // answer answers an admitted request.

@@ -1,6 +1,40 @@
 package weirtest
 
-import "fmt"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// maxPrompt is the maximum length of a request's body.
+const maxPrompt = 16 << 20
+
+// prompt is a request, with its estimates.
+type prompt struct {
+	Model         string
+	Stream        bool
+	StreamOptions struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	MaxTokens     int64 `json:"max_tokens"`
+	MaxCompletion int64 `json:"max_completion_tokens"`
+	MaxOutput     int64 `json:"max_output_tokens"`
+	body          []byte
+	in, out       int64
+}
+
+func readPrompt(r *http.Request) (p prompt) {
+	p.body, _ = io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(p.body))
+	_ = json.Unmarshal(p.body, &p)
+	p.in = int64(len(p.body)+3) / 4
+	if p.out = max(p.MaxTokens, p.MaxCompletion, p.MaxOutput); p.out == 0 {
+		p.out = 1024
+	}
+	return p
+}
 
 // dialect is the form of answers at a path.
 type dialect struct {

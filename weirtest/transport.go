@@ -60,6 +60,45 @@ func (t inProcess) answer(res *http.Response, closed func()) *http.Response {
 	return res
 }
 
+// stream serves a request on a goroutine, and returns the response at the first Flush
+// of the handler, or at its end. As behind a socket, the handler's context ends when
+// the caller closes the response's body, and its writes fail then.
+func (t inProcess) stream(req *http.Request, body []byte) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	out, in := io.Pipe()
+	w := &streamer{recorder: recorder{header: make(http.Header)}, req: req, in: in, out: out, flushed: make(chan *http.Response, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		err := io.ErrUnexpectedEOF // of a handler that has ended its goroutine
+		defer func() {
+			_ = in.CloseWithError(err) // nil: the end of the body
+			ended <- err
+		}()
+		err = serve(t.provider, w, arriving(req.WithContext(ctx), body))
+	}()
+	select {
+	case res := <-w.flushed:
+		stop := context.AfterFunc(req.Context(), func() { _ = out.CloseWithError(context.Cause(req.Context())) })
+		return t.answer(res, func() {
+			stop()
+			_ = out.Close()
+			cancel()
+		}), nil
+	case err := <-ended:
+		if err == nil && req.Context().Err() != nil {
+			err = context.Cause(req.Context()) // the caller has gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t.answer(w.response(req), func() {}), nil
+	case <-req.Context().Done():
+		<-ended
+		return nil, context.Cause(req.Context())
+	}
+}
+
 // takeBody reads the body to its end and closes it, at the latest when the
 // request's context ends.
 func takeBody(req *http.Request) ([]byte, error) {
