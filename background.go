@@ -2,13 +2,11 @@ package weir
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
+	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
-
-type backgroundKey struct{}
 
 // InBackground returns a context whose calls are of the background class: they
 // get the units that other calls leave. A background call takes units that are
@@ -23,17 +21,10 @@ type backgroundKey struct{}
 // wait until then: after MaxWait they fail with a *[LimitedError], at the deadline
 // with the context's error.
 func InBackground(ctx context.Context) context.Context {
-	anyBackground.Store(true)
-	return context.WithValue(ctx, backgroundKey{}, true)
+	return line.WithBackground(ctx)
 }
 
-// anyBackground spares programs without background calls the search of a
-// context, which may be a long chain.
-var anyBackground atomic.Bool
-
-func inBackground(ctx context.Context) bool {
-	return anyBackground.Load() && ctx.Value(backgroundKey{}) != nil
-}
+func inBackground(ctx context.Context) bool { return line.InBackground(ctx) }
 
 // reserve returns how many units of a limit a background call leaves to others: the
 // share rounded up, and at most all but one, so that it can be used at all. 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+
 	"testing"
 	"testing/synctest"
 	"time"

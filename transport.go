@@ -36,8 +36,9 @@ type TransportConfig struct {
 	Cost func(*http.Request) (int64, error)
 	// Settle returns the real cost of a request, where only its response tells that:
 	// by a header, or when the body has ended, by the trailers, the number of bytes,
-	// or the end of the body itself. Cost is an estimate then. Settle must not change
-	// the response nor read its body, and is called from many goroutines at once.
+	// or the beginning and end of the body itself. Cost is an estimate then. Settle
+	// must not change the response nor read its body, and is called from many
+	// goroutines at once.
 	// While it does not know, and without a response, the estimate stands. A request
 	// without a connection costs nothing. It needs a Limiter whose store is a
 	// [store.Settler]. Nil: every request costs its Cost.

@@ -40,6 +40,7 @@ type SettleFunc func(resp *http.Response, end *BodyEnd) (cost int64, known bool)
 // response's Trailer is set when it was read to its end.
 type BodyEnd struct {
 	Bytes int64  // that were read
+	Head  []byte // the first of them, up to 4 KiB; not to be kept
 	Tail  []byte // the last of them, up to 4 KiB; not to be kept
 	Whole bool   // it was read to its end
 }

@@ -2,8 +2,6 @@ package weir
 
 import (
 	"context"
-	"errors"
-	"net"
 	"net/http"
 	"slices"
 
@@ -60,18 +58,10 @@ func release(booked []booking) {
 // fail concludes a request without a response. Without a connection it cost nothing.
 func (b *booking) fail(ctx context.Context, err error) (settling <-chan struct{}) {
 	b.lease.Release()
-	if b.Settle != nil && neverSent(err) {
+	if b.Settle != nil && httpbody.NeverSent(err) {
 		return b.settle(ctx, 0)
 	}
 	return nil
-}
-
-// neverSent reports whether a request failed before it had a connection: to the
-// upstream, to a proxy, or from a SOCKS proxy to the upstream. An HTTP proxy that
-// can't reach the upstream answers, with an error that looks like others.
-func neverSent(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }
 
 // settleBy settles the cost if the response tells it, and the end of its body unless

@@ -56,6 +56,15 @@ func fromUsage(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
 	return usage.Tokens, true
 }
 
+// fromHead settles the number at the beginning of a body.
+func fromHead(_ *http.Response, end *weir.BodyEnd) (n int64, known bool) {
+	if end == nil {
+		return 0, false
+	}
+	_, err := fmt.Sscanf(string(end.Head), `{"tokens":%d}`, &n)
+	return n, err == nil
+}
+
 func fromBytes(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
 	if end == nil {
 		return 0, false
@@ -81,6 +90,7 @@ func TestTransportSettles(t *testing.T) {
 		"a cost that can't be":            {answer("", http.Header{"X-Cost": {"-5"}}), fromHeader, false, 0},
 		"by the end of the body":          {answer(long, nil), fromUsage, true, 700},
 		"by a body that is not read":      {answer(long, nil), fromUsage, false, 0},
+		"by the beginning of the body":    {answer(`{"tokens":300}`+strings.Repeat("x", 10_000), nil), fromHead, true, 700},
 		"by the bytes":                    {answer(strings.Repeat("x", 250), nil), fromBytes, true, 750},
 		"an error before it was sent":     {func(*http.Request) (*http.Response, error) { return nil, dial }, fromHeader, false, 1000},
 		"a proxy that is away":            {func(*http.Request) (*http.Response, error) { return nil, proxied }, fromHeader, false, 1000},

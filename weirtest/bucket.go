@@ -50,6 +50,13 @@ func (m *bucketMeter) take(at, cost int64) {
 	m.missing.Add(&m.missing, m.units(cost))
 }
 
+func (m *bucketMeter) giveBack(at, _, n int64) {
+	m.refill(at)
+	if m.missing.Sub(&m.missing, m.units(n)).Sign() < 0 {
+		m.missing.SetInt64(0)
+	}
+}
+
 func (m *bucketMeter) remaining(at int64) int64 {
 	m.refill(at)
 	level := m.units(m.limit.Max())

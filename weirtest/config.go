@@ -38,6 +38,11 @@ type ProviderConfig struct {
 	// fits. A negative cost is answered with 500 and not counted. Cost may read the
 	// body if KeepBodies is set. Nil: 1 unit of each limit.
 	Cost func(*http.Request, weir.Limit) int64
+	// Settle returns the real cost of an admitted request, which may be below its Cost.
+	// It is called when Handler has ended. The cost stays as it is if Handler panicked, or
+	// did not run. Settle may read the body if KeepBodies is set. Nil: the real cost is
+	// Cost.
+	Settle func(*http.Request, weir.Limit) int64
 	// MaxInFlight is the maximum number of requests of one key being served at once:
 	// during Latency and Handler. Further ones are refused. 0: no maximum.
 	MaxInFlight int
@@ -63,6 +68,9 @@ type ProviderConfig struct {
 	// Handler answers admitted requests. A panic with http.ErrAbortHandler cuts the
 	// connection. Nil: 200 and "ok\n".
 	Handler http.Handler
+	// Stream makes Transport return a response at the first Flush of Handler. The rest
+	// of the body comes as Handler writes it. False: it returns when Handler has ended.
+	Stream bool
 
 	// KeepBodies is the maximum length in bytes of a body. Bodies are then read before
 	// their request is counted, and kept in its Arrival. A longer body is answered

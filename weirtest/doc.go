@@ -34,6 +34,9 @@
 // [ProviderConfig].Hook writes the rate headers of the provider that the test stands
 // for.
 //
+// [NewLLM] makes a Provider of language models, which counts tokens and streams its
+// answers.
+//
 // The provider counts with code of its own and none of the stores', so the two do
 // not share mistakes.
 //

@@ -15,6 +15,8 @@ type meter interface {
 	wait(at, cost int64) time.Duration
 	// take counts cost units, whether they fit or not.
 	take(at, cost int64)
+	// giveBack makes n units that were taken at an earlier instant free.
+	giveBack(at, taken, n int64)
 	// remaining returns the number of units that fit now, never below 0.
 	remaining(at int64) int64
 	// reset returns the time until the limit is as if never used.
@@ -73,6 +75,16 @@ func (m *slidingMeter) take(at, cost int64) {
 	m.log = append(m.log, logged{at, cost})
 }
 
+func (m *slidingMeter) giveBack(_, taken, n int64) {
+	for i := range m.log {
+		if m.log[i].at == taken {
+			n = min(n, m.log[i].cost)
+			m.log[i].cost -= n
+			m.used -= n
+		}
+	}
+}
+
 func (m *slidingMeter) remaining(at int64) int64 {
 	m.expire(at)
 	return max(0, m.limit.Rate-m.used)
@@ -122,6 +134,13 @@ func (m *windowMeter) wait(at, cost int64) time.Duration {
 func (m *windowMeter) take(at, cost int64) {
 	m.left(at)
 	m.used += cost
+}
+
+func (m *windowMeter) giveBack(at, taken, n int64) {
+	m.left(at)
+	if taken >= m.start {
+		m.used = max(0, m.used-n)
+	}
 }
 
 func (m *windowMeter) remaining(at int64) int64 {

@@ -55,11 +55,35 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case answer.Refused != NotRefused:
 		http.Error(w, "too many requests", p.cfg.Status)
 	case p.cfg.Latency != nil && !sleep(r.Context(), p.cfg.Latency(r)):
-		// The client has gone.
+		return // the client has gone
 	case p.cfg.Handler != nil:
 		p.cfg.Handler.ServeHTTP(w, r)
 	default:
 		_, _ = io.WriteString(w, "ok\n")
+	}
+	if answer.Refused == NotRefused {
+		rewind(r, body)
+		p.settle(r, answer, costs, body)
+	}
+}
+
+// settle gives back the units that a served request did not use.
+func (p *Provider) settle(r *http.Request, answer Answer, costs []int64, body []byte) {
+	if p.cfg.Settle == nil {
+		return
+	}
+	less := make([]int64, len(costs))
+	for i, s := range answer.Limits {
+		less[i] = costs[i] - max(0, p.cfg.Settle(r, s.Limit))
+		rewind(r, body)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, taken := p.instant(time.Now()), p.instant(answer.Now)
+	for i, m := range p.accounts[answer.Key].meters { // A key with a request being served is never forgotten.
+		if less[i] > 0 {
+			m.giveBack(at, taken, less[i])
+		}
 	}
 }
 

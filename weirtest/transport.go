@@ -18,7 +18,8 @@ import (
 // Like http.Transport it does not change the request, reads its body to the end and
 // closes it once. A body of another length than ContentLength is an error. Unlike
 // http.Transport it holds both bodies in memory: the handler runs after the whole
-// request was read, and the response comes after the handler has ended.
+// request was read, and the response comes after the handler has ended, or with
+// ProviderConfig.Stream at its first Flush.
 func (p *Provider) Transport() http.RoundTripper { return inProcess{p} }
 
 // inProcess is a RoundTripper in front of a Provider.
@@ -36,6 +37,9 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if t.provider.cfg.Stream {
+		return t.stream(req, body)
+	}
 	rec := &recorder{header: make(http.Header)}
 	if err := serve(t.provider, rec, arriving(req, body)); err != nil {
 		return nil, err
@@ -43,12 +47,56 @@ func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx) // the caller has gone
 	}
-	res := rec.response(req)
+	return t.answer(rec.response(req), func() {}), nil
+}
+
+// answer returns a response whose body is counted while it is open. The caller closes
+// it, which calls closed.
+func (t inProcess) answer(res *http.Response, closed func()) *http.Response {
 	if res.Body != http.NoBody {
 		t.provider.open.Add(1)
-		res.Body = &responseBody{Reader: res.Body, ctx: ctx, open: &t.provider.open}
+		res.Body = &responseBody{Reader: res.Body, ctx: res.Request.Context(), open: &t.provider.open, close: closed}
 	}
-	return res, nil
+	return res
+}
+
+// stream serves a request on a goroutine, and returns the response at the first Flush
+// of the handler, or at its end. As behind a socket, the handler's context ends when
+// the caller closes the response's body, and its writes fail then.
+func (t inProcess) stream(req *http.Request, body []byte) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	out, in := io.Pipe()
+	w := &streamer{recorder: recorder{header: make(http.Header)}, req: req, in: in, out: out, flushed: make(chan *http.Response, 1)}
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		err := io.ErrUnexpectedEOF // of a handler that has ended its goroutine
+		defer func() {
+			_ = in.CloseWithError(err) // nil: the end of the body
+			ended <- err
+		}()
+		err = serve(t.provider, w, arriving(req.WithContext(ctx), body))
+	}()
+	select {
+	case res := <-w.flushed:
+		stop := context.AfterFunc(req.Context(), func() { _ = out.CloseWithError(context.Cause(req.Context())) })
+		return t.answer(res, func() {
+			stop()
+			_ = out.Close()
+			cancel()
+		}), nil
+	case err := <-ended:
+		if err == nil && req.Context().Err() != nil {
+			err = context.Cause(req.Context()) // the caller has gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		return t.answer(w.response(req), func() {}), nil
+	case <-req.Context().Done():
+		<-ended
+		return nil, context.Cause(req.Context())
+	}
 }
 
 // takeBody reads the body to its end and closes it, at the latest when the
@@ -138,6 +186,7 @@ type responseBody struct {
 	ctx    context.Context
 	open   *atomic.Int64
 	closed atomic.Bool
+	close  func() // called once
 }
 
 func (b *responseBody) Read(into []byte) (int, error) {
@@ -153,6 +202,7 @@ func (b *responseBody) Read(into []byte) (int, error) {
 func (b *responseBody) Close() error {
 	if !b.closed.Swap(true) {
 		b.open.Add(-1)
+		b.close()
 	}
 	return nil
 }

@@ -2,18 +2,24 @@
 package httpbody
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 )
 
-// MaxTail is the maximum number of bytes that End.Tail keeps.
-const MaxTail = 4 << 10
+// MaxHead and MaxTail are the maximum numbers of bytes that End.Head and End.Tail keep.
+const (
+	MaxHead = 4 << 10
+	MaxTail = 4 << 10
+)
 
 // End describes a body that has ended.
 type End struct {
 	Bytes int64  // read of it
+	Head  []byte // the first of them, at most MaxHead
 	Tail  []byte // the last of them, at most MaxTail
 	Whole bool   // it was read to its end
 }
@@ -76,6 +82,7 @@ func (b *body) count(p []byte) {
 	defer b.mu.Unlock()
 	if b.ended != nil {
 		b.end.Bytes += int64(len(p))
+		b.end.Head = append(b.end.Head, p[:min(len(p), MaxHead-len(b.end.Head))]...)
 		b.end.Tail = tail(b.end.Tail, p)
 	}
 }
@@ -127,4 +134,12 @@ func (b writerTo) WriteTo(w io.Writer) (n int64, err error) {
 	n, err = b.ReadCloser.(io.WriterTo).WriteTo(w)
 	whole = err == nil
 	return n, err
+}
+
+// NeverSent reports whether a request failed before it had a connection: to the
+// upstream, to a proxy, or from a SOCKS proxy to the upstream. An HTTP proxy that
+// can't reach the upstream answers, with an error that looks like others.
+func NeverSent(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }

@@ -122,7 +122,7 @@ func copied(b io.ReadCloser) error {
 	return nil
 }
 
-// TestCounts: the end tells the number of bytes and the last of them, also of a body
+// TestCounts: the end tells the number of bytes, the first and the last, also of a body
 // that writes itself, however it was read.
 func TestCounts(t *testing.T) {
 	t.Parallel()
@@ -137,8 +137,8 @@ func TestCounts(t *testing.T) {
 				for err := error(nil); err == nil; {
 					_, err = resp.Body.Read(buf)
 				}
-				want := text[max(0, size-httpbody.MaxTail):]
-				if got == nil || got.Bytes != int64(size) || !bytes.Equal(got.Tail, want) || !got.Whole {
+				head, want := text[:min(size, httpbody.MaxHead)], text[max(0, size-httpbody.MaxTail):]
+				if got == nil || got.Bytes != int64(size) || !bytes.Equal(got.Head, head) || !bytes.Equal(got.Tail, want) || !got.Whole {
 					t.Errorf("got %+v, want %d bytes, whole", got, size)
 				}
 			})
@@ -185,3 +185,20 @@ func (*halfCloser) Read([]byte) (int, error)    { return 0, io.EOF }
 func (*halfCloser) Write(p []byte) (int, error) { return len(p), nil }
 func (*halfCloser) Close() error                { return nil }
 func (h *halfCloser) CloseWrite() error         { h.closed = true; return nil }
+
+// BenchmarkOnEnd reads a body of 64 KiB in pieces of 1 KiB. Only a counted one is copied.
+func BenchmarkOnEnd(b *testing.B) {
+	text, piece := bytes.Repeat([]byte("x"), 64<<10), make([]byte, 1<<10)
+	for _, counts := range []bool{false, true} {
+		b.Run(fmt.Sprintf("counts %v", counts), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				resp := &http.Response{Body: closer{bytes.NewReader(text), nil}}
+				httpbody.OnEnd(resp, counts, func(*httpbody.End) {})
+				for err := error(nil); err == nil; {
+					_, err = resp.Body.Read(piece)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// unit is the unit of a budget.
+type unit uint8
+
+const (
+	requests unit = iota
+	tokens
+	input
+	output
+)
+
+// budget is one limit of a family of models.
+type budget struct {
+	unit    unit
+	limiter *weir.Limiter
+	max     int64 // the largest cost that it admits
+}
+
+// budgets are all limits of a family, and the requests of this process that wait for
+// them.
+type budgets struct {
+	all   []budget
+	send  *weir.Transport // sends admitted requests, and heeds the responses
+	queue *queue
+}
+
+// newBudgets makes the limiters of a family; "" is for all other models.
+func newBudgets(store weir.Store, cfg *Config, family string, limits Limits, base http.RoundTripper) (*budgets, error) {
+	b := &budgets{queue: newQueue()}
+	for _, v := range []struct {
+		name string
+		unit unit
+		n    int64
+	}{{"rpm", requests, limits.RPM}, {"tpm", tokens, limits.TPM}, {"itpm", input, limits.ITPM}, {"otpm", output, limits.OTPM}} {
+		if v.n == 0 {
+			continue
+		}
+		l, err := weir.New(weir.Config{
+			Name: strings.Join(strings.Fields(cfg.Name+" "+family+" "+v.name), " "), Store: store,
+			Limits: []weir.Limit{limits.perMinute(v.n)}, MaxPause: cfg.MaxPause, Hook: cfg.Hook,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if !l.CanSettle() {
+			return nil, &weir.ConfigError{Field: "llm.NewTransport.store", Want: "a store.Settler", Got: "a store that can't settle"}
+		}
+		b.all = append(b.all, budget{v.unit, l, l.Limits()[0].Max()})
+	}
+	send := weir.TransportConfig{Limiter: b.all[0].limiter, Base: base, Key: keyOf, Cost: noCost, Upstream: cfg.Upstream}
+	for _, v := range b.all[1:] {
+		send.Levels = append(send.Levels, weir.TransportLevel{Limiter: v.limiter, Key: keyOf, Cost: noCost})
+	}
+	var err error
+	b.send, err = weir.NewTransport(send)
+	return b, err
+}
+
+// keyOf returns the key of an admitted request. Its response may pause that.
+func keyOf(req *http.Request) (string, error) { return callOf(req).key, nil }
+
+// noCost makes the inner Transport charge nothing: the request is admitted already.
+func noCost(*http.Request) (int64, error) { return 0, nil }
+
+// cost returns the units of a call with so many tokens.
+func (v *budget) cost(in, out int64) int64 {
+	switch v.unit {
+	case tokens:
+		return in + out
+	case input:
+		return in
+	case output:
+		return out
+	}
+	return 1
+}
+
+// levels returns the parts of a call in all budgets. An estimate over a limit's maximum
+// is cut to it: such a call would never fit, though its real cost may.
+func (b *budgets) levels(c *call) []weir.Level {
+	levels := make([]weir.Level, len(b.all))
+	for i := range b.all {
+		v := &b.all[i]
+		cost := min(v.cost(c.in, c.out), v.max)
+		levels[i] = weir.Level{Limiter: v.limiter, Key: c.key, Cost: cost, Peek: cost == 0}
+	}
+	return levels
+}
+
+// settle corrects all costs of a call, in one call of the store. A count of -1 leaves
+// the estimate.
+func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
+	costs := make([]int64, len(b.all))
+	for i := range b.all {
+		v := &b.all[i]
+		costs[i] = v.cost(orElse(in, c.in), orElse(out, c.out))
+		if in < 0 && v.unit != output || out < 0 && v.unit != input {
+			costs[i] = min(costs[i], v.max)
+		}
+		if v.unit == requests {
+			costs[i] = 1
+		}
+	}
+	c.conclude(ctx, func(ctx context.Context) error { return c.booked.SettleLevels(ctx, costs...) })
+}
+
+func orElse(n, other int64) int64 {
+	if n < 0 {
+		return other
+	}
+	return n
+}
+
+// admit books a call's units in all budgets at one instant, or in none. While it waits
+// it books nothing ahead: so units that other calls return are free at once.
+func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
+	levels, start := b.levels(c), time.Now()
+	ask := func() (d weir.Decision, err error) {
+		c.booked, d, err = weir.ReserveLevels(ctx, levels...)
+		return d, err
+	}
+	d, err := ask()
+	if err != nil || d.Allowed {
+		return err
+	}
+	if !cfg.Refuse {
+		d, err = b.queue.wait(ctx, start, cfg.MaxWait, d, ask, func(longest time.Duration) (d weir.Decision, err error) {
+			c.booked, d, err = weir.WaitLevels(ctx, longest, levels...)
+			return d, err
+		})
+	}
+	if err != nil || d.Allowed {
+		return err
+	}
+	return refusal(levels, &d, cfg.MaxWait)
+}
+
+// refusal returns the error of a call that the budgets refuse.
+func refusal(levels []weir.Level, d *weir.Decision, maxWait time.Duration) error {
+	e := &weir.LimitedError{Scope: d.Scope, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, MaxWait: maxWait}
+	if maxWait > 0 {
+		e.Bound = weir.BoundMaxWait
+	}
+	for _, v := range levels {
+		if v.Limiter.Name() == d.Scope {
+			e.Key, e.Cost = v.Key, v.Cost
+		}
+	}
+	return e
+}
+
+// errNoLimits is the error of a request for a model without limits.
+var errNoLimits = errors.New("llm: no limits for the request's model: set Config.Limits or name it in Config.Models")

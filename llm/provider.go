@@ -1,0 +1,56 @@
+package llm
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// Provider is an API's form of requests and responses. Many services speak OpenAI's.
+type Provider uint8
+
+const (
+	// OpenAI: chat completions, responses and embeddings.
+	OpenAI Provider = iota + 1
+	// Anthropic: messages.
+	Anthropic
+	// Gemini: generateContent and streamGenerateContent, of Vertex AI too.
+	Gemini
+	// Bedrock: Converse and ConverseStream.
+	Bedrock
+
+	providers
+)
+
+var providerNames = [providers]string{"", "openai", "anthropic", "gemini", "bedrock"}
+
+// String returns the provider's name in lower case.
+func (p Provider) String() string {
+	if p == 0 || p >= providers {
+		return fmt.Sprintf("provider(%d)", uint8(p))
+	}
+	return providerNames[p]
+}
+
+// cachedPercent is the part of a cached token that the provider's limits count.
+func (p Provider) cachedPercent() int {
+	if p == Anthropic || p == Bedrock {
+		return 0
+	}
+	return 100
+}
+
+// free reports whether a provider charges no tokens for a response with such a status.
+//
+//	below 200, 3xx                  no: the response is not the model's, and rare
+//	400 to 499, but 408 and 499     yes: the request was refused before it ran
+//	503, 529                        yes: overloaded
+//	any other                       no: the model may have run
+func free(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, 499:
+		return false
+	case http.StatusServiceUnavailable, 529:
+		return true
+	}
+	return status >= 400 && status < 500
+}

@@ -1,0 +1,93 @@
+package llm
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/line"
+)
+
+const (
+	// minPoll and maxPoll bound the time between two questions of the first in line.
+	minPoll = 5 * time.Millisecond
+	maxPoll = 250 * time.Millisecond
+	// patience is how long the first in line waits for free units before it books
+	// ahead: small calls of other processes may take all units that a large one needs.
+	patience = time.Minute
+	// longest bounds a wait that nothing else bounds.
+	longest = 365 * 24 * time.Hour
+)
+
+// queue is the calls of a process that wait for a family's budgets, in two classes.
+// The first of each class asks the store again and again, and the others wait behind
+// it in the order of their arrival.
+type queue struct {
+	turns      [2]chan struct{} // holds the turn of a class, which goes first come first served
+	foreground atomic.Int64     // calls that wait and are not in the background
+}
+
+func newQueue() *queue {
+	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
+}
+
+// wait waits until ask is granted, MaxWait is over or ctx ends. first is the refusal
+// of the call's first question.
+func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration, first weir.Decision,
+	ask func() (weir.Decision, error), ahead func(time.Duration) (weir.Decision, error),
+) (d weir.Decision, err error) {
+	class, d := 0, first
+	if line.InBackground(ctx) {
+		class = 1
+	} else {
+		q.foreground.Add(1)
+		defer q.foreground.Add(-1)
+	}
+	end := time.NewTimer(time.Until(start.Add(orLongest(maxWait))))
+	defer end.Stop()
+	select {
+	case q.turns[class] <- struct{}{}:
+		defer func() { <-q.turns[class] }()
+	case <-end.C:
+		return d, nil
+	case <-ctx.Done():
+		return d, ctx.Err()
+	}
+	turn := time.Now()
+	for {
+		poll := minPoll
+		if class == 0 || q.foreground.Load() == 0 {
+			left := time.Until(start.Add(orLongest(maxWait)))
+			if class == 0 && time.Since(turn) > patience {
+				d, err = ahead(max(left, 0))
+			} else {
+				d, err = ask()
+			}
+			hopeless := d.RetryAfter == weir.Never || d.Reason == weir.ReasonPaused && d.RetryAfter > left
+			if err != nil || d.Allowed || hopeless {
+				return d, err
+			}
+			poll = min(max(d.RetryAfter/4, minPoll), maxPoll, max(d.RetryAfter, time.Microsecond))
+		} else {
+			poll = maxPoll / 5
+		}
+		again := time.NewTimer(poll)
+		select {
+		case <-again.C:
+		case <-end.C:
+			again.Stop()
+			return d, nil
+		case <-ctx.Done():
+			again.Stop()
+			return d, ctx.Err()
+		}
+	}
+}
+
+func orLongest(d time.Duration) time.Duration {
+	if d == 0 {
+		return longest
+	}
+	return d
+}

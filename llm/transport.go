@@ -1,0 +1,160 @@
+package llm
+
+import (
+	"net/http"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/httpbody"
+)
+
+// Transport is an [http.RoundTripper] that keeps all processes over one store within a
+// provider's budgets. It is safe for concurrent use, and adds nothing to a request or a
+// response.
+//
+//	before   a request books an estimate in all budgets, at one instant
+//	after    the usage in its response corrects the estimate
+//
+// A request without a body, as for a list of models, is not counted. A request that is
+// not sent fails with one of the errors of [weir.Transport], or because its body can't
+// be read twice, or because its model has no limits. The estimate of a request:
+//
+//	input    a quarter of the body's bytes, or Config.Tokens
+//	output   the maximum that the request names, or Config.Output
+//
+// The costs of a request after its response:
+//
+//	usage in the body                        that
+//	usage of the input alone                 that, and the estimate of the output
+//	a status of 400 to 499, 503 or 529       no tokens; 408 and 499 keep the estimate
+//	no connection, or not sent               nothing, and no request either
+//	all else: a broken stream, no usage,     the estimate
+//	another error, a body never closed
+//
+// Requests wait in the order of their arrival in one process, and take free units as
+// they come: nothing is booked ahead, so returned units serve the next request at once.
+// A request that has been first for a minute books ahead. Calls of the background
+// class give way to others (see [weir.InBackground]).
+//
+// A refusal pauses the model for all processes, as in a [weir.Transport]. Budgets that
+// the provider's headers name for requests pause nothing.
+type Transport struct {
+	cfg      Config
+	base     base
+	families []string
+	budgets  map[string]*budgets // of the families, and "" for all other models
+}
+
+// NewTransport returns a Transport over a store that is a [weir.Store] and settles, or
+// a *[weir.ConfigError] that names the wrong field. It does no I/O.
+func NewTransport(store weir.Store, cfg Config) (*Transport, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	t := &Transport{cfg: cfg, base: base{cfg.Base}, families: cfg.families(), budgets: make(map[string]*budgets)}
+	add := func(family string, limits Limits) (err error) {
+		t.budgets[family], err = newBudgets(store, &cfg, family, limits, t.base)
+		return err
+	}
+	for family, limits := range cfg.Models {
+		if err := add(family, limits); err != nil {
+			return nil, err
+		}
+	}
+	if (cfg.Limits != Limits{}) {
+		if err := add("", cfg.Limits); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// RoundTrip sends the request when its budgets allow it.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	passed := false
+	// Deferred, so that a panic of Config.Tokens does not leave the body open.
+	defer func() {
+		if !passed && req.Body != nil {
+			_ = req.Body.Close()
+		}
+	}()
+	if t.budgets == nil {
+		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
+	}
+	if req.Body == nil || req.Body == http.NoBody {
+		next, err := t.base.next()
+		if err != nil {
+			return nil, err
+		}
+		return next.RoundTrip(req)
+	}
+	b, c, err := t.read(req)
+	if err != nil {
+		return nil, err
+	}
+	ctx := req.Context()
+	if err := b.admit(ctx, &t.cfg, c); err != nil {
+		return nil, deadline.WithCause(ctx, err)
+	}
+	passed = true // From here on the body is the base's to close.
+	return t.send(b, c, req)
+}
+
+// CloseIdleConnections closes the base's idle connections, if it knows how to.
+func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
+
+// read estimates a request, and returns its budgets.
+func (t *Transport) read(req *http.Request) (*budgets, *call, error) {
+	r, body, err := readRequest(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	family := familyOf(t.families, r.Model)
+	b := t.budgets[family]
+	if b == nil {
+		return nil, nil, errNoLimits
+	}
+	c := &call{key: family, in: r.Input, out: r.MaxOutput}
+	if family == "" {
+		c.key = "model " + r.Model
+	}
+	if t.cfg.Tokens != nil {
+		c.in = min(max(t.cfg.Tokens(r.Model, body), 0), maxTokens)
+	}
+	if c.out < 0 {
+		c.out = t.cfg.Output
+	}
+	return b, c, nil
+}
+
+// send sends an admitted request, and settles its costs.
+func (t *Transport) send(b *budgets, c *call, req *http.Request) (*http.Response, error) {
+	ctx, back := req.Context(), false
+	// Deferred for a panic of the base.
+	defer func() {
+		if !back {
+			c.fail(ctx, nil)
+		}
+	}()
+	admitted := withCall(req, c)
+	resp, err := b.send.RoundTrip(admitted)
+	back = true
+	switch {
+	case err != nil:
+		c.fail(ctx, err)
+		return nil, err
+	case free(resp.StatusCode):
+		b.settle(ctx, c, 0, 0)
+	default:
+		httpbody.OnEnd(resp, true, func(end *httpbody.End) {
+			if u, found := ReadUsage(t.cfg.Provider, resp, (*weir.BodyEnd)(end)); found {
+				b.settle(ctx, c, u.input(t.cfg.CachedPercent), u.Output)
+			}
+		})
+	}
+	if resp.Request == admitted {
+		resp.Request = req
+	}
+	return resp, nil
+}
