@@ -153,3 +153,6 @@ func Amount(v float64) string {
 		return fmt.Sprintf("%g", v)
 	}
 }
+
+// High returns the highest value.
+func (s Scale) High() float64 { return s.high }
