@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir"
@@ -12,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-//go:generate go run . simulate --limit 5/s --pattern poisson:8/s --duration 10s --seed 4 --title "One second's limit of 5, and 8 calls per second at random" --svg ../../docs/images/algorithms-refuse.svg
+//go:generate go run . simulate --limit 5/s --pattern poisson:8/s --duration 10s --seed 4 --title "5 per second, and a client that calls 8 times per second at random" --svg ../../docs/images/algorithms-refuse.svg
 //go:generate go run . simulate --limit 5/s --pattern bursts:20/5s --duration 20s --wait 10s --title "Calls that wait: 20 at once each 5 s, under 5 per second" --svg ../../docs/images/algorithms-wait.svg
-//go:generate go run . simulate --limit "with weir: 25/5s,outbound" --pattern bursts:140/30s --duration 90s --wait 1m --provider 25/5s --title "A fleet's calls at a provider that allows 25 per 5 s" --svg ../../docs/images/fleet.svg
+//go:generate go run . simulate --limit "with weir: 25/5s,outbound" --pattern bursts:100/30s --duration 90s --wait 1m --provider 25/5s --title "A fleet's calls at a provider that allows 25 per 5 s" --svg ../../docs/images/fleet.svg
 
 // simulation is the command's flags.
 type simulation struct {
@@ -135,7 +136,7 @@ func (s *simulation) config() (cfg simulate.Config, err error) {
 			return cfg, err
 		}
 		for i := range candidates {
-			if len(s.limits) > 1 && candidates[i].Name != text && len(candidates) > 1 {
+			if len(s.limits) > 1 && len(candidates) > 1 && !strings.Contains(text, ": ") {
 				candidates[i].Name = text + " " + candidates[i].Name
 			}
 		}

@@ -63,7 +63,7 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 	}
 	b.WriteByte('\n')
 	if log != nil && log.Bad > 0 {
-		fmt.Fprintf(b, "%d of %d lines are left out; the first: %v\n", log.Bad, log.Lines, log.FirstBad)
+		fmt.Fprintf(b, "%d of %d lines are left out, as\n%v\n", log.Bad, log.Lines, log.FirstBad)
 	}
 	if log != nil && log.Moved > 0 {
 		fmt.Fprintf(b, "%d lines are out of order; each counts at the time of the line before\n", log.Moved)

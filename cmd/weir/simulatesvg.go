@@ -82,9 +82,11 @@ func (p *picture) legend(x float64, window time.Duration) {
 	if p.provider {
 		ok, refused = "admitted by the provider", "refused by the provider"
 	}
-	for _, item := range []struct{ text, colour string }{
-		{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + short(window), svg.Pale},
-	} {
+	items := []struct{ text, colour string }{{ok, svg.Strong}, {refused, svg.Alarm}, {"most calls in any " + short(window), svg.Pale}}
+	if p.provider {
+		items = items[:2]
+	}
+	for _, item := range items {
 		p.Rect(x, 42, 11, 11, item.colour)
 		p.Text(x+16, 52, item.text, svg.Muted, "start", 12, false)
 		x += 34 + 6.4*float64(len(item.text))
@@ -98,8 +100,9 @@ func (p *picture) strip(top float64, r *simulate.Report, t *simulate.Timeline) {
 	at := func(micros int64) float64 {
 		return svgLeft + p.x.At(float64(micros-t.Start)/1e6)
 	}
-	from := at(max(r.WorstEnd-r.Window.Microseconds(), t.Start))
-	p.Rect(from, top, at(r.WorstEnd)-from, stripHeight, svg.Pale)
+	if from := max(r.WorstEnd-r.Window.Microseconds(), t.Start); !p.provider {
+		p.Rect(at(from), top, p.x.At(r.Window.Seconds()), stripHeight, svg.Pale)
+	}
 	p.Line(svgLeft, top, right, top, svg.Grid, 1)
 	p.Text(svgLeft-8, top+9, svg.Amount(math.Round(p.y.High())), svg.Muted, "end", 11, false)
 	p.Text(svgLeft-8, base, "0", svg.Muted, "end", 11, false)
@@ -116,16 +119,16 @@ func (p *picture) strip(top float64, r *simulate.Report, t *simulate.Timeline) {
 	}
 	p.Line(svgLeft, base, right, base, svg.Muted, 1)
 	p.Text(16, top+stripHeight/2+4, r.Name, svg.Dark, "start", 13, true)
-	refused, by := r.Refused, "refused"
+	refused := r.Refused
 	if p.provider {
-		refused, by = r.Served.Refused, "refused there"
+		refused = r.Served.Refused
 	}
 	colour := svg.Muted
 	if refused > 0 {
 		colour = svg.Alarm
 	}
 	p.Text(right+12, top+12, fmt.Sprintf("%d in the worst %s", r.Worst, short(r.Window)), svg.Dark, "start", 12, true)
-	p.Text(right+12, top+29, fmt.Sprintf("%d of %d %s", refused, r.Offered, by), colour, "start", 12, false)
+	p.Text(right+12, top+29, fmt.Sprintf("%d of %d refused", refused, r.Offered), colour, "start", 12, false)
 	if r.Max > 0 {
 		p.Text(right+12, top+46, "waits up to "+short(r.Max), svg.Muted, "start", 12, false)
 	}
