@@ -1,6 +1,13 @@
 package report
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/goweir/weir/internal/svg"
+)
+
+// shades are those of a contender's own bars, for each value of a row.
+var shades, ownShades = []string{"#afb8c1", "#8c959f", "#57606a"}, []string{"#80ccff", "#54aeff", svg.Strong}
 
 // bars is a chart of one group of horizontal bars per contender.
 type bars struct {
@@ -28,13 +35,13 @@ func (b bars) draw() string {
 	}
 	const width = 820
 	height := int(top + each*float64(len(b.rows)) + 14)
-	s := newSVG(width, height, b.title)
+	s := svg.New(width, height, b.title)
 	if len(b.groups) > 1 {
 		x := left
 		for i, name := range b.groups {
-			s.rect(x, 42, 11, 11, shade(false, i, len(b.groups)))
-			s.rect(x+12, 42, 11, 11, shade(true, i, len(b.groups)))
-			s.text(x+28, 52, name, muted, "start", 12, false)
+			s.Rect(x, 42, 11, 11, shade(false, i, len(b.groups)))
+			s.Rect(x+12, 42, 11, 11, shade(true, i, len(b.groups)))
+			s.Text(x+28, 52, name, svg.Muted, "start", 12, false)
 			x += 48 + 7*float64(len([]rune(name)))
 		}
 	}
@@ -42,27 +49,27 @@ func (b bars) draw() string {
 	for _, r := range b.rows {
 		values = append(values, r.values...)
 	}
-	scale := newScale(values, b.log, width-left-right)
-	for _, tick := range scale.ticks() {
-		s.line(left+scale.at(tick), top-6, left+scale.at(tick), float64(height)-12, grid, 1)
+	scale := svg.NewScale(values, b.log, width-left-right)
+	for _, tick := range scale.Ticks() {
+		s.Line(left+scale.At(tick), top-6, left+scale.At(tick), float64(height)-12, svg.Grid, 1)
 	}
 	for i, r := range b.rows {
 		y := top + each*float64(i)
-		colour := dark
+		colour := svg.Dark
 		if r.own {
-			colour = strong
+			colour = svg.Strong
 		}
-		s.text(left-8, y+thick*float64(len(b.groups))/2+4, r.label, colour, "end", 13, r.own)
+		s.Text(left-8, y+thick*float64(len(b.groups))/2+4, r.label, colour, "end", 13, r.own)
 		for j, v := range r.values {
 			if v < 0 {
-				s.text(left+4, y+thick*float64(j)+10, "–", muted, "start", 11, false)
+				s.Text(left+4, y+thick*float64(j)+10, "–", svg.Muted, "start", 11, false)
 				continue
 			}
-			s.rect(left, y+thick*float64(j), scale.at(v), thick-2, shade(r.own, j, len(b.groups)))
-			s.text(left+scale.at(v)+5, y+thick*float64(j)+10, b.format(v), muted, "start", 11, false)
+			s.Rect(left, y+thick*float64(j), scale.At(v), thick-2, shade(r.own, j, len(b.groups)))
+			s.Text(left+scale.At(v)+5, y+thick*float64(j)+10, b.format(v), svg.Muted, "start", 11, false)
 		}
 	}
-	return s.end()
+	return s.End()
 }
 
 // shade is the colour of the i-th of n bars; the last is the strongest.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir/benchmarks/data"
 	"github.com/goweir/weir/benchmarks/measure"
+	"github.com/goweir/weir/internal/svg"
 )
 
 // sample are results of three contenders and a limit of the machine.
@@ -114,7 +115,7 @@ func TestFormats(t *testing.T) {
 	for want, got := range map[string]string{
 		"12\u00a0346": whole(12_345.6), "0": short(0), "0.043": short(0.0432), "0.50": short(0.5), "7.13": short(7.131),
 		"45.7": short(45.68), "1\u00a0727": short(1726.9), "-686": short(-686), "9.5 k": thousands(9500), "1\u00a0869 k": thousands(1_869_000),
-		"65.3 %": percent(65.3), "1 M": amount(1e6), "100 k": amount(1e5), "10": amount(10),
+		"65.3 %": percent(65.3), "1 M": svg.Amount(1e6), "100 k": svg.Amount(1e5), "10": svg.Amount(10),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -149,31 +150,5 @@ func TestChartsAreWellFormed(t *testing.T) {
 				t.Fatalf("%s: %v in\n%s", name, err, text)
 			}
 		}
-	}
-}
-
-func TestScale(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		values []float64
-		log    bool
-		v, at  float64
-	}{
-		{"the most is as long as there is room", []float64{1, 50}, false, 50, 100},
-		{"half of it is half as long", []float64{1, 50}, false, 25, 50},
-		{"below nothing is nothing", []float64{-5, 50}, false, -5, 0},
-		{"logarithmic: a power of ten below the least is nothing", []float64{20, 1000}, true, 10, 0},
-		{"logarithmic: the middle", []float64{10, 1000}, true, 100, 50},
-		{"of nothing", nil, true, 0, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newScale(test.values, test.log, 100)
-			if got := s.at(test.v); math.Abs(got-test.at) > 1e-9 {
-				t.Errorf("%v, want %v", got, test.at)
-			}
-			if n := len(s.ticks()); n == 0 || n > 12 {
-				t.Errorf("%d ticks", n)
-			}
-		})
 	}
 }

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/goweir/weir/internal/simulate"
+	"github.com/guptarohit/asciigraph"
+)
+
+// print writes a table of at most 80 columns, and the charts.
+func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
+	var b bytes.Buffer
+	s.printTraffic(&b, reports, log)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	column := func(show bool, format string, values ...any) {
+		if show {
+			fmt.Fprintf(w, "\t"+format, values...)
+		}
+	}
+	waits, provider := s.wait > 0, s.provider != ""
+	fmt.Fprint(w, "ADMITTED\tREFUSED\tWORST")
+	column(waits, "P50\tP90\tMAX WAIT")
+	column(provider, "429s\tUSED")
+	fmt.Fprintln(w, "\t  LIMIT")
+	for _, r := range reports {
+		fmt.Fprintf(w, "%d\t%d\t%d", r.Admitted, r.Refused, r.Worst)
+		column(waits, "%s\t%s\t%s", short(r.P50), short(r.P90), short(r.Max))
+		if provider {
+			column(true, "%d\t%.0f%%", r.Served.Refused, 100*r.Served.Share)
+		}
+		fmt.Fprintf(w, "\t  %s\n", r.Name)
+	}
+	// A bytes.Buffer never fails.
+	_ = w.Flush()
+	fmt.Fprintf(&b, "\nWORST: most calls of one key in any %s.\n", short(reports[len(reports)-1].Window))
+	if provider {
+		fmt.Fprintf(&b, "429s: refused by the provider. USED: share of its rate in use.\n")
+	}
+	if s.chart {
+		for i := range reports {
+			fmt.Fprintf(&b, "\n%s\n", chart(&reports[i]))
+		}
+	}
+	_, err := out.Write(b.Bytes())
+	return err
+}
+
+// printTraffic says which calls there were.
+func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, log *simulate.Log) {
+	if log == nil {
+		fmt.Fprintf(b, "%d calls: %s for %s", reports[0].Offered, s.pattern, short(s.duration))
+	} else {
+		span := time.Duration(log.End-log.Start) * time.Microsecond
+		fmt.Fprintf(b, "%d calls in %s: %s", reports[0].Offered, short(span), s.log)
+	}
+	if s.wait > 0 {
+		fmt.Fprintf(b, "; they wait up to %s", short(s.wait))
+	}
+	b.WriteByte('\n')
+	if log != nil && log.Bad > 0 {
+		fmt.Fprintf(b, "%d of %d lines are left out, as\n%v\n", log.Bad, log.Lines, log.FirstBad)
+	}
+	if log != nil && log.Moved > 0 {
+		fmt.Fprintf(b, "%d lines are out of order; each counts at the time of the line before\n", log.Moved)
+	}
+	if s.provider != "" {
+		fmt.Fprintf(b, "Provider: %s; calls are on their way for up to %s\n", s.provider, short(s.travel))
+	}
+	b.WriteByte('\n')
+}
+
+// short writes a duration with about three digits.
+func short(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.String()
+	case d < time.Second:
+		return fmt.Sprintf("%gms", float64(d.Round(time.Millisecond))/1e6)
+	case d < time.Minute:
+		return fmt.Sprintf("%gs", float64(d.Round(10*time.Millisecond))/1e9)
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	}
+	return d.Round(time.Second).String()
+}
+
+// chart draws how many calls leave, 60 columns wide.
+func chart(r *simulate.Report) string {
+	t := r.Timeline.Merge((len(r.Timeline.Bins) + 59) / 60)
+	values := make([]float64, len(t.Bins))
+	for i, b := range t.Bins {
+		values[i] = float64(b.Admitted)
+	}
+	return asciigraph.Plot(values, asciigraph.Height(5), asciigraph.LowerBound(0), asciigraph.Precision(0),
+		asciigraph.Caption(fmt.Sprintf("%s: calls that leave per %s", r.Name, short(t.Step))))
+}
+
+// printJSON writes the reports, and the results of reading the log.
+func (s *simulation) printJSON(out io.Writer, reports []simulate.Report, log *simulate.Log) error {
+	type lines struct {
+		Lines    int64  `json:"lines"`
+		Bad      int64  `json:"bad"`
+		Moved    int64  `json:"out_of_order"`
+		FirstBad string `json:"first_bad,omitempty"`
+	}
+	result := struct {
+		Log     *lines            `json:"log,omitempty"`
+		Reports []simulate.Report `json:"reports"`
+	}{Reports: reports}
+	if log != nil {
+		result.Log = &lines{Lines: log.Lines, Bad: log.Bad, Moved: log.Moved}
+		if log.FirstBad != nil {
+			result.Log.FirstBad = log.FirstBad.Error()
+		}
+	}
+	return json.NewEncoder(out).Encode(result)
+}
