@@ -43,10 +43,10 @@ func TestDialectsAreReadAsMeant(t *testing.T) {
 		{"draft 06 of two limits", dialects.Draft06, two, "", said(4, 1, 9*s, 10*s, 0), said(4, 0, 9*s, 10*s, 9*s), 9 * s},
 		{"X-RateLimit with an epoch", dialects.XRateLimitEpoch, fixed, "", said(4, 1, 9*s, 0, 0), said(4, 0, 9*s, 0, 9*s), 9 * s},
 		{"X-RateLimit with a delta", dialects.XRateLimitDelta, fixed, "", said(4, 1, 9*s, 0, 0), said(4, 0, 9*s, 0, 9*s), 9 * s},
-		{"GitHub", dialects.GitHub, fixed, "", said(4, 1, 9*s, 0, 0), said(4, 0, 9*s, 0, 9*s), 9 * s},
+		{"GitHub", dialects.GitHub, fixed, "4-in-10s", said(4, 1, 9*s, 0, 0), said(4, 0, 9*s, 0, 9*s), 9 * s},
 		{"OpenAI", dialects.OpenAI, fixed, "requests", said(4, 1, 8750*time.Millisecond, 0, 0), said(4, 0, 8750*time.Millisecond, 0, 8750*time.Millisecond), 9 * s},
 		{"OpenAI of two limits", dialects.OpenAI, two, "tokens", said(4, 1, 8750*time.Millisecond, 0, 0), said(4, 0, 8750*time.Millisecond, 0, 8750*time.Millisecond), 9 * s},
-		{"Shopify, which says no reset", dialects.Shopify, fixed, "", said(4, 1, -1, 0, 0), said(4, 0, -1, 0, 0), 9 * s},
+		{"Shopify, which says no reset", dialects.Shopify, fixed, "shopify-shop-api-call", said(4, 1, -1, 0, 0), said(4, 0, -1, 0, 0), 9 * s},
 		{"lies: the year 9999", dialects.LieFarFuture, fixed, "", said(100, 0, year, year, maxPause), said(100, 0, year, year, maxPause), maxPause},
 		{"lies: negative", dialects.LieNegative, fixed, "", said(-1, -1, -1, 0, 0), said(-1, -1, -1, 0, 0), 0},
 		{"lies: more than an integer holds", dialects.LieOverflow, fixed, "", said(-1, -1, year, 0, 0), said(-1, -1, year, 0, 0), maxPause},
@@ -71,6 +71,7 @@ func TestDialectsAreReadAsMeant(t *testing.T) {
 				}
 				refused := tc.empty
 				refused.Refused, refused.Pause = true, tc.pause
+				refused.Cause.Limit = tc.budget // the one without a unit left
 				if got := read(); got != refused {
 					t.Errorf("refused:\n%+v, want\n%+v", got, refused)
 				}
