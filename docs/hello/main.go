@@ -1,5 +1,4 @@
-// Command hello is the program in the README: an API on which everybody has
-// two requests a minute.
+// Command hello is an API that admits two requests per minute and IP address.
 //
 //	go run ./docs/hello
 //	curl -i http://127.0.0.1:8080/hello
@@ -15,28 +14,22 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-func main() {
-	api, err := newAPI()
+func main() { log.Fatal(http.ListenAndServe("127.0.0.1:8080", newAPI())) }
+
+func newAPI() http.Handler {
+	store := must(localstore.New(localstore.Config{})) // several replicas: the store above
+	limiter := must(weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerMinute(2)}}))
+	limit := must(middleware.New(middleware.Config{
+		Limiter: limiter,
+		Key:     weir.KeyRemoteIP(), // or the user: KeyContext, KeyAPIKey, KeyBearer
+	}))
+	hello := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }
+	return limit(http.HandlerFunc(hello))
+}
+
+func must[T any](v T, err error) T {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api))
-}
-
-// newAPI returns an API that admits two requests per minute and IP address.
-func newAPI() (http.Handler, error) {
-	store, err := localstore.New(localstore.Config{}) // for several replicas: redisstore
-	if err != nil {
-		return nil, err
-	}
-	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerMinute(2)}})
-	if err != nil {
-		return nil, err
-	}
-	limit, err := middleware.New(middleware.Config{Limiter: limiter, Key: weir.KeyRemoteIP()})
-	if err != nil {
-		return nil, err
-	}
-	hello := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "hello") }
-	return limit(http.HandlerFunc(hello)), nil
+	return v
 }
