@@ -55,6 +55,12 @@ type Decision struct {
 	Charges []store.ChargeState
 }
 
+// Near reports whether the call was allowed and the binding limit has at most a fifth
+// of its units left for the next calls. Warn then, before calls are refused.
+func (d *Decision) Near() bool {
+	return d.Allowed && d.Limit.Rate > 0 && d.Remaining <= d.Limit.Max()/5
+}
+
 // Charge returns the state of the i-th limit; the zero one when the
 // decision has none.
 func (d *Decision) Charge(i int) store.ChargeState {

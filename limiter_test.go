@@ -452,3 +452,27 @@ func TestLimitMax(t *testing.T) {
 		})
 	}
 }
+
+// TestNear checks the share of units left from which a decision is near its limit.
+func TestNear(t *testing.T) {
+	t.Parallel()
+	hundred, burst := weir.PerMinute(100), weir.PerMinute(100).WithBurst(10)
+	for name, c := range map[string]struct {
+		d    weir.Decision
+		near bool
+	}{
+		"zero":                       {weir.Decision{}, false},
+		"allowed by no limit":        {weir.Decision{Allowed: true}, false},
+		"a fifth left":               {weir.Decision{Allowed: true, Limit: hundred, Remaining: 20}, true},
+		"more than a fifth left":     {weir.Decision{Allowed: true, Limit: hundred, Remaining: 21}, false},
+		"a fifth of the burst":       {weir.Decision{Allowed: true, Limit: burst, Remaining: 2}, true},
+		"more than that":             {weir.Decision{Allowed: true, Limit: burst, Remaining: 3}, false},
+		"none of one left":           {weir.Decision{Allowed: true, Limit: weir.PerMinute(1)}, true},
+		"refused":                    {weir.Decision{Limit: hundred}, false},
+		"the largest limit, a fifth": {weir.Decision{Allowed: true, Limit: weir.PerMinute(1<<62 - 1), Remaining: 1 << 59}, true},
+	} {
+		if got := c.d.Near(); got != c.near {
+			t.Errorf("%s: near %v, want %v", name, got, c.near)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 // take charges a request that has no levels, sets d to the decision, and returns
 // the limits that it is about. An error that matches weir.ErrStore means that
 // nothing could be decided.
-func (c *charger) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
+func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
 	if limits, err = limitsOf(r, c.cfg.Limits, c.own); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (c *charger) take(r *http.Request, m *mark, cost int64, d *weir.Decision) (
 		err = c.charge(r, m, cost, limits, d) // Refused, with the end of the block.
 	}
 	if err == nil && d.Allowed {
-		c.shadow(r, m.key, cost)
+		c.shadow(w, r, m.key, cost)
 	}
 	return limits, err
 }
@@ -118,9 +118,12 @@ func (c *charger) punish(r *http.Request, key string) bool {
 
 // shadow asks the limiters in shadow about a request that the enforced ones let
 // pass. A refused request would cost the shadows nothing either.
-func (c *charger) shadow(r *http.Request, key string, cost int64) {
+func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cost int64) {
 	for _, l := range c.cfg.Shadows {
-		if _, err := l.AllowN(r.Context(), key, cost); err != nil && r.Context().Err() == nil {
+		switch d, err := l.AllowN(r.Context(), key, cost); {
+		case err == nil:
+			c.cfg.warn(w, r, &d)
+		case r.Context().Err() == nil:
 			c.cfg.OnError(r, &fault{kindShadows, err})
 		}
 	}

@@ -76,14 +76,14 @@ func (s *levels) lookUp(r *http.Request, l *Level, key string, cost int64, own [
 }
 
 // takeLevels charges a request on all its levels.
-func (c *charger) takeLevels(r *http.Request, m *mark) (weir.Decision, error) {
+func (c *charger) takeLevels(w http.ResponseWriter, r *http.Request, m *mark) (weir.Decision, error) {
 	d, err := c.chargeLevels(r, m)
 	if err == nil && d.Reason == weir.ReasonLimited && d.Scope == c.cfg.Limiter.Name() && c.punish(r, m.key) {
 		d, err = c.chargeLevels(r, m) // Refused, with the end of the block.
 	}
 	// A mount further out may have counted the request's own level, and asked the shadows.
 	if own := &m.levels.list[0]; err == nil && d.Allowed && own.Limiter == c.cfg.Limiter {
-		c.shadow(r, m.key, own.Cost)
+		c.shadow(w, r, m.key, own.Cost)
 	}
 	return d, err
 }

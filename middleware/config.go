@@ -125,6 +125,12 @@ type Config struct {
 	// Nil: 429 with a problem body.
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
+	// OnWarning is called before the handler runs, once for each limiter that has a
+	// warning about an admitted request. d is near its limit ([weir.Decision.Near]), or
+	// refused by a limiter that refuses nothing: one of Shadows, or Limiter in Shadow.
+	// It may set headers and must not write. [WarnByHeader] is one. Nil: no warnings.
+	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
+
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,
 	// of settling, of the stores, of a wrong configuration, and ErrNeverIdentified
 	// once. A request without a key, or with an ended context, is no error. The
@@ -139,15 +145,16 @@ type Config struct {
 	OnError func(r *http.Request, err error)
 
 	// Shadow decides, charges, and calls the Limiter's Hook and OnError, but refuses
-	// no request, sets no header and does not call OnLimited. It is for watching new
+	// no request, sets no rate header and does not call OnLimited. It is for watching new
 	// limits before they hold; nothing is protected. False: refusals are real.
 	Shadow bool
 
 	// Shadows are limits that are watched before they hold, beside those of Limiter.
 	// Each is a Limiter with a name of its own. They decide and charge after Limiter
 	// has let a request pass, with its key and cost, and their Hooks get the
-	// decisions. They refuse nothing, delay nothing, set no header, are not settled,
-	// and take one call of their store each. Empty: none.
+	// decisions, and OnWarning those over or near the limit. They refuse nothing, delay
+	// nothing, set no rate header, are not settled, and take one call of their store
+	// each. Empty: none.
 	Shadows []*weir.Limiter
 }
 

@@ -70,7 +70,7 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	}
 	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
 	var d weir.Decision // large, so that it is filled in where it is
-	limits, err := g.charger.take(r, m, cost, &d)
+	limits, err := g.charger.take(w, r, m, cost, &d)
 	if err != nil {
 		return g.undecided(w, r, m, err)
 	}
@@ -93,7 +93,7 @@ func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string)
 		return r, true
 	}
 	m.levels = s
-	d, err := g.charger.takeLevels(r, m)
+	d, err := g.charger.takeLevels(w, r, m)
 	if err != nil {
 		return g.undecided(w, r, m, err)
 	}
@@ -104,6 +104,7 @@ func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string)
 func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answer.Decision) (*http.Request, bool) {
 	switch {
 	case g.cfg.Shadow && !d.Allowed:
+		g.cfg.warn(w, r, d.Decision)
 		return r, true // Without the mark: a mount further in may refuse it.
 	case !g.cfg.Shadow:
 		g.headers.set(w.Header(), &m.values, d, g.cfg.Limits == nil && m.levels == nil)
@@ -112,6 +113,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answe
 		g.cfg.limited(w, r, d)
 		return r, false
 	}
+	g.cfg.warn(w, r, d.Decision)
 	return m.on(r), true
 }
 
