@@ -33,6 +33,7 @@ func TestConfig(t *testing.T) {
 		`Models[""]`:        {Provider: llm.OpenAI, Models: map[string]llm.Limits{"": ok}},
 		"Output":            {Provider: llm.OpenAI, Limits: ok, Output: -1},
 		"CachedPercent":     {Provider: llm.OpenAI, Limits: ok, CachedPercent: 101},
+		"Reserve":           {Provider: llm.OpenAI, Limits: ok, Reserve: 100},
 		"MaxWait":           {Provider: llm.OpenAI, Limits: ok, MaxWait: 1, Refuse: true},
 		"MaxWait ":          {Provider: llm.OpenAI, Limits: ok, MaxWait: -1},
 		"Limits.RPM":        {Provider: llm.OpenAI, Limits: llm.Limits{RPM: 1 << 41}},
@@ -201,6 +202,42 @@ func TestBackgroundGivesWay(t *testing.T) {
 			t.Errorf("%d served, in the order %q", len(all), all)
 		}
 	})
+}
+
+// TestReserve: background calls of one process leave the reserved units to the calls of
+// another one, and an estimate over the rest waits rather than fail.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	for name, bucket := range map[string]bool{"a bucket": true, "a sliding window": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t, 2, weirtest.LLMConfig{Events: 1}, llm.Config{
+					Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: bucket}, Reserve: 30, MaxWait: 10 * time.Minute,
+				})
+				served := 0
+				for ; ; served++ {
+					ctx, cancel := context.WithTimeout(weir.InBackground(t.Context()), time.Second)
+					err := c.send(ctx, 0, "/chat/completions", prompt(1, 50, false))
+					cancel()
+					if err != nil {
+						break
+					}
+				}
+				if served < 13 || served > 14 {
+					t.Errorf("%d background calls of 50 left at once, want 13 or 14 of 70 %%", served)
+				}
+				start := time.Now()
+				if err := c.send(t.Context(), 1, "/chat/completions", prompt(1, 250, false)); err != nil || time.Since(start) > 0 {
+					t.Errorf("another call: %v after %v, want none at once", err, time.Since(start))
+				}
+				if err := c.send(weir.InBackground(t.Context()), 0, "/chat/completions", prompt(1, 5000, false)); err != nil {
+					t.Errorf("a large background call: %v", err)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
 }
 
 // TestRefusalPauses: one 429 pauses the model for all processes, and costs no tokens.
