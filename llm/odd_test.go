@@ -130,6 +130,36 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
+// TestGetBodyRewinds: a GetBody that returns the body itself, from its beginning, leaves
+// all of it to be sent.
+func TestGetBodyRewinds(t *testing.T) {
+	t.Parallel()
+	s, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []byte
+	tr, err := llm.NewTransport(s, llm.Config{
+		Provider: llm.OpenAI, Limits: llm.Limits{RPM: 1},
+		Base: roundTripper(func(r *http.Request) (*http.Response, error) {
+			got, _ = io.ReadAll(r.Body)
+			return status(200)
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := strings.NewReader(`{"model":"m-1"}`)
+	req, _ := http.NewRequest(http.MethodPost, "https://llm.example/v1/chat/completions", io.NopCloser(body))
+	req.GetBody = func() (io.ReadCloser, error) {
+		_, err := body.Seek(0, io.SeekStart)
+		return io.NopCloser(body), err
+	}
+	if _, err := tr.RoundTrip(req); err != nil || string(got) != `{"model":"m-1"}` {
+		t.Errorf("sent %q, %v", got, err)
+	}
+}
+
 // TestUnreadableBodies: the error says that the body can't be read, nothing is sent or
 // counted, and the body is closed.
 func TestUnreadableBodies(t *testing.T) {

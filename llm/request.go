@@ -121,12 +121,17 @@ func readBody(req *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: the request's body: %w", err)
 	}
-	defer func() { _ = copied.Close() }()
 	body, err := io.ReadAll(io.LimitReader(copied, maxBody))
-	if err != nil {
-		return nil, fmt.Errorf("llm: the request's body: %w", err)
+	_ = copied.Close()
+	if err == nil {
+		// The GetBody of some clients rewinds req.Body itself, as openai-go's for a
+		// bytes.Reader. It has to start at its beginning again.
+		if copied, err = req.GetBody(); err == nil {
+			_ = copied.Close()
+			return body, nil
+		}
 	}
-	return body, nil
+	return nil, fmt.Errorf("llm: the request's body: %w", err)
 }
 
 // count returns a whole number of tokens.
