@@ -154,11 +154,12 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
 		c.booked, d, err = weir.ReserveLevels(ctx, levels...)
 		return d, err
 	}
-	d, err := ask()
-	if err != nil || d.Allowed {
-		return err
+	var d weir.Decision
+	var err error
+	if cfg.Refuse || !b.queue.busy(ctx) {
+		d, err = ask()
 	}
-	if !cfg.Refuse {
+	if !cfg.Refuse && err == nil && !d.Allowed {
 		d, err = b.queue.wait(ctx, start, cfg.MaxWait, d, ask, func(longest time.Duration) (d weir.Decision, err error) {
 			c.booked, d, err = weir.WaitLevels(ctx, longest, levels...)
 			return d, err

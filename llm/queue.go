@@ -32,15 +32,27 @@ func newQueue() *queue {
 	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 }
 
+// classOf returns the class of a call.
+func classOf(ctx context.Context) int {
+	if line.InBackground(ctx) {
+		return 1
+	}
+	return 0
+}
+
+// busy reports whether a call has to go behind others that wait.
+func (q *queue) busy(ctx context.Context) bool {
+	class := classOf(ctx)
+	return len(q.turns[class]) > 0 || class == 1 && q.foreground.Load() > 0
+}
+
 // wait waits until ask is granted, MaxWait is over or ctx ends. first is the refusal
-// of the call's first question.
+// of the call's first question; zero if there was none.
 func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration, first weir.Decision,
 	ask func() (weir.Decision, error), ahead func(time.Duration) (weir.Decision, error),
 ) (d weir.Decision, err error) {
-	class, d := 0, first
-	if line.InBackground(ctx) {
-		class = 1
-	} else {
+	class, d := classOf(ctx), first
+	if class == 0 {
 		q.foreground.Add(1)
 		defer q.foreground.Add(-1)
 	}
@@ -50,7 +62,7 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 	case q.turns[class] <- struct{}{}:
 		defer func() { <-q.turns[class] }()
 	case <-end.C:
-		return d, nil
+		return last(d, ask)
 	case <-ctx.Done():
 		return d, ctx.Err()
 	}
@@ -77,12 +89,20 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 		case <-again.C:
 		case <-end.C:
 			again.Stop()
-			return d, nil
+			return last(d, ask)
 		case <-ctx.Done():
 			again.Stop()
 			return d, ctx.Err()
 		}
 	}
+}
+
+// last returns the last refusal, or asks for the first time.
+func last(d weir.Decision, ask func() (weir.Decision, error)) (weir.Decision, error) {
+	if d.Scope == "" {
+		return ask()
+	}
+	return d, nil
 }
 
 func orLongest(d time.Duration) time.Duration {

@@ -204,6 +204,72 @@ func TestBackgroundGivesWay(t *testing.T) {
 	})
 }
 
+// TestNewcomersDoNotOvertake: small calls that come while a large one waits in the same
+// process take nothing before it, of both classes.
+func TestNewcomersDoNotOvertake(t *testing.T) {
+	t.Parallel()
+	for name, class := range map[string]func(context.Context) context.Context{
+		"background": weir.InBackground, "interactive": func(ctx context.Context) context.Context { return ctx },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t, 1, weirtest.LLMConfig{Events: 1}, llm.Config{
+					Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: true}, MaxWait: 5 * time.Minute,
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				if err := c.send(ctx, 0, "/chat/completions", prompt(1, 983, false)); err != nil {
+					t.Fatal(err)
+				}
+				var small sync.WaitGroup
+				small.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(100 * time.Millisecond)
+						small.Go(func() { _ = c.send(class(ctx), 0, "/chat/completions", prompt(1, 5, false)) })
+					}
+				})
+				start := time.Now()
+				if err := c.send(ctx, 0, "/chat/completions", prompt(1, 500, false)); err != nil || time.Since(start) > 31*time.Second {
+					t.Errorf("%v after %v, want none after 30 s", err, time.Since(start))
+				}
+				cancel()
+				small.Wait()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestNeverFirst: a call that is behind others until MaxWait fails with the budget that
+// refuses it.
+func TestNeverFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t, 1, weirtest.LLMConfig{Events: 1}, llm.Config{
+			Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: true}, MaxWait: 20 * time.Second,
+		})
+		send := func(ctx context.Context) error { return c.send(ctx, 0, "/chat/completions", prompt(1, 983, false)) }
+		if err := send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		for i := range 6 {
+			others.Go(func() {
+				time.Sleep(time.Duration(i) * 9 * time.Second)
+				_ = send(t.Context())
+			})
+		}
+		time.Sleep(5 * time.Second)
+		start := time.Now()
+		err := send(weir.InBackground(t.Context()))
+		var limited *weir.LimitedError
+		if !errors.As(err, &limited) || limited.Scope != "openai otpm" || limited.RetryAfter <= 0 || time.Since(start) != 20*time.Second {
+			t.Errorf("%v after %v, want a *weir.LimitedError after 20 s", err, time.Since(start))
+		}
+		others.Wait()
+	})
+}
+
 // TestReserve: background calls of one process leave the reserved units to the calls of
 // another one, and an estimate over the rest waits rather than fail.
 func TestReserve(t *testing.T) {
