@@ -25,6 +25,7 @@ const (
 // it in the order of their arrival.
 type queue struct {
 	turns      [2]chan struct{} // holds the turn of a class, which goes first come first served
+	refused    [2]atomic.Bool   // the last answer to the first of a class was no
 	foreground atomic.Int64     // calls that wait and are not in the background
 }
 
@@ -40,10 +41,11 @@ func classOf(ctx context.Context) int {
 	return 0
 }
 
-// busy reports whether a call has to go behind others that wait.
+// busy reports whether a new call has to go behind others that wait. Otherwise its
+// question need not wait for theirs.
 func (q *queue) busy(ctx context.Context) bool {
 	class := classOf(ctx)
-	return len(q.turns[class]) > 0 || class == 1 && q.foreground.Load() > 0
+	return q.refused[class].Load() || class == 1 && q.foreground.Load() > 0
 }
 
 // wait waits until ask is granted, MaxWait is over or ctx ends. first is the refusal
@@ -60,7 +62,10 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 	defer end.Stop()
 	select {
 	case q.turns[class] <- struct{}{}:
-		defer func() { <-q.turns[class] }()
+		defer func() {
+			q.refused[class].Store(false)
+			<-q.turns[class]
+		}()
 	case <-end.C:
 		return last(d, ask)
 	case <-ctx.Done():
@@ -76,6 +81,7 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 			} else {
 				d, err = ask()
 			}
+			q.refused[class].Store(!d.Allowed)
 			hopeless := d.RetryAfter == weir.Never || d.Reason == weir.ReasonPaused && d.RetryAfter > left
 			if err != nil || d.Allowed || hopeless {
 				return d, err
