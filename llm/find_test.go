@@ -99,6 +99,20 @@ func TestReadUsage(t *testing.T) {
 	}
 }
 
+func TestReadUsageOfNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resp *http.Response
+		end  *weir.BodyEnd
+	}{
+		"no response": {nil, ended(chatStream, true)}, "no end yet": {&http.Response{}, nil}, "neither": {}, "no headers, no bytes": {&http.Response{}, &weir.BodyEnd{}},
+	} {
+		if u, found := llm.ReadUsage(llm.OpenAI, test.resp, test.end); found || u != (llm.Usage{Input: -1, Output: -1}) {
+			t.Errorf("%s: %+v, %v", name, u, found)
+		}
+	}
+}
+
 // TestReadUsageCutAnywhere: wherever a stream is cut, its counts are unknown or right.
 func TestReadUsageCutAnywhere(t *testing.T) {
 	t.Parallel()

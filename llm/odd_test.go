@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -325,6 +326,27 @@ func TestConfigNamesFields(t *testing.T) {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
+}
+
+// TestOtherLimits: two Transports of one name with unlike limits are a mistake, and the
+// error names the field.
+func TestOtherLimits(t *testing.T) {
+	t.Parallel()
+	s, _ := localstore.New(localstore.Config{})
+	config := func(all, gpt int64) llm.Config {
+		return llm.Config{Provider: llm.OpenAI, Limits: llm.Limits{RPM: all}, Models: map[string]llm.Limits{"gpt": {RPM: gpt}}}
+	}
+	first, err := llm.NewTransport(s, config(1, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for field, cfg := range map[string]llm.Config{"llm.Config.Name": config(2, 1), `llm.Config.Models["gpt"]`: config(1, 2)} {
+		var wrong *weir.ConfigError
+		if _, err := llm.NewTransport(s, cfg); !errors.As(err, &wrong) || wrong.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	runtime.KeepAlive(first)
 }
 
 // takes is a store that can't settle.
