@@ -10,4 +10,7 @@
 // second attempt changes before its RetryAfter. Each attempt passes the Transport, so
 // retries never exceed a budget. Package retry around the Transport tries again only
 // where that helps.
+//
+// go.mod names early releases of the official clients, which compile in seconds. The
+// code is the same for openai-go v3.98.0 and anthropic-sdk-go v1.84.0.
 package llmclients
