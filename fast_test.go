@@ -219,31 +219,47 @@ type answering http.Response
 
 func (a *answering) RoundTrip(*http.Request) (*http.Response, error) { return (*http.Response)(a), nil }
 
-// BenchmarkTransportLocal is of requests that need not wait, over a base that does
-// nothing: what a Transport costs is what it takes more than that.
-func BenchmarkTransportLocal(b *testing.B) {
-	silent := http.Header{
-		"Content-Type": {"application/json"}, "Content-Length": {"512"}, "Date": {"Mon, 02 Jan 2006 15:04:05 GMT"},
-		"Cache-Control": {"no-store"}, "Vary": {"Accept-Encoding"}, "X-Request-Id": {"0123456789abcdef"},
+// silent are the headers of a response without any about limits.
+var silent = http.Header{
+	"Content-Type": {"application/json"}, "Content-Length": {"512"}, "Date": {"Mon, 02 Jan 2006 15:04:05 GMT"},
+	"Cache-Control": {"no-store"}, "Vary": {"Accept-Encoding"}, "X-Request-Id": {"0123456789abcdef"},
+}
+
+// local returns a Transport whose requests need not wait, and a base that does nothing.
+func local(tb testing.TB, header http.Header, ignore bool) (over *weir.Transport, base http.RoundTripper) {
+	tb.Helper()
+	base = &answering{StatusCode: http.StatusOK, Body: http.NoBody, Header: header}
+	l := onPrepared(tb, weir.PerSecond(1).WithBurst(1e9))
+	over, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: base, IgnoreUpstream: ignore})
+	if err != nil {
+		tb.Fatal(err)
 	}
-	for _, bb := range []struct {
-		name   string
-		header http.Header
-	}{{"no headers", http.Header{}}, {"none of limits", silent}} {
-		base := &answering{StatusCode: http.StatusOK, Body: http.NoBody, Header: bb.header}
-		b.Run("base/"+bb.name, func(b *testing.B) { roundTrips(b, base) })
-		b.Run("over/"+bb.name, func(b *testing.B) {
-			store, err := localstore.New(localstore.Config{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			l := newLimiter(b, store, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(1).WithBurst(1e9)} })
-			t, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: base})
-			if err != nil {
-				b.Fatal(err)
-			}
-			roundTrips(b, t)
-		})
+	return over, base
+}
+
+// TestTransportDoesNotAllocate for a request that is not settled, and whose response
+// says nothing of limits.
+func TestTransportDoesNotAllocate(t *testing.T) {
+	over, _ := local(t, silent, false)
+	req, err := http.NewRequest(http.MethodGet, "https://api.example.com/things/7", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(500, func() { _, _ = over.RoundTrip(req) }); n != 0 && !long.Race {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkTransportLocal is of requests that need not wait and are not settled, over a
+// base that does nothing: a Transport costs the difference. The difference of over and
+// ignoring is the cost of reading responses.
+func BenchmarkTransportLocal(b *testing.B) {
+	for name, header := range map[string]http.Header{"no headers": {}, "none of limits": silent} {
+		over, base := local(b, header, false)
+		ignoring, _ := local(b, header, true)
+		b.Run("base/"+name, func(b *testing.B) { roundTrips(b, base) })
+		b.Run("ignoring/"+name, func(b *testing.B) { roundTrips(b, ignoring) })
+		b.Run("over/"+name, func(b *testing.B) { roundTrips(b, over) })
 	}
 }
 

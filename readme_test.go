@@ -57,7 +57,7 @@ var codeBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```(?:go|y
 
 // tested are the files that code may be from: programs that CI runs, examples
 // and tests of use.
-var tested = regexp.MustCompile(`^(examples/.*\.go|docs/(hello|provider)/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
+var tested = regexp.MustCompile(`^(examples/.*\.go|docs/(hello|provider|llm)/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
 
 // TestCodeIsFromTestedFiles checks that all such code in the documents is to the
 // letter part of a file that is tested.

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -25,7 +26,12 @@ type budget struct {
 	unit    unit
 	limiter *weir.Limiter
 	max     int64 // the largest cost that it admits
+	most    int64 // the largest cost that it settles
 }
+
+// maxDebt bounds the debt of one call, in minutes: no provider serves a call that costs
+// more, and a wrong usage must not stop a model for years.
+const maxDebt = 15
 
 // budgets are all limits of a family, and the requests of this process that wait for
 // them.
@@ -48,15 +54,16 @@ func newBudgets(store weir.Store, cfg *Config, family string, limits Limits, bas
 		}
 		l, err := weir.New(weir.Config{
 			Name: strings.Join(strings.Fields(cfg.Name+" "+family+" "+v.name), " "), Store: store,
-			Limits: []weir.Limit{limits.perMinute(v.n)}, MaxPause: cfg.MaxPause, Hook: cfg.Hook,
+			Limits: []weir.Limit{limits.perMinute(v.n)}, Reserve: cfg.Reserve, MaxPause: cfg.MaxPause, Hook: cfg.Hook,
 		})
 		if err != nil {
-			return nil, err
+			return nil, inConfig(err, family)
 		}
 		if !l.CanSettle() {
 			return nil, &weir.ConfigError{Field: "llm.NewTransport.store", Want: "a store.Settler", Got: "a store that can't settle"}
 		}
-		b.all = append(b.all, budget{v.unit, l, l.Limits()[0].Max()})
+		most := l.Limits()[0].Max()
+		b.all = append(b.all, budget{v.unit, l, most, most + maxDebt*v.n})
 	}
 	send := weir.TransportConfig{Limiter: b.all[0].limiter, Base: base, Key: keyOf, Cost: noCost, Upstream: cfg.Upstream}
 	for _, v := range b.all[1:] {
@@ -64,7 +71,23 @@ func newBudgets(store weir.Store, cfg *Config, family string, limits Limits, bas
 	}
 	var err error
 	b.send, err = weir.NewTransport(send)
-	return b, err
+	return b, inConfig(err, family)
+}
+
+// inConfig makes an error about a field of package weir name the field of Config.
+func inConfig(err error, family string) error {
+	var e *weir.ConfigError
+	if !errors.As(err, &e) {
+		return err
+	}
+	_, field, _ := strings.Cut(e.Field, ".")
+	switch {
+	case field == "Store":
+		return &weir.ConfigError{Field: "llm.NewTransport.store", Want: e.Want, Got: e.Got}
+	case field == "Name" && family != "":
+		field = modelField(family)
+	}
+	return wrong(field, e.Want, e.Got)
 }
 
 // keyOf returns the key of an admitted request. Its response may pause that.
@@ -111,6 +134,7 @@ func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
 		if v.unit == requests {
 			costs[i] = 1
 		}
+		costs[i] = min(costs[i], v.most)
 	}
 	c.conclude(ctx, func(ctx context.Context) error { return c.booked.SettleLevels(ctx, costs...) })
 }
@@ -130,11 +154,12 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
 		c.booked, d, err = weir.ReserveLevels(ctx, levels...)
 		return d, err
 	}
-	d, err := ask()
-	if err != nil || d.Allowed {
-		return err
+	var d weir.Decision
+	var err error
+	if cfg.Refuse || !b.queue.busy(ctx) {
+		d, err = ask()
 	}
-	if !cfg.Refuse {
+	if !cfg.Refuse && err == nil && !d.Allowed {
 		d, err = b.queue.wait(ctx, start, cfg.MaxWait, d, ask, func(longest time.Duration) (d weir.Decision, err error) {
 			c.booked, d, err = weir.WaitLevels(ctx, longest, levels...)
 			return d, err
@@ -160,5 +185,10 @@ func refusal(levels []weir.Level, d *weir.Decision, maxWait time.Duration) error
 	return e
 }
 
-// errNoLimits is the error of a request for a model without limits.
-var errNoLimits = errors.New("llm: no limits for the request's model: set Config.Limits or name it in Config.Models")
+// noLimits returns the error of a request for a model without limits.
+func noLimits(model string) error {
+	if model == "" {
+		return errors.New("llm: the request names no model: set Config.Limits, which then hold, or send it with another client")
+	}
+	return fmt.Errorf("llm: no limits for the model %.100q: set Config.Limits or name it in Config.Models", model)
+}

@@ -57,6 +57,10 @@ type Config struct {
 	// Refuse makes a request that can't leave now fail now. It can't be combined with
 	// MaxWait. False: it waits.
 	Refuse bool
+	// Reserve is the share of each limit, in percent, that calls of the background
+	// class leave to the others: 0 to 99. 0: 10 % of a Bucket, nothing of a window.
+	// See [weir.Config].
+	Reserve int
 	// MaxPause and Hook are those of the limiters: see [weir.Config].
 	MaxPause time.Duration
 	Hook     weir.Hook
@@ -81,6 +85,8 @@ func (c *Config) check() error {
 		return wrong("Output", "0 to 2^40", strconv.FormatInt(c.Output, 10))
 	case c.CachedPercent < -1 || c.CachedPercent > 100:
 		return wrong("CachedPercent", "-1 to 100", strconv.Itoa(c.CachedPercent))
+	case c.Reserve < 0 || c.Reserve > 99:
+		return wrong("Reserve", "0 to 99", strconv.Itoa(c.Reserve))
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWait > 0 && c.Refuse:
@@ -94,7 +100,7 @@ func (c *Config) check() error {
 		}
 	}
 	for model, l := range c.Models {
-		field := fmt.Sprintf("Models[%q]", model)
+		field := modelField(model)
 		if model == "" {
 			return wrong(field, "a model's name or its beginning", "an empty one")
 		}
@@ -104,6 +110,8 @@ func (c *Config) check() error {
 	}
 	return nil
 }
+
+func modelField(family string) string { return fmt.Sprintf("Models[%q]", family) }
 
 func (l *Limits) check(field string) error {
 	for name, n := range map[string]int64{"RPM": l.RPM, "TPM": l.TPM, "ITPM": l.ITPM, "OTPM": l.OTPM} {

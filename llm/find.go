@@ -15,7 +15,7 @@ import (
 // report its input alone.
 func ReadUsage(p Provider, resp *http.Response, end *weir.BodyEnd) (Usage, bool) {
 	none := Usage{-1, 0, -1}
-	if end == nil || end.Bytes == 0 {
+	if resp == nil || end == nil || end.Bytes == 0 {
 		return none, false
 	}
 	if c := resp.Header.Get("Content-Encoding"); c != "" && !strings.EqualFold(c, "identity") {

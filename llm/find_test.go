@@ -75,6 +75,11 @@ func TestReadUsage(t *testing.T) {
 		"converse":                                 {llm.Bedrock, "application/json", `{"metrics":{},"output":{},"usage":{"inputTokens":10,"cacheWriteInputTokens":3,"cacheReadInputTokens":7,"outputTokens":34}}`, false, anthropic},
 		"converse stream":                          {llm.Bedrock, "application/vnd.amazon.eventstream", "\x00\x00\x01\"{" + strings.Repeat("\x00\xff", 5000) + `{"metrics":{"latencyMs":1},"usage":{"inputTokens":10,"cacheWriteInputTokens":3,"cacheReadInputTokens":7,"outputTokens":34}}` + "\"{[\x07", false, anthropic},
 		"numbers that can't be":                    {llm.OpenAI, "application/json", `{"usage":{"prompt_tokens":-1,"completion_tokens":1e300}}`, false, none},
+		"a wrong output beside a total":            {llm.OpenAI, "application/json", `{"usage":{"prompt_tokens":12,"completion_tokens":-5,"total_tokens":7}}`, false, llm.Usage{Input: 12, Output: -1}},
+		"text for usage":                           {llm.OpenAI, "application/json", `{"usage":"12"}`, false, none},
+		"usage of an unknown shape":                {llm.OpenAI, "application/json", `{"usage":{"tokens":{"in":12}}}`, false, none},
+		"an array of numbers":                      {llm.OpenAI, "application/json", `[1,2]`, false, none},
+		"null":                                     {llm.OpenAI, "application/json", `null`, false, none},
 		"text for numbers":                         {llm.OpenAI, "application/json", `{"usage":{"prompt_tokens":"12","completion_tokens":"34"}}`, false, none},
 		"garbage":                                  {llm.OpenAI, "", "\x00\"usage\":{\\", false, none},
 		"empty":                                    {llm.OpenAI, "", "", false, none},
@@ -91,6 +96,20 @@ func TestReadUsage(t *testing.T) {
 				t.Errorf("%+v of a compressed body", got)
 			}
 		})
+	}
+}
+
+func TestReadUsageOfNothing(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		resp *http.Response
+		end  *weir.BodyEnd
+	}{
+		"no response": {nil, ended(chatStream, true)}, "no end yet": {&http.Response{}, nil}, "neither": {}, "no headers, no bytes": {&http.Response{}, &weir.BodyEnd{}},
+	} {
+		if u, found := llm.ReadUsage(llm.OpenAI, test.resp, test.end); found || u != (llm.Usage{Input: -1, Output: -1}) {
+			t.Errorf("%s: %+v, %v", name, u, found)
+		}
 	}
 }
 
@@ -133,19 +152,25 @@ func TestReadRequest(t *testing.T) {
 		model      string
 		out        int64
 	}{
-		"chat":             {"/v1/chat/completions", `{"messages":[{"content":"\"model\":\"x\""}],"model":"gpt-5","max_tokens":10}`, "gpt-5", 10},
-		"reasoning":        {"/v1/chat/completions", `{"model":"o3","max_completion_tokens":70}`, "o3", 70},
-		"several choices":  {"/v1/chat/completions", `{"model":"m","max_tokens":10,"n":3}`, "m", 30},
-		"responses":        {"/v1/responses", `{"model":"m","max_output_tokens":20}`, "m", 20},
-		"no maximum":       {"/v1/responses", `{"model":"m","max_output_tokens":null}`, "m", -1},
-		"embeddings":       {"/v1/embeddings", `{"model":"e","input":"x"}`, "e", 0},
-		"Azure":            {"/openai/deployments/my-gpt/chat/completions", `{"max_tokens":5}`, "my-gpt", 5},
-		"Gemini":           {"/v1beta/models/gemini-2.5-pro:streamGenerateContent", `{"generationConfig":{"maxOutputTokens":9}}`, "gemini-2.5-pro", 9},
-		"Bedrock":          {"/model/anthropic.claude-v2%3A0/converse-stream", `{"inferenceConfig":{"maxTokens":8}}`, "anthropic.claude-v2:0", 8},
-		"a negative":       {"/v1/messages", `{"model":"m","max_tokens":-8}`, "m", -1},
-		"of another type":  {"/v1/messages", `{"max_tokens":"8","model":"m"}`, "m", -1},
-		"not JSON":         {"/v1/messages", `--boundary`, "", -1},
-		"an immense count": {"/v1/messages", `{"model":"m","max_tokens":1e30}`, "m", -1},
+		"chat":                  {"/v1/chat/completions", `{"messages":[{"content":"\"model\":\"x\""}],"model":"gpt-5","max_tokens":10}`, "gpt-5", 10},
+		"reasoning":             {"/v1/chat/completions", `{"model":"o3","max_completion_tokens":70}`, "o3", 70},
+		"several choices":       {"/v1/chat/completions", `{"model":"m","max_tokens":10,"n":3}`, "m", 30},
+		"responses":             {"/v1/responses", `{"model":"m","max_output_tokens":20}`, "m", 20},
+		"no maximum":            {"/v1/responses", `{"model":"m","max_output_tokens":null}`, "m", -1},
+		"embeddings":            {"/v1/embeddings", `{"model":"e","input":"x"}`, "e", 0},
+		"Azure":                 {"/openai/deployments/my-gpt/chat/completions", `{"max_tokens":5}`, "my-gpt", 5},
+		"Gemini":                {"/v1beta/models/gemini-2.5-pro:streamGenerateContent", `{"generationConfig":{"maxOutputTokens":9}}`, "gemini-2.5-pro", 9},
+		"Bedrock":               {"/model/anthropic.claude-v2%3A0/converse-stream", `{"inferenceConfig":{"maxTokens":8}}`, "anthropic.claude-v2:0", 8},
+		"a negative":            {"/v1/messages", `{"model":"m","max_tokens":-8}`, "m", -1},
+		"of another type":       {"/v1/messages", `{"max_tokens":"8","model":"m"}`, "m", -1},
+		"not JSON":              {"/v1/messages", `--boundary`, "", -1},
+		"a count beyond floats": {"/v1/messages", `{"max_tokens":1e400,"model":"m"}`, "m", -1},
+		"a number for a model":  {"/v1/messages", `{"model":5,"max_tokens":8}`, "", 8},
+		"no model":              {"/v1/messages", `{"max_tokens":8}`, "", 8},
+		"an array":              {"/v1/messages", `[{"model":"m","max_tokens":8}]`, "", -1},
+		"null":                  {"/v1/messages", `null`, "", -1},
+		"cut JSON":              {"/v1/messages", `{"model":"m","max_tokens":8`, "", -1},
+		"an immense count":      {"/v1/messages", `{"model":"m","max_tokens":1e30}`, "m", -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,6 +25,7 @@ const (
 // it in the order of their arrival.
 type queue struct {
 	turns      [2]chan struct{} // holds the turn of a class, which goes first come first served
+	refused    [2]atomic.Bool   // the last answer to the first of a class was no
 	foreground atomic.Int64     // calls that wait and are not in the background
 }
 
@@ -32,15 +33,28 @@ func newQueue() *queue {
 	return &queue{turns: [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}}
 }
 
+// classOf returns the class of a call.
+func classOf(ctx context.Context) int {
+	if line.InBackground(ctx) {
+		return 1
+	}
+	return 0
+}
+
+// busy reports whether a new call has to go behind others that wait. Otherwise its
+// question need not wait for theirs.
+func (q *queue) busy(ctx context.Context) bool {
+	class := classOf(ctx)
+	return q.refused[class].Load() || class == 1 && q.foreground.Load() > 0
+}
+
 // wait waits until ask is granted, MaxWait is over or ctx ends. first is the refusal
-// of the call's first question.
+// of the call's first question; zero if there was none.
 func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration, first weir.Decision,
 	ask func() (weir.Decision, error), ahead func(time.Duration) (weir.Decision, error),
 ) (d weir.Decision, err error) {
-	class, d := 0, first
-	if line.InBackground(ctx) {
-		class = 1
-	} else {
+	class, d := classOf(ctx), first
+	if class == 0 {
 		q.foreground.Add(1)
 		defer q.foreground.Add(-1)
 	}
@@ -48,9 +62,12 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 	defer end.Stop()
 	select {
 	case q.turns[class] <- struct{}{}:
-		defer func() { <-q.turns[class] }()
+		defer func() {
+			q.refused[class].Store(false)
+			<-q.turns[class]
+		}()
 	case <-end.C:
-		return d, nil
+		return last(d, ask)
 	case <-ctx.Done():
 		return d, ctx.Err()
 	}
@@ -64,6 +81,7 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 			} else {
 				d, err = ask()
 			}
+			q.refused[class].Store(!d.Allowed)
 			hopeless := d.RetryAfter == weir.Never || d.Reason == weir.ReasonPaused && d.RetryAfter > left
 			if err != nil || d.Allowed || hopeless {
 				return d, err
@@ -77,12 +95,20 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 		case <-again.C:
 		case <-end.C:
 			again.Stop()
-			return d, nil
+			return last(d, ask)
 		case <-ctx.Done():
 			again.Stop()
 			return d, ctx.Err()
 		}
 	}
+}
+
+// last returns the last refusal, or asks for the first time.
+func last(d weir.Decision, ask func() (weir.Decision, error)) (weir.Decision, error) {
+	if d.Scope == "" {
+		return ask()
+	}
+	return d, nil
 }
 
 func orLongest(d time.Duration) time.Duration {

@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,23 +51,27 @@ type requestBody struct {
 var errNoGetBody = errors.New("llm: the request's body can be read only once: set its GetBody, as http.NewRequest does for a bytes.Reader")
 
 // ReadRequest estimates a request. It reads the body through req.GetBody, up to
-// 16 MiB, and leaves req.Body alone. A body that is no JSON is no error. An error means
-// that the body can't be read.
+// 16 MiB, and leaves req.Body alone. It understands JSON, also compressed by gzip. A
+// body that is no JSON is no error. An error means that the body can't be read.
 func ReadRequest(req *http.Request) (Request, error) {
-	r, _, err := readRequest(req)
-	return r, err
-}
-
-// readRequest is ReadRequest, and returns the body too.
-func readRequest(req *http.Request) (Request, []byte, error) {
 	body, err := readBody(req)
 	if err != nil {
-		return Request{}, nil, err
+		return Request{}, err
+	}
+	r, _ := estimate(req, body)
+	return r, nil
+}
+
+// estimate estimates a request from the beginning of its body. It returns the whole
+// body too, without its compression.
+func estimate(req *http.Request, body []byte) (Request, []byte) {
+	if strings.EqualFold(req.Header.Get("Content-Encoding"), "gzip") {
+		body = gunzip(body)
 	}
 	r := Request{Model: modelOfURL(req.URL), Input: (int64(len(body)) + 3) / 4, MaxOutput: -1}
 	if len(body) >= maxBody {
-		r.Input = (max(req.ContentLength, maxBody) + 3) / 4
-		return r, nil, nil
+		r.Input = min((max(req.ContentLength, maxBody)+3)/4, maxTokens)
+		return r, nil
 	}
 	var in requestBody
 	// A field of a wrong type is left out. The provider will refuse it.
@@ -87,7 +93,20 @@ func readRequest(req *http.Request) (Request, []byte, error) {
 	if embeds(req.URL) {
 		r.MaxOutput = 0
 	}
-	return r, body, nil
+	return r, body
+}
+
+// gunzip returns the beginning of a compressed body; the body itself if it is broken.
+func gunzip(body []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return body
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, maxBody))
+	if err != nil {
+		return body
+	}
+	return plain
 }
 
 // readBody returns the beginning of the body.
@@ -102,12 +121,17 @@ func readBody(req *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("llm: the request's body: %w", err)
 	}
-	defer func() { _ = copied.Close() }()
 	body, err := io.ReadAll(io.LimitReader(copied, maxBody))
-	if err != nil {
-		return nil, fmt.Errorf("llm: the request's body: %w", err)
+	_ = copied.Close()
+	if err == nil {
+		// The GetBody of some clients rewinds req.Body itself, as openai-go's for a
+		// bytes.Reader. It has to start at its beginning again.
+		if copied, err = req.GetBody(); err == nil {
+			_ = copied.Close()
+			return body, nil
+		}
 	}
-	return body, nil
+	return nil, fmt.Errorf("llm: the request's body: %w", err)
 }
 
 // count returns a whole number of tokens.

@@ -17,7 +17,8 @@ import (
 //
 // A request without a body, as for a list of models, is not counted. A request that is
 // not sent fails with one of the errors of [weir.Transport], or because its body can't
-// be read twice, or because its model has no limits. The estimate of a request:
+// be read, or because its model has no limits. A body without a GetBody stays in
+// memory, up to 16 MiB. The estimate of a request:
 //
 //	input    a quarter of the body's bytes, or Config.Tokens
 //	output   the maximum that the request names, or Config.Output
@@ -72,24 +73,44 @@ func NewTransport(store weir.Store, cfg Config) (*Transport, error) {
 
 // RoundTrip sends the request when its budgets allow it.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	passed := false
-	// Deferred, so that a panic of Config.Tokens does not leave the body open.
-	defer func() {
-		if !passed && req.Body != nil {
-			_ = req.Body.Close()
-		}
-	}()
 	if t.budgets == nil {
+		closeBody(req)
 		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
 	}
 	if req.Body == nil || req.Body == http.NoBody {
-		next, err := t.base.next()
-		if err != nil {
-			return nil, err
-		}
-		return next.RoundTrip(req)
+		return t.pass(req)
 	}
-	b, c, err := t.read(req)
+	return t.count(req)
+}
+
+// pass sends a request that is not counted.
+func (t *Transport) pass(req *http.Request) (*http.Response, error) {
+	next, err := t.base.next()
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	return next.RoundTrip(req)
+}
+
+// count sends a request when its budgets allow it.
+func (t *Transport) count(req *http.Request) (*http.Response, error) {
+	sent, passed := req, false
+	// Deferred, so that a panic of Config.Tokens does not leave the body open.
+	defer func() {
+		if !passed {
+			closeBody(sent)
+		}
+	}()
+	sent, body, err := readable(req)
+	if err != nil {
+		return nil, deadline.WithCause(req.Context(), err)
+	}
+	if len(body) == 0 {
+		passed = true
+		return t.pass(sent)
+	}
+	b, c, err := t.read(sent, body)
 	if err != nil {
 		return nil, err
 	}
@@ -98,22 +119,38 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, deadline.WithCause(ctx, err)
 	}
 	passed = true // From here on the body is the base's to close.
-	return t.send(b, c, req)
+	resp, err := t.send(b, c, sent)
+	if err == nil && resp.Request == sent {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+// readable returns the beginning of a request's body, and the request to send.
+func readable(req *http.Request) (*http.Request, []byte, error) {
+	if req.GetBody == nil {
+		return hold(req)
+	}
+	body, err := readBody(req)
+	return req, body, err
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
 }
 
 // CloseIdleConnections closes the base's idle connections, if it knows how to.
 func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // read estimates a request, and returns its budgets.
-func (t *Transport) read(req *http.Request) (*budgets, *call, error) {
-	r, body, err := readRequest(req)
-	if err != nil {
-		return nil, nil, err
-	}
+func (t *Transport) read(req *http.Request, body []byte) (*budgets, *call, error) {
+	r, body := estimate(req, body)
 	family := familyOf(t.families, r.Model)
 	b := t.budgets[family]
 	if b == nil {
-		return nil, nil, errNoLimits
+		return nil, nil, noLimits(r.Model)
 	}
 	c := &call{key: family, in: r.Input, out: r.MaxOutput}
 	if family == "" {

@@ -33,6 +33,7 @@ func TestConfig(t *testing.T) {
 		`Models[""]`:        {Provider: llm.OpenAI, Models: map[string]llm.Limits{"": ok}},
 		"Output":            {Provider: llm.OpenAI, Limits: ok, Output: -1},
 		"CachedPercent":     {Provider: llm.OpenAI, Limits: ok, CachedPercent: 101},
+		"Reserve":           {Provider: llm.OpenAI, Limits: ok, Reserve: 100},
 		"MaxWait":           {Provider: llm.OpenAI, Limits: ok, MaxWait: 1, Refuse: true},
 		"MaxWait ":          {Provider: llm.OpenAI, Limits: ok, MaxWait: -1},
 		"Limits.RPM":        {Provider: llm.OpenAI, Limits: llm.Limits{RPM: 1 << 41}},
@@ -201,6 +202,108 @@ func TestBackgroundGivesWay(t *testing.T) {
 			t.Errorf("%d served, in the order %q", len(all), all)
 		}
 	})
+}
+
+// TestNewcomersDoNotOvertake: small calls that come while a large one waits in the same
+// process take nothing before it, of both classes.
+func TestNewcomersDoNotOvertake(t *testing.T) {
+	t.Parallel()
+	for name, class := range map[string]func(context.Context) context.Context{
+		"background": weir.InBackground, "interactive": func(ctx context.Context) context.Context { return ctx },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t, 1, weirtest.LLMConfig{Events: 1}, llm.Config{
+					Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: true}, MaxWait: 5 * time.Minute,
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				if err := c.send(ctx, 0, "/chat/completions", prompt(1, 983, false)); err != nil {
+					t.Fatal(err)
+				}
+				var small sync.WaitGroup
+				small.Go(func() {
+					for ctx.Err() == nil {
+						time.Sleep(100 * time.Millisecond)
+						small.Go(func() { _ = c.send(class(ctx), 0, "/chat/completions", prompt(1, 5, false)) })
+					}
+				})
+				start := time.Now()
+				if err := c.send(ctx, 0, "/chat/completions", prompt(1, 500, false)); err != nil || time.Since(start) > 31*time.Second {
+					t.Errorf("%v after %v, want none after 30 s", err, time.Since(start))
+				}
+				cancel()
+				small.Wait()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// TestNeverFirst: a call that is behind others until MaxWait fails with the budget that
+// refuses it.
+func TestNeverFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrew(t, 1, weirtest.LLMConfig{Events: 1}, llm.Config{
+			Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: true}, MaxWait: 20 * time.Second,
+		})
+		send := func(ctx context.Context) error { return c.send(ctx, 0, "/chat/completions", prompt(1, 983, false)) }
+		if err := send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var others sync.WaitGroup
+		for i := range 6 {
+			others.Go(func() {
+				time.Sleep(time.Duration(i) * 9 * time.Second)
+				_ = send(t.Context())
+			})
+		}
+		time.Sleep(5 * time.Second)
+		start := time.Now()
+		err := send(weir.InBackground(t.Context()))
+		var limited *weir.LimitedError
+		if !errors.As(err, &limited) || limited.Scope != "openai otpm" || limited.RetryAfter <= 0 || time.Since(start) != 20*time.Second {
+			t.Errorf("%v after %v, want a *weir.LimitedError after 20 s", err, time.Since(start))
+		}
+		others.Wait()
+	})
+}
+
+// TestReserve: background calls of one process leave the reserved units to the calls of
+// another one, and an estimate over the rest waits rather than fail.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	for name, bucket := range map[string]bool{"a bucket": true, "a sliding window": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrew(t, 2, weirtest.LLMConfig{Events: 1}, llm.Config{
+					Provider: llm.OpenAI, Limits: llm.Limits{OTPM: 1000, Bucket: bucket}, Reserve: 30, MaxWait: 10 * time.Minute,
+				})
+				served := 0
+				for ; ; served++ {
+					ctx, cancel := context.WithTimeout(weir.InBackground(t.Context()), time.Second)
+					err := c.send(ctx, 0, "/chat/completions", prompt(1, 50, false))
+					cancel()
+					if err != nil {
+						break
+					}
+				}
+				if served < 13 || served > 14 {
+					t.Errorf("%d background calls of 50 left at once, want 13 or 14 of 70 %%", served)
+				}
+				start := time.Now()
+				if err := c.send(t.Context(), 1, "/chat/completions", prompt(1, 250, false)); err != nil || time.Since(start) > 0 {
+					t.Errorf("another call: %v after %v, want none at once", err, time.Since(start))
+				}
+				if err := c.send(weir.InBackground(t.Context()), 0, "/chat/completions", prompt(1, 5000, false)); err != nil {
+					t.Errorf("a large background call: %v", err)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
 }
 
 // TestRefusalPauses: one 429 pauses the model for all processes, and costs no tokens.

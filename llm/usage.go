@@ -86,7 +86,8 @@ func readCounts(p Provider, raw json.RawMessage) (u Usage, found bool) {
 	u.Input = first(c.Prompt, c.Input, c.PromptCount, c.InputTokens)
 	u.Output = first(c.Completion, c.Output, c.CandidatesCount, c.OutputTokens)
 	u.Cached = max(0, first(c.PromptOf.Cached, c.InputOf.Cached, c.CachedCount, c.CacheRead, c.CacheReadInputTokens))
-	if u.Output < 0 && u.Input >= 0 && (c.Total != nil || c.TotalCount != nil) {
+	unnamed := c.Completion == nil && c.Output == nil && c.CandidatesCount == nil && c.OutputTokens == nil
+	if unnamed && u.Input >= 0 && (c.Total != nil || c.TotalCount != nil) {
 		u.Output = 0 // an embedding, or a prompt that Gemini has blocked
 	}
 	if u.Output >= 0 {
