@@ -41,7 +41,7 @@ func (k *Key) Explain() []string {
 		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), Short(k.LeaseEnds))
 	}
 	if k.Err == nil {
-		lines = append(lines, k.explainNext())
+		lines = append(lines, k.ExplainNext())
 	}
 	switch {
 	case k.NoTTL:
@@ -94,7 +94,8 @@ func (b *Brake) explain() (lines []string) {
 	return lines
 }
 
-func (k *Key) explainNext() string {
+// ExplainNext says how the next call fares.
+func (k *Key) ExplainNext() string {
 	if k.Next.Allowed {
 		return "The next call leaves at once."
 	}
