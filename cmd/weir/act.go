@@ -124,7 +124,7 @@ func newResume() *cobra.Command {
 	var a action
 	c := &cobra.Command{
 		Use: "resume KEY", Short: "Lift a pause and a lower rate",
-		Long:    "Lifts a pause, a lower rate, and all else that slows a key down beyond its limits.\nOther processes hear of it at once.",
+		Long:    "Lifts a pause, a lower rate, and all else that slows a key down beyond its\nlimits. Other processes hear of it at once.",
 		Example: "  weir resume stripe:live", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {
@@ -146,7 +146,8 @@ func newReset() *cobra.Command {
 	c := &cobra.Command{
 		Use: "reset KEY", Short: "Forget what a key has used, and its pause",
 		Long: `Forgets the state of a key: its use, its pause, its calls in flight, and a value
-that is not weir's. All units are free at once. Calls that wait keep their slots.`,
+that is not weir's. All units are free at once. Calls that wait keep their
+slots.`,
 		Example: "  weir reset api:user:1", Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.act(cmd, args[0], false, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {

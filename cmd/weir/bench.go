@@ -38,10 +38,10 @@ func newBench() *cobra.Command {
 	var b bench
 	c := &cobra.Command{
 		Use: "bench", Short: "Measure decisions on your Redis",
-		Long: `Measures how long decisions take on your Redis, and how many it makes per second:
-a PING, decisions of one caller, and decisions of several callers at once, which
-share round trips. Each takes --duration. The keys are its own, have one limit
-that admits all calls, and are deleted at the end.
+		Long: `Measures how long decisions take on your Redis, and how many it makes per
+second: a PING, decisions of one caller, and decisions of several callers at
+once, which share round trips. Each takes --duration. The keys are its own,
+have one limit that admits all calls, and are deleted at the end.
 
 It loads the server: think before you run it beside a service.`,
 		Example: "  weir bench --callers 64 --keys 100 --duration 5s", Args: cobra.NoArgs,

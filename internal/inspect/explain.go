@@ -44,6 +44,8 @@ func (k *Key) Explain() []string {
 		lines = append(lines, k.ExplainNext())
 	}
 	switch {
+	case k.NoTTL && k.Err != nil:
+		add("Redis never drops it, as it has no TTL.")
 	case k.NoTTL:
 		add("Redis never drops the state, as it has no TTL. The next calls set one.")
 	case !k.Missing:
@@ -70,8 +72,10 @@ func (l *Limit) explain() string {
 
 func (a *Ahead) explain() string {
 	until := func(from string) string {
-		if a.First == a.Last {
-			return fmt.Sprintf("%s: its slot comes in %s.", from, Short(a.Last))
+		if first := Short(a.First); a.Calls == 1 {
+			return fmt.Sprintf("%s: its slot comes in %s.", from, first)
+		} else if first == Short(a.Last) {
+			return fmt.Sprintf("%s: their slots come in %s.", from, first)
 		}
 		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, Short(a.First), Short(a.Last))
 	}
