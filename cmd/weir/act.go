@@ -144,7 +144,7 @@ func newResume() *cobra.Command {
 func newReset() *cobra.Command {
 	var a action
 	c := &cobra.Command{
-		Use: "reset KEY", Short: "Forget what a key has used, and its pause",
+		Use: "reset KEY", Short: "Forget the use of a key, and its pause",
 		Long: `Forgets the state of a key: its use, its pause, its calls in flight, and a value
 that is not weir's. All units are free at once. Calls that wait keep their
 slots.`,

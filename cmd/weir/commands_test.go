@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// result is what a run of the command left.
+// result is the outcome of a run.
 type result struct {
 	code      int
 	out, errs string

@@ -11,9 +11,9 @@ import (
 func newExplain() *cobra.Command {
 	var conn connection
 	c := &cobra.Command{
-		Use: "explain KEY", Short: "Say in words what a key's state means",
-		Long: `Says in words what a key's state means: its use, when units are free again, who
-waits, what slows it down, and what the next call gets.`,
+		Use: "explain KEY", Short: "Explain the state of a key in words",
+		Long: `Explains the state of a key in words: its use, when units are free again, the
+queue, the brake, and the next call.`,
 		Example: "  weir explain api:user:1", Args: cobra.ExactArgs(1), ValidArgsFunction: conn.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return conn.with(func(s *session) error {

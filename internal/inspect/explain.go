@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Explain says in sentences what a key's state means: use, when units are free, the queue,
-// the brake, and the next call. Each sentence stands in a line of its own.
+// Explain describes a key's state in sentences: use, when units are free, the queue, the
+// brake, and the next call. Each sentence stands in a line of its own.
 func (k *Key) Explain() []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }

@@ -52,7 +52,7 @@ func unread(server string, err error) redisstore.Finding {
 	}
 }
 
-// examples are names of which the first few are shown.
+// examples counts names, and keeps the first few.
 type examples struct {
 	n     int
 	first []string
