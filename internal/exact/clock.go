@@ -252,3 +252,9 @@ func (c Clock) from(now int64) Clock {
 	}
 	return c
 }
+
+// Speed returns the speed of v at a time as n/d, apart from a pause.
+func (c *Clock) Speed(t int64) (n, d int64) {
+	n, d, _ = c.speed(t)
+	return n, d
+}

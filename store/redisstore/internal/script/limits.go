@@ -1,10 +1,8 @@
 package script
 
 import (
-	"strconv"
-	"time"
-
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/redisstate"
 	"github.com/goweir/weir/store"
 )
 
@@ -26,7 +24,7 @@ func LimitsOf(charges []store.Charge) *Limits {
 	for i := range charges {
 		c := &charges[i]
 		r := exact.RuleOf(&c.Limit)
-		l.Rules, l.specs = append(l.Rules, r), append(l.specs, spec(&c.Limit))
+		l.Rules, l.specs = append(l.Rules, r), append(l.specs, redisstate.FormatLimit(&c.Limit))
 		l.costs, l.needs = append(l.costs, c.Cost), append(l.needs, c.Need())
 		p, more := &r.Pace, c.Need()-c.Cost
 		l.args = append(l.args, l.specs[i], c.Cost, more)
@@ -65,20 +63,4 @@ func (l *Limits) Before(states []State, calls int64) []State {
 		l.Rules[i].Undo(&before[i].State, l.costs[i]*calls)
 	}
 	return before
-}
-
-// spec is a limit in a key's value: how it counts, without its name.
-func spec(l *store.Limit) string {
-	b := make([]byte, 1, 40)
-	b[0] = "gwcfa"[l.Algorithm]
-	b = append(strconv.AppendInt(b, l.Rate, 10), '/')
-	if l.Period%time.Second == 0 {
-		b = append(strconv.AppendInt(b, int64(l.Period/time.Second), 10), 's')
-	} else {
-		b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
-	}
-	if most := l.Max(); most != l.Rate {
-		b = strconv.AppendInt(append(b, '/'), most, 10)
-	}
-	return string(b)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/redisstate"
 	"github.com/goweir/weir/store"
 )
 
@@ -118,7 +119,7 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 	if r.at < len(r.list) {
 		if text, ok := r.list[r.at].(string); ok {
 			r.at++
-			c, ok := ParseClock(text)
+			c, ok := redisstate.ParseClock(text)
 			a.Clock, r.bad = &exact.Move{Clock: c, Before: c}, r.bad || !ok
 		} else {
 			n := r.Number()
@@ -202,33 +203,11 @@ func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
 	}
 	m := &exact.Move{}
 	old := true
-	m.Clock, ok = ParseClock(list[0])
+	m.Clock, ok = redisstate.ParseClock(list[0])
 	if list[1] != "0" {
-		m.Before, old = ParseClock(list[1])
+		m.Before, old = redisstate.ParseClock(list[1])
 	}
 	first, err := strconv.ParseInt(list[2], 10, 64)
 	m.First = first
 	return list[3], m, ok && old && err == nil
-}
-
-// ParseClock reads a clock: its first two numbers, or all.
-func ParseClock(text string) (c exact.Clock, ok bool) {
-	fields := []*int64{&c.At, &c.V, &c.Until, &c.Stand, &c.Unit, &c.Gap, &c.Ends, &c.Share, &c.Since, &c.Step, &c.Next}
-	n := 0
-	for part := range strings.SplitSeq(text, ".") {
-		if n == len(fields) {
-			return c, false
-		}
-		v, err := strconv.ParseInt(part, 10, 64)
-		if err != nil || v < 0 || v >= 1<<53 {
-			return c, false
-		}
-		*fields[n] = v
-		n++
-	}
-	if c.Unit == 0 {
-		c.Unit = 1
-	}
-	valid := c.At > 0 && c.Share <= 64 && (c.Share == 0 || c.Step > 0) && (n == 2 || n == len(fields))
-	return c, valid
 }

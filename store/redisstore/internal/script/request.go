@@ -2,6 +2,7 @@ package script
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/redisstate"
 	"github.com/goweir/weir/store"
 )
 
@@ -186,7 +187,7 @@ func RestoreArgs(state, log, mark string, m *store.Memory, clock any) []any {
 	args := make([]any, 0, 12+7*len(m.Limits))
 	args = append(args, nil, nil, 3, state, log, mark, clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
 	for i := range m.Limits {
-		args = append(args, spec(&m.Limits[i]))
+		args = append(args, redisstate.FormatLimit(&m.Limits[i]))
 		for _, of := range [][]store.Used{m.Known, m.Spent} {
 			var u store.Used
 			if of != nil {

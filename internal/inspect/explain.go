@@ -1,0 +1,158 @@
+package inspect
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Explain describes a key's state in sentences: use, when units are free, the queue, the
+// brake, and the next call. Each sentence stands in a line of its own.
+func (k *Key) Explain() []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	switch {
+	case k.Err != nil:
+		add("The state can't be read: %v.", k.Err)
+		add("Calls fail with this error until the key is reset.")
+	case k.Missing:
+		add("No state is stored: all units are free.")
+	case k.Reset:
+		add("The key was reset.")
+	case k.Restored:
+		add("Redis had lost the key. Units that processes knew of were restored.")
+	}
+	if k.Behind > 0 {
+		add("The server's clock is %s behind the state: it stepped back. Calls go on from where the state is.", Short(k.Behind))
+	}
+	for i := range k.Limits {
+		lines = append(lines, k.Limits[i].explain())
+	}
+	if k.Partial {
+		add("The log is long, and its first part was not read: more units may be free.")
+	}
+	if k.Err == nil {
+		lines = append(lines, k.Ahead.explain())
+	}
+	lines = append(lines, k.Brake.explain()...)
+	if k.InFlight > 0 {
+		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), Short(k.LeaseEnds))
+	}
+	if k.Err == nil {
+		lines = append(lines, k.ExplainNext())
+	}
+	switch {
+	case k.NoTTL && k.Err != nil:
+		add("Redis never drops it, as it has no TTL.")
+	case k.NoTTL:
+		add("Redis never drops the state, as it has no TTL. The next calls set one.")
+	case !k.Missing:
+		add("Redis drops the state in %s, unless calls come.", Short(k.TTL))
+	}
+	return lines
+}
+
+func (l *Limit) explain() string {
+	text := fmt.Sprintf("%s: %d of %d units are used.", Describe(&l.Limit), l.Used, l.Max())
+	switch {
+	case l.ResetAfter == 0:
+		text = fmt.Sprintf("%s: none of %d units is used.", Describe(&l.Limit), l.Max())
+	case l.Used == 0:
+		text += fmt.Sprintf(" It is as new in %s.", Short(l.ResetAfter))
+	default:
+		text += fmt.Sprintf(" All are free again in %s.", Short(l.ResetAfter))
+	}
+	if l.LeftFor > 0 {
+		text += fmt.Sprintf(" The last call left this limit out: it is forgotten in %s.", Short(l.LeftFor))
+	}
+	return text
+}
+
+func (a *Ahead) explain() string {
+	until := func(from string) string {
+		if first := Short(a.First); a.Calls == 1 {
+			return fmt.Sprintf("%s: its slot comes in %s.", from, first)
+		} else if first == Short(a.Last) {
+			return fmt.Sprintf("%s: their slots come in %s.", from, first)
+		}
+		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, Short(a.First), Short(a.Last))
+	}
+	switch {
+	case a.Calls == 0:
+		return "No call waits."
+	case a.Calls < 0:
+		return until("Calls wait")
+	}
+	return until(count(a.Calls, "call waits", "calls wait"))
+}
+
+func (b *Brake) explain() (lines []string) {
+	if b.Pause > 0 {
+		lines = append(lines, fmt.Sprintf("The key is paused for %s.", Short(b.Pause)))
+	}
+	if b.Slow() {
+		lines = append(lines, fmt.Sprintf("It runs at %d/64 of its rate. The rate is whole again in %s.", b.Rate, Short(b.For)))
+	}
+	return lines
+}
+
+// ExplainNext says how the next call fares.
+func (k *Key) ExplainNext() string {
+	if k.Next.Allowed {
+		return "The next call leaves at once."
+	}
+	why := map[string]string{"paused": "as the key is paused", "waiting": "as others wait before it"}[k.Next.Reason]
+	if why == "" && k.Next.Limit >= 0 && len(k.Limits) > 1 {
+		why = "as " + Describe(&k.Limits[k.Next.Limit].Limit) + " is used up"
+	} else if why == "" {
+		why = "as the limit is used up"
+	}
+	return fmt.Sprintf("The next call is refused, %s. If it may wait, it leaves in %s.", why, Short(k.Next.RetryAfter))
+}
+
+func count(n int64, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n, " ", more)
+}
+
+// Describe writes a limit as 25/5s gcra burst 50.
+func Describe(l *store.Limit) string {
+	_, period, _ := strings.Cut(store.Per(1, l.Period).Policy(), "-in-")
+	text := fmt.Sprintf("%d/%s %s", l.Rate, period, l.Algorithm)
+	if l.Max() != l.Rate {
+		text += fmt.Sprintf(" burst %d", l.Max())
+	}
+	return text
+}
+
+// Short writes a duration with about three digits, for people.
+func Short(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return d.String()
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%gms", float64(d.Round(10*time.Microsecond))/1e6)
+	case d < time.Second:
+		return fmt.Sprintf("%gms", float64(d.Round(time.Millisecond))/1e6)
+	case d < time.Minute:
+		return fmt.Sprintf("%gs", float64(d.Round(10*time.Millisecond))/1e9)
+	case d < time.Hour:
+		return two(d, time.Minute, "m", time.Second, "s")
+	case d < 48*time.Hour:
+		return two(d, time.Hour, "h", time.Minute, "m")
+	}
+	return two(d, 24*time.Hour, "d", time.Hour, "h")
+}
+
+// two writes a duration in two units, rounded.
+func two(d, unit time.Duration, name string, rest time.Duration, restName string) string {
+	d = d.Round(rest)
+	if d%unit < rest {
+		return fmt.Sprintf("%d%s", d/unit, name)
+	}
+	return fmt.Sprintf("%d%s%d%s", d/unit, name, d%unit/rest, restName)
+}

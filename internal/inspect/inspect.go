@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
+)
+
+// Inspector reads the state of limits. It is safe for concurrent use.
+type Inspector struct {
+	client redis.UniversalClient
+	prefix string
+	// ahead moves the clock of each server, for tests.
+	ahead time.Duration
+}
+
+// New returns an Inspector of the keys under a prefix, "weir:" if it is empty. It does no
+// I/O, and never closes the client. The error is a *store.ConfigError.
+func New(client redis.UniversalClient, prefix string) (*Inspector, error) {
+	if client == nil {
+		return nil, &store.ConfigError{Field: "inspect.New: client", Want: "a go-redis client", Got: "nil"}
+	}
+	prefix, err := rediskey.Prefix("inspect.New: prefix", prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Inspector{client: client, prefix: prefix}, nil
+}
+
+// node is a server that has keys.
+type node struct {
+	redis.UniversalClient
+	addr string
+}
+
+// nodes returns the servers: each master of a cluster, each shard of a ring.
+func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
+	var mu sync.Mutex
+	add := func(_ context.Context, c *redis.Client) error {
+		mu.Lock()
+		defer mu.Unlock()
+		nodes = append(nodes, node{c, c.Options().Addr})
+		return nil
+	}
+	switch c := i.client.(type) {
+	case *redis.Client:
+		err = add(ctx, c)
+	case *redis.ClusterClient:
+		err = c.ForEachMaster(ctx, add)
+	case *redis.Ring:
+		err = c.ForEachShard(ctx, add)
+	default:
+		nodes = append(nodes, node{c, ""})
+	}
+	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.addr, b.addr) })
+	return nodes, err
+}
+
+// nodeOf returns the server that has a key.
+func (i *Inspector) nodeOf(ctx context.Context, state string) (node, error) {
+	var one *redis.Client
+	var err error
+	switch c := i.client.(type) {
+	case *redis.Client:
+		one = c
+	case *redis.ClusterClient:
+		one, err = c.MasterForKey(ctx, state)
+	case *redis.Ring:
+		one, err = c.GetShardClientForKey(state)
+	default:
+		return node{c, ""}, nil
+	}
+	if err != nil {
+		return node{}, err
+	}
+	return node{one, one.Options().Addr}, nil
+}
+
+// Key reads the key of a limiter. A key without state is [Key.Missing], and no error.
+func (i *Inspector) Key(ctx context.Context, limiter, key string) (Key, error) {
+	return i.Stored(ctx, rediskey.State(i.prefix, limiter, key))
+}
+
+// Stored reads a key by the name of its state in Redis.
+func (i *Inspector) Stored(ctx context.Context, state string) (Key, error) {
+	name, ok := rediskey.Parse(i.prefix, state)
+	if !ok || name.Part != "" {
+		return Key{}, &store.ConfigError{Field: "key", Want: "a name as " + i.prefix + "{limiter:key}", Got: state}
+	}
+	n, err := i.nodeOf(ctx, state)
+	if err != nil {
+		return Key{}, err
+	}
+	keys, err := i.read(ctx, n, []rediskey.Name{name}, maxLog)
+	if err != nil {
+		return Key{}, err
+	}
+	return keys[0], nil
+}

@@ -1,0 +1,155 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+)
+
+// Query says which keys List reads. The zero Query reads all, within the bounds.
+type Query struct {
+	// Limiter is the name of a limiter. Empty: all limiters. Keys with a Hash belong to no
+	// limiter that their name tells.
+	Limiter string
+	// Contains is a part of the text of a key, as [Key.Text] has it. Empty: all keys.
+	Contains string
+	// MaxKeys bounds the keys that are read, 1 or more. 0: 10 000.
+	MaxKeys int
+	// MaxScan bounds how many keys of a server are looked at, of all programs, about. 0:
+	// a million.
+	MaxScan int
+	// Step is the COUNT of each SCAN. The server serves others between the steps. 0: 500.
+	Step int
+	// Progress hears after each step how many keys there are so far. Nil: nothing does.
+	Progress func(keys int)
+}
+
+func (q Query) withDefaults() (Query, error) {
+	for name, n := range map[string]int{"MaxKeys": q.MaxKeys, "MaxScan": q.MaxScan, "Step": q.Step} {
+		if n < 0 {
+			return q, &store.ConfigError{Field: "Query." + name, Want: "0 or more", Got: "less"}
+		}
+	}
+	q.MaxKeys, q.MaxScan, q.Step = cmp.Or(q.MaxKeys, 10_000), cmp.Or(q.MaxScan, 1_000_000), cmp.Or(q.Step, 500)
+	return q, nil
+}
+
+// Listing are the keys of a Query.
+type Listing struct {
+	// Keys are in the order of their names.
+	Keys []Key
+	// At is the time of the last server that was read.
+	At time.Time
+	// Cut says that a bound ended the search: there may be more keys.
+	Cut bool
+	// Plain is the number of counters of package plainstore, which are no Keys.
+	Plain int
+}
+
+// List reads the keys of all servers. Keys that end meanwhile are left out.
+func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
+	var l Listing
+	q, err := q.withDefaults()
+	if err != nil {
+		return l, err
+	}
+	nodes, err := i.nodes(ctx)
+	if err != nil {
+		return l, err
+	}
+	for _, n := range nodes {
+		if err := i.listNode(ctx, n, &q, &l); err != nil {
+			return l, err
+		}
+	}
+	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
+	return l, nil
+}
+
+// listNode adds the keys of one server.
+func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
+	seen := map[string]bool{}
+	cut, err := i.scan(ctx, n, q, func(names []rediskey.Name) (more bool, err error) {
+		var states []rediskey.Name
+		for _, name := range names {
+			if isCounter(name.Part) {
+				l.Plain++
+			}
+			if name.Part != "" && name.Part != "log" && name.Part != "held" || seen[name.State] || !q.wants(&name) {
+				continue
+			}
+			seen[name.State] = true
+			name.Part = ""
+			states = append(states, name)
+		}
+		room := q.MaxKeys - len(l.Keys)
+		full := len(states) > room
+		for part := range slices.Chunk(states[:min(len(states), room)], batch) {
+			keys, err := i.read(ctx, n, part, fewLog)
+			if err != nil {
+				return false, err
+			}
+			for _, k := range keys {
+				if l.At = k.At; !k.Missing || k.InFlight > 0 {
+					l.Keys = append(l.Keys, k)
+				}
+			}
+		}
+		if q.Progress != nil {
+			q.Progress(len(l.Keys))
+		}
+		return !full, nil
+	})
+	l.Cut = l.Cut || cut
+	return err
+}
+
+func isCounter(part string) bool { return len(part) == 1 && part[0] >= '0' && part[0] <= '7' }
+
+func (q *Query) wants(name *rediskey.Name) bool {
+	if q.Limiter != "" && name.Scope != q.Limiter || q.Limiter != "" && name.Hash != "" {
+		return false
+	}
+	k := Key{Limiter: name.Scope, Key: name.Key, Hash: name.Hash}
+	return q.Contains == "" || strings.Contains(k.Text(), q.Contains)
+}
+
+// scan hands over names of the prefix, step by step, some of them more than once. It
+// reports whether a bound or the function has ended it.
+func (i *Inspector) scan(ctx context.Context, n node, q *Query, each func(names []rediskey.Name) (more bool, err error)) (cut bool, err error) {
+	pattern := escapePattern(i.prefix) + "{*"
+	cursor := uint64(0)
+	for scanned := 0; ; {
+		found, next, err := n.Scan(ctx, cursor, pattern, int64(q.Step)).Result()
+		if err != nil {
+			return false, err
+		}
+		var names []rediskey.Name
+		for _, text := range found {
+			if name, ok := rediskey.Parse(i.prefix, text); ok {
+				names = append(names, name)
+			}
+		}
+		more, err := each(names)
+		if err != nil || !more {
+			return true, err
+		}
+		cursor, scanned = next, scanned+q.Step
+		switch {
+		case cursor == 0:
+			return false, nil
+		case scanned >= q.MaxScan:
+			return true, nil
+		}
+	}
+}
+
+// escapePattern makes a text stand for itself in MATCH.
+func escapePattern(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(text)
+}

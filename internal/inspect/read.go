@@ -1,0 +1,103 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// maxLog bounds the entries of a log that are read for one key, and fewLog for each
+	// of many.
+	maxLog, fewLog = 20_000, 600
+	// maxLeases bounds the leases of a key that are read.
+	maxLeases = 1000
+	// batch is the number of keys that share a round trip.
+	batch = 50
+)
+
+// stored are the replies about a key.
+type stored struct {
+	value   *redis.StringCmd
+	ttl     *redis.DurationCmd
+	log     *redis.StringSliceCmd
+	leases  *redis.IntCmd
+	flights *redis.ZSliceCmd
+}
+
+// read reads keys of one server, in their order.
+func (i *Inspector) read(ctx context.Context, n node, names []rediskey.Name, entries int64) ([]Key, error) {
+	keys := make([]Key, len(names))
+	all := make([]stored, len(names))
+	pipe := n.Pipeline()
+	at := pipe.Time(ctx)
+	for j := range names {
+		all[j] = ask(ctx, pipe, names[j].State, entries)
+	}
+	if err := exec(ctx, pipe); err != nil {
+		return nil, err
+	}
+	now, err := at.Result()
+	if err != nil {
+		return nil, err
+	}
+	for j := range names {
+		k := &keys[j]
+		*k = Key{Limiter: names[j].Scope, Key: names[j].Key, Hash: names[j].Hash, Stored: names[j].State, Server: n.addr, At: now.Add(i.ahead)}
+		if errors.Is(k.decode(&all[j]), errTorn) {
+			// Another call has changed the key between the commands.
+			if err := i.reread(ctx, n, k, entries); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return keys, nil
+}
+
+// reread reads a key in one transaction.
+func (i *Inspector) reread(ctx context.Context, n node, k *Key, entries int64) error {
+	pipe := n.TxPipeline()
+	s := ask(ctx, pipe, k.Stored, entries)
+	if err := exec(ctx, pipe); err != nil {
+		return err
+	}
+	k.Err = k.decode(&s)
+	return nil
+}
+
+func ask(ctx context.Context, pipe redis.Pipeliner, state string, entries int64) stored {
+	return stored{
+		value: pipe.Get(ctx, state), ttl: pipe.PTTL(ctx, state), log: pipe.LRange(ctx, rediskey.Log(state), -entries, -1),
+		leases: pipe.ZCard(ctx, rediskey.Held(state)), flights: pipe.ZRangeWithScores(ctx, rediskey.Held(state), 0, maxLeases-1),
+	}
+}
+
+// exec sends commands. An answer of the server to one of them is no error here.
+func exec(ctx context.Context, pipe redis.Pipeliner) error {
+	_, err := pipe.Exec(ctx)
+	var answer redis.Error
+	if errors.As(err, &answer) && !refusesAll(err) {
+		return nil
+	}
+	return err
+}
+
+// refusesAll reports whether a server's answer is about more than one key.
+func refusesAll(err error) bool {
+	for _, prefix := range []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY", "EXECABORT"} {
+		if redis.HasErrorPrefix(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// lifetime returns the time until a key expires, and whether it ever does. Redis answers
+// -1 without an expiry, and -2 without a key.
+func lifetime(cmd *redis.DurationCmd) (left time.Duration, lasts bool) {
+	d := cmd.Val()
+	return max(d, 0), cmd.Err() == nil && d == -1
+}

@@ -1,0 +1,72 @@
+package rediskey
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	state := State("weir:", "a:b", "user {1}")
+	hashed := State("weir:", "a", strings.Repeat("x", 200))
+	for name, want := range map[string]Name{
+		state:                {State: state, Scope: "a:b", Key: "user {1}"},
+		Log(state):           {State: state, Scope: "a:b", Key: "user {1}", Part: "log"},
+		Held(state):          {State: state, Scope: "a:b", Key: "user {1}", Part: "held"},
+		Counter(state, 7):    {State: state, Scope: "a:b", Key: "user {1}", Part: "7"},
+		Restored(state, "x"): {State: state, Scope: "a:b", Key: "user {1}", Part: "rx"},
+		hashed:               {State: hashed, Hash: strings.TrimSuffix(strings.TrimPrefix(hashed, "weir:{#"), "}")},
+		"weir:{:}":           {State: "weir:{:}"},
+	} {
+		if got, ok := Parse("weir:", name); !ok || got != want || got.Full() != name {
+			t.Errorf("%q: %+v, %t, want %+v", name, got, ok, want)
+		}
+	}
+	for _, name := range []string{
+		"", "weir:", "weir:{", "weir:{a:b", "weir:a:b}", "other:{a:b}", "weir:{a:b}x", "weir:{a:b}:", "weir:{ab}",
+		"weir:{a:b c}", "weir:{a:%41}", "weir:{#12}", "weir:{#" + strings.Repeat("g", 40) + "}", "weir:{a:" + strings.Repeat("x", 200) + "}",
+	} {
+		if got, ok := Parse("weir:", name); ok {
+			t.Errorf("%q: %+v", name, got)
+		}
+	}
+}
+
+func TestParseText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{
+		"api:user:1":  {"api", "user:1"},
+		"a%3Ab:c%20d": {"a:b", "c d"},
+		":k":          {"", "k"},
+		"a:100%":      {"a", "100%"},
+		"a:%zz":       {"a", "%zz"},
+		"a:b c":       {"a", "b c"},
+	} {
+		if scope, key, ok := ParseText(text); !ok || scope != want[0] || key != want[1] {
+			t.Errorf("%q: %q, %q, %t", text, scope, key, ok)
+		}
+	}
+	if _, _, ok := ParseText("api"); ok {
+		t.Error("a text without a colon is read")
+	}
+}
+
+// FuzzParse: each name that is made is read again, and no text is read as another.
+func FuzzParse(f *testing.F) {
+	f.Add("api", "user:1")
+	f.Add("a:b", "{%}")
+	f.Add("", strings.Repeat("é", 70))
+	f.Add("weir:{a:b}:log", "")
+	f.Fuzz(func(t *testing.T, scope, key string) {
+		n, ok := Parse("weir:", Log(State("weir:", scope, key)))
+		if !ok || n.Part != "log" || n.Hash == "" && (n.Scope != scope || n.Key != key) {
+			t.Errorf("%q %q: %+v, %t", scope, key, n, ok)
+		}
+		if s, k, ok := ParseText(Text(scope, key)); !ok || s != scope || k != key {
+			t.Errorf("%q %q: %q %q", scope, key, s, k)
+		}
+		if n, ok := Parse("weir:", scope); ok && n.State != strings.TrimSuffix(scope, ":"+n.Part) {
+			t.Errorf("%q: %+v", scope, n)
+		}
+	})
+}

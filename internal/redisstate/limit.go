@@ -1,0 +1,99 @@
+package redisstate
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// algorithms are the letters of the algorithms, in their order.
+const algorithms = "gwcfa"
+
+// FormatLimit writes a limit as it stands in a key's value: how it counts, without its
+// name. 25 per 5 s by GCRA with a burst of 50 is g25/5s/50.
+func FormatLimit(l *store.Limit) string {
+	b := make([]byte, 1, 40)
+	b[0] = algorithms[l.Algorithm]
+	b = append(strconv.AppendInt(b, l.Rate, 10), '/')
+	if l.Period%time.Second == 0 {
+		b = append(strconv.AppendInt(b, int64(l.Period/time.Second), 10), 's')
+	} else {
+		b = strconv.AppendInt(b, l.Period.Microseconds(), 10)
+	}
+	if most := l.Max(); most != l.Rate {
+		b = strconv.AppendInt(append(b, '/'), most, 10)
+	}
+	return string(b)
+}
+
+// ParseLimit reads a limit as FormatLimit writes it, and no other text.
+func ParseLimit(text string) (l store.Limit, err error) {
+	bad := wrong("a limit that is not weir's")
+	if text == "" {
+		return l, bad
+	}
+	at := strings.IndexByte(algorithms, text[0])
+	rate, rest, ok := strings.Cut(text[1:], "/")
+	period, burst, bursts := strings.Cut(rest, "/")
+	if at < 0 || !ok {
+		return l, bad
+	}
+	l.Algorithm = store.Algorithm(at)
+	unit := time.Microsecond
+	if seconds, ok := strings.CutSuffix(period, "s"); ok {
+		period, unit = seconds, time.Second
+	}
+	n, ok := number(period)
+	if !ok || n > int64(store.MaxPeriod/unit) {
+		return l, bad
+	}
+	l.Period = time.Duration(n) * unit
+	if l.Rate, ok = number(rate); !ok {
+		return l, bad
+	}
+	if bursts {
+		if l.Burst, ok = number(burst); !ok {
+			return l, bad
+		}
+	}
+	if l.Validate() != nil || FormatLimit(&l) != text {
+		return l, bad
+	}
+	return l, nil
+}
+
+// maxNumber is the bound of all numbers, as doubles are whole below it.
+const maxNumber = 1 << 53
+
+// number reads digits of a number below maxNumber.
+func number(text string) (int64, bool) {
+	if text == "" || len(text) > 16 {
+		return 0, false
+	}
+	n := int64(0)
+	for i := range len(text) {
+		c := text[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		n = n*10 + int64(c)
+	}
+	return n, n < maxNumber
+}
+
+// numbers reads numbers with dots between them into fields. It returns how many there
+// are; 0 if the text is of another form.
+func numbers(text string, fields ...*int64) int {
+	n := 0
+	for part := range strings.SplitSeq(text, ".") {
+		v, ok := number(part)
+		if !ok || n == len(fields) {
+			return 0
+		}
+		*fields[n] = v
+		n++
+	}
+	return n
+}
