@@ -80,7 +80,7 @@ func TestConfig(t *testing.T) {
 		"long prefix":       {Config{Client: c, Prefix: fmt.Sprintf("%065d", 1)}, "redisstore.Config.Prefix"},
 		"newline in prefix": {Config{Client: c, Prefix: "a\n"}, "redisstore.Config.Prefix"},
 		"negative trips":    {Config{Client: c, RoundTrips: -1}, "redisstore.Config.RoundTrips"},
-		"65 round trips":    {Config{Client: c, RoundTrips: 65}, "redisstore.Config.RoundTrips"},
+		"257 round trips":   {Config{Client: c, RoundTrips: 257}, "redisstore.Config.RoundTrips"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := New(test.cfg)
