@@ -31,7 +31,7 @@ func newStill(t testing.TB, client redis.UniversalClient, prefix string) (*Store
 	t.Helper()
 	var now atomic.Int64
 	now.Store(startMicros)
-	s, err := New(Config{Client: client, Prefix: prefix, now: now.Load})
+	s, err := New(Config{Client: client, Prefix: prefix, RoundTrips: 3, now: now.Load}) // calls of a key in their order
 	if err != nil {
 		t.Fatal(err)
 	}
