@@ -117,7 +117,7 @@ func Tight() Limit { return Limit{Burst: 1, Refill: time.Hour, Window: time.Hour
 func All() []Contender {
 	return []Contender{
 		Weir(), WeirWindow(), WeirCounter(), WeirFixed(), WeirThree(), WeirLeases(),
-		WeirFallback(), WeirRoundTrips(4), WeirRoundTrips(6), WeirRoundTrips(8),
+		WeirFallback(), WeirRoundTrips(3), WeirRoundTrips(16),
 		RedisRate(), RueidisLimiter(), Ulule(), Throttled(), HTTPRate(), GoLimiter(), Mennanov(),
 		XTimeRate(), Tollbooth(), EchoOwn(), GinRateLimit(), Failsafe(), WeirGin(), WeirEcho(),
 		Ping(), ReturnOne(), BareGCRA(), AutoPipelined(), Pipelined(),

@@ -17,7 +17,7 @@ func (w *writer) network() {
 	w.line("## A decision over a network")
 	w.line("A proxy in a process of its own delays all bytes by half the round-trip time (RTT) in each direction, and keeps their order. "+
 		"Each goroutine makes %d calls a second at random times, unless a call takes longer. All clients of go-redis have up to 256 connections. "+
-		"minimal GCRA is one EVALSHA per call through the same client. Variants of weir have another Config.RoundTrips, which is 3 by default. Milliseconds:", 100)
+		"minimal GCRA is one EVALSHA per call through the same client. Variants of weir have a fixed Config.RoundTrips; by default the number follows the round-trip time. Milliseconds:", 100)
 	for _, keys := range []int{measure.Many, 1} {
 		var others []measure.Link
 		for _, l := range measure.Links(r.Quick) {

@@ -51,9 +51,10 @@
 //
 // Calls that take units of one key, now or not at all, without a lease and not
 // Cancelable, share round trips. Such a call leaves at once while fewer round trips than
-// [Config.RoundTrips] are under way and none holds its key. Otherwise it joins the next
-// batch. Calls of a key keep their order. Each master of a cluster and each shard of a Ring has its own queue. A
-// caller whose context ends leaves the queue; an unsent call is not charged.
+// [Config.RoundTrips] are under way and few hold its key. Otherwise it joins the next
+// batch. Calls of a key leave in their order. Each master of a cluster and each shard of
+// a Ring has its own queue. A caller whose context ends leaves the queue; an unsent call
+// is not charged.
 //
 // The Store remembers refusals of such calls for up to a second, and refuses equal
 // calls until RetryAfter without Redis. It does so only if no other process can free units

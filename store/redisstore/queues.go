@@ -1,7 +1,9 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +25,7 @@ type queues struct {
 }
 
 // maxRoundTrips is the largest Config.RoundTrips.
-const maxRoundTrips = 64
+const maxRoundTrips = 256
 
 // maxQueues is the number of queues at which all are forgotten, also those of servers
 // that are gone. Calls in them still get an answer.
@@ -31,6 +33,7 @@ const maxQueues = 1024
 
 func (q *queues) open(s *Store) {
 	q.config.Send = s.decide
+	q.config.MaxRoundTrips = min(poolSize(s.client)*3/4, maxRoundTrips)
 	q.first = combine.New(q.config)
 	switch c := s.client.(type) {
 	case *redis.Client:
@@ -43,6 +46,23 @@ func (q *queues) open(s *Store) {
 	}:
 		q.server = func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
 	}
+}
+
+// poolSize returns the number of connections that a client may have to each server.
+func poolSize(client redis.UniversalClient) int {
+	size, active := 0, 0
+	switch c := client.(type) {
+	case *redis.Client:
+		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
+	case *redis.ClusterClient:
+		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
+	case *redis.Ring:
+		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
+	}
+	if size = cmp.Or(size, 10*runtime.GOMAXPROCS(0)); active > 0 { // a Ring's default
+		size = min(size, active)
+	}
+	return size
 }
 
 // of returns the queue of a key.

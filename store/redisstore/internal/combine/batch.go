@@ -34,13 +34,14 @@ const (
 	orphaned       // onWire, and its caller left
 )
 
-// keyState is a key with calls. A key is under way from the formation of its batch
-// until the formation of the batch after.
+// keyState is a key with calls. A batch has it under way from its own formation until
+// the formation of the batch after.
 type keyState[K comparable, C any] struct {
 	node     node[*keyState[K, C]] // in ready of the queue
+	ready    bool                  // whether it is
 	key      K
 	calls    list[*entry[K, C]] // unsent
-	underWay bool
+	underWay int                // batches
 }
 
 // batch is the calls of one round trip.
@@ -50,7 +51,8 @@ type batch[K comparable, C any] struct {
 	entries []*entry[K, C]
 	keys    []*keyState[K, C]
 
-	callers int // that have not left
+	took    time.Duration // the round trip. 0: it panicked
+	callers int           // that have not left
 	ctx     context.Context
 	cancel  context.CancelFunc
 }
@@ -69,7 +71,7 @@ func (b *batch[K, C]) add(k *keyState[K, C], maxCalls int) {
 		e.state, e.batch = onWire, b
 		b.calls, b.entries = append(b.calls, &e.call), append(b.entries, e)
 	}
-	k.underWay = true
+	k.underWay++
 	b.keys = append(b.keys, k)
 	b.groups = append(b.groups, Group[K, C]{k.key, b.calls[from:len(b.calls):len(b.calls)]})
 	b.callers = len(b.calls)
@@ -135,5 +137,5 @@ func (b *batch[K, C]) reset() {
 	clear(b.entries)
 	clear(b.keys)
 	b.groups, b.calls, b.entries, b.keys = b.groups[:0], b.calls[:0], b.entries[:0], b.keys[:0]
-	b.ctx, b.cancel = nil, nil
+	b.ctx, b.cancel, b.took = nil, nil, 0
 }

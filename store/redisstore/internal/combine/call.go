@@ -40,7 +40,7 @@ func (q *Queue[K, C]) alone(ctx context.Context, b *batch[K, C]) (result C, sent
 		defer cancel()
 	}
 	e := b.entries[0]
-	e.err = q.config.Send(ctx, b.groups)
+	e.err = q.send(ctx, b)
 	result, err = q.outcome(e)
 	return result, true, err
 }

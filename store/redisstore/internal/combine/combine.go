@@ -4,11 +4,12 @@
 // [Config.Send] knows the server.
 //
 //   - A call leaves at once while fewer than [Config.RoundTrips] round trips are under
-//     way and none of them has its key. Its caller runs Send, as without a queue.
+//     way and few of them have its key. Its caller runs Send, as without a queue.
 //   - Any other call waits. When a round trip returns, the next batch takes the waiting
 //     calls of all keys that are free, up to the bounds of a batch. No timer delays it.
-//   - Two batches under way never hold the same key, and a batch holds the calls of a
-//     key in their order of arrival. So the server decides them in that order.
+//   - A key is free while fewer than half of the possible round trips have it, or none.
+//     Calls of a key leave in their order of arrival. With fewer than 4 round trips no
+//     two under way hold the same key, so the server decides in that order too.
 //   - Free keys leave first come, first served. A key that is back from the server queues
 //     behind the free keys that wait already. So no key starves.
 //
@@ -61,8 +62,11 @@ type Config[K comparable, C any] struct {
 	// left. Orphan must not block, and keeps nothing of the call. It may be nil.
 	Orphan func(key K, call *C)
 	// RoundTrips is the maximum number of round trips under way at once. 0 means
-	// DefaultRoundTrips.
+	// DefaultRoundTrips, and more where round trips take longer: one for each 60 µs, up
+	// to MaxRoundTrips.
 	RoundTrips int
+	// MaxRoundTrips is for RoundTrips = 0. 0 means DefaultRoundTrips.
+	MaxRoundTrips int
 	// MaxKeys is the maximum number of keys in a batch. 0 means DefaultMaxKeys.
 	MaxKeys int
 	// MaxCalls is the maximum number of calls in a batch. 0 means DefaultMaxCalls.
@@ -81,14 +85,14 @@ type Queue[K comparable, C any] struct {
 	mu       sync.Mutex
 	waiting  waiting[K, C]
 	underWay int // round trips
+	pace     pace
 }
 
 // New returns a Queue. Negative bounds mean the defaults, as 0 does.
 func New[K comparable, C any](config Config[K, C]) *Queue[K, C] {
-	config.RoundTrips = cmp.Or(max(config.RoundTrips, 0), DefaultRoundTrips)
 	config.MaxKeys = cmp.Or(max(config.MaxKeys, 0), DefaultMaxKeys)
 	config.MaxCalls = cmp.Or(max(config.MaxCalls, 0), DefaultMaxCalls)
-	q := &Queue[K, C]{config: config}
+	q := &Queue[K, C]{config: config, pace: newPace(config.RoundTrips, config.MaxRoundTrips)}
 	q.entries.New = func() any { return newEntry[K, C]() }
 	q.batches.New = func() any { return new(batch[K, C]) }
 	q.waiting.keys = make(map[K]*keyState[K, C])

@@ -77,6 +77,21 @@ func TestWhenCallsLeave(t *testing.T) {
 		s.answer(4)
 		s.answer(5)
 	})
+	story("a key is under way in half of the round trips", t, config{RoundTrips: 4}, func(t *testing.T, s *server, q *queue) {
+		for i, key := range []string{"a", "a", "a", "b", "a"} {
+			do(t, t.Context(), q, key, i)
+		}
+		s.want("a:0", "a:1", "b:3")
+		s.answer(1)
+		s.want("a:0", "a:1", "b:3", "a:2,4")
+		s.answer(0)
+		five := do(t, t.Context(), q, "a", 5)
+		s.want("a:0", "a:1", "b:3", "a:2,4", "a:5")
+		for _, i := range []int{2, 3, 4} {
+			s.answer(i)
+		}
+		five.wantResult()
+	})
 	story("no key is under way twice", t, config{RoundTrips: 3}, func(t *testing.T, s *server, q *queue) {
 		for i, key := range []string{"a", "a", "b"} {
 			do(t, t.Context(), q, key, i)

@@ -1,9 +1,11 @@
 package combine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 )
 
 // errExit is the error of calls whose Send called runtime.Goexit.
@@ -15,15 +17,22 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	e.key = q.waiting.of(key)
-	if e.key.underWay || q.underWay == q.config.RoundTrips {
-		q.waiting.add(e.key, e)
+	if k := e.key; k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || !q.waiting.ready.empty() || !k.calls.empty() {
+		q.waiting.add(k, e, q.pace.ofKey())
 		return nil
 	}
-	// The key has no other calls: while round trips are spare, no free key waits.
 	b := q.batches.Get().(*batch[K, C])
 	b.alone(e)
 	q.underWay++
 	return b
+}
+
+// send sends a batch and takes the time.
+func (q *Queue[K, C]) send(ctx context.Context, b *batch[K, C]) error {
+	began := time.Now()
+	err := q.config.Send(ctx, b.groups)
+	b.took = time.Since(began)
+	return err
 }
 
 // deepen grows the stack of a new goroutine in one step while it is empty. A client's
@@ -45,7 +54,7 @@ func (q *Queue[K, C]) run(b *batch[K, C]) {
 		}
 		q.tell(b, err)
 	}()
-	err = q.config.Send(b.ctx, b.groups)
+	err = q.send(b.ctx, b)
 }
 
 // tell tells the callers of a batch that their calls are decided, and starts the next
@@ -101,15 +110,18 @@ func (q *Queue[K, C]) next(b *batch[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.underWay--
+	if b.took > 0 {
+		q.pace.saw(time.Now(), b.took)
+	}
 	for _, k := range b.keys {
-		q.waiting.land(k)
+		q.waiting.land(k, q.pace.ofKey())
 	}
 	b.reset()
 	if !q.form(b) {
 		q.batches.Put(b)
 		return nil
 	}
-	for q.underWay < q.config.RoundTrips {
+	for q.underWay < q.pace.trips {
 		more := q.batches.Get().(*batch[K, C])
 		if !q.form(more) {
 			q.batches.Put(more)
@@ -123,7 +135,7 @@ func (q *Queue[K, C]) next(b *batch[K, C]) *batch[K, C] {
 // form fills an empty batch with the waiting calls of free keys. It reports false if
 // there are none.
 func (q *Queue[K, C]) form(b *batch[K, C]) bool {
-	q.waiting.fill(b, q.config.MaxKeys, q.config.MaxCalls)
+	q.waiting.fill(b, q.config.MaxKeys, q.config.MaxCalls, q.pace.ofKey())
 	if len(b.calls) == 0 {
 		return false
 	}

@@ -3,7 +3,7 @@ package combine
 // waiting holds the keys with calls.
 type waiting[K comparable, C any] struct {
 	keys  map[K]*keyState[K, C]
-	ready list[*keyState[K, C]] // with unsent calls, and not under way
+	ready list[*keyState[K, C]] // with unsent calls, and free
 	spare []*keyState[K, C]
 }
 
@@ -27,44 +27,56 @@ func (w *waiting[K, C]) of(key K) *keyState[K, C] {
 	return k
 }
 
-// add makes a call of a key wait.
-func (w *waiting[K, C]) add(k *keyState[K, C], e *entry[K, C]) {
-	if k.calls.empty() && !k.underWay {
+// add makes a call of a key wait. The key is free under way in fewer than ofKey batches.
+func (w *waiting[K, C]) add(k *keyState[K, C], e *entry[K, C], ofKey int) {
+	k.calls.push(&e.node)
+	w.queue(k, ofKey)
+}
+
+// queue makes a key ready if it is free and has unsent calls.
+func (w *waiting[K, C]) queue(k *keyState[K, C], ofKey int) {
+	if !k.ready && k.underWay < ofKey && !k.calls.empty() {
+		k.ready = true
 		w.ready.push(&k.node)
 	}
-	k.calls.push(&e.node)
 }
 
 // remove takes out a call that waits.
 func (w *waiting[K, C]) remove(e *entry[K, C]) {
 	k := e.key
 	k.calls.remove(&e.node)
-	if k.calls.empty() && !k.underWay {
-		w.ready.remove(&k.node)
+	if k.calls.empty() {
+		if k.ready {
+			k.ready = false
+			w.ready.remove(&k.node)
+		}
 		w.forget(k)
 	}
 }
 
 // fill moves calls to an empty batch. Keys leave in the order in which they became
 // ready.
-func (w *waiting[K, C]) fill(b *batch[K, C], maxKeys, maxCalls int) {
+func (w *waiting[K, C]) fill(b *batch[K, C], maxKeys, maxCalls, ofKey int) {
 	for !w.ready.empty() && len(b.keys) < maxKeys && len(b.calls) < maxCalls {
-		b.add(w.ready.pop(), maxCalls)
+		k := w.ready.pop()
+		k.ready = false
+		b.add(k, maxCalls)
+		w.queue(k, ofKey)
 	}
 }
 
-// land marks a key as no longer under way.
-func (w *waiting[K, C]) land(k *keyState[K, C]) {
-	k.underWay = false
-	if k.calls.empty() {
-		w.forget(k)
-	} else {
-		w.ready.push(&k.node)
-	}
+// land takes a key out of a batch that is back.
+func (w *waiting[K, C]) land(k *keyState[K, C], ofKey int) {
+	k.underWay--
+	w.queue(k, ofKey)
+	w.forget(k)
 }
 
 // forget drops a key without calls.
 func (w *waiting[K, C]) forget(k *keyState[K, C]) {
+	if k.underWay > 0 || !k.calls.empty() {
+		return
+	}
 	delete(w.keys, k.key)
 	if len(w.spare) < maxSpare {
 		var none K
