@@ -11,7 +11,7 @@
 //	                       redis_rate v10.0.1                here
 //	arithmetic             floating-point seconds            whole microseconds, exact
 //	Remaining              often one too few                 exact
-//	a cost over the burst  refused, RetryAfter is finite     refused, RetryAfter is Never
+//	a cost over the burst  refused, RetryAfter is finite     refused, RetryAfter is weir.Never
 //	AllowAtMost            takes fractions of units          takes whole units
 //	a refusal              a script on the server            remembered for up to 1 s, without a call
 //	a changed limit        starts from the old state's time  the used share carries over
@@ -19,7 +19,6 @@
 //	n below 0              gives units back                  a *store.ConfigError
 //	keys                   rate:KEY                          weir:{redis_rate:KEY}; Reset forgets these alone
 //	Redis is away          an error                          an error; with Over and package fallback a decision
-//	servers                scripts with replicate_commands   see package redisstore
 //
 // Counts start anew with the change of import: the two know nothing of each other's keys.
 // Programs with the one and with the other, side by side, admit the sum.

@@ -1,7 +1,6 @@
 package redisrate
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -41,12 +40,8 @@ func (l Limit) IsZero() bool { return l == Limit{} }
 // rule returns the limit as a store takes it.
 func (l Limit) rule() (store.Limit, error) {
 	if l.Burst < 1 {
-		return store.Limit{}, &store.ConfigError{Field: "redisrate.Limit.Burst", Want: "1 to 2^50", Got: strconv.Itoa(l.Burst)}
+		return store.Limit{}, &store.ConfigError{Field: "Limit.Burst", Want: "1 to 2^50", Got: strconv.Itoa(l.Burst)}
 	}
 	rule := store.Limit{Rate: int64(l.Rate), Period: l.Period, Burst: int64(l.Burst)}
-	var wrong *store.ConfigError
-	if err := rule.Validate(); errors.As(err, &wrong) {
-		return store.Limit{}, &store.ConfigError{Field: "redisrate." + wrong.Field, Want: wrong.Want, Got: wrong.Got}
-	}
-	return rule, nil
+	return rule, rule.Validate()
 }

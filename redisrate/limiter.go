@@ -10,9 +10,6 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// Never is the RetryAfter of a cost over the burst: no wait helps.
-const Never = store.Never
-
 // scope keeps the keys of this package apart from those of limiters.
 const scope = "redis_rate"
 
@@ -32,7 +29,7 @@ type Result struct {
 	// Remaining is the number of units that the next calls can take now.
 	Remaining int
 	// RetryAfter is -1 if units were taken. Otherwise it is the time until the same call
-	// succeeds, unless others take units, or Never.
+	// succeeds, unless others take units. store.Never: no wait helps.
 	RetryAfter time.Duration
 	// ResetAfter is the time until the key is as if never used.
 	ResetAfter time.Duration
@@ -71,10 +68,7 @@ func (l Limiter) AllowN(ctx context.Context, key string, limit Limit, n int) (*R
 // number. If fewer than n are free, it asks up to four times, as each grant is one
 // decision of the store.
 func (l Limiter) AllowAtMost(ctx context.Context, key string, limit Limit, n int) (*Result, error) {
-	cost := n
-	if n > limit.Burst && limit.Burst > 0 {
-		cost = limit.Burst
-	}
+	cost := min(n, max(limit.Burst, 1))
 	for asked := 1; ; asked++ {
 		d, err := l.take(ctx, key, limit, int64(cost))
 		if err != nil {
@@ -110,20 +104,15 @@ func (l *Limiter) take(ctx context.Context, key string, limit Limit, n int64) (s
 	if err != nil {
 		return store.Decision{}, err
 	}
-	if err := store.CheckCost("n", n); err != nil {
-		return store.Decision{}, err
-	}
 	return l.store.Take(ctx, store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: rule, Cost: n}}})
 }
 
 func (l *Limiter) unusable() error {
 	switch {
-	case l == nil:
-		return &store.ConfigError{Field: "redisrate.Limiter", Want: "one of NewLimiter", Got: "nil"}
-	case l.err != nil:
+	case l != nil && l.err != nil:
 		return l.err
-	case l.store == nil:
-		return &store.ConfigError{Field: "redisrate.Limiter", Want: "one of NewLimiter", Got: "one without a store"}
+	case l == nil || l.store == nil:
+		return &store.ConfigError{Field: "redisrate.Limiter", Want: "one of NewLimiter or Over", Got: "one without a store"}
 	}
 	return nil
 }

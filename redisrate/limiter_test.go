@@ -45,7 +45,7 @@ func TestResults(t *testing.T) {
 			{0, false, 0, redisrate.Result{Remaining: 3, RetryAfter: -1, ResetAfter: 200 * time.Millisecond}},
 		}},
 		{"over the burst", []call{
-			{0, false, 6, redisrate.Result{Remaining: 5, RetryAfter: redisrate.Never}},
+			{0, false, 6, redisrate.Result{Remaining: 5, RetryAfter: store.Never}},
 		}},
 		{"at most", []call{
 			{0, true, 3, redisrate.Result{Allowed: 3, Remaining: 2, RetryAfter: -1, ResetAfter: 300 * time.Millisecond}},
@@ -107,12 +107,12 @@ func TestMistakes(t *testing.T) {
 		want  string
 	}{
 		{"no client", redisrate.NewLimiter(nil), good, 1, "redisstore.Config.Client: want a go-redis client, got nil"},
-		{"no store", redisrate.Over(nil), good, 1, "redisrate.Limiter: want one of NewLimiter, got one without a store"},
-		{"zero limiter", new(redisrate.Limiter), good, 1, "redisrate.Limiter: want one of NewLimiter, got one without a store"},
-		{"zero limit", redisrate.Over(local(t)), redisrate.Limit{}, 1, "redisrate.Limit.Burst: want 1 to 2^50, got 0"},
-		{"no rate", redisrate.Over(local(t)), redisrate.Limit{Burst: 1, Period: time.Second}, 1, "redisrate.Limit.Rate: want 1 to 2^50, got 0"},
-		{"no period", redisrate.Over(local(t)), redisrate.Limit{Burst: 1, Rate: 1}, 1, "redisrate.Limit.Period: want 1µs to 50 years, got 0s"},
-		{"n below 0", redisrate.Over(local(t)), good, -1, "n: want 0 or more, got -1"},
+		{"no store", redisrate.Over(nil), good, 1, "redisrate.Limiter: want one of NewLimiter or Over, got one without a store"},
+		{"zero limiter", new(redisrate.Limiter), good, 1, "redisrate.Limiter: want one of NewLimiter or Over, got one without a store"},
+		{"zero limit", redisrate.Over(local(t)), redisrate.Limit{}, 1, "Limit.Burst: want 1 to 2^50, got 0"},
+		{"no rate", redisrate.Over(local(t)), redisrate.Limit{Burst: 1, Period: time.Second}, 1, "Limit.Rate: want 1 to 2^50, got 0"},
+		{"no period", redisrate.Over(local(t)), redisrate.Limit{Burst: 1, Rate: 1}, 1, "Limit.Period: want 1µs to 50 years, got 0s"},
+		{"n below 0", redisrate.Over(local(t)), good, -1, "cost: want 0 or more, got -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
