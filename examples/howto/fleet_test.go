@@ -63,7 +63,7 @@ func TestFleetOverRedis(t *testing.T) {
 	t.Parallel()
 	clients, provider := fleet(t, overRedis(t, 3))
 	for _, c := range clients {
-		c.Timeout = 3 * time.Second
+		c.Timeout = 2 * time.Second
 	}
 	sent, failed := send(t, clients, 20)
 	if n := provider.Counts().Refused(); n != 0 || sent != 25 {

@@ -92,9 +92,11 @@ func TestOnePerSecondOverRedis(t *testing.T) {
 	provider := onePerSecond(t)
 	web, jobs, cron := programs(t, overRedis(t, 3), provider)
 	web.Timeout, jobs.Timeout, cron.Timeout = 1500*time.Millisecond, 1500*time.Millisecond, 1500*time.Millisecond
+	start := time.Now()
 	sent, failed := send(t, []*http.Client{web, jobs, cron}, 2)
-	if n := provider.Counts().Refused(); sent != 2 || n != 0 {
-		t.Errorf("%d calls were sent within 1.5 s, want 2; the provider refused %d", sent, n)
+	most := 1 + int(time.Since(start)/(1050*time.Millisecond)) // 2, or more on a busy machine
+	if n := provider.Counts().Refused(); sent < 2 || sent > most || n != 0 {
+		t.Errorf("%d calls were sent, want 2 to %d; the provider refused %d", sent, most, n)
 	}
 	for _, err := range failed {
 		if _, ok := NotSent(err); !ok {

@@ -125,11 +125,13 @@ func TestOneStoreOverRedis(t *testing.T) {
 	if more := int(time.Since(start)/(200*time.Millisecond)) + 1; passed < 10 || passed > 10+more {
 		t.Errorf("%d of 30 requests passed, want 10, or %d more", passed, more)
 	}
-	if took := runTasks(t, programs, "acme", 3); took < time.Second || took > 3*time.Second {
+	if took := runTasks(t, programs, "acme", 3); took < time.Second || took > 10*time.Second {
 		t.Errorf("3 tasks took %v, want a second", took)
 	}
-	sent, _ := send(t, []*http.Client{{Transport: programs[0].Provider.Transport, Timeout: 900 * time.Millisecond}}, 4)
-	if n := upstream.Counts().Refused(); sent != 2 || n != 0 {
-		t.Errorf("%d of 4 calls were sent within a second, want 2; the provider refused %d", sent, n)
+	start = time.Now()
+	sent, _ := send(t, []*http.Client{{Transport: programs[0].Provider.Transport, Timeout: 500 * time.Millisecond}}, 4)
+	most := 2 + 2*int(time.Since(start)/(1050*time.Millisecond))
+	if n := upstream.Counts().Refused(); sent < 2 || sent > most || n != 0 {
+		t.Errorf("%d of 4 calls were sent, want 2 to %d; the provider refused %d", sent, most, n)
 	}
 }
