@@ -136,12 +136,22 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// More than the burst costs no further question.
+func TestAtMostAsksOnce(t *testing.T) {
+	t.Parallel()
+	s := weirtest.NewStore(local(t))
+	r, err := redisrate.Over(s).AllowAtMost(t.Context(), "key", redisrate.PerSecond(9), 20)
+	if n := s.Counts().Takes; err != nil || r.Allowed != 9 || n != 1 {
+		t.Errorf("%+v, %v after %d questions, want 9 allowed after one", r, err, n)
+	}
+}
+
 // Others take the units between the questions: the last one is about one unit.
 func TestAtMostBeside(t *testing.T) {
 	t.Parallel()
 	s := weirtest.NewStore(local(t))
 	l := redisrate.Over(s)
-	refuse := weirtest.Decide(store.Decision{Reason: store.ReasonLimited, Remaining: 3, RetryAfter: time.Second})
+	refuse := weirtest.Decide(store.Decision{Reason: store.ReasonLimited, Remaining: 5, RetryAfter: time.Second})
 	s.Next(refuse, refuse, refuse)
 	r, err := l.AllowAtMost(t.Context(), "key", redisrate.PerSecond(9), 9)
 	if err != nil || r.Allowed != 1 {
@@ -151,8 +161,8 @@ func TestAtMostBeside(t *testing.T) {
 	for _, req := range s.Requests() {
 		costs = append(costs, req.Charges[0].Cost)
 	}
-	if len(costs) != 4 || costs[0] != 9 || costs[1] != 3 || costs[2] != 2 || costs[3] != 1 {
-		t.Errorf("asked for %v, want 9, 3, 2, 1", costs)
+	if len(costs) != 4 || costs[0] != 9 || costs[1] != 5 || costs[2] != 4 || costs[3] != 1 {
+		t.Errorf("asked for %v, want 9, 5, 4, 1", costs)
 	}
 }
 

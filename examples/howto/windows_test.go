@@ -50,7 +50,7 @@ func TestWindows(t *testing.T) {
 			status     int
 			retryAfter int
 		}{
-			{0, "ann", 200, 0},
+			{time.Second, "ann", 200, 0},
 			{time.Second, "ann", 200, 0},
 			{time.Second, "ann", 200, 0},
 			{time.Second, "ann", 429, 4},
