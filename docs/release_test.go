@@ -20,19 +20,19 @@ type scratch struct {
 }
 
 var scratchFiles = map[string]string{
-	"go.mod":              "module example.com/lib\n\ngo 1.26\n",
+	"go.mod":              "module example.com/lib.git\n\ngo 1.26\n",
 	"lib.go":              "package lib\n\nfunc A() {}\n",
-	"cmd/tool/go.mod":     "module example.com/lib/cmd/tool\n\ngo 1.26\n\nrequire example.com/lib v0.0.0-00010101000000-000000000000\n\nreplace example.com/lib => ../..\n",
-	"cmd/tool/main.go":    "package main\n\nimport \"example.com/lib\"\n\nfunc main() { lib.A() }\n",
-	"plugin/go.mod":       "module example.com/lib/plugin\n\ngo 1.26\n\nrequire (\n\texample.com/lib v0.0.0-00010101000000-000000000000\n\texample.com/lib/cmd/tool v0.0.0-00010101000000-000000000000\n)\n\nreplace (\n\texample.com/lib => ../\n\texample.com/lib/cmd/tool => ../cmd/tool\n)\n",
-	"plugin/plugin.go":    "package plugin\n\nimport \"example.com/lib\"\n\nfunc P() { lib.A() }\n",
-	"examples/x/go.mod":   "module example.com/lib/examples/x\n\ngo 1.26\n",
+	"cmd/tool/go.mod":     "module example.com/lib.git/cmd/tool\n\ngo 1.26\n\nrequire example.com/lib.git v0.0.0-00010101000000-000000000000\n\nreplace example.com/lib.git => ../..\n",
+	"cmd/tool/main.go":    "package main\n\nimport lib \"example.com/lib.git\"\n\nfunc main() { lib.A() }\n",
+	"plugin/go.mod":       "module example.com/lib.git/plugin\n\ngo 1.26\n\nrequire (\n\texample.com/lib.git v0.0.0-00010101000000-000000000000\n\texample.com/lib.git/cmd/tool v0.0.0-00010101000000-000000000000\n)\n\nreplace (\n\texample.com/lib.git => ../\n\texample.com/lib.git/cmd/tool => ../cmd/tool\n)\n",
+	"plugin/plugin.go":    "package plugin\n\nimport lib \"example.com/lib.git\"\n\nfunc P() { lib.A() }\n",
+	"examples/x/go.mod":   "module example.com/lib.git/examples/x\n\ngo 1.26\n",
 	"examples/y/y.go":     "package y\n\nfunc Y() {}\n",
 	"docs/z/main.go":      "package main\n\nfunc main() {}\n",
 	"internal/i/i.go":     "package i\n\nfunc I() {}\n",
 	".gitignore":          "/ignored/\n",
 	"CHANGELOG.md":        "# Changelog\n\n## [Unreleased]\n\n## [0.1.0] - 2026-11-25\n\n### Added\n\n- A.\n\n## [0.0.1] - 2026-11-01\n\n- Nothing.\n",
-	"benchmarks/go.mod":   "module example.com/lib/benchmarks\n\ngo 1.26\n",
+	"benchmarks/go.mod":   "module example.com/lib.git/benchmarks\n\ngo 1.26\n",
 	"examples/x/x.go":     "package x\n",
 	"benchmarks/bench.go": "package benchmarks\n",
 }
@@ -65,12 +65,26 @@ func (s *scratch) write(path, text string) {
 	}
 }
 
-// run runs a program in the repository, with no configuration of the user's git.
+// install installs a command by its version, as a user does: in a folder of its own,
+// over no network.
+func (s *scratch) install(command string) (string, error) {
+	return s.runWith([]string{
+		"GOPROXY=direct", "GONOSUMDB=*", "GOVCS=*:git", "GOFLAGS=-modcacherw", "GOMODCACHE=" + s.t.TempDir(), "GOBIN=" + s.t.TempDir(),
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + s.dir + ".insteadOf", "GIT_CONFIG_VALUE_0=https://example.com/lib",
+	}, "go", "-C", s.t.TempDir(), "install", command)
+}
+
 func (s *scratch) run(name string, args ...string) (string, error) {
+	return s.runWith(nil, name, args...)
+}
+
+// runWith runs a program in the repository, with no configuration of the user's git.
+func (s *scratch) runWith(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "GOFLAGS=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
@@ -114,7 +128,7 @@ func TestRelease(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"-replace example.com/lib => ../..", "+require example.com/lib v0.1.0", "+\texample.com/lib/cmd/tool v0.1.0",
+		"-replace example.com/lib.git => ../..", "+require example.com/lib.git v0.1.0", "+\texample.com/lib.git/cmd/tool v0.1.0",
 		"Tags: v0.1.0 cmd/tool/v0.1.0 plugin/v0.1.0\n", "- A.", "Nothing was changed.",
 	} {
 		if !strings.Contains(out, want) {
@@ -145,9 +159,12 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s/v0.1.0 is a child of %s, want %s", folder, got, head)
 		}
 		mod := s.git("show", folder+"/v0.1.0:"+folder+"/go.mod")
-		if strings.Contains(mod, "replace") || strings.Contains(mod, "v0.0.0") || !strings.Contains(mod, "example.com/lib v0.1.0") {
+		if strings.Contains(mod, "replace") || strings.Contains(mod, "v0.0.0") || !strings.Contains(mod, "example.com/lib.git v0.1.0") {
 			t.Errorf("%s/go.mod is\n%s", folder, mod)
 		}
+	}
+	if out, err := s.install("example.com/lib.git/cmd/tool@v0.1.0"); err != nil {
+		t.Errorf("go install fails: %v\n%s", err, out)
 	}
 }
 
@@ -184,11 +201,11 @@ func TestReleaseRefuses(t *testing.T) {
 		{"the same version", tag("v0.1.0"), "v0.1.0", "want a version after v0.1.0"},
 		{"a candidate of a release", tag("v0.1.0"), "v0.1.0-rc.1", "want a version after v0.1.0"},
 		{"a tag of another module", tag("plugin/v0.1.0"), "v0.1.0", "the tag plugin/v0.1.0 exists"},
-		{"a wrong module path", edit("plugin/go.mod", "module example.com/lib/plugin", "module example.com/plugin"), "v0.1.0", "want module example.com/lib/plugin"},
+		{"a wrong module path", edit("plugin/go.mod", "module example.com/lib.git/plugin", "module example.com/plugin"), "v0.1.0", "want module example.com/lib.git/plugin"},
 		{"a fork", edit("plugin/go.mod", "replace (", "replace (\n\texample.com/other => ../other"), "v0.1.0", "replaces example.com/other"},
-		{"a replaced module in the root", edit("go.mod", "go 1.26\n", "go 1.26\n\nreplace example.com/lib/plugin => ./plugin\n"), "v0.1.0", "the root module must replace nothing"},
+		{"a replaced module in the root", edit("go.mod", "go 1.26\n", "go 1.26\n\nreplace example.com/lib.git/plugin => ./plugin\n"), "v0.1.0", "the root module must replace nothing"},
 		{"a major version without its path", edit("CHANGELOG.md", "[0.1.0]", "[2.0.0]"), "v2.0.0", "ends in /v2"},
-		{"a module that git ignores", func(s *scratch) { s.write("ignored/go.mod", "module example.com/lib/ignored\n") }, "v0.1.0", "git ignores the modules in: ignored"},
+		{"a module that git ignores", func(s *scratch) { s.write("ignored/go.mod", "module example.com/lib.git/ignored\n") }, "v0.1.0", "git ignores the modules in: ignored"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
