@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,20 +17,26 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// documents are the pages whose links and Go code are checked.
+// documents are all pages of the repository, by path: their links and Go code are
+// checked.
 func documents(t *testing.T) map[string]string {
 	t.Helper()
-	names, err := filepath.Glob("docs/*.md")
+	pages := make(map[string]string)
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case entry.IsDir() || filepath.Ext(path) != ".md" && path != "llms.txt":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		pages[filepath.ToSlash(path)] = string(text)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	pages := make(map[string]string)
-	for _, name := range append(names, "README.md", "CHANGELOG.md", "benchmarks/README.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pages[name] = string(text)
 	}
 	return pages
 }

@@ -65,3 +65,9 @@ func ExampleKey() {
 	// signed-for-ann 429 "1-in-1m";r=0;t=60
 	// signed-for-bob 200 "1-in-1m";r=0;t=60
 }
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,50 +1,22 @@
-// Package retryablehttp_test shows hashicorp/go-retryablehttp around a
-// weir.Transport, in place of package retry.
-package retryablehttp_test
+package migration
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store/localstore"
-	"github.com/hashicorp/go-retryablehttp"
 )
-
-// newClient returns a client whose every attempt the transport admits and charges.
-func newClient(transport *weir.Transport) *retryablehttp.Client {
-	client := retryablehttp.NewClient()
-	client.HTTPClient.Transport = transport
-	client.RetryMax = 2
-	client.Backoff = retryablehttp.RateLimitLinearJitterBackoff
-	client.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	client.CheckRetry = func(ctx context.Context, resp *http.Response, err error) (bool, error) {
-		for _, final := range []error{weir.ErrLimited, weir.ErrStore, weir.ErrConfig, weir.ErrNoKey} {
-			if errors.Is(err, final) {
-				return false, nil
-			}
-		}
-		var failed *url.Error
-		post := resp != nil && resp.Request.Method == http.MethodPost || errors.As(err, &failed) && failed.Op == "Post"
-		if post && (resp == nil || resp.StatusCode != http.StatusTooManyRequests) {
-			return false, nil // perhaps processed
-		}
-		return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
-	}
-	return client
-}
 
 // A POST is not tried again after a 503, a GET is. The last response is returned
 // with its body. A refusal by the limit is not tried again.
-func Example() {
+func Example_retryablehttp() {
 	var calls atomic.Int32
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "0")
@@ -64,7 +36,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client := newClient(transport)
+	client := retryableAfter(transport)
 	client.Logger = nil
 
 	for _, send := range []func() (*http.Response, error){
