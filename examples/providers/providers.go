@@ -29,7 +29,8 @@ func newClient(host string, auth header, base http.RoundTripper, levels ...weir.
 	first := levels[0]
 	t, err := weir.NewTransport(weir.TransportConfig{
 		Limiter: first.Limiter, Key: first.Key, Cost: first.Cost, SkipNoKey: first.SkipNoKey, Settle: first.Settle,
-		Levels: levels[1:], Base: base, MaxWait: time.Minute, Upstream: &upstream.Reader{Bodies: true},
+		Levels: levels[1:], Base: base, Upstream: &upstream.Reader{Bodies: true},
+		MaxWait: 5 * time.Minute, // a pause for a secondary limit takes a minute
 	})
 	if err != nil {
 		return nil, err
