@@ -72,7 +72,9 @@ func New(cfg Config) (*Limiter, error) {
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
-		l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0]))
+		if l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0])); l.prepared != nil {
+			l.source = l.prepared.Source()
+		}
 	}
 	l.lines = l.newLines()
 	if l.inFlight > 0 {
