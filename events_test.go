@@ -264,6 +264,31 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// TestEventResult: each outcome has a word.
+func TestEventResult(t *testing.T) {
+	t.Parallel()
+	limited := &weir.LimitedError{Reason: weir.ReasonPaused}
+	for _, tt := range []struct {
+		e    weir.Event
+		want string
+	}{
+		{weir.Event{}, ""},
+		{weir.Event{Kind: weir.EventPaused}, ""},
+		{weir.Event{Kind: weir.EventDecision, Decision: weir.Decision{Reason: weir.ReasonNeverFits}}, "never_fits"},
+		{weir.Event{Kind: weir.EventWait}, "allowed"},
+		{weir.Event{Kind: weir.EventWait, Err: fmt.Errorf("around: %w", limited)}, "paused"},
+		{weir.Event{Kind: weir.EventWait, Err: context.Canceled}, "canceled"},
+		{weir.Event{Kind: weir.EventWait, Err: context.DeadlineExceeded}, "deadline"},
+		{weir.Event{Kind: weir.EventStoreCall}, "answered"},
+		{weir.Event{Kind: weir.EventStoreCall, Err: &weir.StoreError{Op: "take", Err: context.DeadlineExceeded}}, "store_error"},
+		{weir.Event{Kind: weir.EventStoreCall, Err: weir.ErrUnsupported}, "error"},
+	} {
+		if got := tt.e.Result(); got != tt.want {
+			t.Errorf("%v with %v: %q, want %q", tt.e.Kind, tt.e.Err, got, tt.want)
+		}
+	}
+}
+
 // TestObserveFallback: the hook gets each change of a primary store.
 func TestObserveFallback(t *testing.T) {
 	t.Parallel()

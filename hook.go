@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -131,6 +132,40 @@ type Event struct {
 	// Limit is the number of units of the full budget, Remaining the units left.
 	Limit, Remaining int64
 	Err              error
+}
+
+// Result returns the outcome of an event in a word, fit for a metric's label:
+//
+//	a Reason's text        of a decision, and of a wait that a limit ended; "allowed" at its slot
+//	"answered"             of a call of the store
+//	"canceled" "deadline"  of a wait and of a call of the store: its context ended
+//	"store_error"          of both: the store failed
+//	"error"                of both: any other error, as for a wrong argument
+//
+// It is "" for other kinds.
+func (e *Event) Result() string {
+	switch e.Kind {
+	case EventDecision:
+		return e.Decision.Reason.String()
+	case EventWait, EventStoreCall:
+	default:
+		return ""
+	}
+	switch limited, ok := errors.AsType[*LimitedError](e.Err); {
+	case ok:
+		return limited.Reason.String()
+	case e.Err == nil && e.Kind == EventWait:
+		return ReasonAllowed.String()
+	case e.Err == nil:
+		return "answered"
+	case errors.Is(e.Err, ErrStore):
+		return "store_error"
+	case errors.Is(e.Err, context.Canceled):
+		return "canceled"
+	case errors.Is(e.Err, context.DeadlineExceeded):
+		return "deadline"
+	}
+	return "error"
 }
 
 // By says who changed the pace of a key.
