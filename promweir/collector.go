@@ -56,7 +56,7 @@ func New() *Collector {
 	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
 	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
 	c.gauges.open()
-	c.limiters.all.Store(new(map[string]*limiter))
+	c.limiters.open()
 	return c
 }
 

@@ -34,13 +34,16 @@ type limiter struct {
 	of   *limiters
 	name string
 
-	limits atomic.Pointer[[]*limit]
+	first  atomic.Pointer[limit]
+	limits atomic.Pointer[map[weir.Limit]*limit]
 	mu     sync.Mutex // of changes to limits
-	other  *limit     // of all limits after the first
+	other  limit      // of all limits after the first
 
 	budgets  sync.Mutex // of named
 	budgeted map[string]budget
 }
+
+func (c *limiters) open() { c.all.Store(&map[string]*limiter{}) }
 
 // named returns the series of a limiter.
 func (c *limiters) named(name string) *limiter {
@@ -54,7 +57,8 @@ func (c *limiters) named(name string) *limiter {
 		return l
 	}
 	l := &limiter{of: c, name: name, budgeted: make(map[string]budget)}
-	l.limits.Store(new([]*limit))
+	l.other = limit{of: l, policy: "other"}
+	l.limits.Store(&map[weir.Limit]*limit{})
 	all := maps.Clone(old)
 	all[name] = l
 	c.all.Store(&all)
@@ -72,35 +76,35 @@ type limit struct {
 
 // limit returns the series of a limit.
 func (l *limiter) limit(of *weir.Limit) *limit {
-	if found := find(*l.limits.Load(), of); found != nil {
+	if first := l.first.Load(); first != nil && first.limit == *of {
+		return first // Most limiters have one, and a map costs 30 ns.
+	}
+	all := *l.limits.Load()
+	if found := all[*of]; found != nil {
 		return found
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := *l.limits.Load()
-	found := find(all, of)
-	switch {
-	case found != nil:
-	case len(all) < maxLimits:
-		found = &limit{of: l, limit: *of, policy: of.Policy()}
-		all = append(all[:len(all):len(all)], found)
-		l.limits.Store(&all)
-	case l.other == nil:
-		l.other = &limit{of: l, policy: "other"}
-		fallthrough
-	default:
-		found = l.other
+	if len(all) == maxLimits {
+		return &l.other
 	}
-	return found
+	return l.add(*of)
 }
 
-func find(all []*limit, of *weir.Limit) *limit {
-	for _, l := range all {
-		if l.limit == *of {
-			return l
-		}
+// add makes the series of a limit, unless there are too many.
+func (l *limiter) add(of weir.Limit) *limit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := *l.limits.Load()
+	if found := old[of]; found != nil {
+		return found
 	}
-	return nil
+	if len(old) == maxLimits {
+		return &l.other
+	}
+	all, made := maps.Clone(old), &limit{of: l, limit: of, policy: of.Policy()}
+	l.first.CompareAndSwap(nil, made)
+	all[of] = made
+	l.limits.Store(&all)
+	return made
 }
 
 // decided counts a decision.

@@ -1,9 +1,0 @@
-package promweir_test
-
-import (
-	"testing"
-
-	"github.com/goweir/weir/internal/leaktest"
-)
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
