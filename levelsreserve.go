@@ -76,7 +76,7 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 // not be exceeded, give the wide one room.
 //
 // The Hook of the first level's Limiter observes the returned decision, and the wait
-// if there was any. A wait that ended with an error is in the name of its level.
+// with its beginning if there was any. A wait that ended with an error is in the name of its level.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}

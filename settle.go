@@ -91,7 +91,8 @@ func checkActual(cost int64) error {
 
 // SettleLevels is [Reservation.Settle] with an actual cost for each level, in
 // their order; there is one of a reservation that is not of levels. For a
-// level that gave no units it changes nothing.
+// level that gave no units it changes nothing. The Hook of each level's Limiter observes
+// the level's [EventSettled].
 func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	for _, cost := range actual {
 		if err := checkActual(cost); err != nil {

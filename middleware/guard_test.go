@@ -339,3 +339,31 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 		})
 	}
 }
+
+// TestPenaltyIsAnEvent: the Hook of Limiter observes that a penalty pauses the key.
+func TestPenaltyIsAnEvent(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paused []string
+	limiter := func(name string) *weir.Limiter {
+		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			if e.Kind == weir.EventPaused {
+				paused = append(paused, fmt.Sprint(e.Scope, " by ", e.By, " for ", e.Pause))
+			}
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	g := guard(t, middleware.Config{Limiter: limiter("api"), Penalty: middleware.Penalty{Limiter: limiter("refusals"), For: time.Minute}})
+	for range 2 {
+		g.Check(httptest.NewRecorder(), request(t.Context()))
+	}
+	if want := "[api by penalty for 1m0s]"; fmt.Sprint(paused) != want {
+		t.Errorf("told %v, want %s", paused, want)
+	}
+}

@@ -24,7 +24,7 @@ import (
 func attributes(list []attribute.KeyValue) string {
 	var texts []string
 	for _, a := range list {
-		texts = append(texts, string(a.Key)+"="+a.Value.Emit())
+		texts = append(texts, string(a.Key)+"="+a.Value.String())
 	}
 	slices.Sort(texts)
 	return "{" + strings.Join(texts, ",") + "}"

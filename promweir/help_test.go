@@ -116,11 +116,4 @@ func series(t testing.TB, c prometheus.Collector) (lines []string) {
 	return lines
 }
 
-// without returns the lines that do not begin with a name.
-func without(lines []string, names ...string) []string {
-	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(line, name+"{") })
-	})
-}
-
 var background = context.Background()
