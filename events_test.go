@@ -16,6 +16,11 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
+// free are the kinds without a cost.
+var free = []weir.EventKind{
+	weir.EventLeaseLost, weir.EventRefusal, weir.EventBudget, weir.EventPaused, weir.EventSlowed, weir.EventLifted, weir.EventFallback,
+}
+
 // lines returns one line for each event: its kind and the fields of that kind.
 func (h *toldHook) lines(t *testing.T) (lines []string) {
 	h.mu.Lock()
@@ -44,8 +49,8 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 		case weir.EventSettled:
 			text += fmt.Sprint(" ", e.Cost, " ", e.Actual)
 		}
-		if e.Scope != "api" || e.Key != "key" {
-			t.Errorf("told %s of %q in %q, want the key in api", e.Kind, e.Key, e.Scope)
+		if e.Scope != "api" || e.Key != "key" || e.Cost > 0 && slices.Contains(free, e.Kind) {
+			t.Errorf("told %s of %q in %q with a cost of %d, want the key in api", e.Kind, e.Key, e.Scope, e.Cost)
 		}
 		lines = append(lines, text)
 	}
@@ -62,12 +67,16 @@ type eventWorld struct {
 }
 
 // answer sends a request over a Transport to an upstream that answers with a response.
-func (w *eventWorld) answer(t *testing.T, ignore bool, status int, header http.Header) {
+func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig), status int, header http.Header) {
 	t.Helper()
 	base := transportFunc(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: header, Body: http.NoBody, Request: req}, nil
 	})
-	tr, err := weir.NewTransport(weir.TransportConfig{Limiter: w.l, Base: base, Key: weir.KeyStatic("key"), IgnoreUpstream: ignore})
+	cfg := weir.TransportConfig{Limiter: w.l, Base: base, Key: weir.KeyStatic("key")}
+	if configure != nil {
+		configure(&cfg)
+	}
+	tr, err := weir.NewTransport(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +220,29 @@ func TestEvents(t *testing.T) {
 			must(t, err)
 			must(t, r.SettleLevels(t.Context(), 1))
 		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"SettleLevels of a level that gave nothing", nil, func(t *testing.T, w *eventWorld) {
+			wide := onLocal(t, weir.Config{Store: w.store, Name: "wide", Limits: []weir.Limit{plenty}, Hook: w})
+			r, _, err := weir.ReserveLevels(t.Context(), weir.Level{Limiter: w.l, Key: "key", Cost: 2}, weir.Level{Limiter: wide, Key: "all", Peek: true})
+			must(t, err)
+			must(t, r.SettleLevels(t.Context(), 1, 1))
+		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"Settle of an estimate of 0", nil, func(t *testing.T, w *eventWorld) {
+			r, err := w.l.ReserveN(t.Context(), "key", 0)
+			must(t, err)
+			must(t, r.Settle(t.Context(), 1))
+		}, []string{"decision 0 allowed store", take}},
+		{"a Transport that settles", nil, func(t *testing.T, w *eventWorld) {
+			for _, cost := range []int64{1, 0} {
+				w.answer(t, func(c *weir.TransportConfig) {
+					c.Settle = func(*http.Response, *weir.BodyEnd) (int64, bool) { return cost, true }
+				}, 200, http.Header{})
+			}
+		}, []string{took, took, "settled 1 0", "settled 1 1", settle, take, take}},
+		{"WaitLevels without the primary store", nil, func(t *testing.T, w *eventWorld) {
+			w.store.Next(weirtest.Refuse(time.Second), weirtest.Decide(store.Decision{Allowed: true, Degraded: true, Source: store.SourceFallback}))
+			_, _, err := weir.WaitLevels(t.Context(), time.Minute, weir.Level{Limiter: w.l, Key: "key"})
+			must(t, err)
+		}, []string{"decision 1 allowed fallback", "store_call take 0s false", "store_call take 0s false", "wait allowed 0s false", "wait_begin limited"}},
 		{"DoN", nil, func(t *testing.T, w *eventWorld) {
 			must(t, w.l.DoN(t.Context(), "key", 2, func(context.Context) (int64, error) { return 1, nil }))
 		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
@@ -225,20 +257,22 @@ func TestEvents(t *testing.T) {
 		}, nil},
 		{"Resume", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Resume(t.Context(), "key")) }, []string{"lifted hand", brake}},
 		{"Reset", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Reset(t.Context(), "key")) }, []string{"store_call reset 0s false"}},
-		{"a response that says nothing", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 200, http.Header{}) }, []string{took, take}},
-		{"a refusal with a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 429, http.Header{"Retry-After": {"2"}}) },
+		{"a response that says nothing", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 200, http.Header{}) }, []string{took, take}},
+		{"a refusal with a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 429, http.Header{"Retry-After": {"2"}}) },
 			[]string{took, "paused upstream 2s", "refusal 429 2s", brake, take}},
-		{"a refusal without a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 429, http.Header{}) },
+		{"a refusal without a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 429, http.Header{}) },
 			[]string{took, "refusal 429 0s", "slowed upstream", brake, take}},
-		{"a refusal that is ignored", nil, func(t *testing.T, w *eventWorld) { w.answer(t, true, 429, http.Header{"Retry-After": {"2"}}) },
+		{"a refusal that is ignored", nil, func(t *testing.T, w *eventWorld) {
+			w.answer(t, func(c *weir.TransportConfig) { c.IgnoreUpstream = true }, 429, http.Header{"Retry-After": {"2"}})
+		},
 			[]string{took, take}},
 		{"a budget", nil, func(t *testing.T, w *eventWorld) {
-			w.answer(t, false, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
+			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
 		}, []string{`budget "day" 700/1000`, took, take}},
 		{"a lower limit, and then it is ours again", func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerHour(7200).WithBurst(100)} }, func(t *testing.T, w *eventWorld) {
-			w.answer(t, false, 200, http.Header{"Ratelimit": {`"hour";r=50;t=3600`}, "Ratelimit-Policy": {`"hour";q=60;w=3600`}})
+			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=50;t=3600`}, "Ratelimit-Policy": {`"hour";q=60;w=3600`}})
 			time.Sleep(time.Minute)
-			w.answer(t, false, 200, http.Header{"Ratelimit": {`"hour";r=7200;t=3600`}, "Ratelimit-Policy": {`"hour";q=7200;w=3600`}})
+			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=7200;t=3600`}, "Ratelimit-Policy": {`"hour";q=7200;w=3600`}})
 		}, []string{`budget "hour" 50/60`, `budget "hour" 7200/7200`, took, took, "lifted upstream", "slowed upstream", brake, brake, take, take}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
