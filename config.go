@@ -67,7 +67,7 @@ type Config struct {
 	// renewed three times in that time. 1 s to MaxLease, in whole microseconds;
 	// 0: 30 s. It must be 0 without InFlight.
 	Lease time.Duration
-	// Hook observes decisions, waits and store errors. Nil: none does.
+	// Hook observes the limiter's events, see [Event]. Nil: none does.
 	Hook Hook
 }
 

@@ -34,6 +34,7 @@ type Limiter struct {
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
 	laters  atomic.Int64 // calls under way of later
+	waiting atomic.Int64 // calls
 	user    *names.User  // keeps the name
 }
 
@@ -64,14 +65,16 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: observer{cfg.Name, cfg.Hook},
 		},
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
 	}
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
-		l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0]))
+		if l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0])); l.prepared != nil {
+			l.source = l.prepared.Source()
+		}
 	}
 	l.lines = l.newLines()
 	if l.inFlight > 0 {
@@ -109,18 +112,37 @@ func (l *Limiter) CanSettle() bool {
 	return ok
 }
 
+// Stats is what a Limiter does now, for gauges that are read when they are scraped.
+type Stats struct {
+	// Waiting is the number of calls of this Limiter that wait for a slot or for room.
+	Waiting int64
+	// InFlight is the number of leases that this Limiter's calls hold. 0 without
+	// Config.InFlight.
+	InFlight int64
+}
+
+// Stats returns the present numbers, of this process alone. It asks no store, and is
+// safe for concurrent use. Those of a zero Limiter are 0.
+func (l *Limiter) Stats() Stats {
+	s := Stats{Waiting: l.waiting.Load()}
+	if l.flights != nil {
+		s.InFlight = int64(l.flights.Held())
+	}
+	return s
+}
+
 // newLines connects the waiting calls to the store.
 func (l *Limiter) newLines() *line.Lines {
 	cfg := line.Config{
 		Max: l.maxWaiters,
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
-			_ = l.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
+			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
 		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
 	}
 	if c, ok := l.store.(store.Canceler); ok {
 		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
-			return l.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
+			return l.events.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
 		}
 	}
 	if b, ok := l.store.(store.Braker); ok {
@@ -147,11 +169,12 @@ func (l *Limiter) newFlights() *flight.Flights {
 	call := func(op, key string, do func(ctx context.Context) error) (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), min(line.GiveBackTimeout, l.lease/3))
 		defer cancel()
+		began := l.events.begin()
 		defer func() {
 			if r := recover(); r != nil {
 				err = fmt.Errorf("panic: %v", r)
 			}
-			err = l.storeError(context.Background(), op, line.ID{Key: key}, err)
+			err = l.events.end(context.Background(), op, line.ID{Key: key}, began, store.SourceStore, err)
 		}()
 		return do(ctx)
 	}
@@ -167,7 +190,7 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost:  l.observeLoss,
+		Lost:  l.events.lost,
 		Stuck: func() { warnStuck(l.name, l.inFlight, l.lease) },
 	})
 }

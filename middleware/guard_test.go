@@ -202,9 +202,11 @@ func TestShadowReports(t *testing.T) {
 	l, err := weir.New(weir.Config{
 		Name: "api", Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
-			if e.Decision.Allowed {
+			switch {
+			case e.Kind != weir.EventDecision:
+			case e.Decision.Allowed:
 				allowed++
-			} else {
+			default:
 				refused++
 			}
 		}),
@@ -314,7 +316,9 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				var kept []weir.Decision
 				var told []string
 				cfg.Limiter, err = weir.New(weir.Config{Name: "api", Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
-					kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
+					if e.Kind == weir.EventDecision {
+						kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
+					}
 				})})
 				if err != nil {
 					t.Fatal(err)
@@ -333,5 +337,33 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestPenaltyIsAnEvent: the Hook of Limiter observes that a penalty pauses the key.
+func TestPenaltyIsAnEvent(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paused []string
+	limiter := func(name string) *weir.Limiter {
+		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			if e.Kind == weir.EventPaused {
+				paused = append(paused, fmt.Sprint(e.Scope, " by ", e.By, " for ", e.Pause))
+			}
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	g := guard(t, middleware.Config{Limiter: limiter("api"), Penalty: middleware.Penalty{Limiter: limiter("refusals"), For: time.Minute}})
+	for range 2 {
+		g.Check(httptest.NewRecorder(), request(t.Context()))
+	}
+	if want := "[api by penalty for 1m0s]"; fmt.Sprint(paused) != want {
+		t.Errorf("told %v, want %s", paused, want)
 	}
 }

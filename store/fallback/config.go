@@ -80,7 +80,8 @@ type Config struct {
 
 	// OnChange is told when the primary goes away and when it is back, once
 	// each and in order, on the goroutine of a call or a probe: it must be
-	// quick. It may use the store. Nil: nobody is.
+	// quick. It may use the store. weir.ObserveFallback makes it an event for a
+	// weir.Hook. Nil: it is called for no change.
 	OnChange func(Change)
 	// Logger logs the same, and the first decision without the primary. Nil:
 	// slog.Default().

@@ -42,6 +42,9 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	return o, true, nil
 }
 
+// Source implements [store.Prepared].
+func (p *prepared) Source() store.Source { return store.SourceLease }
+
 // fits reports whether an Outcome says all of the lease's decision, and notes that.
 func (p *prepared) fits(l *lease) bool {
 	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.isBraked(p.store.cfg.For) {

@@ -1,0 +1,77 @@
+package promweir
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
+)
+
+// vectors are those of which the series are resolved once: a decision looks up no labels.
+type vectors struct {
+	decisions *prometheus.CounterVec
+	near      *prometheus.CounterVec
+	limit     *prometheus.GaugeVec
+	remaining *prometheus.GaugeVec
+}
+
+// limiter holds the resolved series of one limiter.
+type limiter struct {
+	limits  *instruments.Series[weir.Limit, limit]
+	budgets *instruments.Series[string, budget]
+}
+
+// limiter returns the series of a limiter.
+func (v *vectors) limiter(name string) *limiter {
+	return &limiter{
+		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
+			return &limit{of: v, limiter: name, policy: l.Policy()}
+		}, func() *limit { return &limit{of: v, limiter: name, policy: "other"} }),
+		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *budget { return &budget{v, name, b} }, nil),
+	}
+}
+
+// limit holds the resolved series of one limit.
+type limit struct {
+	of              *vectors
+	limiter, policy string
+	near            atomic.Pointer[prometheus.Counter]
+	decisions       [8][8]atomic.Pointer[prometheus.Counter] // by reason and source
+}
+
+// decided counts a decision.
+func (l *limit) decided(e *weir.Event) {
+	reason, source := min(e.Decision.Reason, 7), min(e.Decision.Source, 7)
+	counter := &l.decisions[reason][source]
+	if counter.Load() == nil {
+		made := l.of.decisions.WithLabelValues(l.limiter, l.policy, reason.String(), source.String())
+		counter.Store(&made)
+	}
+	(*counter.Load()).Inc()
+	if !instruments.NearLimit(e) {
+		return
+	}
+	if l.near.Load() == nil {
+		made := l.of.near.WithLabelValues(l.limiter, l.policy)
+		l.near.Store(&made)
+	}
+	(*l.near.Load()).Inc()
+}
+
+// budget is a budget of an upstream.
+type budget struct {
+	of            *vectors
+	limiter, name string
+}
+
+// told sets the series of a budget. -1 is a value that the response does not name.
+func (b *budget) told(limit, remaining int64) {
+	if limit >= 0 {
+		b.of.limit.WithLabelValues(b.limiter, b.name).Set(float64(limit))
+	}
+	if remaining >= 0 {
+		b.of.remaining.WithLabelValues(b.limiter, b.name).Set(float64(remaining))
+	}
+}

@@ -1,0 +1,58 @@
+package promweir
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
+	"github.com/goweir/weir/retry"
+)
+
+// Observe implements [weir.Hook].
+func (c *Collector) Observe(_ context.Context, e weir.Event) {
+	switch e.Kind {
+	case weir.EventDecision:
+		c.limiters.Get(e.Scope).limits.Get(e.Decision.Limit).decided(&e)
+		if e.Decision.OtherLimits {
+			c.others.WithLabelValues(e.Scope).Inc()
+		}
+	case weir.EventWait:
+		c.waits.WithLabelValues(e.Scope, e.Result()).Observe(e.Wait.Seconds())
+	case weir.EventStoreCall:
+		c.calls.WithLabelValues(e.Scope, e.Op, e.Decision.Source.String(), e.Result()).Observe(e.Took.Seconds())
+	case weir.EventStoreError:
+		op := "unknown"
+		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {
+			op = failed.Op
+		}
+		c.failures.WithLabelValues(e.Scope, op).Inc()
+	case weir.EventLeaseLost:
+		c.lost.WithLabelValues(e.Scope).Inc()
+	case weir.EventRefusal:
+		c.refusals.WithLabelValues(e.Scope, instruments.Status(e.Status), instruments.Said(&e)).Inc()
+	case weir.EventBudget:
+		if b := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget)); b != nil {
+			b.told(e.Limit, e.Remaining)
+		}
+	case weir.EventPaused:
+		c.pauses.WithLabelValues(e.Scope, e.By.String()).Observe(e.Pause.Seconds())
+	case weir.EventSlowed:
+		c.slowdowns.WithLabelValues(e.Scope, e.By.String()).Inc()
+	case weir.EventLifted:
+		c.lifts.WithLabelValues(e.Scope, e.By.String()).Inc()
+	case weir.EventSettled:
+		c.estimated.WithLabelValues(e.Scope).Add(float64(e.Cost))
+		c.settled.WithLabelValues(e.Scope).Add(float64(e.Actual))
+	case weir.EventFallback:
+		c.changes.WithLabelValues(instruments.Clean(e.Scope), instruments.To(&e)).Inc()
+	}
+}
+
+// Retried returns a function for retry.Config.Observe. It counts further attempts under a
+// limiter's name.
+func (c *Collector) Retried(limiter string) func(*http.Request, retry.Attempt) {
+	counter := c.retries.WithLabelValues(instruments.Clean(limiter))
+	return func(*http.Request, retry.Attempt) { counter.Inc() }
+}
