@@ -1,0 +1,179 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+var errSilent = errors.New("Redis does not answer")
+
+// maxScan bounds the keys that a reading looks at, of all programs that use the server.
+const maxScan = 10_000
+
+// reader reads Redis. One reading runs at a time. It is safe for concurrent use.
+type reader struct {
+	client redis.UniversalClient
+	survey *inspect.Survey
+	store  *redisstore.Store // for brakes
+	names  namer
+
+	mu      sync.Mutex
+	running chan struct{} // closed when the reading ends; nil: none runs
+	last    *reading
+	err     error
+	away    time.Time // since when readings fail
+}
+
+// reading is the state of all keys at an instant.
+type reading struct {
+	at            time.Time // by this process's clock
+	latency, took time.Duration
+	inspect.Listing
+	byID map[string]*inspect.Key
+}
+
+// view is how Redis looks now: the last reading, and why there is no newer one.
+type view struct {
+	*reading
+	err  error
+	away time.Time
+}
+
+func newReader(cfg Config, names namer) (*reader, error) {
+	i, err := inspect.New(cfg.Client, cfg.Prefix)
+	if err != nil {
+		return nil, rename(err, "Prefix")
+	}
+	r := &reader{client: cfg.Client, names: names}
+	if r.survey, err = i.Survey(cfg.MaxKeys, maxScan); err != nil {
+		return nil, rename(err, "MaxKeys")
+	}
+	if r.store, err = redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix}); err != nil {
+		return nil, rename(err, "Prefix")
+	}
+	return r, nil
+}
+
+// rename makes an error name the field of Config.
+func rename(err error, field string) error {
+	if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
+		return &store.ConfigError{Field: "dashboard.Config." + field, Want: wrong.Want, Got: wrong.Got}
+	}
+	return err
+}
+
+// watch makes readings read keys as soon as a process sets their brake. The caller stops it.
+func (r *reader) watch() store.Watch {
+	return r.store.WatchBrakes(func(limiter, key string, _ store.Clock) { r.survey.Add(limiter, key) })
+}
+
+// next reads Redis, for at most three quarters of an interval: a silent server must not
+// silence the page. The reading then goes on, and a later call sees its end.
+func (r *reader) next(ctx context.Context, interval time.Duration) view {
+	r.mu.Lock()
+	if r.running == nil {
+		r.running = make(chan struct{})
+		go r.run(ctx, r.running)
+	}
+	done := r.running
+	r.mu.Unlock()
+	patience := min(interval, time.Second) * 3 / 4
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	silent := false
+	select {
+	case <-ctx.Done():
+	case <-done:
+	case <-timer.C:
+		silent = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if silent && r.away.IsZero() {
+		r.away, r.err = time.Now().Add(-patience), errSilent
+	}
+	return view{r.last, r.err, r.away}
+}
+
+// run makes one reading, and closes done.
+func (r *reader) run(ctx context.Context, done chan struct{}) {
+	began := time.Now()
+	latency, err := r.ping(ctx)
+	var l inspect.Listing
+	if err == nil {
+		l, err = r.survey.Read(ctx)
+	}
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(done)
+	r.running = nil
+	switch {
+	case ctx.Err() != nil: // The page was closed: that says nothing of Redis.
+	case err != nil:
+		if r.away.IsZero() {
+			r.away = began
+		}
+		r.err = err
+	default:
+		byID := make(map[string]*inspect.Key, len(l.Keys))
+		for i := range l.Keys {
+			byID[idOf(textsOf(&l.Keys[i]))] = &l.Keys[i]
+		}
+		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), Listing: l, byID: byID}, nil, time.Time{}
+	}
+}
+
+// ping takes the time of a round trip.
+func (r *reader) ping(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	err := r.client.Ping(ctx).Err()
+	return time.Since(began), err
+}
+
+// textsOf returns limiter and key. A hash stands for those that are too long.
+func textsOf(k *inspect.Key) (limiter, key string) {
+	if k.Limiter == "" && k.Key == "" {
+		return "(long name)", "#" + k.Hash
+	}
+	return k.Limiter, k.Key
+}
+
+// change makes a change to a key of the last reading.
+func (r *reader) change(ctx context.Context, c *changeRequest) error {
+	r.mu.Lock()
+	var key *inspect.Key
+	if r.last != nil {
+		key = r.last.byID[c.ID]
+	}
+	r.mu.Unlock()
+	switch {
+	case key == nil:
+		return errNoKey
+	case key.Limiter == "":
+		return fmt.Errorf("%w: Redis has a hash in place of its long name", errNoKey)
+	}
+	if c.Action == "reset" {
+		return r.store.Reset(ctx, key.Limiter, key.Key)
+	}
+	if len(key.Limits) == 0 {
+		return fmt.Errorf("%w: its limits are unknown", errNoKey)
+	}
+	charges := make([]store.Charge, len(key.Limits))
+	for i := range key.Limits {
+		charges[i] = store.Charge{Scope: key.Limiter, Key: key.Key, Limit: key.Limits[i].Limit}
+	}
+	brake := store.Brake{Lift: true}
+	if c.Action == "pause" {
+		brake = store.Brake{Pause: c.pause()}
+	}
+	return r.store.Brake(ctx, charges, brake)
+}

@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store"
+)
+
+// maxRows bounds the rows of each table.
+const maxRows = 50
+
+// frame makes the data of a moment, without its points.
+func (d *Dashboard) frame(v view, now time.Time) *frame {
+	d.counts.tick(now)
+	f := &frame{
+		At: now.UnixMilli(), Interval: d.cfg.Interval.Milliseconds(), Keys: "hashed", Changes: d.cfg.AllowChanges,
+		Process: d.counts.process(d.name, now), Log: d.notes.newest(),
+		Upstream: d.budgets.rows(now), Fallback: d.fallbacks.rows(now),
+	}
+	if d.cfg.ShowKeys {
+		f.Keys = "plain"
+	}
+	t := tables{names: d.names, now: now, waits: d.waits.copy(), hot: d.hot.copy(now), reasons: d.reasons.copy(now)}
+	if d.reader != nil {
+		f.Redis = t.redis(v)
+		if v.err == nil {
+			d.counts.reading(f.Redis.WaitingCalls, int64(f.Redis.PausedKeys), f.Redis.Latency)
+		}
+	}
+	f.Waiting, f.Slowed, f.Busy = t.rows(v)
+	return f
+}
+
+// tables makes rows of a reading, and of this process.
+type tables struct {
+	names   namer
+	now     time.Time
+	waits   map[fullKey]waitOf
+	hot     map[fullKey]hotCount
+	reasons map[fullKey]string
+}
+
+// redis sums up a reading.
+func (t *tables) redis(v view) *redisPart {
+	p := &redisPart{Age: -1}
+	if v.err != nil {
+		p.Error, p.AwayFor = v.err.Error(), ms(t.now.Sub(v.away))
+	}
+	if v.reading == nil {
+		return p
+	}
+	p.Age, p.Latency, p.Reading = ms(t.now.Sub(v.at)), fine(v.latency), fine(v.took)
+	p.Keys, p.More = len(v.Listing.Keys), v.Cut
+	for i := range v.Listing.Keys {
+		k := &v.Listing.Keys[i]
+		p.InFlight += k.InFlight
+		if k.Err != nil {
+			p.Unreadable++
+		}
+		if k.Ahead.Calls != 0 {
+			p.WaitingKeys++
+			p.WaitingCalls += max(k.Ahead.Calls, 1)
+		}
+		switch {
+		case k.Brake.Pause > 0:
+			p.PausedKeys++
+		case k.Brake.Slow():
+			p.SlowedKeys++
+		}
+	}
+	return p
+}
+
+// rows makes the tables about keys.
+func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []busyRow) {
+	waiting, slowed, busy = []waitingRow{}, []slowedRow{}, []busyRow{}
+	var keys []inspect.Key
+	if v.reading != nil {
+		keys = v.Listing.Keys
+	}
+	for i := range keys {
+		k := &keys[i]
+		limiter, key := textsOf(k)
+		full := fullKey{limiter, key}
+		if here := t.waits[full]; k.Ahead.Calls != 0 || here.calls > 0 {
+			waiting = append(waiting, t.waiting(full, here, k.Ahead))
+			delete(t.waits, full)
+		}
+		if k.Brake.Pause > 0 || k.Brake.Slow() {
+			slowed = append(slowed, slowedRow{
+				keyName: t.names.name(limiter, key), Pause: ms(k.Brake.Pause), Rate: k.Brake.Rate, WholeIn: ms(k.Brake.For), Reason: t.reasons[full],
+			})
+		}
+	}
+	for k, here := range t.waits {
+		waiting = append(waiting, t.waiting(k, here, inspect.Ahead{Calls: int64(here.calls)}))
+	}
+	slices.SortFunc(waiting, func(a, b waitingRow) int {
+		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.ID, b.ID))
+	})
+	slices.SortFunc(slowed, func(a, b slowedRow) int {
+		return cmp.Or(cmp.Compare(b.Pause, a.Pause), cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.ID, b.ID))
+	})
+	return first(waiting), first(slowed), t.busy(keys)
+}
+
+func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead) waitingRow {
+	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First), Last: ms(a.Last), Here: int64(here.calls)}
+	if here.calls > 0 {
+		row.Oldest = ms(t.now.Sub(here.oldest))
+	}
+	return row
+}
+
+// busy returns the keys that use the largest share of a limit. Of equal ones, those with
+// more calls in this process come first.
+func (t *tables) busy(keys []inspect.Key) []busyRow {
+	type use struct {
+		*inspect.Key
+		share float64
+		hot   hotCount
+	}
+	uses := make([]use, 0, len(keys))
+	for i := range keys {
+		if l := keys[i].Busiest(); l != nil && (l.Used > 0 || keys[i].InFlight > 0) {
+			limiter, key := textsOf(&keys[i])
+			uses = append(uses, use{&keys[i], l.Share(), t.hot[fullKey{limiter, key}]})
+		}
+	}
+	slices.SortFunc(uses, func(a, b use) int {
+		return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(b.hot.calls, a.hot.calls), cmp.Compare(a.Stored, b.Stored))
+	})
+	rows := []busyRow{}
+	for _, u := range first(uses) {
+		limiter, key := textsOf(u.Key)
+		row := busyRow{keyName: t.names.name(limiter, key), Limits: []limitRow{}, InFlight: u.InFlight, Calls: u.hot.calls, Refused: u.hot.refused}
+		for i := range u.Limits {
+			l := &u.Limits[i]
+			row.Limits = append(row.Limits, limitRow{policy(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter)})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func policy(l *store.Limit) string { return inspect.Describe(l) }
+
+func first[T any](rows []T) []T { return rows[:min(len(rows), maxRows)] }
+
+// ms writes a duration in whole milliseconds, rounded up; fine with their fractions.
+func ms(d time.Duration) int64 { return int64((max(d, 0) + time.Millisecond - 1) / time.Millisecond) }
+
+func fine(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
