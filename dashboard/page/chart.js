@@ -12,7 +12,7 @@ function chart(title, scope, unit, write, series) {
   const key = figure.appendChild(element('p', 'key'));
   const plot = figure.appendChild(element('div', 'plot'));
   plot.setAttribute('role', 'img');
-  const empty = figure.appendChild(element('p', 'empty'));
+  const empty = figure.appendChild(element('p', 'empty', 'Collecting the first seconds…'));
   document.getElementById('charts').append(figure);
   for (const s of series) {
     s.item = key.appendChild(element('span'));
@@ -36,7 +36,7 @@ function chart(title, scope, unit, write, series) {
       cursor: { y: false, points: { size: 6 } },
       scales: { y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] } },
       axes: [
-        { ...axis, space: 70, size: 26, values: (_, at) => at.map(t => clock(t * 1000).slice(0, at.length > 1 && at[1] - at[0] < 60 ? 8 : 5)) },
+        { ...axis, space: 70, size: 28, gap: 8, values: (_, at) => at.map(t => clock(t * 1000).slice(0, at.length > 1 && at[1] - at[0] < 60 ? 8 : 5)) },
         { ...axis, space: 32, size: 56, values: (_, at) => at.map(v => write(v)) },
       ],
       series: [{}, ...series.filter(s => data[s.column]).map(s => ({
@@ -50,14 +50,13 @@ function chart(title, scope, unit, write, series) {
   dark.addEventListener('change', make);
   new ResizeObserver(() => { if (u) u.setSize(size()); }).observe(plot);
 
-  // update shows the columns, or the text that says why there are none.
-  return function update(columns, why) {
+  // update shows the columns. Without any the chart is hidden.
+  return function update(columns) {
     const have = series.filter(s => columns[s.column]);
     const none = have.length === 0 || columns.time.length < 2;
-    sentences(empty, none ? (have.length ? 'Collecting the first seconds…' : why) : '');
+    figure.hidden = have.length === 0;
     empty.hidden = !none;
     plot.hidden = none;
-    key.hidden = have.length === 0;
     for (const s of series) {
       const column = columns[s.column];
       s.item.hidden = !column;
@@ -66,7 +65,7 @@ function chart(title, scope, unit, write, series) {
     data = none ? null : columns;
     const names = none ? '' : have.map(s => s.column).join();
     if (names !== shown) { shown = names; make(); } else if (u) u.setData(rows());
-    if (!none) plot.setAttribute('aria-label', title + ', the last ' + duration((columns.time.at(-1) - columns.time[0]) * 1000) + ': ' +
-      have.map(s => s.label + ' now ' + write(columns[s.column].at(-1)) + unit + ', at most ' + write(columns[s.column].reduce((a, b) => Math.max(a, b || 0), 0)) + unit).join('; '));
+    if (!none) plot.setAttribute('aria-label', title + ', the last ' + duration((columns.time.at(-1) - columns.time[0]) * 1000) + ': ' + have.map(s =>
+      s.label + ' now ' + write(columns[s.column].at(-1)) + unit + ', at most ' + write(columns[s.column].reduce((a, b) => Math.max(a, b || 0), 0)) + unit).join('; '));
   };
 }

@@ -97,7 +97,7 @@ if (saved) {
   const f = JSON.parse(saved.textContent);
   document.querySelector('.tools').hidden = true;
   f.changes = false;
-  say('Saved at ' + new Date(f.at_ms).toLocaleString('en-GB'), '');
+  say('Saved at ' + new Date(f.at_ms).toLocaleString('sv-SE'), '');
   receive(f, true);
 } else {
   connect();

@@ -1,11 +1,10 @@
 // The page's tiles, charts and panels, and the sentences of those that are empty.
 
 let frame = null;
-const useHook = 'Pass the dashboard as `Hook` in `weir.Config` to see the calls of this process.';
-const useRedis = 'Set `dashboard.Config.Client` to see the state of all processes in Redis.';
-const waitRedis = 'Redis has not answered yet.';
+const useHook = 'Pass the dashboard as `Hook` in `weir.Config` to see decisions, what upstreams say and events of this process. It has had no event so far.';
+const useRedis = 'Set `dashboard.Config.Client` to see paused keys, busy keys and who waits in all processes, from Redis.';
 
-const limiterColumn = { head: 'Limiter', cell: (_, r) => r.limiter };
+const limiterColumn = { head: 'Limiter', kind: 'limiter', cell: (_, r) => r.limiter };
 const keyColumn = { head: 'Key', name: true, cell: (_, r) => r.key };
 
 // changes makes a column with buttons: what(row) lists the changes that suit a row.
@@ -31,11 +30,11 @@ const charts = {
     { column: 'admitted', label: 'admitted', color: 'admitted', fill: true },
     { column: 'refused', label: 'refused', color: 'refused', dashed: true },
   ]),
-  waiting: chart('Calls that wait', '', '', count, [
+  waiting: chart('Calls that wait', 'now', '', count, [
     { column: 'fleet_waiting', label: 'all processes', color: 'waiting', fill: true },
     { column: 'waiting', label: 'this process', color: 'admitted', dashed: true },
   ]),
-  latency: chart('Time of calls to Redis', '', '', duration, [
+  latency: chart('Time of calls to Redis', 'of each second', '', duration, [
     { column: 'store_p50_ms', label: 'median', color: 'admitted' },
     { column: 'store_p99_ms', label: '99 % below', color: 'refused', dashed: true },
     { column: 'redis_ms', label: 'this page', color: 'redis' },
@@ -50,7 +49,7 @@ const panels = {
       return r.pause_ms ? '❚❚ paused' : '▼ ' + percent(r.rate / 64) + ' of its rate';
     } },
     { head: 'Ends in', num: true, cell: (_, r) => duration(r.pause_ms || r.whole_in_ms) },
-    { head: 'Reason', minor: true, cell: (_, r) => r.reason || 'unknown here' },
+    { head: 'Reason', minor: true, shown: () => !!frame.process, cell: (_, r) => r.reason || 'unknown here' },
     changes(() => ['resume']),
   ]),
   waiting: panel('waiting', 'Who waits', 'all processes', [
@@ -58,7 +57,7 @@ const panels = {
     { head: 'Calls', num: true, cell: (_, r) => calls(r.calls) },
     { head: 'First leaves in', num: true, minor: true, cell: (_, r) => duration(r.first_ms) },
     { head: 'Last leaves in', num: true, cell: (_, r) => duration(r.last_ms) },
-    { head: 'Here, oldest', num: true, minor: true, cell: (_, r) => r.here ? count(r.here) + ', ' + duration(r.oldest_ms) : '–' },
+    { head: 'Here (oldest)', num: true, minor: true, shown: () => !!frame.process, cell: (_, r) => r.here ? count(r.here) + ' (' + duration(r.oldest_ms) + ')' : '–' },
     changes(r => frame.slowed.some(s => s.id === r.id && s.pause_ms) ? [] : ['pause']),
   ]),
   busy: panel('busy', 'Busiest keys', 'all processes', [
@@ -95,7 +94,7 @@ const panels = {
     { head: 'Said', num: true, minor: true, cell: (_, r) => duration(r.age_ms) + ' ago' },
   ]),
   log: panel('log', 'Events', 'this process', [
-    { head: 'Time', cell: (_, r) => clock(r.at_ms) },
+    { head: 'Time', kind: 'fit', cell: (_, r) => clock(r.at_ms) },
     { head: 'Event', cell: (td, r) => {
       setClass(td, { warning: 'warn', fault: 'bad' }[r.level] || '');
       return ({ warning: '! ', fault: '▲ ' }[r.level] || '') + r.text;
@@ -105,7 +104,7 @@ const panels = {
 
 const fullest = row => row.limits.reduce((a, b) => !a || b.used / b.max > a.used / a.max ? b : a, null);
 
-// tile sets one figure at the top. Its level is '', good, warn or bad.
+// tile sets one figure at the top, or hides it. Its level is '', good, warn or bad.
 const tiles = {};
 function tile(name, value, note, level) {
   let t = tiles[name];
@@ -116,8 +115,9 @@ function tile(name, value, note, level) {
     t.value = root.appendChild(element('dd', 'value'));
     t.note = root.appendChild(element('dd', 'note'));
   }
+  t.root.hidden = !value;
   setClass(t.root, level || '');
-  setText(t.value, value);
+  setText(t.value, value || '');
   setText(t.note, note || '');
 }
 
@@ -125,35 +125,34 @@ function tile(name, value, note, level) {
 function render(f, columns) {
   frame = f;
   const p = f.process, r = f.redis;
-  const sum = name => p ? p.limiters.reduce((n, l) => n + l[name + '_per_s'], 0) : null;
+  const sum = name => p.limiters.reduce((n, l) => n + l[name + '_per_s'], 0);
   const away = r && r.error;
-  tile('Admitted', p ? rate(sum('admitted')) + '/s' : '–', p ? 'this process' : 'no Hook');
-  tile('Refused', p ? rate(sum('refused')) + '/s' : '–', p && sum('refused') ? percent(sum('refused') / (sum('admitted') + sum('refused'))) + ' of calls' : p ? 'this process' : 'no Hook', sum('refused') ? 'warn' : '');
+  tile('Admitted', p && rate(sum('admitted')) + '/s', 'this process');
+  tile('Refused', p && rate(sum('refused')) + '/s', p && sum('refused') ? percent(sum('refused') / (sum('admitted') + sum('refused'))) + ' of calls' : 'this process', p && sum('refused') ? 'warn' : '');
   const waiting = r ? r.waiting_calls : p ? p.waiting : null;
-  tile('Waiting', count(waiting), r ? 'calls for ' + plural(r.waiting_keys, 'key') : p ? 'calls, this process' : '', waiting ? 'warn' : '');
-  tile('Paused', r ? count(r.paused_keys) : '–', r ? (r.slowed_keys ? 'keys, and ' + count(r.slowed_keys) + ' slowed' : r.paused_keys === 1 ? 'key' : 'keys') : 'no Client', r && r.paused_keys ? 'bad' : r && r.slowed_keys ? 'warn' : '');
-  tile('Keys in use', r ? count(r.keys) + (r.more ? '+' : '') : '–', r ? (r.in_flight ? plural(r.in_flight, 'call') + ' in flight' : 'in Redis') : 'no Client');
+  tile('Waiting', waiting != null && count(waiting), r ? 'calls for ' + plural(r.waiting_keys, 'key') : 'calls, this process', waiting ? 'warn' : '');
+  tile('Paused', r && count(r.paused_keys), r && (r.paused_keys === 1 ? 'key' : 'keys') + (r.slowed_keys ? ', and ' + count(r.slowed_keys) + ' slowed' : ''), r && r.paused_keys ? 'bad' : r && r.slowed_keys ? 'warn' : '');
+  tile('Keys in use', r && count(r.keys) + (r.more ? '+' : ''), r && (r.in_flight ? plural(r.in_flight, 'call') + ' in flight' : 'in Redis'));
+  tile('Redis', r && (away ? 'away' : duration(r.latency_ms)), r && (away ? 'for ' + duration(r.away_for_ms) : 'a round trip'), away ? 'bad' : 'good');
   const open = f.fallback.filter(s => s.state !== 'closed');
-  if (r) tile('Redis', away ? 'away' : duration(r.latency_ms), away ? 'for ' + duration(r.away_for_ms) : 'a round trip', away ? 'bad' : 'good');
-  else tile('Redis', '–', 'no Client');
-  if (f.fallback.length) tile('Fallback', open.length ? open[0].state : 'closed', (open.length ? 'for ' + duration(open[0].for_ms) : 'Redis decides'), open.length ? 'bad' : 'good');
+  tile('Fallback', f.fallback.length && (open.length ? open[0].state : 'closed'), open.length ? 'for ' + duration(open[0].for_ms) : 'Redis decides', open.length ? 'bad' : 'good');
 
-  charts.decisions(columns, useHook);
-  charts.waiting(columns, useHook + ' ' + useRedis);
-  charts.latency(columns, useHook + ' ' + useRedis);
+  for (const name in charts) charts[name](columns);
 
-  const noRows = text => !r ? useRedis : r.age_ms < 0 ? waitRedis : text;
+  const read = text => r && (r.age_ms < 0 ? 'Redis has not answered yet.' : text);
   const rest = (all, shown) => all > shown ? 'and ' + plural(all - shown, 'more key') : '';
-  panels.slowed(f.slowed, noRows('No key is paused or slowed.'), r && rest(r.paused_keys + r.slowed_keys, f.slowed.length));
-  panels.waiting(f.waiting, r || !p ? noRows('No call waits.') : 'No call waits.', r && rest(r.waiting_keys, f.waiting.length));
-  panels.busy(f.busy, noRows('No key is in use. Keys appear with their first call, and leave when all their units are free again.'), r && rest(r.keys, f.busy.length));
-  panels.limiters((p ? p.limiters : []).map(l => ({ id: l.limiter, ...l })), useHook);
-  panels.upstream(f.upstream.map(u => ({ id: u.limiter + ' ' + u.budget, ...u })), p ? 'No response has spoken of a budget. Outbound calls through a `weir.Transport` show here what `RateLimit` and `X-RateLimit` fields say.' : useHook);
-  panels.log(f.log.map((l, i) => ({ id: l.at_ms + ' ' + l.text, ...l })), p ? 'Nothing unusual has happened since this process started.' : useHook);
+  const ids = (rows, id) => rows.map(row => ({ id: id(row), ...row }));
+  panels.slowed(f.slowed, read('No key is paused or slowed.'), r && rest(r.paused_keys + r.slowed_keys, f.slowed.length));
+  panels.waiting(f.waiting, read('No call waits.') || p && 'No call waits.', r && rest(r.waiting_keys, f.waiting.length));
+  panels.busy(f.busy, read('No key is in use. Keys appear with their first call, and leave when all their units are free again.'), r && rest(r.keys, f.busy.length));
+  panels.limiters(ids(p ? p.limiters : [], l => l.limiter), p && 'No limiter has decided yet.');
+  panels.upstream(ids(f.upstream, u => u.limiter + ' ' + u.budget), p && 'No response has named a budget. Calls through a `weir.Transport` show here what `RateLimit` and `X-RateLimit` fields say.');
+  panels.log(ids(f.log, l => l.at_ms + ' ' + l.text), p && 'Nothing unusual has happened since this process started.');
+  sentences(document.getElementById('hints'), (p ? '' : useHook) + (r || p ? '' : ' ') + (r ? '' : useRedis));
 
   const alerts = [];
   if (away) alerts.push(['bad', 'Redis is away.', r.error + '. The state below is ' + duration(r.age_ms) + ' old.']);
-  for (const s of open) alerts.push(['bad', 'Decisions without Redis.', s.name + ' has been ' + s.state + ' for ' + duration(s.for_ms) + ': this process decides by itself.']);
+  for (const s of open) alerts.push(['bad', 'Decisions without Redis.', 'The fallback ' + s.name + ' opened ' + duration(s.for_ms) + ' ago: this process decides by itself.']);
   if (r && r.unreadable) alerts.push(['', plural(r.unreadable, 'key') + ' can’t be read.', 'Their values are not weir’s: see weir doctor.']);
   if (r && r.more) alerts.push(['', 'There are more than ' + plural(r.keys, 'key') + '.', 'Config.MaxKeys bounds the keys that this page reads.']);
   const list = document.getElementById('alerts');

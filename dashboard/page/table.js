@@ -18,7 +18,7 @@ function sentences(e, text) {
   e.replaceChildren(...text.split('`').map((part, i) => i % 2 ? element('code', '', part) : document.createTextNode(part)));
 }
 
-// panel makes a panel. Its columns are {head, num, name, minor, cell}: cell(td, row) fills
+// panel makes a panel. Its columns are {head, num, name, minor, kind, cell}: cell(td, row) fills
 // a cell, or returns its text.
 function panel(id, title, scope, columns, wide) {
   const root = element('section', wide ? 'panel wide' : 'panel');
@@ -34,10 +34,10 @@ function panel(id, title, scope, columns, wide) {
   scroll.setAttribute('aria-labelledby', id + '-title');
   const table = scroll.appendChild(element('table'));
   table.setAttribute('aria-labelledby', id + '-title');
-  const className = c => [c.num && 'num', c.name && 'name', c.minor && 'minor'].filter(Boolean).join(' ');
+  const className = c => [c.num && 'num', c.name && 'name', c.minor && 'minor', c.kind].filter(Boolean).join(' ');
   const heads = table.appendChild(element('thead')).appendChild(element('tr'));
   for (const c of columns) {
-    c.th = heads.appendChild(element('th', className({ num: c.num, minor: c.minor }), c.head));
+    c.th = heads.appendChild(element('th', className({ num: c.num, minor: c.minor, kind: c.kind }), c.head));
     c.th.scope = 'col';
   }
   const body = table.appendChild(element('tbody'));
@@ -46,7 +46,10 @@ function panel(id, title, scope, columns, wide) {
   const known = new Map();
 
   // update shows rows, each with an id; without rows the text that says why.
+  // Without the text the panel is hidden.
   return function update(rows, why, rest) {
+    root.hidden = !why;
+    if (!why) return;
     sentences(empty, rows.length ? '' : why);
     setText(more, rest || '');
     empty.hidden = rows.length > 0;
