@@ -109,6 +109,9 @@ func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Dura
 	c := &claim{Claim: flight.Claim{Key: id.Key}, limiter: l, cancelable: true}
 	admitted := false
 	defer func() {
+		if c.waits {
+			l.waiting.Add(-1)
+		}
 		if !admitted {
 			c.Lease.Release()
 		}
@@ -126,6 +129,7 @@ type claim struct {
 	flight.Claim
 	limiter    *Limiter
 	cancelable bool
+	waits      bool // it counts as waiting
 }
 
 func (c *claim) held() bool { return c.Lease != nil }
@@ -172,6 +176,13 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		}
 		return flight.Refused, 0
 	}
+	if !c.Refuse && !c.Waited() {
+		c.Waits = func() {
+			l.waiting.Add(1)
+			c.waits = true
+			l.events.waitBegins(ctx, id, &d)
+		}
+	}
 	late := func() { line.Linger(l.lines.HandBack(ctx, id, d.Receipt)) }
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
 	switch {
@@ -183,7 +194,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		d, bound = l.refuse(store.ReasonInFlight, retryAfter), BoundNone // The store was not asked.
 	}
 	if err == nil {
-		l.observeDecision(ctx, l.hook, id, &d)
+		l.events.decision(ctx, id, &d)
 	}
 	return d, bound, err
 }

@@ -48,10 +48,10 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 	id := line.ID{Key: key, Cost: cost}
 	switch o, done, err := l.takeFast(ctx, key, cost); {
 	case err != nil:
-		return l.storeError(ctx, "take", id, err)
+		return l.events.storeError(ctx, "take", id, err)
 	case done:
 		d.set(&o, l.limits[0], l.name)
-		l.observeFast(ctx, id, &o)
+		l.events.fast(ctx, id, &o, l.limits[0])
 		return nil
 	}
 	var decided store.Decision

@@ -2,12 +2,10 @@ package weir
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -24,7 +22,7 @@ type decider struct {
 	percent  int // that background calls leave
 	emptyKey bool
 	ends     bool // its calls have an end: they need a lease
-	hook     Hook
+	events   observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
 	own      sync.Pool // of *[]store.Charge, for the limiter's limits
@@ -49,9 +47,7 @@ func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store
 	if err := l.take(ctx, q, limits, d); err != nil {
 		return err
 	}
-	if l.hook != nil {
-		l.observeDecision(ctx, l.hook, q.ID, d)
-	}
+	l.events.decision(ctx, q.ID, d)
 	return nil
 }
 
@@ -62,24 +58,20 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 		q.maxWait = 0
 	}
 	charges := l.charge(q.ID, limits, behind)
-	var err error
-	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
+	err := l.send(ctx, q.ID, &store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, d)
 	l.done(charges, isOwn(limits, l.limits))
-	if err != nil {
-		*d = store.Decision{}
-		return l.storeError(ctx, "take", q.ID, err)
-	}
-	return nil
+	return err
 }
 
-// send asks the store about a valid request. An error is in the name of id.
+// send asks the store about a valid request, and leaves d zero with an error. Events
+// are in the name of id.
 func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *store.Decision) (err error) {
 	r.Checked = true
+	began := l.events.begin()
 	if *d, err = l.store.Take(ctx, *r); err != nil {
 		*d = store.Decision{}
-		return l.storeError(ctx, "take", id, err)
 	}
-	return nil
+	return l.events.end(ctx, "take", id, began, d.Source, err)
 }
 
 // takeFast asks the store's shorter way for units that are free now and are kept.
@@ -188,67 +180,6 @@ func (l *decider) checkEndless(ctx context.Context, id line.ID) error {
 	return nil
 }
 
-// observe shows a hook, if any, an event of this limiter.
-func (l *decider) observe(ctx context.Context, hook Hook, id line.ID, e Event) {
-	if hook != nil {
-		e.Scope, e.Key, e.Cost = l.name, id.Key, id.Cost
-		hook.Observe(ctx, e)
-	}
-}
-
-// observeFast shows the hook an outcome of the store's shorter way.
-func (l *decider) observeFast(ctx context.Context, id line.ID, o *store.Outcome) {
-	if l.hook != nil {
-		e := Event{Kind: EventDecision}
-		e.Decision.set(o, l.limits[0], l.name)
-		l.observe(ctx, l.hook, id, e)
-	}
-}
-
-// observeDecision shows a hook, this limiter's or the first level's, a decision.
-func (l *decider) observeDecision(ctx context.Context, hook Hook, id line.ID, d *store.Decision) {
-	if hook != nil {
-		l.observe(ctx, hook, id, Event{Kind: EventDecision, Decision: decisionOf(d)})
-	}
-}
-
-// observeWait shows a hook, this limiter's or the first level's, the end of a wait.
-func (l *decider) observeWait(ctx context.Context, hook Hook, id line.ID, d *store.Decision, start time.Time, err error) {
-	if hook != nil {
-		l.observe(ctx, hook, id, Event{Kind: EventWait, Decision: decisionOf(d), Wait: time.Since(start), Err: err})
-	}
-}
-
-// observeLoss shows the hook the loss of a lease.
-func (l *decider) observeLoss(key string) {
-	l.observe(context.Background(), l.hook, line.ID{Key: key}, Event{Kind: EventLeaseLost})
-}
-
-// storeError turns the store's error into the caller's: the end of its context, a
-// mistake in its request, or a *StoreError, which the hook sees.
-func (l *decider) storeError(ctx context.Context, op string, id line.ID, err error) error {
-	if err == nil {
-		return nil
-	}
-	if ended := deadline.Ended(ctx); ended != nil {
-		return ended
-	}
-	if errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported) {
-		return err
-	}
-	err = &StoreError{Op: op, Err: err}
-	l.observe(ctx, l.hook, id, Event{Kind: EventStoreError, Err: err})
-	return err
-}
-
-// detached asks the store for a call whose context is over.
-func (l *decider) detached(ctx context.Context, op string, id line.ID, f func(context.Context) error) error {
-	ctx = context.WithoutCancel(ctx)
-	timed, stop := context.WithTimeout(ctx, line.GiveBackTimeout)
-	defer stop()
-	return l.storeError(ctx, op, id, f(timed))
-}
-
 // refusal returns the error of a refusal of a call that waits for at most maxWait.
 func (l *decider) refusal(id line.ID, d *store.Decision, bound Bound, maxWait time.Duration) error {
 	if d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused && d.Reason != store.ReasonInFlight {
@@ -264,5 +195,5 @@ func (l *decider) refusal(id line.ID, d *store.Decision, bound Bound, maxWait ti
 
 // refuse returns a refusal that the store was not asked for.
 func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {
-	return store.Decision{Reason: reason, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
+	return store.Decision{Reason: reason, Source: store.SourceLimiter, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
 }

@@ -20,6 +20,18 @@ const (
 	ReasonInFlight       = store.ReasonInFlight
 )
 
+// Source says what decided a call. Its zero value belongs to the store.
+type Source = store.Source
+
+// The sources. See [store.Source] for their meaning.
+const (
+	SourceStore     = store.SourceStore
+	SourceDenyCache = store.SourceDenyCache
+	SourceLease     = store.SourceLease
+	SourceFallback  = store.SourceFallback
+	SourceLimiter   = store.SourceLimiter
+)
+
 // Decision is the outcome of one call. All times are durations from the instant
 // of the decision, by the store's clock, rounded up to the microsecond.
 type Decision struct {
@@ -33,6 +45,8 @@ type Decision struct {
 	OtherLimits bool
 	// Reason is Allowed, or why the call was refused.
 	Reason Reason
+	// Source says what decided: the store, or something that spared asking it.
+	Source Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same call succeeds after exactly this
@@ -65,7 +79,7 @@ func (d *Decision) Charge(i int) store.ChargeState {
 // decisionOf returns the callers' half of a store's decision.
 func decisionOf(s *store.Decision) Decision {
 	return Decision{
-		Allowed: s.Allowed, Degraded: s.Degraded, OtherLimits: s.OtherLimits, Reason: s.Reason,
+		Allowed: s.Allowed, Degraded: s.Degraded, OtherLimits: s.OtherLimits, Reason: s.Reason, Source: s.Source,
 		Delay: s.Delay, RetryAfter: s.RetryAfter,
 		Limit: Limit(s.Limit), Scope: s.Scope,
 		Remaining: s.Remaining, ResetAfter: s.ResetAfter, Charges: s.Charges,
@@ -74,7 +88,7 @@ func decisionOf(s *store.Decision) Decision {
 
 // from makes d, which is zero, the callers' half of a store's decision.
 func (d *Decision) from(s *store.Decision) {
-	d.Allowed, d.Degraded, d.OtherLimits, d.Reason = s.Allowed, s.Degraded, s.OtherLimits, s.Reason
+	d.Allowed, d.Degraded, d.OtherLimits, d.Reason, d.Source = s.Allowed, s.Degraded, s.OtherLimits, s.Reason, s.Source
 	d.Delay, d.RetryAfter = s.Delay, s.RetryAfter
 	d.Limit, d.Scope = Limit(s.Limit), s.Scope
 	d.Remaining, d.ResetAfter, d.Charges = s.Remaining, s.ResetAfter, s.Charges
@@ -82,7 +96,7 @@ func (d *Decision) from(s *store.Decision) {
 
 // set makes d, which is zero, the decision of the store's shorter way.
 func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
-	d.Reason = o.Reason()
+	d.Reason, d.Source = o.Reason(), o.Source
 	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter
 	d.Limit, d.Scope = limit, scope

@@ -72,9 +72,9 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 
 // observeLevels tells of a decision, in the name of the binding level.
 func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
-	if hook := levels[0].Limiter.hook; hook != nil {
+	if hook := levels[0].Limiter.events.hook; hook != nil {
 		at := bindingLevel(levels, d)
-		at.Limiter.observeDecision(ctx, hook, at.id(), d)
+		at.events(hook).decision(ctx, at.id(), d)
 	}
 }
 
@@ -87,6 +87,9 @@ func bindingLevel(levels []Level, d *store.Decision) *Level {
 	}
 	return &levels[0] // A store that does not say.
 }
+
+// events returns what shows the level's events to a hook, as the first level's.
+func (v *Level) events(hook Hook) *observer { return &observer{v.Limiter.name, hook} }
 
 // id returns the level's key and cost.
 func (v *Level) id() line.ID { return line.ID{Key: v.Key, Cost: v.cost()} }

@@ -27,7 +27,11 @@ func newNest(t *testing.T) *nest {
 		t.Fatal(err)
 	}
 	n := &nest{store: weirtest.NewStore(local)}
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) { n.events = append(n.events, e) })
+	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+		if e.Kind != weir.EventStoreCall {
+			n.events = append(n.events, e)
+		}
+	})
 	silent := weir.HookFunc(func(_ context.Context, e weir.Event) {
 		if len(e.Decision.Charges) > 2 {
 			t.Errorf("a wider level's Hook is told %+v", e)
@@ -255,7 +259,7 @@ func TestWaitLevels(t *testing.T) {
 				t.Errorf("%+v, %+v after %v, %v", r, d, took, err)
 				return
 			}
-			if kinds := len(n.events); kinds != 2 || n.events[0].Kind != weir.EventDecision || n.events[1].Kind != weir.EventWait || n.events[1].Wait != took {
+			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Wait != took {
 				t.Errorf("told %+v", n.events)
 			}
 			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {

@@ -48,7 +48,8 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 	taken := make([]levelTaken, len(levels))
 	for i := range levels {
-		taken[i] = levelTaken{cost: levels[i].cost(), charges: len(levels[i].limits())}
+		v := &levels[i]
+		taken[i] = levelTaken{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
 	}
 	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: now, levels: taken}
 }
@@ -160,6 +161,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 	var g grant
 	var err error
 	if v.Peek {
+		w.begin(ctx, v)
 		c.d, _, err = c.ask(ctx)
 		g = grantOf(&c.d)
 	} else {
@@ -168,10 +170,11 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 			w.full = true
 			return ErrLimited
 		}
+		w.begin(ctx, v)
 		c.Since = w.start
 		g, err = c.wait(ctx)
 	}
-	w.waited, w.last = true, c.d
+	w.last = c.d
 	if err != nil {
 		return err
 	}
@@ -179,8 +182,16 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 		c.at = time.Now()
 	}
 	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
-	w.taken = append(w.taken, levelTaken{cost: id.Cost, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
+	w.taken = append(w.taken, levelTaken{limiter: l, id: id, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
 	return nil
+}
+
+// begin shows that the wait begins, on its first level.
+func (w *levelWait) begin(ctx context.Context, v *Level) {
+	if !w.waited {
+		v.events(w.levels[0].Limiter.events.hook).waitBegins(ctx, v.id(), &w.last)
+	}
+	w.waited = true
 }
 
 // refuseFull turns a refusal into one by MaxWaiters of the level.
@@ -196,7 +207,7 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 
 // observe tells of the end of the wait.
 func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
-	hook := w.levels[0].Limiter.hook
+	hook := w.levels[0].Limiter.events.hook
 	if hook == nil {
 		return
 	}
@@ -207,7 +218,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case !d.Allowed:
 		err = at.Limiter.refusal(at.id(), &d, boundOf(w.byDeadline), w.longest)
 	}
-	at.Limiter.observeWait(ctx, hook, at.id(), &d, w.start, err)
+	at.events(hook).waitEnds(ctx, at.id(), &d, w.start, err)
 }
 
 // mergeLevels returns the decision on all levels, each booked alone, as of the
@@ -219,6 +230,7 @@ func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
 		alone := taken[i].alone
 		since, limits := time.Since(alone.at), levels[i].limits()
 		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
+		d.Source = max(d.Source, alone.decision.Source)
 		for j := range limits {
 			c := alone.decision.Charge(j)
 			limit := store.Limit(limits[j])

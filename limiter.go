@@ -34,6 +34,7 @@ type Limiter struct {
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
 	laters  atomic.Int64 // calls under way of later
+	waiting atomic.Int64 // calls
 	user    *names.User  // keeps the name
 }
 
@@ -64,7 +65,7 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: observer{cfg.Name, cfg.Hook},
 		},
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
 	}
@@ -114,13 +115,13 @@ func (l *Limiter) newLines() *line.Lines {
 	cfg := line.Config{
 		Max: l.maxWaiters,
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
-			_ = l.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
+			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
 		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
 	}
 	if c, ok := l.store.(store.Canceler); ok {
 		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
-			return l.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
+			return l.events.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
 		}
 	}
 	if b, ok := l.store.(store.Braker); ok {
@@ -147,11 +148,12 @@ func (l *Limiter) newFlights() *flight.Flights {
 	call := func(op, key string, do func(ctx context.Context) error) (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), min(line.GiveBackTimeout, l.lease/3))
 		defer cancel()
+		began := l.events.begin()
 		defer func() {
 			if r := recover(); r != nil {
 				err = fmt.Errorf("panic: %v", r)
 			}
-			err = l.storeError(context.Background(), op, line.ID{Key: key}, err)
+			err = l.events.end(context.Background(), op, line.ID{Key: key}, began, store.SourceStore, err)
 		}()
 		return do(ctx)
 	}
@@ -167,7 +169,7 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost:  l.observeLoss,
+		Lost:  l.events.lost,
 		Stuck: func() { warnStuck(l.name, l.inFlight, l.lease) },
 	})
 }

@@ -18,16 +18,32 @@ import (
 // MaxWait or deadline fails with a *[LimitedError]. A key without waiting calls may
 // start with a burst: of a GCRA limit its burst, of a window its rate.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
+	if err := checkPause(d); err != nil {
+		return err
+	}
+	return l.brake(ctx, key, store.Brake{Pause: d}, ByHand)
+}
+
+// Penalize is [Limiter.Pause] for a key that is blocked for what its calls do. Events
+// tell the two apart.
+func (l *Limiter) Penalize(ctx context.Context, key string, d time.Duration) error {
+	if err := checkPause(d); err != nil {
+		return err
+	}
+	return l.brake(ctx, key, store.Brake{Pause: d}, ByPenalty)
+}
+
+func checkPause(d time.Duration) error {
 	if d <= 0 || d > store.MaxPeriod/4 {
 		return &store.ConfigError{Field: "pause", Want: "more than 0, at most 12.5 years", Got: d.String()}
 	}
-	return l.brake(ctx, key, store.Brake{Pause: d})
+	return nil
 }
 
 // Resume lifts a pause, and all else that slows key down beyond its limits. It
 // returns ErrUnsupported when the store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
-	return l.brake(ctx, key, store.Brake{Lift: true})
+	return l.brake(ctx, key, store.Brake{Lift: true}, ByHand)
 }
 
 // MaxPause returns Config.MaxPause, the longest pause that an upstream may ask for; 0
@@ -40,8 +56,8 @@ func (l *Limiter) MaxPause() time.Duration {
 	return l.maxPause
 }
 
-// brake has the store set a brake.
-func (l *Limiter) brake(ctx context.Context, key string, b store.Brake) error {
+// brake makes the store set a brake.
+func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) error {
 	id := line.ID{Key: key}
 	if err := l.check(ctx, id); err != nil {
 		return err
@@ -50,7 +66,12 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake) error {
 	if !ok {
 		return store.ErrUnsupported
 	}
-	return l.storeError(ctx, "brake", id, braker.Brake(ctx, l.free(key), b))
+	began := l.events.begin()
+	err := braker.Brake(ctx, l.free(key), b)
+	if err = l.events.end(ctx, "brake", id, began, store.SourceStore, err); err == nil {
+		l.events.braked(ctx, id, &b, by)
+	}
+	return err
 }
 
 // Reset forgets the state of key, with its pause. It returns ErrUnsupported when
@@ -66,5 +87,7 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if !ok {
 		return store.ErrUnsupported
 	}
-	return l.storeError(ctx, "reset", line.ID{Key: key}, r.Reset(ctx, l.name, key))
+	began := l.events.begin()
+	err := r.Reset(ctx, l.name, key)
+	return l.events.end(ctx, "reset", line.ID{Key: key}, began, store.SourceStore, err)
 }

@@ -26,7 +26,8 @@ type Reservation struct {
 
 // levelTaken is the part of a reservation that one level booked.
 type levelTaken struct {
-	cost    int64
+	limiter *Limiter
+	id      line.ID
 	charges int
 	alone   *Reservation // taken by itself; nil: together with the others
 }

@@ -67,13 +67,19 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 	if r.done.Swap(true) {
 		return nil
 	}
-	switch {
-	case !ok:
+	if !ok {
 		return store.ErrUnsupported
-	case actual == r.id.Cost:
-		return nil
 	}
-	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) })
+	if actual != r.id.Cost {
+		settle := func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) }
+		if err := r.correct(ctx, "settle", settle); err != nil {
+			return err
+		}
+	}
+	if r.decision.Receipt != nil {
+		r.limiter.events.settled(ctx, r.id, actual)
+	}
+	return nil
 }
 
 func checkActual(cost int64) error {
@@ -114,15 +120,23 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 			errs = append(errs, level.alone.Settle(ctx, actual[i]))
 			continue
 		}
-		same = same && (level.cost == 0 || level.cost == actual[i])
+		same = same && (level.id.Cost == 0 || level.id.Cost == actual[i])
 		for range level.charges {
 			costs = append(costs, actual[i])
 		}
 	}
-	if same {
-		return errors.Join(errs...)
+	if !same {
+		settle := func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) }
+		if err := r.correct(ctx, "settle", settle); err != nil {
+			return err
+		}
 	}
-	return r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) })
+	for i, level := range r.levels {
+		if r.decision.Receipt != nil && level.id.Cost > 0 {
+			level.limiter.events.settled(ctx, level.id, actual[i])
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // cancelLevels gives back the units of each level by itself, the widest
@@ -144,7 +158,8 @@ func (r *Reservation) correct(ctx context.Context, op string, f func(context.Con
 	case r.decision.Receipt == nil:
 		return nil
 	case ctx.Err() != nil:
-		return l.detached(ctx, op, r.id, f)
+		return l.events.detached(ctx, op, r.id, f)
 	}
-	return l.storeError(ctx, op, r.id, f(ctx))
+	began := l.events.begin()
+	return l.events.end(ctx, op, r.id, began, store.SourceStore, f(ctx))
 }

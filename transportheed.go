@@ -47,6 +47,10 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 		bookings = append(bookings, booked[i].heard())
 	}
 	view := heed.Compare(&signal, budgets, bookings)
+	if at := &booked[view.Target]; signal.Refused {
+		at.Limiter.events.refused(req.Context(), at.ID, resp.StatusCode, signal.Pause)
+	}
+	booked[0].Limiter.events.budgets(req.Context(), booked[0].ID, budgets)
 	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, view))
 	if len(budgets) > 1 || signal.Refused {
 		for other := range view.Others(budgets, bookings, cmp.Or(t.reader.MaxPause, upstream.MaxPause)) {
@@ -81,7 +85,7 @@ func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} 
 			brake.Pause = min(brake.Pause, longest)
 			brake.Slack = min(brake.Slack, longest-brake.Pause)
 			brake.Gap, brake.GapFor = min(brake.Gap, longest), min(brake.GapFor, longest)
-			_ = level.Limiter.brake(ctx, id.Key, brake) // The hook sees the error.
+			_ = level.Limiter.brake(ctx, id.Key, brake, ByUpstream) // The hook sees the error.
 		}
 	})
 }

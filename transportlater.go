@@ -41,7 +41,7 @@ func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ct
 func (l *Limiter) within(ctx context.Context, most time.Duration, op string, id line.ID, call func(ctx context.Context)) {
 	defer func() {
 		if r := recover(); r != nil {
-			_ = l.storeError(ctx, op, id, fmt.Errorf("panic: %v", r))
+			_ = l.events.storeError(ctx, op, id, fmt.Errorf("panic: %v", r))
 		}
 	}()
 	timed, cancel := context.WithTimeout(ctx, most)

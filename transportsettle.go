@@ -81,6 +81,9 @@ func (b *booking) settleBy(ctx context.Context, resp *http.Response, end *BodyEn
 // stays booked if that fails, as for a cost that can't be.
 func (b *booking) settle(ctx context.Context, cost int64) <-chan struct{} {
 	if cost == b.Cost {
+		if b.grant.receipt != nil {
+			b.Limiter.events.settled(ctx, b.ID, cost)
+		}
 		return nil
 	}
 	r := b.Limiter.taken(b.ID, b.grant.receipt)

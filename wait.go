@@ -59,7 +59,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	if !done || err != nil || o.RetryAfter > 0 {
 		return false
 	}
-	l.observeFast(ctx, id, &o)
+	l.events.fast(ctx, id, &o, l.limits[0])
 	if g != nil {
 		g.at, g.remaining = o.At, o.Remaining
 	}
@@ -79,7 +79,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	call, ok := l.lines.Enter(id)
 	if !ok {
 		d := l.refuse(store.ReasonTooManyWaiters, 0)
-		l.observeDecision(ctx, l.hook, id, &d)
+		l.events.decision(ctx, id, &d)
 		return grant{}, l.refusal(id, &d, BoundNone, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
@@ -98,6 +98,7 @@ type waitingCall struct {
 	lease   leaser         // nil: it needs no lease
 	silent  bool           // the hook does not see it
 	again   bool           // it has booked before
+	waits   bool           // it counts as waiting
 	d       store.Decision // the last
 	asked   time.Time      // when d was asked for
 	at      time.Time      // when d came, if the slot had not come with it
@@ -112,12 +113,10 @@ type leaser interface {
 
 // wait waits for the slot.
 func (c *waitingCall) wait(ctx context.Context) (grant, error) {
-	defer c.Exit()
+	defer c.exit()
 	if inBackground(ctx) {
-		g, waited, err := c.waitInBackground(ctx)
-		if waited || c.hadToLineUp() {
-			c.observe(ctx, err)
-		}
+		g, err := c.waitInBackground(ctx)
+		c.observe(ctx, err)
 		return g, err
 	}
 	for ; ; c.again = true {
@@ -138,11 +137,10 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		}
 	}
 	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
-		if c.again || c.hadToLineUp() {
-			c.observe(ctx, err)
-		}
+		c.observe(ctx, err)
 		return grantOf(&d), false, err
 	}
+	c.begin(ctx)
 	c.at = time.Now()
 	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
 	if err := l.late(ctx, c.id, &d, c.at); err != nil {
@@ -181,7 +179,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
 	if err == nil && !c.silent {
-		l.observeDecision(ctx, l.hook, c.id, &d)
+		l.events.decision(ctx, c.id, &d)
 	}
 	return d, boundOf(byDeadline), err
 }
@@ -202,10 +200,30 @@ func (c *waitingCall) left() time.Duration {
 // hadToLineUp reports whether the call waited for its turn to ask for a lease.
 func (c *waitingCall) hadToLineUp() bool { return c.lease != nil && c.lease.Waited() }
 
-// observe shows the hook the end of the wait.
-func (c *waitingCall) observe(ctx context.Context, err error) {
+// begin counts the call as waiting, and shows that.
+func (c *waitingCall) begin(ctx context.Context) {
+	if c.waits || c.hadToLineUp() {
+		return
+	}
+	c.waits = true
+	c.limiter.waiting.Add(1)
 	if !c.silent {
-		c.limiter.observeWait(ctx, c.limiter.hook, c.id, &c.d, c.start, err)
+		c.limiter.events.waitBegins(ctx, c.id, &c.d)
+	}
+}
+
+// observe shows the end of the wait, if the call waited.
+func (c *waitingCall) observe(ctx context.Context, err error) {
+	if !c.silent && (c.waits || c.hadToLineUp()) {
+		c.limiter.events.waitEnds(ctx, c.id, &c.d, c.start, err)
+	}
+}
+
+// exit ends the call.
+func (c *waitingCall) exit() {
+	c.Exit()
+	if c.waits {
+		c.limiter.waiting.Add(-1)
 	}
 }
 
@@ -223,9 +241,8 @@ func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now t
 	return l.refusal(id, &refused, BoundDeadline, 0)
 }
 
-// waitInBackground waits for the call's turn to ask, and then for free units. It
-// reports whether it waited for either.
-func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited bool, err error) {
+// waitInBackground waits for the call's turn to ask, and then for free units.
+func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error) {
 	l, key := c.limiter, c.id.Key
 	turns := l.background.Enter(key)
 	defer turns.Exit()
@@ -233,39 +250,43 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, waited boo
 	if c.maxWait > 0 {
 		end = c.start.Add(c.maxWait)
 	}
-	if waited, err = turns.Take(ctx, end); err != nil {
+	if !turns.TakeNow() {
+		c.begin(ctx)
+		err = turns.Take(ctx, end)
+	}
+	if err != nil {
 		if c.d = turns.Refusal(); c.d.Reason == store.ReasonAllowed {
 			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}
 		if ctx.Err() == nil {
-			return grant{}, waited, c.refusal(&c.d, BoundMaxWait)
+			return grant{}, c.refusal(&c.d, BoundMaxWait)
 		}
-		return grant{}, waited, ctx.Err()
+		return grant{}, ctx.Err()
 	}
 	defer turns.Pass()
 	c.again = true // The rest of the longest wait counts from the start.
 	for {
 		d, bound, err := c.ask(ctx)
 		if err != nil {
-			return grant{}, waited, err
+			return grant{}, err
 		}
 		c.d = d
 		switch {
 		case d.Allowed:
-			return grantOf(&d), waited, nil
+			return grantOf(&d), nil
 		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
-			return grant{}, waited, c.refusal(&d, bound)
+			return grant{}, c.refusal(&d, bound)
 		}
 		turns.Refused(&d)
 		d.RetryAfter += backgroundDelay(&d.Limit)
 		rest := max(d.RetryAfter, time.Millisecond)
 		// At the deadline it is too late to ask, but not when MaxWait ends.
 		if longest, byDeadline := deadline.Max(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
-			return grant{}, waited, c.refusal(&d, boundOf(byDeadline))
+			return grant{}, c.refusal(&d, boundOf(byDeadline))
 		}
-		waited = true
+		c.begin(ctx)
 		if err := c.sleep(ctx, rest); err != nil {
-			return grant{}, waited, err
+			return grant{}, err
 		}
 	}
 }

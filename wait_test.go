@@ -95,7 +95,7 @@ func TestWaitAtOnce(t *testing.T) {
 			n.want(t, i, 0, nil)
 		}
 		s.check(t, l, 3, 3)
-		if fmt.Sprint(kinds) != fmt.Sprint([]weir.EventKind{weir.EventDecision, weir.EventDecision, weir.EventDecision}) {
+		if got := fmt.Sprint(kinds); got != "[store_call decision store_call decision store_call decision]" {
 			t.Errorf("events %v, want decisions only", kinds)
 		}
 	})

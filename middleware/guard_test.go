@@ -202,9 +202,11 @@ func TestShadowReports(t *testing.T) {
 	l, err := weir.New(weir.Config{
 		Name: "api", Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
 		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
-			if e.Decision.Allowed {
+			switch {
+			case e.Kind != weir.EventDecision:
+			case e.Decision.Allowed:
 				allowed++
-			} else {
+			default:
 				refused++
 			}
 		}),
@@ -314,7 +316,9 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				var kept []weir.Decision
 				var told []string
 				cfg.Limiter, err = weir.New(weir.Config{Name: "api", Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
-					kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
+					if e.Kind == weir.EventDecision {
+						kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
+					}
 				})})
 				if err != nil {
 					t.Fatal(err)

@@ -59,6 +59,6 @@ func (p *Penalty) punish(ctx context.Context, limiter *weir.Limiter, key string)
 	if err != nil || d.Allowed && d.Remaining > 0 {
 		return false, err
 	}
-	err = limiter.Pause(ctx, key, p.For)
+	err = limiter.Penalize(ctx, key, p.For)
 	return err == nil, err
 }

@@ -35,6 +35,35 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
+// Source says what decided. Its zero value belongs to a store that asked its server or
+// its own memory.
+type Source uint8
+
+const (
+	// SourceStore: the store, by all that it knows of the key.
+	SourceStore Source = iota
+	// SourceDenyCache: the process, as the store refused the same request just now.
+	SourceDenyCache
+	// SourceLease: the process, from units that it took ahead.
+	SourceLease
+	// SourceFallback: the policy of the fallback, without the primary store.
+	SourceFallback
+	// SourceLimiter: the limiter refused and asked no store.
+	SourceLimiter
+
+	sources
+)
+
+var sourceNames = [sources]string{"store", "deny_cache", "lease", "fallback", "limiter"}
+
+// String returns the source in lower case with underscores, fit for a metric's label.
+func (s Source) String() string {
+	if s >= sources {
+		return "unknown"
+	}
+	return sourceNames[s]
+}
+
 // Decision is the outcome of one request. All times are durations from the
 // instant of the decision, by the store's clock, rounded up to the microsecond.
 type Decision struct {
@@ -48,6 +77,8 @@ type Decision struct {
 	OtherLimits bool
 	// Reason is Allowed, or why the request was refused.
 	Reason Reason
+	// Source says what decided.
+	Source Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same request succeeds after exactly this

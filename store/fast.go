@@ -32,6 +32,7 @@ type Outcome struct {
 	Remaining  int64
 	ResetAfter time.Duration
 	At         Instant
+	Source     Source
 }
 
 // Reason returns ReasonAllowed, ReasonLimited or ReasonNeverFits.

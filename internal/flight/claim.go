@@ -13,6 +13,8 @@ type Claim struct {
 	Arrival uint64 // the call's place among the calls of its key
 	Refuse  bool   // it does not wait
 	Lease   *Lease // once it is granted
+	// Waits hears that the claim waits for its turn, once. Nil: nothing does.
+	Waits func()
 
 	turn   chan struct{} // closed when it may ask; nil: it never had to wait
 	place  *list.Element // nil while it is not in line
@@ -62,6 +64,10 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, la
 	var over <-chan time.Time
 	for {
 		if c.turn != nil {
+			if c.Waits != nil {
+				c.Waits()
+				c.Waits = nil
+			}
 			if over == nil && !end.IsZero() {
 				timer := time.NewTimer(time.Until(end))
 				defer timer.Stop()

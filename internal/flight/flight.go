@@ -62,6 +62,13 @@ func New(cfg Config) *Flights {
 	return &Flights{cfg: cfg, keys: make(map[string]*flight)}
 }
 
+// Held returns the number of leases that are held.
+func (fs *Flights) Held() int {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	return fs.held
+}
+
 // flight is the calls in flight of one key. The mutex of Flights guards it.
 type flight struct {
 	of     *Flights

@@ -52,14 +52,19 @@ func (t *Turns) Exit() {
 	}
 }
 
-// Take waits for the line's token, until ctx ends or the instant end; the zero
-// end: no bound. An error: the call does not have it.
-func (t *Turns) Take(ctx context.Context, end time.Time) (waited bool, err error) {
+// TakeNow takes the line's token if no other call has it.
+func (t *Turns) TakeNow() bool {
 	select {
 	case <-t.token:
-		return false, nil
+		return true
 	default:
+		return false
 	}
+}
+
+// Take waits for the line's token, until ctx ends or the instant end; the zero
+// end: no bound. An error: the call does not have it.
+func (t *Turns) Take(ctx context.Context, end time.Time) error {
 	if !end.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end)
@@ -67,9 +72,9 @@ func (t *Turns) Take(ctx context.Context, end time.Time) (waited bool, err error
 	}
 	select {
 	case <-t.token:
-		return true, nil
+		return nil
 	case <-ctx.Done():
-		return true, ctx.Err()
+		return ctx.Err()
 	}
 }
 

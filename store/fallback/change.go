@@ -2,18 +2,12 @@ package fallback
 
 import (
 	"sync"
-	"time"
+
+	"github.com/goweir/weir/store"
 )
 
-// Change tells that the primary store went away or is back.
-type Change struct {
-	// Away is true when the breaker has opened, false when it has closed.
-	Away bool
-	// Err is the failure that opened it; nil when it has closed.
-	Err error
-	// After is how long the primary was there, or away.
-	After time.Duration
-}
+// Change tells that the primary store went away, as the breaker has opened, or is back.
+type Change = store.Change
 
 // changes are events that wait for their listener. It gets them in order, one at a time.
 type changes struct {

@@ -61,7 +61,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if err != nil {
 		return store.Decision{}, err
 	}
-	d.Degraded, d.Clock = true, standing(d.Clock)
+	d.Degraded, d.Source, d.Clock = true, store.SourceFallback, standing(d.Clock)
 	var parts []part
 	if d.Allowed && over != nil {
 		parts = s.takeAhead(ctx, shared, over, &d)
@@ -115,7 +115,10 @@ func standing(c store.Clock) store.Clock {
 // open allows a request, on limits that look untouched.
 func open(req *store.Request) store.Decision {
 	first := &req.Charges[0]
-	d := store.Decision{Allowed: true, Degraded: true, Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max()}
+	d := store.Decision{
+		Allowed: true, Degraded: true, Source: store.SourceFallback,
+		Limit: first.Limit, Scope: first.Scope, Remaining: first.Limit.Max(),
+	}
 	if len(req.Charges) > 1 {
 		for i := range req.Charges {
 			d.Charges = append(d.Charges, store.ChargeState{Remaining: req.Charges[i].Limit.Max()})

@@ -75,6 +75,7 @@ func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) ne
 	case l.taking == nil && fits && l.left >= cost && now < l.until:
 		l.left -= cost
 		l.decide(d, now)
+		d.Source = store.SourceLease
 		return used
 	case l.taking != nil, now < l.alone && l.left == 0, cost > req.Charges[0].Limit.Max():
 		return alone

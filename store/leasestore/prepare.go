@@ -38,6 +38,7 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	l.left -= cost
 	l.seen = now
 	ago := max(now-l.since, 0)
+	o.Source = store.SourceLease
 	o.Remaining, o.ResetAfter, o.At = l.plain.Remaining+l.left, max(l.plain.ResetAfter-ago, 0), after(l.plain.At, ago)
 	return o, true, nil
 }

@@ -66,6 +66,7 @@ func differ(a, b store.Decision) string {
 	a.Receipt, b.Receipt = nil, nil
 	// A clock at full speed is as good as none.
 	a.Clock, b.Clock = nil, nil
+	a.Source = b.Source
 	a.OtherLimits = b.OtherLimits // A limit that has lapsed is forgotten sooner or later.
 	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 		return "\ngot  " + x + "\nwant " + y + "\n"

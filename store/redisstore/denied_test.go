@@ -49,7 +49,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 			t.Fatalf("after %d ms: %s", i, diff)
 		}
 		req := charge("key", 1, limit)
-		if denied, ok := s.Denied(s, &req); !ok || differ(denied, d) != "" {
+		if denied, ok := s.Denied(s, &req); !ok || differ(denied, d) != "" || d.Source != store.SourceDenyCache {
 			t.Fatalf("after %d ms: %+v, %t, want %+v", i, denied, ok, d)
 		}
 		sleep(time.Millisecond)
@@ -108,7 +108,7 @@ func TestRefusedKeyOfEachAlgorithm(t *testing.T) {
 				before := g.commands.Load()
 				denied, ok := s.Denied(s, &one)
 				got := take(t, s, one)
-				if asked := g.commands.Load() > before; asked == known {
+				if asked := g.commands.Load() > before; asked == known || asked != (got.Source == store.SourceStore) || ok && denied.Source != store.SourceDenyCache {
 					t.Fatalf("step %d: it asked: %t, %+v", step, asked, got)
 				}
 				if diff := differ(got, single(t, model, one)); diff != "" {

@@ -146,7 +146,9 @@ func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bo
 	}
 	// The server's clock is not before this.
 	now := a.now + int64((clock-a.heard)/time.Microsecond)
-	return (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now), true
+	d = (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now)
+	d.Source = store.SourceDenyCache
+	return d, true
 }
 
 // Denied refuses a valid request without asking Redis, where one for the same key
