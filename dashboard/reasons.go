@@ -39,6 +39,16 @@ func (r *reasons) set(k fullKey, text string, ends time.Time) {
 	}
 }
 
+// slowed notes a reason, unless the reason of a pause still holds.
+func (r *reasons) slowed(k fullKey, text string, ends time.Time) {
+	r.mu.Lock()
+	old := r.all[k]
+	r.mu.Unlock()
+	if old.text == "" || old.text == text || old.ends.Before(time.Now()) {
+		r.set(k, text, ends)
+	}
+}
+
 // copy returns the texts that hold.
 func (r *reasons) copy(now time.Time) map[fullKey]string {
 	r.mu.Lock()

@@ -52,8 +52,8 @@ func sampleFrame() *frame {
 			{name("search", "tenant:acme"), 7, 120, 3_100, 2, 410},
 		},
 		Slowed: []slowedRow{
-			{name("github api", "token:2"), 61_400, 64, 0, "upstream asked"},
-			{name("search", "tenant:acme"), 0, 24, 41_000, "upstream refused"},
+			{name("github api", "token:2"), 61_400, 64, 0, "an upstream asked"},
+			{name("search", "tenant:acme"), 0, 24, 41_000, "an upstream refused"},
 		},
 		Busy: []busyRow{
 			row("github api", "token:2", "25/5s gcra", 25, 25, 84_400, 300, 18),
@@ -69,9 +69,9 @@ func sampleFrame() *frame {
 		},
 		Fallback: []fallbackRow{{"redis", "closed", 1_203_000}},
 		Log: []logRow{
-			{1_795_690_791_000, levelWarning, "github api: the upstream refused with 429 and asked for 70 s: 91f1a3c2b0"},
-			{1_795_689_597_000, levelInfo, "redis: the primary store is back after 4.2s"},
-			{1_795_689_592_000, levelFault, "redis: the primary store went away: dial tcp 10.0.0.4:6379: connect: connection refused"},
+			{1_795_690_791_000, levelWarning, "github api 4ea17e7530: the upstream refused with 429 and asked for 1m10s"},
+			{1_795_689_597_000, levelInfo, "redis: the store is back after 4.2s"},
+			{1_795_689_592_000, levelFault, "redis: the store went away after 23h12m4s: dial tcp 10.0.0.4:6379: connect: connection refused"},
 		},
 	}
 	f.Busy[2].InFlight = 6

@@ -34,10 +34,10 @@ const charts = {
     { column: 'fleet_waiting', label: 'all processes', color: 'waiting', fill: true },
     { column: 'waiting', label: 'this process', color: 'admitted', dashed: true },
   ]),
-  latency: chart('Time of calls to Redis', 'of each second', '', duration, [
+  latency: chart('Time of store calls', 'of each second', '', duration, [
     { column: 'store_p50_ms', label: 'median', color: 'admitted' },
     { column: 'store_p99_ms', label: '99 % below', color: 'refused', dashed: true },
-    { column: 'redis_ms', label: 'this page', color: 'redis' },
+    { column: 'redis_ms', label: 'page to Redis', color: 'redis' },
   ]),
 };
 
@@ -86,7 +86,7 @@ const panels = {
   ]),
   upstream: panel('upstream', 'What upstreams say is left', 'this process', [
     limiterColumn,
-    { head: 'Budget', name: true, cell: (_, r) => r.budget },
+    { head: 'Budget', name: true, cell: (_, r) => r.budget || '–' },
     { head: 'Left', cell: (td, r) => {
       if (r.limit > 0 && r.remaining != null) bar(td, r.remaining / r.limit, count(r.remaining) + ' of ' + count(r.limit));
       else { td.replaceChildren(); return r.remaining == null ? 'not said' : count(r.remaining); }
