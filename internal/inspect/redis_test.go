@@ -63,7 +63,7 @@ func fill(t *testing.T, client redis.UniversalClient) int {
 		_ = r
 	}
 	must(t, out.Pause(ctx, "paused", time.Hour))
-	flights := newLimiter(t, client, weir.Config{Name: "flights", Limits: []weir.Limit{weir.Per(1000, time.Second)}, InFlight: 5})
+	flights := newLimiter(t, client, weir.Config{Name: "flights", Limits: []weir.Limit{weir.Per(1000, time.Hour)}, InFlight: 5})
 	for range 3 {
 		lease, err := flights.TryAcquire(ctx, "host")
 		must(t, err)

@@ -11,6 +11,14 @@ type Name struct {
 	Part  string // behind the state's colon: "log", "held", "r<id>", "0" to "7"; empty: the state
 }
 
+// Full returns the whole name.
+func (n *Name) Full() string {
+	if n.Part == "" {
+		return n.State
+	}
+	return n.State + ":" + n.Part
+}
+
 // Parse takes a name apart. It reports false for any name that this package can't have
 // made under the prefix.
 func Parse(prefix, name string) (n Name, ok bool) {

@@ -18,7 +18,7 @@ func TestParse(t *testing.T) {
 		hashed:               {State: hashed, Hash: strings.TrimSuffix(strings.TrimPrefix(hashed, "weir:{#"), "}")},
 		"weir:{:}":           {State: "weir:{:}"},
 	} {
-		if got, ok := Parse("weir:", name); !ok || got != want {
+		if got, ok := Parse("weir:", name); !ok || got != want || got.Full() != name {
 			t.Errorf("%q: %+v, %t, want %+v", name, got, ok, want)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -30,7 +29,7 @@ func (s *Store) Check(ctx context.Context) []Finding {
 		c.failed("", false, ErrClosed)
 		return c.findings
 	}
-	c.options()
+	c.client()
 	targets, err := c.targets(ctx)
 	if err != nil && !c.failed("", false, err) {
 		c.add(Finding{Name: "cluster", Level: Fault, What: "the masters can't be asked for", Remedy: "ACL SETUSER with +cluster|slots", Err: err})
@@ -140,37 +139,5 @@ func (c *check) target(ctx context.Context, t *target) {
 	about := func(f Finding) bool { return f.Server == t.addr && f.Level == Fault }
 	if err != nil && !slices.ContainsFunc(c.findings, about) {
 		c.add(Finding{Name: "scripts", Level: Fault, Server: t.addr, What: "a decision fails", Remedy: "allow scripts, or " + withoutScripts, Err: err})
-	}
-}
-
-// options checks the options of the client.
-func (c *check) options() {
-	var deadlines bool
-	var retries, dials int
-	switch client := c.store.client.(type) {
-	case *redis.Client:
-		o := client.Options()
-		deadlines, retries, dials = o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries
-	case *redis.ClusterClient:
-		o := client.Options()
-		deadlines, retries, dials = o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries
-	case *redis.Ring:
-		o := client.Options()
-		deadlines, retries, dials = o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries
-	default:
-		return
-	}
-	var errs []error
-	if !deadlines {
-		errs = append(errs, errors.New("ContextTimeoutEnabled is false: calls outlast their deadlines"))
-	}
-	if retries > 0 {
-		errs = append(errs, errors.New("MaxRetries is "+strconv.Itoa(retries)+": calls take longer in an outage"))
-	}
-	if dials != 1 {
-		errs = append(errs, errors.New("DialerRetries is not 1: calls take longer in an outage"))
-	}
-	if len(errs) > 0 {
-		c.add(Finding{Name: "client", Level: Warning, What: "the client waits too long for Redis", Remedy: "apply redisstore.Configure to its options before it is made, or use Open", Err: errors.Join(errs...)})
 	}
 }

@@ -312,6 +312,26 @@ func TestCheckClients(t *testing.T) {
 	}
 }
 
+// TestCheckPool finds a pool that shared round trips fill up.
+func TestCheckPool(t *testing.T) {
+	t.Parallel()
+	addr := redistest.Start(t).Addr
+	for name, test := range map[string]struct{ options, remedy string }{
+		"three":      {"pool_size=3", "raise pool_size in the URL to 4 or more"},
+		"two active": {"max_active_conns=2", "raise pool_size in the URL to 4 or more"},
+		"four":       {"pool_size=4", ""},
+		"default":    {"", ""},
+	} {
+		found := open(t, "redis://"+addr+"?"+test.options).Check(t.Context())
+		if test.remedy == "" && len(found) > 0 {
+			t.Errorf("%s: found %v", name, found)
+		}
+		if test.remedy != "" && (!slices.Equal(namesOfFindings(found), []string{"warning pool"}) || !strings.Contains(found[0].Remedy, test.remedy)) {
+			t.Errorf("%s: found %v, want %q", name, found, test.remedy)
+		}
+	}
+}
+
 // TestCheckEachServer finds a fault of one server of several, with its address.
 func TestCheckEachServer(t *testing.T) {
 	t.Parallel()

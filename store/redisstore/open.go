@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goweir/weir/store"
+	"github.com/redis/go-redis/v9"
 )
 
 // Open returns a Store with a client of its own, or a *store.ConfigError. No error holds
@@ -42,6 +43,12 @@ func Open(url string, cfg Config) (*Store, error) {
 	s.owned = true
 	return s, nil
 }
+
+// Client returns the client: that of New's caller, or the one of Open, which Close closes.
+func (s *Store) Client() redis.UniversalClient { return s.client }
+
+// Prefix returns the start of every key, "weir:" if the Config had none.
+func (s *Store) Prefix() string { return s.prefix }
 
 // Close ends the Store: calls fail with [ErrClosed] from then on, and calls under way
 // fail soon. It closes the client of a Store made by [Open]. The client given to [New] is

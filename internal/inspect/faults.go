@@ -1,0 +1,195 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// maxSkew is the difference of two clocks that is no finding.
+const maxSkew = 5 * time.Second
+
+// Faults looks for faults of the keys on all servers, within the bounds of a Query, and
+// for servers whose clock differs from this machine's. redisstore.Store.Check finds faults
+// of the client and the servers.
+//
+//	name       level    found
+//	ttl        warning  keys without a TTL, which Redis never drops
+//	state      fault    values that are not weir's, or of another version of weir
+//	clock      warning  a server's clock behind states, or apart from this machine's
+//	limits     warning  keys under limits that their last call left out
+//	unread     unknown  the keys can't be read
+func (i *Inspector) Faults(ctx context.Context, q Query) []redisstore.Finding {
+	q, err := q.withDefaults()
+	var nodes []node
+	if err == nil {
+		nodes, err = i.nodes(ctx)
+	}
+	if err != nil {
+		return []redisstore.Finding{unread("", err)}
+	}
+	var found []redisstore.Finding
+	for _, n := range nodes {
+		f := faults{server: n.addr, left: map[string][]string{}}
+		if err := i.faultsOf(ctx, n, &q, &f); err != nil {
+			found = append(found, unread(n.addr, err))
+		}
+		found = append(found, f.findings()...)
+	}
+	return found
+}
+
+func unread(server string, err error) redisstore.Finding {
+	return redisstore.Finding{
+		Name: "unread", Level: redisstore.Unknown, Server: server, What: "the keys can't be read",
+		Remedy: "ACL SETUSER with +scan +get +pttl +lrange +zcard +zrange +time", Err: err,
+	}
+}
+
+// examples are names of which the first few are shown.
+type examples struct {
+	n     int
+	first []string
+	seen  map[string]bool
+}
+
+const maxExamples = 3
+
+func (e *examples) add(name string) {
+	if e.seen == nil {
+		e.seen = map[string]bool{}
+	}
+	if e.seen[name] {
+		return
+	}
+	e.seen[name] = true
+	if e.n++; len(e.first) < maxExamples {
+		e.first = append(e.first, name)
+	}
+}
+
+// of writes "3 keys have no TTL: a, b, c".
+func (e *examples) of(one, more string) string {
+	text := count(int64(e.n), one, more) + ": " + strings.Join(e.first, ", ")
+	if e.n > len(e.first) {
+		text += ", …"
+	}
+	return text
+}
+
+// faults are those of one server.
+type faults struct {
+	server                             string
+	lasting, foreign, versions, behind examples
+	longest                            time.Duration       // that the clock is behind a state
+	skew                               time.Duration       // of the server's clock to this machine's
+	left                               map[string][]string // limiter to its unlike limits
+	leftKeys                           examples
+}
+
+func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) error {
+	before := time.Now()
+	now, err := n.Time(ctx).Result()
+	if err != nil {
+		return err
+	}
+	if now = now.Add(i.ahead); now.Before(before) {
+		f.skew = now.Sub(before)
+	} else if after := time.Now(); now.After(after) {
+		f.skew = now.Sub(after)
+	}
+	states := Listing{}
+	_, err = i.scan(ctx, n, q, func(names []rediskey.Name) (bool, error) {
+		return len(f.lasting.seen) < q.MaxKeys, i.lasting(ctx, n, names, f)
+	})
+	if err == nil {
+		err = i.listNode(ctx, n, q, &states)
+	}
+	for j := range states.Keys {
+		f.look(&states.Keys[j])
+	}
+	return err
+}
+
+// lasting finds names without a TTL.
+func (i *Inspector) lasting(ctx context.Context, n node, names []rediskey.Name, f *faults) error {
+	pipe := n.Pipeline()
+	for _, name := range names {
+		pipe.PTTL(ctx, name.Full())
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	sent, err := pipe.Exec(ctx)
+	for j := range sent {
+		if d, ok := sent[j].(interface{ Val() time.Duration }); ok && sent[j].Err() == nil && d.Val() == -1 {
+			f.lasting.add(names[j].Full())
+		}
+	}
+	return err
+}
+
+// look finds faults of a state.
+func (f *faults) look(k *Key) {
+	switch {
+	case errors.Is(k.Err, redisstore.ErrVersion):
+		f.versions.add(k.Stored)
+	case k.Err != nil:
+		f.foreign.add(k.Stored)
+	}
+	if k.Behind > maxSkew {
+		f.behind.add(k.Stored)
+		f.longest = max(f.longest, k.Behind)
+	}
+	if !slices.ContainsFunc(k.Limits, func(l Limit) bool { return l.LeftFor > 0 }) {
+		return
+	}
+	f.leftKeys.add(k.Stored)
+	for i := range k.Limits {
+		if text := Describe(&k.Limits[i].Limit); !slices.Contains(f.left[k.Limiter], text) {
+			f.left[k.Limiter] = append(f.left[k.Limiter], text)
+		}
+	}
+}
+
+func (f *faults) findings() (found []redisstore.Finding) {
+	add := func(name string, level redisstore.Level, what, remedy string) {
+		found = append(found, redisstore.Finding{Name: name, Level: level, Server: f.server, What: what, Remedy: remedy})
+	}
+	if f.lasting.n > 0 {
+		add("ttl", redisstore.Warning, f.lasting.of("key has no TTL, so Redis never drops it", "keys have no TTL, so Redis never drops them"),
+			"find the program that runs PERSIST. Calls of these keys set a TTL again; DEL those that no program uses")
+	}
+	if f.foreign.n > 0 {
+		add("state", redisstore.Fault, f.foreign.of("key holds something else than weir's state, and its calls fail", "keys hold something else than weir's state, and their calls fail"),
+			"weir reset KEY, or another prefix for the program that wrote them")
+	}
+	if f.versions.n > 0 {
+		add("state", redisstore.Fault, f.versions.of("key has a state of another version of weir", "keys have a state of another version of weir"),
+			"use one version of weir, or weir reset KEY")
+	}
+	switch {
+	case f.behind.n > 0:
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind its states: %s", Short(f.longest), f.behind.of("key is ahead", "keys are ahead")),
+			"synchronise the clocks of all Redis servers by NTP: it stepped back, or a server with another clock took over")
+	case f.skew < -maxSkew:
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s behind this machine's", Short(-f.skew)), clockRemedy)
+	case f.skew > maxSkew:
+		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", Short(f.skew)), clockRemedy)
+	}
+	for limiter, limits := range f.left {
+		slices.Sort(limits)
+		add("limits", redisstore.Warning,
+			fmt.Sprintf("limiter %q counts under limits that the last calls left out (%s). %s", limiter, strings.Join(limits, "; "), f.leftKeys.of("key", "keys")),
+			"give limiters with unlike limits different Names. After a change of limits or of a plan, this ends by itself")
+	}
+	return found
+}
+
+const clockRemedy = "synchronise both by NTP: a failover to a server with another clock, or Config.PassTime, would move limits in time"
