@@ -15,9 +15,6 @@ import (
 
 var errSilent = errors.New("Redis does not answer")
 
-// maxScan bounds the keys that a reading looks at, of all programs that use the server.
-const maxScan = 10_000
-
 // reader reads Redis. One reading runs at a time. It is safe for concurrent use.
 type reader struct {
 	client redis.UniversalClient
@@ -36,8 +33,9 @@ type reader struct {
 type reading struct {
 	at            time.Time // by this process's clock
 	latency, took time.Duration
-	inspect.Listing
-	byID map[string]*inspect.Key
+	keys          []*inspect.Key
+	more          bool
+	byID          map[string]*inspect.Key
 }
 
 // view is how Redis looks now: the last reading, and why there is no newer one.
@@ -53,7 +51,7 @@ func newReader(cfg Config, names namer) (*reader, error) {
 		return nil, rename(err, "Prefix")
 	}
 	r := &reader{client: cfg.Client, names: names}
-	if r.survey, err = i.Survey(cfg.MaxKeys, maxScan); err != nil {
+	if r.survey, err = i.Survey(cfg.MaxKeys); err != nil {
 		return nil, rename(err, "MaxKeys")
 	}
 	if r.store, err = redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix}); err != nil {
@@ -107,9 +105,10 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 func (r *reader) run(ctx context.Context, done chan struct{}) {
 	began := time.Now()
 	latency, err := r.ping(ctx)
-	var l inspect.Listing
+	var keys []*inspect.Key
+	var more bool
 	if err == nil {
-		l, err = r.survey.Read(ctx)
+		keys, more, err = r.survey.Read(ctx)
 	}
 	now := time.Now()
 	r.mu.Lock()
@@ -124,11 +123,11 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 		}
 		r.err = err
 	default:
-		byID := make(map[string]*inspect.Key, len(l.Keys))
-		for i := range l.Keys {
-			byID[idOf(textsOf(&l.Keys[i]))] = &l.Keys[i]
+		byID := make(map[string]*inspect.Key, len(keys))
+		for _, k := range keys {
+			byID[idOf(textsOf(k))] = k
 		}
-		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), Listing: l, byID: byID}, nil, time.Time{}
+		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more, byID: byID}, nil, time.Time{}
 	}
 }
 
@@ -164,16 +163,21 @@ func (r *reader) change(ctx context.Context, c *changeRequest) error {
 	if c.Action == "reset" {
 		return r.store.Reset(ctx, key.Limiter, key.Key)
 	}
-	if len(key.Limits) == 0 {
-		return fmt.Errorf("%w: its limits are unknown", errNoKey)
-	}
-	charges := make([]store.Charge, len(key.Limits))
-	for i := range key.Limits {
-		charges[i] = store.Charge{Scope: key.Limiter, Key: key.Key, Limit: key.Limits[i].Limit}
-	}
 	brake := store.Brake{Lift: true}
 	if c.Action == "pause" {
 		brake = store.Brake{Pause: c.pause()}
 	}
-	return r.store.Brake(ctx, charges, brake)
+	return r.store.Brake(ctx, charges(key), brake)
+}
+
+// charges names a key and its limits for a brake. A key whose limits Redis does not know has
+// a brake only: any limit will do to lift or to lengthen that.
+func charges(k *inspect.Key) (list []store.Charge) {
+	for i := range k.Limits {
+		list = append(list, store.Charge{Scope: k.Limiter, Key: k.Key, Limit: k.Limits[i].Limit})
+	}
+	if len(list) == 0 {
+		list = append(list, store.Charge{Scope: k.Limiter, Key: k.Key, Limit: store.Limit{Rate: 1, Period: time.Second}})
+	}
+	return list
 }

@@ -53,9 +53,8 @@ func (t *tables) redis(v view) *redisPart {
 		return p
 	}
 	p.Age, p.Latency, p.Reading = ms(t.now.Sub(v.at)), fine(v.latency), fine(v.took)
-	p.Keys, p.More = len(v.Listing.Keys), v.Cut
-	for i := range v.Listing.Keys {
-		k := &v.Listing.Keys[i]
+	p.Keys, p.More = len(v.keys), v.more
+	for _, k := range v.keys {
 		p.InFlight += k.InFlight
 		if k.Err != nil {
 			p.Unreadable++
@@ -77,12 +76,11 @@ func (t *tables) redis(v view) *redisPart {
 // rows makes the tables about keys.
 func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []busyRow) {
 	waiting, slowed, busy = []waitingRow{}, []slowedRow{}, []busyRow{}
-	var keys []inspect.Key
+	var keys []*inspect.Key
 	if v.reading != nil {
-		keys = v.Listing.Keys
+		keys = v.keys
 	}
-	for i := range keys {
-		k := &keys[i]
+	for _, k := range keys {
 		limiter, key := textsOf(k)
 		full := fullKey{limiter, key}
 		if here := t.waits[full]; k.Ahead.Calls != 0 || here.calls > 0 {
@@ -117,17 +115,17 @@ func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead) waitingRow {
 
 // busy returns the keys that use the largest share of a limit. Of equal ones, those with
 // more calls in this process come first.
-func (t *tables) busy(keys []inspect.Key) []busyRow {
+func (t *tables) busy(keys []*inspect.Key) []busyRow {
 	type use struct {
 		*inspect.Key
 		share float64
 		hot   hotCount
 	}
 	uses := make([]use, 0, len(keys))
-	for i := range keys {
-		if l := keys[i].Busiest(); l != nil && (l.Used > 0 || keys[i].InFlight > 0) {
-			limiter, key := textsOf(&keys[i])
-			uses = append(uses, use{&keys[i], l.Share(), t.hot[fullKey{limiter, key}]})
+	for _, k := range keys {
+		if l := k.Busiest(); l != nil && (l.Used > 0 || k.InFlight > 0) {
+			limiter, key := textsOf(k)
+			uses = append(uses, use{k, l.Share(), t.hot[fullKey{limiter, key}]})
 		}
 	}
 	slices.SortFunc(uses, func(a, b use) int {
