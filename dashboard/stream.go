@@ -17,6 +17,11 @@ const (
 // events answers with server-sent events: "whole", a frame with all points, then "frame"
 // with those since, and "beat" in silence. A browser connects again after a second.
 func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back.
+	if r.Method == http.MethodHead {
+		return
+	}
 	s, ok := d.hub.join()
 	if !ok {
 		http.Error(w, "the dashboard is closed", http.StatusServiceUnavailable)
@@ -24,8 +29,6 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	}
 	defer d.hub.leave(s)
 	out := http.NewResponseController(w)
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back.
 	write := func(event string, data []byte) error {
 		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // Where it is unsupported, the server's holds.
 		var b bytes.Buffer
