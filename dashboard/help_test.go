@@ -39,7 +39,7 @@ func newDashboard(t *testing.T, cfg Config) *Dashboard {
 	t.Helper()
 	d, err := New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	t.Cleanup(d.Close)
 	return d
@@ -49,11 +49,11 @@ func newLimiter(t testing.TB, client *redis.Client, name string, limit weir.Limi
 	t.Helper()
 	s, err := redisstore.New(redisstore.Config{Client: client})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	l, err := weir.New(weir.Config{Name: name, Store: s, Limits: []weir.Limit{limit}, Hook: hook})
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return l
 }
@@ -93,7 +93,7 @@ func book(t testing.TB, l *weir.Limiter, key string, calls int) {
 	t.Helper()
 	for range calls {
 		if _, err := l.Reserve(context.Background(), key); err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
 	}
 }
