@@ -3,26 +3,13 @@ package dashboard
 import (
 	"flag"
 	"math"
-	"os"
-	"path/filepath"
-	"testing"
 )
 
-var write = flag.String("write", "", "a folder to write pages with sample data to")
+var write = flag.String("write", "", "a folder to write pictures of sample pages to")
 
-// TestWriteSamples writes pages of sample data, to look at.
-func TestWriteSamples(t *testing.T) {
-	t.Parallel()
-	dir := *write
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	page := assemble()
-	for name, f := range map[string]*frame{"full": sampleFrame(), "empty": emptyFrame(), "away": awayFrame(), "redis": redisFrame()} {
-		if err := os.WriteFile(filepath.Join(dir, name+".html"), page.with(encode(f)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+// samples are pages of unlike moments.
+func samples() map[string]*frame {
+	return map[string]*frame{"full": sampleFrame(), "empty": emptyFrame(), "away": awayFrame(), "redis": redisFrame()}
 }
 
 func number[T any](n T) *T { return &n }

@@ -70,9 +70,9 @@ const panels = {
     } },
     { head: 'Left', num: true, cell: (_, r) => fullest(r) ? count(fullest(r).remaining) : '–' },
     { head: 'Whole in', num: true, minor: true, cell: (_, r) => fullest(r) ? duration(fullest(r).reset_ms) : '–' },
-    { head: 'In flight', num: true, minor: true, shown: () => frame.busy.some(b => b.in_flight), cell: (_, r) => count(r.in_flight) },
-    { head: 'Calls / min here', num: true, minor: true, shown: () => !!frame.process, cell: (_, r) => r.calls ? '≈ ' + count(r.calls) : '–' },
-    { head: 'Refused', num: true, minor: true, shown: () => !!frame.process, cell: (_, r) => r.calls ? percent(r.refused / r.calls) : '–' },
+    { head: 'In flight', num: true, kind: 'extra', shown: () => frame.busy.some(b => b.in_flight), cell: (_, r) => count(r.in_flight) },
+    { head: 'Calls / min here', num: true, kind: 'extra', shown: () => !!frame.process, cell: (_, r) => r.calls ? '≈ ' + count(r.calls) : '–' },
+    { head: 'Refused', num: true, kind: 'extra', shown: () => !!frame.process, cell: (_, r) => r.calls ? percent(r.refused / r.calls) : '–' },
     changes(r => ['pause', 'reset']),
   ], true),
   limiters: panel('limiters', 'Limiters', 'this process', [

@@ -69,7 +69,7 @@ function panel(id, title, scope, columns, wide) {
       tr.row = row;
       columns.forEach((c, i) => {
         const td = tr.children[i];
-        if (c.shown) td.hidden = !c.shown();
+        if (c.shown && (td.hidden = !c.shown())) return;
         const text = c.cell(td, row);
         if (text !== undefined) setText(td, text);
       });
