@@ -1,18 +1,103 @@
-// Command weir works with limits.
+// Command weir works with limits: it looks into Redis, stops and frees keys, finds
+// faults, measures, and simulates.
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 )
 
 func main() {
-	root := &cobra.Command{Use: "weir", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newSimulate())
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "weir:", err)
-		os.Exit(2)
+	redis.SetLogger(silent{})
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// silent drops what go-redis logs: errors say the same, in one line.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// run runs the command, and returns its exit code.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	root := newRoot()
+	root.SetArgs(doubleDashes(args))
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if text := message(err); text != "" {
+		fmt.Fprintln(errs, "weir:", text)
 	}
+	return code(err)
+}
+
+const help = `Looks into Redis, stops and frees keys, finds faults, measures, and simulates.
+
+  --redis     URL of Redis, as redisstore.Open takes it. Without the flag: the
+              environment variable WEIR_REDIS, or else redis://localhost:6379.
+              Prefer the variable for a URL with a password.
+  KEY         as weir keys shows it: LIMITER:KEY, as api:user:1. Spaces, braces
+              and other special characters may stand for themselves, a colon of
+              the limiter is %3A. The name in Redis, weir:{api:user:1}, will do.
+  --limit     25/5s, 25/5s,burst=50 or 25/5s,sliding_window; it may come again
+
+Exit codes:
+
+  0  all is well
+  1  there are findings, a call would be refused, a key holds something else,
+     or the command was interrupted
+  2  a wrong flag or argument
+  3  Redis is away, or denies a command`
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use: "weir", Short: "Look after limits", Long: help, Version: version(),
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	root.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act:"}, &cobra.Group{ID: "test", Title: "Test:"})
+	for group, commands := range map[string][]*cobra.Command{
+		"look": {newKeys(), newExplain(), newPeek(), newTop()},
+		"act":  {newPause(), newResume(), newReset()},
+		"test": {newDoctor(), newBench(), newSimulate()},
+	} {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	return root
+}
+
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+// doubleDashes lets -redis stand for --redis, as package flag does. No flag has a short
+// form of several letters.
+func doubleDashes(args []string) []string {
+	args = append([]string(nil), args...)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(arg, "=")
+		if len(name) > 2 && name[0] == '-' && name[1] >= 'a' && name[1] <= 'z' {
+			args[i] = "-" + arg
+		}
+	}
+	return args
 }

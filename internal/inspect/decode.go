@@ -15,7 +15,7 @@ import (
 // errTorn is the error of a state and a log that do not belong together.
 var errTorn = errors.New("the state changed while it was read")
 
-// decode fills in a key with what Redis has of it. It returns Err.
+// decode fills in a key from its values in Redis. It returns Err.
 func (k *Key) decode(s *stored) error {
 	k.Err = k.decodeAll(s)
 	return k.Err
@@ -77,7 +77,7 @@ func (k *Key) flights(s *stored) {
 	}
 }
 
-// evaluate asks package exact what a state says.
+// evaluate reads the state at the instant of the read, by package exact.
 func (k *Key) evaluate(s *redisstate.State) (err error) {
 	defer func() {
 		// Numbers within their bounds may still have a quotient beyond 64 bits. The scripts
@@ -145,7 +145,7 @@ func (k *Key) setBrake(c *exact.Clock, now int64) {
 	}
 }
 
-// setNext says how a call of cost 1 fares.
+// setNext finds the slot of a call of cost 1.
 func (k *Key) setNext(s *redisstate.State, f *exact.Found, now int64) {
 	k.Next = Next{Allowed: f.Real <= now, Limit: -1}
 	if k.Next.Allowed {

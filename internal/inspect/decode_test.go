@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// decoded returns what a value and a log say at an instant.
+// decoded reads a value and a log at an instant.
 func decoded(at int64, value string, log []string) *Key {
 	k := &Key{At: time.UnixMicro(at), Stored: "weir:{a:b}", Limiter: "a", Key: "b"}
 	_ = k.decode(&stored{
@@ -22,8 +22,8 @@ func decoded(at int64, value string, log []string) *Key {
 	return k
 }
 
-// TestFixture: a state says what it says to the scripts. Package redisstore has the
-// states and their meaning as a fixture.
+// TestFixture: states mean the same here as to the scripts. The fixture of package
+// redisstore has states and their meaning.
 func TestFixture(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../store/redisstore/testdata/states/v1.json")

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Explain says in sentences what a key's state means: use, when units are free, the queue,
-// the brake, and the next call. Each sentence stands in a line of its own.
+// Explain describes a key's state in sentences: use, when units are free, the queue, the
+// brake, and the next call. Each sentence stands in a line of its own.
 func (k *Key) Explain() []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -41,9 +41,11 @@ func (k *Key) Explain() []string {
 		add("%s in flight. The first lease ends in %s, unless it is renewed.", count(k.InFlight, "call is", "calls are"), Short(k.LeaseEnds))
 	}
 	if k.Err == nil {
-		lines = append(lines, k.explainNext())
+		lines = append(lines, k.ExplainNext())
 	}
 	switch {
+	case k.NoTTL && k.Err != nil:
+		add("Redis never drops it, as it has no TTL.")
 	case k.NoTTL:
 		add("Redis never drops the state, as it has no TTL. The next calls set one.")
 	case !k.Missing:
@@ -70,8 +72,10 @@ func (l *Limit) explain() string {
 
 func (a *Ahead) explain() string {
 	until := func(from string) string {
-		if a.First == a.Last {
-			return fmt.Sprintf("%s: its slot comes in %s.", from, Short(a.Last))
+		if first := Short(a.First); a.Calls == 1 {
+			return fmt.Sprintf("%s: its slot comes in %s.", from, first)
+		} else if first == Short(a.Last) {
+			return fmt.Sprintf("%s: their slots come in %s.", from, first)
 		}
 		return fmt.Sprintf("%s: the first slot comes in %s, the last in %s.", from, Short(a.First), Short(a.Last))
 	}
@@ -94,7 +98,8 @@ func (b *Brake) explain() (lines []string) {
 	return lines
 }
 
-func (k *Key) explainNext() string {
+// ExplainNext says how the next call fares.
+func (k *Key) ExplainNext() string {
 	if k.Next.Allowed {
 		return "The next call leaves at once."
 	}

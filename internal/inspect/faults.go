@@ -36,7 +36,7 @@ func (i *Inspector) Faults(ctx context.Context, q Query) []redisstore.Finding {
 	}
 	var found []redisstore.Finding
 	for _, n := range nodes {
-		f := faults{server: n.addr, left: map[string][]string{}}
+		f := faults{server: n.addr}
 		if err := i.faultsOf(ctx, n, &q, &f); err != nil {
 			found = append(found, unread(n.addr, err))
 		}
@@ -52,7 +52,7 @@ func unread(server string, err error) redisstore.Finding {
 	}
 }
 
-// examples are names of which the first few are shown.
+// examples counts names, and keeps the first few.
 type examples struct {
 	n     int
 	first []string
@@ -87,10 +87,16 @@ func (e *examples) of(one, more string) string {
 type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
-	longest                            time.Duration       // that the clock is behind a state
-	skew                               time.Duration       // of the server's clock to this machine's
-	left                               map[string][]string // limiter to its unlike limits
-	leftKeys                           examples
+	longest                            time.Duration // that the clock is behind a state
+	skew                               time.Duration // of the server's clock to this machine's
+	left                               []leftOut
+}
+
+// leftOut are limits of one limiter on keys whose last call left some out.
+type leftOut struct {
+	limiter string
+	limits  []string
+	keys    examples
 }
 
 func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) error {
@@ -150,10 +156,15 @@ func (f *faults) look(k *Key) {
 	if !slices.ContainsFunc(k.Limits, func(l Limit) bool { return l.LeftFor > 0 }) {
 		return
 	}
-	f.leftKeys.add(k.Stored)
+	at := slices.IndexFunc(f.left, func(l leftOut) bool { return l.limiter == k.Limiter })
+	if at < 0 {
+		at, f.left = len(f.left), append(f.left, leftOut{limiter: k.Limiter})
+	}
+	left := &f.left[at]
+	left.keys.add(k.Stored)
 	for i := range k.Limits {
-		if text := Describe(&k.Limits[i].Limit); !slices.Contains(f.left[k.Limiter], text) {
-			f.left[k.Limiter] = append(f.left[k.Limiter], text)
+		if text := Describe(&k.Limits[i].Limit); !slices.Contains(left.limits, text) {
+			left.limits = append(left.limits, text)
 		}
 	}
 }
@@ -183,10 +194,10 @@ func (f *faults) findings() (found []redisstore.Finding) {
 	case f.skew > maxSkew:
 		add("clock", redisstore.Warning, fmt.Sprintf("the server's clock is %s ahead of this machine's", Short(f.skew)), clockRemedy)
 	}
-	for limiter, limits := range f.left {
-		slices.Sort(limits)
+	for _, left := range f.left {
+		slices.Sort(left.limits)
 		add("limits", redisstore.Warning,
-			fmt.Sprintf("limiter %q counts under limits that the last calls left out (%s). %s", limiter, strings.Join(limits, "; "), f.leftKeys.of("key", "keys")),
+			fmt.Sprintf("limiter %q counts under limits that the last calls left out (%s). %s", left.limiter, strings.Join(left.limits, "; "), left.keys.of("key", "keys")),
 			"give limiters with unlike limits different Names. After a change of limits or of a plan, this ends by itself")
 	}
 	return found

@@ -19,7 +19,7 @@ const (
 	batch = 50
 )
 
-// stored is what Redis has of a key.
+// stored are the replies about a key.
 type stored struct {
 	value   *redis.StringCmd
 	ttl     *redis.DurationCmd

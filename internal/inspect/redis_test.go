@@ -74,7 +74,7 @@ func fill(t *testing.T, client redis.UniversalClient) int {
 	return 20 + 2 + 1 + 1
 }
 
-// testKeys checks what is read of the keys that fill makes.
+// testKeys reads the keys that fill makes.
 func testKeys(t *testing.T, client redis.UniversalClient, servers int) {
 	ctx := t.Context()
 	n := fill(t, client)
@@ -205,7 +205,7 @@ func TestReadsOnly(t *testing.T) {
 	}
 }
 
-// TestAgrees: the state says what a look of the store says, under traffic.
+// TestAgrees: the state and Peek agree, under traffic.
 func TestAgrees(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client(redisstore.Configure)

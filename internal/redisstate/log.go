@@ -5,7 +5,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// logHead is what the state says of its log.
+// logHead is the part of a state about its log.
 //
 //	first, n       entries that were dropped, and entries there ever were
 //	newest         the slot of the last entry

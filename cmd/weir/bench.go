@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/spf13/cobra"
+)
+
+// bench is the command's flags.
+type bench struct {
+	connection
+	callers  int
+	keys     int
+	duration time.Duration
+}
+
+const (
+	maxCallers = 10_000
+	maxKeys    = 100_000
+	maxBench   = 10 * time.Minute
+	benchName  = "weir-bench"
+)
+
+func newBench() *cobra.Command {
+	var b bench
+	c := &cobra.Command{
+		Use: "bench", Short: "Measure decisions on your Redis",
+		Long: `Measures how long decisions take on your Redis, and how many it makes per
+second: a PING, decisions of one caller, and decisions of several callers at
+once, which share round trips. Each takes --duration. The keys are its own,
+have one limit that admits all calls, and are deleted at the end.
+
+It loads the server: think before you run it beside a service.`,
+		Example: "  weir bench --callers 64 --keys 100 --duration 5s", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := b.check(); err != nil {
+				return err
+			}
+			return b.with(func(s *session) error { return b.run(cmd, s) })
+		},
+	}
+	b.connection.flags(c)
+	c.Flags().IntVar(&b.callers, "callers", 16, "callers at once")
+	c.Flags().IntVar(&b.keys, "keys", 1, "keys that the callers use by turns")
+	c.Flags().DurationVar(&b.duration, "duration", 3*time.Second, "length of each of the three parts")
+	return c
+}
+
+func (b *bench) check() error {
+	switch {
+	case b.callers < 1 || b.callers > maxCallers:
+		return &exit{exitUsage, errFlag("callers", strconv.Itoa(b.callers), "1 to 10000")}
+	case b.keys < 1 || b.keys > maxKeys:
+		return &exit{exitUsage, errFlag("keys", strconv.Itoa(b.keys), "1 to 100000")}
+	case b.duration <= 0 || b.duration > maxBench:
+		return &exit{exitUsage, errFlag("duration", b.duration.String(), "more than 0, at most 10m")}
+	}
+	return nil
+}
+
+// measurement is a row of the report.
+type measurement struct {
+	Name    string
+	Callers int
+	Elapsed time.Duration
+	Failed  int             // calls that returned an error
+	times   []time.Duration // of the others, in order
+}
+
+// maxFailures is the number of failed calls of one caller that end a measurement.
+const maxFailures = 20
+
+// at returns the time that a part of the calls took at most.
+func (m *measurement) at(part float64) time.Duration {
+	if len(m.times) == 0 {
+		return 0
+	}
+	return m.times[min(int(part*float64(len(m.times))), len(m.times)-1)]
+}
+
+func (m *measurement) perSecond() float64 { return float64(len(m.times)) / m.Elapsed.Seconds() }
+
+func (b *bench) run(cmd *cobra.Command, s *session) (err error) {
+	l, err := weir.New(weir.Config{Store: s.Store, Name: benchName, Limits: []weir.Limit{weir.PerDay(1e9)}})
+	if err != nil {
+		return err
+	}
+	id := rand.Text()
+	key := func(i int) string { return id + "-" + strconv.Itoa(i%b.keys) }
+	defer func() { err = errors.Join(err, b.clean(cmd.Context(), s, key)) }()
+	decide := func(ctx context.Context, i int) error {
+		d, err := l.Allow(ctx, key(i))
+		if err == nil && !d.Allowed {
+			err = errors.New("a decision refused a call that the limit admits")
+		}
+		return err
+	}
+	parts := []struct {
+		name    string
+		callers int
+		call    func(ctx context.Context, i int) error
+	}{
+		{"PING", 1, func(ctx context.Context, _ int) error { return s.Client().Ping(ctx).Err() }},
+		{"1 caller", 1, decide},
+		{fmt.Sprint(b.callers, " callers"), b.callers, decide},
+	}
+	if b.callers == 1 {
+		parts = parts[:2]
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	defer p.clear()
+	var all []measurement
+	for _, part := range parts {
+		p.begun = time.Time{}
+		p.show("%s, %s", part.name, b.duration)
+		// The first call connects, and brings the script.
+		if err := part.call(cmd.Context(), 0); err != nil {
+			return err
+		}
+		m, err := measure(cmd.Context(), part.callers, b.duration, part.call)
+		if err != nil {
+			return err
+		}
+		m.Name, m.Callers = part.name, part.callers
+		all = append(all, m)
+	}
+	p.clear()
+	if b.json {
+		return printMeasurementsJSON(cmd.OutOrStdout(), all)
+	}
+	return printMeasurements(cmd.OutOrStdout(), all)
+}
+
+// clean deletes the keys, also after an interruption.
+func (b *bench) clean(ctx context.Context, s *session, key func(i int) string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	for i := 0; i < b.keys; {
+		pipe := s.Client().Pipeline()
+		for end := min(i+500, b.keys); i < end; i++ {
+			pipe.Del(ctx, rediskey.State(s.Prefix(), benchName, key(i)))
+		}
+		if _, err := pipe.Exec(ctx); err != nil {
+			return fmt.Errorf("keys of limiter %s are left, until they lapse: %w", benchName, err)
+		}
+	}
+	return nil
+}
+
+// measure makes calls one after another in each caller, until the time is over.
+func measure(ctx context.Context, callers int, d time.Duration, call func(ctx context.Context, i int) error) (m measurement, err error) {
+	times, failures := make([][]time.Duration, callers), make([][]error, callers)
+	var running sync.WaitGroup
+	begun := time.Now()
+	for c := range callers {
+		running.Go(func() {
+			for i, last := c, begun; last.Sub(begun) < d && len(failures[c]) < maxFailures && ctx.Err() == nil; i += callers {
+				err := call(ctx, i)
+				now := time.Now()
+				if err != nil {
+					failures[c] = append(failures[c], err)
+				} else {
+					times[c] = append(times[c], now.Sub(last))
+				}
+				last = now
+			}
+		})
+	}
+	running.Wait()
+	m.Elapsed, m.times = time.Since(begun), slices.Concat(times...)
+	slices.Sort(m.times)
+	for _, list := range failures {
+		if m.Failed += len(list); len(list) == maxFailures {
+			err = list[0]
+		}
+	}
+	return m, cmp.Or(ctx.Err(), err)
+}
+
+func printMeasurements(out io.Writer, all []measurement) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "\tCALLS\tFAILED\tPER SECOND\tP50\tP90\tP99\tMAX\t")
+	for i := range all {
+		m := &all[i]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.0f\t%s\t%s\t%s\t%s\t\n", m.Name, len(m.times), m.Failed, m.perSecond(), micro(m.at(0.5)), micro(m.at(0.9)), micro(m.at(0.99)), micro(m.at(1)))
+	}
+	return w.Flush()
+}
+
+// micro writes a duration in whole microseconds, or for people above 10 ms.
+func micro(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return fmt.Sprintf("%dµs", d.Round(time.Microsecond).Microseconds())
+	}
+	return inspect.Short(d)
+}
+
+func printMeasurementsJSON(out io.Writer, all []measurement) error {
+	type row struct {
+		Name      string  `json:"name"`
+		Callers   int     `json:"callers"`
+		Calls     int     `json:"calls"`
+		Failed    int     `json:"failed"`
+		PerSecond float64 `json:"per_second"`
+		P50       float64 `json:"p50_s"`
+		P90       float64 `json:"p90_s"`
+		P99       float64 `json:"p99_s"`
+		Max       float64 `json:"max_s"`
+	}
+	var rows []row
+	for i := range all {
+		m := &all[i]
+		rows = append(rows, row{m.Name, m.Callers, len(m.times), m.Failed, m.perSecond(), m.at(0.5).Seconds(), m.at(0.9).Seconds(), m.at(0.99).Seconds(), m.at(1).Seconds()})
+	}
+	return printJSON(out, struct {
+		Rows []row `json:"measurements"`
+	}{rows})
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+// result is the outcome of a run.
+type result struct {
+	code      int
+	out, errs string
+}
+
+func runOn(ctx context.Context, url string, args ...string) result {
+	var out, errs bytes.Buffer
+	args = append([]string{args[0], "--redis", url}, args[1:]...)
+	c := run(ctx, args, strings.NewReader(""), &out, &errs)
+	return result{c, out.String(), errs.String()}
+}
+
+// started is a server with keys: of api, user:1 has 8 of 25 units used, user:2 all; of
+// stripe, live has three calls that wait.
+func started(t *testing.T) (url string, client *redis.Client) {
+	t.Helper()
+	server := redistest.Start(t)
+	url = "redis://" + server.Addr
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	api, err := weir.New(weir.Config{Store: s, Name: "api", Limits: []weir.Limit{weir.Per(25, time.Hour)}})
+	must(t, err)
+	for key, n := range map[string]int64{"user:1": 8, "user:2": 25} {
+		_, err := api.AllowN(t.Context(), key, n)
+		must(t, err)
+	}
+	stripe, err := weir.New(weir.Config{Store: s, Name: "stripe", Limits: []weir.Limit{weir.Per(60, time.Hour).WithBurst(1)}})
+	must(t, err)
+	for range 4 {
+		_, err := stripe.Reserve(t.Context(), "live")
+		must(t, err)
+	}
+	return url, server.Client()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+	url, _ := started(t)
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		want []string // in the output; behind ! in standard error
+	}{
+		{"keys", []string{"keys"}, 0, []string{"USED  UNITS  LIMIT", " 32%  8/25   25/1h", "api:user:1\n", "3 3m", "stripe:live\n"}},
+		{"keys by use", []string{"keys", "--sort", "use", "--first", "1"}, 0, []string{"100%", "2 more: --first 0 prints all"}},
+		{"keys of a limiter", []string{"keys", "--limiter", "stripe"}, 0, []string{"stripe:live"}},
+		{"no keys", []string{"keys", "--contains", "nobody"}, 0, []string{"There are no keys"}},
+		{"some keys", []string{"keys", "--max-keys", "2"}, 0, []string{"There may be more keys"}},
+		{"top once", []string{"top", "--once"}, 0, []string{"weir top  weir:*  3 keys by use", "2 refuse  0 paused  0 slower  3 calls wait"}},
+		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
+		{"explain by its name in Redis", []string{"explain", "weir:{api:user:1}"}, 0, []string{"8 of 25 units"}},
+		{"explain a queue", []string{"explain", "stripe:live"}, 0, []string{"3 calls wait", "refused, as others wait before it"}},
+		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored"}},
+		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
+		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
+		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
+		{"completion", []string{"explain", "--json", "api:user:1"}, 0, []string{`{"key":"api:user:1","limiter":"api"`}},
+		{"a wrong key", []string{"explain", "api"}, 2, []string{`!weir: key "api": want LIMITER:KEY`}},
+		{"a wrong name", []string{"peek", "weir:{api:user:1}:log"}, 2, []string{"!want LIMITER:KEY"}},
+		{"a wrong order", []string{"keys", "--sort", "size"}, 2, []string{`!weir: --sort "size": want name, use, refusal or queue`}},
+		{"a wrong number", []string{"top", "--once", "--first", "-1"}, 2, []string{"!--first"}},
+		{"no bound", []string{"keys", "--max-keys", "0"}, 2, []string{"!--max-keys"}},
+		{"no key", []string{"explain"}, 2, []string{"!accepts 1 arg"}},
+		{"no terminal", []string{"top"}, 2, []string{"!use --once"}},
+		{"a short interval", []string{"top", "--interval", "1ms"}, 2, []string{"!--interval"}},
+		{"a wrong prefix", []string{"keys", "--prefix", "{"}, 2, []string{"!weir: --prefix: want"}},
+		{"an unknown flag", []string{"keys", "--size"}, 2, []string{"!unknown flag"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runOn(t.Context(), url, test.args...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d", got.code, test.code)
+			}
+			for _, want := range test.want {
+				text := got.out
+				if errors, ok := strings.CutPrefix(want, "!"); ok {
+					text, want = got.errs, errors
+				}
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q in\n%s\n%s", want, got.out, got.errs)
+				}
+			}
+			if strings.Count(got.errs, "\n") > 1 {
+				t.Errorf("more than one line: %s", got.errs)
+			}
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	url, _ := started(t)
+	for _, args := range [][]string{{"keys", "--json"}, {"top", "--once", "--json"}} {
+		got := runOn(t.Context(), url, args...)
+		var list struct {
+			Keys []struct {
+				Key    string
+				Limits []struct{ Used, Max int64 }
+				Ahead  struct{ Calls int64 }
+				Next   struct{ Allowed bool }
+			}
+			Found int
+		}
+		if err := json.Unmarshal([]byte(got.out), &list); err != nil || len(list.Keys) != 3 || list.Found != 3 {
+			t.Errorf("%v: %v: %s", args, err, got.out)
+		}
+		for _, k := range list.Keys {
+			if k.Key == "api:user:1" && (k.Limits[0].Used != 8 || k.Limits[0].Max != 25 || !k.Next.Allowed) || k.Key == "stripe:live" && k.Ahead.Calls != 3 {
+				t.Errorf("%+v", k)
+			}
+		}
+	}
+}
+
+// TestCompletion: a shell completes keys.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	url, _ := started(t)
+	var out, errs bytes.Buffer
+	if code := run(t.Context(), []string{"__complete", "explain", "--redis", url, "api:"}, nil, &out, &errs); code != 0 || !strings.HasPrefix(out.String(), "api:user:1\napi:user:2\n:") {
+		t.Errorf("%d: %s%s", code, &out, &errs)
+	}
+}
+
+// TestPauseResumeReset: a person's actions reach a call that waits in another process.
+func TestPauseResumeReset(t *testing.T) {
+	t.Parallel()
+	url, client := started(t)
+	do := func(code int, want string, args ...string) {
+		t.Helper()
+		if got := runOn(t.Context(), url, args...); got.code != code || !strings.Contains(got.out+got.errs, want) {
+			t.Errorf("%v: exit code %d: %s%s", args, got.code, got.out, got.errs)
+		}
+	}
+	do(0, "api:user:1 is paused for 10m, until ", "pause", "api:user:1", "10m")
+	do(1, "refused (paused), retry after 10m", "peek", "api:user:1")
+	do(0, "It was paused for longer already", "pause", "api:user:1", "1m")
+	do(0, "3 calls wait, and leave from then on", "pause", "stripe:live", "1h")
+	do(0, "api:user:1 runs again. The next call leaves at once.", "resume", "api:user:1")
+	do(0, "was neither paused nor slower", "resume", "api:user:1")
+	do(0, "api:user:2 is reset: all its units are free.", "reset", "api:user:2")
+	do(0, "allowed", "peek", "api:user:2")
+	do(0, "api:new had no state", "reset", "api:new")
+	do(2, "no limits of api:other are stored: name them, as --limit 25/5s", "pause", "api:other", "10m")
+	do(0, "api:other is paused for 10m", "pause", "api:other", "10m", "--limit", "25/5s,outbound")
+	do(2, "--limit", "pause", "api:other", "10m", "--limit", "25")
+	do(2, `duration "soon": want more than 0`, "pause", "api:user:1", "soon")
+	do(2, "want more than 0", "pause", "api:user:1", "0s")
+	do(2, "the name of the limiter is unknown", "reset", "#"+strings.Repeat("0a", 20))
+	do(2, "Config.Name", "reset", "a b"+strings.Repeat("c", 70)+":k")
+	must(t, client.Set(t.Context(), "weir:{api:planted}", "hello", time.Minute).Err())
+	do(1, "weir reset KEY clears the key", "peek", "api:planted")
+	do(0, "is reset", "reset", "api:planted")
+	do(0, `"brake":{"pause_s":`, "pause", "api:user:2", "1m", "--json", "--limit", "25/1h")
+
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	defer s.Close()
+	l, err := weir.New(weir.Config{Store: s, Name: "other", Limits: []weir.Limit{weir.Per(1000, time.Second)}})
+	must(t, err)
+	do(0, "paused", "pause", "other:key", "1h", "--limit", "1000/s")
+	left := make(chan error, 1)
+	go func() { left <- l.Wait(t.Context(), "key") }()
+	for client.PubSubNumSub(t.Context(), "weir:brakes").Val()["weir:brakes"] == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	do(0, "runs again", "resume", "other:key")
+	select {
+	case err := <-left:
+		must(t, err)
+	case <-time.After(20 * time.Second):
+		t.Error("the call still waits")
+	}
+}
+
+// TestBench measures, and leaves no key.
+func TestBench(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	url := "redis://" + server.Addr + "?read_timeout=10s"
+	got := runOn(t.Context(), url, "bench", "--duration", "30ms", "--callers", "4", "--keys", "3")
+	if got.code != 0 || !strings.Contains(got.out, "PING") || !strings.Contains(got.out, "1 caller ") || !strings.Contains(got.out, "4 callers") {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+	var rows struct {
+		Measurements []struct {
+			Calls     int
+			PerSecond float64 `json:"per_second"`
+			P50       float64 `json:"p50_s"`
+			P99       float64 `json:"p99_s"`
+		}
+	}
+	got = runOn(t.Context(), url, "bench", "--duration", "30ms", "--callers", "1", "--json")
+	if err := json.Unmarshal([]byte(got.out), &rows); err != nil || len(rows.Measurements) != 2 || rows.Measurements[1].Calls == 0 || rows.Measurements[1].P99 < rows.Measurements[1].P50 {
+		t.Errorf("%v: %s", err, got.out)
+	}
+	if n := server.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if got := runOn(ctx, url, "bench", "--duration", "1m"); got.code != 1 || got.errs != "weir: interrupted\n" {
+		t.Errorf("interrupted: %d: %s%s", got.code, got.out, got.errs)
+	}
+	if n := server.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys are left after an interruption", n)
+	}
+	for _, args := range [][]string{{"--callers", "0"}, {"--keys", "0"}, {"--duration", "0"}, {"--duration", "1h"}} {
+		if got := runOn(t.Context(), url, append([]string{"bench"}, args...)...); got.code != 2 {
+			t.Errorf("%v: exit code %d", args, got.code)
+		}
+	}
+}
+
+// TestAway: each command says in one line that Redis is away. No message shows a password.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	must(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "few", "on", ">s3cret", "~*", "&*", "+ping", "+info").Err())
+	denied := "redis://few:s3cret@" + server.Addr
+	gone := redistest.Start(t)
+	gone.Kill()
+	for _, args := range [][]string{
+		{"keys"}, {"explain", "a:b"}, {"peek", "a:b"}, {"top", "--once"}, {"pause", "a:b", "1m", "--limit", "1/s"}, {"resume", "a:b"}, {"reset", "a:b"}, {"doctor"}, {"bench"},
+	} {
+		for name, test := range map[string]struct {
+			url, want string
+		}{
+			"gone":    {"redis://:s3cret@" + gone.Addr, "doctor"},
+			"denied":  {denied, "docs/command.md"},
+			"refused": {"redis://few:wr0ng@" + server.Addr, "doctor"},
+			"no URL":  {"s3cret", "--redis"},
+		} {
+			got := runOn(t.Context(), test.url, args...)
+			code := 3
+			if name == "no URL" {
+				code = 2
+			}
+			doctor := args[0] == "doctor" && name != "no URL"
+			if doctor && name != "gone" {
+				code = 1
+			}
+			if got.code != code || !doctor && (!strings.Contains(got.errs, test.want) || strings.Count(got.errs, "\n") != 1) {
+				t.Errorf("%v, %s: exit code %d, want %d: %s%s", args, name, got.code, code, got.out, got.errs)
+			}
+			if text := got.out + got.errs; strings.Contains(text, "s3cret") || strings.Contains(text, "wr0ng") {
+				t.Errorf("%v, %s: a password in %s", args, name, text)
+			}
+		}
+	}
+}
+
+// TestCluster: the commands work on a cluster.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	url := "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	defer s.Close()
+	l, err := weir.New(weir.Config{Store: s, Name: "api", Limits: []weir.Limit{weir.Per(5, time.Hour)}})
+	must(t, err)
+	for i := range 12 {
+		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
+		must(t, err)
+	}
+	if got := runOn(t.Context(), url, "keys"); got.code != 0 || strings.Count(got.out, "\n") != 13 {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+	if got := runOn(t.Context(), url, "pause", "api:user:3", "1m"); got.code != 0 {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+	if got := runOn(t.Context(), url, "doctor"); got.code != 0 {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+	if got := runOn(t.Context(), url, "bench", "--duration", "20ms", "--keys", "7"); got.code != 0 {
+		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/spf13/cobra"
+)
+
+// connection is the flags of commands that ask Redis.
+type connection struct {
+	url, prefix string
+	json        bool
+}
+
+func (c *connection) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&c.url, "redis", "", "URL of Redis; without it $WEIR_REDIS")
+	f.StringVar(&c.prefix, "prefix", "weir:", "start of all keys: redisstore.Config.Prefix")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+}
+
+// session is an open connection.
+type session struct {
+	*redisstore.Store
+	*inspect.Inspector
+}
+
+// open makes a store and an inspector. It does no I/O.
+func (c *connection) open() (*session, error) {
+	url := cmp.Or(c.url, os.Getenv("WEIR_REDIS"), "redis://localhost:6379")
+	s, err := redisstore.Open(url, redisstore.Config{Prefix: c.prefix})
+	var wrong *weir.ConfigError
+	if errors.As(err, &wrong) {
+		flag := "--redis"
+		if strings.Contains(wrong.Field, "Prefix") {
+			flag = "--prefix"
+		}
+		return nil, &exit{exitUsage, fmt.Errorf("%s: want %s, got %s", flag, wrong.Want, wrong.Got)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	i, err := inspect.New(s.Client(), s.Prefix())
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return &session{s, i}, nil
+}
+
+// with runs f with a session, and gives its error an exit code.
+func (c *connection) with(f func(s *session) error) error {
+	s, err := c.open()
+	if err != nil {
+		return err
+	}
+	err = f(s)
+	_ = s.Close() // Nothing is lost.
+	var e *exit
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return failed(err)
+}
+
+// target is a key that a person names.
+type target struct{ limiter, key, stored string }
+
+// target reads a KEY.
+func (s *session) target(text string) (t target, err error) {
+	prefix := s.Prefix()
+	wrong := &exit{exitUsage, fmt.Errorf("key %q: want LIMITER:KEY as weir keys shows it, or a name in Redis as %s{LIMITER:KEY}", text, prefix)}
+	if strings.HasPrefix(text, "#") {
+		text = prefix + "{" + text + "}"
+	}
+	if strings.HasPrefix(text, prefix+"{") {
+		name, ok := rediskey.Parse(prefix, text)
+		if !ok || name.Part != "" {
+			return t, wrong
+		}
+		return target{name.Scope, name.Key, name.State}, nil
+	}
+	t.limiter, t.key, _ = rediskey.ParseText(text)
+	if !strings.Contains(text, ":") {
+		return t, wrong
+	}
+	t.stored = rediskey.State(prefix, t.limiter, t.key)
+	return t, nil
+}
+
+// find reads the state of a KEY.
+func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
+	t, err := s.target(text)
+	if err != nil {
+		return inspect.Key{}, err
+	}
+	return s.Stored(ctx, t.stored)
+}
+
+// completeKey completes a KEY from those in Redis.
+func (c *connection) completeKey(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
+	defer cancel()
+	var found []string
+	_ = c.with(func(s *session) error {
+		l, err := s.List(ctx, inspect.Query{Contains: start, MaxKeys: 200, MaxScan: 20_000})
+		for i := range l.Keys {
+			if text := l.Keys[i].Text(); strings.HasPrefix(text, start) {
+				found = append(found, text)
+			}
+		}
+		return err
+	})
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

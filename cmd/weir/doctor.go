@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/spf13/cobra"
+)
+
+func newDoctor() *cobra.Command {
+	var conn connection
+	var q inspect.Query
+	c := &cobra.Command{
+		Use: "doctor", Short: "Find faults of the client, the servers and the keys, with remedies",
+		Long: `Finds faults of the client, of each server and of the keys, and says what to do.
+docs/redis.md and docs/command.md list them. It takes a decision and tries each
+command of the ACL on keys of its own, which it deletes.
+
+The client is the one that redisstore.Open makes of the URL: pass the URL of
+your service, with its options and its user.`,
+		Example: "  weir doctor --redis redis://weir:password@redis:6379/0", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return conn.with(func(s *session) error { return conn.examine(cmd, s, q) })
+		},
+	}
+	conn.flags(c)
+	c.Flags().IntVar(&q.MaxKeys, "max-keys", 10_000, "read at most so many keys")
+	c.Flags().IntVar(&q.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
+	return c
+}
+
+func (c *connection) examine(cmd *cobra.Command, s *session, q inspect.Query) error {
+	if q.MaxKeys < 1 || q.MaxScan < 1 {
+		return &exit{exitUsage, fmt.Errorf("--max-keys and --max-scan: want 1 or more")}
+	}
+	p := newProgress(cmd.ErrOrStderr())
+	q.Progress = func(keys int) { p.show("%d keys", keys) }
+	found := diagnose(cmd.Context(), s, q)
+	p.clear()
+	if err := cmd.Context().Err(); err != nil {
+		return failed(err)
+	}
+	var err error
+	if c.json {
+		err = printFindingsJSON(cmd.OutOrStdout(), found)
+	} else {
+		err = printFindings(cmd.OutOrStdout(), found)
+	}
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(found, isAway):
+		return &exit{code: exitAway}
+	case len(found) > 0:
+		return &exit{code: exitFound}
+	}
+	return nil
+}
+
+func isAway(f redisstore.Finding) bool { return f.Name == "away" }
+
+// diagnose finds faults of the client, the servers, and the keys. Where a fault of the
+// server keeps it from reading keys, the fault says enough.
+func diagnose(ctx context.Context, s *session, q inspect.Query) []redisstore.Finding {
+	found := s.Check(ctx)
+	faulty := slices.ContainsFunc(found, func(f redisstore.Finding) bool { return f.Level == redisstore.Fault })
+	for _, f := range s.Faults(ctx, q) {
+		if !faulty || f.Level != redisstore.Unknown {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func printFindings(out io.Writer, found []redisstore.Finding) error {
+	if len(found) == 0 {
+		return writeLine(out, "No findings: the client, the servers and the keys are well.")
+	}
+	for i := range found {
+		f, at := &found[i], ""
+		if f.Server != "" {
+			at = " at " + f.Server
+		}
+		if err := writeLine(out, "%s: %s%s: %s.", f.Level, f.Name, at, f.What); err != nil {
+			return err
+		}
+		if f.Err != nil {
+			if err := writeLine(out, "  Error: %s", message(f.Err)); err != nil {
+				return err
+			}
+		}
+		if err := writeLine(out, "  Remedy: %s.", f.Remedy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printFindingsJSON(out io.Writer, found []redisstore.Finding) error {
+	type finding struct {
+		Level  redisstore.Level `json:"level"`
+		Name   string           `json:"name"`
+		Server string           `json:"server,omitempty"`
+		What   string           `json:"what"`
+		Error  string           `json:"error,omitempty"`
+		Remedy string           `json:"remedy"`
+	}
+	list := []finding{}
+	for _, f := range found {
+		g := finding{Level: f.Level, Name: f.Name, Server: f.Server, What: f.What, Remedy: f.Remedy}
+		if f.Err != nil {
+			g.Error = message(f.Err)
+		}
+		list = append(list, g)
+	}
+	return printJSON(out, struct {
+		Findings []finding `json:"findings"`
+	}{list})
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+// The exit codes. See help.
+const (
+	exitFound = 1
+	exitUsage = 2
+	exitAway  = 3
+)
+
+// exit is an error with an exit code. Without an error nothing is printed.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// failed gives an error of Redis or of weir its exit code, and says what to do.
+func failed(err error) error {
+	var wrong *weir.ConfigError
+	var answer redis.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return &exit{exitUsage, err}
+	case errors.Is(err, context.Canceled):
+		return &exit{exitFound, errors.New("interrupted")}
+	case errors.Is(err, redisstore.ErrState):
+		return &exit{exitFound, advice{err, "weir reset KEY clears the key"}}
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return &exit{exitAway, advice{err, "docs/command.md has the commands that the user needs"}}
+	case errors.As(err, &answer):
+		return &exit{exitAway, advice{err, "weir doctor says what is wrong"}}
+	}
+	return &exit{exitAway, advice{err, "is --redis right and Redis up? weir doctor says more"}}
+}
+
+// advice is an error and what to do about it.
+type advice struct {
+	error
+	do string
+}
+
+func (a advice) Error() string { return a.error.Error() + ": " + a.do }
+func (a advice) Unwrap() error { return a.error }
+
+func code(err error) int {
+	var e *exit
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.code
+	}
+	return exitUsage // of cobra and simulate
+}
+
+// message returns an error in one line, without the name of the program.
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "weir: ")
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/spf13/cobra"
+)
+
+func newExplain() *cobra.Command {
+	var conn connection
+	c := &cobra.Command{
+		Use: "explain KEY", Short: "Explain the state of a key in words",
+		Long: `Explains the state of a key in words: its use, when units are free again, the
+queue, the brake, and the next call.`,
+		Example: "  weir explain api:user:1", Args: cobra.ExactArgs(1), ValidArgsFunction: conn.completeKey,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return conn.with(func(s *session) error {
+				k, err := s.find(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				if conn.json {
+					return printJSON(cmd.OutOrStdout(), k)
+				}
+				return printExplained(cmd.OutOrStdout(), &k)
+			})
+		},
+	}
+	conn.flags(c)
+	return c
+}
+
+func printExplained(out io.Writer, k *inspect.Key) error {
+	if err := writeLine(out, "%s, stored as %s on %s", k.Text(), k.Stored, k.Server); err != nil {
+		return err
+	}
+	for _, line := range k.Explain() {
+		if err := writeLine(out, "%s", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newPeek() *cobra.Command {
+	var conn connection
+	c := &cobra.Command{
+		Use: "peek KEY", Short: "Say whether a call would leave now, by the exit code too",
+		Long: `Says whether a call of cost 1 would leave now, and what remains of each limit.
+It takes nothing. The exit code is 1 if the call would be refused.`,
+		Example: "  weir peek api:user:1 && ./work", Args: cobra.ExactArgs(1), ValidArgsFunction: conn.completeKey,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return conn.with(func(s *session) error {
+				k, err := s.find(cmd.Context(), args[0])
+				if err == nil {
+					err = k.Err
+				}
+				if err != nil {
+					return err
+				}
+				if conn.json {
+					err = printJSON(cmd.OutOrStdout(), k)
+				} else {
+					err = printPeek(cmd.OutOrStdout(), &k)
+				}
+				if err == nil && !k.Next.Allowed {
+					return &exit{code: exitFound}
+				}
+				return err
+			})
+		},
+	}
+	conn.flags(c)
+	return c
+}
+
+func printPeek(out io.Writer, k *inspect.Key) error {
+	text := "allowed"
+	if !k.Next.Allowed {
+		text = fmt.Sprintf("refused (%s), retry after %s", k.Next.Reason, inspect.Short(k.Next.RetryAfter))
+	}
+	if k.Missing {
+		text += ", no state is stored"
+	}
+	if err := writeLine(out, "%s: %s", k.Text(), text); err != nil {
+		return err
+	}
+	for i := range k.Limits {
+		l := &k.Limits[i]
+		if err := writeLine(out, "  %s: %d of %d remaining, reset after %s", inspect.Describe(&l.Limit), l.Remaining, l.Max(), inspect.Short(l.ResetAfter)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore"
+)
+
+// golden compares text with a file in testdata. WEIR_UPDATE=1 writes the file anew.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if os.Getenv("WEIR_UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+var began = time.Date(2026, 11, 25, 18, 4, 5, 0, time.UTC)
+
+// keysOfTest are keys of each kind, at a fixed time.
+func keysOfTest() []inspect.Key {
+	slow := inspect.Brake{Rate: 32, For: 90 * time.Second}
+	limit := func(l weir.Limit, used int64, reset time.Duration) inspect.Limit {
+		return inspect.Limit{Limit: store.Limit(l), Used: used, Remaining: store.Limit(l).Max() - used, ResetAfter: reset}
+	}
+	key := func(limiter, name string, limits ...inspect.Limit) inspect.Key {
+		return inspect.Key{
+			Limiter: limiter, Key: name, Stored: "weir:{" + limiter + ":" + name + "}", Server: "redis:6379", At: began, TTL: 5 * time.Second,
+			Limits: limits, Brake: inspect.Brake{Rate: 64}, Next: inspect.Next{Allowed: true, Limit: -1},
+		}
+	}
+	calm := key("api", "user:1", limit(weir.Per(25, 5*time.Second), 8, 1600*time.Millisecond))
+	full := key("api", "user 2", limit(weir.Per(25, 5*time.Second), 25, 5*time.Second), limit(weir.Per(300, time.Minute).By(weir.SlidingWindow), 100, time.Minute))
+	full.Next = inspect.Next{RetryAfter: 192784 * time.Microsecond, Reason: "limited", Limit: 0}
+	full.Limits[1].LeftFor = 3 * time.Minute
+	queue := key("stripe", "live", limit(weir.Per(25, time.Second).WithBurst(50), 50, 40*time.Second))
+	queue.Ahead = inspect.Ahead{Calls: 12, First: 10 * time.Minute, Last: 10*time.Minute + 480*time.Millisecond}
+	queue.Brake, queue.Next = inspect.Brake{Pause: 10 * time.Minute, Rate: 64}, inspect.Next{RetryAfter: 10*time.Minute + 520*time.Millisecond, Reason: "paused", Limit: 0}
+	unknown := key("github", strings.Repeat("o", 60), limit(weir.Per(5000, time.Hour).By(weir.FixedWindow), 5000, 59*time.Minute+30*time.Second))
+	unknown.Ahead, unknown.Brake = inspect.Ahead{Calls: -1, First: time.Second, Last: time.Hour}, slow
+	unknown.Next, unknown.InFlight, unknown.LeaseEnds = inspect.Next{RetryAfter: time.Hour, Reason: "waiting", Limit: 0}, 3, 25*time.Second
+	planted := key("api", "planted")
+	planted.Err, planted.NoTTL, planted.TTL, planted.Next = redisstore.ErrState, true, 0, inspect.Next{}
+	missing := key("api", "new")
+	missing.Missing, missing.TTL = true, 0
+	hashed := inspect.Key{Hash: strings.Repeat("0a", 20), Stored: "weir:{#" + strings.Repeat("0a", 20) + "}", Server: "redis:6379", At: began, TTL: time.Second, Reset: true, Next: inspect.Next{Allowed: true}}
+	return []inspect.Key{calm, full, queue, unknown, planted, missing, hashed}
+}
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	keys := keysOfTest()
+	each := func(f func(out io.Writer, k *inspect.Key) error) func(io.Writer) error {
+		return func(out io.Writer) error {
+			for i := range keys {
+				if err := errors.Join(f(out, &keys[i]), writeLine(out, "")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for name, write := range map[string]func(out io.Writer) error{
+		"table":   func(out io.Writer) error { return writeTable(out, keys, 0) },
+		"explain": each(printExplained),
+		"peek": each(func(out io.Writer, k *inspect.Key) error {
+			if k.Err != nil {
+				return nil // peek fails
+			}
+			return printPeek(out, k)
+		}),
+		"json": each(func(out io.Writer, k *inspect.Key) error { return printJSON(out, k) }),
+		"top": func(out io.Writer) error {
+			var b bytes.Buffer
+			l := listing{sort: "use"}
+			l.draw(&b, "weir:", inspect.Listing{Keys: keys[:4], At: began, Cut: true}, keys, 80, 2*time.Second)
+			_, err := out.Write(b.Bytes())
+			return err
+		},
+		"doctor": func(out io.Writer) error {
+			return printFindings(out, []redisstore.Finding{
+				{Name: "eviction", Level: redisstore.Warning, Server: "redis:6379", What: "it evicts", Remedy: "set noeviction"},
+				{Name: "away", Level: redisstore.Fault, What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")},
+			})
+		},
+		"doctor-well": func(out io.Writer) error { return printFindings(out, nil) },
+		"doctor-json": func(out io.Writer) error {
+			return printFindingsJSON(out, []redisstore.Finding{{Name: "away", Level: redisstore.Fault, Server: "redis:6379", What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")}})
+		},
+		"bench": func(out io.Writer) error { return printMeasurements(out, measured()) },
+		"bench-json": func(out io.Writer) error {
+			return printMeasurementsJSON(out, measured())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.String())
+			if name == "top" {
+				for line := range strings.Lines(b.String()) {
+					if len(strings.TrimSuffix(line, "\n")) > 80 {
+						t.Errorf("over 80 columns: %s", line)
+					}
+				}
+			}
+		})
+	}
+}
+
+func measured() []measurement {
+	m := measurement{Name: "1 caller", Callers: 1, Elapsed: time.Second, Failed: 2}
+	for i := range 1000 {
+		m.times = append(m.times, time.Duration(i+1)*50*time.Microsecond)
+	}
+	return []measurement{m, {Name: "16 callers", Callers: 16, Elapsed: time.Second}}
+}
+
+// TestHelp: the help of each command is as long as a screen is wide, and has an example.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range newRoot().Commands() {
+		if c.Example == "" || c.Long == "" || c.Short == "" {
+			t.Errorf("%s has no example or no help", c.Name())
+		}
+		for line := range strings.Lines(c.Long) {
+			if len(strings.TrimSuffix(line, "\n")) > 80 {
+				t.Errorf("%s: over 80 columns: %s", c.Name(), line)
+			}
+		}
+	}
+}
+
+// TestDocs: docs/command.md has each command, each flag, and each exit code.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/command.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range newRoot().Commands() {
+		if !strings.Contains(string(text), "weir "+c.Name()) {
+			t.Errorf("docs/command.md has no weir %s", c.Name())
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/spf13/cobra"
+)
+
+// listing is the flags of commands that list keys.
+type listing struct {
+	connection
+	query inspect.Query
+	sort  string
+	first int
+}
+
+const listHelp = `
+  USED     used share of the limit that is used most
+  UNITS    used units of it, and its maximum
+  LIMIT    its rate; +1: the key has one more limit
+  WAITING  calls whose slots are booked ahead, ? if the state does not say how
+           many, and the time until the last slot
+  NEXT     when the next call leaves
+  NOTE     a pause, a lower rate, calls in flight, an error
+
+--sort is name, use (used share), refusal (how long calls are refused from now
+on; the state counts no refusals of the past) or queue (the last slot).
+
+The command reads with SCAN, GET, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
+changes nothing, and runs no script.`
+
+func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
+	l.connection.flags(cmd)
+	f := cmd.Flags()
+	f.StringVar(&l.query.Limiter, "limiter", "", "only keys of this limiter: its Config.Name")
+	f.StringVar(&l.query.Contains, "contains", "", "only keys with this part")
+	f.StringVar(&l.sort, "sort", string(sort), "order: name, use, refusal or queue")
+	f.IntVar(&l.first, "first", first, "print so many keys; 0: all")
+	f.IntVar(&l.query.MaxKeys, "max-keys", 10_000, "read at most so many keys")
+	f.IntVar(&l.query.MaxScan, "max-scan", 1_000_000, "look at about so many keys of a server, of all programs")
+	_ = cmd.RegisterFlagCompletionFunc("sort", func(*cobra.Command, []string, string) (list []string, _ cobra.ShellCompDirective) {
+		for _, o := range inspect.Orders {
+			list = append(list, string(o))
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// check reports a wrong flag.
+func (l *listing) check() error {
+	wrong := func(flag string, got any, want string) error {
+		return &exit{exitUsage, errFlag(flag, fmt.Sprint(got), want)}
+	}
+	switch {
+	case inspect.Sort(nil, inspect.Order(l.sort)) != nil:
+		return wrong("sort", l.sort, "name, use, refusal or queue")
+	case l.first < 0:
+		return wrong("first", l.first, "0 or more")
+	case l.query.MaxKeys < 1:
+		return wrong("max-keys", l.query.MaxKeys, "1 or more")
+	case l.query.MaxScan < 1:
+		return wrong("max-scan", l.query.MaxScan, "1 or more")
+	}
+	return nil
+}
+
+// read lists keys in the order of the flags. It returns how many there are.
+func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, all int, err error) {
+	q := l.query
+	p := newProgress(cmd.ErrOrStderr())
+	q.Progress = func(keys int) { p.show("%d keys", keys) }
+	found, err = s.List(cmd.Context(), q)
+	p.clear()
+	if err != nil {
+		return found, 0, err
+	}
+	err = inspect.Sort(found.Keys, inspect.Order(l.sort))
+	if all = len(found.Keys); l.first > 0 {
+		found.Keys = found.Keys[:min(l.first, all)]
+	}
+	return found, all, err
+}
+
+func newKeys() *cobra.Command {
+	var l listing
+	c := &cobra.Command{
+		Use: "keys", Short: "List keys with their use, queue and brake", Long: "Lists keys with their use, queue and brake.\n" + listHelp,
+		Example: "  weir keys --sort use --first 20\n  weir keys --limiter api --contains user: --json | jq .keys[].key",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := l.check(); err != nil {
+				return err
+			}
+			return l.with(func(s *session) error { return l.print(cmd, s) })
+		},
+	}
+	l.flags(c, inspect.ByName, 0)
+	return c
+}
+
+func (l *listing) print(cmd *cobra.Command, s *session) error {
+	found, all, err := l.read(cmd, s)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if l.json {
+		return printJSON(out, listingJSON(found, all))
+	}
+	if all == 0 {
+		return writeLine(out, "There are no keys under %s.", s.Prefix())
+	}
+	if err := writeTable(out, found.Keys, 0); err != nil {
+		return err
+	}
+	if hidden := all - len(found.Keys); hidden > 0 {
+		if err := writeLine(out, "%d more: --first 0 prints all", hidden); err != nil {
+			return err
+		}
+	}
+	if found.Cut {
+		return writeLine(out, "There may be more keys: --max-keys and --max-scan end the search.")
+	}
+	return nil
+}
+
+// listingJSON is a listing for programs.
+func listingJSON(found inspect.Listing, all int) any {
+	if found.Keys == nil {
+		found.Keys = []inspect.Key{}
+	}
+	return struct {
+		Keys  []inspect.Key `json:"keys"`
+		All   int           `json:"found"`
+		Cut   bool          `json:"cut"`
+		Plain int           `json:"plain_counters"`
+	}{found.Keys, all, found.Cut, found.Plain}
+}
+
+func writeLine(out io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(out, format+"\n", args...)
+	return err
+}
+
+// progress says on a terminal how far long work is.
+type progress struct {
+	out   io.Writer
+	on    bool
+	begun time.Time
+	shown bool
+}
+
+func newProgress(out io.Writer) *progress {
+	return &progress{out: out, on: isTerminal(out), begun: time.Now()}
+}
+
+// show writes a line over the last one, once the work takes a second.
+func (p *progress) show(format string, args ...any) {
+	if p.on && time.Since(p.begun) > time.Second {
+		p.shown = true
+		fmt.Fprintf(p.out, "\r\x1b[K"+format, args...)
+	}
+}
+
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+const (
+	minInterval = 100 * time.Millisecond
+	// The other screen of the terminal, without a cursor; back again.
+	enterScreen, leaveScreen = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
+	home, clearLine, clearUp = "\x1b[H", "\x1b[K", "\x1b[J"
+)
+
+func newTop() *cobra.Command {
+	var l listing
+	var once bool
+	var interval time.Duration
+	c := &cobra.Command{
+		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most. Ctrl-C ends it.\n" + listHelp,
+		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := l.check(); err != nil {
+				return err
+			}
+			if interval < minInterval {
+				return &exit{exitUsage, errFlag("interval", interval.String(), "100ms or more")}
+			}
+			return l.with(func(s *session) error {
+				if once {
+					return l.frame(cmd, s, 0, 0, 0)
+				}
+				return l.watch(cmd, s, interval)
+			})
+		},
+	}
+	l.flags(c, inspect.ByUse, 20)
+	c.Flags().BoolVar(&once, "once", false, "print once, without a terminal")
+	c.Flags().DurationVar(&interval, "interval", 2*time.Second, "time between looks")
+	return c
+}
+
+// isTerminal reports whether a person sees the output.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// watch draws until the context ends.
+func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) (err error) {
+	out, ok := cmd.OutOrStdout().(*os.File)
+	if !ok || !isTerminal(out) || l.json {
+		return &exit{exitUsage, errors.New("top draws on a terminal: use --once elsewhere, and for --json")}
+	}
+	if _, err := io.WriteString(out, enterScreen); err != nil {
+		return err
+	}
+	defer func() {
+		if _, failed := io.WriteString(out, leaveScreen); err == nil {
+			err = failed
+		}
+	}()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		width, height, err := term.GetSize(int(out.Fd()))
+		if err != nil || width < 20 || height < 6 {
+			width, height = 80, 24
+		}
+		if err := l.frame(cmd, s, width, height, interval); err != nil {
+			if cmd.Context().Err() != nil {
+				return nil // Ctrl-C is how it ends.
+			}
+			return err
+		}
+		select {
+		case <-cmd.Context().Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// frame reads and prints once. A width and a height make it a screen.
+func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
+	l2 := *l
+	l2.first = 0
+	found, all, err := l2.read(cmd, s)
+	if err != nil {
+		return err
+	}
+	whole := found.Keys
+	if l.first > 0 {
+		found.Keys = found.Keys[:min(l.first, len(found.Keys))]
+	}
+	if l.json {
+		return printJSON(cmd.OutOrStdout(), listingJSON(found, all))
+	}
+	if height > 0 {
+		found.Keys = whole[:min(len(whole), height-5)]
+	}
+	var b bytes.Buffer
+	l.draw(&b, s.Prefix(), found, whole, width, interval)
+	if height > 0 {
+		b = screen(b.Bytes())
+	}
+	_, err = cmd.OutOrStdout().Write(b.Bytes())
+	return err
+}
+
+// draw writes a head of two lines, and the table.
+func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, whole []inspect.Key, width int, interval time.Duration) {
+	var paused, slow, refusing, waiting, flights int64
+	for i := range whole {
+		k := &whole[i]
+		paused += one(k.Brake.Pause > 0)
+		slow += one(k.Brake.Slow())
+		refusing += one(!k.Next.Allowed && k.Err == nil)
+		waiting += max(k.Ahead.Calls, one(k.Ahead.Calls < 0))
+		flights += k.InFlight
+	}
+	at := "-"
+	if !found.At.IsZero() {
+		at = found.At.UTC().Format("15:04:05 MST")
+	}
+	fmt.Fprintf(b, "weir top  %s*  %s by %s  %s", prefix, plural(len(whole), "key"), l.sort, at)
+	if interval > 0 {
+		fmt.Fprintf(b, "  every %s", interval)
+	}
+	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight\n\n", refusing, paused, slow, waiting, flights)
+	_ = writeTable(b, found.Keys, width) // A bytes.Buffer never fails.
+	if n := len(whole) - len(found.Keys); n > 0 {
+		fmt.Fprintf(b, "%d more\n", n)
+	}
+	if found.Cut {
+		fmt.Fprintln(b, "There may be more keys: see --max-keys and --max-scan.")
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprint(n, " ", noun, "s")
+}
+
+func one(on bool) int64 {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// screen makes lines overwrite those of the frame before.
+func screen(frame []byte) (b bytes.Buffer) {
+	b.WriteString(home)
+	b.Write(bytes.ReplaceAll(bytes.TrimSuffix(frame, []byte("\n")), []byte("\n"), []byte(clearLine+"\r\n")))
+	b.WriteString(clearLine + clearUp)
+	return b
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// terminal opens a pseudo terminal of 80 columns and 24 lines: its two ends.
+func terminal(t *testing.T) (person, program *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip("no pseudo terminals: ", err)
+	}
+	t.Cleanup(func() { _ = person.Close() })
+	control := func(request uintptr, argument unsafe.Pointer) {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, person.Fd(), request, uintptr(argument)); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	var unlock, number int32
+	size := [4]uint16{24, 80}
+	control(syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
+	control(syscall.TIOCGPTN, unsafe.Pointer(&number))
+	control(syscall.TIOCSWINSZ, unsafe.Pointer(&size))
+	program, err = os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	must(t, err)
+	t.Cleanup(func() { _ = program.Close() })
+	return person, program
+}
+
+// TestTop: frames fit a terminal, follow each other, and leave no trace.
+func TestTop(t *testing.T) {
+	t.Parallel()
+	url, _ := started(t)
+	person, program := terminal(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		code := run(ctx, []string{"top", "--redis", url, "--interval", "100ms"}, nil, program, &errs)
+		fmt.Fprint(program, "the end")
+		done <- code
+	}()
+	var seen []byte
+	for buf := make([]byte, 4096); !bytes.Contains(seen, []byte("the end")); {
+		n, err := person.Read(buf)
+		must(t, err)
+		if seen = append(seen, buf[:n]...); bytes.Count(seen, []byte(home)) >= 3 {
+			cancel()
+		}
+	}
+	if code := <-done; code != 0 || errs.Len() > 0 {
+		t.Errorf("exit code %d: %s", code, &errs)
+	}
+	text := string(seen)
+	if !strings.HasPrefix(text, enterScreen+home) || !strings.HasSuffix(text, leaveScreen+"the end") {
+		t.Errorf("the screen is not as before: %q", text)
+	}
+	frame := strings.Split(text, home)[2]
+	lines := strings.Split(strings.TrimSuffix(frame, clearLine+clearUp), clearLine+"\r")
+	if len(lines) > 24 || !strings.Contains(frame, "3 keys by use") || !strings.Contains(frame, "every 100ms") {
+		t.Errorf("a frame of %d lines: %q", len(lines), frame)
+	}
+	for _, line := range lines {
+		if len(strings.Trim(line, "\r\n")) > 80 {
+			t.Errorf("over 80 columns: %q", line)
+		}
+	}
+}
