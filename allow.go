@@ -50,8 +50,8 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 	case err != nil:
 		return l.events.storeError(ctx, "take", id, err)
 	case done:
-		d.set(&o, l.limits[0], l.name)
-		l.events.fast(ctx, id, &o, l.limits[0])
+		d.set(&o, l.source, l.limits[0], l.name)
+		l.events.fast(ctx, id, &o, l.source, l.limits[0])
 		return nil
 	}
 	var decided store.Decision

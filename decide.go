@@ -25,6 +25,7 @@ type decider struct {
 	events   observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
+	source   Source    // of prepared
 	own      sync.Pool // of *[]store.Charge, for the limiter's limits
 	other    sync.Pool // of *[]store.Charge, for other limits
 }
@@ -47,7 +48,9 @@ func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store
 	if err := l.take(ctx, q, limits, d); err != nil {
 		return err
 	}
-	l.events.decision(ctx, q.ID, d)
+	if l.events.hook != nil {
+		l.events.decision(ctx, q.ID, d)
+	}
 	return nil
 }
 
@@ -58,9 +61,11 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 		q.maxWait = 0
 	}
 	charges := l.charge(q.ID, limits, behind)
-	err := l.send(ctx, q.ID, &store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, d)
+	began := l.events.begin()
+	var err error
+	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
 	l.done(charges, isOwn(limits, l.limits))
-	return err
+	return l.took(ctx, q.ID, began, d, err)
 }
 
 // send asks the store about a valid request, and leaves d zero with an error. Events
@@ -68,8 +73,17 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *store.Decision) (err error) {
 	r.Checked = true
 	began := l.events.begin()
-	if *d, err = l.store.Take(ctx, *r); err != nil {
+	*d, err = l.store.Take(ctx, *r)
+	return l.took(ctx, id, began, d, err)
+}
+
+// took ends a call of the store's Take, and makes d zero with an error.
+func (l *decider) took(ctx context.Context, id line.ID, began time.Time, d *store.Decision, err error) error {
+	if err != nil {
 		*d = store.Decision{}
+	}
+	if err == nil && l.events.hook == nil {
+		return nil
 	}
 	return l.events.end(ctx, "take", id, began, d.Source, err)
 }

@@ -95,11 +95,11 @@ func (d *Decision) from(s *store.Decision) {
 }
 
 // set makes d, which is zero, the decision of the store's shorter way.
-func (d *Decision) set(o *store.Outcome, limit Limit, scope string) {
-	d.Reason, d.Source = o.Reason(), o.Source
+func (d *Decision) set(o *store.Outcome, source Source, limit Limit, scope string) {
+	d.Reason = o.Reason()
 	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter
-	d.Limit, d.Scope = limit, scope
+	d.Source, d.Limit, d.Scope = source, limit, scope
 	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter
 }
 

@@ -2,6 +2,8 @@ package weir
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -26,4 +28,163 @@ func ObserveFallback(hook Hook, name string) func(store.Change) {
 	return func(c store.Change) {
 		hook.Observe(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
 	}
+}
+
+// EventKind is the kind of an Event. Kinds may be added: ignore unknown ones.
+type EventKind uint8
+
+// The kinds of events. See [Event] for the fields that each one sets.
+const (
+	// EventDecision: a call was decided.
+	EventDecision EventKind = iota + 1
+	// EventWait: a wait ended. A call that is admitted or refused at once does not
+	// wait.
+	EventWait
+	// EventStoreError: a call of the store failed. Err is a *[StoreError].
+	EventStoreError
+	// EventLeaseLost: a call in flight is not counted any more, as its lease could
+	// not be renewed in time or the key was reset. It comes in the background.
+	EventLeaseLost
+	// EventWaitBegin: a wait began. One EventWait follows.
+	EventWaitBegin
+	// EventStoreCall: a call of the store ended, well or not. Decisions that a store
+	// makes in its process's memory alone may come without one.
+	EventStoreCall
+	// EventRefusal: an upstream refused a request that a [Transport] sent.
+	EventRefusal
+	// EventBudget: a response to a [Transport] named a budget.
+	EventBudget
+	// EventPaused: a key was paused.
+	EventPaused
+	// EventSlowed: a key's rate was lowered.
+	EventSlowed
+	// EventLifted: a pause or a lower rate was lifted. Those that end by themselves
+	// have no event.
+	EventLifted
+	// EventSettled: the real cost of a call became known, and the store counts it.
+	EventSettled
+	// EventFallback: a primary store went away or is back. It comes through
+	// [ObserveFallback] alone.
+	EventFallback
+
+	eventKinds
+)
+
+var eventKindNames = [eventKinds]string{
+	"unknown", "decision", "wait", "store_error", "lease_lost", "wait_begin", "store_call",
+	"refusal", "budget", "paused", "slowed", "lifted", "settled", "fallback",
+}
+
+// String returns the kind in lower case with underscores, fit for a metric's label.
+func (k EventKind) String() string {
+	if k >= eventKinds {
+		return eventKindNames[0]
+	}
+	return eventKindNames[k]
+}
+
+// Event is one thing that happened. Its Kind says which fields are set; all others are
+// zero. Scope is set by each kind. Key is set by all but EventFallback, and may be
+// personal data: it is no label for metrics. Scope and Decision.Limit are bounded. Budget
+// comes from outside: bound its values.
+//
+//	Kind             further fields
+//	EventDecision    Cost, Decision
+//	EventWaitBegin   Cost, Decision: the last on the call, zero before the first
+//	EventWait        Cost, Decision as above, Wait, Err: why the wait ended early
+//	EventStoreCall   Cost, Op, Took, Err, Decision.Source of a take
+//	EventStoreError  Cost, Err
+//	EventLeaseLost   none
+//	EventRefusal     Status, Pause: the asked time, 0 without one
+//	EventBudget      Budget, Limit and Remaining: -1 if the response does not say
+//	EventPaused      By, Pause
+//	EventSlowed      By
+//	EventLifted      By
+//	EventSettled     Cost: the estimate, Actual
+//	EventFallback    Away, Took: the time that the primary was there, or away, Err
+type Event struct {
+	Kind EventKind
+	// By says who paused the key, slowed it down or lifted that.
+	By By
+	// Away: the primary store went away. False: it is back.
+	Away bool
+	// Status is the status of a refusal.
+	Status int
+	// Scope is the limiter's name, of EventFallback the store's.
+	Scope string
+	Key   string
+	// Cost is the number of units that the call takes.
+	Cost int64
+	// Actual is the real cost of a call, Cost the estimate.
+	Actual   int64
+	Decision Decision
+	// Wait is the time from the call to the end of its wait.
+	Wait time.Duration
+	// Op is the operation of a store: take, cancel, settle, brake, reset, release or
+	// renew. The last two are of leases.
+	Op string
+	// Took is the time that a call of the store took.
+	Took time.Duration
+	// Pause is how long a key is paused.
+	Pause time.Duration
+	// Budget is the name of an upstream's budget, often empty.
+	Budget string
+	// Limit is the number of units of the full budget, Remaining the units left.
+	Limit, Remaining int64
+	Err              error
+}
+
+// Result returns the outcome of an event in a word, fit for a metric's label:
+//
+//	a Reason's text        of a decision, and of a wait that a limit ended; "allowed" at its slot
+//	"answered"             of a call of the store
+//	"canceled" "deadline"  of a wait and of a call of the store: its context ended
+//	"store_error"          of both: the store failed
+//	"error"                of both: any other error, as for a wrong argument
+//
+// It is "" for other kinds.
+func (e *Event) Result() string {
+	switch e.Kind {
+	case EventDecision:
+		return e.Decision.Reason.String()
+	case EventWait, EventStoreCall:
+	default:
+		return ""
+	}
+	switch limited, ok := errors.AsType[*LimitedError](e.Err); {
+	case ok:
+		return limited.Reason.String()
+	case e.Err == nil && e.Kind == EventWait:
+		return ReasonAllowed.String()
+	case e.Err == nil:
+		return "answered"
+	case errors.Is(e.Err, ErrStore):
+		return "store_error"
+	case errors.Is(e.Err, context.Canceled):
+		return "canceled"
+	case errors.Is(e.Err, context.DeadlineExceeded):
+		return "deadline"
+	}
+	return "error"
+}
+
+// By says who changed the pace of a key.
+type By uint8
+
+const (
+	ByUpstream By = iota + 1 // a response to a Transport
+	ByHand                   // a call of Pause or Resume
+	ByPenalty                // a call of Penalize
+
+	bys
+)
+
+var byNames = [bys]string{"unknown", "upstream", "hand", "penalty"}
+
+// String returns the word in lower case, fit for a metric's label.
+func (b By) String() string {
+	if b >= bys {
+		return byNames[0]
+	}
+	return byNames[b]
 }

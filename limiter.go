@@ -72,7 +72,9 @@ func New(cfg Config) (*Limiter, error) {
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
 	if p, ok := l.store.(store.Preparer); ok && len(l.limits) == 1 && l.inFlight == 0 {
-		l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0]))
+		if l.prepared = p.Prepare(l.store, l.name, store.Limit(l.limits[0])); l.prepared != nil {
+			l.source = l.prepared.Source()
+		}
 	}
 	l.lines = l.newLines()
 	if l.inFlight > 0 {
@@ -108,6 +110,25 @@ func (l *Limiter) InFlight() int64 { return l.inFlight }
 func (l *Limiter) CanSettle() bool {
 	_, ok := l.store.(store.Settler)
 	return ok
+}
+
+// Stats is what a Limiter does now, for gauges that are read when they are scraped.
+type Stats struct {
+	// Waiting is the number of calls of this Limiter that wait for a slot or for room.
+	Waiting int64
+	// InFlight is the number of leases that this Limiter's calls hold. 0 without
+	// Config.InFlight.
+	InFlight int64
+}
+
+// Stats returns the present numbers, of this process alone. It asks no store, and is
+// safe for concurrent use. Those of a zero Limiter are 0.
+func (l *Limiter) Stats() Stats {
+	s := Stats{Waiting: l.waiting.Load()}
+	if l.flights != nil {
+		s.InFlight = int64(l.flights.Held())
+	}
+	return s
 }
 
 // newLines connects the waiting calls to the store.

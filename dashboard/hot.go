@@ -14,7 +14,7 @@ const (
 	hotHalf = 30 * time.Second
 	// oneIn is how rarely a new key gets a place when all are taken: to find one takes a
 	// microsecond.
-	oneIn = 16
+	oneIn = 64
 )
 
 // hot counts the calls of this process by key, for about the last minute. It is safe for

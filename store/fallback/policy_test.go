@@ -27,6 +27,9 @@ func TestPolicies(t *testing.T) {
 		count := func(scope string) (allowed int, last error) {
 			for range 10 {
 				d, err := ask(scope)
+				if want := store.SourceFallback; err == nil && d.Source != want {
+					t.Errorf("%q: by %v, want %v", scope, d.Source, want)
+				}
 				if d.Allowed {
 					allowed++
 				}

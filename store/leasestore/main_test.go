@@ -97,7 +97,10 @@ func paced(t *testing.T, units int64, calls int, every time.Duration, limit stor
 	b := newBehind(t)
 	s := open(t, leasestore.Config{Store: b, Units: units})
 	for range calls {
-		take(t, s, charge("k", 1, limit))
+		before := b.takes.Load()
+		if d := take(t, s, charge("k", 1, limit)); (d.Source == store.SourceLease) != (b.takes.Load() == before) {
+			t.Errorf("decided by %v, after %d calls of the store", d.Source, b.takes.Load()-before)
+		}
 		time.Sleep(every)
 	}
 	takes = b.takes.Load()

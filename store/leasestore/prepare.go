@@ -38,10 +38,12 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	l.left -= cost
 	l.seen = now
 	ago := max(now-l.since, 0)
-	o.Source = store.SourceLease
 	o.Remaining, o.ResetAfter, o.At = l.plain.Remaining+l.left, max(l.plain.ResetAfter-ago, 0), after(l.plain.At, ago)
 	return o, true, nil
 }
+
+// Source implements [store.Prepared].
+func (p *prepared) Source() store.Source { return store.SourceLease }
 
 // fits reports whether an Outcome says all of the lease's decision, and notes that.
 func (p *prepared) fits(l *lease) bool {

@@ -81,6 +81,9 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(s.seed, 0, scope)}
 }
 
+// Source implements [store.Prepared].
+func (p *prepared) Source() store.Source { return store.SourceStore }
+
 // Take implements [store.Prepared].
 func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
 	k := p.store.id(p.class.scope, key)

@@ -1,0 +1,367 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/weirtest"
+)
+
+// lines returns one line for each event: its kind and the fields of that kind.
+func (h *toldHook) lines(t *testing.T) (lines []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range h.told {
+		text := e.Kind.String()
+		switch e.Kind {
+		case weir.EventDecision:
+			text += fmt.Sprint(" ", e.Cost, " ", e.Decision.Reason, " ", e.Decision.Source)
+		case weir.EventWaitBegin:
+			text += fmt.Sprint(" ", e.Decision.Reason)
+		case weir.EventWait:
+			text += fmt.Sprint(" ", e.Decision.Reason, " ", e.Wait, " ", e.Err != nil)
+		case weir.EventStoreCall:
+			text += fmt.Sprint(" ", e.Op, " ", e.Took, " ", e.Err != nil)
+		case weir.EventStoreError:
+			text += fmt.Sprint(" ", errors.Is(e.Err, weir.ErrStore))
+		case weir.EventRefusal:
+			text += fmt.Sprint(" ", e.Status, " ", e.Pause)
+		case weir.EventBudget:
+			text += fmt.Sprintf(" %q %d/%d", e.Budget, e.Remaining, e.Limit)
+		case weir.EventPaused:
+			text += fmt.Sprint(" ", e.By, " ", e.Pause)
+		case weir.EventSlowed, weir.EventLifted:
+			text += fmt.Sprint(" ", e.By)
+		case weir.EventSettled:
+			text += fmt.Sprint(" ", e.Cost, " ", e.Actual)
+		}
+		if e.Scope != "api" || e.Key != "key" {
+			t.Errorf("told %s of %q in %q, want the key in api", e.Kind, e.Key, e.Scope)
+		}
+		lines = append(lines, text)
+	}
+	slices.Sort(lines) // Calls in the background come at any time.
+	return lines
+}
+
+// eventWorld is a limiter on a local store, which takes 10 ms a call, and its hook.
+// A waiter takes once more before its slot: a weirtest.Store does not tell of brakes.
+type eventWorld struct {
+	*toldHook
+	l     *weir.Limiter
+	store *weirtest.Store
+}
+
+// answer sends a request over a Transport to an upstream that answers with a response.
+func (w *eventWorld) answer(t *testing.T, ignore bool, status int, header http.Header) {
+	t.Helper()
+	base := transportFunc(func(req *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: status, Header: header, Body: http.NoBody, Request: req}, nil
+	})
+	tr, err := weir.NewTransport(weir.TransportConfig{Limiter: w.l, Base: base, Key: weir.KeyStatic("key"), IgnoreUpstream: ignore})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://api.example/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := tr.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}
+
+// TestEvents: each event comes under its condition, and no other does.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	const (
+		took    = "decision 1 allowed store"
+		take    = "store_call take 10ms false"
+		brake   = "store_call brake 0s false"
+		settle  = "store_call settle 0s false"
+		refused = "decision 1 limited store"
+	)
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	use := func(t *testing.T, w *eventWorld) {
+		_, err := w.l.Allow(t.Context(), "key")
+		must(t, err)
+	}
+	reserve := func(t *testing.T, w *eventWorld) *weir.Reservation {
+		r, err := w.l.ReserveN(t.Context(), "key", 2)
+		must(t, err)
+		return r
+	}
+	for _, tt := range []struct {
+		name      string
+		configure func(*weir.Config)
+		act       func(t *testing.T, w *eventWorld)
+		want      []string
+	}{
+		{"nothing", nil, func(*testing.T, *eventWorld) {}, nil},
+		{"Allow", nil, use, []string{took, take}},
+		{"a refused Allow", nil, func(t *testing.T, w *eventWorld) {
+			for range 3 {
+				use(t, w)
+			}
+		}, []string{took, took, refused, take, take, take}},
+		{"Peek", nil, func(t *testing.T, w *eventWorld) {
+			_, err := w.l.Peek(t.Context(), "key")
+			must(t, err)
+		}, []string{"decision 0 allowed store", take}},
+		{"a wrong cost", nil, func(t *testing.T, w *eventWorld) {
+			if _, err := w.l.AllowN(t.Context(), "key", -1); err == nil {
+				t.Error("admitted")
+			}
+		}, nil},
+		{"the store fails", nil, func(t *testing.T, w *eventWorld) {
+			w.store.Next(weirtest.Fail(errors.New("down")))
+			if _, err := w.l.Allow(t.Context(), "key"); err == nil {
+				t.Error("decided")
+			}
+		}, []string{"store_call take 0s true", "store_error true"}},
+		{"Wait without a wait", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Wait(t.Context(), "key")) }, []string{took, take}},
+		{"Wait", nil, func(t *testing.T, w *eventWorld) {
+			use(t, w)
+			use(t, w)
+			go func() {
+				time.Sleep(500 * ms)
+				if n := w.l.Stats().Waiting; n != 1 {
+					t.Errorf("%d calls wait, want 1", n)
+				}
+			}()
+			must(t, w.l.Wait(t.Context(), "key"))
+		}, []string{took, took, took, take, take, take, take, "wait allowed 1s false", "wait_begin allowed"}},
+		{"Wait in the background", nil, func(t *testing.T, w *eventWorld) {
+			use(t, w)
+			use(t, w)
+			must(t, w.l.Wait(weir.InBackground(t.Context()), "key"))
+		}, []string{took, took, took, refused, take, take, take, take, "wait allowed 2s false", "wait_begin limited"}},
+		{"a cancelled Wait", nil, func(t *testing.T, w *eventWorld) {
+			use(t, w)
+			use(t, w)
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(500*ms, cancel)
+			if err := w.l.Wait(ctx, "key"); err == nil {
+				t.Error("admitted")
+			}
+		}, []string{took, took, took, "store_call cancel 0s false", take, take, take, "wait allowed 500ms true", "wait_begin allowed"}},
+		{"too many waiters", func(c *weir.Config) { c.MaxWaiters = 1 }, func(t *testing.T, w *eventWorld) {
+			use(t, w)
+			use(t, w)
+			go func() { _ = w.l.Wait(t.Context(), "key") }()
+			time.Sleep(500 * ms)
+			if err := w.l.Wait(t.Context(), "key"); err == nil {
+				t.Error("admitted")
+			}
+			time.Sleep(time.Second)
+		}, []string{took, took, took, "decision 1 too_many_waiters limiter", take, take, take, take, "wait allowed 1s false", "wait_begin allowed"}},
+		{"Acquire and Release", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
+			lease := acquire(t, w.l, "key")
+			if s := w.l.Stats(); s != (weir.Stats{InFlight: 1}) {
+				t.Errorf("%+v, want one lease", s)
+			}
+			lease.Release()
+		}, []string{took, "store_call release 0s false", take}},
+		{"a wait for room", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
+			lease := acquire(t, w.l, "key")
+			time.AfterFunc(100*ms, func() {
+				if s := w.l.Stats(); s != (weir.Stats{Waiting: 1, InFlight: 1}) {
+					t.Errorf("%+v, want one lease and one that waits", s)
+				}
+				lease.Release()
+			})
+			acquire(t, w.l, "key").Release()
+		}, []string{took, took, "store_call release 0s false", "store_call release 0s false", take, take, "wait allowed 110ms false", "wait_begin allowed"}},
+		{"no room", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
+			lease := acquire(t, w.l, "key")
+			if _, err := w.l.TryAcquire(t.Context(), "key"); err == nil {
+				t.Error("admitted")
+			}
+			lease.Release()
+		}, []string{took, "decision 1 in_flight limiter", "store_call release 0s false", take}},
+		{"Settle", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Settle(t.Context(), 1)) },
+			[]string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"Settle of a right estimate", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Settle(t.Context(), 2)) },
+			[]string{"decision 2 allowed store", "settled 2 2", take}},
+		{"two Settles", nil, func(t *testing.T, w *eventWorld) {
+			r := reserve(t, w)
+			must(t, r.Settle(t.Context(), 1))
+			must(t, r.Settle(t.Context(), 1))
+		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"Cancel", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Cancel(t.Context())) },
+			[]string{"decision 2 allowed store", "store_call cancel 0s false", take}},
+		{"SettleLevels", nil, func(t *testing.T, w *eventWorld) {
+			r, _, err := weir.ReserveLevels(t.Context(), weir.Level{Limiter: w.l, Key: "key", Cost: 2})
+			must(t, err)
+			must(t, r.SettleLevels(t.Context(), 1))
+		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"DoN", nil, func(t *testing.T, w *eventWorld) {
+			must(t, w.l.DoN(t.Context(), "key", 2, func(context.Context) (int64, error) { return 1, nil }))
+		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		{"Pause", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Pause(t.Context(), "key", time.Minute)) },
+			[]string{"paused hand 1m0s", brake}},
+		{"Penalize", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Penalize(t.Context(), "key", time.Minute)) },
+			[]string{"paused penalty 1m0s", brake}},
+		{"a pause that can't be", nil, func(t *testing.T, w *eventWorld) {
+			if w.l.Pause(t.Context(), "key", 0) == nil || w.l.Penalize(t.Context(), "key", -1) == nil {
+				t.Error("paused")
+			}
+		}, nil},
+		{"Resume", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Resume(t.Context(), "key")) }, []string{"lifted hand", brake}},
+		{"Reset", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Reset(t.Context(), "key")) }, []string{"store_call reset 0s false"}},
+		{"a response that says nothing", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 200, http.Header{}) }, []string{took, take}},
+		{"a refusal with a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 429, http.Header{"Retry-After": {"2"}}) },
+			[]string{took, "paused upstream 2s", "refusal 429 2s", brake, take}},
+		{"a refusal without a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, false, 429, http.Header{}) },
+			[]string{took, "refusal 429 0s", "slowed upstream", brake, take}},
+		{"a refusal that is ignored", nil, func(t *testing.T, w *eventWorld) { w.answer(t, true, 429, http.Header{"Retry-After": {"2"}}) },
+			[]string{took, take}},
+		{"a budget", nil, func(t *testing.T, w *eventWorld) {
+			w.answer(t, false, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
+		}, []string{`budget "day" 700/1000`, took, take}},
+		{"a lower limit, and then it is ours again", func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerHour(7200).WithBurst(100)} }, func(t *testing.T, w *eventWorld) {
+			w.answer(t, false, 200, http.Header{"Ratelimit": {`"hour";r=50;t=3600`}, "Ratelimit-Policy": {`"hour";q=60;w=3600`}})
+			time.Sleep(time.Minute)
+			w.answer(t, false, 200, http.Header{"Ratelimit": {`"hour";r=7200;t=3600`}, "Ratelimit-Policy": {`"hour";q=7200;w=3600`}})
+		}, []string{`budget "hour" 50/60`, `budget "hour" 7200/7200`, took, took, "lifted upstream", "slowed upstream", brake, brake, take, take}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := eventWorld{toldHook: new(toldHook), store: weirtest.NewStore(localStore(t))}
+				w.store.Always(weirtest.After(10*ms, weirtest.Pass()))
+				cfg := weir.Config{Store: w.store, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w}
+				if tt.configure != nil {
+					tt.configure(&cfg)
+				}
+				w.l = onLocal(t, cfg)
+				tt.act(t, &w)
+				time.Sleep(100 * ms)
+				if got := w.lines(t); !slices.Equal(got, tt.want) {
+					t.Errorf("told\n%q, want\n%q", got, tt.want)
+				}
+				if s := w.l.Stats(); s != (weir.Stats{}) {
+					t.Errorf("%+v at the end", s)
+				}
+			})
+		})
+	}
+}
+
+// TestEventResult: each outcome has a word.
+func TestEventResult(t *testing.T) {
+	t.Parallel()
+	limited := &weir.LimitedError{Reason: weir.ReasonPaused}
+	for _, tt := range []struct {
+		e    weir.Event
+		want string
+	}{
+		{weir.Event{}, ""},
+		{weir.Event{Kind: weir.EventPaused}, ""},
+		{weir.Event{Kind: weir.EventDecision, Decision: weir.Decision{Reason: weir.ReasonNeverFits}}, "never_fits"},
+		{weir.Event{Kind: weir.EventWait}, "allowed"},
+		{weir.Event{Kind: weir.EventWait, Err: fmt.Errorf("around: %w", limited)}, "paused"},
+		{weir.Event{Kind: weir.EventWait, Err: context.Canceled}, "canceled"},
+		{weir.Event{Kind: weir.EventWait, Err: context.DeadlineExceeded}, "deadline"},
+		{weir.Event{Kind: weir.EventStoreCall}, "answered"},
+		{weir.Event{Kind: weir.EventStoreCall, Err: &weir.StoreError{Op: "take", Err: context.DeadlineExceeded}}, "store_error"},
+		{weir.Event{Kind: weir.EventStoreCall, Err: weir.ErrUnsupported}, "error"},
+	} {
+		if got := tt.e.Result(); got != tt.want {
+			t.Errorf("%v with %v: %q, want %q", tt.e.Kind, tt.e.Err, got, tt.want)
+		}
+	}
+}
+
+// TestObserveFallback: the hook gets each change of a primary store.
+func TestObserveFallback(t *testing.T) {
+	t.Parallel()
+	h, down := new(toldHook), errors.New("down")
+	change := weir.ObserveFallback(h, "redis")
+	change(store.Change{Away: true, Err: down, After: time.Hour})
+	change(store.Change{After: time.Second})
+	want := []weir.Event{
+		{Kind: weir.EventFallback, Scope: "redis", Away: true, Took: time.Hour, Err: down},
+		{Kind: weir.EventFallback, Scope: "redis", Took: time.Second},
+	}
+	if got := h.of(weir.EventFallback); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("told %+v, want %+v", got, want)
+	}
+}
+
+// TestHooksAllocateNothing: an event costs its hook's own allocations alone.
+func TestHooksAllocateNothing(t *testing.T) {
+	if long.Race {
+		t.Skip("the race detector allocates")
+	}
+	var decisions int64
+	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+		if e.Kind == weir.EventDecision {
+			decisions += e.Cost
+		}
+	})
+	for name, s := range map[string]weir.Store{"prepared": localStore(t), "asked": freeStore{}} {
+		l := onLocal(t, weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1 << 40)}, Hook: hook})
+		for method, call := range map[string]func() error{
+			"Allow": func() error { _, err := l.Allow(context.Background(), "key"); return err },
+			"Wait":  func() error { return l.Wait(context.Background(), "key") },
+		} {
+			if n := testing.AllocsPerRun(500, func() {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			}); n != 0 {
+				t.Errorf("%s, %s: %v allocations", name, method, n)
+			}
+		}
+	}
+	if decisions != 4*501 {
+		t.Errorf("told of %d decisions", decisions)
+	}
+}
+
+// BenchmarkHook compares a decision in memory without a Hook, with one, and by a Store.
+func BenchmarkHook(b *testing.B) {
+	var n int64
+	hook := weir.HookFunc(func(_ context.Context, e weir.Event) { n += e.Cost })
+	for _, bb := range []struct {
+		name string
+		hook weir.Hook
+		s    func(weir.Store) weir.Store
+	}{
+		{"prepared/none", nil, nil},
+		{"prepared/set", hook, nil},
+		{"asked/none", nil, func(weir.Store) weir.Store { return freeStore{} }},
+		{"asked/set", hook, func(weir.Store) weir.Store { return freeStore{} }},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			l := onPrepared(b, weir.PerSecond(1<<40).WithBurst(1<<40), func(c *weir.Config) {
+				if c.Hook = bb.hook; bb.s != nil {
+					c.Store = bb.s(c.Store)
+				}
+			})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Allow(context.Background(), "key"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package promweir
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/goweir/weir"
+)
+
+// Collector counts the events of limiters. It is safe for concurrent use, and made by
+// New. It starts no goroutine.
+type Collector struct {
+	limiters  limiters
+	others    *prometheus.CounterVec
+	waits     *prometheus.HistogramVec
+	lost      *prometheus.CounterVec
+	calls     *prometheus.HistogramVec
+	failures  *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
+	pauses    *prometheus.HistogramVec
+	slowdowns *prometheus.CounterVec
+	lifts     *prometheus.CounterVec
+	retries   *prometheus.CounterVec
+	estimated *prometheus.CounterVec
+	settled   *prometheus.CounterVec
+	changes   *prometheus.CounterVec
+	vectors   []prometheus.Collector // all above
+	gauges    gauges
+}
+
+// The buckets are those of OpenTelemetry for requests, with longer ones for waits and
+// pauses, and shorter ones for the store.
+var (
+	waitBuckets  = []float64{.005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 30, 60, 300}
+	pauseBuckets = []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 86400}
+	storeBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
+)
+
+// New returns a Collector without series.
+func New() *Collector {
+	c := new(Collector)
+	c.limiters.decisions = c.counter("weir_decisions_total", "Decisions.", "limiter", "limit", "result", "source")
+	c.limiters.near = c.counter("weir_near_limit_total", "Calls that were admitted with at most 20 % of the limit left.", "limiter", "limit")
+	c.others = c.counter("weir_other_limits_total", "Decisions on keys that also count under limits which the call does not name.", "limiter")
+	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", waitBuckets, "limiter", "result")
+	c.lost = c.counter("weir_leases_lost_total", "Calls in flight that are not counted any more.", "limiter")
+	c.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", storeBuckets, "limiter", "operation", "source", "result")
+	c.failures = c.counter("weir_store_errors_total", "Calls of the store that failed.", "limiter", "operation")
+	c.refusals = c.counter("weir_upstream_refusals_total", "Requests that the upstream refused because of its limits.", "limiter", "status", "said")
+	c.limiters.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
+	c.limiters.remaining = c.gauge("weir_upstream_remaining", "Units left of the upstream's budget, by the last response.", "limiter", "budget")
+	c.pauses = c.histogram("weir_pause_duration_seconds", "Length of the pauses that were set.", pauseBuckets, "limiter", "by")
+	c.slowdowns = c.counter("weir_slowdowns_total", "Rates that were lowered.", "limiter", "by")
+	c.lifts = c.counter("weir_lifts_total", "Pauses and lower rates that were lifted before they ended.", "limiter", "by")
+	c.retries = c.counter("weir_retries_total", "Further attempts of requests.", "limiter")
+	c.estimated = c.counter("weir_estimated_units_total", "Estimated units of settled calls.", "limiter")
+	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
+	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
+	c.gauges.open()
+	c.limiters.open()
+	return c
+}
+
+func (c *Collector) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	c.vectors = append(c.vectors, v)
+	return v
+}
+
+func (c *Collector) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	c.vectors = append(c.vectors, v)
+	return v
+}
+
+func (c *Collector) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+	c.vectors = append(c.vectors, v)
+	return v
+}
+
+// Watch exports how many calls of the limiters wait and are in flight. Limiters of one
+// name count together. Watch keeps no limiter from being collected as garbage, and
+// ignores nil.
+func (c *Collector) Watch(limiters ...*weir.Limiter) { c.gauges.watch(limiters) }
+
+// WatchFallback exports the state of a store under a name. A later store of the same
+// name replaces an earlier one; nil removes it. For the changes, set OnChange of
+// fallback.Config to weir.ObserveFallback of the Collector and the same name.
+func (c *Collector) WatchFallback(name string, s Fallback) { c.gauges.watchFallback(clean(name), s) }
+
+// Describe implements [prometheus.Collector].
+func (c *Collector) Describe(to chan<- *prometheus.Desc) {
+	for _, v := range c.vectors {
+		v.Describe(to)
+	}
+	c.gauges.Describe(to)
+}
+
+// Collect implements [prometheus.Collector]. It asks no store.
+func (c *Collector) Collect(to chan<- prometheus.Metric) {
+	for _, v := range c.vectors {
+		v.Collect(to)
+	}
+	c.gauges.Collect(to)
+}
