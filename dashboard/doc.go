@@ -27,6 +27,8 @@
 // # Costs
 //
 // Redis is read only while a browser shows the page, by one reader, however many browsers
-// there are. A reading takes one SCAN step per thousand keys and one GET per key. The
-// Hook takes about a hundred nanoseconds an event, and bounded memory.
+// there are. A reading takes at most one GET for each of 3,000 keys, and a SCAN over as
+// many: under 1 % of a core of Redis at one reading a second. With more keys, new ones come
+// first, then those with waiting calls or brakes and the busiest; the others take turns. The
+// Hook takes about 200 ns a decision, without allocations, and bounded memory.
 package dashboard

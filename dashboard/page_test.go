@@ -1,8 +1,9 @@
 package dashboard
 
 import (
-	"encoding/base64"
+	"bytes"
 	"encoding/json"
+	"image/png"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -202,7 +203,10 @@ func testSamplesInBrowser(t *testing.T, b *browser) {
 			}
 			if *write != "" {
 				for _, scheme := range []string{"light", "dark"} {
-					p.picture(scheme, filepath.Join(*write, name+"-"+map[int]string{360: "phone", 800: "tablet", 1280: "desk"}[width]+"-"+scheme+".png"))
+					p.picture(scheme, filepath.Join(*write, name+"-"+map[int]string{360: "phone", 800: "tablet", 1280: "desk"}[width]+"-"+scheme+".png"), 0)
+				}
+				if name == "full" && width == 1280 {
+					p.documented(*write)
 				}
 			}
 			p.noErrors()
@@ -210,16 +214,31 @@ func testSamplesInBrowser(t *testing.T, b *browser) {
 	}
 }
 
-// picture writes a picture of the whole page.
-func (p *page) picture(scheme, path string) {
+// picture writes a picture of the page, of all its height or a part.
+func (p *page) picture(scheme, path string, height float64) {
 	p.t.Helper()
 	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})
 	p.eval(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
-	var shot struct{ Data string }
-	must(p.t, json.Unmarshal(p.do("Page.captureScreenshot", map[string]any{"captureBeyondViewport": true, "format": "png"}), &shot))
-	data, err := base64.StdEncoding.DecodeString(shot.Data)
+	options := map[string]any{"captureBeyondViewport": true, "format": "png"}
+	if height > 0 {
+		options["clip"] = map[string]any{"x": 0, "y": 0, "width": p.eval("innerWidth"), "height": height, "scale": 1}
+	}
+	var shot struct{ Data []byte }
+	must(p.t, json.Unmarshal(p.do("Page.captureScreenshot", options), &shot))
+	// Go's encoder makes smaller files.
+	picture, err := png.Decode(bytes.NewReader(shot.Data))
 	must(p.t, err)
-	must(p.t, os.WriteFile(path, data, 0o600))
+	var small bytes.Buffer
+	must(p.t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&small, picture))
+	must(p.t, os.WriteFile(path, small.Bytes(), 0o600))
+}
+
+// documented writes the pictures of docs/dashboard.md: the page as it looks live.
+func (p *page) documented(dir string) {
+	p.eval(`document.querySelector(".tools").hidden = false; document.getElementById("status").textContent = "Live"; document.getElementById("status").className = "live"`)
+	for _, scheme := range []string{"light", "dark"} {
+		p.picture(scheme, filepath.Join(dir, "dashboard-"+scheme+".png"), 850)
+	}
 }
 
 func quote(text string) string {

@@ -130,3 +130,22 @@ func TestRows(t *testing.T) {
 		t.Errorf("with MaxKeys: %+v", r)
 	}
 }
+
+// TestLeastACL reads with the commands that docs/dashboard.md names, and no others.
+func TestLeastACL(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Config{})
+	windows := newLimiter(t, f.client, "windows", perSecond.By(weir.SlidingWindow), nil)
+	book(t, windows, "user:1", 30)
+	commands := []any{"+time", "+scan", "+get", "+lrange", "+zcard", "+zrange", "+ping"}
+	args := append([]any{"ACL", "SETUSER", "page", "on", ">secret", "resetkeys", "~weir:*", "resetchannels", "-@all"}, commands...)
+	must(t, f.client.Do(t.Context(), args...).Err())
+	client := f.server.Client(func(o *redis.Options) { o.Username, o.Password = "page", "secret" })
+	if r := stateOf(t, newDashboard(t, Config{Client: client})).Redis; r.Error != "" || r.WaitingKeys != 1 || r.Unreadable != 0 {
+		t.Errorf("%+v", r)
+	}
+	must(t, f.client.Do(t.Context(), "ACL", "SETUSER", "page", "-scan").Err())
+	if r := stateOf(t, newDashboard(t, Config{Client: client})).Redis; !strings.Contains(r.Error, "NOPERM") {
+		t.Errorf("without SCAN: %+v", r)
+	}
+}

@@ -44,10 +44,10 @@ func sampleFrame() *frame {
 		},
 		Busy: []busyRow{
 			row("github api", "token:2", "25/5s gcra", 25, 25, 84_400, 300, 18),
-			row("public api", "key:81", "1000/m sliding window", 1000, 940, 58_100, 4100, 402),
-			row("search", "tenant:acme", "10/s gcra", 10, 8, 800, 402, 0),
-			row("public api", "key:7", "100/m sliding window", 100, 61, 42_000, 61, 0),
-			row("login", "ip:2001:db8::/64", "5/m gcra", 5, 2, 24_000, 3, 0),
+			row("public api", "key:81", "1000/1m sliding_window", 1000, 940, 58_100, 4100, 402),
+			row("search", "tenant:acme", "10/1s gcra", 10, 8, 800, 402, 0),
+			row("public api", "key:7", "100/1m sliding_window", 100, 61, 42_000, 61, 0),
+			row("login", "ip:2001:db8::/64", "5/1m gcra", 5, 2, 24_000, 3, 0),
 		},
 		Upstream: []upstreamRow{
 			{"github api", "core", number[int64](5000), number[int64](212), 1_400},
@@ -72,7 +72,7 @@ func sampleFrameRows(f *frame) {
 	for i := range 600 {
 		x := float64(i)
 		p.Time = append(p.Time, f.At/1000-600+int64(i))
-		noise := math.Sin(x*1.7)*9 + math.Sin(x*.61)*14
+		noise := math.Sin(x/7)*9 + math.Sin(x/17)*14
 		admitted := 230 + 60*math.Sin(x/90) + noise
 		refused := math.Max(0, 12*math.Sin(x/40)+noise/4)
 		queue := 0.
@@ -85,9 +85,9 @@ func sampleFrameRows(f *frame) {
 		p.Waiting = append(p.Waiting, number(math.Floor(queue/3)))
 		p.Fleet = append(p.Fleet, number(math.Floor(queue)))
 		p.Paused = append(p.Paused, number(0.))
-		p.P50 = append(p.P50, number(.4+.05*math.Sin(x/8)))
-		p.P99 = append(p.P99, number(1.8+.7*math.Abs(math.Sin(x/13))))
-		p.Latency = append(p.Latency, number(.3+.04*math.Sin(x/5)))
+		p.P50 = append(p.P50, number(.4+.05*math.Sin(x/40)))
+		p.P99 = append(p.P99, number(1.8+.5*math.Sin(x/31)*math.Sin(x/11)))
+		p.Latency = append(p.Latency, number(.3+.04*math.Sin(x/60)))
 	}
 }
 

@@ -62,7 +62,7 @@ const panels = {
   ]),
   busy: panel('busy', 'Busiest keys', 'all processes', [
     limiterColumn, keyColumn,
-    { head: 'Limit', minor: true, cell: (_, r) => r.limits.map(l => l.limit).join(', ') },
+    { head: 'Limit', minor: true, cell: (_, r) => r.limits.map(l => l.limit.replaceAll('_', ' ')).join(', ') },
     { head: 'Used', cell: (td, r) => {
       const l = fullest(r);
       bar(td, l ? l.used / l.max : 0, l ? percent(l.used / l.max) : '–');

@@ -1,15 +1,12 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
-	"github.com/redis/go-redis/v9"
 )
 
 // Survey reads the keys of a prefix again and again, at a bounded cost: a reading goes on
@@ -148,113 +145,4 @@ func (s *Survey) scan(ctx context.Context, n node) error {
 		}
 	}
 	return nil
-}
-
-// turn returns the keys of each server that this reading reads.
-func (s *Survey) turn(ctx context.Context, nodes []node) map[node][]surveyed {
-	type waiting struct {
-		*surveyed
-		turns int64
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]waiting, 0, len(s.known))
-	for _, k := range s.known {
-		turns := s.number - k.read
-		switch {
-		case k.last == nil:
-			turns = s.number * urgency
-		case k.urgent:
-			turns *= urgency
-		}
-		list = append(list, waiting{k, turns})
-	}
-	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(b.turns, a.turns) })
-	all := map[node][]surveyed{}
-	for _, k := range list[:min(len(list), surveyKeys)] {
-		n := nodes[0]
-		if len(nodes) > 1 {
-			var err error
-			if n, err = s.inspector.nodeOf(ctx, k.name.State); err != nil {
-				continue
-			}
-		}
-		all[n] = append(all[n], *k.surveyed)
-	}
-	return all
-}
-
-// read reads keys of one server in one round trip.
-func (s *Survey) read(ctx context.Context, n node, some []surveyed) error {
-	pipe := n.Pipeline()
-	at := pipe.Time(ctx)
-	all := make([]stored, len(some))
-	for j := range some {
-		k := &some[j]
-		all[j] = stored{
-			value: pipe.Get(ctx, k.name.State), ttl: redis.NewDurationResult(0, nil), log: redis.NewStringSliceResult(nil, nil),
-			leases: redis.NewIntResult(0, nil), flights: redis.NewZSliceCmdResult(nil, nil),
-		}
-		if k.log {
-			all[j].log = pipe.LRange(ctx, rediskey.Log(k.name.State), -fewLog, -1)
-		}
-		if k.held {
-			all[j].leases = pipe.ZCard(ctx, rediskey.Held(k.name.State))
-			all[j].flights = pipe.ZRangeWithScores(ctx, rediskey.Held(k.name.State), 0, maxLeases-1)
-		}
-	}
-	if err := exec(ctx, pipe); err != nil {
-		return err
-	}
-	now, err := at.Result()
-	if err != nil {
-		return err
-	}
-	for j := range some {
-		name := &some[j].name
-		k := &Key{Limiter: name.Scope, Key: name.Key, Hash: name.Hash, Stored: name.State, Server: n.addr, At: now.Add(s.inspector.ahead)}
-		if errors.Is(k.decode(&all[j]), errTorn) {
-			// Another call has changed the key between the commands, or its log is new.
-			if err := s.inspector.reread(ctx, n, k, fewLog); err != nil {
-				return err
-			}
-		}
-		s.note(k)
-	}
-	return nil
-}
-
-// note keeps a key that was read. It forgets one that two readings in a row did not find: a
-// key that was added may come a moment later.
-func (s *Survey) note(k *Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.known[k.Stored]
-	if known == nil {
-		return
-	}
-	missing := k.Missing && k.InFlight == 0
-	if missing && known.missed {
-		delete(s.known, k.Stored)
-		return
-	}
-	known.last, known.read, known.missed = k, s.number, missing
-	known.held = known.held || k.InFlight > 0
-}
-
-// end returns the keys, and finds those that the next reading reads first.
-func (s *Survey) end() (keys []*Key, more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	keys = make([]*Key, 0, len(s.known))
-	for _, k := range s.known {
-		if k.last != nil && !k.missed {
-			keys = append(keys, k.last)
-		}
-	}
-	slices.SortFunc(keys, func(a, b *Key) int { return cmp.Or(cmp.Compare(b.share(), a.share()), cmp.Compare(a.Stored, b.Stored)) })
-	for i, k := range keys {
-		s.known[k.Stored].urgent = i < surveyTop || k.Ahead.Calls != 0 || k.Brake.Pause > 0 || k.Brake.Slow()
-	}
-	return keys, s.more
 }
