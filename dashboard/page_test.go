@@ -11,10 +11,16 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 )
 
 // within is how soon the page must show a change.
-const within = 2 * time.Second
+func within() time.Duration {
+	if long.Race {
+		return 6 * time.Second
+	}
+	return 2 * time.Second
+}
 
 // TestPage tries the page in a browser.
 func TestPage(t *testing.T) {
@@ -48,7 +54,7 @@ func testFleetInBrowser(t *testing.T, b *browser) {
 	shows := func(want, expression string, change func()) {
 		t.Helper()
 		change()
-		if took := p.await(want, expression); took > within {
+		if took := p.await(want, expression); took > within() {
 			t.Errorf("it shows %s after %v", want, took)
 		}
 	}
@@ -110,7 +116,7 @@ func testFleetInBrowser(t *testing.T, b *browser) {
 }
 
 func testChangesInBrowser(t *testing.T, b *browser) {
-	f := newFleet(t, Config{AllowChanges: true})
+	f := newFleet(t, Config{AllowChanges: true, Interval: minInterval})
 	server := httptest.NewServer(f.dash)
 	defer server.Close()
 	defer f.dash.Close()
@@ -154,7 +160,7 @@ func testChangesInBrowser(t *testing.T, b *browser) {
 	p.eval(`document.getElementById("hold").click()`)
 	p.await("that it is frozen", has("status", "Frozen at"))
 	book(t, slow, "user:3", 1)
-	time.Sleep(1200 * time.Millisecond)
+	time.Sleep(3 * minInterval)
 	if p.eval(`document.querySelectorAll("#busy tbody tr").length`) != 1. {
 		t.Error("a frozen page changes")
 	}

@@ -36,8 +36,8 @@ const charts = {
   ]),
   latency: chart('Time of store calls', 'of each second', '', duration, [
     { column: 'store_p50_ms', label: 'median', color: 'admitted' },
-    { column: 'store_p99_ms', label: '99 % below', color: 'refused', dashed: true },
-    { column: 'redis_ms', label: 'page to Redis', color: 'redis' },
+    { column: 'store_p99_ms', label: 'p99', color: 'refused', dashed: true },
+    { column: 'redis_ms', label: 'ping', color: 'redis' },
   ]),
 };
 
@@ -46,7 +46,7 @@ const panels = {
     limiterColumn, keyColumn,
     { head: 'State', cell: (td, r) => {
       setClass(td, r.pause_ms ? 'bad' : 'warn');
-      return r.pause_ms ? '❚❚ paused' : '▼ ' + percent(r.rate / 64) + ' of its rate';
+      return r.pause_ms ? '❚❚ paused' : '▼ ' + percent(r.rate / 64) + ' rate';
     } },
     { head: 'Ends in', num: true, cell: (_, r) => duration(r.pause_ms || r.whole_in_ms) },
     { head: 'Reason', minor: true, shown: () => !!frame.process, cell: (_, r) => r.reason || 'unknown here' },
