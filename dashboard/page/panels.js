@@ -1,8 +1,8 @@
 // The page's tiles, charts and panels, and the sentences of those that are empty.
 
 let frame = null;
-const useHook = 'Pass the dashboard as `Hook` in `weir.Config` to see decisions, what upstreams say and events of this process. It has had no event so far.';
-const useRedis = 'Set `dashboard.Config.Client` to see paused keys, busy keys and who waits in all processes, from Redis.';
+const useHook = 'Pass the dashboard as `Hook` in `weir.Config` to see decisions, upstream budgets and events of this process. It has had no event so far.';
+const useRedis = 'Set `dashboard.Config.Client` to see paused keys, busy keys and waiting calls of all processes, from Redis.';
 
 const limiterColumn = { head: 'Limiter', kind: 'limiter', cell: (_, r) => r.limiter };
 const keyColumn = { head: 'Key', name: true, cell: (_, r) => r.key };
@@ -52,7 +52,7 @@ const panels = {
     { head: 'Reason', minor: true, shown: () => !!frame.process, cell: (_, r) => r.reason || 'unknown here' },
     changes(() => ['resume']),
   ]),
-  waiting: panel('waiting', 'Who waits', 'all processes', [
+  waiting: panel('waiting', 'Waiting calls', 'all processes', [
     limiterColumn, keyColumn,
     { head: 'Calls', num: true, cell: (_, r) => calls(r.calls) },
     { head: 'First leaves in', num: true, minor: true, cell: (_, r) => duration(r.first_ms) },
@@ -84,7 +84,7 @@ const panels = {
     { head: 'Without Redis', num: true, minor: true, cell: (_, r) => count(r.degraded) },
     { head: 'Errors', num: true, minor: true, cell: (td, r) => { setClass(td, r.store_errors ? 'num minor bad' : 'num minor'); return count(r.store_errors); } },
   ]),
-  upstream: panel('upstream', 'What upstreams say is left', 'this process', [
+  upstream: panel('upstream', 'Upstream budgets', 'this process', [
     limiterColumn,
     { head: 'Budget', name: true, cell: (_, r) => r.budget || '–' },
     { head: 'Left', cell: (td, r) => {
