@@ -29,11 +29,11 @@ func newFleet(t *testing.T, cfg Config) *fleet {
 	f.client = f.server.Client(redisstore.Configure)
 	cfg.Client = f.client
 	f.dash = newDashboard(t, cfg)
-	f.limiter = newLimiter(t, f.client, "api", perSecond, nil)
+	f.limiter = newLimiter(t, f.client, "api", perMinute, nil)
 	return f
 }
 
-var perSecond = weir.PerSecond(10)
+var perMinute = weir.PerMinute(10)
 
 func newDashboard(t *testing.T, cfg Config) *Dashboard {
 	t.Helper()

@@ -14,12 +14,12 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// within is how soon the page must show a change.
+// within is how soon the page must show a change: 2 s on a machine without other work.
 func within() time.Duration {
 	if long.Race {
-		return 6 * time.Second
+		return 8 * time.Second
 	}
-	return 2 * time.Second
+	return 4 * time.Second
 }
 
 // TestPage tries the page in a browser.
@@ -43,7 +43,8 @@ func has(id, text string) string { return textOf(id) + `.includes("` + text + `"
 
 func testFleetInBrowser(t *testing.T, b *browser) {
 	f := newFleet(t, Config{ShowKeys: true})
-	here := newLimiter(t, f.client, "here", perSecond, f.dash)
+	here := newLimiter(t, f.client, "here", perMinute, f.dash)
+	slow := newLimiter(t, f.client, "slow", weir.PerHour(10), nil)
 	server := httptest.NewServer(f.dash)
 	defer server.Close()
 	defer f.dash.Close()
@@ -54,15 +55,17 @@ func testFleetInBrowser(t *testing.T, b *browser) {
 	shows := func(want, expression string, change func()) {
 		t.Helper()
 		change()
-		if took := p.await(want, expression); took > within() {
-			t.Errorf("it shows %s after %v", want, took)
+		took := p.await(want, expression)
+		t.Logf("it shows %s after %v", want, took.Round(time.Millisecond))
+		if took > within() {
+			t.Error("that is too late")
 		}
 	}
-	shows("a queue", has("waiting", "queue")+` && Number(document.querySelector("#waiting td:nth-child(3)").innerText) > 10`, func() { book(t, f.limiter, "queue", 60) })
+	shows("a queue", has("waiting", "queue")+` && Number(document.querySelector("#waiting td:nth-child(3)").innerText) > 10`, func() { book(t, slow, "queue", 60) })
 	shows("a pause", has("slowed", "❚❚ paused")+" && document.title.startsWith('1 pause')", func() { must(t, f.limiter.Pause(t.Context(), "provider", time.Minute)) })
 
 	const html = `<img src=x onerror="document.title='!'"><script>document.title="!"</script>`
-	book(t, f.limiter, html, 10)
+	book(t, slow, html, 10)
 	p.await("a key with HTML", `[...document.querySelectorAll("#busy .name")].some(td => td.textContent === `+quote(html)+`)`)
 	if p.eval(`document.querySelectorAll("main img, main script, main b:not(.key b)").length`) != 0. || p.eval("document.title") == "!" {
 		t.Error("the key became HTML")

@@ -35,7 +35,24 @@ type reading struct {
 	latency, took time.Duration
 	keys          []*inspect.Key
 	more          bool
+	newest        map[string]time.Time // by server
 	byID          map[string]*inspect.Key
+}
+
+// index fills in the maps.
+func (r *reading) index() {
+	r.newest, r.byID = map[string]time.Time{}, make(map[string]*inspect.Key, len(r.keys))
+	for _, k := range r.keys {
+		r.byID[idOf(textsOf(k))] = k
+		if k.At.After(r.newest[k.Server]) {
+			r.newest[k.Server] = k.At
+		}
+	}
+}
+
+// age returns how old the state of a key is: not each reading reads all keys.
+func (r *reading) age(k *inspect.Key, now time.Time) time.Duration {
+	return now.Sub(r.at) + r.newest[k.Server].Sub(k.At)
 }
 
 // view is how Redis looks now: the last reading, and why there is no newer one.
@@ -123,11 +140,8 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 		}
 		r.err = err
 	default:
-		byID := make(map[string]*inspect.Key, len(keys))
-		for _, k := range keys {
-			byID[idOf(textsOf(k))] = k
-		}
-		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more, byID: byID}, nil, time.Time{}
+		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more}, nil, time.Time{}
+		r.last.index()
 	}
 }
 

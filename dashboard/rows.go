@@ -55,18 +55,19 @@ func (t *tables) redis(v view) *redisPart {
 	p.Age, p.Latency, p.Reading = ms(t.now.Sub(v.at)), fine(v.latency), fine(v.took)
 	p.Keys, p.More = len(v.keys), v.more
 	for _, k := range v.keys {
+		age := v.age(k, t.now)
 		p.InFlight += k.InFlight
 		if k.Err != nil {
 			p.Unreadable++
 		}
-		if k.Ahead.Calls != 0 {
+		if hasQueue(k, age) {
 			p.WaitingKeys++
 			p.WaitingCalls += max(k.Ahead.Calls, 1)
 		}
 		switch {
-		case k.Brake.Pause > 0:
+		case k.Brake.Pause > age:
 			p.PausedKeys++
-		case k.Brake.Slow():
+		case k.Brake.For > age:
 			p.SlowedKeys++
 		}
 	}
@@ -82,19 +83,17 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 	}
 	for _, k := range keys {
 		limiter, key := textsOf(k)
-		full := fullKey{limiter, key}
-		if here := t.waits[full]; k.Ahead.Calls != 0 || here.calls > 0 {
-			waiting = append(waiting, t.waiting(full, here, k.Ahead))
+		full, age := fullKey{limiter, key}, v.age(k, t.now)
+		if here := t.waits[full]; hasQueue(k, age) || here.calls > 0 {
+			waiting = append(waiting, t.waiting(full, here, k.Ahead, age))
 			delete(t.waits, full)
 		}
-		if k.Brake.Pause > 0 || k.Brake.Slow() {
-			slowed = append(slowed, slowedRow{
-				keyName: t.names.name(limiter, key), Pause: ms(k.Brake.Pause), Rate: k.Brake.Rate, WholeIn: ms(k.Brake.For), Reason: t.reasons[full],
-			})
+		if pause, slow := ms(k.Brake.Pause-age), ms(k.Brake.For-age); pause > 0 || slow > 0 {
+			slowed = append(slowed, slowedRow{t.names.name(limiter, key), pause, k.Brake.Rate, slow, t.reasons[full]})
 		}
 	}
 	for k, here := range t.waits {
-		waiting = append(waiting, t.waiting(k, here, inspect.Ahead{Calls: int64(here.calls)}))
+		waiting = append(waiting, t.waiting(k, here, inspect.Ahead{Calls: int64(here.calls)}, 0))
 	}
 	slices.SortFunc(waiting, func(a, b waitingRow) int {
 		return cmp.Or(cmp.Compare(b.Last, a.Last), cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.ID, b.ID))
@@ -102,11 +101,16 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 	slices.SortFunc(slowed, func(a, b slowedRow) int {
 		return cmp.Or(cmp.Compare(b.Pause, a.Pause), cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.ID, b.ID))
 	})
-	return first(waiting), first(slowed), t.busy(keys)
+	return first(waiting), first(slowed), t.busy(v, keys)
 }
 
-func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead) waitingRow {
-	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First), Last: ms(a.Last), Here: int64(here.calls)}
+// hasQueue reports whether calls wait for a key whose state has some age.
+func hasQueue(k *inspect.Key, age time.Duration) bool {
+	return k.Ahead.Calls != 0 && k.Ahead.Last > age
+}
+
+func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead, age time.Duration) waitingRow {
+	row := waitingRow{keyName: t.names.name(k.limiter, k.key), Calls: a.Calls, First: ms(a.First - age), Last: ms(a.Last - age), Here: int64(here.calls)}
 	if here.calls > 0 {
 		row.Oldest = ms(t.now.Sub(here.oldest))
 	}
@@ -115,7 +119,7 @@ func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead) waitingRow {
 
 // busy returns the keys that use the largest share of a limit. Of equal ones, those with
 // more calls in this process come first.
-func (t *tables) busy(keys []*inspect.Key) []busyRow {
+func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 	type use struct {
 		*inspect.Key
 		share float64
@@ -137,7 +141,7 @@ func (t *tables) busy(keys []*inspect.Key) []busyRow {
 		row := busyRow{keyName: t.names.name(limiter, key), Limits: []limitRow{}, InFlight: u.InFlight, Calls: u.hot.calls, Refused: u.hot.refused}
 		for i := range u.Limits {
 			l := &u.Limits[i]
-			row.Limits = append(row.Limits, limitRow{policy(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter)})
+			row.Limits = append(row.Limits, limitRow{policy(&l.Limit), l.Max(), l.Used, l.Remaining, ms(l.ResetAfter - v.age(u.Key, t.now))})
 		}
 		rows = append(rows, row)
 	}

@@ -44,12 +44,12 @@ const charts = {
 const panels = {
   slowed: panel('slowed', 'Paused and slowed keys', 'all processes', [
     limiterColumn, keyColumn,
-    { head: 'State', cell: (td, r) => {
-      setClass(td, r.pause_ms ? 'bad' : 'warn');
+    { head: 'State', kind: 'state', cell: (td, r) => {
+      setClass(td, r.pause_ms ? 'state bad' : 'state warn');
       return r.pause_ms ? '❚❚ paused' : '▼ ' + percent(r.rate / 64) + ' rate';
     } },
     { head: 'Ends in', num: true, cell: (_, r) => duration(r.pause_ms || r.whole_in_ms) },
-    { head: 'Reason', minor: true, shown: () => !!frame.process, cell: (_, r) => r.reason || 'unknown here' },
+    { head: 'Reason', minor: true, shown: () => !!frame.process, cell: (_, r) => r.reason || '–' },
     changes(() => ['resume']),
   ]),
   waiting: panel('waiting', 'Waiting calls', 'all processes', [
@@ -146,7 +146,7 @@ function render(f, columns) {
   panels.waiting(f.waiting, read('No call waits.') || p && 'No call waits.', r && rest(r.waiting_keys, f.waiting.length));
   panels.busy(f.busy, read('No key is in use. Keys appear with their first call, and leave when all their units are free again.'), r && rest(r.keys, f.busy.length));
   panels.limiters(ids(p ? p.limiters : [], l => l.limiter), p && 'No limiter has decided yet.');
-  panels.upstream(ids(f.upstream, u => u.limiter + ' ' + u.budget), p && 'No response has named a budget. Calls through a `weir.Transport` show here what `RateLimit` and `X-RateLimit` fields say.');
+  panels.upstream(ids(f.upstream, u => u.limiter + ' ' + u.budget), p && 'No response has named a budget. Responses to a `weir.Transport` do in `RateLimit` and `X-RateLimit` fields.');
   panels.log(ids(f.log, l => l.at_ms + ' ' + l.text), p && 'Nothing unusual has happened since this process started.');
   sentences(document.getElementById('hints'), (p ? '' : useHook) + (r || p ? '' : ' ') + (r ? '' : useRedis));
 
