@@ -36,7 +36,8 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 	}
 	for i := range k.Limits {
 		if l := &k.Limits[i]; len(a.limits) == 0 && l.LeftFor == 0 {
-			limits = append(limits, weir.Limit(l.Limit))
+			// Limits that differ in the algorithm alone have one policy name otherwise.
+			limits = append(limits, weir.Limit(l.Limit).WithName(fmt.Sprint("limit ", i+1)))
 		}
 	}
 	if limits == nil && needed {

@@ -81,7 +81,8 @@ func TestLook(t *testing.T) {
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
 		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
-		{"completion", []string{"explain", "--json", "api:user:1"}, 0, []string{`{"key":"api:user:1","limiter":"api"`}},
+		{"a dash in a value", []string{"keys", "--contains", "-a"}, 0, []string{"There are no keys"}},
+		{"JSON", []string{"explain", "--json", "api:user:1"}, 0, []string{`{"key":"api:user:1","limiter":"api"`}},
 		{"a wrong key", []string{"explain", "api"}, 2, []string{`!weir: key "api": want LIMITER:KEY`}},
 		{"a wrong name", []string{"peek", "weir:{api:user:1}:log"}, 2, []string{"!want LIMITER:KEY"}},
 		{"a wrong order", []string{"keys", "--sort", "size"}, 2, []string{`!weir: --sort "size": want name, use, refusal or queue`}},
@@ -179,6 +180,9 @@ func TestPauseResumeReset(t *testing.T) {
 	do(1, "weir reset KEY clears the key", "peek", "api:planted")
 	do(0, "is reset", "reset", "api:planted")
 	do(0, `"brake":{"pause_s":`, "pause", "api:user:2", "1m", "--json", "--limit", "25/1h")
+
+	must(t, client.Set(t.Context(), "weir:{api:alike}", fmt.Sprintf("1g7/60s=1000000;f7/60s=%d.1|%[1]d", time.Now().UnixMicro()), time.Minute).Err())
+	do(0, "api:alike is paused", "pause", "api:alike", "1m")
 
 	s, err := redisstore.Open(url, redisstore.Config{})
 	must(t, err)

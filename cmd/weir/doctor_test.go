@@ -123,6 +123,7 @@ func plantLasting(t *testing.T, server *redistest.Server) string {
 
 func plantReplica(t *testing.T, server *redistest.Server) string {
 	host, port, _ := strings.Cut(server.Addr, ":")
+	must(t, server.Client().ConfigSet(t.Context(), "repl-diskless-sync-delay", "0").Err())
 	replica := redistest.Start(t)
 	client := replica.Client()
 	must(t, client.ReplicaOf(t.Context(), host, port).Err())

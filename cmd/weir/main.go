@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -31,7 +32,7 @@ func (silent) Printf(context.Context, string, ...any) {}
 // run runs the command, and returns its exit code.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	root := newRoot()
-	root.SetArgs(doubleDashes(args))
+	root.SetArgs(doubleDashes(root, args))
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
@@ -86,16 +87,18 @@ func version() string {
 	return "unknown"
 }
 
-// doubleDashes lets -redis stand for --redis, as package flag does. No flag has a short
-// form of several letters.
-func doubleDashes(args []string) []string {
-	args = append([]string(nil), args...)
+// doubleDashes lets -redis stand for --redis, as package flag does, and so for each flag
+// of the commands.
+func doubleDashes(root *cobra.Command, args []string) []string {
+	args = slices.Clone(args)
 	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
 		name, _, _ := strings.Cut(arg, "=")
-		if len(name) > 2 && name[0] == '-' && name[1] >= 'a' && name[1] <= 'z' {
+		name, dashed := strings.CutPrefix(name, "-")
+		known := func(c *cobra.Command) bool { return c.Flags().Lookup(name) != nil }
+		if dashed && len(name) > 1 && slices.ContainsFunc(root.Commands(), known) {
 			args[i] = "-" + arg
 		}
 	}

@@ -172,6 +172,49 @@ func TestCluster(t *testing.T) {
 	testKeys(t, redistest.StartCluster(t).Client(redisstore.ConfigureCluster), 3)
 }
 
+func TestRing(t *testing.T) {
+	t.Parallel()
+	o := &redis.RingOptions{Addrs: map[string]string{"a": redistest.Start(t).Addr, "b": redistest.Start(t).Addr}}
+	redisstore.ConfigureRing(o)
+	ring := redis.NewRing(o)
+	t.Cleanup(func() { _ = ring.Close() })
+	testKeys(t, ring, 2)
+}
+
+// tearing empties the first log that is read, as if another call had changed the key
+// between the commands.
+type tearing struct{ torn bool }
+
+func (*tearing) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (*tearing) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
+func (h *tearing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		for _, cmd := range cmds {
+			if log, ok := cmd.(*redis.StringSliceCmd); ok && !h.torn && log.Name() == "lrange" && len(log.Val()) > 0 {
+				h.torn = true
+				log.SetVal(nil)
+			}
+		}
+		return err
+	}
+}
+
+// TestTorn: a key that changed while it was read is read again, as a whole.
+func TestTorn(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	fill(t, client)
+	h := &tearing{}
+	client.AddHook(h)
+	k, err := newInspector(t, client, "").Key(t.Context(), "api", "user:4")
+	must(t, err)
+	if !h.torn || k.Err != nil || len(k.Limits) != 2 || k.Limits[1].Used != 5 {
+		t.Errorf("%t: %+v", h.torn, k)
+	}
+}
+
 // TestReadsOnly: a user who may only read sees all, and the keys stay as they are.
 func TestReadsOnly(t *testing.T) {
 	t.Parallel()

@@ -132,7 +132,7 @@ func (s *State) readOptional(kind byte, text string) error {
 		return s.readQueue(text)
 	case 'c':
 		var ok bool
-		if s.Clock, ok = ParseClock(text); !ok {
+		if s.Clock, ok = storedClock(text); !ok {
 			return wrong("its clock is out of bounds")
 		}
 		s.At = max(s.At, s.Clock.At)
