@@ -149,9 +149,9 @@ func ExampleHookFunc() {
 	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
 		switch e.Kind {
 		case weir.EventDecision:
-			m.count("decisions", e.Scope, e.Decision.Reason, e.Decision.Degraded)
+			m.count("decisions", e.Scope, e.Result(), e.Decision.Source)
 		case weir.EventWait:
-			m.count("waits", e.Scope, e.Err == nil) // e.Wait is for a histogram
+			m.count("waits", e.Scope, e.Result()) // e.Wait is for a histogram
 		case weir.EventStoreError:
 			m.count("store errors", e.Scope)
 		}
@@ -172,7 +172,7 @@ func ExampleHookFunc() {
 	}
 	fmt.Println(m.counts)
 	// Output:
-	// map[decisions[api allowed false]:2 decisions[api limited false]:3]
+	// map[decisions[api allowed store]:2 decisions[api limited store]:3]
 }
 
 // At most two reports of a customer are made at the same time, in all processes

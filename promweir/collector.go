@@ -4,12 +4,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
 )
 
 // Collector counts the events of limiters. It is safe for concurrent use, and made by
 // New. It starts no goroutine.
 type Collector struct {
-	limiters  limiters
+	resolved  vectors
+	limiters  *instruments.Series[string, limiter]
 	others    *prometheus.CounterVec
 	waits     *prometheus.HistogramVec
 	lost      *prometheus.CounterVec
@@ -23,32 +25,24 @@ type Collector struct {
 	estimated *prometheus.CounterVec
 	settled   *prometheus.CounterVec
 	changes   *prometheus.CounterVec
-	vectors   []prometheus.Collector // all above
+	vectors   []prometheus.Collector // all of them
 	gauges    gauges
 }
-
-// The buckets are those of OpenTelemetry for requests, with longer ones for waits and
-// pauses, and shorter ones for the store.
-var (
-	waitBuckets  = []float64{.005, .01, .025, .05, .075, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 30, 60, 300}
-	pauseBuckets = []float64{.1, .5, 1, 5, 10, 30, 60, 300, 900, 3600, 86400}
-	storeBuckets = []float64{.00001, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5}
-)
 
 // New returns a Collector without series.
 func New() *Collector {
 	c := new(Collector)
-	c.limiters.decisions = c.counter("weir_decisions_total", "Decisions.", "limiter", "limit", "result", "source")
-	c.limiters.near = c.counter("weir_near_limit_total", "Calls that were admitted with at most 20 % of the limit left.", "limiter", "limit")
+	c.resolved.decisions = c.counter("weir_decisions_total", "Decisions.", "limiter", "limit", "result", "source")
+	c.resolved.near = c.counter("weir_near_limit_total", "Calls that were admitted with at most 20 % of the limit left.", "limiter", "limit")
 	c.others = c.counter("weir_other_limits_total", "Decisions on keys that also count under limits which the call does not name.", "limiter")
-	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", waitBuckets, "limiter", "result")
+	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", instruments.WaitBuckets, "limiter", "result")
 	c.lost = c.counter("weir_leases_lost_total", "Calls in flight that are not counted any more.", "limiter")
-	c.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", storeBuckets, "limiter", "operation", "source", "result")
+	c.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
 	c.failures = c.counter("weir_store_errors_total", "Calls of the store that failed.", "limiter", "operation")
 	c.refusals = c.counter("weir_upstream_refusals_total", "Requests that the upstream refused because of its limits.", "limiter", "status", "said")
-	c.limiters.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
-	c.limiters.remaining = c.gauge("weir_upstream_remaining", "Units left of the upstream's budget, by the last response.", "limiter", "budget")
-	c.pauses = c.histogram("weir_pause_duration_seconds", "Length of the pauses that were set.", pauseBuckets, "limiter", "by")
+	c.resolved.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
+	c.resolved.remaining = c.gauge("weir_upstream_remaining", "Units left of the upstream's budget, by the last response.", "limiter", "budget")
+	c.pauses = c.histogram("weir_pause_duration_seconds", "Length of the pauses that were set.", instruments.PauseBuckets, "limiter", "by")
 	c.slowdowns = c.counter("weir_slowdowns_total", "Rates that were lowered.", "limiter", "by")
 	c.lifts = c.counter("weir_lifts_total", "Pauses and lower rates that were lifted before they ended.", "limiter", "by")
 	c.retries = c.counter("weir_retries_total", "Further attempts of requests.", "limiter")
@@ -56,7 +50,7 @@ func New() *Collector {
 	c.settled = c.counter("weir_settled_units_total", "Real units of settled calls.", "limiter")
 	c.changes = c.counter("weir_fallback_changes_total", "Times that the primary store went away or came back.", "store", "to")
 	c.gauges.open()
-	c.limiters.open()
+	c.limiters = instruments.NewSeries(0, c.resolved.limiter, nil)
 	return c
 }
 
@@ -81,12 +75,15 @@ func (c *Collector) histogram(name, help string, buckets []float64, labels ...st
 // Watch exports how many calls of the limiters wait and are in flight. Limiters of one
 // name count together. Watch keeps no limiter from being collected as garbage, and
 // ignores nil.
-func (c *Collector) Watch(limiters ...*weir.Limiter) { c.gauges.watch(limiters) }
+func (c *Collector) Watch(limiters ...*weir.Limiter) { c.gauges.watched.Add(limiters...) }
 
 // WatchFallback exports the state of a store under a name. A later store of the same
 // name replaces an earlier one; nil removes it. For the changes, set OnChange of
 // fallback.Config to weir.ObserveFallback of the Collector and the same name.
-func (c *Collector) WatchFallback(name string, s Fallback) { c.gauges.watchFallback(clean(name), s) }
+func (c *Collector) WatchFallback(name string, s Fallback) { c.gauges.watched.AddFallback(name, s) }
+
+// Fallback is the part of a fallback.Store that is watched.
+type Fallback = instruments.Fallback
 
 // Describe implements [prometheus.Collector].
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {

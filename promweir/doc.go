@@ -36,6 +36,5 @@
 // that its upstream names have series of their own. Further limits count as "other";
 // further budgets are left out.
 //
-// A decision costs about 50 ns, 80 ns for a limiter with several limits, and allocates
-// nothing.
+// A decision costs 20 to 50 ns and allocates nothing.
 package promweir

@@ -7,6 +7,7 @@ replace github.com/goweir/weir => ..
 require (
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000
 	github.com/prometheus/client_golang v1.25.0
+	go.yaml.in/yaml/v4 v4.0.0
 )
 
 require (

@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
 	"github.com/goweir/weir/retry"
 )
 
@@ -15,7 +14,7 @@ import (
 func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	switch e.Kind {
 	case weir.EventDecision:
-		c.limiters.named(e.Scope).limit(&e.Decision.Limit).decided(&e.Decision, e.Cost)
+		c.limiters.Get(e.Scope).limits.Get(e.Decision.Limit).decided(&e)
 		if e.Decision.OtherLimits {
 			c.others.WithLabelValues(e.Scope).Inc()
 		}
@@ -32,13 +31,11 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	case weir.EventLeaseLost:
 		c.lost.WithLabelValues(e.Scope).Inc()
 	case weir.EventRefusal:
-		said := "nothing"
-		if e.Pause > 0 {
-			said = "duration"
-		}
-		c.refusals.WithLabelValues(e.Scope, status(e.Status), said).Inc()
+		c.refusals.WithLabelValues(e.Scope, instruments.Status(e.Status), instruments.Said(&e)).Inc()
 	case weir.EventBudget:
-		c.limiters.named(e.Scope).told(e.Budget, e.Limit, e.Remaining)
+		if b := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget)); b != nil {
+			b.told(e.Limit, e.Remaining)
+		}
 	case weir.EventPaused:
 		c.pauses.WithLabelValues(e.Scope, e.By.String()).Observe(e.Pause.Seconds())
 	case weir.EventSlowed:
@@ -49,34 +46,13 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 		c.estimated.WithLabelValues(e.Scope).Add(float64(e.Cost))
 		c.settled.WithLabelValues(e.Scope).Add(float64(e.Actual))
 	case weir.EventFallback:
-		to := "back"
-		if e.Away {
-			to = "away"
-		}
-		c.changes.WithLabelValues(clean(e.Scope), to).Inc()
+		c.changes.WithLabelValues(instruments.Clean(e.Scope), instruments.To(&e)).Inc()
 	}
 }
 
 // Retried returns a function for retry.Config.Observe. It counts further attempts under a
 // limiter's name.
 func (c *Collector) Retried(limiter string) func(*http.Request, retry.Attempt) {
-	counter := c.retries.WithLabelValues(clean(limiter))
+	counter := c.retries.WithLabelValues(instruments.Clean(limiter))
 	return func(*http.Request, retry.Attempt) { counter.Inc() }
-}
-
-// status returns the label of a refusal's status. Other statuses share one.
-func status(code int) string {
-	switch code {
-	case 403, 418, 420, 429, 503, 529:
-		return strconv.Itoa(code)
-	}
-	return "other"
-}
-
-// clean returns a text from outside as a label's value.
-func clean(name string) string {
-	if name == "" {
-		return "unnamed"
-	}
-	return strings.ToValidUTF8(name[:min(len(name), 64)], "?")
 }

@@ -1,0 +1,81 @@
+package otelweir
+
+import (
+	"context"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
+)
+
+// limiter holds the resolved attributes of one limiter.
+type limiter struct {
+	limits  *instruments.Series[weir.Limit, limit]
+	budgets *instruments.Series[string, budget]
+}
+
+// limiter returns the attributes of a limiter.
+func (m *metrics) limiter(name string) *limiter {
+	return &limiter{
+		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
+			return newLimit(m, name, l.Policy())
+		}, func() *limit { return newLimit(m, name, "other") }),
+		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *budget {
+			return &budget{m, with(limiterKey.String(name), budgetKey.String(b))}
+		}, nil),
+	}
+}
+
+// limit holds the resolved attributes of one limit.
+type limit struct {
+	of              *metrics
+	limiter, policy string
+	near            []metric.AddOption
+	decisions       [8][8]atomic.Pointer[[]metric.AddOption] // by reason and source
+}
+
+func newLimit(m *metrics, limiter, policy string) *limit {
+	return &limit{of: m, limiter: limiter, policy: policy, near: adding(limiterKey.String(limiter), limitKey.String(policy))}
+}
+
+// decided counts a decision.
+func (l *limit) decided(ctx context.Context, e *weir.Event) {
+	reason, source := min(e.Decision.Reason, 7), min(e.Decision.Source, 7)
+	options := &l.decisions[reason][source]
+	if options.Load() == nil {
+		made := adding(limiterKey.String(l.limiter), limitKey.String(l.policy), resultKey.String(reason.String()), sourceKey.String(source.String()))
+		options.Store(&made)
+	}
+	l.of.decisions.Add(ctx, 1, *options.Load()...)
+	if instruments.NearLimit(e) {
+		l.of.near.Add(ctx, 1, l.near...)
+	}
+}
+
+// adding returns the options of a counter's Add.
+func adding(attributes ...attribute.KeyValue) []metric.AddOption {
+	return []metric.AddOption{with(attributes...)}
+}
+
+func with(attributes ...attribute.KeyValue) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attributes...))
+}
+
+// budget is a budget of an upstream.
+type budget struct {
+	of   *metrics
+	with metric.MeasurementOption
+}
+
+// told records a budget. -1 is a value that the response does not name.
+func (b *budget) told(ctx context.Context, limit, remaining int64) {
+	if limit >= 0 {
+		b.of.limit.Record(ctx, limit, b.with)
+	}
+	if remaining >= 0 {
+		b.of.remaining.Record(ctx, remaining, b.with)
+	}
+}

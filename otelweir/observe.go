@@ -1,0 +1,86 @@
+package otelweir
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/instruments"
+	"github.com/goweir/weir/retry"
+)
+
+// Observe implements [weir.Hook].
+func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
+	if !i.noSpans {
+		annotate(trace.SpanFromContext(ctx), &e)
+	}
+	limiter := limiterKey.String(e.Scope)
+	switch e.Kind {
+	case weir.EventDecision:
+		i.resolved.Get(e.Scope).limits.Get(e.Decision.Limit).decided(ctx, &e)
+		if e.Decision.OtherLimits {
+			i.others.Add(ctx, 1, with(limiter))
+		}
+	case weir.EventWait:
+		i.waits.Record(ctx, e.Wait.Seconds(), with(limiter, resultKey.String(e.Result())))
+	case weir.EventStoreCall:
+		attributes := []attribute.KeyValue{limiter, operationKey.String(e.Op), sourceKey.String(e.Decision.Source.String())}
+		if e.Err != nil {
+			attributes = append(attributes, errorKey.String(e.Result()))
+		}
+		i.calls.Record(ctx, e.Took.Seconds(), with(attributes...))
+	case weir.EventStoreError:
+		op := "unknown"
+		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {
+			op = failed.Op
+		}
+		i.failures.Add(ctx, 1, with(limiter, operationKey.String(op)))
+	case weir.EventLeaseLost:
+		i.lost.Add(ctx, 1, with(limiter))
+	case weir.EventRefusal:
+		attributes := []attribute.KeyValue{limiter, saidKey.String(instruments.Said(&e))}
+		if instruments.Status(e.Status) != "other" {
+			attributes = append(attributes, statusKey.Int(e.Status))
+		}
+		i.refusals.Add(ctx, 1, with(attributes...))
+	case weir.EventBudget:
+		if b := i.resolved.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget)); b != nil {
+			b.told(ctx, e.Limit, e.Remaining)
+		}
+	case weir.EventPaused:
+		i.pauses.Record(ctx, e.Pause.Seconds(), with(limiter, byKey.String(e.By.String())))
+	case weir.EventSlowed:
+		i.slowdowns.Add(ctx, 1, with(limiter, byKey.String(e.By.String())))
+	case weir.EventLifted:
+		i.lifts.Add(ctx, 1, with(limiter, byKey.String(e.By.String())))
+	case weir.EventSettled:
+		i.estimated.Add(ctx, e.Cost, with(limiter))
+		i.settled.Add(ctx, e.Actual, with(limiter))
+	case weir.EventFallback:
+		i.changes.Add(ctx, 1, with(storeKey.String(instruments.Clean(e.Scope)), toKey.String(instruments.To(&e))))
+	}
+}
+
+// annotate shows a decision and a wait on the caller's span.
+func annotate(span trace.Span, e *weir.Event) {
+	if e.Kind != weir.EventDecision && e.Kind != weir.EventWait || !span.IsRecording() {
+		return
+	}
+	limiter, result := limiterKey.String(e.Scope), resultKey.String(e.Result())
+	if e.Kind == weir.EventDecision {
+		span.SetAttributes(limiter, result, degradedKey.Bool(e.Decision.Degraded))
+		return
+	}
+	span.AddEvent("weir.wait", trace.WithAttributes(limiter, result, secondsKey.Float64(e.Wait.Seconds())))
+}
+
+// Retried returns a function for retry.Config.Observe. It counts further attempts under a
+// limiter's name.
+func (i *Instruments) Retried(limiter string) func(*http.Request, retry.Attempt) {
+	options := adding(limiterKey.String(instruments.Clean(limiter)))
+	return func(req *http.Request, _ retry.Attempt) { i.retries.Add(req.Context(), 1, options...) }
+}
