@@ -146,11 +146,12 @@ func (b *browser) open(t *testing.T, url string, width int) *page {
 	t.Helper()
 	p := &page{t, b, ""}
 	var target struct{ TargetID, SessionID string }
-	must(t, json.Unmarshal(p.do("Target.createTarget", map[string]any{"url": "about:blank"}), &target))
+	must(t, json.Unmarshal(p.do("Target.createTarget", map[string]any{"url": "about:blank", "newWindow": true}), &target))
 	must(t, json.Unmarshal(p.do("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}), &target))
 	p.session = target.SessionID
 	p.do("Runtime.enable", nil)
 	p.do("Log.enable", nil)
+	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // Else a picture of a page hides the others.
 	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.do("Page.navigate", map[string]any{"url": url})
 	p.await("the page", `document.readyState === "complete" && !!document.getElementById("status")`)

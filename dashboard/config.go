@@ -28,7 +28,7 @@ type Config struct {
 	// Redis: 250 ms to 1 minute. 0: 1 s.
 	Interval time.Duration
 	// MaxKeys is the maximum number of keys that the page knows at once, 1 to 1 000 000.
-	// Each takes about 500 bytes. The page says so when there are more. 0: 10 000.
+	// Each takes about 1 kB. The page says so when there are more. 0: 10 000.
 	MaxKeys int
 }
 

@@ -12,8 +12,8 @@ import (
 //go:embed page
 var files embed.FS
 
-// scripts are the parts of the page's script, in their order. uPlot comes from npm, as
-// page/uplot.LICENSE says.
+// scripts are the parts of the page's script, in their order. uPlot stands before them: it
+// comes from npm, and its license goes with each copy.
 var scripts = []string{"format.js", "table.js", "chart.js", "panels.js", "live.js"}
 
 // document is the page as text, in two parts: a saved page has its data between them.
@@ -25,7 +25,7 @@ type document struct {
 // assemble makes the page from its files, once.
 var assemble = sync.OnceValue(func() document {
 	style := file("uplot.css") + file("page.css")
-	script := file("uplot.js") + "\n(() => {\n'use strict';\n"
+	script := "/*\n" + file("uplot.LICENSE") + "*/\n" + file("uplot.js") + "\n(() => {\n'use strict';\n"
 	for _, name := range scripts {
 		script += file(name)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-var errSilent = errors.New("Redis does not answer")
+var errSilent = errors.New("no answer yet")
 
 // reader reads Redis. One reading runs at a time. It is safe for concurrent use.
 type reader struct {

@@ -76,7 +76,7 @@ func (t *tables) redis(v view) *redisPart {
 
 // rows makes the tables about keys.
 func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []busyRow) {
-	waiting, slowed, busy = []waitingRow{}, []slowedRow{}, []busyRow{}
+	waiting, slowed = []waitingRow{}, []slowedRow{}
 	var keys []*inspect.Key
 	if v.reading != nil {
 		keys = v.keys

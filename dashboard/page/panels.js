@@ -151,8 +151,8 @@ function render(f, columns) {
   sentences(document.getElementById('hints'), (p ? '' : useHook) + (r || p ? '' : ' ') + (r ? '' : useRedis));
 
   const alerts = [];
-  if (away) alerts.push(['bad', 'Redis is away.', r.error + '. The state below is ' + duration(r.age_ms) + ' old.']);
-  for (const s of open) alerts.push(['bad', 'Decisions without Redis.', 'The fallback ' + s.name + ' opened ' + duration(s.for_ms) + ' ago: this process decides by itself.']);
+  if (away) alerts.push(['bad', 'Redis is away.', r.error + (r.age_ms < 0 ? '.' : '. The tables show the last reading.')]);
+  for (const s of open) alerts.push(['bad', 'Decisions without Redis.', 'The fallback ' + s.name + ' is open: this process decides by itself.']);
   if (r && r.unreadable) alerts.push(['', plural(r.unreadable, 'key') + ' can’t be read.', 'Their values are not weir’s: see weir doctor.']);
   if (r && r.more) alerts.push(['', 'There are more than ' + plural(r.keys, 'key') + '.', 'Config.MaxKeys bounds the keys that this page reads.']);
   const list = document.getElementById('alerts');
