@@ -2,10 +2,14 @@ module github.com/goweir/weir/cmd/weir
 
 go 1.26.0
 
-replace github.com/goweir/weir => ../..
+replace (
+	github.com/goweir/weir => ../..
+	github.com/goweir/weir/dashboard => ../../dashboard
+)
 
 require (
 	github.com/goweir/weir v0.0.0-00010101000000-000000000000
+	github.com/goweir/weir/dashboard v0.0.0-00010101000000-000000000000
 	github.com/guptarohit/asciigraph v0.10.0
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/spf13/cobra v1.10.2

@@ -68,7 +68,7 @@ func newRoot() *cobra.Command {
 	}
 	root.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act:"}, &cobra.Group{ID: "test", Title: "Test:"})
 	for group, commands := range map[string][]*cobra.Command{
-		"look": {newKeys(), newExplain(), newPeek(), newTop()},
+		"look": {newKeys(), newExplain(), newPeek(), newTop(), newDash()},
 		"act":  {newPause(), newResume(), newReset()},
 		"test": {newDoctor(), newBench(), newSimulate()},
 	} {

@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goweir/weir"
+)
+
+func TestLimitersAreBounded(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t, Config{})
+	for i := range 3 * maxLimiters {
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Scope: fmt.Sprint("l", i), Decision: weir.Decision{Allowed: true}})
+	}
+	rows := shown(d).Process.Limiters
+	if len(rows) != maxLimiters+1 || rows[0].Limiter != otherName || rows[0].Admitted != 2*maxLimiters {
+		t.Errorf("%d rows, the first %+v", len(rows), rows[0])
+	}
+}
+
+func TestHotKeys(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var h hot
+		now := time.Now()
+		busy := fullKey{"api", "busy"}
+		for i := range 20_000 {
+			h.add(fullKey{"api", fmt.Sprint(i)}, false, now)
+			if i%4 == 0 {
+				h.add(busy, true, now)
+			}
+		}
+		got := h.copy(now)
+		if c := got[busy]; len(got) != maxHot || c.calls < 5000 || c.refused < 5000 {
+			t.Errorf("%d keys, the busy one %+v", len(got), got[busy])
+		}
+		if c := h.copy(now.Add(hotHalf))[busy]; c.refused < 2500 || c.refused > 2600 {
+			t.Errorf("half a minute later: %+v", c)
+		}
+		if got := h.copy(now.Add(time.Hour)); len(got) != 0 {
+			t.Errorf("an hour later: %v", got)
+		}
+	})
+}
+
+func TestNotesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var n notes
+		for i := range 3 * maxNotes {
+			n.add(fmt.Sprint(i), levelInfo, fmt.Sprint(i))
+		}
+		if got := n.newest(); len(got) != maxNotes || got[0].Text != fmt.Sprint(3*maxNotes-1) {
+			t.Errorf("%d notes, the newest %v", len(got), got[0])
+		}
+		n.add("0", levelInfo, "again")
+		time.Sleep(noteEvery)
+		n.add("0", levelInfo, "later")
+		if got := n.newest(); got[0].Text != "later" || got[1].Text == "again" {
+			t.Errorf("%+v", got[:2])
+		}
+	})
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var r reasons
+		now := time.Now()
+		for i := range 2 * maxReasons {
+			r.set(fullKey{"api", fmt.Sprint(i)}, "why", now.Add(time.Minute))
+		}
+		if got := r.copy(now); len(got) != maxReasons {
+			t.Errorf("%d reasons", len(got))
+		}
+		time.Sleep(2 * time.Minute)
+		r.set(fullKey{"api", "new"}, "why", time.Now().Add(time.Minute))
+		if got := r.copy(time.Now()); len(got) != 1 || len(r.all) != 1 {
+			t.Errorf("%d reasons hold of %d", len(got), len(r.all))
+		}
+		r.slowed(fullKey{"api", "new"}, "slow", time.Now().Add(time.Minute))
+		if got := r.copy(time.Now())[fullKey{"api", "new"}]; got != "why" {
+			t.Errorf("a lower rate in a pause: %q", got)
+		}
+		r.set(fullKey{"api", "new"}, "", time.Time{})
+		if got := r.copy(time.Now()); len(got) != 0 {
+			t.Errorf("lifted: %v", got)
+		}
+	})
+}
+
+func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
+	var w waits
+	now := time.Now()
+	for i := range 2 * maxWaitKeys {
+		w.begin(fullKey{"api", fmt.Sprint(i)}, now)
+	}
+	for range 2 * maxWaits {
+		w.begin(fullKey{"api", "0"}, now)
+	}
+	if len(w.keys) != maxWaitKeys || w.count != maxWaits {
+		t.Errorf("%d keys, %d waits", len(w.keys), w.count)
+	}
+}
+
+func TestShownKeys(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		plain     bool
+		key, want string
+	}{
+		"hashed":      {false, "user:1", "abc3a47b8a"},
+		"plain":       {true, "user:1", "user:1"},
+		"HTML":        {true, "<b>&amp;", "<b>&amp;"},
+		"no UTF-8":    {true, "a\xff", "a\uFFFD"},
+		"long":        {true, strings.Repeat("ä", 200), strings.Repeat("ä", 100) + "…"},
+		"long, split": {true, "x" + strings.Repeat("ä", 200), "x" + strings.Repeat("ä", 99) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := (namer{test.plain}).show(test.key); got != test.want || !utf8.ValidString(got) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+	if idOf("a", "b") == idOf("a\x00b", "") || idOf("ab", "c") == idOf("a", "bc") {
+		t.Error("two keys share an identity")
+	}
+}
+
+func TestLatencyClasses(t *testing.T) {
+	t.Parallel()
+	for d := time.Microsecond; d < time.Hour; d = d*9/8 + time.Microsecond {
+		us := float64(d.Microseconds())
+		if got := middle(classOf(d)) * 1000; d < 1<<31*time.Microsecond && (got < us*.9 || got > us*1.1+1) {
+			t.Errorf("%v is in a class around %v µs", d, got)
+		}
+	}
+	if classOf(-1) != 0 || classOf(1<<62) != len(latencies{})-1 {
+		t.Error("bounds")
+	}
+}

@@ -1,0 +1,75 @@
+package dashboard
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxBudgets bounds the budgets: their names come from outside.
+const maxBudgets = 64
+
+// budgets are what responses of upstreams say is left. It is safe for concurrent use.
+type budgets struct {
+	mu  sync.Mutex
+	all map[budgetName]budget
+}
+
+type budgetName struct{ limiter, name string }
+
+type budget struct {
+	limit, remaining int64 // negative: not said
+	at               time.Time
+}
+
+// set notes a budget. A new one takes the place of the one that was not heard of for the
+// longest time when there are too many.
+func (b *budgets) set(limiter, name string, limit, remaining int64, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := budgetName{limiter, shorten(name)}
+	if _, ok := b.all[n]; !ok && len(b.all) >= maxBudgets {
+		var oldest budgetName
+		var at time.Time
+		for k, v := range b.all {
+			if at.IsZero() || v.at.Before(at) {
+				oldest, at = k, v.at
+			}
+		}
+		delete(b.all, oldest)
+	}
+	if b.all == nil {
+		b.all = map[budgetName]budget{}
+	}
+	b.all[n] = budget{limit, remaining, now}
+}
+
+// rows returns the budgets, those with the smallest share left first.
+func (b *budgets) rows(now time.Time) []upstreamRow {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	rows := []upstreamRow{}
+	for n, v := range b.all {
+		row := upstreamRow{Limiter: n.limiter, Budget: n.name, Age: ms(now.Sub(v.at))}
+		if v.limit >= 0 {
+			row.Limit = &v.limit
+		}
+		if v.remaining >= 0 {
+			row.Remaining = &v.remaining
+		}
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(x, y upstreamRow) int {
+		return cmp.Or(cmp.Compare(x.share(), y.share()), cmp.Compare(x.Limiter, y.Limiter), cmp.Compare(x.Budget, y.Budget))
+	})
+	return rows
+}
+
+// share returns the share that is left; 2 when it is unknown.
+func (r *upstreamRow) share() float64 {
+	if r.Limit == nil || r.Remaining == nil || *r.Limit <= 0 {
+		return 2
+	}
+	return float64(*r.Remaining) / float64(*r.Limit)
+}

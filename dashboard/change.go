@@ -1,0 +1,84 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+)
+
+const (
+	// maxChange bounds the body of a change, in bytes.
+	maxChange = 4096
+	maxPause  = 24 * time.Hour
+)
+
+// changeRequest is the body of a change.
+type changeRequest struct {
+	Action  string  `json:"action"` // pause, resume or reset
+	ID      string  `json:"id"`     // of a row
+	Seconds float64 `json:"seconds"`
+}
+
+// change pauses, resumes or resets a key, for a request of the page itself.
+func (d *Dashboard) change(w http.ResponseWriter, r *http.Request) {
+	if !d.cfg.AllowChanges {
+		http.Error(w, "the dashboard is read-only: Config.AllowChanges is false", http.StatusForbidden)
+		return
+	}
+	if err := d.origin.Check(r); err != nil {
+		http.Error(w, "the request comes from another site", http.StatusForbidden)
+		return
+	}
+	// A form of another site can't send this type without asking first.
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
+		http.Error(w, "Content-Type: want application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	var c changeRequest
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&c); err != nil {
+		http.Error(w, "the body is no change: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := c.check(); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	switch err := d.reader.change(r.Context(), &c); {
+	case errors.Is(err, errNoKey):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, "Redis did not do it: "+err.Error(), http.StatusBadGateway)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func (c *changeRequest) check() error {
+	switch c.Action {
+	case "pause":
+		if !(c.Seconds > 0 && c.Seconds <= maxPause.Seconds()) {
+			return fmt.Errorf("seconds: want more than 0, at most %.0f, got %g", maxPause.Seconds(), c.Seconds)
+		}
+	case "resume", "reset":
+		if c.Seconds != 0 {
+			return fmt.Errorf("seconds: want none with %s, got %g", c.Action, c.Seconds)
+		}
+	default:
+		return fmt.Errorf("action: want pause, resume or reset, got %q", c.Action)
+	}
+	return nil
+}
+
+func (c *changeRequest) pause() time.Duration {
+	return time.Duration(c.Seconds * float64(time.Second)).Truncate(time.Microsecond)
+}
+
+// savedName is the name of a saved page.
+func savedName() string { return "weir-" + time.Now().UTC().Format("20060102-150405") + ".html" }
+
+var errNoKey = errors.New("the page knows no such key any more")

@@ -1,0 +1,128 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path"
+	"strings"
+)
+
+// Dashboard is the page: an http.Handler, and a weir.Hook for the events of this process.
+// It is safe for concurrent use. Create one with [New].
+type Dashboard struct {
+	cfg    Config
+	names  namer
+	name   string // of this process
+	origin *http.CrossOriginProtection
+
+	hub    hub
+	reader *reader // nil without a Client
+	hook
+}
+
+// New returns a Dashboard, or a *store.ConfigError that names the wrong field. It does no
+// I/O and starts no goroutine: Redis is read only while a browser shows the page.
+//
+// The caller must authenticate requests: the Dashboard answers all that reach it.
+func New(cfg Config) (*Dashboard, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	d := &Dashboard{cfg: cfg, names: namer{plain: cfg.ShowKeys}, name: processName(), origin: http.NewCrossOriginProtection()}
+	d.hook.names = d.names
+	if cfg.Client != nil {
+		var err error
+		if d.reader, err = newReader(cfg, d.names); err != nil {
+			return nil, err
+		}
+	}
+	d.hub.poll = d.poll
+	return d, nil
+}
+
+func processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown host"
+	}
+	return fmt.Sprintf("%s, process %d", host, os.Getpid())
+}
+
+// Close ends the open streams, and refuses new ones: http.Server.Shutdown waits for them
+// otherwise, so register Close with RegisterOnShutdown. The Hook goes on counting. Further
+// calls do nothing.
+func (d *Dashboard) Close() { d.hub.close() }
+
+var errClosed = errors.New("the dashboard is closed")
+
+// ServeHTTP answers a request by the last segment of its path; see the package's
+// documentation.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	last := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	if last == "change" {
+		if allow(w, r, http.MethodPost) {
+			d.change(w, r)
+		}
+		return
+	}
+	if !allow(w, r, http.MethodGet, http.MethodHead) {
+		return
+	}
+	switch {
+	case r.URL.Path == "":
+		// Below http.StripPrefix without a slash: the page's links need one.
+		h.Set("Location", path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	case last == "":
+		page := assemble()
+		h.Set("Content-Security-Policy", page.policy)
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write(page.live())
+	case last == "events":
+		d.events(w, r)
+	case last == "state", last == "save":
+		d.once(w, r, last == "save")
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// once answers with the data of one frame, as JSON or as a page to keep.
+func (d *Dashboard) once(w http.ResponseWriter, r *http.Request, page bool) {
+	data, err := d.now(r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	if !page {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(data)
+		return
+	}
+	document := assemble()
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="`+savedName()+`"`)
+	_, _ = w.Write(document.with(data))
+}
+
+// allow reports whether a request has one of the methods, or answers it.
+func allow(w http.ResponseWriter, r *http.Request, methods ...string) bool {
+	for _, m := range methods {
+		if r.Method == m {
+			return true
+		}
+	}
+	w.Header().Set("Allow", strings.Join(methods, ", "))
+	http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	return false
+}

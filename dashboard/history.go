@@ -1,0 +1,64 @@
+package dashboard
+
+// historySeconds is how far the charts go back.
+const historySeconds = 900
+
+// second holds the values of one second. Gauges are negative while unknown.
+type second struct {
+	admitted, refused  int64
+	waiting            int64
+	p50, p99           float64 // ms
+	fleet, paused      int64
+	latency            float64 // ms
+	fromHook, fromRead bool
+}
+
+// history keeps the last seconds. It is not safe for concurrent use.
+type history struct {
+	ring  [historySeconds]second
+	first int64 // Unix time of the first second; 0: none
+	next  int64 // behind the last
+}
+
+// put sets the values of a second. Seconds between the last one and this have none.
+func (h *history) put(at int64, s second) {
+	if h.first == 0 {
+		h.first, h.next = at, at
+	}
+	h.next = max(h.next, at-historySeconds)
+	for ; h.next < at; h.next++ {
+		h.ring[h.next%historySeconds] = second{}
+	}
+	h.ring[at%historySeconds] = s
+	h.next = at + 1
+}
+
+// since returns the seconds from an instant on. hook and read say which columns to fill.
+func (h *history) since(from int64, hook, read bool) points {
+	p := points{Time: []int64{}}
+	from = max(from, h.first, h.next-historySeconds)
+	for at := from; at < h.next; at++ {
+		s := &h.ring[at%historySeconds]
+		p.Time = append(p.Time, at)
+		if hook {
+			p.Admitted = append(p.Admitted, known(float64(s.admitted), s.fromHook))
+			p.Refused = append(p.Refused, known(float64(s.refused), s.fromHook))
+			p.Waiting = append(p.Waiting, known(float64(s.waiting), s.fromHook))
+			p.P50 = append(p.P50, known(s.p50, s.p50 > 0))
+			p.P99 = append(p.P99, known(s.p99, s.p99 > 0))
+		}
+		if read {
+			p.Fleet = append(p.Fleet, known(float64(s.fleet), s.fromRead))
+			p.Paused = append(p.Paused, known(float64(s.paused), s.fromRead))
+			p.Latency = append(p.Latency, known(s.latency, s.fromRead))
+		}
+	}
+	return p
+}
+
+func known(v float64, is bool) *float64 {
+	if !is {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,112 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// hook turns the events of this process into counts, waits, budgets and notes.
+type hook struct {
+	names     namer
+	counts    counts
+	waits     waits
+	hot       hot
+	notes     notes
+	budgets   budgets
+	fallbacks fallbacks
+	reasons   reasons
+}
+
+// slowedFor is how long the reason of a lower rate is remembered: its end is unknown here.
+const slowedFor = 15 * time.Minute
+
+// Observe implements weir.Hook.
+func (h *hook) Observe(_ context.Context, e weir.Event) {
+	now := time.Now()
+	h.counts.tick(now)
+	h.counts.seen.Store(true)
+	if e.Kind == weir.EventFallback {
+		h.fellBack(&e, now)
+		return
+	}
+	l := h.counts.of(e.Scope)
+	k := fullKey{e.Scope, e.Key}
+	switch e.Kind {
+	case weir.EventDecision:
+		h.decided(l, k, &e.Decision, now)
+	case weir.EventWaitBegin:
+		l.waiting.Add(1)
+		h.waits.begin(k, now)
+	case weir.EventWait:
+		l.waiting.Add(-1)
+		h.waits.end(k, now.Add(-e.Wait))
+	case weir.EventStoreCall:
+		if e.Decision.Source == weir.SourceStore {
+			h.counts.took.add(e.Took)
+		}
+	case weir.EventStoreError:
+		l.errors.Add(1)
+		h.notes.add("error "+e.Scope, levelFault, fmt.Sprintf("%s: %v", e.Scope, e.Err))
+	case weir.EventLeaseLost:
+		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
+	case weir.EventBudget:
+		h.budgets.set(e.Scope, e.Budget, e.Limit, e.Remaining, now)
+	default:
+		h.braked(k, &e, now)
+	}
+}
+
+func (h *hook) decided(l *limiterCounts, k fullKey, d *weir.Decision, now time.Time) {
+	if d.Degraded {
+		l.degraded.Add(1)
+	}
+	if d.Allowed {
+		l.admitted.Add(1)
+	} else {
+		l.refused[min(int(d.Reason), maxReason-1)].Add(1)
+	}
+	h.hot.add(k, !d.Allowed, now)
+}
+
+// braked notes why a key's pace changed.
+func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
+	switch e.Kind {
+	case weir.EventRefusal:
+		text := fmt.Sprintf("the upstream refused with %d", e.Status)
+		if e.Pause > 0 {
+			text += " and asked for " + e.Pause.Round(time.Millisecond).String()
+		}
+		h.note("refusal", levelWarning, e, text)
+	case weir.EventPaused:
+		why := map[weir.By]string{weir.ByUpstream: "an upstream asked", weir.ByHand: "by hand", weir.ByPenalty: "a penalty"}[e.By]
+		h.reasons.set(k, why, now.Add(e.Pause))
+		if e.By != weir.ByUpstream { // Its refusal is noted.
+			h.note("paused "+e.By.String(), levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
+		}
+	case weir.EventSlowed:
+		h.reasons.slowed(k, "an upstream refused", now.Add(slowedFor))
+	case weir.EventLifted:
+		h.reasons.set(k, "", now)
+		if e.By == weir.ByHand {
+			h.note("lifted", levelInfo, e, "resumed by hand")
+		}
+	}
+}
+
+// note notes an event of a key.
+func (h *hook) note(kind, level string, e *weir.Event, text string) {
+	h.notes.add(kind+" "+e.Scope, level, e.Scope+" "+h.names.show(e.Key)+": "+text)
+}
+
+func (h *hook) fellBack(e *weir.Event, now time.Time) {
+	h.fallbacks.set(e.Scope, e.Away, now)
+	after := e.Took.Round(time.Millisecond).String()
+	if e.Away {
+		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %v", e.Scope, after, e.Err))
+	} else {
+		h.notes.add("back "+e.Scope, levelInfo, fmt.Sprintf("%s: the store is back after %s", e.Scope, after))
+	}
+}

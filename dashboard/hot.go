@@ -1,0 +1,103 @@
+package dashboard
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// fullKey is a key with its limiter.
+type fullKey struct{ limiter, key string }
+
+const (
+	maxHot  = 256
+	hotHalf = 30 * time.Second
+	// oneIn is how rarely a new key gets a place when all are taken: to find one takes a
+	// microsecond.
+	oneIn = 64
+)
+
+// hot counts the calls of this process by key, for about the last minute. It is safe for
+// concurrent use. It leaves a call out rather than make it wait for another one.
+//
+// It is the Space-Saving algorithm of Metwally, Agrawal and Abbadi (2005): the key with
+// the fewest calls leaves its place, and its count, to a new one. Counts are halved every
+// 30 seconds.
+type hot struct {
+	mu     sync.Mutex
+	counts map[fullKey]*hotCount
+	halved time.Time
+}
+
+type hotCount struct{ calls, refused int64 }
+
+func (h *hot) add(k fullKey, refused bool, now time.Time) {
+	if !h.mu.TryLock() {
+		return
+	}
+	defer h.mu.Unlock()
+	h.halve(now)
+	c := h.counts[k]
+	if c == nil {
+		if len(h.counts) >= maxHot && rand.Uint32()%oneIn != 0 {
+			return
+		}
+		c = h.place()
+		k.key = string([]byte(k.key)) // A key may be part of a large text.
+		h.counts[k] = c
+	}
+	c.calls++
+	if refused {
+		c.refused++
+	}
+}
+
+// place returns a new count, that of the smallest key when all places are taken.
+func (h *hot) place() *hotCount {
+	if h.counts == nil {
+		h.counts = make(map[fullKey]*hotCount, maxHot)
+	}
+	if len(h.counts) < maxHot {
+		return &hotCount{}
+	}
+	var least fullKey
+	var fewest *hotCount
+	for k, c := range h.counts {
+		if fewest == nil || c.calls < fewest.calls {
+			least, fewest = k, c
+		}
+	}
+	delete(h.counts, least)
+	return &hotCount{calls: fewest.calls, refused: fewest.refused}
+}
+
+func (h *hot) halve(now time.Time) {
+	times := int(now.Sub(h.halved) / hotHalf)
+	if times == 0 {
+		return
+	}
+	if h.halved.IsZero() || times > 20 {
+		times = 20
+		clear(h.counts)
+	}
+	h.halved = now
+	for k, c := range h.counts {
+		c.calls >>= times
+		c.refused >>= times
+		if c.calls == 0 {
+			delete(h.counts, k)
+		}
+	}
+}
+
+// copy returns the counts.
+func (h *hot) copy(now time.Time) map[fullKey]hotCount {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.halve(now)
+	counts := make(map[fullKey]hotCount, len(h.counts))
+	for k, c := range h.counts {
+		counts[k] = *c
+	}
+	return counts
+}

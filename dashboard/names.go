@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	hashDigits = 10
+	// maxShown bounds a key's text on the page, in bytes.
+	maxShown = 200
+)
+
+// namer shows keys.
+type namer struct{ plain bool }
+
+// show returns a key as the page shows it: itself, or the first digits of its hash.
+func (n namer) show(key string) string {
+	if n.plain {
+		return shorten(key)
+	}
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])[:hashDigits]
+}
+
+// name names the key of a limiter in a row.
+func (n namer) name(limiter, key string) keyName {
+	return keyName{ID: idOf(limiter, key), Limiter: limiter, Key: n.show(key)}
+}
+
+// idOf returns the identity of a key in /change: 80 bits, so no two keys share one.
+func idOf(limiter, key string) string {
+	h := sha256.New()
+	h.Write([]byte(limiter))
+	h.Write([]byte{0}) // No limiter's name has it.
+	h.Write([]byte(key))
+	return hex.EncodeToString(h.Sum(nil)[:10])
+}
+
+// shorten makes valid UTF-8 of a text, and cuts what is too long.
+func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= maxShown {
+		return text
+	}
+	cut := maxShown
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}

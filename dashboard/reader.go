@@ -1,0 +1,197 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/goweir/weir/internal/inspect"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
+)
+
+var errSilent = errors.New("no answer yet")
+
+// reader reads Redis. One reading runs at a time. It is safe for concurrent use.
+type reader struct {
+	client redis.UniversalClient
+	survey *inspect.Survey
+	store  *redisstore.Store // for brakes
+	names  namer
+
+	mu      sync.Mutex
+	running chan struct{} // closed when the reading ends; nil: none runs
+	last    *reading
+	err     error
+	away    time.Time // since when readings fail
+}
+
+// reading is the state of all keys at an instant.
+type reading struct {
+	at            time.Time // by this process's clock
+	latency, took time.Duration
+	keys          []*inspect.Key
+	more          bool
+	newest        map[string]time.Time // by server
+	byID          map[string]*inspect.Key
+}
+
+// index fills in the maps.
+func (r *reading) index() {
+	r.newest, r.byID = map[string]time.Time{}, make(map[string]*inspect.Key, len(r.keys))
+	for _, k := range r.keys {
+		r.byID[idOf(textsOf(k))] = k
+		if k.At.After(r.newest[k.Server]) {
+			r.newest[k.Server] = k.At
+		}
+	}
+}
+
+// age returns how old the state of a key is: not each reading reads all keys.
+func (r *reading) age(k *inspect.Key, now time.Time) time.Duration {
+	return now.Sub(r.at) + r.newest[k.Server].Sub(k.At)
+}
+
+// view is how Redis looks now: the last reading, and why there is no newer one.
+type view struct {
+	*reading
+	err  error
+	away time.Time
+}
+
+func newReader(cfg Config, names namer) (*reader, error) {
+	i, err := inspect.New(cfg.Client, cfg.Prefix)
+	if err != nil {
+		return nil, rename(err, "Prefix")
+	}
+	r := &reader{client: cfg.Client, names: names}
+	if r.survey, err = i.Survey(cfg.MaxKeys); err != nil {
+		return nil, rename(err, "MaxKeys")
+	}
+	if r.store, err = redisstore.New(redisstore.Config{Client: cfg.Client, Prefix: cfg.Prefix}); err != nil {
+		return nil, rename(err, "Prefix")
+	}
+	return r, nil
+}
+
+// rename makes an error name the field of Config.
+func rename(err error, field string) error {
+	if wrong, ok := errors.AsType[*store.ConfigError](err); ok {
+		return &store.ConfigError{Field: "dashboard.Config." + field, Want: wrong.Want, Got: wrong.Got}
+	}
+	return err
+}
+
+// watch makes readings read keys as soon as a process sets their brake. The caller stops it.
+func (r *reader) watch() store.Watch {
+	return r.store.WatchBrakes(func(limiter, key string, _ store.Clock) { r.survey.Add(limiter, key) })
+}
+
+// next reads Redis, for at most three quarters of an interval: a silent server must not
+// silence the page. The reading then goes on, and a later call sees its end.
+func (r *reader) next(ctx context.Context, interval time.Duration) view {
+	r.mu.Lock()
+	if r.running == nil {
+		r.running = make(chan struct{})
+		go r.run(ctx, r.running)
+	}
+	done := r.running
+	r.mu.Unlock()
+	patience := min(interval, time.Second) * 3 / 4
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	silent := false
+	select {
+	case <-ctx.Done():
+	case <-done:
+	case <-timer.C:
+		silent = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if silent && r.away.IsZero() {
+		r.away, r.err = time.Now().Add(-patience), errSilent
+	}
+	return view{r.last, r.err, r.away}
+}
+
+// run makes one reading, and closes done.
+func (r *reader) run(ctx context.Context, done chan struct{}) {
+	began := time.Now()
+	latency, err := r.ping(ctx)
+	var keys []*inspect.Key
+	var more bool
+	if err == nil {
+		keys, more, err = r.survey.Read(ctx)
+	}
+	now := time.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(done)
+	r.running = nil
+	switch {
+	case ctx.Err() != nil: // The page was closed: that says nothing of Redis.
+	case err != nil:
+		if r.away.IsZero() {
+			r.away = began
+		}
+		r.err = err
+	default:
+		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more}, nil, time.Time{}
+		r.last.index()
+	}
+}
+
+// ping takes the time of a round trip.
+func (r *reader) ping(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	err := r.client.Ping(ctx).Err()
+	return time.Since(began), err
+}
+
+// textsOf returns limiter and key. A hash stands for those that are too long.
+func textsOf(k *inspect.Key) (limiter, key string) {
+	if k.Limiter == "" && k.Key == "" {
+		return "(long name)", "#" + k.Hash
+	}
+	return k.Limiter, k.Key
+}
+
+// change makes a change to a key of the last reading.
+func (r *reader) change(ctx context.Context, c *changeRequest) error {
+	r.mu.Lock()
+	var key *inspect.Key
+	if r.last != nil {
+		key = r.last.byID[c.ID]
+	}
+	r.mu.Unlock()
+	switch {
+	case key == nil:
+		return errNoKey
+	case key.Limiter == "":
+		return fmt.Errorf("%w: Redis has a hash in place of its long name", errNoKey)
+	}
+	if c.Action == "reset" {
+		return r.store.Reset(ctx, key.Limiter, key.Key)
+	}
+	brake := store.Brake{Lift: true}
+	if c.Action == "pause" {
+		brake = store.Brake{Pause: c.pause()}
+	}
+	return r.store.Brake(ctx, charges(key), brake)
+}
+
+// charges names a key and its limits for a brake. A key whose limits Redis does not know has
+// a brake only: any limit will do to lift or to lengthen that.
+func charges(k *inspect.Key) (list []store.Charge) {
+	for i := range k.Limits {
+		list = append(list, store.Charge{Scope: k.Limiter, Key: k.Key, Limit: k.Limits[i].Limit})
+	}
+	if len(list) == 0 {
+		list = append(list, store.Charge{Scope: k.Limiter, Key: k.Key, Limit: store.Limit{Rate: 1, Period: time.Second}})
+	}
+	return list
+}

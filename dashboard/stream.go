@@ -1,0 +1,93 @@
+package dashboard
+
+import (
+	"bytes"
+	"net/http"
+	"time"
+)
+
+const (
+	// beatEvery is the maximum silence on a stream: proxies close silent connections, and
+	// the page takes silence for a broken one.
+	beatEvery = 10 * time.Second
+	// writeTimeout ends a stream whose browser reads nothing.
+	writeTimeout = 10 * time.Second
+)
+
+// events answers with server-sent events: "whole", a frame with all points, then "frame"
+// with those since, and "beat" in silence. A browser connects again after a second.
+func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back.
+	if r.Method == http.MethodHead {
+		return
+	}
+	s, ok := d.hub.join()
+	if !ok {
+		http.Error(w, "the dashboard is closed", http.StatusServiceUnavailable)
+		return
+	}
+	defer d.hub.leave(s)
+	out := http.NewResponseController(w)
+	write := func(event string, data []byte) error {
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // Where it is unsupported, the server's holds.
+		var b bytes.Buffer
+		b.WriteString("event: ")
+		b.WriteString(event)
+		b.WriteString("\ndata: ")
+		b.Write(data)
+		b.WriteString("\n\n")
+		if _, err := w.Write(b.Bytes()); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	if err := out.Flush(); err != nil {
+		http.Error(w, "a handler around the dashboard keeps it from flushing: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if _, err := w.Write([]byte("retry: 1000\n\n")); err != nil {
+		return
+	}
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for first := true; ; {
+		var err error
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.ended:
+			return
+		case <-beat.C:
+			err = write("beat", []byte("{}"))
+		case m := <-s.messages:
+			event, data := "frame", m.next
+			if first {
+				event, data, first = "whole", m.whole(), false
+			}
+			err = write(event, data)
+			beat.Reset(beatEvery)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// now returns a frame as JSON with all points: the last one if a poller runs, or else a new
+// one.
+func (d *Dashboard) now(r *http.Request) ([]byte, error) {
+	s, ok := d.hub.join()
+	if !ok {
+		return nil, errClosed
+	}
+	defer d.hub.leave(s)
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-s.ended:
+		return nil, errClosed
+	case m := <-s.messages:
+		return m.whole(), nil
+	}
+}
