@@ -65,7 +65,10 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 	var err error
 	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
 	l.done(charges, isOwn(limits, l.limits))
-	return l.took(ctx, q.ID, began, d, err)
+	if err != nil || l.events.hook != nil {
+		err = l.took(ctx, q.ID, began, d, err)
+	}
+	return err
 }
 
 // send asks the store about a valid request, and leaves d zero with an error. Events
@@ -73,17 +76,16 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *store.Decision) (err error) {
 	r.Checked = true
 	began := l.events.begin()
-	*d, err = l.store.Take(ctx, *r)
-	return l.took(ctx, id, began, d, err)
+	if *d, err = l.store.Take(ctx, *r); err != nil || l.events.hook != nil {
+		err = l.took(ctx, id, began, d, err)
+	}
+	return err
 }
 
 // took ends a call of the store's Take, and makes d zero with an error.
 func (l *decider) took(ctx context.Context, id line.ID, began time.Time, d *store.Decision, err error) error {
 	if err != nil {
 		*d = store.Decision{}
-	}
-	if err == nil && l.events.hook == nil {
-		return nil
 	}
 	return l.events.end(ctx, "take", id, began, d.Source, err)
 }

@@ -70,9 +70,11 @@ type Decision struct {
 }
 
 // Near reports whether the call was allowed and the binding limit has at most a fifth
-// of its units left for the next calls. Warn then, before calls are refused.
+// of its units left for the next calls. Warn then, before calls are refused. Limits of
+// fewer than 5 units are never near, as nearly each of their calls would be.
 func (d *Decision) Near() bool {
-	return d.Allowed && d.Limit.Rate > 0 && d.Remaining <= d.Limit.Max()/5
+	most := d.Limit.Max()
+	return d.Allowed && most >= 5 && d.Remaining <= most/5
 }
 
 // Charge returns the state of the i-th limit; the zero one when the

@@ -470,7 +470,8 @@ func TestNear(t *testing.T) {
 		"more than a fifth left":     {weir.Decision{Allowed: true, Limit: hundred, Remaining: 21}, false},
 		"a fifth of the burst":       {weir.Decision{Allowed: true, Limit: burst, Remaining: 2}, true},
 		"more than that":             {weir.Decision{Allowed: true, Limit: burst, Remaining: 3}, false},
-		"none of one left":           {weir.Decision{Allowed: true, Limit: weir.PerMinute(1)}, true},
+		"none of four left":          {weir.Decision{Allowed: true, Limit: weir.PerMinute(4)}, false},
+		"one of five left":           {weir.Decision{Allowed: true, Limit: weir.PerMinute(5), Remaining: 1}, true},
 		"refused":                    {weir.Decision{Limit: hundred}, false},
 		"the largest limit, a fifth": {weir.Decision{Allowed: true, Limit: weir.PerMinute(1<<62 - 1), Remaining: 1 << 59}, true},
 	} {

@@ -62,10 +62,5 @@ func To(e *weir.Event) string {
 	return "back"
 }
 
-// NearLimit reports whether a decision admitted a call and left at most 20 % of the
-// limit. Of a limit of under 5 units, every call would.
-func NearLimit(e *weir.Event) bool {
-	d := &e.Decision
-	most := d.Limit.Max()
-	return d.Allowed && e.Cost > 0 && most >= 5 && d.Remaining*5 <= most
-}
+// NearLimit reports whether a call took units and came near its limit.
+func NearLimit(e *weir.Event) bool { return e.Cost > 0 && e.Decision.Near() }
