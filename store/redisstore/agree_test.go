@@ -83,7 +83,7 @@ func (w *twins) take(req store.Request) {
 		}
 	}
 	got.Clock, want.Clock = nil, nil
-	got.OtherLimits = want.OtherLimits // A limit that has lapsed is forgotten sooner or later.
+	got.Source, got.OtherLimits = want.Source, want.OtherLimits // A limit that has lapsed is forgotten sooner or later.
 	if g, e := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != e {
 		w.fail("got  %s\nwant %s", g, e)
 	}

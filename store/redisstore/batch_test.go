@@ -67,7 +67,7 @@ func differ(a, b store.Decision) string {
 	// A clock at full speed is as good as none.
 	a.Clock, b.Clock = nil, nil
 	a.Source = b.Source
-	a.OtherLimits = b.OtherLimits // A limit that has lapsed is forgotten sooner or later.
+	a.Source, a.OtherLimits = b.Source, b.OtherLimits // A limit that has lapsed is forgotten sooner or later.
 	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 		return "\ngot  " + x + "\nwant " + y + "\n"
 	}
