@@ -33,8 +33,9 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	laters  atomic.Int64 // calls under way of later
-	user    *names.User  // keeps the name
+	laters  atomic.Int64  // calls under way of later
+	user    *names.User   // keeps the name
+	rules   []store.Limit // limits, for the store's side
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
@@ -53,16 +54,13 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	limits := make([]store.Limit, len(cfg.Limits))
-	for i := range limits {
-		limits[i] = store.Limit(cfg.Limits[i])
-	}
+	limits := storeLimits(cfg.Limits)
 	user, err := names.Claim(cfg.Name, cfg.Store, limits)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		user: user,
+		user: user, rules: limits,
 		decider: decider{
 			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, hook: cfg.Hook,
 		},
@@ -107,6 +105,14 @@ func (l *Limiter) InFlight() int64 { return l.inFlight }
 func (l *Limiter) CanSettle() bool {
 	_, ok := l.store.(store.Settler)
 	return ok
+}
+
+// stored returns limits for the store's side.
+func (l *Limiter) stored(limits []Limit) []store.Limit {
+	if isOwn(limits, l.limits) {
+		return l.rules
+	}
+	return storeLimits(limits)
 }
 
 // newLines connects the waiting calls to the store.

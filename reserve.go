@@ -131,7 +131,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now, now, hasWindow(limits))))
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, l.stored(limits), now, now)))
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}

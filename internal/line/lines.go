@@ -68,7 +68,7 @@ type shard struct {
 		key   string
 		clock store.Clock
 	}
-	_ [8]byte
+	paces map[string]*pace
 }
 
 // New returns Lines without calls.
