@@ -179,7 +179,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 		c.at = time.Now()
 	}
 	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
-	w.taken = append(w.taken, levelTaken{cost: id.Cost, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
+	w.taken = append(w.taken, levelTaken{cost: id.Cost, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at, waited: !v.Peek}})
 	return nil
 }
 

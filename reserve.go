@@ -22,6 +22,7 @@ type Reservation struct {
 	at       time.Time
 	done     atomic.Bool
 	levels   []levelTaken // nil: of one Limiter
+	waited   bool         // by a call that waited in line
 }
 
 // levelTaken is the part of a reservation that one level booked.
@@ -152,5 +153,5 @@ func (r *Reservation) Cost() int64 { return r.id.Cost }
 
 // taken returns the reservation of a slot that has come, to be settled.
 func (l *Limiter) taken(id line.ID, receipt any) *Reservation {
-	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: receipt}}
+	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: receipt}, waited: true}
 }

@@ -20,8 +20,9 @@ import (
 // answersLate decides at once, and answers after a time. The n-th question counts from 0.
 type answersLate struct {
 	*localstore.Store
-	watched bool
-	took    func(n int) time.Duration
+	watched  bool
+	took     func(n int) time.Duration
+	answered func(ctx context.Context) // may be nil
 
 	mu sync.Mutex
 	n  int
@@ -36,6 +37,9 @@ func (s *answersLate) Take(ctx context.Context, req store.Request) (store.Decisi
 	}
 	s.mu.Unlock()
 	time.Sleep(took)
+	if s.answered != nil {
+		s.answered(ctx)
+	}
 	return d, err
 }
 
@@ -113,7 +117,7 @@ func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 						time.Sleep(c.apart)
 					}
 					wg.Wait()
-					checkWindows(t, all, limit)
+					checkWindows(t, all, limit, 0)
 					if last, most := all[79].after, 80*apart+2*slow+limit.Period; last > most {
 						t.Errorf("the last call left after %v, want at most %v", last, most)
 					}
@@ -126,14 +130,17 @@ func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 
 // checkWindows checks that in no window more left than a limit admits. A line that was
 // late catches up by a 64th of the time.
-func checkWindows(t *testing.T, all []left, limit weir.Limit) {
+func checkWindows(t *testing.T, all []left, limit weir.Limit, slack time.Duration) {
 	t.Helper()
 	admits := limit.Rate
 	switch limit.Algorithm {
 	case weir.GCRA:
 		unit := limit.Period / time.Duration(limit.Rate) * 63 / 64
 		for n := int64(1); n <= 2*limit.Max(); n++ {
-			if most := mostIn(all, time.Duration(n)*unit); most > limit.Max()+n-1 {
+			if time.Duration(n)*unit <= slack {
+				continue
+			}
+			if most := mostIn(all, time.Duration(n)*unit-slack); most > limit.Max()+n-1 {
 				t.Errorf("%d units left in the time of %d, want at most %d", most, n, limit.Max()+n-1)
 			}
 		}
@@ -141,10 +148,130 @@ func checkWindows(t *testing.T, all []left, limit weir.Limit) {
 	case weir.FixedWindow, weir.AlignedWindow, weir.SlidingCounter:
 		admits *= 2
 	}
-	if most := mostIn(all, limit.Period*63/64); most > admits {
+	if most := mostIn(all, limit.Period*63/64-slack); most > admits {
 		t.Errorf("%d units left in %v, want at most %d", most, limit.Period*63/64, admits)
 	}
 }
 
-var _ = errors.Is
-var _ = rand.New
+// lateCall is one of many calls of one key.
+type lateCall struct {
+	arrives, cancel, deadline time.Duration // 0: never
+	cost                      int64
+	answered                  time.Time // zero: never
+	left                      time.Duration
+	err                       error
+}
+
+// TestLateSlotsKeepTheLimits: random calls of a key, over a store with random times of
+// answers up to 5 s, now and then a pause, keep to the limits and to their order. No call
+// waits beyond its slot for longer than the latest answer took.
+func TestLateSlotsKeepTheLimits(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string][]weir.Limit{
+		"spaced":          {weir.PerSecond(4).WithBurst(1)},
+		"a bucket":        {weir.PerSecond(10).WithBurst(7)},
+		"a window":        {weir.Per(10, time.Second).By(weir.SlidingWindow)},
+		"two windows":     {weir.Per(10, time.Second).By(weir.SlidingWindow), weir.Per(30, 5*time.Second).By(weir.SlidingWindow)},
+		"a fixed window":  {weir.Per(10, time.Second).By(weir.FixedWindow)},
+		"window, spacing": {weir.Per(25, 5*time.Second).By(weir.SlidingWindow), weir.Per(3, 300*ms).WithBurst(3)},
+	} {
+		for seed := range uint64(100) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { lateStory(t, limits, rand.New(rand.NewPCG(seed, 3))) })
+			})
+		}
+	}
+}
+
+func lateStory(t *testing.T, limits []weir.Limit, r *rand.Rand) {
+	const longest = 5 * time.Second
+	calls := make([]*lateCall, 150)
+	span := time.Duration(1+r.IntN(20)) * time.Second
+	costs := 1 + r.Int64N(3)
+	if limits[0].Max() == 1 {
+		costs = 1
+	}
+	for i := range calls {
+		c := &lateCall{arrives: time.Duration(r.Int64N(int64(span))), cost: 1 + r.Int64N(costs)}
+		switch r.IntN(8) + 10 {
+		case 0:
+			c.cancel = time.Duration(1 + r.Int64N(int64(span)))
+		case 1:
+			c.deadline = time.Duration(1 + r.Int64N(int64(span)))
+		}
+		calls[i] = c
+	}
+	slices.SortFunc(calls, func(a, b *lateCall) int { return cmp.Compare(a.arrives, b.arrives) })
+	slowFrom, slowFor, most := r.IntN(100), r.IntN(100), time.Duration(1+r.Int64N(int64(longest)))
+	s := &answersLate{Store: localStore(t), watched: r.IntN(2) == 0, took: func(n int) time.Duration {
+		if n < slowFrom || n > slowFrom+slowFor || r.IntN(4) == 0 {
+			return time.Duration(r.IntN(10)) * ms
+		}
+		return time.Duration(r.Int64N(int64(most)))
+	}}
+	s.answered = func(ctx context.Context) {
+		if i, ok := ctx.Value(callID{}).(int); ok {
+			calls[i].answered = time.Now()
+		}
+	}
+	l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: limits})
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() {
+			time.Sleep(c.arrives)
+			ctx := context.WithValue(t.Context(), callID{}, i)
+			if c.cancel > 0 {
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				defer stop()
+				defer time.AfterFunc(c.cancel, stop).Stop()
+			}
+			if c.deadline > 0 {
+				var stop context.CancelFunc
+				ctx, stop = context.WithTimeout(ctx, c.deadline)
+				defer stop()
+			}
+			c.err = l.WaitN(ctx, "key", c.cost)
+			c.left = time.Since(start)
+		})
+	}
+	if r.IntN(3) == 0 {
+		time.Sleep(time.Duration(r.Int64N(int64(span))))
+		if err := l.Pause(t.Context(), "key", time.Duration(1+r.IntN(3000))*ms); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	var all []left
+	units := int64(0)
+	for i, c := range calls {
+		switch {
+		case c.err == nil:
+			all = append(all, left{i, c.cost, c.left})
+			units += c.cost
+			if c.deadline > 0 && c.left > c.arrives+c.deadline {
+				t.Errorf("call %d left after its deadline", i)
+			}
+		case c.deadline > 0 && (errors.Is(c.err, weir.ErrLimited) || errors.Is(c.err, context.DeadlineExceeded)):
+		case c.cancel > 0 && errors.Is(c.err, context.Canceled):
+		default:
+			t.Errorf("call %d: %v", i, c.err)
+		}
+		for j, before := range calls[:i] {
+			if c.err == nil && before.err == nil && before.cost == c.cost && before.deadline == 0 && c.deadline == 0 &&
+				before.left > c.left && before.answered.Before(start.Add(c.left)) {
+				t.Errorf("call %d left before call %d, whose answer had come", i, j)
+			}
+		}
+	}
+	slack := 50 * ms // Answers that are quicker are not late.
+	if !s.watched {
+		slack += 50 * ms // A look holds a slot up for as long.
+	}
+	for _, limit := range limits {
+		checkWindows(t, all, limit, slack)
+	}
+	time.Sleep(time.Minute)
+}

@@ -59,7 +59,8 @@ func (c *Call) Goes(limits []store.Limit) bool {
 	}
 	now := time.Now()
 	p := c.shard.pace(c.id.Key, now)
-	if p.answered(c.Took, now); p.free(limits, c.id.Cost, now, now).After(now) {
+	p.answered(c.Took, now)
+	if c.shard.first(c.id.Key, now) != nil || p.free(limits, c.id.Cost, now, now).After(now) {
 		return false
 	}
 	p.leave(c.id.Cost, now)
@@ -110,8 +111,7 @@ func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
-	now := time.Now()
-	c.shard.pace(c.id.Key, now).answered(c.Took, now)
+	s.took = c.Took
 	q.add(w, s)
 	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
 		q.move(h.clock, time.Time{}) // The message came before the store's answer.
@@ -149,7 +149,16 @@ func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
+	shard.correct(id.Key, -id.Cost)
 	back := q.giveBack(ctx, receipt)
 	q.advance()
 	return back
+}
+
+// Correct adds units to those of a key's calls that have left, or takes them off.
+func (l *Lines) Correct(key string, more int64) {
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	shard.correct(key, more)
 }

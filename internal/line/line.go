@@ -98,6 +98,13 @@ func (q *line) advance() {
 	now := time.Now()
 	q.free = time.Time{}
 	for len(q.slots) > 0 && !q.slots[0].At.After(now) && !q.holds(q.slots[0], now) {
+		if other := q.shard.first(q.id.Key, now); other != nil && other != q {
+			if q.free = other.free; q.free.After(now) {
+				break
+			}
+			other.advance()
+			continue
+		}
 		w := q.next(q.slots[0].owner)
 		if q.free = q.paced(w.slot, now); !q.free.After(now) {
 			q.admit(w, 0)
@@ -120,7 +127,9 @@ func (q *line) advance() {
 
 // paced returns when the key's pace lets a slot go.
 func (q *line) paced(s *Slot, now time.Time) time.Time {
-	return q.shard.pace(q.id.Key, now).free(s.limits, q.id.Cost, s.At, now)
+	p := q.shard.pace(q.id.Key, now)
+	p.answered(s.took, now)
+	return p.free(s.limits, q.id.Cost, s.At, now)
 }
 
 // admit admits a waiter, whose slot is the i-th.
@@ -203,10 +212,10 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 		q.advance()
 		switch {
 		case w.slot == nil:
-		case w.slot.At.After(time.Now()) || q.paced(w.slot, time.Now()).After(time.Now()):
+		case q.looks.held && w.slot == q.slots[0] && !q.paced(w.slot, time.Now()).After(time.Now()):
+			q.admit(w, 0)
+		default:
 			q.giveBack(w.ctx, q.remove(w).Receipt)
-		default: // It waits for a look.
-			q.admit(w, slices.Index(q.slots, w.slot))
 		}
 		q.advance()
 	}

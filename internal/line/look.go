@@ -62,15 +62,12 @@ func (q *line) acts(now time.Time) time.Time {
 	if l.held {
 		return l.asked.Add(unwatched)
 	}
-	due := s.At
-	if q.free.After(due) {
-		due = q.free
-	}
+	due := later(s.At, q.free)
 	if l.took == 0 || q.lines.watcher.covers(s.sure) {
 		return due
 	}
-	if i := slices.IndexFunc(q.slots, func(s *Slot) bool { return !q.isFresh(s, s.At) }); i >= 0 {
-		switch ahead := q.slots[i].At.Add(-l.took); {
+	if i := slices.IndexFunc(q.slots, func(s *Slot) bool { return !q.isFresh(s, later(s.At, q.free)) }); i >= 0 {
+		switch ahead := later(q.slots[i].At, q.free).Add(-l.took); {
 		case !ahead.After(now):
 			q.look(s, now)
 		case ahead.Before(due):
@@ -78,6 +75,14 @@ func (q *line) acts(now time.Time) time.Time {
 		}
 	}
 	return due
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // look asks the store, unless a look is under way, or one has just failed. It reports

@@ -17,14 +17,15 @@ const (
 	paceCalls = 256
 	paceTime  = time.Minute
 	// catchUp is the part of a period by which a late key catches up. The bound of a
-	// slot's delay shrinks half as fast, so that it cuts no distance short.
+	// delay shrinks half as fast, so that it cuts no distance short.
 	catchUp = 64
 )
 
 // pace keeps the calls of a key apart that leave later than the store has granted: after
 // late answers, looks, or a halt of the process. It counts departures, and lets no more
-// leave than the limits admit. No call is held up for longer than the key was late, so
-// an error in the count, as after a settled cost, does no harm while the store is quick.
+// leave than the limits admit. No call is held up for longer than twice the time that
+// the key was late, so an error in the count does no harm while the store is quick. Twice,
+// because costs above 1 may fill a window less well in another order.
 //
 // Units of calls under other limits count alike. Windows with a beginning admit twice
 // their rate in a period (see [store.Algorithm]), so many leave. A count is of one
@@ -59,6 +60,27 @@ func (s *shard) pace(key string, now time.Time) *pace {
 	p = new(pace)
 	s.paces[key] = p
 	return p
+}
+
+// correct corrects the units of a key's last departures. The shard is locked.
+func (s *shard) correct(key string, more int64) {
+	if p := s.paces[key]; p != nil {
+		p.correct(more)
+	}
+}
+
+// first returns the line of a key whose first slot has come before those of the other
+// lines, and waits at the key's pace; nil: no calls are kept apart. The shard is locked.
+func (s *shard) first(key string, now time.Time) (first *line) {
+	if p := s.paces[key]; p == nil || p.slack(now) == 0 {
+		return nil
+	}
+	for id, q := range s.lines {
+		if id.Key == key && len(q.slots) > 0 && !q.looks.held && !q.slots[0].At.After(now) && (first == nil || q.slots[0].compare(first.slots[0]) < 0) {
+			first = q
+		}
+	}
+	return first
 }
 
 // isOver reports whether a pace keeps no calls apart any more.
@@ -101,6 +123,15 @@ func (p *pace) leave(units int64, now time.Time) {
 	p.left = append(p.left, departure{now, units})
 }
 
+// correct adds units to the last departures, or takes them off.
+func (p *pace) correct(more int64) {
+	for i := len(p.left) - 1; i >= 0 && more != 0; i-- {
+		units := max(0, p.left[i].units+more)
+		more -= units - p.left[i].units
+		p.left[i].units = units
+	}
+}
+
 // merge makes room: of the older half it makes one departure of two.
 func (p *pace) merge() {
 	const half = paceCalls / 2
@@ -119,11 +150,9 @@ func (p *pace) free(limits []store.Limit, cost int64, at, now time.Time) time.Ti
 	}
 	free := at
 	for i := range limits {
-		if by := p.under(&limits[i], cost); by.After(free) {
-			free = by
-		}
+		free = later(free, p.under(&limits[i], cost))
 	}
-	if most := at.Add(slack); free.After(most) {
+	if most := at.Add(2 * slack); free.After(most) {
 		return most
 	}
 	return free
@@ -135,10 +164,7 @@ func (p *pace) under(l *store.Limit, cost int64) (free time.Time) {
 	switch l.Algorithm {
 	case store.GCRA:
 		for _, d := range p.left {
-			if d.at.After(free) {
-				free = d.at
-			}
-			free = free.Add(span(l, d.units))
+			free = later(free, d.at).Add(span(l, d.units))
 		}
 		return free.Add(span(l, cost) - span(l, most))
 	case store.SlidingWindow:

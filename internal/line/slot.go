@@ -21,6 +21,7 @@ type Slot struct {
 	from    store.Instant // first instant of brakes that may not have moved it
 	sure    time.Time     // since then a brake may have been missed
 	limits  []store.Limit // that it was granted under
+	took    time.Duration // from question to answer; 0: unknown
 	owner   *waiter
 }
 
