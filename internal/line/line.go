@@ -63,6 +63,13 @@ func (w *waiter) isLateAt(at time.Time) bool { return !w.bound.IsZero() && w.bou
 func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
 	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
+	for _, near := range q.slots[max(0, i-1):min(i+1, len(q.slots))] {
+		s.early(near)
+	}
+	for j := i; j < len(q.slots) && q.slots[j].early(s); j++ {
+	}
+	for j := i - 1; j >= 0 && q.slots[j].early(s); j-- {
+	}
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
 	e := q.arrivals.Back()
@@ -96,10 +103,14 @@ func (q *line) remove(w *waiter) *Slot {
 // go, sets the timer to the next slot, or the look before it, and drops an empty line.
 func (q *line) advance() {
 	now := time.Now()
+	q.halted(now)
 	q.free = time.Time{}
 	for len(q.slots) > 0 && !q.slots[0].At.After(now) && !q.holds(q.slots[0], now) {
 		if other := q.shard.first(q.id.Key, now); other != nil && other != q {
-			if q.free = other.free; q.free.After(now) {
+			if q.free = other.free; other.looks.held {
+				q.free = other.looks.asked.Add(unwatched)
+			}
+			if q.free.After(now) {
 				break
 			}
 			other.advance()
@@ -123,6 +134,13 @@ func (q *line) advance() {
 		q.alarm = time.Time{}
 	}
 	q.shard.drop(q)
+}
+
+// halted notes that the line acts late, because the process stood still.
+func (q *line) halted(now time.Time) {
+	if !q.alarm.IsZero() && now.Sub(q.alarm) >= Late {
+		q.shard.pace(q.id.Key, now).delayed(now.Sub(q.alarm), now)
+	}
 }
 
 // paced returns when the key's pace lets a slot go.
@@ -189,9 +207,7 @@ func (q *line) due() {
 func (q *line) fire() (since time.Time) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
-	if now := time.Now(); !q.alarm.IsZero() && now.Sub(q.alarm) >= Late { // The process stood still.
-		q.shard.pace(q.id.Key, now).delayed(now.Sub(q.alarm), now)
-	}
+	q.halted(time.Now())
 	q.alarm = time.Time{}
 	// A timer that fired while it was being stopped may find an empty line.
 	if len(q.slots) > 0 {

@@ -76,7 +76,7 @@ func (s *shard) first(key string, now time.Time) (first *line) {
 		return nil
 	}
 	for id, q := range s.lines {
-		if id.Key == key && len(q.slots) > 0 && !q.looks.held && !q.slots[0].At.After(now) && (first == nil || q.slots[0].compare(first.slots[0]) < 0) {
+		if id.Key == key && len(q.slots) > 0 && !q.slots[0].At.After(now) && (first == nil || q.slots[0].compare(first.slots[0]) < 0) {
 			first = q
 		}
 	}

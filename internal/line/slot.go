@@ -22,6 +22,7 @@ type Slot struct {
 	sure    time.Time     // since then a brake may have been missed
 	limits  []store.Limit // that it was granted under
 	took    time.Duration // from question to answer; 0: unknown
+	spare   time.Duration // by which At may be too late: the answer's time on its way, at most
 	owner   *waiter
 }
 
@@ -39,6 +40,21 @@ func Granted(d *store.Decision, limits []store.Limit, asked, now time.Time) *Slo
 		s.from = max(s.from, d.Clock.Set()+1)
 	}
 	return s
+}
+
+// early brings a slot forward if another slot shows that it comes earlier: the two are as
+// far apart as by the store's clock. It reports whether it has.
+func (s *Slot) early(other *Slot) bool {
+	if s.granted == 0 || other.granted == 0 {
+		return false
+	}
+	apart := time.Duration(s.granted-other.granted) * time.Microsecond
+	late := min(s.booked.Sub(other.booked)-apart, s.spare)
+	if late <= 0 {
+		return false
+	}
+	s.At, s.booked, s.spare = s.At.Add(-late), s.booked.Add(-late), s.spare-late
+	return true
 }
 
 // compare orders slots by the store's clock, or by ours where that is unknown: the
