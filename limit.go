@@ -100,6 +100,15 @@ func (l Limit) String() string { return l.Policy() }
 // Validate reports the first field that is out of bounds, as a *[ConfigError].
 func (l Limit) Validate() error { return store.Limit(l).Validate() }
 
+// storeLimits returns a copy of limits for the store's side.
+func storeLimits(limits []Limit) []store.Limit {
+	own := make([]store.Limit, len(limits))
+	for i, l := range limits {
+		own[i] = store.Limit(l)
+	}
+	return own
+}
+
 // The margin of an Outbound limit: a part of the period within bounds.
 const (
 	marginPart = 25

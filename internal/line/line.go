@@ -138,7 +138,7 @@ func (q *line) advance() {
 
 // halted notes that the line acts late, because the process stood still.
 func (q *line) halted(now time.Time) {
-	if !q.alarm.IsZero() && now.Sub(q.alarm) >= Late {
+	if !q.alarm.IsZero() && now.Sub(q.alarm) >= lateFrom {
 		q.shard.pace(q.id.Key, now).delayed(now.Sub(q.alarm), now)
 	}
 }

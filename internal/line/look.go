@@ -77,14 +77,6 @@ func (q *line) acts(now time.Time) time.Time {
 	return due
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}
-
 // look asks the store, unless a look is under way, or one has just failed. It reports
 // whether one is under way.
 func (q *line) look(s *Slot, now time.Time) bool {

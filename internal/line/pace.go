@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// Late is the time from question to answer from which on an answer is late.
-	Late = 50 * time.Millisecond
+	// lateFrom is the time from question to answer from which on an answer is late.
+	lateFrom = 50 * time.Millisecond
 	// paceKeys is how many keys a shard remembers departures of, paceCalls how many of
 	// a key, and paceTime how long.
 	paceKeys  = 64
@@ -42,47 +42,6 @@ type departure struct {
 	units int64
 }
 
-// pace returns the pace of a key, a new one if there is none. The shard is locked.
-func (s *shard) pace(key string, now time.Time) *pace {
-	p := s.paces[key]
-	if p != nil {
-		return p
-	}
-	if s.paces == nil {
-		s.paces = make(map[string]*pace)
-	}
-	for other, p := range s.paces {
-		if len(s.paces) < paceKeys && !p.isOver(now) {
-			break
-		}
-		delete(s.paces, other)
-	}
-	p = new(pace)
-	s.paces[key] = p
-	return p
-}
-
-// correct corrects the units of a key's last departures. The shard is locked.
-func (s *shard) correct(key string, more int64) {
-	if p := s.paces[key]; p != nil {
-		p.correct(more)
-	}
-}
-
-// first returns the line of a key whose first slot has come before those of the other
-// lines, and waits at the key's pace; nil: no calls are kept apart. The shard is locked.
-func (s *shard) first(key string, now time.Time) (first *line) {
-	if p := s.paces[key]; p == nil || p.slack(now) == 0 {
-		return nil
-	}
-	for id, q := range s.lines {
-		if id.Key == key && len(q.slots) > 0 && !q.slots[0].At.After(now) && (first == nil || q.slots[0].compare(first.slots[0]) < 0) {
-			first = q
-		}
-	}
-	return first
-}
-
 // isOver reports whether a pace keeps no calls apart any more.
 func (p *pace) isOver(now time.Time) bool {
 	return p.slack(now) == 0 && (len(p.left) == 0 || now.Sub(p.left[len(p.left)-1].at) >= paceTime)
@@ -100,7 +59,7 @@ func (p *pace) delayed(by time.Duration, now time.Time) {
 
 // answered notes the time that an answer took, if that is late.
 func (p *pace) answered(took time.Duration, now time.Time) {
-	if took >= Late {
+	if took >= lateFrom {
 		p.delayed(took, now)
 	}
 }
@@ -183,4 +142,12 @@ func (p *pace) under(l *store.Limit, cost int64) (free time.Time) {
 func span(l *store.Limit, units int64) time.Duration {
 	d, _ := exact.MulDiv(min(units, l.Max()), int64(l.Period), l.Rate)
 	return time.Duration(d - d/catchUp)
+}
+
+// later returns the later of two times.
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
