@@ -42,8 +42,8 @@ type Limiter struct {
 // does no I/O.
 //
 // New refuses a Name that another limiter of this process has on the same store with
-// other limits: the two would charge one state by different rules. Limiters with the
-// same limits may share a name. A limiter that is no longer reachable does not count:
+// other limits or another InFlight: the two would charge one state by different rules.
+// Limiters with the same limits and InFlight may share a name. A limiter that is no longer reachable does not count:
 // before New refuses, it collects garbage, up to five times. A program that changes its
 // limits while it runs drops the old limiter first. Or it keeps one limiter, and
 // passes the limits with each call: see [Limiter.AllowLimits] and [Level]. New does not
@@ -55,7 +55,7 @@ func New(cfg Config) (*Limiter, error) {
 	}
 	cfg = cfg.withDefaults()
 	limits := storeLimits(cfg.Limits)
-	user, err := names.Claim(cfg.Name, cfg.Store, limits)
+	user, err := names.Claim(cfg.Name, cfg.Store, names.Rules{Limits: limits, InFlight: cfg.InFlight})
 	if err != nil {
 		return nil, err
 	}
