@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/flight"
@@ -33,7 +32,7 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	laters  atomic.Int64  // calls under way of later
+	laters  laters        // calls of later
 	user    *names.User   // keeps the name
 	rules   []store.Limit // limits, for the store's side
 }
