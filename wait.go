@@ -141,7 +141,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	if c.lease == nil { // Otherwise it may have waited for its turn to ask.
 		c.Took = answered.Sub(c.asked)
 	}
-	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules); err != nil || now {
+	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered); err != nil || now {
 		if c.again || c.hadToLineUp() {
 			c.observe(ctx, err)
 		}

@@ -49,7 +49,7 @@ func (c *Call) Arrival() uint64 { return c.arrival }
 
 // Goes lets a call go in a slot that is now. It reports false, and the call has to
 // Wait, when an earlier call of the line waits, or the key's pace holds the call up.
-func (c *Call) Goes(limits []store.Limit) bool {
+func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	if q := c.shard.lines[c.id]; q != nil {
@@ -57,10 +57,9 @@ func (c *Call) Goes(limits []store.Limit) bool {
 			return false
 		}
 	}
-	now := time.Now()
 	p := c.shard.pace(c.id.Key, now)
 	p.answered(c.Took, now)
-	if c.shard.first(c.id.Key, now) != nil || p.free(limits, c.id.Cost, now, now).After(now) {
+	if p.late > 0 && (c.shard.first(c.id.Key, now) != nil || p.free(limits, c.id.Cost, now, now).After(now)) {
 		return false
 	}
 	p.leave(c.id.Cost, now)

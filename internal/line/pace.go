@@ -12,10 +12,11 @@ const (
 	// lateFrom is the time from question to answer from which on an answer is late.
 	lateFrom = 50 * time.Millisecond
 	// paceKeys is how many keys a shard remembers departures of, paceCalls how many of
-	// a key, and paceTime how long.
+	// a key, and paceTime how long. Those within paceGrain are one.
 	paceKeys  = 64
 	paceCalls = 256
 	paceTime  = time.Minute
+	paceGrain = time.Millisecond
 	// catchUp is the part of a period by which a late key catches up. The bound of a
 	// delay shrinks half as fast, so that it cuts no distance short.
 	catchUp = 64
@@ -48,7 +49,12 @@ func (p *pace) isOver(now time.Time) bool {
 }
 
 // slack is the longest time for which a slot may be held up.
-func (p *pace) slack(now time.Time) time.Duration { return max(0, p.late-now.Sub(p.since)/(2*catchUp)) }
+func (p *pace) slack(now time.Time) time.Duration {
+	if p.late == 0 {
+		return 0
+	}
+	return max(0, p.late-now.Sub(p.since)/(2*catchUp))
+}
 
 // delayed notes that a slot was late.
 func (p *pace) delayed(by time.Duration, now time.Time) {
@@ -67,6 +73,10 @@ func (p *pace) answered(took time.Duration, now time.Time) {
 // leave notes a departure.
 func (p *pace) leave(units int64, now time.Time) {
 	if units == 0 {
+		return
+	}
+	if n := len(p.left) - 1; n >= 0 && now.Sub(p.left[n].at) < paceGrain {
+		p.left[n].units += units
 		return
 	}
 	if old := p.left; len(old) > 0 && now.Sub(old[0].at) >= paceTime {

@@ -52,7 +52,7 @@ func TestPace(t *testing.T) {
 						call.Took = c.took
 					}
 					limits := []store.Limit{c.limit}
-					if !call.Goes(limits) {
+					if !call.Goes(limits, time.Now()) {
 						if _, again, err := call.Wait(t.Context(), b.slot(0, nil, limits...), time.Time{}); again || err != nil {
 							t.Fatal(again, err)
 						}
@@ -76,7 +76,7 @@ func (b *bench) pass(t *testing.T, key string, cost int64, took time.Duration, l
 	call, _ := b.Enter(line.ID{Key: key, Cost: cost})
 	defer call.Exit()
 	call.Took = took
-	if !call.Goes([]store.Limit{limit}) {
+	if !call.Goes([]store.Limit{limit}, time.Now()) {
 		if _, again, err := call.Wait(t.Context(), b.slot(0, nil, limit), time.Time{}); again || err != nil {
 			t.Fatal(again, err)
 		}
