@@ -37,7 +37,7 @@ func (s *answersLate) Take(ctx context.Context, req store.Request) (store.Decisi
 	}
 	s.mu.Unlock()
 	time.Sleep(took)
-	if s.answered != nil {
+	if s.answered != nil && !req.Peek() {
 		s.answered(ctx)
 	}
 	return d, err
@@ -203,6 +203,7 @@ func lateStory(t *testing.T, limits []weir.Limit, r *rand.Rand) {
 		calls[i] = c
 	}
 	slices.SortFunc(calls, func(a, b *lateCall) int { return cmp.Compare(a.arrives, b.arrives) })
+	pauses, after, paused := r.IntN(3) == 0, time.Duration(r.Int64N(int64(span))), time.Duration(1+r.IntN(3000))*ms
 	slowFrom, slowFor, most := r.IntN(100), r.IntN(100), time.Duration(1+r.Int64N(int64(longest)))
 	s := &answersLate{Store: localStore(t), watched: r.IntN(2) == 0, took: func(n int) time.Duration {
 		if n < slowFrom || n > slowFrom+slowFor || r.IntN(4) == 0 {
@@ -237,9 +238,9 @@ func lateStory(t *testing.T, limits []weir.Limit, r *rand.Rand) {
 			c.left = time.Since(start)
 		})
 	}
-	if r.IntN(3) == 0 {
-		time.Sleep(time.Duration(r.Int64N(int64(span))))
-		if err := l.Pause(t.Context(), "key", time.Duration(1+r.IntN(3000))*ms); err != nil {
+	if pauses {
+		time.Sleep(after)
+		if err := l.Pause(t.Context(), "key", paused); err != nil {
 			t.Error(err)
 		}
 	}
