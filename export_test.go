@@ -44,5 +44,13 @@ func (t *Transport) UnderWayByKey() map[string]int64 {
 // MaxLater is how many calls of the store that follow responses run in the background.
 const MaxLater = maxLater
 
-// Laters returns the number of calls of the store that follow responses.
-func (l *Limiter) Laters() int64 { return int64(l.laters.Load()) }
+// MaxLaterQueue is how many of them wait for their turn.
+const MaxLaterQueue = maxLaterQueue
+
+// Laters returns the number of calls of the store that follow responses, under way or
+// waiting.
+func (l *Limiter) Laters() int64 {
+	l.laters.mu.Lock()
+	defer l.laters.mu.Unlock()
+	return int64(l.laters.running + len(l.laters.queue))
+}

@@ -182,7 +182,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 		c.at = time.Now()
 	}
 	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
-	w.taken = append(w.taken, levelTaken{limiter: l, id: id, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at}})
+	w.taken = append(w.taken, levelTaken{limiter: l, id: id, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at, waited: !v.Peek}})
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -101,9 +100,13 @@ func (l Limit) String() string { return l.Policy() }
 // Validate reports the first field that is out of bounds, as a *[ConfigError].
 func (l Limit) Validate() error { return store.Limit(l).Validate() }
 
-// hasWindow reports whether windows with a beginning count a booking.
-func hasWindow(limits []Limit) bool {
-	return slices.ContainsFunc(limits, func(l Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
+// storeLimits returns a copy of limits for the store's side.
+func storeLimits(limits []Limit) []store.Limit {
+	own := make([]store.Limit, len(limits))
+	for i, l := range limits {
+		own[i] = store.Limit(l)
+	}
+	return own
 }
 
 // The margin of an Outbound limit: a part of the period within bounds.

@@ -33,17 +33,18 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	laters  atomic.Int64 // calls under way of later
-	waiting atomic.Int64 // calls
-	user    *names.User  // keeps the name
+	laters  laters        // calls of later
+	waiting atomic.Int64  // calls
+	user    *names.User   // keeps the name
+	rules   []store.Limit // limits, for the store's side
 }
 
 // New returns a Limiter, or a *[ConfigError] that names the wrong field. It
 // does no I/O.
 //
 // New refuses a Name that another limiter of this process has on the same store with
-// other limits: the two would charge one state by different rules. Limiters with the
-// same limits may share a name. A limiter that is no longer reachable does not count:
+// other limits or another InFlight: the two would charge one state by different rules.
+// Limiters with the same limits and InFlight may share a name. A limiter that is no longer reachable does not count:
 // before New refuses, it collects garbage, up to five times. A program that changes its
 // limits while it runs drops the old limiter first. Or it keeps one limiter, and
 // passes the limits with each call: see [Limiter.AllowLimits] and [Level]. New does not
@@ -54,16 +55,13 @@ func New(cfg Config) (*Limiter, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	limits := make([]store.Limit, len(cfg.Limits))
-	for i := range limits {
-		limits[i] = store.Limit(cfg.Limits[i])
-	}
-	user, err := names.Claim(cfg.Name, cfg.Store, limits)
+	limits := storeLimits(cfg.Limits)
+	user, err := names.Claim(cfg.Name, cfg.Store, names.Rules{Limits: limits, InFlight: cfg.InFlight})
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{
-		user: user,
+		user: user, rules: limits,
 		decider: decider{
 			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: observer{cfg.Name, cfg.Hook},
 		},
@@ -129,6 +127,14 @@ func (l *Limiter) Stats() Stats {
 		s.InFlight = int64(l.flights.Held())
 	}
 	return s
+}
+
+// stored returns limits for the store's side.
+func (l *Limiter) stored(limits []Limit) []store.Limit {
+	if isOwn(limits, l.limits) {
+		return l.rules
+	}
+	return storeLimits(limits)
 }
 
 // newLines connects the waiting calls to the store.

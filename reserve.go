@@ -22,6 +22,7 @@ type Reservation struct {
 	at       time.Time
 	done     atomic.Bool
 	levels   []levelTaken // nil: of one Limiter
+	waited   bool         // by a call that waited in line
 }
 
 // levelTaken is the part of a reservation that one level booked.
@@ -132,7 +133,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, now, now, hasWindow(limits))))
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, l.stored(limits), now, now)))
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}
@@ -153,5 +154,5 @@ func (r *Reservation) Cost() int64 { return r.id.Cost }
 
 // taken returns the reservation of a slot that has come, to be settled.
 func (l *Limiter) taken(id line.ID, receipt any) *Reservation {
-	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: receipt}}
+	return &Reservation{limiter: l, id: id, decision: store.Decision{Allowed: true, Receipt: receipt}, waited: true}
 }

@@ -33,6 +33,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.levels != nil && r.decision.Receipt == nil {
 		return r.cancelLevels(ctx)
 	}
+	r.corrected(0)
 	return r.correct(ctx, "cancel", func(ctx context.Context) error { return c.Cancel(ctx, r.decision.Receipt) })
 }
 
@@ -71,6 +72,7 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 		return store.ErrUnsupported
 	}
 	if actual != r.id.Cost {
+		r.corrected(actual)
 		settle := func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) }
 		if err := r.correct(ctx, "settle", settle); err != nil {
 			return err
@@ -150,6 +152,13 @@ func (r *Reservation) cancelLevels(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// corrected tells the key's line of the real cost of a call that has left it.
+func (r *Reservation) corrected(actual int64) {
+	if r.waited {
+		r.limiter.lines.Correct(r.id.Key, actual-r.id.Cost)
+	}
 }
 
 // correct has the store cancel or settle, unless nothing was booked.

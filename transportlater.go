@@ -2,37 +2,40 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
 )
 
-const (
-	// concludeTimeout bounds each call of the store that follows a response.
-	concludeTimeout = time.Second
-	// maxLater is the maximum number of such calls that run in the background, for
-	// one limiter. A store needs 50 ms a call to reach it at 10 000 calls a second.
-	maxLater = 512
-)
+// concludeTimeout bounds each call of the store that follows a response, and the time
+// that the call waits for its turn.
+const concludeTimeout = time.Second
+
+// errCrowded is the error of a call that follows a response and is not made.
+var errCrowded = errors.New("too many calls that follow responses are under way")
 
 // later makes a call of the store that follows a response, in the background. The
-// channel is closed afterwards; [line.Linger] waits for that, a moment. If as many
-// calls as may be are under way, later makes the call itself, in that moment, and
-// returns nil. The hook sees a failure.
+// channel is closed afterwards; [line.Linger] waits for that, a moment. While as many
+// calls as may be run, the call waits for its turn. A store that is slow for long loses
+// the call. The hook sees a failure.
 func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
 	ctx = context.WithoutCancel(ctx)
-	if l.laters.Add(1) > maxLater {
-		l.laters.Add(-1)
-		l.within(ctx, line.Grace, op, id, call)
+	done, asked := make(chan struct{}), time.Now()
+	lost := func() { _ = l.events.storeError(ctx, op, id, errCrowded) }
+	began := l.laters.begin(func() {
+		defer close(done)
+		if time.Since(asked) > concludeTimeout {
+			lost()
+			return
+		}
+		l.within(ctx, concludeTimeout, op, id, call)
+	})
+	if !began {
+		lost()
 		return nil
 	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer l.laters.Add(-1)
-		l.within(ctx, concludeTimeout, op, id, call)
-	}()
 	return done
 }
 

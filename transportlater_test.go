@@ -149,30 +149,40 @@ func TestLookHoldsNoResponseUp(t *testing.T) {
 	})
 }
 
-// TestManyResponsesAtOnce: what follows them costs a bounded number of goroutines, and
-// a store that answers loses none of it.
+// TestManyResponsesAtOnce: what follows them costs a bounded number of goroutines, and no
+// caller waits long for it. A store that answers loses none of it.
 func TestManyResponsesAtOnce(t *testing.T) {
 	t.Parallel()
-	const responses = 3 * weir.MaxLater
+	const responses, all = 3 * weir.MaxLater, weir.MaxLater + weir.MaxLaterQueue
 	for name, c := range map[string]struct {
-		store func(ctx context.Context) error
-		most  int64 // calls under way when all callers are back
-		made  int64
+		store     func(ctx context.Context) error
+		responses int64
+		most      int64 // calls under way when all callers are back
+		made      int64
+		lost      int64 // that have waited too long, or that are too many
 	}{
-		"the store answers": {sleeps(15 * ms), 0, responses},
-		"the store is slow": {sleeps(500 * ms), weir.MaxLater, responses},
-		"the store hangs":   {hangs, weir.MaxLater, 0},
+		"the store answers":          {sleeps(6 * ms), responses, 0, responses, 0},
+		"the store is slow":          {sleeps(500 * ms), responses, weir.MaxLater, responses, 0},
+		"the store hangs":            {hangs, responses, weir.MaxLater, 0, weir.MaxLater},
+		"the store hangs for 5 s":    {sleeps(5 * time.Second), responses, weir.MaxLater, weir.MaxLater, responses - weir.MaxLater},
+		"more responses than may be": {sleeps(10 * ms), all + 100, weir.MaxLater, all, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := &after{Store: localStore(t), first: c.store}
-				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour))})
+				var lost atomic.Int64
+				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour)), Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+					if e.Kind == weir.EventStoreError {
+						lost.Add(1)
+					}
+				})})
 				tr := overLimiter(t, l, answer("", http.Header{"X-Cost": {"30"}}), func(cfg *weir.TransportConfig) {
 					cfg.Cost, cfg.Settle = func(*http.Request) (int64, error) { return 100, nil }, fromHeader
 				})
 				var wg sync.WaitGroup
-				for range responses {
+				start := time.Now()
+				for range c.responses {
 					wg.Go(func() {
 						resp, err := tr.RoundTrip(getRequest(t, t.Context()))
 						if err != nil {
@@ -183,12 +193,21 @@ func TestManyResponsesAtOnce(t *testing.T) {
 					})
 				}
 				wg.Wait()
+				if took := time.Since(start); took > 20*ms {
+					t.Errorf("the responses took %v, want at most 20 ms", took)
+				}
 				if n := s.under.Load(); n > c.most {
 					t.Errorf("%d calls of the store are under way, want at most %d", n, c.most)
 				}
 				time.Sleep(10 * time.Second)
 				if n := s.made.Load(); n != c.made {
 					t.Errorf("%d costs were settled, want %d", n, c.made)
+				}
+				if n := lost.Load(); n != c.lost {
+					t.Errorf("the hook saw %d failures, want %d", n, c.lost)
+				}
+				if n := l.Laters(); n != 0 {
+					t.Errorf("%d calls are under way still", n)
 				}
 			})
 		})

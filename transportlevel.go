@@ -223,15 +223,6 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// storeLimits returns a copy of limits for the store's side.
-func storeLimits(limits []Limit) []store.Limit {
-	own := make([]store.Limit, len(limits))
-	for i, l := range limits {
-		own[i] = store.Limit(l)
-	}
-	return own
-}
-
 // checkOutbound refuses GCRA limits without a Burst, such as [Per] returns. They
 // would let nearly two periods' units leave in one period.
 func checkOutbound(levels []transportLevel) error {

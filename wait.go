@@ -136,22 +136,32 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 			err = c.refusal(&d, bound)
 		}
 	}
-	if now := d.Delay <= 0 && ctx.Err() == nil && c.First(); err != nil || now {
+	answered, rules := time.Now(), l.stored(c.limits)
+	if c.lease == nil { // Otherwise it may have waited for its turn to ask.
+		c.Took = answered.Sub(c.asked)
+	}
+	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered); err != nil || now {
 		c.observe(ctx, err)
 		return grantOf(&d), false, err
 	}
 	c.begin(ctx)
-	c.at = time.Now()
-	slot := line.Granted(&d, c.asked, c.at, hasWindow(c.limits))
+	c.at = answered
+	slot := line.Granted(&d, rules, c.asked, c.at)
 	if err := l.late(ctx, c.id, &d, c.at); err != nil {
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
 		line.Linger(back)
 		return grant{}, false, err
 	}
-	used, again, err := c.Wait(ctx, slot, deadline.Latest(ctx, c.start, c.maxWait))
+	latest := deadline.Latest(ctx, c.start, c.maxWait)
+	used, again, err := c.Wait(ctx, slot, latest)
 	if again {
 		return grant{}, true, nil
+	}
+	if err == line.ErrLate {
+		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess()
+		by, ok := ctx.Deadline()
+		err = c.refusal(&d, boundOf(ok && by.Equal(latest)))
 	}
 	c.observe(ctx, err)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -288,8 +287,8 @@ func TestMaxWaitersCountsThoseWhoLook(t *testing.T) {
 }
 
 // TestLookAtAStoreThatHangs: a look at a store that takes 5 s holds the first slot up for
-// 50 ms. All slots move by that, so the waiters leave at the limit's pace. The context
-// of one ends in between.
+// 50 ms. The slots behind it keep 63/64 of their distances until the line has caught up.
+// The context of one waiter ends in between.
 func TestLookAtAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error {
@@ -305,7 +304,7 @@ func TestLookAtAStoreThatHangs(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		look  func(ctx context.Context) error
-		delay time.Duration // of all slots but the first
+		delay time.Duration // of the second slot, and the most of the others
 	}{
 		"its context ends":   {hang, 50 * ms},
 		"answers after 5 s":  {after(5*time.Second, nil), 50 * ms},
@@ -330,14 +329,18 @@ func TestLookAtAStoreThatHangs(t *testing.T) {
 					n.join(ctx, i, "key")
 				}
 				n.wg.Wait()
+				before := time.Duration(0)
 				for i := range waiters {
-					want := time.Duration(i) * interval
-					if i > 0 {
-						want += c.delay
+					o, _ := n.get(i)
+					slot := time.Duration(i) * interval
+					late := o.after - slot
+					if o.err != nil || late < 0 || late > c.delay || i == 1 && late != c.delay {
+						t.Errorf("call %d: %v after %v, want %v, up to %v later", i, o.err, o.after, slot, c.delay)
 					}
-					if o, _ := n.get(i); o.err != nil || o.after != want {
-						t.Errorf("call %d: %v after %v, want %v", i, o.err, o.after, want)
+					if i > 0 && o.after-before < interval*63/64 {
+						t.Errorf("call %d left %v after the one before", i, o.after-before)
 					}
+					before = o.after
 				}
 				time.Sleep(10 * time.Second) // The last look ends.
 			})
@@ -346,7 +349,7 @@ func TestLookAtAStoreThatHangs(t *testing.T) {
 }
 
 // TestLooksTakeNoPace: where each look takes a while, the line looks ahead of its slots,
-// and loses no pace: only the first look holds it up.
+// and loses no pace: only the first look holds it up. The line catches up slowly.
 func TestLooksTakeNoPace(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{ms, 20 * ms, 45 * ms} {
@@ -364,7 +367,7 @@ func TestLooksTakeNoPace(t *testing.T) {
 				before := time.Duration(0)
 				for i := 1; i < waiters; i++ {
 					o, _ := n.get(i)
-					if o.err != nil || o.after-before < interval {
+					if o.err != nil || o.after-before < interval*31/32 {
 						t.Errorf("call %d: %v, %v after the one before", i, o.err, o.after-before)
 					}
 					before = o.after
@@ -379,61 +382,6 @@ func TestLooksTakeNoPace(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestSlowStoreAdmitsNoHerd: the store takes 5 s for every call. At no instant do more
-// of 80 waiters leave than the limit admits.
-func TestSlowStoreAdmitsNoHerd(t *testing.T) {
-	t.Parallel()
-	for name, watched := range map[string]bool{"watched": true, "unwatched": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				const interval = 100 * ms
-				slow := decidesSlowly{localStore(t), watched}
-				l := onLocal(t, weir.Config{Name: "api", Store: slow, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}})
-				n := newLine(l)
-				for i := range 80 {
-					n.join(t.Context(), i, "key")
-				}
-				n.wg.Wait()
-				var left []time.Duration
-				for i := range 80 {
-					o, _ := n.get(i)
-					if o.err != nil {
-						t.Fatalf("call %d: %v", i, o.err)
-					}
-					left = append(left, o.after)
-				}
-				slices.Sort(left)
-				for i := range left[1:] {
-					if left[i+1]-left[i] < interval {
-						t.Errorf("calls left after %v and %v", left[i], left[i+1])
-					}
-				}
-				time.Sleep(10 * time.Second)
-			})
-		})
-	}
-}
-
-// decidesSlowly takes 5 s for every decision.
-type decidesSlowly struct {
-	*localstore.Store
-	watched bool
-}
-
-func (s decidesSlowly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	d, err := s.Store.Take(ctx, req)
-	time.Sleep(5 * time.Second)
-	return d, err
-}
-
-func (s decidesSlowly) WatchBrakes(f func(string, string, store.Clock)) store.Watch {
-	if !s.watched {
-		return deafWatch{}
-	}
-	return s.Store.WatchBrakes(f)
 }
 
 // TestWaitStress is for the race detector: it asserts nothing about time.

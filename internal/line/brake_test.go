@@ -86,7 +86,11 @@ func TestBrake(t *testing.T) {
 						if tt.bound > 0 {
 							bound = b.start.Add(tt.bound)
 						}
-						s := b.slot(time.Duration(i+1)*time.Second, i, tt.window)
+						limit := store.Per(1, time.Second)
+						if tt.window {
+							limit.Algorithm = store.FixedWindow
+						}
+						s := b.slot(time.Duration(i+1)*time.Second, i, limit)
 						switch _, lost, err := call.Wait(t.Context(), s, bound); {
 						case err != nil:
 							t.Error(err)

@@ -2,21 +2,29 @@ package line
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // Call is a call on its way through its line. Its place counts from Enter on, so
 // that it holds in whatever order the store's replies come.
 type Call struct {
-	Since   time.Time // when it began to wait, for Config.Slow; zero: it is never slow
+	Since   time.Time     // when it began to wait, for Config.Slow; zero: it is never slow
+	Took    time.Duration // from the last question to its answer; 0: unknown
 	lines   *Lines
 	shard   *shard
 	id      ID
 	arrival uint64
 	counted bool // against Max
 	back    <-chan struct{}
+	excess  time.Duration
 }
+
+// ErrLate is the error of a call whose slot leaves too late for it: see Excess.
+var ErrLate = errors.New("line: the slot leaves too late")
 
 // Enter lets a call in. It reports false when Max calls wait already; otherwise
 // the caller calls Exit when the call no longer waits.
@@ -39,16 +47,23 @@ func (c *Call) Exit() {
 // Arrival numbers the calls of a key in their order.
 func (c *Call) Arrival() uint64 { return c.arrival }
 
-// First reports that no earlier call of the line waits.
-func (c *Call) First() bool {
+// Goes lets a call go in a slot that is now. It reports false, and the call has to
+// Wait, when an earlier call of the line waits, or the key's pace holds the call up.
+func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
-	q := c.shard.lines[c.id]
-	if q == nil {
-		return true
+	if q := c.shard.lines[c.id]; q != nil {
+		if first := q.arrivals.Front(); first != nil && first.Value.(*waiter).arrival < c.arrival {
+			return false
+		}
 	}
-	first := q.arrivals.Front()
-	return first == nil || first.Value.(*waiter).arrival > c.arrival
+	p := c.shard.pace(c.id.Key, now)
+	p.answered(c.Took, now)
+	if p.late > 0 && (c.shard.first(c.id.Key, now) != nil || p.free(limits, c.id.Cost, now, now).After(now)) {
+		return false
+	}
+	p.leave(c.id.Cost, now)
+	return true
 }
 
 // Wait waits in line with the slot that the call has booked. It returns the slot
@@ -57,7 +72,8 @@ func (c *Call) First() bool {
 //
 // Again: the slot is given back, and the call books another one. A brake has moved it
 // beyond bound, or out of the window that counted it. When ctx ends first, Wait gives
-// a slot back and returns the context's error; see Linger.
+// a slot back and returns the context's error; see Linger. It does so with [ErrLate] when
+// the key's pace moves the slot beyond bound.
 func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()
@@ -78,15 +94,23 @@ func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, 
 		c.Exit()
 		return nil, false, err
 	}
+	if c.excess = w.excess; c.excess > 0 {
+		c.Exit()
+		return nil, false, ErrLate
+	}
 	c.Linger()
 	return nil, true, nil
 }
+
+// Excess returns how long after [ErrLate] the slot would have left.
+func (c *Call) Excess() time.Duration { return c.excess }
 
 // join puts the call in line.
 func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
+	s.took, s.spare = c.Took, c.Took
 	q.add(w, s)
 	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
 		q.move(h.clock, time.Time{}) // The message came before the store's answer.
@@ -124,7 +148,16 @@ func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	q := shard.line(l, id)
+	shard.correct(id.Key, -id.Cost)
 	back := q.giveBack(ctx, receipt)
 	q.advance()
 	return back
+}
+
+// Correct adds units to those of a key's calls that have left, or takes them off.
+func (l *Lines) Correct(key string, more int64) {
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	shard.correct(key, more)
 }

@@ -17,6 +17,7 @@ import (
 func TestLagIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	const interval, minutes, perMinute = 100 * ms, 10, 600
+	limit := store.Limit{Rate: 1, Period: interval, Burst: 1}
 	for name, took := range map[string]func(*rand.Rand) time.Duration{
 		"1 to 10 ms":                  func(r *rand.Rand) time.Duration { return ms + time.Duration(r.Int64N(int64(9*ms))) },
 		"up to 40 ms":                 func(r *rand.Rand) time.Duration { return time.Duration(r.Int64N(int64(40 * ms))) },
@@ -37,7 +38,7 @@ func TestLagIsMadeUpFor(t *testing.T) {
 					if now := time.Now(); next.Before(now) {
 						next = now
 					}
-					s := b.slot(time.Until(next), nil)
+					s := b.slot(time.Until(next), nil, limit)
 					next = next.Add(interval)
 					mu.Unlock()
 					if _, again, err := c.Wait(t.Context(), s, time.Time{}); again || err != nil {

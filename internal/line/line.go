@@ -26,6 +26,7 @@ type line struct {
 	alarm    time.Time // when timer fires; zero: stopped
 
 	looks look
+	free  time.Time // when the first slot leaves at its key's pace; zero: at its instant
 
 	surplus []surplus       // on its way back to the store
 	giving  bool            // a goroutine gives back
@@ -40,6 +41,7 @@ type waiter struct {
 	bound   time.Time     // takes no slot after this one in exchange; zero: any
 	slot    *Slot         // nil once out of the line
 	used    *Slot         // in which it was admitted
+	excess  time.Duration // by which its slot leaves too late for it; 0: it does not
 	wake    chan struct{} // has one when it is out of the line
 	place   *list.Element // in line.arrivals
 }
@@ -53,14 +55,20 @@ func (w *waiter) signal() {
 }
 
 // isLate reports whether a slot comes too late for the waiter.
-func (w *waiter) isLate(s *Slot) bool { return !w.bound.IsZero() && w.bound.Before(s.At) }
+func (w *waiter) isLate(s *Slot) bool { return w.isLateAt(s.At) }
+
+func (w *waiter) isLateAt(at time.Time) bool { return !w.bound.IsZero() && w.bound.Before(at) }
 
 // add puts a waiter and its slot in their places.
 func (q *line) add(w *waiter, s *Slot) {
 	w.slot, s.owner = s, w
 	i := sort.Search(len(q.slots), func(i int) bool { return s.compare(q.slots[i]) < 0 })
-	if len(q.slots) > 0 {
-		s.follow(q.slots[max(0, i-1)])
+	for _, near := range q.slots[max(0, i-1):min(i+1, len(q.slots))] {
+		s.early(near)
+	}
+	for j := i; j < len(q.slots) && q.slots[j].early(s); j++ {
+	}
+	for j := i - 1; j >= 0 && q.slots[j].early(s); j-- {
 	}
 	q.slots = slices.Insert(q.slots, i, s)
 	// Replies come nearly in order, so that the place is near the end.
@@ -91,12 +99,32 @@ func (q *line) remove(w *waiter) *Slot {
 	return last
 }
 
-// advance admits one waiter for each slot that has come, sets the timer to the
-// next slot, or the look before it, and drops an empty line.
+// advance admits one waiter for each slot that has come and that the key's pace lets
+// go, sets the timer to the next slot, or the look before it, and drops an empty line.
 func (q *line) advance() {
 	now := time.Now()
+	q.halted(now)
+	q.free = time.Time{}
 	for len(q.slots) > 0 && !q.slots[0].At.After(now) && !q.holds(q.slots[0], now) {
-		q.admit(q.next(q.slots[0].owner), 0)
+		if other := q.shard.first(q.id.Key, now); other != nil && other != q {
+			if q.free = other.free; other.looks.held {
+				q.free = other.looks.asked.Add(unwatched)
+			}
+			if q.free.After(now) {
+				break
+			}
+			other.advance()
+			continue
+		}
+		w := q.next(q.slots[0].owner)
+		if q.free = q.paced(w.slot, now); !q.free.After(now) {
+			q.admit(w, 0)
+		} else if w.isLateAt(q.free) && !w.isLate(w.slot) {
+			w.excess = q.free.Sub(now)
+			q.giveBack(w.ctx, q.remove(w).Receipt)
+		} else {
+			break
+		}
 	}
 	switch {
 	case len(q.slots) > 0:
@@ -108,8 +136,24 @@ func (q *line) advance() {
 	q.shard.drop(q)
 }
 
+// halted notes that the line acts late, because the process stood still.
+func (q *line) halted(now time.Time) {
+	if !q.alarm.IsZero() && now.Sub(q.alarm) >= lateFrom {
+		q.shard.pace(q.id.Key, now).delayed(now.Sub(q.alarm), now)
+	}
+}
+
+// paced returns when the key's pace lets a slot go.
+func (q *line) paced(s *Slot, now time.Time) time.Time {
+	p := q.shard.pace(q.id.Key, now)
+	p.answered(s.took, now)
+	return p.free(s.limits, q.id.Cost, s.At, now)
+}
+
 // admit admits a waiter, whose slot is the i-th.
 func (q *line) admit(w *waiter, i int) {
+	now := time.Now()
+	q.shard.pace(q.id.Key, now).leave(q.id.Cost, now)
 	copy(q.slots[1:i+1], q.slots[:i])
 	q.slots[0] = nil
 	q.slots = q.slots[1:]
@@ -163,6 +207,7 @@ func (q *line) due() {
 func (q *line) fire() (since time.Time) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
+	q.halted(time.Now())
 	q.alarm = time.Time{}
 	// A timer that fired while it was being stopped may find an empty line.
 	if len(q.slots) > 0 {
@@ -174,7 +219,7 @@ func (q *line) fire() (since time.Time) {
 
 // result returns the slot in which a waiter was admitted. Without one, back is closed
 // when the slots of all waiters that left are back. A waiter whose context has ended
-// leaves. But a slot that has come is not given back.
+// leaves. But a slot that could leave is not given back.
 func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
@@ -183,10 +228,10 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 		q.advance()
 		switch {
 		case w.slot == nil:
-		case w.slot.At.After(time.Now()):
+		case q.looks.held && w.slot == q.slots[0] && !q.paced(w.slot, time.Now()).After(time.Now()):
+			q.admit(w, 0)
+		default:
 			q.giveBack(w.ctx, q.remove(w).Receipt)
-		default: // It waits for a look.
-			q.admit(w, slices.Index(q.slots, w.slot))
 		}
 		q.advance()
 	}

@@ -64,10 +64,10 @@ func (watch) Stop()                   {}
 func micros(t time.Time) store.Instant { return store.Instant(t.UnixMicro()) }
 
 // slot returns the slot that comes after some time, granted now.
-func (b *bench) slot(after time.Duration, receipt any, window ...bool) *line.Slot {
+func (b *bench) slot(after time.Duration, receipt any, limits ...store.Limit) *line.Slot {
 	now := micros(time.Now())
 	d := store.Decision{Delay: after, At: now, Slot: now + store.Instant(after.Microseconds()), Receipt: receipt}
-	return line.Granted(&d, time.Now(), time.Now(), slices.Contains(window, true))
+	return line.Granted(&d, limits, time.Now(), time.Now())
 }
 
 // went notes that a call went.

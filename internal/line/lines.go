@@ -68,7 +68,7 @@ type shard struct {
 		key   string
 		clock store.Clock
 	}
-	_ [8]byte
+	paces map[string]*pace
 }
 
 // New returns Lines without calls.
@@ -135,6 +135,47 @@ func (s *shard) drop(q *line) {
 		delete(s.lines, q.id)
 		q.lines.lines.Add(-1)
 	}
+}
+
+// pace returns the pace of a key, a new one if there is none. The shard is locked.
+func (s *shard) pace(key string, now time.Time) *pace {
+	p := s.paces[key]
+	if p != nil {
+		return p
+	}
+	if s.paces == nil {
+		s.paces = make(map[string]*pace)
+	}
+	for other, p := range s.paces {
+		if len(s.paces) < paceKeys && !p.isOver(now) {
+			break
+		}
+		delete(s.paces, other)
+	}
+	p = new(pace)
+	s.paces[key] = p
+	return p
+}
+
+// correct corrects the units of a key's last departures. The shard is locked.
+func (s *shard) correct(key string, more int64) {
+	if p := s.paces[key]; p != nil {
+		p.correct(more)
+	}
+}
+
+// first returns the line of a key whose first slot has come before those of the other
+// lines, and waits at the key's pace; nil: no calls are kept apart. The shard is locked.
+func (s *shard) first(key string, now time.Time) (first *line) {
+	if p := s.paces[key]; p == nil || p.slack(now) == 0 {
+		return nil
+	}
+	for id, q := range s.lines {
+		if id.Key == key && len(q.slots) > 0 && !q.slots[0].At.After(now) && (first == nil || q.slots[0].compare(first.slots[0]) < 0) {
+			first = q
+		}
+	}
+	return first
 }
 
 // Waits tells Config.Slow of a call that waits since a time, if that is too long. Only

@@ -14,9 +14,9 @@ const lookTimeout = time.Second
 
 // look is a line's look at its key, for all its slots: where a brake may have been
 // missed, the store tells. It runs on a goroutine of its own, one for a line. The
-// first slot that has come waits for it, up to [unwatched] after the question. Then
-// the slots of the line move by the time that they waited, so they leave at the same
-// distances. Slots don't wait for a store that is slow or away.
+// first slot that has come waits for it, up to [unwatched] after the question. The key's
+// [pace] keeps the slots behind it apart. Slots don't wait for a store that is slow or
+// away.
 type look struct {
 	underWay bool
 	asked    time.Time     // when the last began
@@ -47,20 +47,13 @@ func (q *line) holds(s *Slot, now time.Time) bool {
 		l.slow, l.took = true, 0
 	}
 	if waited {
-		q.delay(now.Sub(s.At))
+		q.shard.pace(q.id.Key, now).delayed(min(now.Sub(s.At), unwatched), now)
 	}
 	return false
 }
 
-// delay moves all slots of the line.
-func (q *line) delay(d time.Duration) {
-	for _, s := range q.slots {
-		s.delay(d)
-	}
-}
-
-// acts returns when the line acts next: at its first slot, or at a look ahead of a
-// slot, by the time that the last look took.
+// acts returns when the line acts next: when its first slot leaves, or at a look ahead
+// of a slot, by the time that the last look took.
 func (q *line) acts(now time.Time) time.Time {
 	l, s := &q.looks, q.slots[0]
 	if s.At.After(now) {
@@ -69,18 +62,19 @@ func (q *line) acts(now time.Time) time.Time {
 	if l.held {
 		return l.asked.Add(unwatched)
 	}
+	due := later(s.At, q.free)
 	if l.took == 0 || q.lines.watcher.covers(s.sure) {
-		return s.At
+		return due
 	}
-	if i := slices.IndexFunc(q.slots, func(s *Slot) bool { return !q.isFresh(s, s.At) }); i >= 0 {
-		switch ahead := q.slots[i].At.Add(-l.took); {
+	if i := slices.IndexFunc(q.slots, func(s *Slot) bool { return !q.isFresh(s, later(s.At, q.free)) }); i >= 0 {
+		switch ahead := later(q.slots[i].At, q.free).Add(-l.took); {
 		case !ahead.After(now):
 			q.look(s, now)
-		case ahead.Before(s.At):
+		case ahead.Before(due):
 			return ahead
 		}
 	}
-	return s.At
+	return due
 }
 
 // look asks the store, unless a look is under way, or one has just failed. It reports

@@ -103,7 +103,7 @@ func runModel(t *testing.T, seed uint64) {
 		mu.Lock()
 		d := m.book(cost)
 		mu.Unlock()
-		used, again, err := call.Wait(ctx, line.Granted(&d, time.Now(), time.Now(), false), time.Time{})
+		used, again, err := call.Wait(ctx, line.Granted(&d, nil, time.Now(), time.Now()), time.Time{})
 		if err != nil {
 			call.Linger()
 			return

@@ -2,6 +2,7 @@ package line
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -19,17 +20,18 @@ type Slot struct {
 	booked  time.Time     // the same by ours
 	from    store.Instant // first instant of brakes that may not have moved it
 	sure    time.Time     // since then a brake may have been missed
-	window  bool          // with a beginning counts it
-	lag     time.Duration // by which it comes later than granted
+	limits  []store.Limit // that it was granted under
+	took    time.Duration // from question to answer; 0: unknown
+	spare   time.Duration // by which At may be too late: the answer's time on its way, at most
 	owner   *waiter
 }
 
-// Granted returns the slot of a decision that was asked for at a time, and came at
-// now. Window says whether a window with a beginning counts it.
-func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
+// Granted returns the slot of a decision under limits that was asked for at a time, and
+// came at now.
+func Granted(d *store.Decision, limits []store.Limit, asked, now time.Time) *Slot {
 	s := &Slot{
 		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
-		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, window: window,
+		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, limits: limits,
 	}
 	if d.At != 0 {
 		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
@@ -40,18 +42,19 @@ func Granted(d *store.Decision, asked, now time.Time, window bool) *Slot {
 	return s
 }
 
-// delay moves a slot, whatever its key's clock says.
-func (s *Slot) delay(d time.Duration) {
-	s.At, s.booked = s.At.Add(d), s.booked.Add(d)
-	s.lag += d
-}
-
-// follow gives a new slot the lag of the slot before it, less half of their distance.
-// So a line that never empties makes up for its lag. Otherwise the lag of many short
-// waits would add up, and bound the line's pace.
-func (s *Slot) follow(before *Slot) {
-	distance := s.At.Sub(before.At.Add(-before.lag))
-	s.delay(max(0, before.lag-max(0, distance/2)))
+// early brings a slot forward if another slot shows that it comes earlier: the two are as
+// far apart as by the store's clock. It reports whether it has.
+func (s *Slot) early(other *Slot) bool {
+	if s.granted == 0 || other.granted == 0 {
+		return false
+	}
+	apart := time.Duration(s.granted-other.granted) * time.Microsecond
+	late := min(s.booked.Sub(other.booked)-apart, s.spare)
+	if late <= 0 {
+		return false
+	}
+	s.At, s.booked, s.spare = s.At.Add(-late), s.booked.Add(-late), s.spare-late
+	return true
 }
 
 // compare orders slots by the store's clock, or by ours where that is unknown: the
@@ -82,5 +85,10 @@ func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	case looked.IsZero():
 		return c.Counts(s.Receipt, before)
 	}
-	return !s.window // There may have been several brakes.
+	return !s.hasWindow() // There may have been several brakes.
+}
+
+// hasWindow reports whether a window with a beginning counts the booking.
+func (s *Slot) hasWindow() bool {
+	return slices.ContainsFunc(s.limits, func(l store.Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }

@@ -1,4 +1,5 @@
-// Package names sees that limiters of one name on one store have like limits.
+// Package names sees that limiters of one name on one store have like limits, and the same
+// maximum of calls in flight.
 package names
 
 import (
@@ -19,53 +20,60 @@ var users struct {
 	of map[string][]weak.Pointer[User]
 }
 
-// User stands for the limiters of one name, one store and like limits. They alone
-// keep it alive.
+// User stands for the limiters of one name, one store and like rules. They alone keep
+// it alive.
 type User struct {
-	store  store.Store
-	limits []store.Limit
+	store store.Store
+	rules Rules
+}
+
+// Rules are what limiters of one name have in common. A limiter without InFlight, or with
+// a larger one, would let more calls of a key be in flight than the other's maximum.
+type Rules struct {
+	Limits   []store.Limit
+	InFlight int64 // 0: no maximum
 }
 
 // Claim returns the User that a new limiter has to hold, or a *[store.ConfigError] if
-// another limiter has the name with other limits. Collected limiters don't count, so
+// another limiter has the name with other rules. Collected limiters don't count, so
 // Claim collects the garbage before an error. Users of a store that can't be told from
 // others of its type are nil.
-func Claim(name string, on store.Store, limits []store.Limit) (*User, error) {
+func Claim(name string, on store.Store, rules Rules) (*User, error) {
 	if isStateless(on) {
 		return nil, nil
 	}
-	u, other := find(name, on, limits)
+	u, other := find(name, on, rules)
 	for collections := 0; other != nil && collections < 5; collections++ { // A sync.Pool outlives two, now and then.
 		runtime.GC()
-		u, other = find(name, on, limits)
+		u, other = find(name, on, rules)
 	}
 	if other != nil {
 		return nil, &store.ConfigError{
-			Field: "Config.Name", Got: strconv.Quote(name) + " of a limiter with " + describe(other),
-			Want: "a name that no limiter with other limits has on the same store (where limits change: one limiter, with AllowLimits or ReserveLimits)",
+			Field: "Config.Name", Got: strconv.Quote(name) + " of a limiter with " + other.describe(rules),
+			Want: "a name that no limiter with other limits or another InFlight has on the same store (where limits change: one limiter, with AllowLimits or ReserveLimits)",
 		}
 	}
 	return u, nil
 }
 
-// find returns the user of a name, a new one if there is none; or the limits of another
+// find returns the user of a name, a new one if there is none; or the rules of another
 // limiter, if they differ.
-func find(name string, on store.Store, limits []store.Limit) (u *User, other []store.Limit) {
+func find(name string, on store.Store, rules Rules) (u *User, other *Rules) {
 	users.Lock()
 	defer users.Unlock()
 	for _, p := range users.of[name] {
 		switch u := p.Value(); {
 		case u == nil || !SameStore(u.store, on):
-		case alike(u.limits, limits):
+		case u.rules.InFlight == rules.InFlight && alike(u.rules.Limits, rules.Limits):
 			return u, nil
 		default:
-			return nil, u.limits
+			return nil, &u.rules
 		}
 	}
 	if users.of == nil {
 		users.of = make(map[string][]weak.Pointer[User])
 	}
-	u = &User{on, limits}
+	u = &User{on, rules}
 	users.of[name] = append(users.of[name], weak.Make(u))
 	runtime.AddCleanup(u, forget, name)
 	return u, nil
@@ -121,14 +129,18 @@ func alike(a, b []store.Limit) bool {
 	return within(a, b) && within(b, a)
 }
 
-// describe writes limits out, as "10-in-1s gcra burst 20".
-func describe(limits []store.Limit) string {
-	texts := make([]string, len(limits))
-	for i, l := range limits {
+// describe writes the rules out, as "10-in-1s gcra burst 20". InFlight follows where the
+// other rules differ in it.
+func (r *Rules) describe(other Rules) string {
+	texts := make([]string, len(r.Limits))
+	for i, l := range r.Limits {
 		texts[i] = store.Per(l.Rate, l.Period).Policy() + " " + l.Algorithm.String()
 		if l.Max() != l.Rate {
 			texts[i] += " burst " + strconv.FormatInt(l.Max(), 10)
 		}
+	}
+	if r.InFlight != other.InFlight {
+		texts = append(texts, "InFlight "+strconv.FormatInt(r.InFlight, 10))
 	}
 	return strings.Join(texts, ", ")
 }

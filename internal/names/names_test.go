@@ -83,6 +83,32 @@ func TestNamesOfUnlikeLimits(t *testing.T) {
 	}
 }
 
+// TestNamesOfUnlikeInFlight: a limiter with a larger maximum would let more calls be in
+// flight than the other's.
+func TestNamesOfUnlikeInFlight(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		second int64
+		lease  time.Duration
+		taken  string
+	}{
+		"alike":         {2, 0, ""},
+		"another Lease": {2, time.Second, ""},
+		"more":          {3, 0, "InFlight 2"},
+		"none":          {0, 0, "InFlight 2"},
+	} {
+		cfg := weir.Config{Name: "name", Store: localStore(t), Limits: []weir.Limit{weir.PerMinute(10)}, InFlight: 2}
+		first := onLocal(t, cfg)
+		cfg.InFlight, cfg.Lease = c.second, c.lease
+		_, err := weir.New(cfg)
+		var ce *weir.ConfigError
+		if errors.As(err, &ce) != (c.taken != "") || c.taken != "" && !strings.HasSuffix(ce.Got, c.taken) {
+			t.Errorf("%s: got %v, want an error with %q", name, err, c.taken)
+		}
+		runtime.KeepAlive(first)
+	}
+}
+
 // TestNamesOnStoresThatAreNotCompared lets limiters share a name: nothing tells one of
 // these stores from another.
 func TestNamesOnStoresThatAreNotCompared(t *testing.T) {

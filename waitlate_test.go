@@ -1,0 +1,278 @@
+package weir_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// answersLate decides at once, and answers after a time. The n-th question counts from 0.
+type answersLate struct {
+	*localstore.Store
+	watched  bool
+	took     func(n int) time.Duration
+	answered func(ctx context.Context) // may be nil
+
+	mu sync.Mutex
+	n  int
+}
+
+func (s *answersLate) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	d, err := s.Store.Take(ctx, req)
+	s.mu.Lock()
+	took := s.took(s.n)
+	if !req.Peek() {
+		s.n++
+	}
+	s.mu.Unlock()
+	time.Sleep(took)
+	if s.answered != nil && !req.Peek() {
+		s.answered(ctx)
+	}
+	return d, err
+}
+
+func (s *answersLate) WatchBrakes(f func(string, string, store.Clock)) store.Watch {
+	if !s.watched {
+		return deafWatch{}
+	}
+	return s.Store.WatchBrakes(f)
+}
+
+// left is the departure of a call.
+type left struct {
+	call  int
+	units int64
+	after time.Duration
+}
+
+// mostIn returns the most units that left in a half-open window.
+func mostIn(all []left, window time.Duration) (most int64) {
+	slices.SortFunc(all, func(a, b left) int { return cmp.Compare(a.after, b.after) })
+	units, from := int64(0), 0
+	for _, l := range all {
+		units += l.units
+		for l.after-all[from].after >= window {
+			units -= all[from].units
+			from++
+		}
+		most = max(most, units)
+	}
+	return most
+}
+
+// TestSlowStoreAdmitsNoHerd: a store is slow for 5 s. At no instant do more of 80 waiters
+// leave than the limit admits. No call waits for longer than its slot and its answer, and
+// again as long as an answer.
+func TestSlowStoreAdmitsNoHerd(t *testing.T) {
+	t.Parallel()
+	const slow = 5 * time.Second
+	for _, limit := range []weir.Limit{
+		weir.PerSecond(10).WithBurst(1), weir.PerSecond(10).WithBurst(5), weir.Outbound(25, 5*time.Second), weir.Outbound(1, 200*ms),
+		weir.Per(10, time.Second).By(weir.FixedWindow), weir.Per(10, time.Second).By(weir.SlidingCounter),
+	} {
+		apart := limit.Period / time.Duration(limit.Rate)
+		for name, c := range map[string]struct {
+			apart     time.Duration // of the calls
+			unwatched bool
+			took      func(start time.Time, n int) time.Duration
+		}{
+			"every answer takes 5 s":            {took: func(time.Time, int) time.Duration { return slow }},
+			"every answer takes 5 s, unwatched": {unwatched: true, took: func(time.Time, int) time.Duration { return slow }},
+			"all answers come at 5 s":           {apart: apart, took: func(start time.Time, _ int) time.Duration { return slow - time.Since(start) }},
+			"answers overtake each other": {apart: apart, took: func(start time.Time, n int) time.Duration {
+				return slow - time.Since(start) + time.Duration(n*7919%50)*ms
+			}},
+			"each third answer takes 5 s": {apart: apart, took: func(_ time.Time, n int) time.Duration { return slow * time.Duration(n%3/2) }},
+		} {
+			t.Run(fmt.Sprint(limit, " ", limit.Algorithm, " ", limit.Max(), " ", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					start := time.Now()
+					s := &answersLate{Store: localStore(t), watched: !c.unwatched, took: func(n int) time.Duration { return c.took(start, n) }}
+					l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: []weir.Limit{limit}})
+					var mu sync.Mutex
+					var wg sync.WaitGroup
+					var all []left
+					for i := range 80 {
+						wg.Go(func() {
+							if err := l.Wait(t.Context(), "key"); err != nil {
+								t.Error(err)
+							}
+							mu.Lock()
+							defer mu.Unlock()
+							all = append(all, left{i, 1, time.Since(start)})
+						})
+						time.Sleep(c.apart)
+					}
+					wg.Wait()
+					checkWindows(t, all, limit, 0)
+					if last, most := all[79].after, 80*apart+2*slow+limit.Period; last > most {
+						t.Errorf("the last call left after %v, want at most %v", last, most)
+					}
+					time.Sleep(10 * time.Second)
+				})
+			})
+		}
+	}
+}
+
+// checkWindows checks that in no window more left than a limit admits. A line that was
+// late catches up by a 64th of the time.
+func checkWindows(t *testing.T, all []left, limit weir.Limit, slack time.Duration) {
+	t.Helper()
+	admits := limit.Rate
+	switch limit.Algorithm {
+	case weir.GCRA:
+		unit := limit.Period / time.Duration(limit.Rate) * 63 / 64
+		for n := int64(1); n <= 2*limit.Max(); n++ {
+			if time.Duration(n)*unit <= slack {
+				continue
+			}
+			if most := mostIn(all, time.Duration(n)*unit-slack); most > limit.Max()+n-1 {
+				t.Errorf("%d units left in the time of %d, want at most %d", most, n, limit.Max()+n-1)
+			}
+		}
+		return
+	case weir.FixedWindow, weir.AlignedWindow, weir.SlidingCounter:
+		admits *= 2
+	}
+	if most := mostIn(all, limit.Period*63/64-slack); most > admits {
+		t.Errorf("%d units left in %v, want at most %d", most, limit.Period*63/64, admits)
+	}
+}
+
+// lateCall is one of many calls of one key.
+type lateCall struct {
+	arrives, cancel, deadline time.Duration // 0: never
+	cost                      int64
+	answered                  time.Time // zero: never
+	left                      time.Duration
+	err                       error
+}
+
+// TestLateSlotsKeepTheLimits: random calls of a key, over a store with random times of
+// answers up to 5 s, now and then a pause, keep to the limits and to their order. No call
+// waits beyond its slot for longer than the latest answer took.
+func TestLateSlotsKeepTheLimits(t *testing.T) {
+	t.Parallel()
+	for name, limits := range map[string][]weir.Limit{
+		"spaced":          {weir.PerSecond(4).WithBurst(1)},
+		"a bucket":        {weir.PerSecond(10).WithBurst(7)},
+		"a window":        {weir.Per(10, time.Second).By(weir.SlidingWindow)},
+		"two windows":     {weir.Per(10, time.Second).By(weir.SlidingWindow), weir.Per(30, 5*time.Second).By(weir.SlidingWindow)},
+		"a fixed window":  {weir.Per(10, time.Second).By(weir.FixedWindow)},
+		"window, spacing": {weir.Per(25, 5*time.Second).By(weir.SlidingWindow), weir.Per(3, 300*ms).WithBurst(3)},
+	} {
+		for seed := range uint64(40) {
+			t.Run(fmt.Sprint(name, " ", seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { lateStory(t, limits, rand.New(rand.NewPCG(seed, 3))) })
+			})
+		}
+	}
+}
+
+func lateStory(t *testing.T, limits []weir.Limit, r *rand.Rand) {
+	const longest = 5 * time.Second
+	calls := make([]*lateCall, 150)
+	span := time.Duration(1+r.IntN(20)) * time.Second
+	costs := 1 + r.Int64N(3)
+	if limits[0].Max() == 1 {
+		costs = 1
+	}
+	for i := range calls {
+		c := &lateCall{arrives: time.Duration(r.Int64N(int64(span))), cost: 1 + r.Int64N(costs)}
+		switch r.IntN(8) + 10 {
+		case 0:
+			c.cancel = time.Duration(1 + r.Int64N(int64(span)))
+		case 1:
+			c.deadline = time.Duration(1 + r.Int64N(int64(span)))
+		}
+		calls[i] = c
+	}
+	slices.SortFunc(calls, func(a, b *lateCall) int { return cmp.Compare(a.arrives, b.arrives) })
+	pauses, after, paused := r.IntN(3) == 0, time.Duration(r.Int64N(int64(span))), time.Duration(1+r.IntN(3000))*ms
+	slowFrom, slowFor, most := r.IntN(100), r.IntN(100), time.Duration(1+r.Int64N(int64(longest)))
+	s := &answersLate{Store: localStore(t), watched: r.IntN(2) == 0, took: func(n int) time.Duration {
+		if n < slowFrom || n > slowFrom+slowFor || r.IntN(4) == 0 {
+			return time.Duration(r.IntN(10)) * ms
+		}
+		return time.Duration(r.Int64N(int64(most)))
+	}}
+	s.answered = func(ctx context.Context) {
+		if i, ok := ctx.Value(callID{}).(int); ok {
+			calls[i].answered = time.Now()
+		}
+	}
+	l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: limits})
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i, c := range calls {
+		wg.Go(func() {
+			time.Sleep(c.arrives)
+			ctx := context.WithValue(t.Context(), callID{}, i)
+			if c.cancel > 0 {
+				var stop context.CancelFunc
+				ctx, stop = context.WithCancel(ctx)
+				defer stop()
+				defer time.AfterFunc(c.cancel, stop).Stop()
+			}
+			if c.deadline > 0 {
+				var stop context.CancelFunc
+				ctx, stop = context.WithTimeout(ctx, c.deadline)
+				defer stop()
+			}
+			c.err = l.WaitN(ctx, "key", c.cost)
+			c.left = time.Since(start)
+		})
+	}
+	if pauses {
+		time.Sleep(after)
+		if err := l.Pause(t.Context(), "key", paused); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	var all []left
+	units := int64(0)
+	for i, c := range calls {
+		switch {
+		case c.err == nil:
+			all = append(all, left{i, c.cost, c.left})
+			units += c.cost
+			if c.deadline > 0 && c.left > c.arrives+c.deadline {
+				t.Errorf("call %d left after its deadline", i)
+			}
+		case c.deadline > 0 && (errors.Is(c.err, weir.ErrLimited) || errors.Is(c.err, context.DeadlineExceeded)):
+		case c.cancel > 0 && errors.Is(c.err, context.Canceled):
+		default:
+			t.Errorf("call %d: %v", i, c.err)
+		}
+		for j, before := range calls[:i] {
+			if c.err == nil && before.err == nil && before.cost == c.cost && before.deadline == 0 && c.deadline == 0 &&
+				before.left > c.left && before.answered.Before(start.Add(c.left)) {
+				t.Errorf("call %d left before call %d, whose answer had come", i, j)
+			}
+		}
+	}
+	slack := 50 * ms // Answers that are quicker are not late.
+	if !s.watched {
+		slack += 50 * ms // A look holds a slot up for as long.
+	}
+	for _, limit := range limits {
+		checkWindows(t, all, limit, slack)
+	}
+	time.Sleep(time.Minute)
+}
