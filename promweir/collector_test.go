@@ -20,6 +20,7 @@ import (
 	"github.com/goweir/weir/retry"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
+	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -67,7 +68,9 @@ var rows = []struct {
 		"weir_in_flight{limiter=api} 0", "weir_waiting{limiter=api} 1",
 	}},
 	{"a lease", func(t *testing.T, w *world) {
-		w.with(t, func(c *weir.Config) { c.InFlight = 2 })
+		fresh, err := localstore.New(localstore.Config{}) // where no other limiter has the name
+		must(t, err)
+		w.with(t, func(c *weir.Config) { c.InFlight, c.Store = 2, fresh })
 		w.Watch(w.l)
 		lease, err := w.l.Acquire(t.Context(), "a")
 		must(t, err)
