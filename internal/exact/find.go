@@ -37,8 +37,8 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	k.Later(f, latest)
 }
 
-// Later moves the slot to a later time of the store, since another key of the request
-// admits no sooner. All limits still admit then.
+// Later moves the slot to a later time of the store, since another limit, or another key of
+// the request, admits no sooner. All limits still admit then.
 func (k *Key) Later(f *Found, at int64) {
 	if at > f.Real {
 		f.Real = at
@@ -195,7 +195,7 @@ func (q *Queue) book(f *Found, cost int64, natural bool) {
 }
 
 // forget drops limits that the call leaves out, if they have lapsed or are too many. The
-// oldest go first. A booking resets the time of the limits that it names.
+// first parts go first. A booking resets the time of the limits that it names.
 func (k *Key) forget(f *Found, now int64, booked bool) {
 	over := -maxLeft
 	for i := range k.Parts {
