@@ -78,7 +78,7 @@ type Ahead struct {
 	First, Last time.Duration
 }
 
-// Brake is what slows a key beyond its limits. Zero: nothing does.
+// Brake slows a key beyond its limits. Zero: no brake.
 type Brake struct {
 	// Pause is the time until the pause ends.
 	Pause time.Duration

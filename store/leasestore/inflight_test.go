@@ -126,8 +126,8 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
 	l := store.Per(72_000, time.Hour).By(store.FixedWindow)
 	for name, brake := range map[string]store.Brake{
-		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
-		"by a cut":         {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
+		"an advertised pace": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
+		"by a cut":           {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {

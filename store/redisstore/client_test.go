@@ -28,13 +28,13 @@ func TestConfigure(t *testing.T) {
 		options any
 		want    []any
 	}{
-		"single":           {single, fresh},
-		"cluster":          {cluster, fresh},
-		"failover":         {failover, fresh},
-		"ring":             {ring, fresh},
-		"universal":        {universal, fresh},
-		"what was set":     {set, []any{true, 2, 3, time.Duration(1), time.Duration(2), time.Duration(-1), time.Duration(4)}},
-		"as Universal has": {universal.Simple(), fresh},
+		"single":             {single, fresh},
+		"cluster":            {cluster, fresh},
+		"failover":           {failover, fresh},
+		"ring":               {ring, fresh},
+		"universal":          {universal, fresh},
+		"options set before": {set, []any{true, 2, 3, time.Duration(1), time.Duration(2), time.Duration(-1), time.Duration(4)}},
+		"as Universal has":   {universal.Simple(), fresh},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := reflect.ValueOf(c.options).Elem()

@@ -32,8 +32,8 @@ func (s *Store) send(ctx context.Context, to processor, args ...any) (any, error
 	return cmd.Val(), err
 }
 
-// While a cluster moves a slot, its servers refuse calls with several keys of which they have
-// only some. They decide nothing then, so the call is repeated a few times.
+// While a cluster moves a slot, a server refuses calls if it has only some of their keys. It
+// decides nothing then, so the call is repeated a few times.
 const (
 	splitTries = 5
 	splitPause = 5 * time.Millisecond

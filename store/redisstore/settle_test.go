@@ -54,7 +54,7 @@ func TestSettleIsOneCall(t *testing.T) {
 	}
 }
 
-// Two bookings of one slot, before and after a Reset, are told apart. The slot is the start
+// Two bookings of one slot, before and after a Reset, stay apart. The slot is the start
 // of an aligned window.
 func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 	}
 }
 
-// Bookings before and after a reset are told apart, by the server's clock, also for slots
+// Bookings before and after a reset stay apart, by the server's clock, also for slots
 // ahead.
 func TestSettleAfterAReset(t *testing.T) {
 	t.Parallel()

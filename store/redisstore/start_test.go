@@ -117,6 +117,6 @@ func TestStartByMany(t *testing.T) {
 	}
 	// A call that left may have been sent.
 	if most := int64(64*20 + 1); charged > most || charged < most-int64(gone) {
-		t.Errorf("%d charged by %d calls, of which %d left", charged, most, gone)
+		t.Errorf("%d charged by %d calls, %d of them left", charged, most, gone)
 	}
 }

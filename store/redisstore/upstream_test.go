@@ -220,7 +220,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 			budget := theirs.Rate * int64(took/theirs.Period+1)
 			used := float64(n.Admitted) / float64(budget)
 			calls := commands["evalsha"] + commands["eval"]
-			t.Logf("%d admitted and %d refused in %v: %.1f %% of what it allows; %d decisions, %v",
+			t.Logf("%d admitted and %d refused in %v: %.1f %% of its limit; %d decisions, %v",
 				n.Admitted, n.Refused(), took, 100*used, calls, commands)
 			if n.Refused() != 0 {
 				t.Errorf("%d were refused", n.Refused())

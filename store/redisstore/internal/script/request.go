@@ -32,7 +32,7 @@ import (
 //	        ARGV  clock, lease, ids
 //	reset   KEYS  state, log, leases
 //	        ARGV  clock
-//	restore KEYS  state, log, what was added of the id
+//	restore KEYS  state, log, the mark of the id
 //	        ARGV  clock, seen, last known slot, last slot that was spent, when units
 //	              were spent last (0: now), id ("": nothing was spent), number of
 //	              limits; for each: text, the three numbers that are known, and those

@@ -59,8 +59,8 @@ end,
 --   1limit=numbers;limit=numbers~left|birth|q…|c…|l…
 --
 --   part     numbers                       present
---   gcra     tat.rest                      tat after the birth; rest where it is not 0
---   window   start.units.opened            opened where the queue has a tag
+--   gcra     tat.rest                      tat after the birth; rest if it is not 0
+--   window   start.units.opened            opened if the queue has a tag
 --   counter  start.units.before.opened.opened
 --   sliding  entries.units                 before the first live entry, see the log
 --   ~left                                  the last booking left the limit out; it lapses
