@@ -35,7 +35,7 @@ if n > tonumber(redis.call('GET', KEYS[2]) or 0) then redis.call('SET', KEYS[2],
 return n`)
 
 // TestHeldWorker is one process of the tests below. It keeps as many calls in flight as
-// possible, and prints a line for each. In the mode that hangs, its calls don't end.
+// possible. In the mode "hang" each call prints a line and does not end.
 func TestHeldWorker(t *testing.T) {
 	addr, how, _ := strings.Cut(os.Getenv(heldAddr), " ")
 	if addr == "" {

@@ -128,7 +128,7 @@ func TestDebtAndTheClock(t *testing.T) {
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
 	l := store.Per(10, time.Second)
 	settleAt(t, s, reserve(t, s, "k", 10, 0, l), 1000)
-	// The bucket is full in 100 s. One unit fits a second before the end of its debt.
+	// The bucket is full in 100 s. It has room for a unit 0.9 s earlier.
 	for after := time.Duration(0); after < 90*time.Second; after += 10 * time.Second {
 		if d := reserve(t, s, "k", 1, 0, l); d.Allowed || d.RetryAfter != 99*time.Second+100*time.Millisecond-after {
 			t.Errorf("%v after a debt of 990 of 10 per second: %+v", after, d)
