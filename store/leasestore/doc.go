@@ -16,20 +16,16 @@
 //	unused units      come back by themselves           are given back
 //	a call takes      a power of two, at most 1/4 of    at most Units
 //	                  the units that come back in For
-//	a call costs      as much as one for a unit         a call of its own
+//	a call costs      as much as a call for one unit    a round trip of its own
 //	begins after      4 units within half of For        32 units within half of For
 //	pays from         6 calls per second of a key       62 calls per second of a key
-//	smallest limit    32 units                          256 units
-//
-// A smaller [Config.Units] lowers the last row and the number of units that begins it.
+//	smallest limit    32 units; less with fewer Units   256 units; less with fewer Units
 //
 // The first call ahead takes these 4 or 32 units. If they are used up within half of For,
 // the next call takes enough for all of For, up to eight times as many and up to Units.
-// Lapsing units come in powers of two, as calls for the same number share a round trip.
 //
-// Only calls that neither wait nor can be cancelled take units ahead. All other calls go to
-// the store behind unchanged. A call of a Limiter that would wait first looks for a unit
-// here.
+// Only calls that neither wait nor can be cancelled take units ahead. All others go to the
+// store behind. A call of a Limiter that would wait first looks for a unit here.
 //
 // A unit may be used up to For after its charge. So SlidingWindow, which promises an exact
 // bound for every interval, takes nothing ahead. Under GCRA an interval may hold up to

@@ -49,7 +49,7 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 //	refused                     the next calls
 //	lapsing units, by a limit   take units with a receipt for a while
 //	other units                 are decided alone for a while: few are left
-//	units, ErrUnsupported       likewise: the store takes nothing back
+//	ErrUnsupported              likewise: the store takes nothing back
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Request) (store.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
