@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Braker is a Store that can slow a key down beyond its limits, for all processes
-// that share the store. An upstream or a person asks for it.
+// Braker is a Store that can slow a key down beyond its limits, for all processes that share
+// the store. An upstream or a person asks for it.
 type Braker interface {
 	// Brake sets, changes or lifts the key's brake, in one call. The charges name
 	// the key, one for all of them, and its limits; they cost nothing. A brake
@@ -27,16 +27,16 @@ type Braker interface {
 type Clock interface {
 	// Real returns the instant at which a slot comes, by the store's clock.
 	Real(slot Instant) Instant
-	// Counts reports whether all limits still count the booking of a receipt, which was
-	// to come at an instant before this Clock's last brake. Windows with a beginning
-	// (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window
-	// is booked again. A nil receipt counts.
+	// Counts reports whether all limits still count the booking of a receipt. before is the
+	// booking's instant under the Clock before the last brake. Windows with a beginning
+	// (fixed, aligned, sliding counter) move as a whole: a slot that leaves its window is
+	// booked again. A nil receipt counts.
 	Counts(receipt any, before Instant) bool
-	// Set returns the instant of the brake that made the Clock. Of two Clocks of a key,
-	// the later one holds.
+	// Set returns the instant of the brake that made the Clock. The later of two Clocks of a
+	// key holds.
 	Set() Instant
-	// Gap returns the time between two units that an upstream advertised (Brake.Tell),
-	// at an instant. 0: none.
+	// Gap returns the time between two units that an upstream advertised (Brake.Tell), at an
+	// instant; 0: none.
 	Gap(at Instant) time.Duration
 }
 
@@ -56,8 +56,8 @@ type Brake struct {
 	// first booked slot and stands there until the pause ends. The pause that ends
 	// last wins.
 	Pause time.Duration
-	// Slack makes a pause that grows by this Brake longer than Pause asks. Slightly
-	// longer pauses shortly after then change nothing.
+	// Slack makes a pause that grows by this Brake longer than Pause asks. Slightly longer
+	// pauses that follow shortly then change nothing.
 	Slack time.Duration
 	// Cut lowers the rate at which slots follow each other.
 	Cut Cut
@@ -81,7 +81,7 @@ type Cut struct {
 	// Unit is the time between two units at the full rate. 0: no cut. While the
 	// key's time is slow there are no bursts: units lie at least Unit of it apart.
 	Unit time.Duration
-	// Recovery is how long the rate takes from nothing to the full one.
+	// Recovery is the time in which the rate grows from 0 to the full rate.
 	Recovery time.Duration
 	// Since is the instant at which the refused call's slot came. A rate that was cut
 	// after Since is not cut again: all calls under way at a cut count as one.

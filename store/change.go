@@ -8,6 +8,6 @@ type Change struct {
 	Away bool
 	// Err is the failure that opened the breaker; nil when the primary is back.
 	Err error
-	// After is the time that the primary was there, or away.
+	// After is the time for which the primary was there, or away.
 	After time.Duration
 }

@@ -18,9 +18,8 @@ type AnyLimit interface {
 	}
 }
 
-// CheckLimits validates limits that hold together: at least one, each valid, no
-// two with the same policy name. The *[ConfigError] names field and the index of
-// the wrong limit.
+// CheckLimits validates limits for one key: at least one, each valid, no two with the same
+// policy name. The *[ConfigError] names field and the index of the wrong limit.
 func CheckLimits[L AnyLimit](field string, limits []L) error {
 	if len(limits) == 0 {
 		return &ConfigError{Field: field, Want: "at least one limit", Got: "none"}

@@ -7,7 +7,7 @@ import "time"
 type Reason uint8
 
 const (
-	// ReasonAllowed: nothing refused.
+	// ReasonAllowed: the request was allowed.
 	ReasonAllowed Reason = iota
 	// ReasonLimited: a limit has too little left now, or the delay would be longer than
 	// MaxWait.
@@ -40,9 +40,9 @@ func (r Reason) String() string {
 type Source uint8
 
 const (
-	// SourceStore: the store, by all that it knows of the key.
+	// SourceStore: the store, by its whole knowledge of the key.
 	SourceStore Source = iota
-	// SourceDenyCache: the process, as the store refused the same request just now.
+	// SourceDenyCache: the process, as the store refused an equal request just now.
 	SourceDenyCache
 	// SourceLease: the process, from units that it took ahead.
 	SourceLease
@@ -71,9 +71,9 @@ type Decision struct {
 	Allowed bool
 	// Degraded: decided without the primary store.
 	Degraded bool
-	// OtherLimits: a key's units also count under limits that the request does not name,
-	// for as long as those are remembered. A plan that changed causes that, and so do
-	// programs with unlike limits under one Name.
+	// OtherLimits: a key's units also count under limits that the request does not name, until
+	// these lapse. Causes are a changed plan, and programs with different limits under one
+	// Name.
 	OtherLimits bool
 	// Reason is Allowed, or why the request was refused.
 	Reason Reason
@@ -81,10 +81,10 @@ type Decision struct {
 	Source Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
-	// RetryAfter is set by a refusal: the same request succeeds after exactly this
-	// long if no other call takes units. [Never] when no waiting helps. For InFlight
-	// it is a bound: the time until enough leases end, unless they are renewed. Room
-	// comes earlier when leases are released.
+	// RetryAfter is set by a refusal: the same request succeeds after exactly this long if no
+	// other call takes units. [Never] when no waiting helps. For ReasonInFlight it is the
+	// time until enough leases end, unless they are renewed. Released leases make room
+	// earlier.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
 	// RetryAfter, otherwise the one with the smallest share remaining.
@@ -94,8 +94,8 @@ type Decision struct {
 	// Remaining is how many units of the binding limit the next calls can take,
 	// never negative.
 	Remaining int64
-	// ResetAfter is how long until the binding limit is as if never used, if no
-	// call takes units.
+	// ResetAfter is the time until the binding limit is as if never used, if no call takes
+	// units.
 	ResetAfter time.Duration
 	// Charges holds the state of each charge's limit, in the request's order. It
 	// is nil when the request had one charge; [Decision.Charge] covers both.
@@ -104,11 +104,11 @@ type Decision struct {
 	// At is the instant of the decision by the store's clock; 0 when the store
 	// has no clock of its own.
 	At Instant
-	// Slot is the booked instant of the key's time; 0 when nothing was booked, or no
-	// brake can move the slot. Without a brake it is At plus Delay.
+	// Slot is the booked instant of the key's time; 0 when nothing was booked, or no brake can
+	// move the slot. Without a brake it is At plus Delay.
 	Slot Instant
-	// Clock is the key's clock; nil when no brake ever moved its slots: its time is
-	// the store's then. Of several keys it is the one of the binding limit's.
+	// Clock is the key's clock; nil when no brake ever moved its slots, so that its time is
+	// the store's. With several keys it is the clock of the binding limit's key.
 	Clock Clock
 	// Gap is the time between two units that an upstream advertised (Brake.Tell).
 	// 0: none.
@@ -122,11 +122,11 @@ type Decision struct {
 type ChargeState struct {
 	// Remaining is how many units of the limit the next calls can take.
 	Remaining int64
-	// ResetAfter is how long until the limit is as if never used.
+	// ResetAfter is the time until the limit is as if never used.
 	ResetAfter time.Duration
-	// RetryAfter is how long this limit alone makes the request wait; 0 when it
-	// admits the request now, [Never] when the cost never fits. It is 0 for every
-	// charge of a request that was refused as InFlight: no limit refused.
+	// RetryAfter is how long this limit alone makes the request wait; 0 when it admits the
+	// request now, [Never] when the cost never fits. It is 0 for every charge of a request
+	// refused as InFlight, since no limit refused.
 	RetryAfter time.Duration
 }
 

@@ -8,18 +8,17 @@ import (
 // Preparer is a Store with a shorter way for the most frequent request: units of
 // one key, under one limit known in advance, now or not at all.
 type Preparer interface {
-	// Prepare returns the shorter way for keys of a scope, under a valid limit. of
-	// is the store that the caller would ask otherwise. Prepare returns nil when of
-	// is not this store but a wrapper around it, which must not be passed by.
+	// Prepare returns the shorter way for keys of a scope, under a valid limit. of is the
+	// store that the caller would ask otherwise. Prepare returns nil if of is a wrapper around
+	// this store: the shorter way must not bypass a wrapper.
 	Prepare(of Store, scope string, limit Limit) Prepared
 }
 
 // Prepared is a Store's shorter way. It is safe for concurrent use.
 type Prepared interface {
-	// Take is Store.Take for a request with one charge of cost units of key and
-	// nothing else. It may leave a request to the Store: then it reports false and
-	// has charged nothing. It uses the process's memory alone, so it takes no
-	// context.
+	// Take is Store.Take for a request with only one charge of cost units of key. It may leave
+	// a request to the Store: then it reports false and has charged nothing. It uses the
+	// process's memory alone, so it takes no context.
 	Take(key string, cost int64) (o Outcome, done bool, err error)
 	// Source is the Source of its decisions.
 	Source() Source
@@ -48,18 +47,16 @@ func (o Outcome) Reason() Reason {
 	return ReasonLimited
 }
 
-// Starter is a Store that can begin a decision and go on by itself. Its caller
-// may wait for other things as well, and leave at any time. That spares a
-// wrapping store a goroutine for each call.
+// Starter is a Store that can begin a decision and go on by itself. Its caller can wait for
+// other things as well, and leave at any time. That saves a wrapping store a goroutine for
+// each call.
 type Starter interface {
-	// Start begins the Take of a valid request and returns without waiting. The request
-	// and ctx belong to it until the Started is over. ctx goes to the server; its end is
-	// not reported.
+	// Start begins the Take of a valid request and returns without waiting. The request and ctx
+	// belong to it until the Started is over. ctx goes to the server. Its end is not reported.
 	//
-	// It returns nil when only Take can decide, and has charged nothing then: always
-	// so for requests that are Cancelable or ask for a lease. of is the store that
-	// the caller would ask otherwise: Start returns nil as well when of is a wrapper
-	// around this store.
+	// It returns nil, and has charged nothing, if only Take can decide. That is so for requests
+	// that are Cancelable or ask for a lease. of is the store that the caller would ask
+	// otherwise: Start also returns nil if of is a wrapper around this store.
 	Start(ctx context.Context, of Store, req *Request) Started
 }
 
@@ -68,11 +65,10 @@ type Starter interface {
 type Started interface {
 	// Done receives one value, when the request is decided.
 	Done() <-chan struct{}
-	// Decision returns the results of Take, once after the value of Done. done is
-	// false when Take is needed after all: nothing was charged.
+	// Decision returns the results of Take, once, after the value of Done. done is false if
+	// Take must decide after all: nothing was charged.
 	Decision() (d Decision, done bool, err error)
-	// Leave ends the caller's interest, so that an unsent request need not be sent.
-	// It reports false, and does nothing, when the value of Done is there or about
-	// to come.
+	// Leave ends the caller's interest, so that an unsent request need not be sent. It does
+	// nothing and reports false if the value of Done is there or about to come.
 	Leave() bool
 }

@@ -13,8 +13,8 @@ const MaxLease = time.Hour
 // fewer than Max leases of its first charge's key are alive. It then has a lease
 // until it is released, or until Lease after it was last taken or renewed.
 //
-// Limits are asked first: a request refused by a limit reports that limit and
-// holds nothing; a request refused by the hold is charged nothing.
+// Limits decide first. A request refused by a limit reports that limit and takes no lease. A
+// request refused by the hold is charged nothing.
 //
 // A request whose costs are all 0 takes a lease and nothing else: no limit
 // delays it or changes. The lease begins with the decision, not with a later
@@ -23,8 +23,8 @@ type Hold struct {
 	// Max is the maximum number of leases of the key at once, 1 to MaxUnits. Each
 	// request brings its own: a lower Max ends no lease.
 	Max int64
-	// ID tells the lease from all others of the key: 1 to 64 bytes, unique to the
-	// request. A second request with the ID of a live lease takes no new lease.
+	// ID tells the lease from all others of the key: 1 to 64 bytes, unique to the request.
+	// Another request with the ID of a live lease takes no new lease.
 	ID string
 	// Lease is how long the lease lives unless it is renewed: whole microseconds
 	// from 1 ms to MaxLease.
@@ -35,8 +35,8 @@ type Hold struct {
 type Holder interface {
 	// Release ends leases. Releasing an ended or unknown lease is not an error.
 	Release(ctx context.Context, scope, key string, ids ...string) error
-	// Renew makes leases end that long from now. It returns the ended and unknown
-	// ones: they are not taken again.
+	// Renew makes leases end that long from now. It returns the ended and unknown leases, and
+	// does not take these again.
 	Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error)
 }
 

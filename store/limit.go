@@ -39,7 +39,7 @@ type Limit struct {
 // nothing: [Limit.Validate] does.
 func Per(n int64, period time.Duration) Limit { return Limit{Rate: n, Period: period} }
 
-// By returns the limit counted by another algorithm.
+// By returns the limit, counted by another algorithm.
 func (l Limit) By(a Algorithm) Limit {
 	l.Algorithm = a
 	return l
@@ -57,7 +57,7 @@ func (l Limit) WithName(name string) Limit {
 	return l
 }
 
-// Max returns the most units one call can take at once: the burst of a GCRA
+// Max returns the maximum number of units that one call can take: the burst of a GCRA
 // limit, the rate of a window. A larger cost never fits.
 func (l Limit) Max() int64 {
 	if l.Algorithm == GCRA && l.Burst > 0 {
@@ -66,8 +66,8 @@ func (l Limit) Max() int64 {
 	return l.Rate
 }
 
-// Policy returns Name. When that is empty it returns the name derived from the
-// rule: rate, "-in-" and the period, as "25-in-5s", "300-in-1m" or "1-in-365d".
+// Policy returns Name. If Name is empty, it returns a name derived from the rule: rate,
+// "-in-" and the period, as "25-in-5s", "300-in-1m" or "1-in-365d".
 func (l Limit) Policy() string {
 	if l.Name != "" {
 		return l.Name

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Used is how much of a limit is used, as its algorithm counts.
+// Used is the used part of a limit, as its algorithm counts.
 //
 //	                At                           Units                Before
 //	GCRA            theoretical arrival time     its rest, see below  –
@@ -24,7 +24,7 @@ type Used struct {
 
 // Seen is the state of one charge's limit at a decision. See Request.Seen.
 type Seen struct {
-	// At is the store's time when it told this; 0: it never did.
+	// At is the store's time at its last answer; 0: it gave none.
 	At Instant
 	// Used is the state of the limit then.
 	Used Used
@@ -32,9 +32,9 @@ type Seen struct {
 	Last Instant
 }
 
-// ErrLost is returned by Take if the state of a key is younger than the caller's memory
-// of it: the store has lost the state before. Nothing was charged. The caller calls
-// Restore, and Take again.
+// ErrLost is returned by Take if the state of a key is younger than the caller's memory of
+// it: the store has lost the earlier state. Nothing was charged. The caller calls Restore,
+// and Take again.
 var ErrLost = errors.New("store: the state of the key was lost")
 
 // Memory is a caller's memory of a key. Instants are by the store's clock.
@@ -42,22 +42,22 @@ type Memory struct {
 	Scope, Key string
 	Limits     []Limit
 
-	// At, Known and Last are the last answer of the store: see Seen. Known has one
-	// element for each limit. At 0: it told nothing.
+	// At, Known and Last are the last answer of the store: see Seen. Known has one element
+	// for each limit. At is 0 without an answer.
 	At    Instant
 	Known []Used
 	Last  Instant
 
-	// Spent are the units that the caller has admitted without the store, for each limit,
-	// as if no other caller had taken any. nil: none.
+	// Spent are the units that the caller has admitted without the store, for each limit, as
+	// if no other caller had taken any; nil: none.
 	Spent []Used
 	// Ahead is the last slot that the caller has granted without the store; 0: none.
 	Ahead Instant
-	// SpentAt is when the last of it was admitted. A Reset after that forgets it, too.
-	// 0: now.
+	// SpentAt is the instant of the last unit in Spent. A later Reset forgets Spent, too. 0:
+	// now.
 	SpentAt Instant
-	// ID tells this spending from all others of the key. A caller without an answer sends
-	// it again within ten minutes, perhaps with more units. The store adds the new ones.
+	// ID tells this spending from all others of the key. A caller without an answer sends it
+	// again within ten minutes, perhaps with more units. The store adds only the new ones.
 	ID string
 }
 
@@ -106,14 +106,14 @@ func (u *Used) of(l *Limit) bool {
 // Restorer is a Store that can restore lost states, and add units that were admitted
 // without it. It implements Request.Seen and Request.Restore, too.
 type Restorer interface {
-	// Restore makes the state of a key the same as without the loss. Any number of callers
-	// may restore a key, in any order.
+	// Restore makes the state of a key the same as without the loss. Any number of callers may
+	// restore a key, in any order.
 	//
 	// If the state is younger than m.At, it becomes the maximum of all callers' Known, plus
 	// the units since its birth. Then lost is true. Otherwise the store has kept the state,
 	// and Known changes nothing.
 	//
-	// Restore adds Spent in either case, as far as it still counts. It fills the limits to
-	// the brim at most, but for slots up to Ahead.
+	// Restore adds Spent in both cases, as far as it still counts. It fills the limits to
+	// the brim at most, except for slots up to Ahead.
 	Restore(ctx context.Context, m Memory) (lost bool, err error)
 }

@@ -8,13 +8,13 @@ import (
 // Request is the question that a Store decides. It is valid when Validate
 // returns nil.
 type Request struct {
-	// Charges are decided together, all or nothing. Charges with the same Scope
-	// and Key are booked at the one instant that suits all. A request whose costs
-	// are all 0 and that holds nothing is a peek: it is always allowed, changes
-	// nothing, and its decision reports the state.
+	// Charges are decided together, all or nothing. Charges with the same Scope and Key are
+	// booked at the one instant that suits all. A request with only costs of 0 and without a
+	// Hold is a peek: it is always allowed, changes nothing, and its decision reports the
+	// state.
 	//
-	// Sliding windows of one key share a log: a request counts there once, with its
-	// largest cost under any of them.
+	// Sliding windows of one key share a log. There a request counts once, with its largest
+	// cost under any of them.
 	Charges []Charge
 	// MaxWait is the longest delay of a granted reservation. 0: now or not at
 	// all. Values over MaxPeriod/4 mean MaxPeriod/4.
@@ -24,14 +24,14 @@ type Request struct {
 	// Hold asks for a lease of the first charge's key, all or nothing with the
 	// charges. The zero value asks for none. The store must be a [Holder].
 	Hold Hold
-	// Seen asks a [Restorer] for the states of the limits, with one element for each
-	// charge. Take fails with [ErrLost], and charges nothing, if the state of a key is
-	// younger than Seen.At. Otherwise it fills in the elements; At becomes 0 if it decides
-	// without its backend. The caller owns the slice. nil: no states.
+	// Seen asks a [Restorer] for the states of the limits, with one element for each charge.
+	// If the state of a key is younger than Seen.At, Take fails with [ErrLost], and charges
+	// nothing. Otherwise it fills in the elements. At becomes 0 if the store decides without
+	// its backend. The caller owns the slice. nil: no states.
 	Seen []Seen
-	// Restore are memories of the charges' keys that a [Restorer] restores before it
-	// decides, in the same round trip. Seen.At of such keys has to be 0. An error of Restore
-	// is that of Take. nil: none.
+	// Restore are memories of the charges' keys. A [Restorer] restores them before it decides,
+	// in the same round trip. Seen.At of such keys must be 0. Take also returns errors of
+	// Restore. nil: none.
 	Restore []Memory
 	// Checked makes Validate return nil at once: the caller has validated the
 	// request. Limiters set it. False: Validate looks at every field.
@@ -101,8 +101,8 @@ func (r Request) HasReserve() bool {
 	return false
 }
 
-// Need returns how many units must be free for a charge that can fit: its cost
-// and its reserve.
+// Need returns the number of units that must be free for a charge that can fit: its cost and
+// its reserve.
 func (c *Charge) Need() int64 { return min(c.Cost+c.Reserve, c.Limit.Max()) }
 
 // NeverFits returns the index of the first charge whose cost exceeds its limit's
@@ -116,8 +116,7 @@ func (r Request) NeverFits() int {
 	return -1
 }
 
-// Peek reports whether the request only looks: all its costs are 0, and it holds
-// nothing.
+// Peek reports whether the request only looks: all its costs are 0, and it has no Hold.
 func (r Request) Peek() bool { return r.Free() && !r.Hold.Asked() }
 
 // Free reports whether all costs are 0.

@@ -9,7 +9,7 @@
 //	Resetter            forgets a key
 //	Braker              slows a key down beyond its limits
 //	Holder              counts calls in flight
-//	Restorer            takes back what it has lost
+//	Restorer            restores lost state
 //	Preparer, Starter   faster ways for the most frequent requests
 //
 // Package storetest holds the conformance suite for all of them.
@@ -41,10 +41,10 @@ type Canceler interface {
 
 // Settler is a Store that can correct a granted cost to the real one.
 type Settler interface {
-	// Settle corrects the charges of an allowed decision, given its Receipt. The
-	// request was Cancelable. costs holds one number for all charges, or one for
-	// each in the request's order, 0 to MaxUnits. A charge that cost nothing was
-	// not booked and stays as it is.
+	// Settle corrects the charges of an allowed decision, given its Receipt. The request
+	// was Cancelable. costs holds one number for all charges, or one for each in the
+	// request's order, 0 to MaxUnits. A charge with a cost of 0 was not booked and stays as
+	// it is.
 	//
 	// If no other charge was made on the key since, the real cost takes the place of
 	// the granted one, at the same slot. Otherwise:
@@ -56,10 +56,10 @@ type Settler interface {
 	//     its booking. No call waits for debt longer than MaxPeriod/4 beyond an
 	//     empty bucket.
 	//
-	// Settling changes nothing, and is no error, after a Reset, and after the booking
-	// has lapsed: its window is over, or its bucket was full for a while since. A limit
-	// that later calls leave out is corrected as long as the key keeps it. The caller
-	// settles once, and never after Cancel.
+	// Settling changes nothing, and is no error, after a Reset, and after the booking has
+	// lapsed: its window is over, or its bucket was full for a while since. A limit that
+	// later calls leave out is corrected as long as the key keeps it. The caller settles
+	// once, and never after Cancel.
 	Settle(ctx context.Context, receipt any, costs ...int64) error
 }
 

@@ -2,9 +2,9 @@ package exact
 
 import "math/bits"
 
-// Ahead returns the first and the last slot that are still ahead, by the store's clock,
-// and the number of bookings: 0 if nothing is ahead, -1 if the state does not say it.
-// The first slot is a lower bound.
+// Ahead returns the first and the last slot ahead, by the store's clock, and the number of
+// bookings ahead. First is a lower bound. Without slots ahead all are 0. Bookings are -1 if
+// the state does not give their number.
 func (k *Key) Ahead(now int64) (first, last, bookings int64) {
 	first = k.first(now)
 	if first == 0 {
@@ -20,7 +20,7 @@ func (k *Key) bookings(first, last int64) int64 {
 	case k.logs():
 		count := int64(0)
 		for n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) >= first }); n < k.Log.end(); n++ {
-			if k.Log.sum(n) != k.Log.sum(n+1) { // Else it was given back.
+			if k.Log.sum(n) != k.Log.sum(n+1) { // Else the booking was given back.
 				count++
 			}
 		}

@@ -10,12 +10,12 @@ import (
 
 // Move is a change of a key's clock. It implements store.Clock.
 //
-// Windows that are ahead move with the clock. A fixed one moves as its start does.
-// Aligned ones all move by the whole periods of the first slot ahead: no two become one.
+// Windows ahead move with the clock. A fixed window moves with its start. All aligned
+// windows move by the whole periods of the first slot ahead, so no two become one.
 type Move struct {
 	Clock
 	Before Clock // until Clock.At
-	First  int64 // the first slot ahead, in the key's time; 0: none
+	First  int64 // in the key's time; 0: no slot is ahead
 }
 
 // Real implements store.Clock.
@@ -63,8 +63,8 @@ type Window struct {
 	Period, Start int64
 }
 
-// window returns where a window starts after the move. No window that is ahead moves
-// into the present one: its units are not known any more.
+// window returns the start of a window after the move. No window ahead moves into the
+// present one, whose units are not known any more.
 func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 	if start <= m.At || m.First == 0 {
 		return start
@@ -123,7 +123,7 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	return m
 }
 
-// first returns the first slot that is still ahead, or a lower bound; 0: none is.
+// first returns the first slot ahead, or a lower bound; 0: none is ahead.
 func (k *Key) first(now int64) int64 {
 	q, v := &k.Queue, k.Clock.Now(now)
 	switch {
@@ -134,7 +134,7 @@ func (k *Key) first(now int64) int64 {
 	case k.logs():
 		n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) > v })
 		for n < k.Log.end()-1 && k.Log.sum(n) == k.Log.sum(n+1) {
-			n++ // It was given back.
+			n++ // The booking was given back.
 		}
 		if n < k.Log.end() {
 			return k.Log.at(n)

@@ -15,8 +15,8 @@ func charges(cost int64, limits ...store.Limit) *store.Request {
 	return req
 }
 
-// TestRefusedUnderAnotherLimit: a refused call keeps the used share, from which the new
-// limit recovers at its own rate.
+// TestRefusedUnderAnotherLimit: a refused call keeps the used share. The new limit then
+// recovers from it at its own rate.
 func TestRefusedUnderAnotherLimit(t *testing.T) {
 	t.Parallel()
 	var k Key
@@ -41,8 +41,8 @@ func TestRefusedUnderAnotherLimit(t *testing.T) {
 	}
 }
 
-// TestLeftOutLimitsLapse, however much the key is in use, and count at most what they
-// could have admitted.
+// TestLeftOutLimitsLapse: limits that calls leave out lapse though the key is in use. Until
+// then they count at most the units that they could have admitted.
 func TestLeftOutLimitsLapse(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -120,8 +120,8 @@ func TestDebtBehindASlot(t *testing.T) {
 	}
 }
 
-// TestEmptiedWindow: a window that was emptied ahead keeps the key, whose present window
-// is not known any more.
+// TestEmptiedWindow: a window that was emptied ahead keeps the key, as the units of the
+// present window are not known any more.
 func TestEmptiedWindow(t *testing.T) {
 	t.Parallel()
 	for _, a := range []store.Algorithm{store.SlidingCounter, store.FixedWindow, store.AlignedWindow} {
@@ -139,7 +139,7 @@ func TestEmptiedWindow(t *testing.T) {
 	}
 }
 
-// TestLimitAddedInAPause counts where the bookings ahead do.
+// TestLimitAddedInAPause: a limit that is added in a pause counts the bookings ahead.
 func TestLimitAddedInAPause(t *testing.T) {
 	t.Parallel()
 	var k Key
@@ -159,8 +159,7 @@ func TestLimitAddedInAPause(t *testing.T) {
 	}
 }
 
-// TestWindowsStayApart: however the clock changes, aligned windows ahead do not become
-// one.
+// TestWindowsStayApart: aligned windows ahead do not become one when the clock changes.
 func TestWindowsStayApart(t *testing.T) {
 	t.Parallel()
 	const period = int64(1e6)
@@ -186,7 +185,8 @@ func TestWindowsStayApart(t *testing.T) {
 	}
 }
 
-// TestRealBeforeABooking: watchers may ask a clock of before the first booking in a pause.
+// TestRealBeforeABooking: a watcher may ask a clock from before the first booking in a
+// pause.
 func TestRealBeforeABooking(t *testing.T) {
 	t.Parallel()
 	var k Key

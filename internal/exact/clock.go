@@ -51,8 +51,8 @@ func (c *Clock) Now(t int64) int64 {
 	return c.run(v, from, t)
 }
 
-// Real returns the first time of the store at which v has come to x. Before At it
-// is as if v had run at full speed.
+// Real returns the first time of the store at which v reaches x. Before At it assumes full
+// speed.
 func (c *Clock) Real(x int64) int64 {
 	switch {
 	case c.At == 0:
@@ -72,8 +72,7 @@ func (c *Clock) Real(x int64) int64 {
 	return c.reach(end, c.Until, x)
 }
 
-// run returns v at the time to, if it is v at the time from and nothing makes it
-// stand.
+// run returns v at the time to, given v at the time from, without a pause.
 func (c *Clock) run(v, from, to int64) int64 {
 	for from < to {
 		n, d, end := c.speed(from)
@@ -87,8 +86,7 @@ func (c *Clock) run(v, from, to int64) int64 {
 	return v
 }
 
-// reach is the inverse of run: the first time from from on at which v has come to
-// x.
+// reach is the inverse of run: the first time, not before from, at which v reaches x.
 func (c *Clock) reach(v, from, x int64) int64 {
 	for v < x {
 		n, d, end := c.speed(from)
@@ -128,17 +126,16 @@ func (c *Clock) share(t int64) int64 {
 	return min(c.Share+max(t-c.Since, 0)/c.Step, fullShare)
 }
 
-// Slow reports whether v runs slower than the store's time, apart from a pause.
+// Slow reports whether v runs slower than the store's time, pauses aside.
 func (c *Clock) Slow(t int64) bool {
 	n, d, _ := c.speed(t)
 	return n != d
 }
 
-// Paused reports whether no slot comes at a time.
+// Paused reports whether a pause holds all slots at a time.
 func (c *Clock) Paused(t int64) bool { return t < c.Until }
 
-// Advertised returns the time between two units that an upstream advertised; 0:
-// none.
+// Advertised returns the time between two units that an upstream advertised; 0: none.
 func (c *Clock) Advertised(t int64) int64 {
 	if t < c.Ends {
 		return c.Gap
@@ -154,8 +151,7 @@ func (c *Clock) Floor(b, t int64) int64 {
 	return max(b, c.Next)
 }
 
-// Standing returns the clock after a booking at a slot: in a pause v stands at the
-// first.
+// Standing returns the clock after a booking: in a pause v stands at the first slot booked.
 func (c Clock) Standing(slot, t int64) Clock {
 	if c.Paused(t) && c.Stand == 0 {
 		c.Stand = slot
@@ -163,8 +159,8 @@ func (c Clock) Standing(slot, t int64) Clock {
 	return c
 }
 
-// Book notes a slot of cost units: units lie apart while v is slow, and no longer; one
-// for its time at least.
+// Book notes a slot of cost units. While v is slow, units lie apart: Next is the units'
+// time after the slot, but not beyond full speed; at least one unit's time.
 func (c *Clock) Book(slot, cost, t int64) {
 	if cost == 0 || c.At == 0 {
 		return
@@ -193,9 +189,9 @@ func (c *Clock) Lapse() int64 {
 	return max(c.Until, c.Ends, cut)
 }
 
-// Apply returns the clock that a valid brake asks for, and whether it differs from
-// c. unit is the time between units of the key's fastest limit, first the first
-// slot that is still ahead; 0: none.
+// Apply returns the clock that a valid brake asks for, and whether it differs from c. unit
+// is the time between units of the key's fastest limit. first is the first slot ahead; 0:
+// none.
 func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 	k := c.from(now)
 	if b.Lift {
@@ -228,14 +224,13 @@ func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 	}
 	k.Unit = unit
 	if first == 0 && k.Next > k.V {
-		// No unit comes sooner after the one before than it would have.
+		// No unit comes closer to the one before than without the brake.
 		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
 	}
 	return k, true
 }
 
-// from returns the same clock with its numbers from now on, without those that are
-// over.
+// from returns the same clock with At = now, without numbers whose time is over.
 func (c Clock) from(now int64) Clock {
 	c.At, c.V = now, c.Now(now)
 	if c.Until <= now {
@@ -253,7 +248,7 @@ func (c Clock) from(now int64) Clock {
 	return c
 }
 
-// Speed returns the speed of v at a time as n/d, apart from a pause.
+// Speed returns the speed of v at a time as n/d, pauses aside.
 func (c *Clock) Speed(t int64) (n, d int64) {
 	n, d, _ = c.speed(t)
 	return n, d

@@ -2,8 +2,8 @@ package exact
 
 import "github.com/goweir/weir/internal/product"
 
-// The sliding counter: the last aligned window, its units, and those of the window
-// before, which weigh less as the window goes on.
+// The sliding counter has the last aligned window, its units, and the units of the window
+// before. These weigh less as the window goes on.
 
 // counterSlot returns the first instant from b on at which
 // prev·(period − elapsed) + (cur + units)·period ≤ max·period.
@@ -67,7 +67,7 @@ func counterSettle(p *Part, seq, more, now int64) bool {
 	return true
 }
 
-// counterRoll returns the window at an instant, its units and those before it.
+// counterRoll returns the window that holds an instant, its units and the units before it.
 func counterRoll(r *Rule, s *State, t int64) (start, cur, prev int64) {
 	switch {
 	case t < s.A+r.Period:

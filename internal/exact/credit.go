@@ -3,31 +3,31 @@ package exact
 // maxGrades bounds the levels that a Credit tells apart, as in the script.
 const maxGrades = 8
 
-// Credit says how much of a bucket's bookings can be given back without admitting
-// too much. To give back makes the bucket full sooner, but not sooner than it was
-// found full by a later booking. So a booking can give back at most the smallest
-// backlog that any booking of a later slot found.
+// Credit bounds how many units of a bucket's bookings can be given back without admitting
+// too much. Returned units make the bucket full sooner, but not sooner than a later booking
+// found it full. So a booking can give back at most the smallest backlog that any booking
+// of a later slot found.
 //
-// Grades hold these minima, in the order of bookings: both slot and slack rise. A
-// booking after all grades can give back its whole cost. Beyond maxGrades the last
-// speaks for bookings that found up to twice its backlog; then two neighbours become
+// Grades hold these minima in the order of bookings: both slot and slack rise. A booking
+// after all grades can give back its whole cost. Beyond maxGrades the last grade also
+// covers bookings that found up to twice its backlog. Then two neighbours become
 // one, with the smaller slack.
 type Credit struct{ Grades []Grade }
 
-// Grade is the backlog that the booking Seq found at its slot; less than 0 if the bucket
-// had been full for a while, or the booking added the limit.
+// Grade is the backlog that the booking Seq found at its slot. It is below 0 if the bucket
+// had been full for a while, or if the booking added the limit.
 type Grade struct {
 	Seq, Slot int64
 	Slack     Micros
 }
 
-// binds reports whether a grade bounds what the booking seq at a slot can give back.
+// binds reports whether a grade bounds the units that a booking can give back.
 func (g *Grade) binds(seq, slot int64) bool {
 	return g.Seq > seq && (g.Slot > slot || g.Slack.Whole < 0)
 }
 
-// book notes a booking at a slot, of a bucket that would have been full at tat. The first
-// booking of a slot speaks for all.
+// book notes a booking at a slot. The bucket would have been full at tat without it. Of
+// bookings of one slot the first has the smallest backlog.
 func (c *Credit) book(seq int64, tat Micros, slot int64) {
 	slack := tat
 	if slack.Whole -= slot; slack.Whole < 0 {
@@ -62,7 +62,7 @@ func (c *Credit) book(seq int64, tat Micros, slot int64) {
 
 func (c *Credit) step(i int) int64 { return c.Grades[i+1].Slack.Whole - c.Grades[i].Slack.Whole }
 
-// add appends a grade, in place of those with as much slack or more.
+// add appends a grade, and removes grades with as much slack or more.
 func (c *Credit) add(g Grade) {
 	for n := len(c.Grades); n > 0 && !c.Grades[n-1].Slack.Less(g.Slack); n-- {
 		c.Grades = c.Grades[:n-1]
@@ -70,8 +70,8 @@ func (c *Credit) add(g Grade) {
 	c.Grades = append(c.Grades, g)
 }
 
-// take gives back up to so much of the booking seq, and returns how much. Later
-// bookings would have found the smaller backlog.
+// take gives up to back of a booking back, and returns the amount. Later bookings would
+// then have found a smaller backlog.
 func (c *Credit) take(seq, slot int64, back Micros, den int64) Micros {
 	first := 0
 	for first < len(c.Grades) && !c.Grades[first].binds(seq, slot) {

@@ -11,21 +11,21 @@ import (
 type Verdict struct {
 	Allowed bool
 	Now     int64
-	Slot    int64 // the earliest instant at which all limits admit, not before Now
-	// Full is 0 unless the limits admit but the hold refuses: the instant from which
-	// it admits, if no lease is renewed.
+	Slot    int64 // the earliest instant at which all limits admit; at least Now
+	// Full is set if the limits admit and the hold refuses: the instant from which the hold
+	// admits, if no lease is renewed. Otherwise it is 0.
 	Full int64
-	// Keys says more of the request's keys, in the order of their first charges.
+	// Keys are the request's keys, in the order of their first charges.
 	Keys []Seen
 }
 
-// Seen is what a decision tells of one key.
+// Seen is the part of a decision about one key.
 type Seen struct {
 	Slot   int64 // in the key's time
 	Clock  *Move // nil: the key's time is the store's
 	Paused bool
-	Others bool // it counts under limits that the request does not name
-	// Receipt is of the booking; nil: the key was not booked, or the request has no tag.
+	Others bool // the key counts under limits that the request does not name
+	// Receipt is nil if the key was not booked or the request has no tag.
 	Receipt *Receipt
 }
 
@@ -33,7 +33,7 @@ type Seen struct {
 type Outcome struct {
 	Remaining, Reset int64
 	Slot             int64 // the earliest instant at which this limit alone admits
-	Key              int   // the index of its key in Verdict.Keys
+	Key              int   // index in Verdict.Keys
 }
 
 // Decide turns a verdict into the decision that callers see. Outcomes are in the
@@ -105,8 +105,8 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	return d
 }
 
-// tighter reports whether limit l binds more than limit m: it has the longer
-// RetryAfter of a refusal, else the smaller share remaining.
+// tighter reports whether limit l binds more than limit m: by the longer RetryAfter of a
+// refusal, otherwise by the smaller remaining share.
 func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Limit, b store.ChargeState) bool {
 	if !d.Allowed && d.Reason != store.ReasonInFlight {
 		return a.RetryAfter > b.RetryAfter
@@ -114,8 +114,8 @@ func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Li
 	return product.Compare(a.Remaining, m.Max(), b.Remaining, l.Max()) < 0
 }
 
-// MaxWait returns the longest delay of a request in whole microseconds, at
-// most a quarter of store.MaxPeriod so that instants stay exact.
+// MaxWait returns the longest delay of a request in whole microseconds. It is at most a
+// quarter of store.MaxPeriod, so that instants stay exact.
 func MaxWait(req *store.Request) int64 {
 	return min(req.MaxWait, store.MaxPeriod/4).Microseconds()
 }

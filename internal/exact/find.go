@@ -2,8 +2,8 @@ package exact
 
 import "github.com/goweir/weir/store"
 
-// Find finds the earliest slot at which all limits admit the charges that cost
-// something. The key is open.
+// Find finds the earliest slot at which all limits admit the charges with a cost. Open
+// comes before it.
 func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	b := k.Clock.Floor(max(f.V, k.Queue.Last), now)
 	f.Floor, f.Slot, f.natural, f.next = b, b, false, k.Clock.Next
@@ -37,8 +37,8 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 	k.Later(f, latest)
 }
 
-// Later moves the slot to a later time of the store: another limit, or another key of
-// the request, admits no sooner. All limits admit then, too.
+// Later moves the slot to a later time of the store, since another limit, or another key of
+// the request, admits no sooner. All limits still admit then.
 func (k *Key) Later(f *Found, at int64) {
 	if at > f.Real {
 		f.Real = at
@@ -47,9 +47,8 @@ func (k *Key) Later(f *Found, at int64) {
 	}
 }
 
-// Book takes the costs of charges at the slot that was found. Every limit of the key
-// counts it, also one that the charges do not name. A tag other than 0 asks for a
-// receipt.
+// Book takes the costs of charges at the slot that Find found. Every limit of the key
+// counts them, also one that the charges do not name. A tag other than 0 asks for a receipt.
 func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	k.forget(f, now, true)
 	var r *Receipt
@@ -96,7 +95,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 	return r
 }
 
-// begin notes the booking that added a limit: those before it are not counted.
+// begin notes the booking that added a limit, which does not count earlier bookings.
 func (p *Part) begin(seq int64) {
 	p.Opened = [2]int64{seq, seq}
 	if seq > 0 && p.Rule.Limit.Algorithm == store.GCRA {
@@ -104,9 +103,9 @@ func (p *Part) begin(seq int64) {
 	}
 }
 
-// Refuse forgets the limits that Open added to a new key. Another key remembers with them
-// what share is used, from which they recover at their own rate. It reports whether the
-// key has changed.
+// Refuse forgets the limits that Open added to a new key. A known key keeps them with
+// their used share, so that they recover at their own rate. Refuse reports whether the key
+// has changed.
 func (k *Key) Refuse(f *Found, now int64) bool {
 	if f.old == 0 || len(k.Parts) == f.old {
 		k.Close(f)
@@ -122,8 +121,8 @@ func (k *Key) Refuse(f *Found, now int64) bool {
 	return true
 }
 
-// logged returns what the log counts: the largest cost under a sliding window. A sliding
-// window that no charge names counts the largest cost.
+// logged returns the units for the log: the largest cost under a sliding window. If no
+// charge names a sliding window, the largest cost of all counts.
 func (k *Key) logged(f *Found, charges []store.Charge, most int64) int64 {
 	units, named := int64(0), false
 	for j, i := range f.Parts {
@@ -137,7 +136,7 @@ func (k *Key) logged(f *Found, charges []store.Charge, most int64) int64 {
 	return units
 }
 
-// book takes units, and notes which booking opens a window.
+// book takes units, and notes the booking that opens a window.
 func (p *Part) book(at, units, seq int64) {
 	was := p.State
 	p.Rule.Book(&p.State, at, units)
@@ -152,8 +151,8 @@ func (p *Part) book(at, units, seq int64) {
 	}
 }
 
-// charge returns the charge that the i-th part counts: the one that costs the most of
-// those that name it; -1: none does.
+// charge returns the charge that the i-th part counts: of the charges that name it, the one
+// with the largest cost; -1: no charge names it.
 func (f *Found) charge(charges []store.Charge, i int) int {
 	at := -1
 	for j, p := range f.Parts {
@@ -173,7 +172,7 @@ func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
 	return most
 }
 
-// book notes a slot. It is ahead when v has not come to it.
+// book notes a slot. A slot is ahead until v reaches it.
 func (q *Queue) book(f *Found, cost int64, natural bool) {
 	if q.Tag != 0 {
 		q.Seq++
@@ -195,8 +194,8 @@ func (q *Queue) book(f *Found, cost int64, natural bool) {
 	q.Last = f.Floor
 }
 
-// forget drops limits that the call leaves out, when they have lapsed or are too many. The
-// first ones go first. A booking resets the time of the limits that it names.
+// forget drops limits that the call leaves out, if they have lapsed or are too many. The
+// first parts go first. A booking resets the time of the limits that it names.
 func (k *Key) forget(f *Found, now int64, booked bool) {
 	over := -maxLeft
 	for i := range k.Parts {
@@ -242,7 +241,7 @@ func (f *Found) move(from, to int) bool {
 	return named
 }
 
-// lapse returns the time of the store at which a part is as if never used.
+// lapse returns the time of the store from which a part is as if never used.
 func (k *Key) lapse(p *Part) int64 {
 	if p.Left > 0 {
 		return p.Left
@@ -263,7 +262,7 @@ func (k *Key) Lapse() int64 {
 	return at
 }
 
-// View returns the state of a charge's limit now, as far as it may be used.
+// View returns the state of a charge's limit now, as a brake allows.
 func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 	p := &k.Parts[f.Parts[i]]
 	s := p.State
@@ -271,13 +270,13 @@ func (k *Key) View(f *Found, i int, now int64) (remaining, reset int64) {
 		s = k.Log.seen(&p.Rule, &s, k.Clock.Now(now))
 	}
 	clock := k.Clock
-	clock.Next = f.next // as it was before the booking that is told of
+	clock.Next = f.next // before the booking of this decision
 	return View(&p.Rule, s, &clock, now)
 }
 
-// View returns how many units of a limit may be used now, and how long until it is as
-// if never used. The state of a sliding window is told as A, its live units, and B, the
-// slot of the newest.
+// View returns how many units of a limit the next calls can take, and the time until it is
+// as if never used. In the State of a sliding window A is its live units, and B the slot of
+// the newest one.
 func View(r *Rule, s State, c *Clock, now int64) (remaining, reset int64) {
 	at := now
 	if !InRealTime(r.Limit.Algorithm) {
@@ -297,7 +296,7 @@ func View(r *Rule, s State, c *Clock, now int64) (remaining, reset int64) {
 	return c.view(remaining, reset, now)
 }
 
-// view returns what may be used while the clock is slow or stands.
+// view corrects a limit's state for a clock that is slow or stands.
 func (c *Clock) view(remaining, reset, now int64) (int64, int64) {
 	switch {
 	case c.Paused(now):

@@ -12,7 +12,7 @@ func gcraSlot(r *Rule, s *State, b, units int64) (floor, slot int64) {
 	return t.Whole, t.Up()
 }
 
-// gcraBook moves the TAT on, from the instant at the earliest.
+// gcraBook moves the TAT on from floor, or from the TAT if that is later.
 func gcraBook(r *Rule, s *State, floor, units int64) {
 	t := Micros{s.A, s.B}
 	if t.Whole < floor {

@@ -5,9 +5,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Key is the state of one key: a value without behaviour of its own in time. All
-// methods take the store's time in microseconds. The script of package redisstore
-// keeps the same, under the same names.
+// Key is the state of one key. It changes only by its methods, which take the store's time
+// in microseconds. The script of package redisstore keeps the same numbers under the same
+// names.
 type Key struct {
 	Born  int64 // when the state was first written; 0: never
 	Parts []Part
@@ -24,16 +24,16 @@ type Part struct {
 	// Opened is the Queue.Seq of the first booking of the last window with a beginning,
 	// and of the window before that.
 	Opened [2]int64
-	// Left is 0 if the last booking named the limit. Otherwise it is the store's time
-	// from which the limit would be as if never used, but for bookings that left it out.
+	// Left is 0 if the last booking named the limit. Otherwise it is the store's time from
+	// which the limit is as if never used, apart from later bookings that left it out.
 	Left int64
 }
 
-// maxLeft is the most limits of a key that bookings left out.
+// maxLeft is the maximum number of limits of a key that bookings left out.
 const maxLeft = 8
 
-// Queue says which slots are booked ahead, in the key's time, and numbers the
-// bookings that can be given back.
+// Queue has the slots booked ahead, in the key's time, and numbers the bookings that can be
+// given back.
 //
 //	Last   the last booked slot, rounded down; it is over once v has come to it
 //	First  the first slot that was ahead when Last was not over
@@ -42,23 +42,23 @@ const maxLeft = 8
 //	Seq    the number of changes since Tag was set
 type Queue struct{ Last, First, Cost, Tag, Seq int64 }
 
-// Found is where a key can serve a request.
+// Found is a slot at which a key can serve a request.
 type Found struct {
 	V           int64   // the key's time now
 	Floor, Slot int64   // in the key's time; Floor is rounded down
 	Real        int64   // Slot by the store's clock
 	Each        []int64 // by the store's clock: the slot of each charge's limit alone
-	Parts       []int   // the part of each charge
-	old         int     // parts there were before
-	end         int64   // entries there were before
-	clock       Clock   // as it is once the slot is booked
-	next        int64   // of the clock before
-	taken       uint64  // parts whose place another limit has taken
+	Parts       []int   // of each charge
+	old         int     // number of parts before
+	end         int64   // number of log entries before
+	clock       Clock   // after the booking
+	next        int64   // Clock.Next before
+	taken       uint64  // bits of the parts that a new limit has replaced
 	natural     bool    // the last limit, a bucket, makes the slot later than the queue
 }
 
-// Open finds the parts of charges, all of this key. Limits that the key does not know
-// are added: see Adopt. Close undoes that unless the slot is booked.
+// Open finds the parts of charges, all of this key. It adds limits that the key does not
+// know: see adopt. Close undoes that unless the slot is booked.
 func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	k.drop(now)
 	f.V, f.old, f.end, f.taken = k.Clock.Now(now), len(k.Parts), k.Log.end(), 0
@@ -73,7 +73,7 @@ func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
 	}
 }
 
-// room makes room for charges. A caller can bring its own, so that none is allocated.
+// room makes room for charges. A caller may bring its own, so that nothing is allocated.
 func (f *Found) room(charges int) {
 	if cap(f.Parts) < charges || cap(f.Each) < charges {
 		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
@@ -89,7 +89,7 @@ func (k *Key) Close(f *Found) {
 	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
 }
 
-// part returns the part of a limit among the first n; -1 if there is none.
+// part returns the index of a limit among the first n parts; -1: none.
 func (k *Key) part(l *store.Limit, n int) int {
 	for i := range n {
 		if k.Parts[i].Rule.Is(l) {
@@ -99,7 +99,7 @@ func (k *Key) part(l *store.Limit, n int) int {
 	return -1
 }
 
-// drop forgets limits that bookings have left out for so long that they have lapsed.
+// drop forgets limits that bookings have left out until they lapsed.
 func (k *Key) drop(now int64) {
 	left := k.Parts[:0]
 	for i := range k.Parts {
@@ -110,7 +110,7 @@ func (k *Key) drop(now int64) {
 	k.keep(left)
 }
 
-// keep makes parts that are left those of the key. A log without a window starts anew.
+// keep sets the remaining parts of the key. Without a sliding window the log starts anew.
 func (k *Key) keep(left []Part) {
 	if len(left) == len(k.Parts) {
 		return
@@ -121,9 +121,9 @@ func (k *Key) keep(left []Part) {
 	}
 }
 
-// adopt adds a limit. It takes the place of the limit with the nearest period among those
-// that this call leaves out, each of which gives its place once, and begins with the
-// share of that limit which is used. Without one it begins unused.
+// adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
+// nearest period, and begins with the used share of that limit. A limit is replaced once.
+// Without such a limit the new one begins unused.
 //
 // The share counts at the last booked slot: all slots booked ahead stay as they are.
 func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
@@ -154,7 +154,7 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	return len(k.Parts) - 1
 }
 
-// nearest returns the part that a limit takes the place of; -1: none.
+// nearest returns the part that a limit replaces; -1: none.
 func (k *Key) nearest(f *Found, period int64) int {
 	best := -1
 	for i := range min(f.old, 64) {
@@ -168,13 +168,13 @@ func (k *Key) nearest(f *Found, period int64) int {
 	return best
 }
 
-// nearer reports whether the ratio of p and a is smaller than that of p and b.
+// nearer reports whether the ratio of p and a is smaller than the ratio of p and b.
 func nearer(p, a, b int64) bool {
 	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
 }
 
-// adoptLog makes the log begin with the used units of a sliding window, and returns the
-// first entry that counts. Where other sliding windows count, their entries say more.
+// adoptLog starts the log with the used units of a sliding window, and returns the first
+// entry that counts. If other sliding windows count, their entries are more exact.
 func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 	first = f.end
 	for i := range k.Parts {
@@ -189,7 +189,7 @@ func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 	return first
 }
 
-// others reports whether there were parts that no charge names.
+// others reports whether a part from before has no charge.
 func (f *Found) others() bool {
 	for i := range f.old {
 		if !f.names(i) {

@@ -2,22 +2,22 @@ package exact
 
 import "sort"
 
-// Log holds the bookings of a key's sliding windows, one for all of them, in the
-// order of their slots. Every entry has the sum of all units up to it, so that no
-// step walks the log. Sums wrap around: only differences count.
+// Log holds the bookings for all sliding windows of a key, in the order of their slots.
+// Every entry has the sum of all units up to it, so no step walks the log. Sums wrap
+// around: only differences count.
 type Log struct {
 	Entries []Entry
-	First   int64 // entries that were dropped before Entries[0]
-	Base    int64 // their sum
+	First   int64 // entries dropped before Entries[0]
+	Base    int64 // their units
 }
 
 // Entry is a booking: its slot, in the key's time, and the sum of units up to it.
 type Entry struct{ At, Sum int64 }
 
-// end returns how many entries there ever were.
+// end returns the number of entries ever added.
 func (g *Log) end() int64 { return g.First + int64(len(g.Entries)) }
 
-// sum returns the units of the first n entries there ever were.
+// sum returns the units of the first n entries ever added.
 func (g *Log) sum(n int64) int64 {
 	if n <= g.First {
 		return g.Base
@@ -35,8 +35,8 @@ func (g *Log) newest() int64 {
 	return g.Entries[len(g.Entries)-1].At
 }
 
-// search returns the first entry from n on for which f is true, found by doubling steps:
-// most are near n.
+// search returns the first entry from n on for which f is true. It doubles its steps, as
+// most such entries are near n.
 func (g *Log) search(n int64, f func(n int64) bool) int64 {
 	step := int64(1)
 	for n+step <= g.end() && !f(n+step-1) {
@@ -66,8 +66,8 @@ func (g *Log) slot(r *Rule, s *State, b, units int64) int64 {
 	return max(b, g.at(last)+r.Period)
 }
 
-// seen returns the live units of a window, or as many as fill it, and the slot of the
-// newest. All units that are booked ahead may be more than a number holds.
+// seen returns the live units of a window, or enough to fill it, and the slot of the newest.
+// The sum of all units ahead could overflow.
 func (g *Log) seen(r *Rule, s *State, v int64) State {
 	at := *s
 	g.expire(r, &at, v)
@@ -79,7 +79,7 @@ func (g *Log) seen(r *Rule, s *State, v int64) State {
 	return State{A: units, B: g.newest()}
 }
 
-// push adds an entry, and drops those before n.
+// push adds an entry, and drops the entries before n.
 func (g *Log) push(at, units, n int64) {
 	g.Entries = append(g.Entries, Entry{at, g.sum(g.end()) + units})
 	g.drop(n)
@@ -100,8 +100,8 @@ func (g *Log) drop(n int64) {
 	g.First = n
 }
 
-// correct adds units to the entry of a slot, or takes them away, and returns how many.
-// The last entries go when nothing is left of them.
+// correct adds units to the entry of a slot, or takes them away, and returns the difference.
+// Last entries without units are removed.
 func (g *Log) correct(n, slot, more int64) int64 {
 	if n < g.First || n >= g.end() || g.at(n) != slot {
 		return 0

@@ -29,13 +29,13 @@ func ceil(r *big.Rat) int64 { return -floor(new(big.Rat).Neg(r)) }
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 42)) }
 
-// spread is a number from 1 to most, of any magnitude.
+// spread returns a number from 1 to most, of any magnitude.
 func spread(rng *rand.Rand, most int64) int64 {
 	n := int64(1) << rng.IntN(54)
 	return 1 + rng.Int64N(min(n, most))
 }
 
-// randomLimit is a valid limit from anywhere within the bounds, or on them.
+// randomLimit returns a valid limit within the bounds, or on them.
 func randomLimit(rng *rand.Rand, a store.Algorithm) store.Limit {
 	for {
 		l := store.Limit{Rate: spread(rng, store.MaxUnits), Period: time.Duration(spread(rng, store.MaxPeriod.Microseconds())) * time.Microsecond, Algorithm: a}

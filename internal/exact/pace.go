@@ -33,8 +33,8 @@ func (m Micros) Plus(n Micros, den int64) Micros {
 	return m
 }
 
-// Minus returns m − n, which may be less than 0: then Whole is, and Rem is not.
-// Both have the denominator den.
+// Minus returns m − n. If that is negative, Whole is negative and Rem is not. Both have the
+// denominator den.
 func (m Micros) Minus(n Micros, den int64) Micros {
 	m.Whole -= n.Whole
 	if m.Rem -= n.Rem; m.Rem < 0 {
@@ -62,9 +62,8 @@ func Span(n, num, den int64) Micros {
 	return Micros{int64(q), int64(r)}
 }
 
-// Debt returns the time that n units of a settled cost take, for any n of 0 to
-// store.MaxUnits. It is cut off where it is further ahead than MostDebt beyond an
-// empty limit anyway.
+// Debt returns the time that n units of a settled cost take, for n from 0 to
+// store.MaxUnits. The result is capped beyond MostDebt after an empty limit.
 func Debt(n, num, den int64) Micros {
 	const most = int64(store.MaxPeriod/time.Microsecond) + MostDebt
 	hi, lo := bits.Mul64(uint64(n), uint64(num))
@@ -78,7 +77,7 @@ func Debt(n, num, den int64) Micros {
 	return Micros{int64(q), int64(r)}
 }
 
-// Pace is what GCRA needs of a limit, for stores that work it out once.
+// Pace holds the numbers of a GCRA limit, for stores that compute them once.
 type Pace struct {
 	Num, Den int64  // the emission interval, see Emission
 	Full     Micros // the time in which an empty limit fills up
@@ -100,7 +99,7 @@ func (p *Pace) Span(n int64) Micros {
 	return Span(n, p.Num, p.Den)
 }
 
-// Debt is the function of that name at this pace.
+// Debt is the function Debt at this pace.
 func (p *Pace) Debt(n int64) Micros {
 	if n == 1 {
 		return p.one
@@ -108,8 +107,8 @@ func (p *Pace) Debt(n int64) Micros {
 	return Debt(n, p.Num, p.Den)
 }
 
-// View returns what is remaining at now and after how many microseconds the
-// limit is as if never used, given its theoretical arrival time. Remaining is
+// View returns the remaining units at now, and the microseconds until the limit is as if
+// never used, from the theoretical arrival time. Remaining is
 // ⌊(now + capacity − base)/T⌋ with base = max(tat, now).
 func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
 	ahead := tat
@@ -119,7 +118,7 @@ func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
 	if !ahead.Less(p.Full) {
 		return 0, ahead.Up()
 	}
-	if p.Den == 1 { // For speed: a quarter of a small decision, measured.
+	if p.Den == 1 { // For speed: measured, this saves a quarter of a small decision.
 		return (p.Full.Whole - ahead.Whole) / p.Num, ahead.Whole
 	}
 	// In units of 1/Den µs: most·Num − ahead, over Num.

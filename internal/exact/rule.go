@@ -2,7 +2,7 @@ package exact
 
 import "github.com/goweir/weir/store"
 
-// Rule is a limit, and the numbers of it that every decision needs.
+// Rule is a limit with the numbers that every decision needs.
 type Rule struct {
 	Limit  store.Limit // without its name
 	Max    int64
@@ -25,18 +25,18 @@ func (r *Rule) Is(l *store.Limit) bool {
 	return r.Limit.Rate == l.Rate && r.Limit.Period == l.Period && r.Max == l.Max() && r.Limit.Algorithm == l.Algorithm
 }
 
-// State is the state of one limit of one key. Instants of GCRA and of the sliding
-// window are in the key's time v, those of windows with a beginning in the store's.
+// State is the state of one limit of one key. Instants of GCRA and of the sliding window are
+// in the key's time v. Instants of windows with a beginning are in the store's time.
 //
 //	GCRA            A.B  theoretical arrival time (TAT): whole µs, remainder
 //	SlidingWindow   A    entries of the log before the first live one; B their units
-//	SlidingCounter  A    start of the last window; B its units; C those of the one before
+//	SlidingCounter  A    start of the last window; B its units; C units of the one before
 //	FixedWindow     A    start of the last window; B its units
 //	AlignedWindow   A    start of the last window; B its units
 type State struct{ A, B, C int64 }
 
-// InRealTime reports whether a limit counts windows with a beginning. Those follow the
-// store's time, as a provider's do.
+// InRealTime reports whether a limit counts windows with a beginning. These follow the
+// store's time, as a provider's windows do.
 func InRealTime(a store.Algorithm) bool { return a != store.GCRA && a != store.SlidingWindow }
 
 // Slot returns the earliest instant from b on at which the limit admits units, rounded
@@ -55,12 +55,12 @@ func (r *Rule) Slot(s *State, log *Log, b, units int64) (floor, slot int64) {
 	return slot, slot
 }
 
-// Book takes units at an instant. It is rounded down, as GCRA would drift otherwise.
+// Book takes units at an instant. floor is rounded down, otherwise GCRA would drift.
 func (r *Rule) Book(s *State, floor, units int64) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
 		gcraBook(r, s, floor, units)
-	case store.SlidingWindow: // Its log is booked once for all.
+	case store.SlidingWindow: // Key.Book adds the entry for all sliding windows.
 	case store.SlidingCounter:
 		counterBook(r, s, floor, units)
 	default:
@@ -68,8 +68,7 @@ func (r *Rule) Book(s *State, floor, units int64) {
 	}
 }
 
-// bound keeps the numbers of a limit in bounds, however much it counts beyond what it
-// admits.
+// bound caps the numbers of a limit when settled costs exceed its capacity.
 func (r *Rule) bound(s *State, v int64) {
 	switch most := v + r.Pace.Full.Whole + MostDebt; {
 	case r.Limit.Algorithm != store.GCRA:
@@ -109,13 +108,13 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 		return counterLapse(r, s)
 	}
 	if s.B == 0 {
-		return s.A // Units of the window before that are not known any more.
+		return s.A // The units of the window before are not known any more.
 	}
 	return s.A + r.Period
 }
 
-// Undo takes off units that were the last, all booked at one instant; of a sliding
-// window as View has it.
+// Undo takes off the last units, all booked at one instant. The State of a sliding window is
+// as for View.
 func (r *Rule) Undo(s *State, units int64) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
@@ -145,8 +144,8 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 	return min(units, r.Max)
 }
 
-// Start returns the state of a limit that begins with a used share of n/d, for one
-// that takes the place of another.
+// Start returns the first state of a limit that replaces another, given the used share n/d
+// of that limit.
 func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
 	units, rest := MulDiv(min(n, d), r.Max, d)
 	if rest {

@@ -7,19 +7,19 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Bounds of debt, within which the arithmetic of every store stays exact.
+// Bounds of debt. Within them the arithmetic of every store is exact.
 const (
-	// MostDebt is how far beyond an empty bucket settled costs may take it, in
-	// microseconds: as far as a call may wait.
+	// MostDebt is the maximum debt of a bucket, in microseconds beyond an empty one. It is
+	// also the longest wait of a call.
 	MostDebt = int64(store.MaxPeriod / 4 / time.Microsecond)
-	// MostUnits is the most units that settled costs may make of a window.
+	// MostUnits is the maximum number of units of a window after settling.
 	MostUnits = 2 * store.MaxUnits
 )
 
-// Receipt says what was booked, and the state before. Nothing in it changes.
+// Receipt is a booking, and the state before it. It does not change.
 type Receipt struct {
 	Owner       any // for the store
-	Charges     int // of the key
+	Charges     int // number of the key's charges
 	Tag, Seq    int64
 	Floor, Slot int64 // in the key's time
 	Real        int64 // by the store's clock
@@ -28,11 +28,11 @@ type Receipt struct {
 	next        int64 // before
 	parts       int   // before
 	Booked      []Booked
-	one         [1]Booked        // room for the common case
-	grades      [maxGrades]Grade // the same, of the first limit
+	one         [1]Booked        // room for one limit
+	grades      [maxGrades]Grade // room for the first limit's
 }
 
-// Booked is what one limit was charged.
+// Booked is the charge of one limit.
 type Booked struct {
 	Limit  store.Limit
 	Charge int // -1: no charge names the limit
@@ -40,8 +40,8 @@ type Booked struct {
 	before Part
 }
 
-// Windows returns when the booking was to come, and the windows with a beginning that
-// counted it.
+// Windows returns the slot at the booking, by the store's clock, and the windows with a
+// beginning that counted it.
 func (r *Receipt) Windows() (real int64, list []Window) {
 	for i := range r.Booked {
 		if b := &r.Booked[i]; b.Cost > 0 && InRealTime(b.Limit.Algorithm) {
@@ -78,12 +78,12 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 	return r
 }
 
-// Settle corrects the booking of a receipt to other costs, one for each charge. It
-// reports whether anything changed. Cancelling is settling at 0.
+// Settle corrects the booking of a receipt to other costs, one for each charge. It reports
+// whether the state changed. Cancelling is settling at 0.
 //
-// If nothing changed since the booking, the real costs take the place of the booked
-// ones. Otherwise windows and logs count the difference, and a bucket gives back as
-// much as its credit allows.
+// If nothing changed since the booking, the real costs replace the booked ones. Otherwise
+// windows and logs count the difference, and a bucket gives back as much as its credit
+// allows.
 func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	if k.drop(now); k.Queue.Tag != r.Tag {
 		return false
@@ -154,22 +154,21 @@ func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone boo
 	return windowSettle(p, r.Seq, to-b.Cost, now)
 }
 
-// restore makes a limit the one before the booking.
+// restore puts the limit from before the booking back.
 func (p *Part) restore(b *Booked) {
 	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
 	*p = b.before
 	p.Credit.Grades = grades
 }
 
-// start returns where the window starts that counted the booking.
+// start returns the start of the window that counted the booking.
 func (b *Booked) start(r *Receipt) int64 {
 	s := b.before.State
 	b.before.Rule.Book(&s, r.Real, b.Cost)
 	return s.A
 }
 
-// settleBucket corrects a bucket, unless it was full since: then it has forgotten the
-// booking.
+// settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
 func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool {
 	den, tat := p.Rule.Pace.Den, Micros{p.State.A, p.State.B}
 	if tat.Up() <= v {
@@ -198,7 +197,7 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	return true
 }
 
-// logged returns how many more units the log is to count: see Key.logged.
+// logged returns the number of units to add to the log: see Key.logged.
 func (r *Receipt) logged(real int64, cost func(charge int) int64) int64 {
 	var was, to, other int64
 	named := false
@@ -220,8 +219,7 @@ func (r *Receipt) logged(real int64, cost func(charge int) int64) int64 {
 	return to - was
 }
 
-// settleLog corrects the entry of a booking, unless all sliding windows have passed
-// it.
+// settleLog corrects the entry of a booking while a sliding window still holds it.
 func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 	live := false
 	for i := range k.Parts {
@@ -231,8 +229,8 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 
-// Settled checks the costs that store.Settler is given for a booking of so many
-// charges. It returns each charge's cost.
+// Settled checks the costs given to store.Settler for a booking of so many charges. It
+// returns the cost of each charge.
 func Settled(charges int, costs []int64) (cost func(charge int) int64, err error) {
 	if len(costs) != 1 && len(costs) != charges {
 		return nil, &store.ConfigError{

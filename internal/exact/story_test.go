@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// story is a random sequence of events on one key, and what became of its calls.
+// story is a random sequence of events on one key, and the calls it made.
 type story struct {
 	*testing.T
 	rng    *rand.Rand
@@ -175,7 +175,7 @@ func (s *story) step() {
 	s.now++
 }
 
-// judge states the limits independently of how they are counted.
+// judge checks the limits in another way than they are counted.
 func (s *story) judge() {
 	var left []*call
 	for _, c := range s.calls {

@@ -2,23 +2,29 @@ package exact
 
 import "github.com/goweir/weir/store"
 
-// Group is what a request asks of one key.
+// Group is the part of a request about one key.
 type Group struct {
 	Key     *Key
 	Charges []store.Charge
-	Places  []int // of the charges in the request; nil: all of them, in order
+	Places  []int // of the charges in the request; nil: all, in order
 	Found   Found
-	// Counts: the key has a say in the request, and is charged. Take sets it before it
-	// calls room.
+	// Counts is true if the request charges the key or has no other key. Take sets it
+	// before it calls room.
 	Counts bool
-	Kept   bool // set by Take if the request is refused and the key has changed
+	Kept   bool // set by Take: the request is refused and the key has changed
 }
 
-// Take decides a valid request on its groups, all or nothing, at a time of the store.
-// It fills in outcomes, one for each charge. A tag other than 0 asks for receipts. room
-// is called once the limits admit the request. It takes the lease that the request
-// holds: it returns 0, or the instant from which there is room, or -1 if the store
-// fails. nil: nothing is to be done.
+// Take decides a valid request on its groups, all or nothing, at a time of the store. It
+// fills in outcomes, one for each charge. A tag other than 0 asks for receipts.
+//
+// Once the limits admit the request, Take calls room to take the request's lease:
+//
+//	room returns   meaning
+//	0              the lease is taken
+//	an instant     there is room from then on
+//	-1             the store fails
+//
+// A nil room takes no lease.
 func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, now, tag int64, room func() int64) {
 	look := req.Free() || req.NeverFits() >= 0
 	v.Now, v.Slot, v.Allowed = now, now, !look

@@ -2,9 +2,9 @@ package exact
 
 import "github.com/goweir/weir/store"
 
-// UsedOf returns how much of a limit is used by what a decision says at an instant of the
-// store. A decision does not tell the units of a sliding counter's two windows apart: all
-// count in the later one.
+// UsedOf returns the used part of a limit from a decision at an instant of the store. A
+// decision does not split the units of a sliding counter between its two windows: all count
+// in the later one.
 func UsedOf(l *store.Limit, st store.ChargeState, at store.Instant) (u store.Used) {
 	r := RuleOf(l)
 	reset := store.Instant(Whole(st.ResetAfter))
@@ -27,7 +27,8 @@ func UsedOf(l *store.Limit, st store.ChargeState, at store.Instant) (u store.Use
 }
 
 // unweighted returns the units of the window before that weigh as much as units in the
-// present one, if counts of its period still count; at most MostUnits.
+// present one. counts is the part of its period that still counts. It returns at most
+// MostUnits.
 func unweighted(units, period, counts int64) int64 {
 	if float64(units)*float64(period)/float64(counts) >= MostUnits {
 		return MostUnits
@@ -39,9 +40,8 @@ func unweighted(units, period, counts int64) int64 {
 	return min(n, MostUnits)
 }
 
-// StateOf returns the state of a limit that is used, but for a sliding window, whose log
-// says more. Windows that start at multiples of the period keep their distance to the
-// present one.
+// StateOf returns the state of a used limit. A sliding window also needs its log. Windows
+// that start at multiples of the period keep their distance to the present one.
 func (r *Rule) StateOf(u store.Used, then, now int64) State {
 	s := State{A: int64(u.At), B: u.Units, C: u.Before}
 	switch r.Limit.Algorithm {

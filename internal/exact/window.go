@@ -23,8 +23,9 @@ func windowBook(r *Rule, s *State, at, units int64) {
 	s.B += units
 }
 
-// windowView returns the state of the last window. One that is ahead and empty was given
-// back: units of the window before are not known any more, so none is free until then.
+// windowView returns the state of the last window. If that window is ahead and empty, its
+// units were given back. The units of the present one are then unknown, so none is free
+// before it starts.
 func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
 	switch {
 	case s.B > 0 && at < s.A+r.Period:
@@ -36,10 +37,10 @@ func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
 }
 
 // windowSettle corrects the units of the booking seq, if the last window holds it. Debt in
-// a window before that is a change too: no booking behind it can be undone then.
+// an earlier window is a change too: it prevents the undo of bookings after it.
 func windowSettle(p *Part, seq, more, now int64) bool {
 	if seq < p.Opened[0] {
-		return more > 0 && now < p.State.A // Its window may be open still.
+		return more > 0 && now < p.State.A // Its window may still be open.
 	}
 	if now >= p.State.A+p.Rule.Period {
 		return false

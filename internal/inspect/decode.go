@@ -50,7 +50,7 @@ func (k *Key) decodeAll(s *stored) error {
 	return k.evaluate(state)
 }
 
-// stateError gives a value that is not weir's the error that decisions have then.
+// stateError gives an unreadable value the error that decisions return for it.
 func stateError(err error) error {
 	var answer redis.Error
 	switch {
@@ -89,7 +89,7 @@ func (k *Key) evaluate(s *redisstate.State) (err error) {
 	k.Reset, k.Restored = s.Reset, s.Restored
 	now := k.At.UnixMicro()
 	if s.At > now {
-		// Decisions go on from where the state is.
+		// A decision starts from the state's time.
 		k.Behind, now = micros(s.At-now), s.At
 	}
 	k.setBrake(&s.Clock, now)

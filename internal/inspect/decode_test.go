@@ -22,7 +22,7 @@ func decoded(at int64, value string, log []string) *Key {
 	return k
 }
 
-// TestFixture: states mean the same here as to the scripts. The fixture of package
+// TestFixture: package inspect reads states as the scripts do. The fixture of package
 // redisstore has states and their meaning.
 func TestFixture(t *testing.T) {
 	t.Parallel()
@@ -91,7 +91,7 @@ func TestFixture(t *testing.T) {
 	}
 }
 
-// TestLongLog: where the start of a log is not read, no more units are free than there are.
+// TestLongLog: if the start of a log is not read, no unit seems free that is used.
 func TestLongLog(t *testing.T) {
 	t.Parallel()
 	const value = "1w1000/3600s=0.0|946684800000000|l0.600.599000000.1200.0.0.1024"
@@ -133,7 +133,7 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
-// TestServerBehind: a state that the server's clock has not come to.
+// TestServerBehind: the server's clock is behind a state.
 func TestServerBehind(t *testing.T) {
 	t.Parallel()
 	k := decoded(946684800_000_000-3600_000_000, "1g7/60s=8571428.4|946684800000000", nil)
@@ -157,7 +157,7 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// FuzzDecode: no stored value panics or takes long, and no use is out of bounds.
+// FuzzDecode: no stored value panics or takes long, and the used units stay in bounds.
 func FuzzDecode(f *testing.F) {
 	text, err := os.ReadFile("../../store/redisstore/testdata/states/v1.json")
 	if err != nil {

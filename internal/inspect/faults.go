@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// maxSkew is the difference of two clocks that is no finding.
+// maxSkew is the largest difference of two clocks that is no finding.
 const maxSkew = 5 * time.Second
 
 // Faults looks for faults of the keys on all servers, within the bounds of a Query, and
@@ -83,16 +83,16 @@ func (e *examples) of(one, more string) string {
 	return text
 }
 
-// faults are those of one server.
+// faults are the faults of one server.
 type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
-	longest                            time.Duration // that the clock is behind a state
-	skew                               time.Duration // of the server's clock to this machine's
+	longest                            time.Duration // how far the clock is behind a state, at most
+	skew                               time.Duration // between the server's clock and this machine's
 	left                               []leftOut
 }
 
-// leftOut are limits of one limiter on keys whose last call left some out.
+// leftOut are limits of one limiter on keys whose last call left them out.
 type leftOut struct {
 	limiter string
 	limits  []string

@@ -26,12 +26,12 @@ type Key struct {
 	// Reset says that the key was reset, and Restored that units were restored after Redis
 	// had lost them.
 	Reset, Restored bool
-	// Behind is how far the server's clock is behind the state. 0: it is not.
+	// Behind is how far the server's clock is behind the state; 0 if it is not.
 	Behind time.Duration
-	// Limits are those of the last call, and those that it left out.
+	// Limits are the limits of the last call, and known limits that it left out.
 	Limits []Limit
-	// Partial says that the log is long, and its first part was not read: no more units
-	// are free than Limits say.
+	// Partial says that the first part of a long log was not read. No more units are free
+	// than Limits say.
 	Partial bool
 	// Ahead says which slots are booked ahead: calls that wait, and reservations.
 	Ahead Ahead
@@ -56,14 +56,14 @@ func (k *Key) Text() string {
 // Limit is a limit of a key, and its use.
 type Limit struct {
 	store.Limit
-	// Used units are those of the maximum that no call can take now.
+	// Used is the number of units that no call can take now.
 	Used int64
-	// Remaining is how many units the next calls can take: as a brake allows.
+	// Remaining is the number of units that the next calls can take. A brake may lower it.
 	Remaining int64
 	// ResetAfter is the time until the limit is as if never used, unless units are taken.
 	ResetAfter time.Duration
-	// LeftFor is the time until the key forgets this limit, as its last call left it out. 0:
-	// the call named it.
+	// LeftFor is the time until the key forgets this limit, if its last call left it out;
+	// 0: the call named it.
 	LeftFor time.Duration
 }
 
@@ -72,19 +72,18 @@ func (l *Limit) Share() float64 { return float64(l.Used) / float64(l.Max()) }
 
 // Ahead are the slots booked ahead.
 type Ahead struct {
-	// Calls is the number of bookings. 0: none is ahead. -1: some are, and the state does
-	// not say how many.
+	// Calls is the number of bookings ahead. 0: none. -1: the state does not give the number.
 	Calls int64
-	// First is the time until the first slot, at least, and Last until the last one.
+	// First is the time until the first slot, at least. Last is the time until the last one.
 	First, Last time.Duration
 }
 
-// Brake is what slows a key beyond its limits. Zero: nothing does.
+// Brake slows a key beyond its limits. Zero: no brake.
 type Brake struct {
 	// Pause is the time until the pause ends.
 	Pause time.Duration
-	// Rate is the part of the key's rate in 64ths: 64 without a lower rate. For is the time
-	// until the rate is whole again.
+	// Rate is the part of the key's rate in 64ths; 64 is the whole rate. For is the time until
+	// the rate is whole again.
 	Rate int64
 	For  time.Duration
 }
@@ -97,7 +96,7 @@ type Next struct {
 	Allowed bool
 	// RetryAfter is the time until the slot of a refused call.
 	RetryAfter time.Duration
-	// Reason is why it is refused: limited, paused or waiting (behind slots booked ahead).
+	// Reason is the reason of a refusal: limited, paused or waiting (behind slots ahead).
 	Reason string
 	// Limit is the index of the limit that refuses; -1: none does.
 	Limit int

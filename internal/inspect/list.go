@@ -13,19 +13,19 @@ import (
 
 // Query says which keys List reads. The zero Query reads all, within the bounds.
 type Query struct {
-	// Limiter is the name of a limiter. Empty: all limiters. Keys with a Hash belong to no
-	// limiter that their name tells.
+	// Limiter is the name of a limiter. Empty: all limiters. The names of keys with a Hash show
+	// no limiter, so these keys match only an empty Limiter.
 	Limiter string
 	// Contains is a part of the text of a key, as [Key.Text] has it. Empty: all keys.
 	Contains string
 	// MaxKeys bounds the keys that are read, 1 or more. 0: 10 000.
 	MaxKeys int
-	// MaxScan bounds how many keys of a server are looked at, of all programs, about. 0:
-	// a million.
+	// MaxScan bounds the keys of all programs that SCAN visits on a server, about. 0: a
+	// million.
 	MaxScan int
 	// Step is the COUNT of each SCAN. The server serves others between the steps. 0: 500.
 	Step int
-	// Progress hears after each step how many keys there are so far. Nil: nothing does.
+	// Progress gets the number of keys found, after each step. Nil: no report.
 	Progress func(keys int)
 }
 
@@ -119,8 +119,8 @@ func (q *Query) wants(name *rediskey.Name) bool {
 	return q.Contains == "" || strings.Contains(k.Text(), q.Contains)
 }
 
-// scan hands over names of the prefix, step by step, some of them more than once. It
-// reports whether a bound or the function has ended it.
+// scan passes names of the prefix to each, step by step, some more than once. It reports
+// whether a bound or the function ended the search.
 func (i *Inspector) scan(ctx context.Context, n node, q *Query, each func(names []rediskey.Name) (more bool, err error)) (cut bool, err error) {
 	pattern := escapePattern(i.prefix) + "{*"
 	cursor := uint64(0)

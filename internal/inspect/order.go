@@ -15,7 +15,7 @@ const (
 	// ByUse has the largest used share of a limit first.
 	ByUse Order = "use"
 	// ByRefusal has the keys first that refuse calls for the longest time from now on. The
-	// state counts no refusals of the past, as these change nothing.
+	// state counts no past refusals, as refusals change nothing.
 	ByRefusal Order = "refusal"
 	// ByQueue has the keys with the latest slot booked ahead first.
 	ByQueue Order = "queue"

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxLog bounds the entries of a log that are read for one key, and fewLog for each
-	// of many.
+	// maxLog bounds the log entries that are read for one key. fewLog is the bound for each
+	// of many keys.
 	maxLog, fewLog = 20_000, 600
 	// maxLeases bounds the leases of a key that are read.
 	maxLeases = 1000
@@ -95,7 +95,7 @@ func refusesAll(err error) bool {
 	return false
 }
 
-// lifetime returns the time until a key expires, and whether it ever does. Redis answers
+// lifetime returns the time until a key expires, and whether it never does. Redis answers
 // -1 without an expiry, and -2 without a key.
 func lifetime(cmd *redis.DurationCmd) (left time.Duration, lasts bool) {
 	d := cmd.Val()

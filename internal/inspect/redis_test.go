@@ -181,8 +181,7 @@ func TestRing(t *testing.T) {
 	testKeys(t, ring, 2)
 }
 
-// tearing empties the first log that is read, as if another call had changed the key
-// between the commands.
+// tearing empties the first log that is read, as another call may between the commands.
 type tearing struct{ torn bool }
 
 func (*tearing) DialHook(next redis.DialHook) redis.DialHook          { return next }

@@ -34,11 +34,11 @@ type surveyed struct {
 	last      *Key  // nil: it was not read yet
 	read      int64 // number of the reading that read it
 	urgent    bool
-	missed    bool // the last reading did not find it
+	missed    bool // by the last reading
 }
 
 const (
-	// surveyScan is about how many keys of each server a reading looks at, of all programs.
+	// surveyScan is about the number of keys of all programs that a reading visits on a server.
 	surveyScan = 3000
 	// surveyKeys is the maximum number of keys that a reading reads. Redis 7 takes about 1 µs
 	// for each, and half of that for each key of a SCAN.
@@ -47,7 +47,7 @@ const (
 	surveyStep = 500
 	// surveyTop is the number of keys with the largest used shares that each reading reads.
 	surveyTop = 200
-	// urgency is how many turns of others a key may have, so that all get their turn.
+	// urgency is how many turns of other keys an urgent key may take, so that all get a turn.
 	urgency = 8
 )
 
@@ -66,7 +66,7 @@ func (s *Survey) Add(limiter, key string) {
 	if !ok {
 		return
 	}
-	name.Scope, name.Key = limiter, key // Also where a hash stands for them.
+	name.Scope, name.Key = limiter, key // Also for names with a hash.
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.add(name); k != nil {
@@ -74,7 +74,7 @@ func (s *Survey) Add(limiter, key string) {
 	}
 }
 
-// add adds the state of a name, and notes which part the name is. The caller holds mu.
+// add adds the state of a name, and notes its part. The caller holds mu.
 func (s *Survey) add(name rediskey.Name) *surveyed {
 	k := s.known[name.State]
 	if k == nil {
@@ -94,9 +94,9 @@ func (s *Survey) add(name rediskey.Name) *surveyed {
 	return k
 }
 
-// Read makes a reading. It returns all known keys: those that it did not read as they were
-// before, at their own time. Keys that ended are left out. more says that there are more
-// keys than the bound. Callers must not change the keys. One reading runs at a time.
+// Read makes a reading. It returns all known keys. Keys that it did not read are as before,
+// with their own time. Keys that ended are left out. more says that there are more keys than
+// the bound. Callers must not change the keys. One reading runs at a time.
 func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()

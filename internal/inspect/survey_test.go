@@ -56,7 +56,7 @@ func testSurvey(t *testing.T, client redis.UniversalClient) {
 	}
 }
 
-// summary is all of a key that does not change within moments.
+// summary is the part of a key that does not change within moments.
 func summary(k *Key) string {
 	text := fmt.Sprint(k.Text(), k.Server, k.Err, k.Missing, k.Ahead.Calls, k.Brake.Pause > 0, k.Brake.Rate, k.InFlight, k.Next.Reason)
 	for i := range k.Limits {

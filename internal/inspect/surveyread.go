@@ -48,8 +48,8 @@ func (s *Survey) read(ctx context.Context, n node, some []surveyed) error {
 	return nil
 }
 
-// note keeps a key that was read. It forgets one that two readings in a row did not find: a
-// key that was added may come a moment later.
+// note keeps a key that was read. It forgets a key that two readings in a row did not find:
+// an added key may come a moment later.
 func (s *Survey) note(k *Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ func (n *Name) Full() string {
 	return n.State + ":" + n.Part
 }
 
-// Parse takes a name apart. It reports false for any name that this package can't have
-// made under the prefix.
+// Parse takes a name apart. It reports false for names that this package can't have made
+// under the prefix.
 func Parse(prefix, name string) (n Name, ok bool) {
 	rest, ok := strings.CutPrefix(name, prefix+"{")
 	if !ok {
@@ -43,18 +43,18 @@ func Parse(prefix, name string) (n Name, ok bool) {
 	return n, State(prefix, n.Scope, n.Key) == n.State
 }
 
-// Text returns scope and key as they stand in names, without the braces: for people,
-// and for [ParseText].
+// Text returns scope and key as names have them, without the braces: for people, and for
+// [ParseText].
 func Text(scope, key string) string { return escape(scope, true) + ":" + escape(key, false) }
 
-// ParseText reads scope and key from their text. It reports false without a colon. Bytes
-// that Text would escape stand for themselves, but for colons of the scope.
+// ParseText reads scope and key from their text. It reports false without a colon. Bytes that
+// Text would escape stand for themselves, except colons of the scope.
 func ParseText(text string) (scope, key string, ok bool) {
 	scope, key, ok = strings.Cut(text, ":")
 	return Unescape(scope), Unescape(key), ok
 }
 
-// Unescape returns the text with the byte in place of each %XX.
+// Unescape replaces each %XX by its byte.
 func Unescape(text string) string {
 	if !strings.Contains(text, "%") {
 		return text

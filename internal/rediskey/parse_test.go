@@ -51,7 +51,7 @@ func TestParseText(t *testing.T) {
 	}
 }
 
-// FuzzParse: each name that is made is read again, and no text is read as another.
+// FuzzParse: every name that this package makes is read back, and no text is misread.
 func FuzzParse(f *testing.F) {
 	f.Add("api", "user:1")
 	f.Add("a:b", "{%}")

@@ -59,7 +59,7 @@ func Log(state string) string { return state + ":log" }
 // Held returns the name of the sorted set of calls in flight.
 func Held(state string) string { return state + ":held" }
 
-// Restored returns the name of the mark of a spending that was restored.
+// Restored returns the name of the mark that says which units of an ID were restored.
 func Restored(state, id string) string { return state + ":r" + id }
 
 // Counter returns the name of the counter of the i-th limit in package plainstore.
@@ -76,8 +76,8 @@ func hash(scope, key string) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// escape writes %XX in place of each byte that is not plain. A scope ends at the
-// first colon, so its own colons are not plain.
+// escape writes %XX in place of each byte that is not plain. A scope ends at the first
+// colon, so its own colons are not plain.
 func escape(text string, scope bool) string {
 	first := 0
 	for first < len(text) && plain(text[first], scope) {

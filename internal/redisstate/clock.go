@@ -18,8 +18,8 @@ const (
 	maxAhead = int64(1e15)
 )
 
-// storedClock reads a clock of a state. A script may answer with a clock further ahead,
-// once, after the server's clock stepped back.
+// storedClock reads a clock of a state. After a step back of the server's clock, a script
+// may answer once with a clock further ahead.
 func storedClock(text string) (c exact.Clock, ok bool) {
 	c, ok = ParseClock(text)
 	return c, ok && max(c.Unit, c.Gap) <= maxGap && c.Step <= maxStep && max(c.Until, c.Ends, c.V, c.Stand, c.Next) <= c.At+maxAhead

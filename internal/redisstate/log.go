@@ -7,7 +7,7 @@ import (
 
 // logHead is the part of a state about its log.
 //
-//	first, n       entries that were dropped, and entries there ever were
+//	first, n       entries dropped, and entries ever added
 //	newest         the slot of the last entry
 //	sum, gone      units of all entries, and of the dropped ones, modulo 2^52
 //	start, tail    sum before the block of the first entry, and of the last one
@@ -33,7 +33,7 @@ func (s *State) Entries() int64 { return s.log.n - s.log.first }
 
 // ReadLog reads the last entries of the log, as Redis has them: all, or more than 256. It
 // reports whether they are all. Otherwise the units of the others count until the first
-// entry that was read lapses, so no more units are free than it says.
+// read entry lapses, so no more units are free than it says.
 func (s *State) ReadLog(entries []string) (all bool, err error) {
 	h := &s.log
 	n := int64(len(entries))
@@ -58,7 +58,7 @@ func (s *State) ReadLog(entries []string) (all bool, err error) {
 			block = before
 		}
 		if i == 0 && !all {
-			// One entry stands for those that were not read.
+			// One entry stands for the unread entries.
 			sum = s.firstLive()
 			g.First, g.Entries = first-1, append(g.Entries, exact.Entry{At: s.Born + at, Sum: (block - sum) & (sums - 1)})
 			sum = block

@@ -10,12 +10,11 @@ import (
 // State is a key's state as it is stored. A log has no entries yet: see [State.ReadLog].
 type State struct {
 	exact.Key
-	// At is the latest time of the server that the state names. The server's clock stepped
-	// back if it is behind.
+	// At is the latest server time in the state. A server behind it has stepped its clock back.
 	At int64
-	// Logged says that the key has a log, as a limit is a sliding window.
+	// Logged says that the key has a log, for a sliding window.
 	Logged bool
-	// Reset says that the key was reset, and Restored that a loss was made good.
+	// Reset says that the key was reset. Restored says that a loss was restored.
 	Reset, Restored bool
 
 	log logHead
@@ -103,7 +102,7 @@ func (s *State) readPart(text string) error {
 	return nil
 }
 
-// readNumbers reads the numbers of a limit; those of GCRA count from the birth.
+// readNumbers reads the numbers of a limit. Those of GCRA count from the birth.
 func readNumbers(p *exact.Part, text string, born int64) bool {
 	a, b, c := &p.State.A, &p.State.B, &p.State.C
 	switch p.Rule.Limit.Algorithm {
@@ -122,7 +121,7 @@ func readNumbers(p *exact.Part, text string, born int64) bool {
 	}
 }
 
-// maxAfterBirth bounds times that count from the birth, in µs.
+// maxAfterBirth bounds times counted from the birth, in µs.
 const maxAfterBirth = 1 << 52
 
 // readOptional reads a part behind the birth, by its letter.

@@ -1,4 +1,4 @@
-// Package watchers holds those who want to be told of brakes, for the stores.
+// Package watchers holds the functions that a store calls when a brake changes.
 package watchers
 
 import (
@@ -7,18 +7,18 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Func is told of a brake, as store.Braker has it.
+// Func is the function of store.Braker's WatchBrakes.
 type Func = func(scope, key string, c store.Clock)
 
-// Set is who is to be told. Its zero value is empty and ready to use. It is safe
-// for concurrent use.
+// Set is a set of Funcs. The zero value is empty and ready to use. It is safe for
+// concurrent use.
 type Set struct {
 	mu   sync.Mutex
 	last int
 	all  map[int]Func
 }
 
-// Add has f told from now on, and returns what Remove takes.
+// Add adds f, and returns the number for Remove.
 func (s *Set) Add(f Func) (id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +30,8 @@ func (s *Set) Add(f Func) (id int) {
 	return s.last
 }
 
-// Remove ends what Add began, and returns how many are left. Removing again
-// does nothing. The function may still be running when it returns.
+// Remove removes a Func, and returns how many are left. Removing it again does nothing.
+// The Func may still be running when Remove returns.
 func (s *Set) Remove(id int) (left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *Set) Remove(id int) (left int) {
 	return len(s.all)
 }
 
-// Tell tells everybody, without holding a lock: who is told may add and remove.
+// Tell calls every Func, and holds no lock meanwhile: a Func may call Add and Remove.
 func (s *Set) Tell(scope, key string, c store.Clock) {
 	s.mu.Lock()
 	all := make([]Func, 0, len(s.all))

@@ -14,23 +14,23 @@ func TestSet(t *testing.T) {
 	t.Parallel()
 	var s Set
 	c := &exact.Move{}
-	s.Tell("scope", "key", c) // Nobody.
+	s.Tell("scope", "key", c) // The set is empty.
 	told := map[string]int{}
 	a := s.Add(func(scope, key string, at store.Clock) {
 		if scope != "scope" || key != "key" || at != c {
-			t.Errorf("told of %q, %q of %v", scope, key, at)
+			t.Errorf("called with %q, %q, %v", scope, key, at)
 		}
 		told["a"]++
 	})
 	var b int
 	b = s.Add(func(string, string, store.Clock) {
 		told["b"]++
-		s.Remove(b) // Whoever is told may go.
+		s.Remove(b) // A Func may remove itself.
 	})
 	s.Tell("scope", "key", c)
 	s.Tell("scope", "key", c)
 	if told["a"] != 2 || told["b"] != 1 {
-		t.Errorf("told %v, want a twice and b once", told)
+		t.Errorf("calls %v, want a twice and b once", told)
 	}
 	if left := s.Remove(b); left != 1 {
 		t.Errorf("%d are left, want 1", left)
@@ -40,6 +40,6 @@ func TestSet(t *testing.T) {
 	}
 	s.Tell("scope", "key", c)
 	if told["a"] != 2 {
-		t.Error("told after Remove")
+		t.Error("called after Remove")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// BenchmarkOverRedis is 256 callers, on one key and on many.
+// BenchmarkOverRedis runs 256 callers, on one key and on many.
 func BenchmarkOverRedis(b *testing.B) {
 	server := redistest.Start(b)
 	for _, keys := range []int{1, 10_000} {
@@ -42,8 +42,8 @@ func BenchmarkOverRedis(b *testing.B) {
 	}
 }
 
-// BenchmarkAllow is the decision on a unit that lies here, by a Limiter, for
-// many callers at once.
+// BenchmarkAllow measures decisions of a Limiter on units taken ahead, for many callers at
+// once.
 func BenchmarkAllow(b *testing.B) {
 	for _, keys := range []int{1, 10_000} {
 		for _, callers := range []int{1, 256} {
@@ -67,7 +67,7 @@ func BenchmarkAllow(b *testing.B) {
 	}
 }
 
-// drive has callers ask b.N times for keys at random.
+// drive makes callers ask b.N times for random keys.
 func drive(b *testing.B, l *weir.Limiter, names []string, callers int) {
 	var all sync.WaitGroup
 	for c := range callers {

@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store/leasestore"
 )
 
-// silent is a store that does not take units back any more.
+// silent is a store that stops taking units back.
 type silent struct {
 	*behind
 	away bool
@@ -25,8 +25,8 @@ func (s *silent) Settle(ctx context.Context, receipt any, costs ...int64) error 
 	return s.behind.Settle(ctx, receipt, costs...)
 }
 
-// However many keys are busy, Close over a store that does not answer is soon over,
-// and says that not all was given back. Over one that does, all is.
+// Close ends soon over a store that does not answer, however many keys are busy, and
+// reports the loss. Over a store that answers, Close gives all units back.
 func TestCloseOfManyBusyKeys(t *testing.T) {
 	t.Parallel()
 	for _, away := range []bool{false, true} {
@@ -59,8 +59,8 @@ type panicking struct{ *behind }
 
 func (p panicking) Settle(context.Context, any, ...int64) error { panic("settle") }
 
-// A panic of the store at the end, or when a lease ends, does not end the program:
-// Close returns it.
+// Close returns a panic of the store as an error. A panic when a lease ends does not end
+// the program either.
 func TestCloseOverAStoreThatPanics(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

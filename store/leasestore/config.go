@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// What the zero values of a Config mean, and bounds.
+// Defaults and bounds of a Config.
 const (
 	DefaultUnits   = 4096
 	DefaultFor     = time.Second
@@ -17,20 +17,21 @@ const (
 	longest   = 10 * time.Second
 )
 
-// Config is what New makes a Store from. Only Store is required.
+// Config configures New. Only Store is required.
 type Config struct {
-	// Store decides, and is charged. Required: a [store.Settler], to which unused
-	// units are given back. It is never closed.
+	// Store decides and counts. Required: a [store.Settler], which takes unused units
+	// back. It is never closed.
 	Store store.Store
-	// Units is the most that a call takes of a key, 1 to 65536, and never more
-	// than a quarter of what remains. 1 takes nothing ahead. 0: DefaultUnits.
+	// Units is the maximum number of units that one call takes of a key, 1 to 65536. A
+	// call never takes more than a quarter of the remaining units. 1: takes nothing
+	// ahead. 0: DefaultUnits.
 	Units int64
-	// For is how long units may be used after they were taken: 1 ms to 10 s. A
-	// pause that this process does not hear of, and a reset by another one, hold
-	// here after that time at the latest. 0: DefaultFor.
+	// For is the time for which units may be used after they were taken: 1 ms to 10 s.
+	// A reset by another process takes effect here within For. So does a pause whose
+	// message this process misses. 0: DefaultFor.
 	For time.Duration
-	// MaxKeys is the most keys that are looked after at once; calls for others
-	// are decided one by one. 0: DefaultMaxKeys.
+	// MaxKeys is the maximum number of busy keys at once. Calls for further keys are
+	// decided one by one. 0: DefaultMaxKeys.
 	MaxKeys int
 }
 

@@ -1,34 +1,33 @@
-// Package leasestore takes units of busy keys ahead, many in one call of the
-// store behind it, and decides on them in this process: for keys that are
-// asked for so often that even a combined call for each would be too much.
+// Package leasestore takes units of busy keys ahead: one call of the store behind takes
+// many, and this process decides on them. It is for keys with so many calls that even one
+// combined store call for each key is too much.
 //
-// What is taken ahead is charged before it is used, so however many processes
-// do this, together they never use more than the limit has admitted. What it
-// costs is fairness near the limit: units that lie with one process are refused
-// to the others, for [Config].For at most, when what is unused is given back.
-// The nearer a limit is to its end, the fewer are taken ahead.
+// Units are charged before they are used. So any number of processes together never use
+// more than the limit admits. The price is fairness near the limit: other processes are
+// refused units that lie unused here, for [Config.For] at most. Then this process gives
+// them back. The fewer units a limit has left, the fewer are taken ahead.
 //
-// Units of one GCRA limit that come back within For by themselves are best: they
-// lapse where they are not used, so that nothing has to be given back. They are
-// taken, a quarter of those at a time, as long as all processes together have
-// used no more of the limit than comes back within For. Such a call costs the
-// store behind no more than one for a single unit, so that keys that are asked
-// for six times a second gain by it. All others are taken with a receipt, for
-// keys that are asked for 62 times a second.
+// Units taken ahead are of one of two kinds:
 //
-// A key is found to be busy by being asked for: calls take their units one by
-// one, until there were 4 of them within half of For, or 32 where there has to be
-// a receipt. Then one takes as many ahead, and each time that those are used up
-// as soon, the next one takes as many as would have lasted for all of it, up to
-// eight times as many, and up to Units; of those that lapse always a power of two,
-// as calls for the same number travel together. Less than the 4 or 32 are not
-// worth it, so that nothing is taken ahead under limits of less than 32 and 256
-// units, unless Units says less.
+//	                  lapsing                           with a receipt
+//	taken from        one GCRA limit, while all         all other limits
+//	                  processes together have used no
+//	                  more than comes back within For
+//	unused units      come back by themselves           are given back
+//	a call takes      a power of two, at most 1/4 of    at most Units
+//	                  the units that come back in For
+//	a call costs      as much as a call for one unit    a round trip of its own
+//	begins after      4 units within half of For        32 units within half of For
+//	pays from         6 calls per second of a key       62 calls per second of a key
+//	smallest limit    32 units; less with fewer Units   256 units; less with fewer Units
 //
-// Only calls that neither wait nor can be cancelled take units ahead, and never
-// under SlidingWindow, which promises that no interval holds more: a unit may be
-// used up to For later than it was charged. Under GCRA an interval may so hold
-// up to Units more for each process than without; a window's units are never
-// used after its end. All other calls go to the store as they are, but a call of
-// a Limiter that would wait takes a unit that lies here first.
+// The first call ahead takes these 4 or 32 units. If they are used up within half of For,
+// the next call takes enough for all of For, up to eight times as many and up to Units.
+//
+// Only calls that neither wait nor can be cancelled take units ahead. All others go to the
+// store behind. A call of a Limiter that would wait first looks for a unit here.
+//
+// A unit may be used up to For after its charge. So SlidingWindow, which promises an exact
+// bound for every interval, takes nothing ahead. Under GCRA an interval may hold up to
+// Units more for each process. Units of a window are never used after its end.
 package leasestore

@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	redis, err := localstore.New(localstore.Config{}) // or a redisstore, or the fallback in front of it
+	redis, err := localstore.New(localstore.Config{}) // or a redisstore, or a fallback store around it
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer func() {
-		if err := leased.Close(); err != nil { // gives back what was not used
+		if err := leased.Close(); err != nil { // gives unused units back
 			log.Print(err)
 		}
 	}()

@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Cancel implements [store.Canceler]: what can be cancelled was never taken
-// ahead, so it goes to the store behind.
+// Cancel implements [store.Canceler]. Requests that can be cancelled take nothing ahead, so
+// every receipt belongs to the store behind.
 func (s *Store) Cancel(ctx context.Context, receipt any) error {
 	c, ok := s.cfg.Store.(store.Canceler)
 	if !ok {
@@ -17,29 +17,28 @@ func (s *Store) Cancel(ctx context.Context, receipt any) error {
 	return c.Cancel(ctx, receipt)
 }
 
-// Settle implements [store.Settler], as Cancel does.
+// Settle implements [store.Settler]. Its receipts belong to the store behind, too.
 func (s *Store) Settle(ctx context.Context, receipt any, costs ...int64) error {
 	return s.cfg.Store.(store.Settler).Settle(ctx, receipt, costs...)
 }
 
-// Reset implements [store.Resetter]. What this process had taken ahead is
-// forgotten with the rest; what another one has may be used until its time is
-// over.
+// Reset implements [store.Resetter]. Units that this process took ahead are forgotten, too.
+// Units of another process may be used until their time is over.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	r, ok := s.cfg.Store.(store.Resetter)
 	if !ok {
 		return store.ErrUnsupported
 	}
 	err := r.Reset(ctx, scope, key)
-	// What was taken since then is given back; what before, is no more.
+	// Only units taken after the reset can be given back.
 	if u, some := s.drop(id{scope, key}); some {
 		_ = s.giveBack(u)
 	}
 	return err
 }
 
-// Brake implements [store.Braker]. What this process had taken ahead is given
-// back; another one gives it back when it hears of it, or its time is over.
+// Brake implements [store.Braker]. This process gives its units back. Another process does
+// so when it hears of the brake, or when their time is over.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	br, ok := s.cfg.Store.(store.Braker)
 	if !ok {
@@ -49,13 +48,12 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 		return err
 	}
 	if u, some := s.drop(id{charges[0].Scope, charges[0].Key}); some {
-		_ = s.giveBack(u) // The key is slowed down all the same.
+		_ = s.giveBack(u) // The brake holds all the same.
 	}
 	return nil
 }
 
-// WatchBrakes implements [store.Braker]: only calls that go to the store behind
-// wait for slots.
+// WatchBrakes implements [store.Braker] with the store behind, which books all slots.
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	b, ok := s.cfg.Store.(store.Braker)
 	if !ok {
@@ -64,8 +62,8 @@ func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watc
 	return b.WatchBrakes(f)
 }
 
-// heed has what was taken ahead of a key given back when the key is slowed down
-// by another process, as far as the store behind hears of that.
+// heed makes this process give units of a key back when another process brakes the key, if
+// the store behind reports brakes.
 func (s *Store) heed() {
 	s.heeding.Do(func() {
 		b, ok := s.cfg.Store.(store.Braker)
@@ -80,7 +78,7 @@ func (s *Store) heed() {
 	})
 }
 
-// nothing is a watch over a store that has no brakes.
+// nothing is a watch over a store without brakes.
 type nothing struct{}
 
 func (nothing) Covers(time.Time) bool { return true }

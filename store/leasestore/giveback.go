@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// giveBackWithin bounds a call that gives back, and closeWithin all that are
-	// made at the end, so many at once.
+	// giveBackWithin bounds one call that gives units back. closeWithin bounds all such calls
+	// of Close, and mostAtOnce is how many of them run at once.
 	giveBackWithin = time.Second
 	closeWithin    = 3 * time.Second
 	mostAtOnce     = 64
 )
 
-// end takes what is left of a lease, to be given back: until it is, giving waits.
-// The shard is locked.
+// end takes the unused units of a lease. giving waits until they are given back. The caller
+// holds the shard's lock.
 func (s *Store) end(l *lease) (u unused, some bool) {
 	if u, some = l.end(); some {
 		s.giving.Add(1)
@@ -27,12 +27,12 @@ func (s *Store) end(l *lease) (u unused, some bool) {
 	return u, some
 }
 
-// giveBack corrects a call that took units ahead to those that were used. What
-// can't be given back lapses by itself.
+// giveBack settles a call that took units ahead at its used units. Units that can't be
+// given back lapse.
 func (s *Store) giveBack(u unused) error { return s.giveBackBy(context.Background(), u) }
 
-// giveBackBy is giveBack for as long as the context lasts. It may be on a goroutine of
-// its own, where a panic would end the program.
+// giveBackBy is giveBack within a context. It recovers panics, as it may run on a goroutine
+// of its own.
 func (s *Store) giveBackBy(ctx context.Context, u unused) (err error) {
 	defer s.giving.Done()
 	defer func() {
@@ -48,8 +48,8 @@ func (s *Store) giveBackBy(ctx context.Context, u unused) (err error) {
 	return s.cfg.Store.(store.Settler).Settle(ctx, u.receipt, u.used)
 }
 
-// giveAllBack gives back what is left of all leases, as far as there is time, and
-// returns the first error.
+// giveAllBack gives the unused units of all leases back, within closeWithin. It returns the
+// first error.
 func (s *Store) giveAllBack(all []unused) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -70,8 +70,8 @@ func (s *Store) giveAllBack(all []unused) error {
 	return first
 }
 
-// arm has what is left of a lease given back when it may not be used any
-// more. The shard is locked.
+// arm sets the timer that gives the unused units of a lease back at their end. The caller
+// holds the shard's lock.
 func (s *Store) arm(sh *shard, l *lease) {
 	d := l.until - s.now()
 	if l.timer != nil {
@@ -81,21 +81,21 @@ func (s *Store) arm(sh *shard, l *lease) {
 	l.timer = time.AfterFunc(d, func() { s.expire(sh, l) })
 }
 
-// expire gives back what is left of a lease whose time is over.
+// expire gives the unused units of a lease back after their end.
 func (s *Store) expire(sh *shard, l *lease) {
 	if u, some := s.expired(sh, l); some {
 		_ = s.giveBack(u)
 	}
 }
 
-// expired takes what is left of a lease whose time is over.
+// expired takes the unused units of a lease after their end.
 func (s *Store) expired(sh *shard, l *lease) (u unused, some bool) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	switch now := s.now(); {
 	case sh.closed || l.left == 0:
 		return u, false
-	case now < l.until: // of units that were taken since
+	case now < l.until: // newer units
 		l.timer.Reset(l.until - now)
 		return u, false
 	}
@@ -105,8 +105,8 @@ func (s *Store) expired(sh *shard, l *lease) (u unused, some bool) {
 	return u, some
 }
 
-// drop takes what is left of a key's lease, and has what is under way given back
-// when it comes.
+// drop takes the unused units of a key's lease. Units under way are given back when they
+// come.
 func (s *Store) drop(k id) (u unused, some bool) {
 	hash := s.hash(k)
 	sh := s.shard(hash)

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/leasestore"
 )
 
-// away is a store behind that is far away: the answer to a call takes as long to
-// come back as what is given back takes to arrive.
+// away is a distant store behind: returned units take as long to arrive as answers take to
+// come back.
 type away struct {
 	*behind
 	far time.Duration
@@ -46,8 +46,8 @@ func left(t *testing.T, b *behind, l store.Limit) int64 {
 	return take(t, b, charge("k", 0, l)).Remaining
 }
 
-// TestCallsThatTakeNothingAheadDoNotWaitForEachOther is about limits so small,
-// or so near their end, that units are taken one by one.
+// TestCallsThatTakeNothingAheadDoNotWaitForEachOther covers limits so small, or so near
+// their end, that units are taken one by one.
 func TestCallsThatTakeNothingAheadDoNotWaitForEachOther(t *testing.T) {
 	for name, l := range map[string]store.Limit{
 		"a small limit":              store.Per(15, time.Hour),
@@ -69,15 +69,15 @@ func TestCallsThatTakeNothingAheadDoNotWaitForEachOther(t *testing.T) {
 					if took := time.Since(began); took > 10*time.Millisecond {
 						t.Errorf("5 calls at once took %v", took)
 					}
-					time.Sleep(15 * time.Second) // the key is idle, so it begins anew
+					time.Sleep(15 * time.Second) // the idle key begins anew
 				}
 			})
 		})
 	}
 }
 
-// TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay: such units are given back
-// when they come.
+// TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay: units under way at a brake are given
+// back when they come.
 func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 	l := store.Per(10_000, time.Hour).By(store.FixedWindow)
 	for name, c := range map[string]struct {
@@ -98,7 +98,7 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 			far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
 				for n := b.takes.Load(); ; n = b.takes.Load() {
 					if spend(t, s, 1, l); b.takes.Load() > n && left(t, b, l) < 9900 {
-						break // many are taken at a time
+						break // units are taken ahead
 					}
 				}
 				var all sync.WaitGroup
@@ -122,12 +122,12 @@ func TestWhatSlowsAKeyDownHoldsForUnitsThatAreUnderWay(t *testing.T) {
 	}
 }
 
-// A gap between units is kept: none of them is taken ahead.
+// No unit is taken ahead of a key whose units lie apart.
 func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
 	l := store.Per(72_000, time.Hour).By(store.FixedWindow)
 	for name, brake := range map[string]store.Brake{
-		"by what was told": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
-		"by a cut":         {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
+		"an advertised pace": {Tell: true, Gap: 100 * time.Millisecond, GapFor: time.Minute},
+		"by a cut":           {Cut: store.Cut{Unit: 50 * time.Millisecond, Recovery: time.Hour}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			far(t, func(t *testing.T, _ *behind, s *leasestore.Store) {
@@ -149,8 +149,8 @@ func TestUnitsOfAKeyThatIsSlowedDownComeOneByOne(t *testing.T) {
 	}
 }
 
-// TestCloseWhileUnitsAreUnderWay: all of them are given back when it returns,
-// and calls that waited for them take nothing ahead.
+// TestCloseWhileUnitsAreUnderWay: Close returns after all units under way are given back.
+// Calls that waited for them take nothing ahead.
 func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
 	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
 		l := store.Per(10_000, time.Hour).By(store.FixedWindow)
@@ -177,7 +177,7 @@ func TestCloseWhileUnitsAreUnderWay(t *testing.T) {
 	})
 }
 
-// A call is not refused for want of units that this process gives back.
+// A call is not refused while this process gives back the units that it needs.
 func TestACallFindsWhatIsGivenBackForIt(t *testing.T) {
 	far(t, func(t *testing.T, b *behind, s *leasestore.Store) {
 		l := store.Per(2000, time.Hour).By(store.FixedWindow)

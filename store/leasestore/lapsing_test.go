@@ -15,8 +15,8 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// Units that come back within For are taken from the fifth call on, more and more
-// of them, and never with a receipt.
+// Units that come back within For are taken ahead from the fifth call on, in growing
+// numbers, and never with a receipt.
 func TestUnitsThatLapse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestUnitsThatLapse(t *testing.T) {
 	}
 }
 
-// What is not used is there again when its time is over, for whoever asks.
+// Unused units are free again after their time, for every caller.
 func TestWhatLapsesIsThereAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestWhatLapsesIsThereAgain(t *testing.T) {
 	})
 }
 
-// A bucket of which more is used than comes back within For has units that can
-// be given back, and they are.
+// Units have a receipt, and are given back, if more of a bucket is used than comes back
+// within For.
 func TestDeepBuckets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestDeepBuckets(t *testing.T) {
 		s := open(t, leasestore.Config{Store: b})
 		defer done(t, s)
 		l := store.Per(100, time.Second).WithBurst(100_000)
-		take(t, b, charge("k", 1000, l)) // ten seconds of it
+		take(t, b, charge("k", 1000, l)) // ten seconds of its refill
 		if n := spend(t, s, 40, l); n != 40 {
 			t.Fatalf("%d admitted of 40", n)
 		}
@@ -102,7 +102,7 @@ func TestDeepBuckets(t *testing.T) {
 	})
 }
 
-// Units of a key that others use up near its limit are not charged twice, nor
+// Units of a key that other processes use up near its limit are neither charged nor
 // admitted twice.
 func TestLapsingProcesses(t *testing.T) {
 	t.Parallel()
@@ -125,7 +125,7 @@ func TestLapsingProcesses(t *testing.T) {
 			}
 		}
 		time.Sleep(lasts*time.Second + time.Millisecond)
-		// All ask for 1600 a second, eight times of what there is.
+		// All ask for 1600 a second, eight times the limit.
 		n, most := admitted.Load(), int64(400+lasts*200)
 		if n > most || n < most*95/100 {
 			t.Errorf("%d admitted of %d", n, most)
@@ -133,7 +133,7 @@ func TestLapsingProcesses(t *testing.T) {
 	})
 }
 
-// Keys that are used no more make room for others, whatever was left of them.
+// Idle keys make room for others, with or without unused units.
 func TestIdleKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]store.Limit{
@@ -169,8 +169,8 @@ func TestIdleKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// Units that lie here count for a call that needs more than those, and stay for
-// others when it is refused.
+// Unused units count for a call that needs more than these. They stay for others if the
+// call is refused.
 func TestUnitsThatLieHereCount(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]store.Limit{
@@ -205,7 +205,7 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 	}
 }
 
-// Under other limits, and after a reset, a key is as one that was idle.
+// After a change of limits, and after a reset, a key counts as idle.
 func TestLapsingChanges(t *testing.T) {
 	t.Parallel()
 	deep, other := store.Per(100, time.Second).WithBurst(1_000_000), store.Per(10_000, time.Second)
@@ -251,7 +251,7 @@ func TestLapsingChanges(t *testing.T) {
 	})
 }
 
-// TestLapsingOverRedis: calls that take units ahead of many keys travel together.
+// TestLapsingOverRedis: calls that take units ahead of many keys share round trips.
 func TestLapsingOverRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

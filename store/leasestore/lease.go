@@ -11,48 +11,48 @@ import (
 // id is a key in a scope.
 type id struct{ scope, key string }
 
-// lease is what is known of a busy key: the units that were taken ahead.
+// lease is a busy key and its units taken ahead.
 type lease struct {
 	id
-	// What each call looks at is together, for the sake of caches.
-	left  int64         // units that were taken and not used
-	until time.Duration // when what is left may not be used any more
-	since time.Duration // when that was asked for
-	seen  time.Duration // when a call came last
-	of    *prepared     // whose limit it is known to have; nil: nobody's
-	plain store.Outcome // all of d but the limit, for who is of
+	// Every call reads the fields up to plain: they share a cache line.
+	left  int64         // unused units
+	until time.Duration // the end of their use
+	since time.Duration // when they were asked for
+	seen  time.Duration // when the last call came
+	of    *prepared     // the prepared limit that is known to fit; nil: unknown
+	plain store.Outcome // d without the limit, for of
 
 	limits []store.Limit
-	size   int64          // units that were last taken ahead; used of them, if late
-	alones int64          // units that calls took by themselves since then
-	from   time.Duration  // when those began to be counted
-	late   bool           // not all of them were used in time
-	took   int64          // units that the last one took
-	alone  time.Duration  // until then each call is decided by itself
+	size   int64          // units of the last call that took ahead; the used ones, if late
+	alones int64          // units of calls decided alone since then
+	from   time.Duration  // when alones began to count
+	late   bool           // some units were not used in time
+	took   int64          // units that the last call took
+	alone  time.Duration  // until then each call is decided alone
 	d      store.Decision // of the call that took
-	taking chan struct{}  // closed when the call that takes units ahead is over; nil: there is none
-	turn   int            // what was asked for in another turn is not kept
-	deep   time.Duration  // until then no units are there that would lapse in time
-	timer  *time.Timer    // gives back
+	taking chan struct{}  // closed at the end of the call that takes units ahead; nil: none is under way
+	turn   int            // units asked for in another turn are not kept
+	deep   time.Duration  // until then no lapsing units can be taken
+	timer  *time.Timer    // gives units back
 }
 
-// unused is what is given back: all but the units that were used.
+// unused is a call that took units ahead, and its used units. The rest is given back.
 type unused struct {
 	receipt any
 	used    int64
 }
 
-// next says what a call has to do.
+// next is the next step of a call.
 type next int
 
 const (
-	used  next = iota // it has its unit
-	wait              // for another that takes more
+	used  next = iota // the call has its unit
+	wait              // for the call under way that takes units
 	more              // take more, as begun
-	alone             // be decided by itself
+	alone             // let the store behind decide this call alone
 )
 
-// fits reports whether the lease is of the limits of these charges.
+// fits reports whether the lease has the limits of the charges.
 func (l *lease) fits(charges []store.Charge) bool {
 	if len(l.limits) != len(charges) {
 		return false
@@ -65,7 +65,7 @@ func (l *lease) fits(charges []store.Charge) bool {
 	return true
 }
 
-// use has a call take from what is left.
+// use serves a call from the unused units, or returns its next step.
 func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) next {
 	cost := req.Charges[0].Cost
 	fits := l.fits(req.Charges)
@@ -85,7 +85,7 @@ func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) ne
 	return more
 }
 
-// adopt makes it a lease of other limits. Old units are given back later, or lapse.
+// adopt gives the lease other limits. Old units are given back later, or lapse.
 func (l *lease) adopt(charges []store.Charge) {
 	l.limits = slices.Grow(l.limits[:0], len(charges))
 	for i := range charges {
@@ -102,7 +102,7 @@ func (l *lease) forget() {
 	}
 }
 
-// decide decides on a unit taken ahead, as the store answered then.
+// decide sets the decision on a unit taken ahead, from the store's answer and its age.
 func (l *lease) decide(d *store.Decision, now time.Duration) {
 	*d = l.d
 	ago := max(now-l.since, 0)
@@ -119,23 +119,27 @@ func (l *lease) decide(d *store.Decision, now time.Duration) {
 	}
 }
 
-// The minimum number of units that are taken ahead. A call for units that may have to be
-// given back is not combined with others. A call for units that lapse in time is.
+// The minimum number of units taken ahead. Calls for lapsing units share round trips. Calls
+// with a receipt don't.
 const (
 	worth        = 32
 	worthLapsing = 4
 )
 
-// plan is how a call takes units.
+// plan says how many units a call takes.
 type plan struct {
-	n     int64 // so many, its own among them
-	leave int64 // with so many left to others, so that what is not used lapses in time; 0: it can be given back
+	n     int64 // with its own
+	leave int64 // Reserve of the charge, so that unused units lapse in time; 0: with a receipt
 }
 
-// plan plans the next call, which costs cost. It takes as many units as would have lasted
-// for a period if the last ones were used up soon, as many again if they were used in
-// time, else as many as were used. It takes none ahead of a slow key, nor of one that
-// has not taken enough by itself within half a period.
+// plan plans the next call of a cost. The number of units depends on the last ones:
+//
+//	used up within half a period   enough for a whole period
+//	used up within the period      as many
+//	partly unused                  as many as were used
+//
+// It takes none ahead of a slow key, and none before calls have taken enough alone within
+// half a period.
 func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 	least, leave := min(worth, most), int64(0)
 	for i := range l.limits {
@@ -158,7 +162,7 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 		n *= int64(min(period/max(age, 1), mostGrowth))
 	}
 	if n = min(n, most); n >= least {
-		if leave > 0 { // Calls for the same number travel together.
+		if leave > 0 { // Calls for the same number share a round trip.
 			n = 1 << (bits.Len64(uint64(n)) - 1)
 		}
 		return plan{max(n, cost), leave}
@@ -173,17 +177,17 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 	return plan{max(least, cost), leave}
 }
 
-// isBraked reports whether the key's time stands or is slow within a period: units
-// come one by one then.
+// isBraked reports whether the key's time stands or is slow within a period. Units then
+// come one by one.
 func (l *lease) isBraked(period time.Duration) bool {
 	c, v, ahead := l.d.Clock, l.d.Slot, store.Instant(period.Microseconds())
 	return c != nil && c.Real(v+ahead) > c.Real(v)+ahead
 }
 
-// mostGrowth is how many times as many units are taken as before.
+// mostGrowth is the maximum growth of the number of units from one call to the next.
 const mostGrowth = 8
 
-// refilled is how many units a bucket gets back within a period; 0: it is no bucket.
+// refilled returns the units that a bucket gets back within a period; 0: no bucket.
 func (l *lease) refilled(period time.Duration) int64 {
 	if len(l.limits) != 1 || l.limits[0].Algorithm != store.GCRA {
 		return 0
@@ -197,10 +201,10 @@ func (l *lease) refilled(period time.Duration) int64 {
 	return int64(min(n, uint64(limit.Max())))
 }
 
-// granted keeps what a call took.
+// granted keeps the units that a call took.
 func (l *lease) granted(r *refill, period time.Duration) {
 	l.d, l.took, l.left, l.since, l.late = r.d, r.n-r.rest, r.n-r.cost, r.since, false
-	l.d.OtherLimits = false // They may end before the lease.
+	l.d.OtherLimits = false // Other limits may end before the lease.
 	if l.size = 0; r.n > r.cost {
 		l.size = r.n
 	}
@@ -211,7 +215,7 @@ func (l *lease) granted(r *refill, period time.Duration) {
 	}
 }
 
-// windowEnd returns how long the window lasts that a unit was just taken in.
+// windowEnd returns the time left of the window that holds a unit taken just now.
 func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
 	switch limit.Algorithm {
 	case store.FixedWindow, store.AlignedWindow:
@@ -222,14 +226,14 @@ func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
 	return longest
 }
 
-// lapse forgets what was not used in time and need not be given back.
+// lapse forgets unused lapsing units after their time.
 func (l *lease) lapse(now time.Duration) {
 	if l.left > 0 && l.d.Receipt == nil && now >= l.until {
 		l.size, l.left, l.late = l.took-l.left, 0, true
 	}
 }
 
-// end takes away what is left, to be given back.
+// end takes the unused units away, to be given back.
 func (l *lease) end() (u unused, some bool) {
 	u, some = unused{l.d.Receipt, l.took - l.left}, l.left > 0 && l.d.Receipt != nil
 	l.left, l.d.Receipt = 0, nil

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// behind is the store behind, which counts what it is asked.
+// behind is the store behind, and counts its calls.
 type behind struct {
 	*localstore.Store
 	takes, settles atomic.Int64
@@ -77,8 +77,7 @@ func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 	return d
 }
 
-// spend takes unit after unit until one is refused, and returns how many were
-// not.
+// spend takes units until one is refused, and returns the number of admitted ones.
 func spend(t testing.TB, s store.Store, most int, limits ...store.Limit) (n int) {
 	t.Helper()
 	for range most {
@@ -90,8 +89,8 @@ func spend(t testing.TB, s store.Store, most int, limits ...store.Limit) (n int)
 	return n
 }
 
-// paced has a store asked for single units of a key, so far apart, and returns how
-// often it asked the one behind.
+// paced makes single calls of a key at a distance, and returns the numbers of Takes and
+// Settles of the store behind.
 func paced(t *testing.T, units int64, calls int, every time.Duration, limit store.Limit) (takes, settles int64) {
 	t.Helper()
 	b := newBehind(t)
@@ -109,7 +108,7 @@ func paced(t *testing.T, units int64, calls int, every time.Duration, limit stor
 	return takes, b.settles.Load()
 }
 
-// customers are so many keys.
+// customers returns n keys.
 func customers(n int) []string {
 	list := make([]string, n)
 	for i := range list {

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// prepared is a limit in a scope that calls come for.
+// prepared is a limit in a scope.
 type prepared struct {
 	store *Store
 	scope string
@@ -15,8 +15,8 @@ type prepared struct {
 	hash  uint64 // of the scope
 }
 
-// Prepare implements [store.Preparer]: calls that find a unit here are decided in
-// a shorter way, and those that wait may use one too.
+// Prepare implements [store.Preparer]. Its shorter way decides calls that find a unit here.
+// Calls that would wait may use it, too.
 func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.Prepared {
 	if of != store.Store(s) || s.cfg.Units == 1 || limit.Algorithm == store.SlidingWindow {
 		return nil
@@ -24,8 +24,7 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 	return &prepared{store: s, scope: scope, limit: limit, hash: s.scopeHash(scope)}
 }
 
-// Take implements [store.Prepared]. All but a unit that was taken ahead it leaves
-// to the Store.
+// Take implements [store.Prepared]. It decides only with a unit taken ahead.
 func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
 	s, h := p.store, maphash.String(p.store.seed, key)^p.hash
 	sh, now := s.shard(h), s.now()
@@ -45,7 +44,7 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 // Source implements [store.Prepared].
 func (p *prepared) Source() store.Source { return store.SourceLease }
 
-// fits reports whether an Outcome says all of the lease's decision, and notes that.
+// fits reports whether an Outcome holds all of the lease's decision, and notes that.
 func (p *prepared) fits(l *lease) bool {
 	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.isBraked(p.store.cfg.For) {
 		return false
@@ -54,7 +53,7 @@ func (p *prepared) fits(l *lease) bool {
 	return true
 }
 
-// after is the instant so long after that of a decision, if that says it.
+// after returns an instant later than at; 0 if at is unknown.
 func after(at store.Instant, ago time.Duration) store.Instant {
 	if at == 0 {
 		return 0

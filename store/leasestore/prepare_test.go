@@ -15,13 +15,13 @@ import (
 	"github.com/goweir/weir/store/leasestore"
 )
 
-// around is a store around another that has no shorter way.
+// around wraps a store and has no shorter way.
 type around struct{ *leasestore.Store }
 
 func (around) Prepare(store.Store, string, store.Limit) store.Prepared { return nil }
 
-// beside is the same store as another value: limiters of one name have other limits
-// there, as in another process.
+// beside is the same store as another value. So limiters of one name may have different
+// limits there, as in another process.
 type beside struct {
 	*leasestore.Store
 	around bool
@@ -34,8 +34,8 @@ func (s beside) Prepare(_ store.Store, scope string, l store.Limit) store.Prepar
 	return s.Store.Prepare(s.Store, scope, l)
 }
 
-// late is a store behind in which what is given back comes after what is taken
-// meanwhile: by itself either may be first, and other units be left.
+// late is a store behind that takes units back after all Takes made meanwhile. Otherwise
+// the order is open, and different numbers of units are left.
 type late struct{ *behind }
 
 func (l late) Settle(ctx context.Context, receipt any, costs ...int64) error {
@@ -52,7 +52,7 @@ func limiter(t testing.TB, s store.Store, limits ...weir.Limit) *weir.Limiter {
 	return l
 }
 
-// The shorter way comes to the same decisions as the Store, whatever happens.
+// The shorter way and the Store come to the same decisions.
 func TestTheShorterWayDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -77,7 +77,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 					switch {
 					case what < 100:
 						time.Sleep(time.Duration(random.IntN(1000)) * time.Millisecond)
-						synctest.Wait() // what lapses just now has
+						synctest.Wait() // lets due units lapse
 					case what < 200:
 						cost = random.Int64N(5)
 					case what < 210:
@@ -117,7 +117,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 	}
 }
 
-// The shorter way and the Store together admit what the limit has.
+// The shorter way and the Store together admit exactly the limit.
 func TestTheShorterWayIsExact(t *testing.T) {
 	t.Parallel()
 	s := open(t, leasestore.Config{Store: newBehind(t), For: 10 * time.Second})

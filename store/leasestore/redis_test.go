@@ -12,16 +12,16 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// TestOverRedis: what four stores with clients of their own take ahead of one
-// key is never more than the limit, and nearly all of it in the end: of a bucket
-// not every unit can be given back when others were taken since.
+// TestOverRedis: four stores with clients of their own never take more of a key than the
+// limit, and in the end nearly all. A bucket can't take every unit back if others were taken
+// since.
 func TestOverRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		l := store.Per(20_000, 100*24*time.Hour).By(a)
 		if a == store.SlidingWindow {
-			l.Rate = 2000 // each of them in a call of its own
+			l.Rate = 2000 // each unit takes a call of its own
 		}
 		t.Run(a.String(), func(t *testing.T) {
 			var admitted, calls atomic.Int64
@@ -51,8 +51,8 @@ func TestOverRedis(t *testing.T) {
 	}
 }
 
-// TestLapsingFleetOverRedis: four stores with clients of their own never use more
-// of a key than there is, of units that lapse where they are not used.
+// TestLapsingFleetOverRedis: four stores with clients of their own never admit more of a
+// key than its limit, with lapsing units.
 func TestLapsingFleetOverRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -9,24 +9,24 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// refill is a call that takes n units for a lease, cost of them for itself.
+// refill is a call that takes n units for a lease: cost for itself, the rest ahead.
 type refill struct {
 	lease *lease
 	turn  int // the lease's
 	plan
 	cost  int64
-	rest  int64         // units that lie here and are not enough, but count
+	rest  int64         // unused lapsing units, which count towards cost
 	was   time.Duration // when these were taken
-	ahead bool          // n was more than cost: others wait
-	back  unused        // what was left before, if there is some
+	ahead bool          // n > cost: other calls wait
+	back  unused        // the earlier unused units, if some
 	some  bool
 	since time.Duration
-	deep  time.Duration // when there are such units as the plan leaves, if that was told
+	deep  time.Duration // when lapsing units may be taken again, if the refusal says so
 	d     store.Decision
 }
 
-// begin has a call take as many units as are wanted. Only one that takes some
-// ahead is waited for. The shard is locked.
+// begin starts a call that takes the planned units. Other calls wait only for a call that
+// takes units ahead. The caller holds the shard's lock.
 func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	r := &refill{lease: l, cost: cost}
 	if l.lapse(now); l.d.Receipt == nil {
@@ -43,11 +43,13 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	return r
 }
 
-// refill takes units for a lease, one of them for this call. When so many are
-// refused, the call is decided by itself, and so are those after it for a while:
-// close to a limit each unit is somebody's. When they would only not lapse in
-// time, others are taken that can be given back. A store that takes nothing back,
-// as a redisstore without scripts, is asked for each call.
+// refill takes units for a lease, one of them for this call. If the store behind refuses
+// units ahead, it decides this call alone. The next calls depend on the refusal:
+//
+//	refused                     the next calls
+//	lapsing units, by a limit   take units with a receipt for a while
+//	other units                 are decided alone for a while: few are left
+//	ErrUnsupported              likewise: the store takes nothing back
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Request) (store.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
@@ -81,7 +83,7 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 	if back == nil || err != nil || r.d.Reason != store.ReasonLimited {
 		return r.d, err
 	}
-	select { // What is given back may be what it lacked.
+	select { // The returned units may be enough.
 	case <-back:
 		err = r.take(ctx, s, single)
 	case <-ctx.Done():
@@ -95,7 +97,7 @@ func (r *refill) take(ctx context.Context, s *Store, req store.Request) (err err
 	return err
 }
 
-// own is the decision of the call itself: what it took ahead is still there.
+// own returns the decision of the call itself: units taken ahead still remain.
 func (r *refill) own() store.Decision {
 	d := r.d
 	if !d.Allowed {
@@ -110,8 +112,7 @@ func (r *refill) own() store.Decision {
 	return d
 }
 
-// refilled ends a refill. Without a grant, the calls of the next while are
-// decided by themselves.
+// refilled ends a refill. Without a grant, calls are decided alone for a while.
 func (s *Store) refilled(sh *shard, r *refill) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -142,7 +143,7 @@ func (s *Store) refilled(sh *shard, r *refill) {
 	}
 }
 
-// ask is the request for what n units need that do not lie here.
+// ask returns the request for n units, less the unused ones.
 func (r *refill) ask(req *store.Request, n, leave int64) store.Request {
 	a := *req
 	a.Charges = append([]store.Charge(nil), req.Charges...)

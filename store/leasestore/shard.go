@@ -11,7 +11,7 @@ import (
 // shard holds some of the leases.
 type shard struct {
 	mu     sync.Mutex
-	leases map[uint64]*lease // by the hashes of their keys; one for those of the same
+	leases map[uint64]*lease // by the hash of the key; keys with equal hashes share one
 	closed bool
 }
 
@@ -19,11 +19,11 @@ func (s *Store) shard(hash uint64) *shard { return &s.shards[hash%uint64(len(s.s
 
 func (s *Store) hash(k id) uint64 { return maphash.String(s.seed, k.key) ^ s.scopeHash(k.scope) }
 
-// scopeHash is the scope's part of a key's hash.
+// scopeHash returns the scope's part of a key's hash.
 func (s *Store) scopeHash(scope string) uint64 { return 3 * maphash.String(s.seed, scope) }
 
-// use has a call take a unit that was taken ahead, or says what it has to do
-// instead: with more, refill; with wait, wait for the channel.
+// use serves a call from units taken ahead, or returns its next step: with more, a refill;
+// with wait, a channel to wait for.
 func (s *Store) use(sh *shard, hash uint64, req *store.Request, d *store.Decision) (next, *refill, <-chan struct{}) {
 	now, first := s.now(), &req.Charges[0]
 	sh.mu.Lock()
@@ -50,8 +50,8 @@ func (s *Store) use(sh *shard, hash uint64, req *store.Request, d *store.Decisio
 	return n, nil, l.taking
 }
 
-// add makes a lease of a key, nil when there are too many. Each new one pays for
-// looking at a few others. The shard is locked.
+// add makes a lease of a key; nil when there are too many. It also looks at a few leases,
+// and forgets idle ones. The caller holds the shard's lock.
 func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
 	if sh.leases == nil {
 		sh.leases = make(map[uint64]*lease)
@@ -73,7 +73,7 @@ func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
 	return l
 }
 
-// close takes all that is left, and lets nothing be taken ahead any more.
+// close takes all unused units, and ends taking ahead.
 func (s *Store) close(sh *shard) (all []unused) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

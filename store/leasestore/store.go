@@ -10,15 +10,15 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Store takes units ahead of the store behind it. It is safe for concurrent
-// use. Close it, or what it holds then lies unused until it lapses.
+// Store takes units ahead of the store behind it. It is safe for concurrent use. Without
+// Close its units stay unused until they lapse.
 type Store struct {
 	cfg    Config
 	start  time.Time
 	seed   maphash.Seed
 	shards [64]shard
 	closed atomic.Bool
-	giving sync.WaitGroup // what gives back, or has units under way
+	giving sync.WaitGroup // calls that give units back or have units under way
 
 	heeding sync.Once
 	watch   store.Watch // nil before heed, and without brakes
@@ -44,9 +44,8 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, start: time.Now(), seed: maphash.MakeSeed()}, nil
 }
 
-// Take implements [store.Store]. A call that takes units ahead takes as long as
-// one of the store behind; those for the same key that come meanwhile wait for
-// it.
+// Take implements [store.Store]. A call that takes units ahead lasts as long as one of the
+// store behind. Calls for the same key wait for it meanwhile.
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
 		return s.cfg.Store.Take(ctx, req)
@@ -78,8 +77,8 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	}
 }
 
-// leasable reports whether units may be taken ahead for a request: it takes the
-// same of all limits of one key, now or not at all, and for good.
+// leasable reports whether a request may take units ahead: it takes the same cost of all
+// limits of one key, now or not at all, without a receipt.
 func leasable(req *store.Request) bool {
 	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
 		return false
@@ -94,13 +93,12 @@ func leasable(req *store.Request) bool {
 	return first.Cost > 0
 }
 
-// now is the time since the store was made.
+// now returns the time since the store was made.
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
-// Close gives back all units that were taken ahead and not used, and returns
-// when that is done, also with those that calls under way are taking. It tries for
-// 3 s: what a store that is away does not take back by then lies unused until it
-// lapses, and is an error. Calls after it go to the store behind as they are.
+// Close gives all unused units back, with those of calls under way, and returns after that.
+// It tries for 3 s. Units that a silent store does not take back by then lie unused until
+// they lapse, and Close returns an error. Later calls go to the store behind unchanged.
 func (s *Store) Close() error {
 	s.closed.Store(true)
 	s.heeding.Do(func() {})

@@ -14,8 +14,7 @@ import (
 	"github.com/goweir/weir/store/storetest"
 )
 
-// Nothing is taken ahead where each call is to be decided by itself, so all
-// that a store has to be holds.
+// Calls that must be decided one by one take nothing ahead, so the conformance suite holds.
 func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t, leasestore.Config{Store: newBehind(t), Units: 1}) })
 }
@@ -52,7 +51,7 @@ func (plain) Take(context.Context, store.Request) (store.Decision, error) {
 	return store.Decision{}, nil
 }
 
-// One process gets exactly what the limit has, of any algorithm, with few calls.
+// One process gets exactly the limit under every algorithm, with few store calls.
 func TestExactInOneProcess(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -82,8 +81,7 @@ func TestExactInOneProcess(t *testing.T) {
 	}
 }
 
-// Remaining is what can really be taken, from the first call to the last, when
-// nobody else takes.
+// Remaining is true from the first call to the last, without other callers.
 func TestRemaining(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,8 +97,8 @@ func TestRemaining(t *testing.T) {
 	})
 }
 
-// The 33rd call within half a second takes units ahead, under limits that have
-// enough. All before ask the store once each.
+// The 33rd call within half a second takes units ahead, if the limit has enough. Each
+// earlier call asks the store once.
 func TestBusyEnough(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -131,7 +129,7 @@ func TestBusyEnough(t *testing.T) {
 	}
 }
 
-// What is not used goes back when its time is over.
+// Unused units go back after their time.
 func TestNothingIsStranded(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -184,7 +182,7 @@ func TestWindowsEnd(t *testing.T) {
 	}
 }
 
-// However many processes take ahead, the limit holds, and none of it is lost.
+// Any number of processes together keep the limit and lose none of it.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -234,7 +232,7 @@ func TestClose(t *testing.T) {
 	done(t, s)
 }
 
-// A failure is that of the call that met it, and those that waited for it ask
+// A failure reaches the call that met it. Calls that waited for that call ask the store
 // themselves.
 func TestFailures(t *testing.T) {
 	t.Parallel()
@@ -265,7 +263,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// unforgiving is a store that takes nothing back, as a redisstore without scripts.
+// unforgiving is a store that takes nothing back, like a redisstore without scripts.
 type unforgiving struct{ *behind }
 
 func (u unforgiving) Take(ctx context.Context, req store.Request) (store.Decision, error) {
@@ -287,7 +285,7 @@ func TestNothingIsTakenThatCannotBeGivenBack(t *testing.T) {
 	done(t, s)
 }
 
-// A reset and a pause hold at once for what this process had taken.
+// A reset and a pause hold at once for units of this process.
 func TestResetAndBrake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -338,7 +336,7 @@ func TestChanges(t *testing.T) {
 				time.Sleep(60 * time.Millisecond)
 			}
 		}
-		// What is taken ahead under one limit can't be given back under the next.
+		// Units taken ahead under one limit can't be given back under the next.
 		if sum > 5039 || sum < 5039-20*leasestore.DefaultUnits {
 			t.Errorf("%d units admitted of 5039", sum)
 		}

@@ -9,11 +9,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestOneLimitAllocatesNothing: what a call for a known key with one limit
-// costs is time.
+// TestOneLimitAllocatesNothing: a call for a known key with one limit allocates nothing.
 func TestOneLimitAllocatesNothing(t *testing.T) {
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
-		// A log allocates until it has room for all that is live at once.
+		// A log allocates until it has room for all live entries.
 		many := store.Per(store.MaxUnits, time.Millisecond).By(a)
 		for name, test := range map[string]struct {
 			limit   store.Limit
@@ -50,8 +49,7 @@ func TestOneLimitAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestSeveralLimitsAllocateTheirStates, which the decision tells of, and nothing
-// else.
+// TestSeveralLimitsAllocateTheirStates: the states in the decision are the only allocation.
 func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
 	for _, n := range []int{2, 3, mostSmall} {
 		for name, test := range map[string]struct {
@@ -82,10 +80,10 @@ func TestSeveralLimitsAllocateTheirStates(t *testing.T) {
 	}
 }
 
-// mostSmall is the most limits that a key may be under and take little memory.
+// mostSmall is the maximum number of limits of a key that takes little memory.
 const mostSmall = 8
 
-// TestReservingAllocatesTheReceipt, and nothing else.
+// TestReservingAllocatesTheReceipt: the receipt is the only allocation.
 func TestReservingAllocatesTheReceipt(t *testing.T) {
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		s := open(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// BenchmarkTake has calls for one key or for one of many, that are all admitted
-// or all refused, one after another or at the same time.
+// BenchmarkTake measures calls for one key or for one of many. All are admitted or all
+// refused, one after another or at the same time.
 func BenchmarkTake(b *testing.B) {
 	for _, keys := range []int{1, 1000, 1_000_000} {
 		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) {
@@ -26,8 +26,8 @@ func BenchmarkTake(b *testing.B) {
 		})
 	}
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
-		// A million a second, as a log of everything that is admitted must stay
-		// small enough to be a log of the last moment.
+		// A million per second: a log of all admitted calls must stay as short as a log of the last
+		// moment.
 		allowed := requests(1, store.Per(1_000_000, 10*time.Millisecond).By(a))
 		refused := requests(1, store.Per(1, 24*time.Hour).By(a))
 		b.Run(a.String()+"/allowed", func(b *testing.B) { serial(b, allowed, true) })
@@ -55,7 +55,7 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkTakeMany charges a user, an organisation and everybody together.
+// BenchmarkTakeMany charges a user, an organisation and a global limit together.
 func BenchmarkTakeMany(b *testing.B) {
 	s := open(b)
 	l := store.Per(1<<40, time.Second)
@@ -66,7 +66,7 @@ func BenchmarkTakeMany(b *testing.B) {
 	}
 }
 
-// BenchmarkNewKeys has a key of its own for every call, as an attacker may.
+// BenchmarkNewKeys uses a new key for every call, as an attacker may.
 func BenchmarkNewKeys(b *testing.B) {
 	for _, room := range []int{1 << 16, 1 << 30} {
 		b.Run(fmt.Sprintf("room=%d", room), func(b *testing.B) {
@@ -81,8 +81,8 @@ func BenchmarkNewKeys(b *testing.B) {
 	}
 }
 
-// BenchmarkSeed tells the store of 100 000 new keys, as a fallback store does, and
-// reports what is kept of each.
+// BenchmarkSeed seeds 100 000 new keys, as a fallback store does, and reports the memory of
+// each.
 func BenchmarkSeed(b *testing.B) {
 	const keys = 100_000
 	reqs := requests(keys, store.Per(100, time.Hour))
@@ -109,8 +109,7 @@ func requests(keys int, l store.Limit) []store.Request {
 	return all
 }
 
-// busy is a store in which half of what each key has is taken, and lapses in
-// half a day.
+// busy returns a store in which half of each key's units are used. They lapse in half a day.
 func busy(b *testing.B, reqs []store.Request) *localstore.Store {
 	s := openFor(b, 2*len(reqs))
 	for _, req := range reqs {
@@ -144,8 +143,8 @@ func parallel(b *testing.B, reqs []store.Request, allowed bool) {
 	})
 }
 
-// BenchmarkSeveralLimits has keys under three limits each, and reports what is kept
-// of each key.
+// BenchmarkSeveralLimits uses keys under three limits each, and reports the memory of each
+// key.
 func BenchmarkSeveralLimits(b *testing.B) {
 	for _, keys := range []int{1, 1000, 100_000} {
 		for name, rate := range map[string]int64{"allowed": 1 << 40, "refused": 1} {

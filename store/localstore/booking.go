@@ -7,7 +7,7 @@ import (
 
 // take is Take for any valid request.
 func (s *Store) take(req *store.Request) (d store.Decision, err error) {
-	// Room for the common case, in variables of their own, so that none is allocated.
+	// The common case needs no allocation: these variables have room for it.
 	var (
 		group    [1]exact.Group
 		place    [1]home
@@ -99,7 +99,7 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 	return nil
 }
 
-// full is the answer of admit when the store has no room.
+// full is the result of admit when the store has no room.
 const full = -1
 
 // admit makes room for new keys, and takes the lease that a request asks for. See

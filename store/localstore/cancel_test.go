@@ -24,8 +24,8 @@ func cancel(t testing.TB, s *localstore.Store, d store.Decision) {
 	}
 }
 
-// TestReceiptOfAForgottenKey: a receipt may outlive what it is for. What has
-// come in its place must not change.
+// TestReceiptOfAForgottenKey: a receipt may outlive its key. It changes nothing of the key's
+// successor.
 func TestReceiptOfAForgottenKey(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -60,7 +60,7 @@ func TestReceiptOfAForgottenKey(t *testing.T) {
 						cancel(t, s, d)
 					}
 					if d := take(t, s, charge("key", 1, l)); d.Allowed {
-						t.Errorf("a receipt from before freed what was taken after: %+v", d)
+						t.Errorf("an old receipt freed newer units: %+v", d)
 					}
 				})
 			})
@@ -85,8 +85,8 @@ func TestReceiptOfAnotherStore(t *testing.T) {
 	cancel(t, two, d)
 }
 
-// TestCancelGivesTheStateBack when bookings are taken back in the order in
-// which they were not made, and when in between others came and went.
+// TestCancelGivesTheStateBack: bookings are cancelled in reverse order, while others come and
+// go.
 func TestCancelGivesTheStateBack(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -109,16 +109,16 @@ func TestCancelGivesTheStateBack(t *testing.T) {
 					}
 				}
 				if s.Keys() != 0 {
-					t.Error("a key of which everything was taken back is still kept")
+					t.Error("a key without used units is still kept")
 				}
 			})
 		})
 	}
 }
 
-// TestLogTellsBookingsApart: after these cancels a sliding window holds as many
-// units, at as many instants, as when the slot that is taken back was booked.
-// But they are others: putting the state back would forget one of them.
+// TestLogTellsBookingsApart: after these cancels a sliding window holds as many units, at as
+// many instants, as at a slot's booking. But these are other units: putting the old state
+// back would forget one.
 func TestLogTellsBookingsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,8 +138,8 @@ func TestLogTellsBookingsApart(t *testing.T) {
 	})
 }
 
-// TestSettlingWhatHasLapsed of a sliding window leaves everything as it is: the last
-// booking after it is still the last.
+// TestSettlingWhatHasLapsed: settling a lapsed booking of a sliding window changes nothing.
+// The last booking after it is still the last.
 func TestSettlingWhatHasLapsed(t *testing.T) {
 	t.Parallel()
 	for _, cost := range []int64{0, 4, 9} {

@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestManyAtOneInstant: as many as fit are admitted, on one key and on each of
-// many.
+// TestManyAtOneInstant: concurrent calls get exactly the free units, on one key and on each
+// of many.
 func TestManyAtOneInstant(t *testing.T) {
 	t.Parallel()
 	for _, keys := range []int{1, 5} {
@@ -45,8 +45,8 @@ func TestManyAtOneInstant(t *testing.T) {
 	}
 }
 
-// TestEverythingAtOnce is for the race detector: takes, reservations, cancels,
-// resets, looks, other limits, several keys, more keys than there is room for.
+// TestEverythingAtOnce is for the race detector: takes, reservations, cancels, resets, looks,
+// other limits, several keys, and more keys than there is room for.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
 	s := openFor(t, 100)
@@ -99,9 +99,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-// TestOverlappingKeysDoNotDeadlock: requests that name the same keys in another
-// order must not wait for each other, nor one that names a key twice for
-// itself.
+// TestOverlappingKeysDoNotDeadlock: requests that name the same keys in different orders do
+// not wait for each other. A request that names a key twice does not wait for itself.
 func TestOverlappingKeysDoNotDeadlock(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -134,8 +133,7 @@ func TestOverlappingKeysDoNotDeadlock(t *testing.T) {
 	}
 }
 
-// TestKeysTogetherAreAllOrNone under any number of callers: what was taken from
-// the one was taken from the other.
+// TestKeysTogetherAreAllOrNone: under concurrent calls, both keys lose the same units.
 func TestKeysTogetherAreAllOrNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

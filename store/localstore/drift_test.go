@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// decisions is how many each test here makes. The race detector has nothing to
-// find in them, and would take minutes for a million.
+// decisions is the number of decisions of each test here. With the race detector, which has
+// nothing to find in them, a million would take minutes.
 func decisions() int64 {
 	if long.Race {
 		return 50_000
@@ -36,7 +36,7 @@ func TestNoDriftWhenPolling(t *testing.T) {
 				take(t, s, charge("key", l.Rate, l))
 				longest := store.MaxPeriod
 				if l.Period > 24*time.Hour {
-					longest = l.Period / time.Duration(decisions()/100) // There are no million years.
+					longest = l.Period / time.Duration(decisions()/100) // A million would take too many years.
 				}
 				req := charge("key", 1, l)
 				var got, total int64
@@ -95,14 +95,14 @@ func TestNoDriftWhenReserving(t *testing.T) {
 	}
 }
 
-// ticks returns in what time a limit refills n units, rounded up.
+// ticks returns the time in which a limit refills n units, rounded up.
 func ticks(l store.Limit, n int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(n), uint64(l.Period.Microseconds()))
 	q, r := bits.Div64(hi, lo, uint64(l.Rate))
 	return time.Duration(q+min(r, 1)) * time.Microsecond
 }
 
-// refilled returns how many units a limit refills in a time.
+// refilled returns the number of units that a limit refills in a time.
 func refilled(l store.Limit, d time.Duration) int64 {
 	hi, lo := bits.Mul64(uint64(d.Microseconds()), uint64(l.Rate))
 	q, _ := bits.Div64(hi, lo, uint64(l.Period.Microseconds()))

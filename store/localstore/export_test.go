@@ -2,11 +2,10 @@ package localstore
 
 import "time"
 
-// Advance moves the store's clock, far faster than sleeping in a bubble of
-// testing/synctest would, where time otherwise stands still.
+// Advance moves the store's clock far faster than sleeping in a bubble of testing/synctest.
 func (s *Store) Advance(d time.Duration) { s.epoch += int64(d) }
 
-// Room returns how many keys the maps and lists were made for.
+// Room returns the number of keys for which maps and lists were made.
 func (s *Store) Room() (n int) {
 	for i := range s.all {
 		n += max(s.all[i].peak, cap(s.all[i].all)) + len(s.all[i].small.tags)
@@ -14,7 +13,7 @@ func (s *Store) Room() (n int) {
 	return n
 }
 
-// SmallKeys returns how many of the keys are small.
+// SmallKeys returns the number of small keys.
 func (s *Store) SmallKeys() (n int) {
 	for i := range s.all {
 		n += s.all[i].small.count
@@ -22,13 +21,13 @@ func (s *Store) SmallKeys() (n int) {
 	return n
 }
 
-// IsEntry reports whether a key is kept as one that is not small.
+// IsEntry reports whether a key is kept as an entry, not as a small key.
 func (s *Store) IsEntry(scope, key string) bool {
 	k := s.id(scope, key)
 	return s.shard(k).keys[k] != nil
 }
 
-// LogEntries returns how many entries a key's log has, and room for how many.
+// LogEntries returns the length and the capacity of a key's log.
 func (s *Store) LogEntries(scope, key string) (n, room int) {
 	k := s.id(scope, key)
 	e := s.shard(k).keys[k]

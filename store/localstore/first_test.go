@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestFirstOfNLeavesOneLess at every rate that people write: a library whose
-// arithmetic loses a bit of today's date reports one less for some of them.
+// TestFirstOfNLeavesOneLess checks every usual rate. Arithmetic that loses a bit of today's
+// date reports one unit less for some.
 func TestFirstOfNLeavesOneLess(t *testing.T) {
 	t.Parallel()
 	for _, year := range []int{2000, 2026, 2100} {

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// home is where a key is kept.
+// home is the place of a key.
 type home struct {
 	id
 	places []int // see exact.Group
@@ -66,7 +66,7 @@ func byKey(charges []store.Charge, places []int) []store.Charge {
 	return sorted
 }
 
-// move moves an element to a place before it, and those between back.
+// move moves an element to an earlier place, and the elements between back.
 func move[E any](s []E, from, to int) {
 	if from > to {
 		e := s[from]

@@ -36,8 +36,8 @@ func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids
 	return lost, nil
 }
 
-// Keep holds a lease that another store granted, however many there are. A fallback
-// store calls it. Keep does nothing for a new key when the store is full.
+// Keep holds a lease that another store granted, without a bound. A fallback store calls it.
+// Keep does nothing for a new key if the store is full.
 func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 	k := s.id(scope, key)
 	sh := s.shard(k)
@@ -51,7 +51,7 @@ func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 	e.hold(lease, now+d.Microseconds())
 }
 
-// held changes the live leases of a key, and forgets the key if it has lapsed then.
+// held changes the live leases of a key, and forgets the key if it has lapsed after that.
 func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
 	k := s.id(scope, key)
 	sh := s.shard(k)

@@ -8,9 +8,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// hot is a small key that is in use all the time. Its state is here, and changes without
-// the shard's lock. It is one number: the TAT of a GCRA limit whose units take whole
-// microseconds. Its slot stays in the table and refers to it.
+// hot is a small key in constant use. Its state is here, and changes without the shard's
+// lock. The state is one number: the TAT of a GCRA limit whose units take whole microseconds.
+// The key's slot stays in the table and refers to it.
 type hot struct {
 	tat   atomic.Int64 // µs, or cooled
 	class *class
@@ -20,16 +20,16 @@ type hot struct {
 }
 
 const (
-	// cooled takes the place of a TAT that is in the table.
+	// cooled replaces a TAT that is in the table.
 	cooled = math.MinInt64
-	// isHot takes the place of the remainder (State.B) in the slot of a hot key.
-	// State.C is then the key's place in hots.
+	// isHot replaces the remainder (State.B) in the slot of a hot key. State.C is then the key's
+	// place in hots.
 	isHot = -1
 
 	hotPlaces = 64 // of a shard
-	// mostLate is the longest time, in µs, from one call's look at the clock to its
-	// change of a state. A call that is refused for no longer looks at the clock again:
-	// a later call may have been faster.
+	// mostLate is the longest time, in µs, from a call's look at the clock to its change of a
+	// state. A call refused for at most that long looks at the clock again, as a later call
+	// may have been faster.
 	mostLate = 10_000
 )
 
@@ -40,8 +40,8 @@ type hots struct {
 	_    [64]byte
 }
 
-// candidate is the key that was last seen at a place, and the TAT of the place's hot
-// key then. A hot key that was used since stays hot.
+// candidate is the last key seen at a place, and the TAT that the place's hot key had then.
+// A hot key used since then stays hot.
 type candidate struct {
 	hash uint64
 	tat  int64
@@ -61,8 +61,8 @@ func (h *hots) of(a *ask) *hot {
 	return k
 }
 
-// take decides a request for a hot key. It reports false, and has changed nothing, if
-// the key has cooled or the slot is to be booked ahead.
+// take decides a request for a hot key. It reports false, and has changed nothing, if the key
+// has cooled or the slot must be booked ahead.
 func (k *hot) take(a *ask, now int64, clock func() int64) (o store.Outcome, done bool) {
 	c := k.class
 	takes := a.cost > 0 && a.cost <= c.Max
@@ -99,7 +99,7 @@ func (h *hots) cool(at *small) {
 	}
 }
 
-// lapsed reports whether a hot key is as if never used. Then it cools the key.
+// lapsed reports whether a hot key is as if never used. It cools such a key.
 func (h *hots) lapsed(at *small, now int64) bool {
 	k := h.keys[at.state.C].Load()
 	tat := k.tat.Load()

@@ -26,7 +26,7 @@ func request(key string, cost int64, l store.Limit) store.Request {
 	return store.Request{Charges: []store.Charge{{Scope: "api", Key: key, Limit: l, Cost: cost}}}
 }
 
-// neighbours are so many keys that share a place.
+// neighbours returns n keys that share a place.
 func neighbours(s *Store, n int) (keys []string) {
 	first := uint64(0)
 	for i := 0; len(keys) < n; i++ {
@@ -42,7 +42,7 @@ func neighbours(s *Store, n int) (keys []string) {
 	return keys
 }
 
-// hotKeys are the keys that are hot now.
+// hotKeys returns the hot keys.
 func (s *Store) hotKeys() (keys []string) {
 	for i := range s.all {
 		for j := range s.all[i].small.hot.keys {
@@ -54,7 +54,7 @@ func (s *Store) hotKeys() (keys []string) {
 	return keys
 }
 
-// setSeed makes a new store hash as another does.
+// setSeed makes a new store use another store's hashes.
 func (s *Store) setSeed(seed maphash.Seed) {
 	s.seed = seed
 	for i := range s.all {
@@ -62,7 +62,7 @@ func (s *Store) setSeed(seed maphash.Seed) {
 	}
 }
 
-// coolAll has no key be hot.
+// coolAll cools all keys.
 func (s *Store) coolAll() {
 	for i := range s.all {
 		sh := &s.all[i]
@@ -76,8 +76,8 @@ func (s *Store) coolAll() {
 	}
 }
 
-// A key under several limits never gets hot, also when it is asked for under one of
-// them; and its calls see no time before that of others.
+// A key under several limits never gets hot, even when calls name one of them. Its calls see
+// no time earlier than that of other calls.
 func TestSeveralLimitsStayInTheTable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 	})
 }
 
-// A key that is asked for again and again gets hot, unless its state is no whole
-// number of microseconds, and one that shares its place when it is used no more.
+// A key in constant use gets hot, unless its state is no whole number of microseconds. When it
+// is used no more, a key with the same place gets hot.
 func TestKeysGetHot(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
@@ -138,7 +138,7 @@ func TestKeysGetHot(t *testing.T) {
 			t.Errorf("%q are hot, want %q", hot, key)
 		}
 	}
-	for range 10 * looksForHot { // Of two that are used by turns the first one stays.
+	for range 10 * looksForHot { // Of two keys used in turn the first stays.
 		ask(keys[0], l, 1)
 		ask(keys[1], l, 1)
 		if hot := s.hotKeys(); len(hot) != 1 || hot[0] != keys[0] {
@@ -147,8 +147,8 @@ func TestKeysGetHot(t *testing.T) {
 	}
 }
 
-// TestHotKeysAreDecidedTheSame compares two stores that get the same calls. In the cold
-// one no key is ever hot.
+// TestHotKeysAreDecidedTheSame compares two stores with the same calls. No key of the cold
+// store ever gets hot.
 func TestHotKeysAreDecidedTheSame(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(12) {
@@ -217,8 +217,8 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 	}
 }
 
-// A call that looked at the clock before another one that was faster from there
-// finds the room that there is.
+// A call looks at the clock, and another call overtakes it. The first call still finds the
+// free room.
 func TestHotKeysHaveTheLatestClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -244,8 +244,8 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 	})
 }
 
-// TestHotKeysAreExact has many callers ask for keys that share a place, while
-// others cool and sweep them. They ask until the others have seen a hot key.
+// TestHotKeysAreExact: many callers ask for keys that share a place, while others cool and
+// sweep them. They go on until the others have seen a hot key.
 func TestHotKeysAreExact(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)

@@ -22,8 +22,8 @@ func (l *leases) sweep(now int64) {
 
 func (l *leases) remove(e *list.Element) { delete(l.byID, l.order.Remove(e).(lease).id) }
 
-// full returns the instant from which there is room for another of most leases, if none
-// is renewed; 0: there is room.
+// full returns the instant from which there is room for another of most leases, if none is
+// renewed; 0: there is room now.
 func (l *leases) full(most, now int64) int64 {
 	if l == nil {
 		return 0

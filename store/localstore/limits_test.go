@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestExtremeLimits: at the documented bounds nothing overflows: all of it can
-// be taken once, nothing more, and all again when that is over.
+// TestExtremeLimits: nothing overflows at the documented bounds. All units can be taken once,
+// no more, and all again after that time.
 func TestExtremeLimits(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -28,7 +28,7 @@ func TestExtremeLimits(t *testing.T) {
 		} {
 			l.Algorithm = a
 			if l.Validate() != nil {
-				continue // A burst is for GCRA alone, and there is a rate above the bound.
+				continue // Only GCRA has a burst, and a rate is above the bound.
 			}
 			t.Run(fmt.Sprint(a, " ", l, " burst ", l.Burst), func(t *testing.T) {
 				t.Parallel()
@@ -62,14 +62,13 @@ func extreme(t *testing.T, l store.Limit) {
 		}
 		s.Advance(d.ResetAfter)
 		if l.Period > store.MaxPeriod/10 {
-			return // There is no time left for another round.
+			return // The clock has no time left for another round.
 		}
 	}
 }
 
-// TestLongestWait: no slot is granted further away than a quarter of
-// store.MaxPeriod, however much is asked for, and the sums of what is booked
-// ahead don't overflow.
+// TestLongestWait: no slot is granted further away than a quarter of store.MaxPeriod, and sums
+// of bookings ahead do not overflow.
 func TestLongestWait(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -101,8 +100,8 @@ func TestLongestWait(t *testing.T) {
 	}
 }
 
-// TestChangedLimitsWithSlotsBookedAhead: slots stay booked when a key's limits change,
-// there and back. Calls under the new limits come after them.
+// TestChangedLimitsWithSlotsBookedAhead: slots stay booked when a key's limits change, and
+// change back. Calls under the new limits come after them.
 func TestChangedLimitsWithSlotsBookedAhead(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -146,7 +145,7 @@ func changedAhead(t *testing.T, limits []store.Limit, fast store.Limit) {
 	}
 }
 
-// TestBurstThatIsTheRate is no other limit than none.
+// TestBurstThatIsTheRate: a burst equal to the rate is the same limit as no burst.
 func TestBurstThatIsTheRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestLogOfLargeCostsIsSmall: a log takes memory for each call in the window,
-// not for each unit.
+// TestLogOfLargeCostsIsSmall: a log takes memory for each call in the window, not for each
+// unit.
 func TestLogOfLargeCostsIsSmall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestLogOfLargeCostsIsSmall(t *testing.T) {
 	})
 }
 
-// TestLogGivesBackWhatACrowdNeeded while its key stays in use.
+// TestLogGivesBackWhatACrowdNeeded: a log shrinks while its key stays in use.
 func TestLogGivesBackWhatACrowdNeeded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -47,8 +47,7 @@ func TestLogGivesBackWhatACrowdNeeded(t *testing.T) {
 	})
 }
 
-// TestLogIsExact compares every decision with a log that counts all it has ever
-// admitted.
+// TestLogIsExact compares every decision with a log of all admitted units.
 func TestLogIsExact(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,8 +93,8 @@ func TestLogIsExact(t *testing.T) {
 	})
 }
 
-// TestLimitsThatComeLaterKnowTheLog: a sliding window that is added to a key
-// counts what others of the key know, in whatever order limits come and go.
+// TestLimitsThatComeLaterKnowTheLog: a sliding window added to a key counts the units known to
+// the key's other windows, in any order of changes.
 func TestLimitsThatComeLaterKnowTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestLapsedKeysAreForgotten: with new keys all the time, there are never many
-// more than those whose state means something.
+// TestLapsedKeysAreForgotten: with new keys all the time, the store holds few more keys than
+// those in use.
 func TestLapsedKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -36,7 +36,7 @@ func TestLapsedKeysAreForgotten(t *testing.T) {
 					time.Sleep(10 * time.Millisecond)
 					most = max(most, s.Keys())
 				}
-				// A quarter more are being looked for, and shards are not all alike.
+				// A quarter more keys wait to be forgotten, and shards differ.
 				if live := perTick * int(lives/(10*time.Millisecond)); most > 3*live/2 {
 					t.Errorf("%d keys at once, %d are in use", most, live)
 				}
@@ -65,8 +65,7 @@ func TestCrowdOfKeysLeavesNoRoomBehind(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatWasTakenIsKept: looking at a key, or failing to take from it,
-// leaves nothing behind.
+// TestOnlyWhatWasTakenIsKept: looks and refusals leave no key behind.
 func TestOnlyWhatWasTakenIsKept(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -129,10 +128,10 @@ func TestFullStore(t *testing.T) {
 					t.Fatal(err)
 				}
 				take(t, s, key(most))
-				full("a new key when one took the place of what was reset", key(most+1))
+				full("a new key after one replaced a reset key", key(most+1))
 				time.Sleep(time.Minute)
 				for i := range most {
-					// The last ones that lapsed take some looking for.
+					// The last lapsed keys take several searches.
 					var err error
 					for range most {
 						if _, err = s.Take(ctx, key(2*most+i)); err == nil {
@@ -152,7 +151,7 @@ func TestFullStore(t *testing.T) {
 	}
 }
 
-// TestKeyInUseNeverGetsAFreshBurst, whatever crowd of keys comes by.
+// TestKeyInUseNeverGetsAFreshBurst: a crowd of other keys changes nothing of a key in use.
 func TestKeyInUseNeverGetsAFreshBurst(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -177,7 +176,7 @@ func neverFresh(t *testing.T, a store.Algorithm, further []store.Limit) {
 		if _, err := s.Take(context.Background(), charge(fmt.Sprint("crowd ", i), 1, crowd...)); err != nil && !errors.Is(err, localstore.ErrFull) {
 			t.Fatal(err)
 		}
-		// Not so long that an aligned hour or a third of one ends.
+		// So short that no aligned hour, nor a third of one, ends.
 		time.Sleep(50 * time.Millisecond)
 		if d := take(t, s, charge(keys[rand.IntN(len(keys))], 1, used...)); d.Allowed {
 			t.Fatalf("after %d other keys: %+v", i, d)

@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// model is GCRA of one key in rational numbers, all in microseconds.
+// model is GCRA of one key in rational numbers of microseconds.
 type model struct {
 	limit    store.Limit
 	interval *big.Rat // T
@@ -33,7 +33,7 @@ func floor(r *big.Rat) int64 { return new(big.Int).Div(r.Num(), r.Denom()).Int64
 
 func ceil(r *big.Rat) int64 { return -floor(new(big.Rat).Neg(r)) }
 
-// take returns when cost units may be used, and takes them if that is within
+// take returns the instant at which cost units are free, and takes them if that is within
 // maxWait.
 func (m *model) take(now, cost, maxWait int64) (slot int64, allowed bool) {
 	start := max(now, m.last)
@@ -65,8 +65,8 @@ func (m *model) view(now int64) (remaining, reset int64) {
 	return max(floor(left.Quo(left, m.interval)), 0), ceil(ahead)
 }
 
-// TestGCRAIsExactAtAnyLimit compares every decision under limits from all over
-// the documented bounds with rational numbers, to the microsecond and the unit.
+// TestGCRAIsExactAtAnyLimit compares every decision with rational numbers, under limits from
+// all documented bounds, to the microsecond and the unit.
 func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -121,7 +121,7 @@ func TestGCRAIsExactAtAnyLimit(t *testing.T) {
 	})
 }
 
-// spread is a number from 1 to most, of any magnitude.
+// spread returns a number from 1 to most, of any magnitude.
 func spread(rng *rand.Rand, most int64) int64 {
 	n := int64(1) << rng.IntN(51)
 	return 1 + rng.Int64N(min(n, most))

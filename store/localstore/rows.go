@@ -2,8 +2,8 @@ package localstore
 
 import "github.com/goweir/weir/internal/exact"
 
-// rows hold the states of the further limits of a class's keys, a row for each key,
-// without pointers. Keys of one limit have no row.
+// rows holds the states of the further limits of a class's keys, a row for each key, without
+// pointers. Keys of one limit have no row.
 type rows struct {
 	width  int // states in a row
 	states []exact.State

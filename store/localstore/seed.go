@@ -7,12 +7,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Seed makes the state of a key what another store has told of it, whatever it was before.
-// m.At is the present instant by the clock of m: instants keep their distance to it. A
-// fallback store does that when the other store goes away. Seed does nothing for a new
-// key if the store is full.
+// Seed replaces the state of a key by another store's state. m.At is the present instant by
+// the clock of m: instants keep their distance to it. A fallback store calls Seed when the
+// other store goes away. Seed does nothing for a new key if the store is full.
 //
-// What was spent since is not added. Leases and the brake of the key stay as they are.
+// Seed does not add spent units. Leases and the brake of the key stay as they are.
 func (s *Store) Seed(m store.Memory) {
 	k := s.id(m.Scope, m.Key)
 	sh := s.shard(k)
@@ -30,13 +29,12 @@ func (s *Store) Seed(m store.Memory) {
 	e.settle()
 }
 
-// seed makes the key one with these limits, each in its state. Receipts from before
-// change nothing.
+// seed gives the key these limits in their states. Earlier receipts then change nothing.
 func (e *entry) seed(m *store.Memory, now int64) {
 	clock, by := e.key.Clock, now-int64(m.At)
 	e.key = exact.Key{Born: now, Clock: clock, Parts: e.key.Parts[:0]}
 	if m.Last > m.At {
-		// The first slot that is ahead is not known, so a pause holds all.
+		// The first slot ahead is not known, so a pause holds all slots.
 		e.key.Queue.Last, e.key.Queue.First = clock.Now(int64(m.Last)+by), clock.Now(now)+1
 	}
 	var windows []logged
@@ -55,14 +53,14 @@ func (e *entry) seed(m *store.Memory, now int64) {
 	e.seedLog(windows)
 }
 
-// logged are the used units of a sliding window, and the slot of the newest.
+// logged has the used units of a sliding window, and the slot of the newest.
 type logged struct {
 	part     int
 	used, at int64
 }
 
-// seedLog makes a log, and each window counts its used units of it: the window with the
-// most counts all entries, the next one leaves the first out.
+// seedLog makes a log. The window with the most units counts all entries. Each next window
+// leaves out the first ones, so that each counts its own used units.
 func (e *entry) seedLog(windows []logged) {
 	slices.SortFunc(windows, func(a, b logged) int { return int(b.used - a.used) })
 	var at, sum int64
@@ -82,7 +80,7 @@ func (e *entry) seedLog(windows []logged) {
 	}
 }
 
-// seedSmall is Seed for a small key. It reports false, and has changed nothing, for others.
+// seedSmall is Seed for a small key. For other keys it reports false, and changes nothing.
 func (s *Store) seedSmall(sh *shard, k *id, m *store.Memory, now int64) bool {
 	if len(m.Limits) > mostLimits || sh.keys[*k] != nil {
 		return false

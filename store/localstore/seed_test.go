@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// told is what another store told of a key at an instant.
+// told returns the memory of a key from another store's states at an instant.
 func told(charges []store.Charge, states []store.ChargeState, at store.Instant) store.Memory {
 	m := store.Memory{Scope: charges[0].Scope, Key: charges[0].Key, At: at}
 	for i := range charges {
@@ -22,8 +22,7 @@ func told(charges []store.Charge, states []store.ChargeState, at store.Instant) 
 	return m
 }
 
-// TestSeed: a store that is seeded with another's answer goes on from there, at least as
-// strictly.
+// TestSeed: a store seeded with another's answer goes on from there, at least as strictly.
 func TestSeed(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -46,7 +45,7 @@ func TestSeed(t *testing.T) {
 							states[i] = was.Charge(i)
 							free = min(free, states[i].Remaining)
 						}
-						switch i % 3 { // What the store knows of the key before.
+						switch i % 3 { // The store's own knowledge of the key before.
 						case 0:
 							take(t, to, charge("key", 3, store.Per(5, 24*time.Hour).By(a)))
 						case 1:
@@ -68,8 +67,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// TestSeedOfTheWindowBefore: what a sliding counter still counts of the window before
-// weighs less than it was, and goes on to.
+// TestSeedOfTheWindowBefore: the units of a sliding counter's window before weigh less already,
+// and go on to lose weight.
 func TestSeedOfTheWindowBefore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +88,7 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 			}
 		}
 	})
-	// Whatever is said, it fits.
+	// Every state can be seeded.
 	s := open(t)
 	for _, l := range []store.Limit{{Rate: store.MaxUnits, Period: store.MaxPeriod}, {Rate: 1, Period: time.Microsecond}} {
 		for _, st := range []store.ChargeState{{ResetAfter: time.Microsecond}, {}, {ResetAfter: store.MaxPeriod}, {ResetAfter: 2 * store.MaxPeriod}} {
@@ -100,8 +99,8 @@ func TestSeedOfTheWindowBefore(t *testing.T) {
 	}
 }
 
-// TestSeedOfSmallKey: each limit of a key has the state that it was seeded with, and the
-// key takes no more memory than if it had been used here.
+// TestSeedOfSmallKey: each limit of a key has its seeded state. The key takes no more memory
+// than one used here.
 func TestSeedOfSmallKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +124,7 @@ func TestSeedOfSmallKey(t *testing.T) {
 	})
 }
 
-// TestSeedOfAFullStore does nothing, unless the key is there.
+// TestSeedOfAFullStore: a full store seeds only known keys.
 func TestSeedOfAFullStore(t *testing.T) {
 	t.Parallel()
 	s := openFor(t, 1)
@@ -142,8 +141,7 @@ func TestSeedOfAFullStore(t *testing.T) {
 	}
 }
 
-// TestSeedOfAWindowToCome: what is free in a window that is yet to start is not
-// free now.
+// TestSeedOfAWindowToCome: units of a window ahead are not free now.
 func TestSeedOfAWindowToCome(t *testing.T) {
 	t.Parallel()
 	for _, a := range []store.Algorithm{store.FixedWindow, store.AlignedWindow} {
@@ -178,8 +176,8 @@ func TestSeedOfAWindowToCome(t *testing.T) {
 	}
 }
 
-// TestSeedOfWhatIsBookedAhead: what another store has booked for later holds here until
-// then, too. It is not in use from now on, which would end sooner.
+// TestSeedOfWhatIsBookedAhead: units booked ahead in another store are used until then here,
+// too, and not only for a period from now.
 func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.SlidingCounter; a++ {
@@ -207,8 +205,8 @@ func TestSeedOfWhatIsBookedAhead(t *testing.T) {
 	}
 }
 
-// TestGivesBackAfterSeed: what is granted on a state that another store told of a
-// moment ago, by its own clock, can be settled and cancelled as any other.
+// TestGivesBackAfterSeed: units granted on a seeded state can be settled and cancelled as any
+// others.
 func TestGivesBackAfterSeed(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -247,8 +245,8 @@ func TestGivesBackAfterSeed(t *testing.T) {
 	}
 }
 
-// TestSeedOfSeveralWindows: sliding windows of a key share a log, and count as many units
-// of it as each is seeded with.
+// TestSeedOfSeveralWindows: sliding windows of a key share a log, and each counts its seeded
+// units.
 func TestSeedOfSeveralWindows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

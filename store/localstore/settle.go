@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// receipts are those of a request with several keys. The receipt of one key is an
+// receipts is the receipt of a request with several keys. The receipt of one key is an
 // *exact.Receipt. The owner of each is its entry.
 type receipts struct {
 	charges int
@@ -20,7 +20,7 @@ type kept struct {
 	places []int
 }
 
-// Windows returns those of all keys, see [exact.Receipt].
+// Windows returns the windows of all keys, see [exact.Receipt].
 func (r *receipts) Windows() (real int64, list []exact.Window) {
 	for i := range r.keys {
 		at, windows := r.keys[i].Windows()
@@ -29,10 +29,9 @@ func (r *receipts) Windows() (real int64, list []exact.Window) {
 	return real, list
 }
 
-// Cancel implements [store.Canceler]. If no call was charged on the key since, its
-// state becomes the one before. Otherwise windows take the units out of their counts
-// or log, and GCRA takes them back as far as that admits nothing too much. Cancel
-// waits for nothing, so a context that is over does not stop it.
+// Cancel implements [store.Canceler]. If no call was charged on the key since, its state
+// becomes the one before. Otherwise windows stop counting the units, and GCRA gives back as
+// much as exceeds no limit. Cancel waits for nothing, so it ignores an ended context.
 func (s *Store) Cancel(_ context.Context, receipt any) error {
 	var one [1]kept
 	r, err := s.receipts("cancel", receipt, one[:])
@@ -43,8 +42,7 @@ func (s *Store) Cancel(_ context.Context, receipt any) error {
 	return nil
 }
 
-// Settle implements [store.Settler]. It waits for nothing, so a context that is over
-// does not stop it.
+// Settle implements [store.Settler]. It waits for nothing, so it ignores an ended context.
 func (s *Store) Settle(_ context.Context, receipt any, costs ...int64) error {
 	var one [1]kept
 	r, err := s.receipts("settle", receipt, one[:])
@@ -59,7 +57,7 @@ func (s *Store) Settle(_ context.Context, receipt any, costs ...int64) error {
 	return nil
 }
 
-// receipts returns a Decision's Receipt, in one if it is of one key.
+// receipts returns the parts of a Decision's Receipt. A receipt of one key goes into one.
 func (s *Store) receipts(op string, receipt any, one []kept) (all receipts, err error) {
 	ok := false
 	switch r := receipt.(type) {

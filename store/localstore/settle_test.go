@@ -19,8 +19,8 @@ func settle(t testing.TB, s *localstore.Store, d store.Decision, costs ...int64)
 	}
 }
 
-// TestGivesBackUnderLoad: calls that overlap, each with its own slot, get almost
-// all back that they booked too much, in whatever order they end.
+// TestGivesBackUnderLoad: overlapping calls with their own slots get almost all surplus units
+// back, in any order of their ends.
 func TestGivesBackUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, order := range []string{"first", "last", "random"} {
@@ -45,8 +45,8 @@ func TestGivesBackUnderLoad(t *testing.T) {
 					settle(t, s, under[i], 300)
 					under = append(under[:i], under[i+1:]...)
 				}
-				// Of the burst and a minute's refill, 29 calls hold 1000 at the end, and
-				// the others had 300: 332 if all is given back, 120 if nothing is.
+				// Of the burst and a minute's refill, 29 calls hold 1000 at the end. The other calls had 300.
+				// So 332 calls fit if all surplus units return, and 120 if none do.
 				if done < 300 || done > 332 {
 					t.Errorf("%d calls in a minute, want nearly 332", done)
 				}
@@ -55,8 +55,8 @@ func TestGivesBackUnderLoad(t *testing.T) {
 	}
 }
 
-// TestSettleWhatWasForgotten: a receipt from before changes nothing of what has
-// come in its place, in the same microsecond too.
+// TestSettleWhatWasForgotten: an old receipt changes nothing of the key's successor, even in
+// the same microsecond.
 func TestSettleWhatWasForgotten(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -81,8 +81,7 @@ func TestSettleWhatWasForgotten(t *testing.T) {
 	}
 }
 
-// TestSettledKeysAreForgotten: what was settled at nothing, or has been paid,
-// leaves nothing behind.
+// TestSettledKeysAreForgotten: a booking settled at 0 and a paid debt leave no key behind.
 func TestSettledKeysAreForgotten(t *testing.T) {
 	t.Parallel()
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
@@ -95,7 +94,7 @@ func TestSettledKeysAreForgotten(t *testing.T) {
 					settle(t, s, take(t, s, cancelable(fmt.Sprint(i), 5, 0, l)), 0)
 				}
 				if n := s.Keys(); n != 0 {
-					t.Errorf("%d keys of which all was given back are kept", n)
+					t.Errorf("%d keys without used units are kept", n)
 				}
 				settle(t, s, take(t, s, cancelable("debt", 5, 0, l)), 100)
 				time.Sleep(20 * time.Second)

@@ -10,12 +10,12 @@ import (
 // shard is a part of the keys behind a lock of its own.
 type shard struct {
 	mu    sync.Mutex
-	small smalls        // keys that are not below
-	keys  map[id]*entry // no key is in both
-	all   []*entry      // the same entries, in no order; each knows its place
+	small smalls        // small keys
+	keys  map[id]*entry // all other keys
+	all   []*entry      // the same entries, in no order; each has its place
 	hand  int           // where the search for lapsed entries goes on
-	peak  int           // the most entries since the map was made
-	_     [8]byte       // A shard has cache lines of its own.
+	peak  int           // the maximum number of entries since the map was made
+	_     [8]byte       // Each shard has its own cache lines.
 }
 
 // entry is a key that is not small.
@@ -25,7 +25,7 @@ type entry struct {
 	key    exact.Key
 	one    [1]exact.Part // room for the common case
 	leases *leases       // nil: none
-	lapse  int64         // when all of it is as if never used
+	lapse  int64         // when the whole entry is as if never used
 	place  int           // in its shard
 }
 
@@ -37,10 +37,10 @@ func newEntry(of *shards, k id) *entry {
 	return e
 }
 
-// settle works out when the entry lapses.
+// settle computes the time at which the entry lapses.
 func (e *entry) settle() { e.lapse = max(e.key.Lapse(), e.leases.lapse()) }
 
-// again makes a lapsed entry a new one, and keeps it for this call.
+// again makes a lapsed entry a new one, for this call.
 func (e *entry) again(now int64) {
 	e.one[0] = exact.Part{}
 	e.key, e.leases, e.lapse = exact.Key{Parts: e.one[:0]}, nil, now+1
@@ -55,10 +55,10 @@ func (e *entry) hold(id string, end int64) {
 	e.settle()
 }
 
-// full returns the instant from which there is room for another of most leases, 0: now.
+// full returns the instant from which there is room for another of most leases; 0: now.
 func (e *entry) full(most, now int64) int64 { return e.leases.full(most, now) }
 
-// add keeps a new entry, for which there is room.
+// add keeps a new entry. There must be room for it.
 func (sh *shard) add(e *entry) {
 	if sh.keys == nil {
 		sh.keys = make(map[id]*entry)
@@ -69,8 +69,8 @@ func (sh *shard) add(e *entry) {
 	sh.peak = max(sh.peak, len(sh.all))
 }
 
-// remove forgets an entry. Maps never shrink by themselves: a new one takes its place
-// after a crowd of keys.
+// remove forgets an entry. Maps never shrink by themselves: after a crowd of keys a new map
+// replaces the old one.
 func (sh *shard) remove(e *entry) {
 	last := len(sh.all) - 1
 	sh.all[e.place] = sh.all[last]

@@ -12,7 +12,7 @@ const (
 	// newLooks is the number of keys that a call for a new one looks at: more than one,
 	// so that lapsed keys are found faster than new ones come.
 	newLooks = 4
-	// fullLooks is the same when the store is full: few, since callers with new keys can
+	// fullLooks is the number if the store is full. It is small, since callers with new keys can
 	// make each call look.
 	fullLooks = 32
 )
@@ -35,7 +35,7 @@ func (s *shards) init(maxKeys int) {
 	}
 }
 
-// id returns how a key is kept.
+// id returns the stored name of a key.
 func (s *shards) id(scope, key string) id {
 	if len(key) > longestText {
 		key = digest(&s.secret, key)

@@ -16,8 +16,8 @@ type id struct{ scope, key string }
 // longestText is the longest key that is kept as it is.
 const longestText = 120
 
-// digest returns a hash of a long key. Callers do not know the secret, so they can make
-// no key that is equal to the hash of another.
+// digest returns the hash of a long key. Callers do not know the secret, so they can't make a
+// key equal to the hash of another.
 func digest(secret *[32]byte, key string) string {
 	h := sha256.New()
 	h.Write(secret[:])
@@ -45,11 +45,11 @@ func oneKey(charges []store.Charge) bool {
 
 func sameKey(a, b *store.Charge) bool { return a.Key == b.Key && a.Scope == b.Scope }
 
-// small is a key and its state, in a cache line. Under several limits the state is that
-// of the first one, and the text ends in the number of a row with the others.
+// small is a key and its state, in a cache line. Under several limits it has the state of the
+// first one, and its text ends in the number of a row with the others.
 type small struct {
 	state exact.State
-	class uint16   // its place in the table's
+	class uint16   // index in the table's classes
 	n     uint8    // the length of the key; isLong: the text is its place in table.long
 	text  [37]byte // the key
 }
@@ -66,7 +66,7 @@ func (at *small) setPlace(i uint32) { binary.LittleEndian.PutUint32(at.text[:], 
 func (at *small) row() uint32     { return binary.LittleEndian.Uint32(at.text[len(at.text)-rowLen:]) }
 func (at *small) setRow(i uint32) { binary.LittleEndian.PutUint32(at.text[len(at.text)-rowLen:], i) }
 
-// class is a limit, or several, in a scope, for all small keys that have them.
+// class is a limit, or several, in a scope. All small keys with these limits share it.
 type class struct {
 	scope string
 	exact.Rule
@@ -77,7 +77,7 @@ type class struct {
 // mostLimits is the maximum number of limits of a small key.
 const mostLimits = 8
 
-// isSmall reports whether a small key can have the state of a limit: that of a sliding
+// isSmall reports whether a small key can have the state of a limit. The state of a sliding
 // window grows.
 func isSmall(l *store.Limit) bool { return l.Algorithm != store.SlidingWindow }
 
@@ -91,8 +91,8 @@ func newClass(scope string, l *store.Limit, more []store.Charge) *class {
 	return c
 }
 
-// is reports whether a class is that of a limit and of those of further charges, of
-// its scope.
+// is reports whether a class has a limit, and those of further charges, in the charges'
+// scope.
 func (c *class) is(l *store.Limit, more []store.Charge) bool {
 	if len(more) != len(c.more) || !c.Is(l) {
 		return false
@@ -105,7 +105,7 @@ func (c *class) is(l *store.Limit, more []store.Charge) bool {
 	return true
 }
 
-// twins reports whether two of the limits count the same. Then they have one state.
+// twins reports whether two of the limits count the same, and so have one state.
 func (c *class) twins() bool {
 	for i := range c.more {
 		for j := range i + 1 {
@@ -131,13 +131,13 @@ type ask struct {
 	hash        uint64
 	limit       *store.Limit
 	more        []store.Charge // of the key's further limits
-	class       *class         // of the limits in the scope, if the caller knows it
+	class       *class         // of the limits in the scope, if known
 	cost, leave int64          // of the first charge
 	maxWait     int64
 }
 
-// take decides a request under one limit, given the state. It returns the earliest
-// slot, and false if the class is another or the slot is to be booked ahead.
+// take decides a request under one limit, given the state. It returns the earliest slot. It
+// reports false if the class is another or the slot must be booked ahead.
 func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool) {
 	if c != a.class && !c.is(a.limit, nil) {
 		return 0, false
@@ -155,8 +155,8 @@ func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool)
 	return slot, true
 }
 
-// outcome returns the decision on cost units, given the state after it and their
-// earliest slot.
+// outcome returns the decision on cost units, from the state after it and their earliest
+// slot.
 func (c *class) outcome(st *exact.State, cost, slot, now int64) store.Outcome {
 	remaining, reset := c.View(st, nil, now)
 	return c.outcomeOf(remaining, reset, cost, slot, now)

@@ -13,9 +13,9 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestSmallKeysDecideLikeOthers sends the same random calls to three stores: to
-// one as they are, to one with all of them cancelable, which no small key can be,
-// and, where that is all they ask for, to one through what it has prepared.
+// TestSmallKeysDecideLikeOthers sends the same random calls to three stores. One gets them
+// unchanged. One gets them cancelable, so that no key is small. One gets simple calls through
+// Prepare.
 func TestSmallKeysDecideLikeOthers(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -34,7 +34,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 	}
 	ctx, n := context.Background(), 1
 	if rng.IntN(2) == 0 {
-		n += rng.IntN(10) // up to more than small keys are under
+		n += rng.IntN(10) // up to more limits than a small key has
 	}
 	var limits []store.Limit
 	var prepared store.Prepared
@@ -49,7 +49,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 	}
 	change()
 	changes := rng.IntN(3) == 0
-	refused := time.Duration(0) // how long the last call would have had to wait
+	refused := time.Duration(0) // the wait after the last refusal
 	for range 200 {
 		switch rng.IntN(12) {
 		case 0, 1, 2:
@@ -57,8 +57,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 			continue
 		case 3:
 			if changes {
-				// What has lapsed under one limit may still count under another, or
-				// be forgotten.
+				// State that has lapsed under one limit may still count under another, or be forgotten.
 				time.Sleep(2 * time.Second)
 				change()
 			}
@@ -108,7 +107,7 @@ func likeOthers(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// TestKeysOfAnyLength are all told apart, by their scope too.
+// TestKeysOfAnyLength: all keys differ, and so do their scopes.
 func TestKeysOfAnyLength(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -142,8 +141,8 @@ func TestKeysOfAnyLength(t *testing.T) {
 	})
 }
 
-// TestLapsedKeyIsSmallAgain: a key that was booked ahead once takes no more memory
-// than others when that is over.
+// TestLapsedKeyIsSmallAgain: a key that had a booking ahead takes no more memory than others
+// once it has lapsed.
 func TestLapsedKeyIsSmallAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -162,7 +161,7 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 		}
 
 		two := func(i int) store.Request { return charge(fmt.Sprint("two ", i), 1, l, store.Per(60, time.Minute)) }
-		const many = 1000 // so that this is not by the search for lapsed keys
+		const many = 1000 // so that no search for lapsed keys finds it
 		for i := range many {
 			req := two(i)
 			req.Cancelable = true
@@ -177,11 +176,11 @@ func TestLapsedKeyIsSmallAgain(t *testing.T) {
 	})
 }
 
-// around is a store with a say in what its inner one decides.
+// around is a store that may change the decisions of its inner one.
 type around struct{ *localstore.Store }
 
-// TestPrepareIsNotForWhatIsAround: a type that embeds a Store has its methods, but
-// must not be passed by.
+// TestPrepareIsNotForWhatIsAround: a type that embeds a Store has its methods. Prepare must not
+// bypass such a type.
 func TestPrepareIsNotForWhatIsAround(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -191,7 +190,7 @@ func TestPrepareIsNotForWhatIsAround(t *testing.T) {
 		want  bool
 	}{
 		"itself":           {s, store.Per(1, time.Second), true},
-		"what embeds it":   {around{s}, store.Per(1, time.Second), false},
+		"a type around it": {around{s}, store.Per(1, time.Second), false},
 		"another":          {open(t), store.Per(1, time.Second), false},
 		"a sliding window": {s, store.Per(1, time.Second).By(store.SlidingWindow), false},
 	} {

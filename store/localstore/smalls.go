@@ -6,38 +6,37 @@ import (
 	"github.com/goweir/weir/internal/exact"
 )
 
-// smalls are the small keys of a shard, behind its lock. Hot keys need none.
+// smalls holds the small keys of a shard, behind its lock. Hot keys need no lock.
 type smalls struct {
 	last  int64  // the time of the last call
 	calls uint64 // of keys that were not hot
 	table
-	_   [32]byte // hot has cache lines of its own.
+	_   [32]byte // hot has its own cache lines.
 	hot hots
 }
 
-// looksForHot is the number of calls for each look for a hot key: a key that is in use
-// all the time comes up soon.
+// looksForHot is the number of calls for each look for a hot key. A key in constant use comes
+// up soon.
 const looksForHot = 8
 
 func (m *smalls) init(seed maphash.Seed) { m.seed = seed }
 
-// since returns the time of a call, given its look at the clock: another call may have
-// been faster.
+// since returns the time of a call, given its look at the clock. Another call may have been
+// faster.
 func (m *smalls) since(now int64) int64 {
 	m.last = max(m.last, now)
 	return m.last
 }
 
-// taken is a decision on a small key, from which its outcome follows.
+// taken is a decision on a small key. Its outcome follows from it.
 type taken struct {
 	class     *class
 	state     exact.State
 	slot, now int64
 }
 
-// take decides a request under one limit at t.now. found: the key is small. done is
-// false, and nothing has changed, if the limit is another or the slot is to be booked
-// ahead.
+// take decides a request under one limit at t.now. found: the key is small. done is false,
+// and nothing has changed, if the limit is another or the slot must be booked ahead.
 func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	i := m.find(a.hash, &a.id, a.class)
 	if i < 0 {
@@ -56,7 +55,7 @@ func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	return true, done
 }
 
-// put makes a new key small, in its states. class is the place of its class.
+// put makes a new key small, with its states. class is the index of its class.
 func (m *smalls) put(a *ask, class int, first exact.State, further []exact.State) {
 	at := &m.slots[m.add(a.hash, &a.id, class)]
 	at.state = first
@@ -75,8 +74,8 @@ func (m *smalls) get(hash uint64, k *id) (c *class, first *exact.State, further 
 	return of.of, &at.state, of.further(at)
 }
 
-// classOf returns the class of a request's limits and its place; nil if there are too
-// many classes, or if no small key can have these limits.
+// classOf returns the class of a request's limits, and its index. It returns nil if there are
+// too many classes, or if no small key can have these limits.
 func (m *smalls) classOf(a *ask) (c *class, place int) {
 	if place = m.class(a.scope, a.limit, a.more, a.class); place < 0 {
 		return nil, 0
@@ -124,8 +123,8 @@ func (m *smalls) sweep(now int64, n int) (looks, forgotten int) {
 	return looks, forgotten
 }
 
-// heed looks at one of several calls of keys that are not hot. The key becomes hot if
-// it was the last one of its place as well, and the place's hot key was not used since.
+// heed looks at one of several calls of keys that are not hot. The key becomes hot if it was
+// also the last one of its place, and the place's hot key was not used since.
 func (m *smalls) heed(hash uint64, i int) {
 	if m.calls++; m.calls%looksForHot != 0 {
 		return
@@ -155,7 +154,7 @@ func (m *smalls) heed(hash uint64, i int) {
 	at.state = exact.State{B: isHot, C: int64(place)}
 }
 
-// coolOther cools a key that makes place for another.
+// coolOther cools a key that gives its place to another.
 func (m *smalls) coolOther(k *hot) {
 	other := id{k.class.scope, string(k.text[:k.n])}
 	if i := m.find(k.hash, &other, k.class); i >= 0 {

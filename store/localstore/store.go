@@ -2,22 +2,21 @@
 // as package redisstore. It is for programs of one process, for tests, and for outages
 // of Redis.
 //
-// It runs nothing in the background. A key takes memory until its state has lapsed:
-// until the key is as if never used. Calls for new keys forget lapsed ones. Bytes for
-// each key, with a text of 10:
+// It runs nothing in the background. A key takes memory until it is as if never used. Calls
+// for new keys forget such lapsed keys. Bytes for each key, with a text of 10:
 //
 //	small    90, and 30 for each further limit; outside the garbage collector
 //	other    600, and 200 to 400 for each further limit; up to 400 more for each
 //	         GCRA limit whose calls may be cancelled; 16 to 40 for each call within
 //	         the period of a sliding window
 //
-// A key is small while it has up to 8 limits, no sliding window, no calls that wait or
-// may be cancelled, no lease and no brake. A text of more than 37 bytes adds its
-// length, up to 120; a longer one is kept as a hash.
+// A key is small while it has up to 8 limits, no sliding window, no calls that wait or may be
+// cancelled, no lease and no brake. A text of more than 37 bytes adds its length, up to 120.
+// A longer text is kept as a hash.
 //
-// A Store takes 120 KB by itself, and up to 256 KB for keys that are in use all the
-// time: under a GCRA limit whose units take whole microseconds it decides calls for
-// them without a lock.
+// A Store takes 120 KB by itself, and up to 256 KB for keys in constant use. It decides calls
+// for these without a lock, if they are under a GCRA limit whose units take whole
+// microseconds.
 package localstore
 
 import (
@@ -31,26 +30,26 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// DefaultMaxKeys is the MaxKeys of a Config that sets none: about a gigabyte, or a
-// hundred megabytes if all keys are small.
+// DefaultMaxKeys is the MaxKeys of a Config that sets none. As many keys take about a
+// gigabyte, or a hundred megabytes if all are small.
 const DefaultMaxKeys = 1 << 20
 
 // ErrFull is returned for a new key when MaxKeys keys are in use. A key in use
 // is never dropped to make room, since it would come back with a fresh burst.
 var ErrFull = errors.New("localstore: as many keys are in use as may be kept")
 
-// Config is what New makes a Store from. Its zero value is ready to use.
+// Config configures New. The zero value is ready to use.
 type Config struct {
 	// MaxKeys is the maximum number of keys. 0: DefaultMaxKeys.
 	//
-	// A caller that can invent keys can fill the store: with API keys or other headers
-	// that count before they are checked, or from many addresses. Then calls with new
-	// keys fail with ErrFull. To a limiter that is a failure of the store like any other
-	// (weir.ErrStore): a middleware that fails open lets such calls pass uncounted, one
-	// that fails closed refuses them. Keys in the store count as ever, and lapsed ones
-	// make room. So count by an authenticated identity, and all other calls by one key.
+	// A caller that can invent keys can fill the store: with API keys or other headers that
+	// count before they are checked, or from many addresses. Then calls with new keys fail
+	// with ErrFull. A limiter treats that as any failure of the store (weir.ErrStore): a
+	// middleware that fails open lets such calls pass uncounted, and one that fails closed
+	// refuses them. Known keys still count, and lapsed ones make room. So count by an
+	// authenticated identity, and all other calls by one key.
 	//
-	// When the store is full a call may fail before it finds a lapsed key.
+	// A full store may refuse a call before it finds a lapsed key.
 	MaxKeys int
 }
 
@@ -73,9 +72,9 @@ var (
 	_ store.Preparer = (*Store)(nil)
 )
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. Its clock is
-// the process's monotonic one, set by the wall clock now. Later corrections of the wall
-// clock do not move aligned windows.
+// New returns a Store, or a *store.ConfigError that names the wrong field. Its clock is the
+// process's monotonic one, set by the wall clock now. Later corrections of the wall clock do
+// not move aligned windows.
 func New(cfg Config) (*Store, error) {
 	if cfg.MaxKeys < 0 {
 		return nil, &store.ConfigError{Field: "localstore.Config.MaxKeys", Want: "0 or more", Got: strconv.Itoa(cfg.MaxKeys)}
@@ -102,5 +101,5 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return nil
 }
 
-// Keys returns the number of keys, with lapsed ones that are not forgotten yet.
+// Keys returns the number of keys, including lapsed ones that are not forgotten yet.
 func (s *Store) Keys() int { return int(s.count.Load()) }

@@ -22,7 +22,7 @@ func openFor(t testing.TB, keys int) *localstore.Store {
 	return s
 }
 
-// charge is a request for cost units of key under limits.
+// charge returns a request for cost units of key under limits.
 func charge(key string, cost int64, limits ...store.Limit) store.Request {
 	var req store.Request
 	for _, l := range limits {

@@ -7,10 +7,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// table holds the small keys of a shard: keys with nothing but the states of their
-// limits. Most keys are small most of the time. The table is a hash table with open
-// addressing and linear probing, and without pointers: the garbage collector does not
-// look into it.
+// table holds the small keys of a shard: keys with only the states of their limits. Most keys
+// are small most of the time. The table is a hash table with open addressing and linear
+// probing. It has no pointers, so the garbage collector does not look into it.
 type table struct {
 	seed    maphash.Seed
 	tags    []uint8 // one for each slot; 0: the slot is empty
@@ -18,7 +17,7 @@ type table struct {
 	classes []members
 	count   int
 	hand    int   // where the search for lapsed keys goes on
-	long    texts // keys that are too long for a slot
+	long    texts // keys too long for a slot
 }
 
 // members are the keys of a class.
@@ -28,8 +27,8 @@ type members struct {
 	rows rows
 }
 
-// mostClasses is the maximum number of classes of a shard's small keys: few, since each
-// new key searches all of them.
+// mostClasses is the maximum number of classes of a shard's small keys. It is small, as each
+// new key searches all classes.
 const mostClasses = 32
 
 // Parts of a hash: bits 0 to 5 choose the shard, 6 to 12 are the tag, 14 to 19 the
@@ -45,8 +44,8 @@ func (t *table) hash(at *small) uint64 {
 	return hash(t.seed, maphash.Bytes(t.seed, at.text[:at.n]), scope)
 }
 
-// find returns the slot of a key, or -1. with is the key's class if the caller knows
-// it: that spares a comparison.
+// find returns the slot of a key, or -1. with is the key's class, if known: it saves a
+// comparison.
 func (t *table) find(h uint64, k *id, with *class) int {
 	if len(t.tags) == 0 {
 		return -1
@@ -77,7 +76,7 @@ func (t *table) has(at *small, key string) bool {
 	return string(at.text[:at.n]) == key
 }
 
-// add makes a slot for a new key. c is the place of its class.
+// add makes a slot for a new key. c is the index of its class.
 func (t *table) add(h uint64, k *id, c int) int {
 	if n := len(t.tags); (t.count+1)*8 > n*7 {
 		t.resize(n + max(n/4, 8))
@@ -114,9 +113,9 @@ func (t *table) place(h uint64) int {
 	return i
 }
 
-// class returns the place of the class of a limit and of those of further charges. It
-// adds a new class. It returns -1 if there are too many, or if two limits count the
-// same. with is the class if the caller knows it.
+// class returns the index of the class of a limit and of those of further charges. It adds a
+// new class. It returns -1 if there are too many, or if two limits count the same. with is
+// the class, if known.
 func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
@@ -165,7 +164,7 @@ func (t *table) remove(i int) {
 		if t.tags[j] == 0 {
 			break
 		}
-		// Between its home and j nothing may be empty.
+		// No slot between its home and j may be empty.
 		if home := t.home(t.hash(&t.slots[j])); (j-home+n)%n < (j-i+n)%n {
 			continue
 		}
@@ -202,7 +201,7 @@ func (m *members) further(at *small) []exact.State {
 	return m.rows.at(at.row())
 }
 
-// pack moves the rows that are in use together, into the slots of a new table.
+// pack moves the used rows together, into the slots of a new table.
 func (t *table) pack() {
 	var old [mostClasses]rows
 	for i := range t.classes {

@@ -24,8 +24,8 @@ func (t *table) key(at *small) id {
 	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
 }
 
-// TestTableIsAMap compares a table with a map while keys come, lapse and go, most
-// of them with the same few hashes, so that they get in each other's way.
+// TestTableIsAMap compares a table with a map while keys come, lapse and go. Most have one of
+// a few hashes, so their slots collide.
 func TestTableIsAMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
@@ -35,7 +35,7 @@ func TestTableIsAMap(t *testing.T) {
 		tab.seed = s
 		limits := []store.Limit{store.Per(1, time.Second), store.Per(1, time.Second).By(store.FixedWindow), store.Per(5, time.Minute).By(store.SlidingCounter)}
 		type known struct {
-			lapse   int64 // until when it is alive
+			lapse   int64 // when it lapses
 			further []exact.State
 		}
 		want := map[id]known{}
@@ -45,7 +45,7 @@ func TestTableIsAMap(t *testing.T) {
 		for step := range 20_000 {
 			k := id{scope: []string{"", "a", "b"}[rng.IntN(3)], key: fmt.Sprint(rng.IntN(room))}
 			if rng.IntN(4) == 0 {
-				k.key = strings.Repeat(k.key, 1+rng.IntN(60)) // some around what fits, some far beyond
+				k.key = strings.Repeat(k.key, 1+rng.IntN(60)) // some about as long as a slot, some far longer
 			}
 			h := hashOf(&k)
 			i := tab.find(h, &k, nil)
@@ -81,7 +81,7 @@ func TestTableIsAMap(t *testing.T) {
 				if forgotten > len(before)-len(want) {
 					t.Fatalf("seed %d, step %d: %d forgotten, %d had lapsed", seed, step, forgotten, len(before)-len(want))
 				}
-				for tab.count > len(want) { // A sweep ends early where it makes the table smaller.
+				for tab.count > len(want) { // A sweep ends early if it makes the table smaller.
 					if _, n := tab.sweep(now, 1<<20); n == 0 {
 						t.Fatalf("seed %d, step %d: %d kept, %d are alive", seed, step, tab.count, len(want))
 					}
@@ -115,8 +115,8 @@ func TestTableIsAMap(t *testing.T) {
 	}
 }
 
-// TestMostClasses: limits beyond those that are kept count nonetheless, and make
-// room for others when none of their keys is left.
+// TestMostClasses: limits without a class still count. They get a class when another one has no
+// keys left.
 func TestMostClasses(t *testing.T) {
 	t.Parallel()
 	var tab table
@@ -149,7 +149,7 @@ func TestMostClasses(t *testing.T) {
 	}
 }
 
-// TestCacheLines: slots and shards of another size would share lines.
+// TestCacheLines: slots and shards of another size would share cache lines.
 func TestCacheLines(t *testing.T) {
 	if size := reflect.TypeFor[small]().Size(); size != 64 {
 		t.Errorf("a slot has %d bytes", size)

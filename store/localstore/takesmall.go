@@ -10,7 +10,7 @@ import (
 // takeSmall is Take for one charge of a small key, or of a new one that becomes small.
 // It reports false, and has changed nothing, if the key is neither.
 //
-// Work that needs no lock comes after it: other calls may wait for the lock.
+// Work without the lock comes after it, as other calls may wait for the lock.
 func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	sh := &s.all[a.hash%shardCount]
 	now := s.now()
@@ -24,7 +24,7 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	t.now = sh.small.since(now)
 	found, done := sh.small.take(a, &t, s.now)
 	if !found {
-		done, err = s.takeNew(sh, a, &t) // Nothing in there can panic.
+		done, err = s.takeNew(sh, a, &t) // Nothing in takeNew can panic.
 	}
 	sh.mu.Unlock()
 	if done && err == nil {
@@ -65,7 +65,7 @@ func setDecision(d *store.Decision, c *store.Charge, o *store.Outcome) {
 	}
 }
 
-// prepared is the shorter way for a limit in a scope.
+// prepared is a limit in a scope.
 type prepared struct {
 	store *Store
 	class *class

@@ -2,7 +2,7 @@ package localstore
 
 import "strings"
 
-// texts are long keys, by their places.
+// texts holds long keys, by their places.
 type texts struct {
 	all  []string
 	free []uint32 // places without a key

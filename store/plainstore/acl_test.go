@@ -14,7 +14,7 @@ import (
 // leastACL is the line of docs/redis.md for this package.
 const leastACL = "on >password resetkeys ~weir:* resetchannels -@all +set +incrby +pttl +pexpire +get +del +multi +exec +watch +unwatch +command|info"
 
-// TestLeastACL: a user with these permissions can do everything. The store goes on without
+// TestLeastACL: a user with these permissions can do everything. The store works without
 // COMMAND INFO, WATCH and UNWATCH.
 func TestLeastACL(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func everything(ctx context.Context, s *Store, admin *redis.Client) error {
 	must("far", 8, 2, time.Minute)
 	must("far", 3, 2, time.Minute)
 	must("far", 0, 2, time.Minute)
-	for range 5 { // The window may end in between.
+	for range 5 { // The window may end meanwhile.
 		_, err := s.Take(ctx, charge("near", 6, per(10, 90*time.Millisecond)))
 		errs = append(errs, err)
 	}

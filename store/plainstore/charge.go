@@ -25,8 +25,8 @@ func (s *Store) charge(ctx context.Context, windows []window) error {
 	return s.mend(ctx, windows, allowed)
 }
 
-// count counts the call in each window, with INCREX where the server has it. After an
-// error some windows may have counted it.
+// count counts the call in each window, with INCREX if the server has it. After an error
+// some windows may have counted it.
 func (s *Store) count(ctx context.Context, windows []window) error {
 	if s.hasIncrEx(ctx) {
 		err := s.countBounded(ctx, windows)
@@ -38,8 +38,8 @@ func (s *Store) count(ctx context.Context, windows []window) error {
 	return s.countAll(ctx, windows)
 }
 
-// mend gives windows their full period from now: windows with a wrong end, and windows
-// that the call reopens. SET is for a window that ends just before.
+// mend gives windows their full period from now: windows with a wrong end, and windows that
+// the call reopens. SET serves a window that ends just before.
 func (s *Store) mend(ctx context.Context, windows []window, allowed bool) error {
 	var short []window
 	for i := range windows {

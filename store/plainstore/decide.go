@@ -49,8 +49,8 @@ func (w *window) state() store.ChargeState {
 	return st
 }
 
-// tighter reports whether a limit binds more than another: of a refusal it has the
-// longer RetryAfter, otherwise the smaller remaining share of its rate.
+// tighter reports whether a limit binds more than another: by the longer RetryAfter of a
+// refusal, otherwise by the smaller remaining share of its rate.
 func tighter(allowed bool, a store.ChargeState, rate int64, b store.ChargeState, other int64) bool {
 	if !allowed {
 		return a.RetryAfter > b.RetryAfter

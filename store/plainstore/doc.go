@@ -8,9 +8,9 @@
 //	MaxWait     0: now or not at all
 //	not served  charges of several keys, Reserve, Hold, Cancelable
 //
-// The Store has neither Cancel nor Settle, Brake or Release. Take fails for other
-// requests, charged nothing, with an error that matches store.ErrUnsupported and
-// holds a *store.ConfigError with the supported values.
+// The Store has no Cancel, Settle, Brake or Release. Take charges nothing for other requests.
+// Its error matches store.ErrUnsupported, and holds a *store.ConfigError with the supported
+// values.
 //
 // # Windows
 //
@@ -22,22 +22,22 @@
 //
 // # Refused calls
 //
-// With INCREX (Redis 8.8, Valkey 9.2) a limit that refuses counts nothing. Elsewhere
-// each limit counts a refused call until the store takes its units back, one round trip
-// later. With several limits that holds for the limits that admit, on every server.
-// Other calls see these units for that moment, and may be refused for them. In the last
-// 100 ms of a window the store uses WATCH, so that no unit leaves the next window. Units
-// that it can't take back for certain stay until the window's end; RetryAfter then
-// includes that. A call that takes the first unit of a window in the same round trip in
-// which that window, left empty by refused calls, ends may count in neither.
+// With INCREX (Redis 8.8, Valkey 9.2) a limit that refuses counts nothing. Elsewhere each
+// limit counts a refused call until the store takes its units back, one round trip later.
+// With several limits, the limits that admit count it on every server. Other calls see these
+// units for that moment, and may be refused because of them.
+//
+// In the last 100 ms of a window the store uses WATCH, so that no unit leaves the next
+// window. Units that it can't surely take back stay until the window's end. RetryAfter then
+// includes that. In one rare case a call counts in no window: refused calls left a window
+// empty, the call takes its first unit, and the window ends in the same round trip.
 //
 // # Errors
 //
-// ErrState means a foreign value under a counter's key. A decision is never sent
-// twice: after a lost reply the call may be counted. A call whose context ends while
-// it is refused leaves within 20 ms, and its units are taken back in the background,
-// for up to 5 s.
+// ErrState means a foreign value under a counter's key. A decision is never sent twice: after
+// a lost reply the call may be counted. A refused call whose context ends returns within 20
+// ms. Its units are taken back in the background, for up to 5 s.
 //
-// The client is the caller's and is never closed here. New does no I/O. The first
-// charge of a Store asks the server once, with COMMAND INFO, whether it has INCREX.
+// The Store never closes the caller's client. New does no I/O. The first charge of a Store
+// asks the server once, with COMMAND INFO, whether it has INCREX.
 package plainstore

@@ -9,14 +9,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// ErrState is returned when a counter's key holds another type, or no number: it
-// belongs to another program. Reset the key to go on.
+// ErrState is returned if a counter's key holds another type, or no number: it belongs to
+// another program. Reset the key to go on.
 var ErrState = errors.New("plainstore: the key holds something else")
 
 // foreign matches the server's and the client's errors about a foreign value.
 var foreign = regexp.MustCompile(`WRONGTYPE|not an integer|would overflow|strconv\.Parse`)
 
-// classify makes an ErrState of an error about a foreign value.
+// classify returns ErrState for an error about a foreign value.
 func classify(err error) error {
 	if err != nil && foreign.MatchString(err.Error()) {
 		return &kindError{ErrState, err}

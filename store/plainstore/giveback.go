@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// giveBackTimeout bounds how long the store tries to take units of one call back.
+	// giveBackTimeout bounds the time for which the store tries to take units of a call back.
 	giveBackTimeout = 5 * time.Second
-	// giveBackGrace is how long a call stays for that after its context's end.
+	// giveBackGrace is the time that a call stays for that after its context's end.
 	giveBackGrace = 20 * time.Millisecond
-	// lateness is how late units may arrive. A command sent that long before a window's
-	// end can't reach the next window.
+	// lateness is the longest time that units may be under way. A command sent that long
+	// before a window's end can't reach the next window.
 	lateness = 100 * time.Millisecond
 	// giveBackTries bounds how often WATCH may fail.
 	giveBackTries = 3
 )
 
-// giveBack takes a refused call's units out of the windows that counted them. After
-// the end of the context that goes on in the background.
+// giveBack takes a refused call's units out of the windows that counted them. It goes on in
+// the background after the end of the context.
 func (s *Store) giveBack(ctx context.Context, windows []window) error {
 	if !slices.ContainsFunc(windows, func(w window) bool { return w.counted }) {
 		return nil
@@ -75,8 +75,8 @@ func (s *Store) takeOut(ctx context.Context, windows []window) error {
 // earliest returns the earliest instant at which the window may end.
 func (w *window) earliest() time.Time { return w.asked.Add(time.Duration(w.left) * time.Millisecond) }
 
-// takeOutNear is takeOut for a window that ends soon, and reports success. WATCH keeps
-// the units in the next window, which ends at least a period after this one.
+// takeOutNear is takeOut for a window that ends soon, and reports success. WATCH protects the
+// next window, which ends at least a period after this one.
 func (s *Store) takeOutNear(ctx context.Context, w *window) (done bool) {
 	for range giveBackTries {
 		err := s.client.Watch(ctx, func(tx *redis.Tx) error {

@@ -52,7 +52,7 @@ func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 // counter returns the name of the counter of a key's i-th limit.
 func counter(key string, i int) string { return rediskey.Counter(rediskey.State("weir:", "", key), i) }
 
-// miniServer starts a miniredis, which has no INCREX unless asked for, and a store.
+// miniServer starts a miniredis, with INCREX if incrEx is true, and a store.
 func miniServer(t testing.TB, incrEx bool) (*miniredis.Miniredis, *redis.Client, *Store) {
 	t.Helper()
 	m := miniredis.RunT(t)

@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// countAll counts with INCRBY, beyond the rate too. SET opens a window together with
-// its end: a PEXPIRE NX would come after INCRBY, and needs Redis 7.
+// countAll counts with INCRBY, also beyond the rate. SET opens a window together with its
+// end. PEXPIRE NX would come after INCRBY, and needs Redis 7.
 func (s *Store) countAll(ctx context.Context, windows []window) error {
 	cmds, err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []once {
 		if w.cost == 0 {
@@ -28,8 +28,8 @@ func (s *Store) countAll(ctx context.Context, windows []window) error {
 	return err
 }
 
-// add returns the commands that add units to a window. They open the window if it is
-// over, with as many units as they take out.
+// add returns the commands that add units to a window. They open an ended window, with the
+// same number of units.
 func (w *window) add(ctx context.Context, units int64) []once {
 	return []once{
 		newOnce(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),

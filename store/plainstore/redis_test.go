@@ -17,8 +17,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// TestRetryAfterIsTrue: calls that wait exactly RetryAfter succeed, whatever part of
-// a millisecond has passed.
+// TestRetryAfterIsTrue: calls that wait exactly RetryAfter succeed, at any part of a
+// millisecond.
 func TestRetryAfterIsTrue(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -64,8 +64,8 @@ func until(at time.Time) {
 	}
 }
 
-// TestUnitsOfAnEarlierWindow: units of a refused call are not taken out of a window
-// that opened after the call.
+// TestUnitsOfAnEarlierWindow: units of a refused call are not taken out of a window that opened
+// after the call.
 func TestUnitsOfAnEarlierWindow(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -163,7 +163,7 @@ func TestNoErrorReplies(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	s := newStore(t, server.Client(func(o *redis.Options) {
-		// These replies are errors on older servers, and none of the store.
+		// These replies are errors on older servers, but not of the store.
 		o.DisableIdentity = true
 		o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	}))

@@ -45,8 +45,8 @@ func New(cfg Config) (*Store, error) {
 	return &Store{client: cfg.Client, prefix: prefix}, nil
 }
 
-// Take implements [store.Store]. An allowed call takes one round trip, a refused one
-// usually one or two.
+// Take implements [store.Store]. An allowed call takes one round trip, a refused one mostly
+// one or two.
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err

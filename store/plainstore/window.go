@@ -12,20 +12,20 @@ import (
 type window struct {
 	key                string
 	cost, rate, period int64 // period in ms
-	// used is the number of counted units. left is the PTTL of the key in ms, asked for at
-	// the instant asked.
+	// used is the number of counted units. left is the PTTL of the key in ms at the instant
+	// asked.
 	used, left int64
 	asked      time.Time
-	// counted: used includes the call. refuses: the call has to wait for the window's
-	// end. reopen: the call is the first in a window that an earlier refused call opened.
+	// counted: used includes the call. refuses: the call has to wait for the window's end.
+	// reopen: the call is the first in a window that an earlier refused call opened.
 	counted, refuses, reopen bool
 }
 
 // broken reports whether the window has no end, or an end later than its period.
 func (w *window) broken() bool { return w.left == -1 || w.left > w.period }
 
-// rest returns the time until the window is over for certain. Redis counts whole
-// milliseconds and drops a key in the millisecond after its end.
+// rest returns the time until the window is surely over. Redis counts whole milliseconds, and
+// drops a key in the millisecond after its end.
 func (w *window) rest() time.Duration {
 	left := max(w.left, 0)
 	if w.broken() {
@@ -34,8 +34,8 @@ func (w *window) rest() time.Duration {
 	return time.Duration(left+1) * time.Millisecond
 }
 
-// once is a command that go-redis never sends a second time: after a lost reply the
-// server may have carried it out.
+// once is a command that go-redis never sends a second time: after a lost reply the server may
+// have carried it out.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }

@@ -33,13 +33,13 @@ func aclLines(t *testing.T) (lines [4]string) {
 	return lines
 }
 
-// TestLeastACL: a user with these permissions can do everything, and every one of them is
-// needed. Nothing fails without the channel.
+// TestLeastACL: a user with these permissions can do everything, and needs each of them.
+// Nothing fails without the channel.
 func TestLeastACL(t *testing.T) {
 	t.Parallel()
 	lines := aclLines(t)
 	for name, test := range map[string]struct {
-		lines []int // of the user; a command of the last one is left out at a time
+		lines []int // of the user; the test leaves out each command of the last line in turn
 		do    func(ctx context.Context, s *Store) error
 		fails bool
 	}{
@@ -90,7 +90,7 @@ func TestLeastACL(t *testing.T) {
 	}
 }
 
-// useLimits does all that needs neither a brake nor a lease.
+// useLimits runs every operation that needs neither a brake nor a lease.
 func useLimits(ctx context.Context, s *Store, a store.Algorithm) error {
 	var errs []error
 	take := func(key string, cost int64, limits ...store.Limit) any {
@@ -110,7 +110,7 @@ func useLimits(ctx context.Context, s *Store, a store.Algorithm) error {
 		return err
 	}
 	errs = append(errs, s.Settle(ctx, first, 1), s.Cancel(ctx, second), s.Cancel(ctx, last))
-	// A log of which all has expired is cut.
+	// The script cuts a log whose entries have all expired.
 	for range 200 {
 		take("short", 1, store.Per(200, time.Millisecond), store.Per(100_000, time.Hour))
 	}
@@ -123,7 +123,7 @@ func useLimits(ctx context.Context, s *Store, a store.Algorithm) error {
 	return errors.Join(append(errs, s.Reset(ctx, "", "key"))...)
 }
 
-// report tells the store of a loss, and of units that were admitted without it.
+// report tells the store of a loss, and of units admitted without it.
 func report(ctx context.Context, s *Store, l store.Limit) error {
 	req := store.Request{Charges: []store.Charge{{Key: "lost", Limit: l, Cost: 2}}, Seen: make([]store.Seen, 1)}
 	_, err := s.Take(ctx, req)
@@ -135,7 +135,7 @@ func report(ctx context.Context, s *Store, l store.Limit) error {
 	return errors.Join(err, restored)
 }
 
-// braked is useLimits with a brake on top.
+// braked is useLimits with a brake.
 func braked(a store.Algorithm) func(ctx context.Context, s *Store) error {
 	return func(ctx context.Context, s *Store) error {
 		if err := useLimits(ctx, s, a); err != nil {
@@ -153,8 +153,8 @@ func braked(a store.Algorithm) func(ctx context.Context, s *Store) error {
 	}
 }
 
-// hold takes, renews and releases a lease. The clock of the server has stepped back: there
-// is one that ends in a day.
+// hold takes, renews and releases a lease. One lease ends in a day, as after a step back of
+// the server's clock.
 func hold(ctx context.Context, s *Store) error {
 	held := rediskey.Held(rediskey.State(s.prefix, "", "key"))
 	if err := s.client.Do(ctx, "zadd", held, time.Now().Add(24*time.Hour).UnixMicro(), "far").Err(); err != nil {

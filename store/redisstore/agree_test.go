@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// twins are a key of package exact and one of Redis, which go through the same story.
+// twins are a key of package exact and a key of Redis. Both get the same calls.
 type twins struct {
 	*testing.T
 	rng    *rand.Rand
@@ -29,7 +29,7 @@ type twins struct {
 	booked []pair
 }
 
-// pair is the two receipts of a booking.
+// pair holds the two receipts of a booking.
 type pair struct {
 	exact *exact.Receipt
 	redis any
@@ -47,7 +47,7 @@ func (w *twins) fail(format string, args ...any) {
 	w.Fatalf("%s\n%s\nexact: %+v\nredis: %s", fmt.Sprintf(format, args...), strings.Join(w.told, "\n"), w.exact, value)
 }
 
-// take decides a request on both.
+// take decides a request on both keys.
 func (w *twins) take(req store.Request) {
 	w.tag++
 	tag := int64(0)
@@ -83,7 +83,7 @@ func (w *twins) take(req store.Request) {
 		}
 	}
 	got.Clock, want.Clock = nil, nil
-	got.Source, got.OtherLimits = want.Source, want.OtherLimits // A limit that has lapsed is forgotten sooner or later.
+	got.Source, got.OtherLimits = want.Source, want.OtherLimits // Lapsed limits are forgotten sooner or later.
 	if g, e := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); g != e {
 		w.fail("got  %s\nwant %s", g, e)
 	}
@@ -92,7 +92,7 @@ func (w *twins) take(req store.Request) {
 	}
 }
 
-// forgetLapsed forgets a state as a server does.
+// forgetLapsed drops a lapsed state, as a server does.
 func (w *twins) forgetLapsed() {
 	if w.exact.Born > 0 && w.exact.Lapse() <= *w.now {
 		w.exact = exact.Key{}
@@ -177,7 +177,7 @@ func randomLimits(rng *rand.Rand, few bool) (limits []store.Limit) {
 	return limits
 }
 
-// TestAgree holds the script against package exact, decision by decision.
+// TestAgree compares the script with package exact, decision by decision.
 func TestAgree(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

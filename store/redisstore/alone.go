@@ -11,14 +11,14 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// receipt is what settling a request takes: one part for each key.
+// receipt settles a request. It has one part for each key.
 type receipt struct {
 	keys    []*script.Receipt
 	charges []store.Charge
 }
 
-// Windows returns when the booking was to come, and the windows with a beginning that
-// counted it; of several keys of the first.
+// Windows returns the slot at the booking, by the store's clock, and the windows with a
+// beginning that counted it. Of several keys it returns those of the first.
 func (r *receipt) Windows() (real int64, list []exact.Window) { return r.keys[0].Windows() }
 
 // takeAlone decides a request in a call of its own.
@@ -35,7 +35,7 @@ func (s *Store) takeAlone(ctx context.Context, req *store.Request) (store.Decisi
 	return d, err
 }
 
-// modeOf returns what the script does with a request.
+// modeOf returns the mode in which the script decides a request.
 func modeOf(req *store.Request) script.Mode {
 	if req.Free() || req.NeverFits() >= 0 {
 		return script.Look
@@ -43,7 +43,7 @@ func modeOf(req *store.Request) script.Mode {
 	return script.All
 }
 
-// takeKeys decides a request on keys that one server has.
+// takeKeys decides a request whose keys live on one server.
 func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
 	v, outcomes, r, err := s.ask(ctx, req, keys, modeOf(req))
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.
 	return d, nil
 }
 
-// ask makes the script decide a request, or look.
+// ask sends a request to the script, to decide it or to look.
 func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, mode script.Mode) (v exact.Verdict, outcomes []exact.Outcome, r *receipt, err error) {
 	tag := int64(0)
 	if req.Cancelable && mode == script.All {
@@ -124,8 +124,8 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 }
 
 // Cancel implements [store.Canceler]. If nothing changed since the booking, the state
-// becomes the one before. Otherwise windows and logs count the units no more, and GCRA
-// gives back as much as admits nothing too much.
+// becomes the one before. Otherwise windows and logs stop counting the units, and GCRA gives
+// back as much as exceeds no limit.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	return s.correct(ctx, "cancel", of, 0)
 }

@@ -48,7 +48,7 @@ func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	return ds, errs
 }
 
-// single decides a request in a call of its own, without the remembered refusals.
+// single decides a request in a call of its own, past the remembered refusals.
 func single(t testing.TB, s *Store, req store.Request) store.Decision {
 	t.Helper()
 	d, err := s.takeAlone(context.Background(), &req)
@@ -58,16 +58,16 @@ func single(t testing.TB, s *Store, req store.Request) store.Decision {
 	return d
 }
 
-// differ returns how two decisions differ, apart from their receipts; "" if they do not.
+// differ describes the differences of two decisions, apart from their receipts; "": none.
 func differ(a, b store.Decision) string {
 	if (a.Receipt == nil) != (b.Receipt == nil) {
 		return "receipt"
 	}
 	a.Receipt, b.Receipt = nil, nil
-	// A clock at full speed is as good as none.
+	// A clock at full speed equals no clock.
 	a.Clock, b.Clock = nil, nil
 	a.Source = b.Source
-	a.Source, a.OtherLimits = b.Source, b.OtherLimits // A limit that has lapsed is forgotten sooner or later.
+	a.Source, a.OtherLimits = b.Source, b.OtherLimits // Lapsed limits are forgotten sooner or later.
 	if x, y := fmt.Sprintf("%+v", a), fmt.Sprintf("%+v", b); x != y {
 		return "\ngot  " + x + "\nwant " + y + "\n"
 	}
@@ -76,7 +76,7 @@ func differ(a, b store.Decision) string {
 
 // gate is a hook that counts commands, and can hold them up or answer them.
 type gate struct {
-	commands atomic.Int64 // EVALSHA, EVAL and all others but those of new connections
+	commands atomic.Int64 // EVALSHA, EVAL and all others, except those of new connections
 	held     atomic.Int64
 	tokens   atomic.Pointer[chan struct{}]
 	answer   atomic.Pointer[func() error] // in place of Redis; nil: Redis
@@ -94,7 +94,7 @@ func (g *gate) shut() (let func(), open func()) {
 
 func (g *gate) pass(cmds ...redis.Cmder) error {
 	if slices.Contains([]string{"hello", "auth", "client", "select", "readonly", "command", "ping"}, cmds[0].Name()) {
-		return nil // How many connections there are depends on the machine.
+		return nil // The machine decides how many connections there are.
 	}
 	g.commands.Add(int64(len(cmds)))
 	if tokens := g.tokens.Load(); tokens != nil {

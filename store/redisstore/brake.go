@@ -10,9 +10,9 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// Brake implements [store.Braker]: one EVALSHA, which also publishes the key's clock
-// on the channel "<prefix>brakes" of Redis. Where the script may not publish, waiters
-// learn of it when their slot comes.
+// Brake implements [store.Braker] with one EVALSHA, which also publishes the key's clock on
+// the channel "<prefix>brakes". If the script may not publish, waiters learn of the brake
+// when their slot comes.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	req := store.Request{Charges: charges}
 	if err := req.Validate(); err != nil {
@@ -32,10 +32,10 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	return err
 }
 
-// channel is where brakes are published.
+// channel returns the name of the channel for brakes.
 func (s *Store) channel() string { return s.prefix + "brakes" }
 
-// brakeName names a key in what is published: the length of the scope, scope and key.
+// brakeName returns the name of a key in messages: the length of the scope, scope and key.
 func brakeName(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
 
 // parseName reads a brakeName.

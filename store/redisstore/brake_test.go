@@ -31,7 +31,7 @@ func newMember(t *testing.T, c redis.UniversalClient, limits ...weir.Limit) *mem
 	return &member{s: s, l: l}
 }
 
-// send has n calls wait for their slot.
+// send makes n calls, which wait for their slots.
 func (m *member) send(t *testing.T, n int) {
 	for range n {
 		m.wg.Go(func() {
@@ -52,7 +52,7 @@ func (m *member) count() int {
 	return len(m.went)
 }
 
-// between returns how many calls went in an interval.
+// between returns how many calls left in an interval.
 func (m *member) between(from, to time.Time) (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +97,8 @@ func clientsOf(t *testing.T) map[string]func(t *testing.T) (a, b redis.Universal
 	}
 }
 
-// TestPauseStopsOtherProcesses: a pause set by one stops those who wait in
-// another, who go on afterwards at the limit's pace.
+// TestPauseStopsOtherProcesses: a pause of one process stops the waiters of another. After
+// it they go on at the limit's pace.
 func TestPauseStopsOtherProcesses(t *testing.T) {
 	t.Parallel()
 	for name, clients := range clientsOf(t) {
@@ -119,7 +119,7 @@ func TestPauseStopsOtherProcesses(t *testing.T) {
 			set := time.Now()
 			b.wg.Wait()
 			slack := late.stop()
-			// What was under way when the pause came, and a tolerance for a busy machine.
+			// Calls under way at the pause, and a tolerance for a busy machine.
 			if n := b.between(set.Add(100*time.Millisecond+slack), set.Add(pause-20*time.Millisecond)); n != 0 {
 				t.Errorf("%d calls went during the pause", n)
 			}
@@ -131,7 +131,7 @@ func TestPauseStopsOtherProcesses(t *testing.T) {
 					t.Errorf("call %d went before the one before", i+1)
 				}
 			}
-			// No herd: in no quarter of a second more than the rate gives and one.
+			// No herd: a quarter of a second has at most the rate's units and one.
 			for from := set; from.Before(set.Add(pause + 2*time.Second)); from = from.Add(10 * time.Millisecond) {
 				if n := b.between(from, from.Add(250*time.Millisecond)); n > 8+int(20*slack/time.Second) {
 					t.Errorf("%d calls within 250 ms, %v after the pause was set", n, from.Sub(set))
@@ -142,8 +142,8 @@ func TestPauseStopsOtherProcesses(t *testing.T) {
 	}
 }
 
-// TestPauseCostsNoCall: decisions on a key that is not paused, those who wait
-// included, take one command each.
+// TestPauseCostsNoCall: each decision on a key without a pause takes one command, also for
+// waiters.
 func TestPauseCostsNoCall(t *testing.T) {
 	server := redistest.Start(t)
 	m := newMember(t, server.Client(), weir.PerSecond(40).WithBurst(1))
@@ -154,14 +154,14 @@ func TestPauseCostsNoCall(t *testing.T) {
 		m.send(t, 40)
 		m.wg.Wait()
 	})
-	// One more when the watch began after the first had booked.
+	// There is one more if the watch began after the first booking.
 	if commands["evalsha"] < 40 || commands["evalsha"] > 41 {
 		t.Errorf("40 calls that waited took %v", commands)
 	}
 }
 
-// TestBrakeKeepsOtherLimits: a key whose limits differ from call to call is
-// paused without a change to what was counted.
+// TestBrakeKeepsOtherLimits: a pause changes no units of a key whose limits differ from call
+// to call.
 func TestBrakeKeepsOtherLimits(t *testing.T) {
 	server := redistest.Start(t)
 	s := newStore(t, server.Client())
@@ -183,8 +183,8 @@ func TestBrakeKeepsOtherLimits(t *testing.T) {
 	}
 }
 
-// TestBrakeKeepsLimitsWithoutATTL: a value that somebody took the TTL of is not
-// dropped with the brake.
+// TestBrakeKeepsLimitsWithoutATTL: the end of a brake does not drop a state whose TTL another
+// program removed.
 func TestBrakeKeepsLimitsWithoutATTL(t *testing.T) {
 	server := redistest.Start(t)
 	client := server.Client()
@@ -213,7 +213,7 @@ func TestBrakeKeepsLimitsWithoutATTL(t *testing.T) {
 	}
 }
 
-// TestBrakeHasATTL: a pause of a key that nobody uses is gone when it is over.
+// TestBrakeHasATTL: the pause of an unused key leaves nothing behind at its end.
 func TestBrakeHasATTL(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()

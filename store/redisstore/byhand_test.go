@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// TestOneDecisionByHand: the store sends the call that docs/redis.md follows, and the
-// server gives that page's value and reply.
+// TestOneDecisionByHand: the store sends the call that docs/redis.md explains. The server
+// returns the value and the reply of that page.
 func TestOneDecisionByHand(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/redis.md")

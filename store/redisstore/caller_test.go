@@ -17,10 +17,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// callerEnv holds the job of a process that calls an upstream, as JSON.
+// callerEnv holds the job of a calling process, as JSON.
 const callerEnv = "WEIR_TEST_CALLER"
 
-// callerJob is what such a process does.
+// callerJob is the job of such a process.
 type callerJob struct {
 	Name       string // sent with each call
 	Redis      string // address
@@ -30,18 +30,18 @@ type callerJob struct {
 	Calls      int // of all goroutines together; 0: until standard input ends
 }
 
-// callerReport is what it has done, with instants in ns since the Unix epoch.
+// callerReport is its result, with instants in ns since the Unix epoch.
 type callerReport struct {
 	Sent    []int64 // when calls left
-	Refused []int64 // when responses with 429 had come
+	Refused []int64 // when responses with 429 arrived
 	Failure string  // of a call; empty: none
 	Late    time.Duration
 }
 
-// callerName is the upstream's key for a process.
+// callerName returns the upstream's key for a process.
 func callerName(r *http.Request) string { return r.Header.Get("Caller") }
 
-// TestUpstreamCaller is a process of the tests that call an upstream.
+// TestUpstreamCaller runs as a process of other tests, and calls an upstream.
 func TestUpstreamCaller(t *testing.T) {
 	told := os.Getenv(callerEnv)
 	if told == "" {
@@ -86,8 +86,8 @@ func TestUpstreamCaller(t *testing.T) {
 	}
 }
 
-// callerProcess calls, and notes what leaves and comes back as the base of its
-// Transport.
+// callerProcess makes the calls. As the base of its Transport it notes requests and
+// responses.
 type callerProcess struct {
 	job   callerJob
 	base  http.RoundTripper
@@ -141,7 +141,7 @@ func (p *callerProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// lateness measures by how much this process gets to run too late.
+// lateness measures how late this process gets to run.
 type lateness struct {
 	worst time.Duration
 	end   chan struct{}

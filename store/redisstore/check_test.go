@@ -29,8 +29,8 @@ func namesOfFindings(found []Finding) (list []string) {
 	return list
 }
 
-// TestCheckFaults makes a server wrong, and expects the findings. A hint is part of the
-// first finding.
+// TestCheckFaults breaks a server, and expects the findings. A hint is part of the first
+// finding.
 func TestCheckFaults(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -95,7 +95,7 @@ func TestCheckFaults(t *testing.T) {
 			found := s.Check(ctx)
 			got := namesOfFindings(found)
 			if name == "TLS to plain text" && slices.Equal(got, []string{"fault tls"}) {
-				got = []string{"fault away"} // The server may take a part of the greeting for a line, and answer.
+				got = []string{"fault away"} // The server may answer a part of the greeting.
 			}
 			if !slices.Equal(got, test.found) {
 				t.Fatalf("found %v, want %v", found, test.found)
@@ -123,7 +123,7 @@ func locked(t *testing.T) *redistest.Server {
 	return server
 }
 
-// set starts a server, and returns the URL once its settings are made.
+// set starts a server with settings, and returns its URL.
 func set(t *testing.T, pairs ...string) string {
 	server := redistest.Start(t)
 	client := server.Client()
@@ -144,7 +144,7 @@ func renamed(t *testing.T, commands ...string) string {
 	return "redis://" + redistest.Start(t, args...).Addr
 }
 
-// without makes a user named weir who lacks a command, and returns the server's address.
+// without adds a user named weir without a command, and returns the server's address.
 func without(t *testing.T, server *redistest.Server, command string) string {
 	setUser(t, server, "weir", "on", ">p", "~*", "&*", "+@all", "-"+command)
 	return server.Addr
@@ -165,8 +165,8 @@ func setUser(t *testing.T, server *redistest.Server, name string, rules ...strin
 	}
 }
 
-// encrypted returns an address that speaks TLS in front of another, with a certificate
-// that no client trusts.
+// encrypted returns the address of a TLS proxy to another address. No client trusts its
+// certificate.
 func encrypted(t *testing.T, addr string) string {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -206,7 +206,7 @@ func encrypted(t *testing.T, addr string) string {
 	return l.Addr().String()
 }
 
-// TestCheckLeavesNothing: the keys of a check are gone, whatever it found.
+// TestCheckLeavesNothing: a check leaves no keys, with and without findings.
 func TestCheckLeavesNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -221,8 +221,8 @@ func TestCheckLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestCheckLeastACL: a user with the rules of docs/redis.md has all, but for INFO. Without
-// one of the commands the finding names it.
+// TestCheckLeastACL: a user with the rules of docs/redis.md lacks only INFO. Without another
+// command the finding names it.
 func TestCheckLeastACL(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -286,7 +286,7 @@ func findText(found []Finding) (text string) {
 	return text
 }
 
-// TestCheckClients finds the options that docs/redis.md advises against.
+// TestCheckClients finds the options that docs/redis.md warns of.
 func TestCheckClients(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -332,7 +332,7 @@ func TestCheckPool(t *testing.T) {
 	}
 }
 
-// TestCheckEachServer finds a fault of one server of several, with its address.
+// TestCheckEachServer finds a fault of one of several servers, with its address.
 func TestCheckEachServer(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
@@ -388,7 +388,7 @@ func TestCheckEachServer(t *testing.T) {
 	})
 }
 
-// TestCheckEndsWithItsContext: the end of the context is the error of a finding.
+// TestCheckEndsWithItsContext: a finding has the error of the ended context.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// needs are the commands of docs/redis.md, by what they are for. go-redis sends
-// subscribe on a connection of its own.
+// needs are the commands of docs/redis.md, by their purpose. go-redis sends subscribe on a
+// connection of its own.
 var needs = []struct {
 	name     string // of the finding
 	what     string
@@ -25,7 +25,8 @@ var needs = []struct {
 
 const withoutScripts = "use package plainstore, which needs no scripts"
 
-// commands tries each command by itself: a script does not say which one it may not run.
+// commands tries each command by itself, as a script does not name the command it may not
+// run.
 func (c *check) commands(ctx context.Context, t *target) {
 	tried, err := c.try(ctx, t)
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *check) commands(ctx context.Context, t *target) {
 	}
 }
 
-// pattern adds a finding about keys or channels that the user may not touch.
+// pattern adds a finding about keys or channels forbidden to the user.
 func (c *check) pattern(t *target, command string, err error) {
 	prefix := c.store.prefix
 	if command == "publish" || command == "subscribe" {
@@ -74,7 +75,7 @@ func (c *check) pattern(t *target, command string, err error) {
 	c.add(Finding{Name: "keys", Level: Fault, Server: t.addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
 }
 
-// try sends each command, and returns the errors that the server answers.
+// try sends each command, and returns the server's errors.
 func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
 	own := rediskey.State(c.store.prefix, checkScope, t.key)
 	text, list, set := own+":text", rediskey.Log(own), rediskey.Held(own)

@@ -18,8 +18,8 @@ const (
 	userRemedy    = "correct user and password in the URL. With Sentinel those of the master are parameters"
 )
 
-// answers are errors of a server, by how they begin. last: other checks would only meet
-// the same error.
+// answers are errors of a server, by their beginning. last: the other checks would meet the
+// same error.
 var answers = []struct {
 	prefix       string
 	name         string
@@ -94,7 +94,8 @@ func (c *check) failed(server string, encrypted bool, err error) (last bool) {
 	return add("away", "the server does not answer", "start it, and see address and firewall")
 }
 
-// hungUp reports whether a peer took a connection, and ended it or spoke another protocol.
+// hungUp reports whether a peer accepted a connection, and closed it or spoke another
+// protocol.
 func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "can't parse") || strings.Contains(err.Error(), "invalid reply")

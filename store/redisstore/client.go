@@ -7,47 +7,51 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Times that Configure sets where they are 0.
+// Defaults of Configure.
 const (
 	dialTimeout  = 500 * time.Millisecond
 	replyTimeout = 250 * time.Millisecond
 	poolTimeout  = 500 * time.Millisecond
 )
 
-// Configure prepares the options of a go-redis client for deciding, where an
-// answer that comes late is worth nothing. By itself go-redis waits 5 s for a
-// silent server whatever the context says, and dials five times, 100 ms apart,
-// before it finds that a server is down. Configure sets
+// Configure sets options of a go-redis client for decisions, which are useless when late. By
+// default go-redis waits 5 s for a silent server, whatever the context says. It dials five
+// times, 100 ms apart, before it reports a server as down. Configure keeps options that are
+// set already. It sets:
 //
-//   - ContextTimeoutEnabled, so that a context's deadline reaches the socket;
-//   - DialTimeout and PoolTimeout to 500 ms, ReadTimeout and WriteTimeout to
-//     250 ms, DialerRetries to 1, each unless it is set already;
-//   - MaxRetries to -1, unless it is set already. The store never has a decision
-//     sent twice in any case; of a client that serves other purposes too, set
-//     MaxRetries before;
-//   - with DialerRetries 1, a Dialer around the one that is set already or
-//     go-redis's own, so that Redis is found back by the first call after it
-//     is. By itself go-redis dials only once a second when as many dials have
-//     failed as its pool is large, and fails all calls meanwhile.
+//	option                      value
+//	ContextTimeoutEnabled       true: a context's deadline reaches the socket
+//	DialTimeout, PoolTimeout    500 ms
+//	ReadTimeout, WriteTimeout   250 ms
+//	DialerRetries               1
+//	MaxRetries                  -1
+//	Dialer                      a wrapper, with DialerRetries 1: see below
 //
-// It has to be called before the client is made, and on the options that the
-// client is made from: the Dialer reads DialTimeout and TLSConfig of these when
-// it dials, not of a copy. The same for other clients are
-// [ConfigureCluster], [ConfigureFailover], [ConfigureRing] and
-// [ConfigureUniversal]. No store depends on it: behind package fallback a call
-// is decided within its budget by any client, and what is gained is that calls
-// which nobody waits for end sooner, and that an outage is over sooner.
+// The Store never sends a decision twice, whatever MaxRetries is. If the client also serves
+// other purposes, set MaxRetries before.
+//
+// The Dialer wraps the one that is set, or go-redis's own. With it the first call after an
+// outage finds Redis again. Without it go-redis dials only once per second after as many
+// failed dials as its pool has connections, and fails all calls meanwhile.
+//
+// Call Configure before you make the client, on the same options and not on a copy: the
+// Dialer reads their DialTimeout and TLSConfig when it dials. [ConfigureCluster],
+// [ConfigureFailover], [ConfigureRing] and [ConfigureUniversal] do the same for other
+// clients.
+//
+// No store needs Configure: package fallback decides a call within its budget with any
+// client. With Configure, abandoned calls and outages end sooner.
 func Configure(o *redis.Options) {
 	configure(&o.ContextTimeoutEnabled, &o.MaxRetries, &o.DialerRetries, times{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout}, &o.Dialer, &o.TLSConfig)
 }
 
-// ConfigureCluster is Configure for a cluster client. MaxRedirects stays: what a
-// node sends on to another it has not carried out.
+// ConfigureCluster is Configure for a cluster client. It keeps MaxRedirects: a node that
+// redirects a call has not carried it out.
 func ConfigureCluster(o *redis.ClusterOptions) {
 	configure(&o.ContextTimeoutEnabled, &o.MaxRetries, &o.DialerRetries, times{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout}, &o.Dialer, &o.TLSConfig)
 }
 
-// ConfigureFailover is Configure for a client that asks a Sentinel.
+// ConfigureFailover is Configure for a client of a Sentinel.
 func ConfigureFailover(o *redis.FailoverOptions) {
 	configure(&o.ContextTimeoutEnabled, &o.MaxRetries, &o.DialerRetries, times{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout}, &o.Dialer, &o.TLSConfig)
 }
@@ -62,7 +66,7 @@ func ConfigureUniversal(o *redis.UniversalOptions) {
 	configure(&o.ContextTimeoutEnabled, &o.MaxRetries, &o.DialerRetries, times{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout}, &o.Dialer, &o.TLSConfig)
 }
 
-// times are the timeouts of some options.
+// times are pointers to the timeouts of some options.
 type times struct{ dial, read, write, pool *time.Duration }
 
 func configure(contexts *bool, retries, dials *int, t times, d *dialer, config **tls.Config) {

@@ -28,13 +28,13 @@ func TestConfigure(t *testing.T) {
 		options any
 		want    []any
 	}{
-		"single":           {single, fresh},
-		"cluster":          {cluster, fresh},
-		"failover":         {failover, fresh},
-		"ring":             {ring, fresh},
-		"universal":        {universal, fresh},
-		"what was set":     {set, []any{true, 2, 3, time.Duration(1), time.Duration(2), time.Duration(-1), time.Duration(4)}},
-		"as Universal has": {universal.Simple(), fresh},
+		"single":             {single, fresh},
+		"cluster":            {cluster, fresh},
+		"failover":           {failover, fresh},
+		"ring":               {ring, fresh},
+		"universal":          {universal, fresh},
+		"options set before": {set, []any{true, 2, 3, time.Duration(1), time.Duration(2), time.Duration(-1), time.Duration(4)}},
+		"as Universal has":   {universal.Simple(), fresh},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := reflect.ValueOf(c.options).Elem()
@@ -47,7 +47,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// A configured client returns an error soon, and never sends a decision twice.
+// A configured client returns an error soon, and sends no decision twice.
 func TestConfiguredClientFailsSoon(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]redistest.Fault{
@@ -60,7 +60,7 @@ func TestConfiguredClientFailsSoon(t *testing.T) {
 			c := server.Client(Configure, func(o *redis.Options) { o.Addr = proxy.Addr })
 			s := newStore(t, c)
 			req := charge("k", 1, store.Per(100, time.Hour))
-			// A busy machine may take longer than the client waits.
+			// A busy machine may take longer than the client's timeouts.
 			for tries := 1; ; tries++ {
 				_, err := s.Take(context.Background(), req)
 				if err == nil {

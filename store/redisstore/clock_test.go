@@ -12,9 +12,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestClockStepsBack: after a failover or a correction the server's clock may be behind
-// what is stored. Then no call waits longer than its limits, and the bookings ahead, can
-// make it wait; and no window admits more for it.
+// TestClockStepsBack: after a failover or a correction the server's clock may be behind the
+// stored state. Then no call waits longer than its limits and the bookings ahead require.
+// No window admits more.
 func TestClockStepsBack(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -70,9 +70,9 @@ func TestClockStepsBack(t *testing.T) {
 	}
 }
 
-// TestClockStepsBackAndForth tells random stories in which the clock steps back: no state
-// is damaged, and no call waits longer than the periods, the bookings ahead and the pauses
-// make it wait.
+// TestClockStepsBackAndForth tells random stories in which the clock steps back. No state
+// is damaged. No call waits longer than the periods, the bookings ahead and the pauses
+// require.
 func TestClockStepsBackAndForth(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -123,8 +123,8 @@ func TestClockStepsBackAndForth(t *testing.T) {
 	}
 }
 
-// TestPauseOutlivesAStepBack: a pause lasts as long as was asked for, however the clock of
-// the server steps back meanwhile. So do a lower rate and an advertised pace.
+// TestPauseOutlivesAStepBack: a pause, a lower rate and an advertised pace last as long as
+// asked for, though the server's clock steps back meanwhile.
 func TestPauseOutlivesAStepBack(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -156,8 +156,7 @@ func TestPauseOutlivesAStepBack(t *testing.T) {
 	}
 }
 
-// TestClockThatStepsBackAdmitsNoMore: only the time that passes between the steps frees
-// units.
+// TestClockThatStepsBackAdmitsNoMore: only the time between the steps frees units.
 func TestClockThatStepsBackAdmitsNoMore(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -194,8 +193,8 @@ func TestClockThatStepsBackAdmitsNoMore(t *testing.T) {
 	}
 }
 
-// TestCallsOfOneInstant: where the clock is so coarse that calls meet, none gives back the
-// units of another one, whatever came in between.
+// TestCallsOfOneInstant: when a coarse clock gives calls the same instant, no call gives
+// back the units of another.
 func TestCallsOfOneInstant(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -254,7 +253,7 @@ func TestCallsOfOneInstant(t *testing.T) {
 	}
 }
 
-// TestReservationsInAWholeMicrosecondDoNotAddUp: slots are rounded, and their sum is not.
+// TestReservationsInAWholeMicrosecondDoNotAddUp: the rounding of slots does not add up.
 func TestReservationsInAWholeMicrosecondDoNotAddUp(t *testing.T) {
 	t.Parallel()
 	_, c := miniClient(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// moveSlot begins to move a key's slot to another node than it is on.
+// moveSlot begins to move a key's slot to another node.
 func moveSlot(t *testing.T, cluster *redistest.Cluster, key string) *redistest.Move {
 	t.Helper()
 	from, to := cluster.Node(key), cluster.Nodes[0]
@@ -23,8 +23,8 @@ func moveSlot(t *testing.T, cluster *redistest.Cluster, key string) *redistest.M
 	return cluster.Move(key, from, to)
 }
 
-// TestSlotsOnTheMove has two stores decide while slots move from node to node and stay half
-// moved for a while: no call fails, and each is counted once.
+// TestSlotsOnTheMove: two stores decide while slots move from node to node, and stay half
+// moved for a while. No call fails, and each counts once.
 func TestSlotsOnTheMove(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -64,7 +64,7 @@ func TestSlotsOnTheMove(t *testing.T) {
 			})
 		}
 	}
-	meanwhile := func() { // Long enough for calls of every key.
+	meanwhile := func() { // Each key gets calls.
 		for until := calls.Load() + 4*callers; calls.Load() < until && !t.Failed(); {
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -88,9 +88,8 @@ func TestSlotsOnTheMove(t *testing.T) {
 	}
 }
 
-// TestKeyOfAMovingSlot: a key with several names in Redis, whose slot is on the move, is
-// decided where all of its names are, is never admitted twice, and is an error of one key
-// where its names are at two places, or none is there yet.
+// TestKeyOfAMovingSlot: a key with several names in Redis is decided while all its names are
+// on one node. Otherwise it is an error of that key. It never is admitted twice.
 func TestKeyOfAMovingSlot(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -160,7 +159,7 @@ func TestKeyOfAMovingSlot(t *testing.T) {
 	}
 }
 
-// TestResetOfAKeyAtTwoPlaces: each node forgets what it has.
+// TestResetOfAKeyAtTwoPlaces: each node forgets its part.
 func TestResetOfAKeyAtTwoPlaces(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -178,7 +177,7 @@ func TestResetOfAKeyAtTwoPlaces(t *testing.T) {
 	}
 }
 
-// TestSlotThatNobodyServes: only its own keys fail.
+// TestSlotThatNobodyServes: only the keys of that slot fail.
 func TestSlotThatNobodyServes(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")

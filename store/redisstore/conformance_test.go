@@ -24,7 +24,7 @@ func conformance(t *testing.T, client func(t testing.TB) redis.UniversalClient) 
 	})
 }
 
-// TestConformanceMiniredis is for machines without a redis-server, and takes far longer than
+// TestConformanceMiniredis serves machines without a redis-server. It takes far longer than
 // TestConformanceRedis.
 func TestConformanceMiniredis(t *testing.T) {
 	if _, err := exec.LookPath(cmp.Or(os.Getenv("WEIR_REDIS_SERVER"), "redis-server")); err == nil {
@@ -40,7 +40,7 @@ func TestConformanceMiniredis(t *testing.T) {
 func TestConformanceRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }) // Hundreds come at once.
+	c := server.Client(func(o *redis.Options) { o.PoolTimeout = time.Minute }) // Hundreds of calls come at once.
 	t.Cleanup(func() { everyKeyHasATTL(t, c) })                                // After the parallel cases.
 	conformance(t, func(testing.TB) redis.UniversalClient { return c })
 }

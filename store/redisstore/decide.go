@@ -11,21 +11,20 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// run is calls of one key under the same limits, one behind the other.
+// run holds calls of one key under the same limits, in order.
 type run struct {
 	script.Calls
 	calls []*call
 }
 
-// decide decides a batch in one round trip. On one server many keys share an EVALSHA;
-// on a cluster or a ring each run has one of its own in a pipeline. Errors are those of
-// the calls.
+// decide decides a batch in one round trip. On one server many keys share an EVALSHA. On a
+// cluster or a ring each run has its own, in a pipeline. Errors are set in the calls.
 func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]) error {
 	runs := runsOf(groups)
 	packed := !s.slotted.Load()
 	s.decideRuns(ctx, runs, packed)
 	if err := runs[0].calls[0].err; packed && errors.Is(err, ErrCrossSlot) {
-		s.slotted.Store(true) // A proxy that shards: it did nothing.
+		s.slotted.Store(true) // The proxy has shards, and has decided nothing.
 		s.decideRuns(ctx, runs, false)
 	}
 	if packed && len(runs) > 1 {
@@ -34,8 +33,8 @@ func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]
 	return nil
 }
 
-// decideAllowed decides runs by themselves again that shared an EVALSHA with a key that
-// the user may not touch: the server did nothing.
+// decideAllowed decides runs again, one by one, after a key forbidden to the user failed
+// their shared EVALSHA. The server had decided nothing.
 func (s *Store) decideAllowed(ctx context.Context, runs []run) {
 	var again []run
 	for i := range runs {
@@ -49,8 +48,8 @@ func (s *Store) decideAllowed(ctx context.Context, runs []run) {
 	}
 }
 
-// runsOf sorts calls: those of different keys under the same limits stand together, and
-// those of a key in their order.
+// runsOf sorts calls into runs. Runs of different keys under the same limits stand together.
+// The calls of a key keep their order.
 func runsOf(groups []combine.Group[string, call]) []run {
 	runs := make([]run, 0, len(groups))
 	left := 0
@@ -73,7 +72,7 @@ func runsOf(groups []combine.Group[string, call]) []run {
 	return runs
 }
 
-// next takes the next run out of a group.
+// next takes the next run from a group.
 func next(g *combine.Group[string, call]) run {
 	n := 1
 	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits {
@@ -89,7 +88,7 @@ func next(g *combine.Group[string, call]) run {
 	return r
 }
 
-// sort puts runs under the same limits together, in the order of the first of each.
+// sort puts runs under the same limits together, at the place of the first.
 func sort(runs []run) {
 	for i := 1; i < len(runs); i++ {
 		if runs[i].Limits == runs[i-1].Limits {
@@ -104,7 +103,7 @@ func sort(runs []run) {
 	}
 }
 
-// maxWork bounds what one EVALSHA decides, in GCRA limits: Redis does nothing else
+// maxWork bounds the work of one EVALSHA, in GCRA limits: Redis serves no other client
 // meanwhile.
 const maxWork = 128
 
@@ -139,7 +138,7 @@ func (s *Store) decideRuns(ctx context.Context, runs []run, packed bool) {
 	}
 }
 
-// command is an EVALSHA of take.
+// command is an EVALSHA of take, and its runs.
 type command struct {
 	once
 	runs []run
@@ -156,8 +155,7 @@ func (s *Store) command(ctx context.Context, runs []run) command {
 	return command{once{redis.NewCmd(ctx, args...)}, runs}
 }
 
-// process sends commands in one write, and those again by their text that the server does
-// not know.
+// process sends commands in one write. It sends those with an unknown hash again, as text.
 func (s *Store) process(ctx context.Context, commands []command) {
 	s.exec(ctx, commands)
 	var again []command
@@ -201,7 +199,7 @@ func (s *Store) exec(ctx context.Context, commands []command) {
 	}
 }
 
-// read gives the calls their answers.
+// read sets the answers of the calls.
 func (c *command) read(sent, heard time.Duration) error {
 	if err := c.Err(); err != nil {
 		return err
@@ -213,13 +211,13 @@ func (c *command) read(sent, heard time.Duration) error {
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
 		for j, of := range r.calls {
-			of.answer, of.place, of.err = a, int64(j), nil // It may have been refused with others.
+			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.
 		}
 	}
 	return list.End()
 }
 
-// fail gives the calls an error.
+// fail sets the error of the calls.
 func (c *command) fail(err error) {
 	for i := range c.runs {
 		for _, of := range c.runs[i].calls {

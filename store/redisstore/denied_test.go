@@ -18,8 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// stillCounted returns a store with a clock that stands still, and what counts its
-// commands.
+// stillCounted returns a store with a clock that stands still, the function that moves it,
+// and the counter of its commands.
 func stillCounted(t *testing.T) (*Store, func(time.Duration), *gate) {
 	t.Helper()
 	_, c := miniClient(t)
@@ -82,8 +82,8 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	}
 }
 
-// TestRefusedKeyOfEachAlgorithm: what is said without Redis is what Redis would say, but for
-// the units of sliding windows, of which more may be free.
+// TestRefusedKeyOfEachAlgorithm: a remembered refusal equals Redis's answer, except that a
+// sliding window may have more free units.
 func TestRefusedKeyOfEachAlgorithm(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]store.Limit{
@@ -129,8 +129,8 @@ func TestRefusedKeyOfEachAlgorithm(t *testing.T) {
 	}
 }
 
-// TestRememberedRefusalsAdmitAsMany compares each decision with one of a store that
-// remembers nothing.
+// TestRememberedRefusalsAdmitAsMany compares each decision with a store that remembers no
+// refusals.
 func TestRememberedRefusalsAdmitAsMany(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -252,8 +252,8 @@ func TestRefusalIsForgotten(t *testing.T) {
 	}
 }
 
-// TestKeyWithBookingsIsAsked: as long as a booking can be given back, another process may
-// do so.
+// TestKeyWithBookingsIsAsked: while a booking can be given back, another process may give
+// it back.
 func TestKeyWithBookingsIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(3, time.Hour) {
@@ -279,8 +279,8 @@ func TestKeyWithBookingsIsAsked(t *testing.T) {
 	}
 }
 
-// A connection that fails ends remembered refusals whatever it was used for. A server that
-// answers, and a caller who leaves, do not.
+// Every failed connection ends the remembered refusals. An answer of the server, and a
+// caller that leaves, do not.
 func TestRefusalsAndFailures(t *testing.T) {
 	t.Parallel()
 	limit := store.Per(3, time.Hour)

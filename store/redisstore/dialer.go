@@ -10,18 +10,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// dialer is what the Dialer of go-redis's options is.
+// dialer is the type of the Dialer option of go-redis.
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// everyDial makes a client dial whenever it needs a connection. By itself
-// go-redis counts the dials that fail, and once there are as many as its pool
-// is large it dials once a second only, and fails all calls in between: also
-// those of a second in which Redis is back. A dial that fails as a connection
-// does, when it is used, is not counted.
+// everyDial makes a client dial whenever it needs a connection. go-redis counts failed
+// dials. After as many as its pool has connections, it dials once per second, and fails all
+// other calls even if Redis is back. So a failed dial returns a connection that fails at
+// its first use, which go-redis does not count.
 func everyDial(d *dialer, timeout *time.Duration, config **tls.Config) {
 	dial := *d
 	if dial == nil {
-		// The options are read when it dials, since they may be set later.
+		// The options may be set later, so they are read at each dial.
 		dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return redis.NewDialer(&redis.Options{DialTimeout: *timeout, TLSConfig: *config})(ctx, network, addr)
 		}
@@ -35,8 +34,8 @@ func everyDial(d *dialer, timeout *time.Duration, config **tls.Config) {
 	}
 }
 
-// unconnected is what a failed dial returns: a connection on which everything
-// fails as the dial did.
+// unconnected is the result of a failed dial: a connection whose every use returns the
+// dial's error.
 type unconnected struct {
 	err error
 	to  peer
@@ -51,9 +50,8 @@ func (c *unconnected) SetDeadline(time.Time) error      { return nil }
 func (c *unconnected) SetReadDeadline(time.Time) error  { return nil }
 func (c *unconnected) SetWriteDeadline(time.Time) error { return nil }
 
-// SyscallConn is how go-redis looks whether a connection that nobody has used
-// for a while is alive: one that was dialled ahead, or for a call that has not
-// waited for it.
+// SyscallConn reports the connection as dead. go-redis calls it for idle connections:
+// dialled ahead, or for a call that has left.
 func (c *unconnected) SyscallConn() (syscall.RawConn, error) { return nil, c.err }
 
 // peer is a net.Addr.
@@ -62,8 +60,8 @@ type peer struct{ network, addr string }
 func (p peer) Network() string { return p.network }
 func (p peer) String() string  { return p.addr }
 
-// dialError is around the error of a dial, since go-redis returns what is
-// inside an error of a connection's first use.
+// dialError wraps the error of a dial, as go-redis unwraps the error of a connection's first
+// use.
 type dialError struct{ err error }
 
 func (e *dialError) Error() string { return e.err.Error() }

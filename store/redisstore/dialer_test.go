@@ -15,12 +15,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// However long Redis was down, the first call that finds it back is decided by
-// it. By itself go-redis would go on failing for up to a second, after as many
-// dials as the pool is large; here that is after two.
+// The first call after Redis is back succeeds, however long Redis was away. Without
+// Configure go-redis fails for up to a second, after as many dials as the pool has
+// connections: two here.
 func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 	t.Parallel()
-	const patience = 5 * time.Second // with a busy machine
+	const patience = 5 * time.Second // for a busy machine
 	single := func(opts ...func(*redis.Options)) func(*testing.T) (redis.UniversalClient, func(), func()) {
 		return func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
@@ -35,7 +35,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 				return new(net.Dialer).DialContext(ctx, network, addr)
 			}
 		}),
-		// They are dialled ahead, in vain, and must not be taken for alive.
+		// Dials ahead fail, and must not count as live connections.
 		"idle connections": single(func(o *redis.Options) { o.MinIdleConns = 2 }),
 		"universal": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
@@ -47,7 +47,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 		},
 		"ring": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			s := redistest.Start(t)
-			// A ring looks by itself which of its servers are up, as often as this says.
+			// This is how often a ring checks by itself which servers are up.
 			o := &redis.RingOptions{
 				Addrs: map[string]string{"a": s.Addr}, HeartbeatFrequency: time.Hour,
 				PoolSize: 2, DialTimeout: patience, ReadTimeout: patience,
@@ -62,11 +62,11 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 			c := s.Client(func(o *redis.FailoverOptions) {
 				o.PoolSize, o.DialTimeout, o.ReadTimeout = 2, patience, patience
 			}, ConfigureFailover)
-			// Without a replica there is nobody else to be the master.
+			// Without a replica no other server can become the master.
 			return c, func() { s.Replica.Kill(); s.Master.Kill() }, s.Master.Restart
 		},
-		// Until a cluster is well again go-redis would have dialled anyway: this
-		// one shows that its nodes are found back.
+		// go-redis dials in any case until a cluster is well again. This case shows that its nodes
+		// are found again.
 		"cluster": func(t *testing.T) (redis.UniversalClient, func(), func()) {
 			c := redistest.StartCluster(t)
 			down := func() {
@@ -99,7 +99,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 				if err == nil {
 					t.Fatalf("call %d: no error", i)
 				}
-				// The first may find a connection that has just been cut.
+				// The first call may find a connection that was just cut.
 				if i > 2 && !errors.Is(err, syscall.ECONNREFUSED) {
 					t.Errorf("call %d: %v", i, err)
 				}
@@ -112,7 +112,7 @@ func TestConfiguredClientIsBackAtOnce(t *testing.T) {
 	}
 }
 
-// An outage looks no different to whoever reads the error.
+// Configure does not change the error of an outage.
 func TestConfiguredDialError(t *testing.T) {
 	t.Parallel()
 	var plain, configured error
@@ -134,10 +134,10 @@ func TestConfiguredDialError(t *testing.T) {
 	}
 }
 
-// TLS may be configured before or after, for every kind of client.
+// TLS may be configured before or after Configure, for every kind of client.
 func TestConfiguredDialerUsesTLS(t *testing.T) {
 	t.Parallel()
-	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // Nobody answers.
+	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // No server answers.
 	for name, c := range map[string]func() dialer{
 		"single, before": func() dialer { o := &redis.Options{TLSConfig: config}; Configure(o); return o.Dialer },
 		"single, after":  func() dialer { o := new(redis.Options); Configure(o); o.TLSConfig = config; return o.Dialer },
@@ -193,7 +193,7 @@ func TestConfiguredDialerUsesTLS(t *testing.T) {
 	}
 }
 
-// Who has set how often to dial keeps that.
+// Configure keeps DialerRetries that are set.
 func TestConfigureKeepsDialerRetries(t *testing.T) {
 	t.Parallel()
 	dials := 0

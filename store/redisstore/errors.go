@@ -9,28 +9,28 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrCrossSlot is returned when charges of different keys live in different slots
-// of a cluster, on shards of a ring or servers behind a proxy, and the request may
-// wait for a slot or asks for a lease. Take them without, or one by one: the
-// narrowest first, and cancel what was granted when a later one is refused. It
-// matches store.ErrUnsupported.
+// ErrCrossSlot is returned when charges of different keys live in different slots of a
+// cluster, on shards of a ring or on servers behind a proxy, and the request may wait or
+// asks for a lease. Such requests must do neither, or must be taken one by one, narrowest
+// first: cancel the granted ones when a later one is refused. It matches
+// store.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", store.ErrUnsupported)
 
-// ErrState is returned when what is stored under a key is not weir's: another
-// type, another program's value, or a damaged one. Reset the key to go on.
+// ErrState is returned when a key holds a value that is not weir's: another type, another
+// program's value, or a damaged one. Reset the key to go on.
 var ErrState = errors.New("redisstore: the key holds something else")
 
-// ErrVersion is returned when a key's state was written by another version of weir that
-// this one can't read. Reset the key to go on, or use one version.
+// ErrVersion is returned when another version of weir wrote a key's state, and this one
+// can't read it. Reset the key to go on, or use one version.
 var ErrVersion = fmt.Errorf("%w: a state of another version of weir", ErrState)
 
 // ErrClosed is returned after Close.
 var ErrClosed = errors.New("redisstore: the store is closed")
 
-// ErrTime is returned where the server refuses TIME in scripts: set Config.PassTime.
+// ErrTime is returned when the server refuses TIME in scripts: set Config.PassTime.
 var ErrTime = errors.New("redisstore: the server refuses TIME in scripts: set Config.PassTime")
 
-// isSplit reports whether a call was refused because its keys may be at two places.
+// isSplit reports whether a call was refused because its keys may be on two nodes.
 func isSplit(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
 
 // splitError is the refusal of a call whose keys are on the move.
@@ -41,8 +41,7 @@ func (e *splitError) Unwrap() error { return e.error }
 // OfOneKey implements the KeyError of package fallback.
 func (e *splitError) OfOneKey() bool { return true }
 
-// classify gives the server's answers that mean something to weir an error of
-// their own.
+// classify wraps server errors that have a meaning for weir.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -65,7 +64,7 @@ func classify(err error) error {
 	return err
 }
 
-// deniedError is the refusal of a call whose keys the user may not touch.
+// deniedError is the refusal of a call with keys forbidden to the user.
 type deniedError struct{ error }
 
 func (e *deniedError) Unwrap() error { return e.error }
@@ -79,6 +78,6 @@ type stateError struct{ kind, err error }
 func (e *stateError) Error() string   { return e.kind.Error() + ": " + e.err.Error() }
 func (e *stateError) Unwrap() []error { return []error{e.kind, e.err} }
 
-// OfOneKey implements the KeyError of package fallback: what is stored under a
-// key is no reason to give up a server that answers for all others.
+// OfOneKey implements the KeyError of package fallback: a foreign value under one key is no
+// outage.
 func (e *stateError) OfOneKey() bool { return errors.Is(e.kind, ErrState) }

@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestLogOutlivesItsValue: servers may give a log one millisecond more than its value. What
-// is left of it is no error.
+// TestLogOutlivesItsValue: a server may keep a log one millisecond longer than its value. The
+// rest of the log is no error.
 func TestLogOutlivesItsValue(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()

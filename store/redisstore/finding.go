@@ -8,8 +8,8 @@ type Level string
 const (
 	// Fault means that decisions fail.
 	Fault Level = "fault"
-	// Warning means that decisions work, and something else does not: limits may be
-	// exceeded, calls may take long, or an ability is missing.
+	// Warning means that decisions work, with a defect: limits may be exceeded, calls may
+	// take long, or an ability is missing.
 	Warning Level = "warning"
 	// Unknown means that the server does not answer this question.
 	Unknown Level = "unknown"
@@ -22,9 +22,9 @@ type Finding struct {
 	Level Level
 	// Server is the address of the server. Empty: the finding is about the client.
 	Server string
-	// What says what is wrong, and Remedy what to do about it, for people.
+	// What names the fault, and Remedy the repair, for people.
 	What, Remedy string
-	// Err is the error of the client or the server. Nil: there is none.
+	// Err is the error of the client or the server; nil: none.
 	Err error
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fleetLimits are what the fleet is tried with.
+// fleetLimits are the limits of the fleet's calls.
 var fleetLimits = []store.Limit{
 	store.Per(500, time.Second).WithBurst(100),
 	store.Per(100, 300*time.Millisecond).By(store.SlidingWindow),
@@ -30,11 +30,11 @@ const fleetAddr = "WEIR_TEST_FLEET_ADDR"
 // fleetTime is how long the fleet calls.
 var fleetTime = long.Or(5*time.Second, time.Second)
 
-// outcomes are the server's times, in µs, of what a limit was asked.
+// outcomes are the server's times, in µs, of calls under one limit.
 type outcomes struct{ Admitted, Refused []int64 }
 
-// TestFleetWorker is one process of TestFleetStaysWithinItsLimits: 64
-// goroutines that call as fast as they are let, and report the outcomes.
+// TestFleetWorker is one process of TestFleetStaysWithinItsLimits. Its 64 goroutines call as
+// fast as they can, and report the outcomes.
 func TestFleetWorker(t *testing.T) {
 	addr := os.Getenv(fleetAddr)
 	if addr == "" {
@@ -73,9 +73,9 @@ func TestFleetWorker(t *testing.T) {
 	}
 }
 
-// TestFleetStaysWithinItsLimits runs four processes of 64 goroutines on a real
-// server. What they were admitted, by the server's clock, never exceeds a limit,
-// and nothing was refused for which there was room.
+// TestFleetStaysWithinItsLimits runs four processes of 64 goroutines on a real server. By
+// the server's clock, the admitted calls never exceed a limit, and no call is refused while
+// there is room.
 func TestFleetStaysWithinItsLimits(t *testing.T) {
 	server := redistest.Start(t)
 	exe, err := os.Executable()
@@ -145,7 +145,7 @@ func TestFleetStaysWithinItsLimits(t *testing.T) {
 	}
 }
 
-// worstWindow returns the most instants in any half-open interval of a length.
+// worstWindow returns the largest number of instants in any half-open interval of a length.
 func worstWindow(at []int64, length int64) (worst int64) {
 	first := 0
 	for i := range at {
@@ -157,10 +157,10 @@ func worstWindow(at []int64, length int64) (worst int64) {
 	return worst
 }
 
-// exceeds returns the first admission before which burst + rate·t were made
-// already, counted from any earlier one; -1 if none is.
+// exceeds returns the first admission with at least burst + rate·t admissions before it,
+// counted from any earlier one; -1: none.
 func exceeds(at []int64, l store.Limit) int {
-	// tat and at in units of 1/rate µs, which makes them whole.
+	// tat and at are in units of 1/rate µs, so they are whole.
 	period := l.Period.Microseconds()
 	var tat int64
 	for i := range at {
@@ -173,9 +173,8 @@ func exceeds(at []int64, l store.Limit) int {
 	return -1
 }
 
-// wronglyRefused returns the first refusal at a moment in which there was room;
-// -1 if there is none. What was admitted in the same microsecond counts as
-// admitted before.
+// wronglyRefused returns the first refusal at an instant with room; -1: none. Units admitted
+// in the same microsecond count as admitted before.
 func wronglyRefused(at, refused []int64, l store.Limit) int {
 	period := l.Period.Microseconds()
 	var tat int64 // as in exceeds

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// FuzzState plants a value and a log, and makes calls on the key: each answers soundly, or
-// fails with ErrState. No value is reset in silence.
+// FuzzState plants a value and a log, and makes calls on the key. Each call answers soundly
+// or fails with ErrState. No value is reset silently.
 func FuzzState(f *testing.F) {
 	const born = "|946684800000000"
 	for _, seed := range []struct{ value, log string }{
@@ -81,7 +81,7 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// FuzzReply: no reply makes its reader panic, or is taken though it is another.
+// FuzzReply: no reply makes its reader panic, or passes for another one.
 func FuzzReply(f *testing.F) {
 	f.Add("1 2 3 4 5 6 7", "")
 	f.Add("946684800000000 1 0 5", "1.1")

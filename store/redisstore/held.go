@@ -11,11 +11,11 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// maxIDs is the maximum number of leases in one command: Redis does nothing else
+// maxIDs is the maximum number of leases in one command: Redis serves no other client
 // meanwhile.
 const maxIDs = 500
 
-// Release implements [store.Holder]: one ZREM.
+// Release implements [store.Holder] with one ZREM for up to 500 leases.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	held := rediskey.Held(rediskey.State(s.prefix, scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
@@ -34,7 +34,7 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 	return nil
 }
 
-// Renew implements [store.Holder]: one EVALSHA for up to 500 leases.
+// Renew implements [store.Holder] with one EVALSHA for up to 500 leases.
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
 	if err := (store.Hold{Max: 1, ID: "id", Lease: lease}).Validate(); err != nil {
 		return nil, err

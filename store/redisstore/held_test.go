@@ -20,8 +20,8 @@ func holding(key, id string, most, cost int64, limits ...store.Limit) store.Requ
 	return req
 }
 
-// A lease costs no call of its own: one EVALSHA takes units and a lease of any
-// limits, one ZREM releases many, one EVALSHA renews many.
+// A lease takes no call of its own. One EVALSHA takes units of any limits and a lease. One
+// ZREM releases many leases. One EVALSHA renews many.
 func TestCommandsOfCallsInFlight(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -32,7 +32,7 @@ func TestCommandsOfCallsInFlight(t *testing.T) {
 		ids[i] = fmt.Sprint("id ", i)
 	}
 	for name, limits := range map[string][]store.Limit{"one limit": {store.Per(1000, time.Hour)}, "every algorithm": every(1000, time.Hour)} {
-		take(t, s, charge(name, 1, limits...)) // The server has to know the scripts.
+		take(t, s, charge(name, 1, limits...)) // sends the scripts
 		if _, err := s.Renew(ctx, "", name, time.Minute, "unknown"); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,7 @@ func TestCommandsOfCallsInFlight(t *testing.T) {
 	}
 }
 
-// A decision that holds nothing is made as if leases did not exist.
+// A decision without a hold creates no leases.
 func TestNoLeaseNoKey(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
@@ -80,7 +80,7 @@ func TestNoLeaseNoKey(t *testing.T) {
 	if n := c.ZCard(ctx, heldOf(s, "k")).Val(); n != 1 {
 		t.Errorf("%d leases, want 1", n)
 	}
-	// What is released last leaves no key behind.
+	// The last release leaves no key behind.
 	if err := s.Release(ctx, "", "k", "a"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func TestNoLeaseNoKey(t *testing.T) {
 	}
 }
 
-// The leases' key lives as long as the longest of them, rounded up, whatever was
-// taken, renewed or found without a TTL.
+// The leases' key lives as long as its longest lease, rounded up. Takes, renewals and a
+// removed TTL don't change that.
 func TestTTLOfLeases(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
@@ -137,8 +137,8 @@ func TestTTLOfLeases(t *testing.T) {
 	}
 }
 
-// A server whose clock steps back must not hold a key for longer than a lease
-// can be.
+// After a step back of the server's clock, no lease holds a key longer than a lease may
+// last.
 func TestClockStepsBackUnderLeases(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -161,7 +161,7 @@ func TestClockStepsBackUnderLeases(t *testing.T) {
 	}
 }
 
-// What is not weir's under the leases' key is a typed error and changes nothing.
+// A foreign value under the leases' key is a typed error, and nothing changes.
 func TestForeignLeases(t *testing.T) {
 	server := redistest.Start(t)
 	c := server.Client()
@@ -196,7 +196,7 @@ func TestForeignLeases(t *testing.T) {
 	}
 }
 
-// TestInFlightOnACluster: all that is held of a key lives in its slot.
+// TestInFlightOnACluster: all leases of a key live in its slot.
 func TestInFlightOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -217,8 +217,8 @@ func TestInFlightOnACluster(t *testing.T) {
 	}
 }
 
-// TestAcquireOnRedis: calls of one process, with more of them than may be in
-// flight, take one EVALSHA each and fewer calls to release them.
+// TestAcquireOnRedis: calls of a process that exceed the bound in flight take one EVALSHA
+// each, and fewer calls to release.
 func TestAcquireOnRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -24,19 +24,18 @@ const (
 	heldGauge = "gauge"
 )
 
-// heldCalls is how many calls each of thirty goroutines of a process makes.
+// heldCalls is the number of calls of each of thirty goroutines of a process.
 var heldCalls = long.Or(40, 10)
 
-// heldUp counts a call in and reports how many there are; in one script, as
-// several processes do it.
+// heldUp counts a call in, and reports how many calls are in flight. It is one script, as
+// several processes run it.
 var heldUp = redis.NewScript(`
 local n = redis.call('INCR', KEYS[1])
 if n > tonumber(redis.call('GET', KEYS[2]) or 0) then redis.call('SET', KEYS[2], n) end
 return n`)
 
-// TestHeldWorker is one process of the tests below. It keeps as many calls in
-// flight as it is let, and says so with a line for each; calls without end when it
-// is told to hang.
+// TestHeldWorker is one process of the tests below. It keeps as many calls in flight as
+// possible. In the mode "hang" each call prints a line and does not end.
 func TestHeldWorker(t *testing.T) {
 	addr, how, _ := strings.Cut(os.Getenv(heldAddr), " ")
 	if addr == "" {
@@ -85,8 +84,8 @@ func startHeldWorker(t *testing.T, addr, how string) *exec.Cmd {
 	return cmd
 }
 
-// TestFleetInFlight: four processes together never have more calls in flight than
-// may be, use what there is, and leave nothing.
+// TestFleetInFlight: four processes together never have more calls in flight than the bound.
+// They use all of the bound, and leave no lease behind.
 func TestFleetInFlight(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -109,8 +108,8 @@ func TestFleetInFlight(t *testing.T) {
 	t.Logf("%d calls in %v; %v", 4*30*heldCalls, time.Since(start), server.Commands())
 }
 
-// TestKilledHolder: what a process had in flight that was killed is free again
-// when its leases end; until then it kept them, far longer than they last.
+// TestKilledHolder: leases of a killed process are free once they end. Until then the process
+// kept them far longer than one lease lasts.
 func TestKilledHolder(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -150,8 +149,8 @@ func TestKilledHolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Leases of 1 s, and at most 250 ms until the next look. The rest is for a
-	// busy machine.
+	// Leases take 1 s, and the next look comes at most 250 ms later. The rest is for a busy
+	// machine.
 	took := time.Since(killed)
 	t.Logf("%d leases were free %v after their process was killed", heldMost, took)
 	if took > 3*time.Second {

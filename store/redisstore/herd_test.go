@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// TestStoppedServerReleasesNoHerd: 80 calls have their slots, 100 ms apart. The server
-// stops for 5 s. The calls leave in that time, and never several together.
+// TestStoppedServerReleasesNoHerd: 80 calls have slots 100 ms apart. The server stops for
+// 5 s. The calls leave meanwhile, and never several together.
 func TestStoppedServerReleasesNoHerd(t *testing.T) {
 	long.Only(t)
 	const waiters, interval, stopped = 80, 100 * time.Millisecond, 5 * time.Second
@@ -50,7 +50,7 @@ func TestStoppedServerReleasesNoHerd(t *testing.T) {
 	time.Sleep(stopped)
 	server.Cont()
 	all.Wait()
-	// On a busy machine a call may leave so much later than its slot.
+	// On a busy machine a call may leave later than its slot by that much.
 	slack := late.stop()
 	slices.SortFunc(left, time.Time.Compare)
 	most, gap := 0, time.Duration(0)

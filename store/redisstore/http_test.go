@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestHTTP runs on a real server what the middleware must do. The store goes by the clock
-// of the case's bubble, in which time stands still while the network is waited for.
+// TestHTTP runs the promises of the middleware on a real server. The store uses the clock of
+// the case's bubble, which stands still during network calls.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	mount := func(cfg middleware.Config, h http.Handler) (http.Handler, error) {
@@ -29,7 +29,7 @@ func TestHTTP(t *testing.T) {
 	httpcases.RunOn(t, mount, stores(bubbleClient(redistest.Start(t))))
 }
 
-// TestPromises checks that what clients are told is true.
+// TestPromises checks that headers and refusals tell clients the truth.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	httpcases.Promises(t, stores(bubbleClient(redistest.Start(t))))
@@ -47,15 +47,15 @@ func TestAnswersAreIdentical(t *testing.T) {
 	})
 }
 
-// bubbleClient returns a client that bubbles can share: its pool is never waited for, as
-// go-redis hands timers from one waiter to the next.
+// bubbleClient returns a client that bubbles can share. Its pool is never empty, as go-redis
+// passes timers from one waiter to the next.
 func bubbleClient(server *redistest.Server) *redis.Client {
 	return server.Client(func(o *redis.Options) { o.PoolSize = 1000 })
 }
 
 var storesOpened atomic.Int64
 
-// stores returns what opens empty stores by the clock of package time.
+// stores returns a function that opens empty stores with the clock of package time.
 func stores(client redis.UniversalClient) func(testing.TB) store.Store {
 	return func(t testing.TB) store.Store {
 		s, err := New(Config{
@@ -69,8 +69,8 @@ func stores(client redis.UniversalClient) func(testing.TB) store.Store {
 	}
 }
 
-// deaf is a Store for a bubble, in which a subscription would hold time up. There are no
-// brakes of other processes.
+// deaf is a Store for a bubble without a subscription, which would stop the bubble's time. No
+// other process sets brakes.
 type deaf struct{ *Store }
 
 func (deaf) WatchBrakes(func(scope, key string, c store.Clock)) store.Watch { return deaf{} }

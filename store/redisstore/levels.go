@@ -11,34 +11,33 @@ import (
 )
 
 const (
-	// handBackTimeout bounds how long the store tries to give back what one request
-	// has taken.
+	// handBackTimeout bounds the time for which the store tries to give one request's units
+	// back.
 	handBackTimeout = 5 * time.Second
-	// handBackGrace is how long a call whose context has ended stays for that: time
-	// enough for servers that are well.
+	// handBackGrace is the time that a call stays for that after its context's end: healthy
+	// servers need less.
 	handBackGrace = 20 * time.Millisecond
 )
 
-// part is what a request takes of one key that is decided by itself.
+// part is the part of a request for one key that is decided by itself.
 type part struct {
 	req      store.Request
 	key      script.Key
 	places   []int // of its charges in the whole request
 	verdict  exact.Verdict
 	outcomes []exact.Outcome
-	receipt  *receipt // nil: nothing was taken that could be given back
+	receipt  *receipt // nil: no units were taken that could be given back
 }
 
-// receipts is what settling takes of a request that was decided key after key.
+// receipts settles a request that was decided key after key.
 type receipts struct {
 	parts   []part
 	charges int
 }
 
-// takeInOrder decides charges of several keys that no one server has, key after
-// key in the request's order. It gives back what it took when a later key refuses or
-// can't be asked. No limit is exceeded on the way, and nothing is taken of the keys
-// after one that refuses.
+// takeInOrder decides charges of several keys on several servers, key after key in the
+// request's order. It gives their units back when a later key refuses or fails. No limit is
+// exceeded meanwhile, and keys after a refusal are not charged.
 func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
 	look := req.Free() || req.NeverFits() >= 0
 	if req.Hold.Asked() || req.MaxWait > 0 && !look {
@@ -102,7 +101,7 @@ func partsOf(req *store.Request, keys []script.Key) []part {
 	return parts
 }
 
-// askPart has the script decide a part, or look at it.
+// askPart makes the script decide a part, or look at it.
 func (s *Store) askPart(ctx context.Context, p *part, mode script.Mode) (err error) {
 	p.verdict, p.outcomes, p.receipt, err = s.ask(ctx, &p.req, []script.Key{p.key}, mode)
 	if p.receipt != nil {
@@ -111,8 +110,8 @@ func (s *Store) askPart(ctx context.Context, p *part, mode script.Mode) (err err
 	return err
 }
 
-// compose makes one decision of the parts'. Each server has a clock of its own:
-// what lies ahead by one is as far ahead by the first's.
+// compose joins the decisions of the parts. Each server has its own clock, so slots keep
+// their distance from now.
 func compose(req *store.Request, parts []part, allowed bool) store.Decision {
 	now := parts[0].verdict.Now
 	v := exact.Verdict{Allowed: allowed, Now: now, Slot: now}
@@ -135,8 +134,8 @@ func compose(req *store.Request, parts []part, allowed bool) store.Decision {
 	return exact.Decide(req, &v, outcomes)
 }
 
-// handBack gives back what a request has taken of the parts so far, the widest first.
-// When the context ends, that goes on without the caller.
+// handBack gives the units of parts back, the widest first. It goes on without the caller
+// when the context ends.
 func (s *Store) handBack(ctx context.Context, parts []part) error {
 	done := make(chan error, 1)
 	go func() {
@@ -158,7 +157,7 @@ func (s *Store) handBack(ctx context.Context, parts []part) error {
 	return ctx.Err()
 }
 
-// settleParts corrects each part, the widest first, whatever becomes of the others.
+// settleParts corrects each part, the widest first, also after the error of another.
 func (s *Store) settleParts(ctx context.Context, parts []part, cost func(charge int) int64) error {
 	var errs []error
 	for i := len(parts) - 1; i >= 0; i-- {

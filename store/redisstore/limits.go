@@ -8,11 +8,11 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// knownLimits keeps the limits that were asked for last, as the scripts want them.
+// knownLimits keeps recent limits as the scripts need them.
 type knownLimits [256]atomic.Pointer[script.Limits]
 
-// of returns the limits of charges of one key. They may be in two places, so that two
-// of one place do not drive each other out.
+// of returns the limits of charges of one key. Each has two possible places, so that two
+// limits with one place in common do not displace each other.
 func (k *knownLimits) of(charges []store.Charge) *script.Limits {
 	h := uint64(len(charges))
 	for i := range charges {
@@ -36,7 +36,7 @@ func (k *knownLimits) of(charges []store.Charge) *script.Limits {
 	return l
 }
 
-// keysOf sorts the charges of a request into those of each key.
+// keysOf groups the charges of a request by key.
 func (s *Store) keysOf(req *store.Request) []script.Key {
 	if sameKey(req.Charges) {
 		k := s.keyOf(req.Charges, nil)
@@ -62,7 +62,7 @@ func (s *Store) keysOf(req *store.Request) []script.Key {
 	return keys
 }
 
-// keyOf returns charges of one key as the scripts want them.
+// keyOf returns charges of one key as the scripts need them.
 func (s *Store) keyOf(charges []store.Charge, places []int) script.Key {
 	c := &charges[0]
 	k := script.Key{State: rediskey.State(s.prefix, c.Scope, c.Key), Limits: s.limits.of(charges), Places: places}

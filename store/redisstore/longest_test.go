@@ -45,10 +45,10 @@ func longest(t *testing.T, server *redistest.Server, c *redis.Client, n int, f f
 	return max, (us - before) / (after - calls), commands / int(after-calls)
 }
 
-// TestLongestScript checks how many commands a call of each script sends, however much a log
-// holds, and however many keys or waiters there are: these decide for how long it holds up
-// the server. Corrections of early entries alone depend on the log, by one entry of each 256.
-// The log of the test has the times.
+// TestLongestScript checks the number of commands that a call of each script sends. It does
+// not depend on the size of a log, or the number of keys or waiters. This bounds the time for
+// which a script holds up the server. Only corrections of early entries depend on the log, by
+// one entry of each 256. The test logs the times.
 func TestLongestScript(t *testing.T) {
 	long.Only(t)
 	server := redistest.Start(t, "--slowlog-log-slower-than", "0", "--slowlog-max-len", "4096")

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// A call finds out in one round trip that the state was lost.
+// A call finds out about a lost state in one round trip.
 func TestLossIsFoundInOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -77,8 +77,7 @@ func open(t *testing.T, url string) *Store {
 	return s
 }
 
-// TestClose: after Close each method fails, also with a client of the caller's, which
-// stays open.
+// TestClose: after Close each method fails, also with a caller's client, which stays open.
 func TestClose(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -90,7 +89,7 @@ func TestClose(t *testing.T) {
 			booked := charge(name, 1, limit)
 			booked.Cancelable = true
 			d := take(t, s, booked)
-			if d := take(t, s, charge(name, 1, limit)); d.Allowed { // remembered
+			if d := take(t, s, charge(name, 1, limit)); d.Allowed { // Its refusal is remembered.
 				t.Fatal("allowed")
 			}
 			watch := s.WatchBrakes(func(string, string, store.Clock) {})
@@ -146,7 +145,7 @@ func TestCloseUnderLoad(t *testing.T) {
 	server.Cont()
 }
 
-// TestOpenDoesNoIO: a server that is away keeps no program from starting.
+// TestOpenDoesNoIO: a program starts though its server is away.
 func TestOpenDoesNoIO(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -167,8 +166,8 @@ func TestOpenDoesNoIO(t *testing.T) {
 	}
 }
 
-// TestOpenLooksNoHostUp: a DNS that does not answer keeps no service from starting. The
-// test changes the resolver of the process, so it is not parallel.
+// TestOpenLooksNoHostUp: a service starts though DNS does not answer. The test changes the
+// resolver of the process, so it is not parallel.
 func TestOpenLooksNoHostUp(t *testing.T) {
 	var lookups atomic.Int32
 	resolver := net.DefaultResolver

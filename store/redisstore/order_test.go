@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// nested is a request for one unit of each key, narrowest first.
+// nested returns a request for one unit of each key, narrowest first.
 func nested(limits []store.Limit, keys ...string) store.Request {
 	var req store.Request
 	for i, key := range keys {
@@ -31,7 +31,7 @@ func hours(rates ...int64) (limits []store.Limit) {
 	return limits
 }
 
-// look returns what remains of each charge's limit.
+// look returns the remaining units of each charge's limit.
 func look(t *testing.T, s *Store, req store.Request) (left []int64) {
 	t.Helper()
 	for _, c := range req.Charges {
@@ -56,8 +56,8 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// TestLevelsInOrder counts the calls that levels in several slots take, and what
-// they leave.
+// TestLevelsInOrder counts the calls for levels in several slots, and checks the remaining
+// units.
 func TestLevelsInOrder(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -68,7 +68,7 @@ func TestLevelsInOrder(t *testing.T) {
 		s := newStore(t, client)
 		commands := evals(client)
 		for _, test := range []struct {
-			refused int // which level; -1: none
+			refused int // the level that refuses; -1: none
 			calls   int64
 			left    string
 		}{
@@ -88,7 +88,7 @@ func TestLevelsInOrder(t *testing.T) {
 				all.Charges[0].Cost = 9
 				take(t, s, all)
 			} else {
-				take(t, s, req) // which sends the script
+				take(t, s, req) // sends the script
 			}
 			before := commands.Load()
 			d := take(t, s, req)
@@ -111,14 +111,14 @@ func TestLevelsInOrder(t *testing.T) {
 				t.Errorf("%s, refused by %d: %s remain, %s told, want %s", name, test.refused, left, told, test.left)
 			}
 		}
-		// Where the keys share a slot it is one call.
+		// Keys in one slot take one call.
 		req := nested(hours(9, 9), "same", "same")
 		req.Charges[1].Limit, req.Charges[1].Scope = store.Per(9, 24*time.Hour), req.Charges[0].Scope
 		before := commands.Load()
 		if take(t, s, req); commands.Load()-before != 1 {
 			t.Errorf("%s: %d calls for two limits of a key", name, commands.Load()-before)
 		}
-		// To wait for a slot of several keys, or hold a lease with them, takes one server.
+		// A slot of several keys, or a lease with them, requires one server.
 		req = nested(hours(9, 9), "ann", "acme")
 		req.MaxWait = time.Second
 		if _, err := s.Take(context.Background(), req); (name == "single") != (err == nil) || err != nil && !errors.Is(err, ErrCrossSlot) {
@@ -153,8 +153,7 @@ func (counting) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	return next
 }
 
-// TestClientThatLooksSingle: a cluster behind one address is found out by its
-// first answer.
+// TestClientThatLooksSingle: the first answer of a cluster behind one address reveals it.
 func TestClientThatLooksSingle(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -169,9 +168,9 @@ func TestClientThatLooksSingle(t *testing.T) {
 	}
 }
 
-// TestLevelsTogether: whoever comes at the same time, what is used of a wide
-// level is what was admitted, and what a refused call took is given back. A bucket
-// may keep a few units where more were booked meanwhile than it tells apart.
+// TestLevelsTogether: under concurrent calls, the used units of a wide level equal the
+// admitted ones, and refused calls get their units back. A bucket may keep a few units if it
+// had more bookings meanwhile than its credit tells apart.
 func TestLevelsTogether(t *testing.T) {
 	t.Parallel()
 	clients := map[string]redis.UniversalClient{
@@ -236,8 +235,8 @@ func TestLevelsTogether(t *testing.T) {
 	}
 }
 
-// TestLevelsGivenBackExactly: a refusal by a wide level leaves the narrow ones as
-// they were, byte for byte, and so does cancelling; settling corrects each.
+// TestLevelsGivenBackExactly: a refusal by a wide level leaves the narrow ones unchanged,
+// byte for byte. So does cancelling. Settling corrects each.
 func TestLevelsGivenBackExactly(t *testing.T) {
 	t.Parallel()
 	c := redistest.StartCluster(t).Client()

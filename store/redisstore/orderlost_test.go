@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// onAnotherNode returns a key that the node of the other one does not have.
+// onAnotherNode returns a key on another node than a given key's.
 func onAnotherNode(t *testing.T, cluster *redistest.Cluster, s *Store, other string) string {
 	t.Helper()
 	first := rediskey.State(s.prefix, "level0", other)
@@ -28,8 +28,8 @@ func onAnotherNode(t *testing.T, cluster *redistest.Cluster, s *Store, other str
 	return ""
 }
 
-// TestMasterLostBetweenLevels: what was taken of the narrow level is given back
-// when the wide one's master is not there, or says nothing until the context ends.
+// TestMasterLostBetweenLevels: the units of the narrow level are given back when the wide
+// one's master is away, or silent until the context ends.
 func TestMasterLostBetweenLevels(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")

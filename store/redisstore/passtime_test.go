@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestPassTime: where scripts may not use TIME, calls fail with ErrTime, which is not of one
-// key. With Config.PassTime they bring their own time.
+// TestPassTime: if scripts may not use TIME, calls fail with ErrTime, an error of all keys.
+// With Config.PassTime they bring their own time.
 func TestPassTime(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -18,15 +18,15 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// snapshot returns all that is stored of a key.
+// snapshot returns everything stored about a key.
 func snapshot(c redis.UniversalClient, s *Store, key string) string {
 	state, log := namesOf(s, key)
 	ctx := context.Background()
 	return fmt.Sprintf("%q %q", c.Dump(ctx, state).Val(), c.Dump(ctx, log).Val())
 }
 
-// TestForeignStateIsATypedError: what is not weir's is an error of its key, and stays as it
-// is. Reset helps.
+// TestForeignStateIsATypedError: a foreign value is an error of its key, and stays
+// unchanged. Reset clears it.
 func TestForeignStateIsATypedError(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -128,8 +128,8 @@ func TestForeignStateIsATypedError(t *testing.T) {
 	}
 }
 
-// TestDamagedLog: a log apart from its value, or with an entry of another program where the
-// script looks, is an error, and stays as it is.
+// TestDamagedLog: a log that does not match its value, or holds a foreign entry in the
+// script's way, is an error. It stays unchanged.
 func TestDamagedLog(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -168,7 +168,7 @@ func TestDamagedLog(t *testing.T) {
 	sleep(time.Second)
 }
 
-// wild are numbers that mean trouble.
+// wild are numbers that cause trouble.
 var wild = []string{
 	"0", "1", "2", "5", "64", "65", "999999", "1000000", "3600000000", "946684800000000", "946684800000001", "946684803600000",
 	"1125899906842623", "1125899906842624", "1576800000000000", "2000000000000000", "4102444800000000",
@@ -177,8 +177,8 @@ var wild = []string{
 
 var digits = regexp.MustCompile(`\d+`)
 
-// TestPlantedNumbers replaces numbers of real states, and of the entries of their logs, with
-// wild ones. Whatever they say, calls answer or fail with ErrState, in time.
+// TestPlantedNumbers replaces numbers of real states, and of their logs, with wild ones.
+// Calls then answer, or fail with ErrState, in time.
 func TestPlantedNumbers(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()

@@ -13,12 +13,11 @@ import (
 
 type queue = combine.Queue[string, call]
 
-// queues has a queue for each master of a cluster and each shard of a ring: no call
-// waits for a server that does not have its key. A key that moves is in another queue
-// from then on.
+// queues has a queue for each master of a cluster and each shard of a ring, so that no call
+// waits for a server without its key. A key that moves changes its queue.
 type queues struct {
 	config combine.Config[string, call]
-	first  *queue // of all calls, where there is one server
+	first  *queue // of all calls, if there is one server
 	server func(ctx context.Context, key string) (*redis.Client, error)
 	others sync.Map // *queue by *redis.Client
 	n      atomic.Int32
@@ -27,8 +26,8 @@ type queues struct {
 // maxRoundTrips is the largest Config.RoundTrips.
 const maxRoundTrips = 256
 
-// maxQueues is the number of queues at which all are forgotten, also those of servers
-// that are gone. Calls in them still get an answer.
+// maxQueues is the number of queues at which all are dropped, also those of servers that are
+// gone. Calls in them still get an answer.
 const maxQueues = 1024
 
 func (q *queues) open(s *Store) {
@@ -48,7 +47,7 @@ func (q *queues) open(s *Store) {
 	}
 }
 
-// poolSize returns the number of connections that a client may have to each server.
+// poolSize returns the maximum number of a client's connections to each server.
 func poolSize(client redis.UniversalClient) int {
 	size, active := 0, 0
 	switch c := client.(type) {

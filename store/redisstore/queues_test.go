@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestSilentServerHoldsUpItsOwnKeysOnly has calls wait for one of three servers, in batches
-// that others would have shared.
+// TestSilentServerHoldsUpItsOwnKeysOnly: calls wait for one of three servers. With one common
+// queue, calls of the others would share their batches.
 func TestSilentServerHoldsUpItsOwnKeysOnly(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-node-timeout", "60000")

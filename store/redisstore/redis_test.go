@@ -22,7 +22,7 @@ func TestOneCommandPerDecision(t *testing.T) {
 	for name, limits := range map[string][]store.Limit{
 		"one limit": {store.Per(1000, time.Minute)}, "two windows": fleet, "every algorithm": every(500, time.Minute),
 	} {
-		take(t, s, charge(name, 1, limits...)) // The first may have to send the script's text.
+		take(t, s, charge(name, 1, limits...)) // The first call may send the script's text.
 		commands := server.CommandsDuring(func() {
 			for range 100 {
 				take(t, s, charge(name, 1, limits...))
@@ -105,9 +105,9 @@ func TestTTLOutlivesTheState(t *testing.T) {
 						continue
 					}
 					ttl := c.PTTL(ctx, k).Val()
-					// The PTTL is from after the decision. The server counts it from the start
-					// of a script, which is before the script's TIME: at most as long as the
-					// slowest call took. It counts whole milliseconds.
+					// The PTTL comes after the decision. The server counts it from the start of a script, which
+					// is before the script's TIME by at most the time of the slowest call. It counts whole
+					// milliseconds.
 					slack := time.Since(before) + slowest + 2*time.Millisecond
 					if ttl == -1 || max(ttl, 0) < d.ResetAfter-slack {
 						t.Errorf("%v %v: TTL of %s is %v, the state lives %v", l.Algorithm, l, k, ttl, d.ResetAfter)
@@ -118,7 +118,7 @@ func TestTTLOutlivesTheState(t *testing.T) {
 	}
 }
 
-// TestKeyWithoutTTLIsRepaired: by the next call that is admitted; a refusal writes nothing.
+// TestKeyWithoutTTLIsRepaired: the next admitted call sets the TTL. A refusal writes nothing.
 func TestKeyWithoutTTLIsRepaired(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -274,8 +274,8 @@ func TestSentinelFailover(t *testing.T) {
 	}
 }
 
-// TestNoErrorsOnOrdinaryPaths: nothing that a key may meet is an error to the server, which
-// counts them for its operators to watch.
+// TestNoErrorsOnOrdinaryPaths: no ordinary call causes an error reply. The server counts
+// these for its operators.
 func TestNoErrorsOnOrdinaryPaths(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -286,7 +286,7 @@ func TestNoErrorsOnOrdinaryPaths(t *testing.T) {
 			if err := useLimits(t.Context(), s, a); err != nil {
 				t.Fatal(err)
 			}
-			limits := []store.Limit{store.Per(3, time.Minute).By(a)} // No watch: a client's handshake may fail.
+			limits := []store.Limit{store.Per(3, time.Minute).By(a)} // Without a watch, as a client's handshake may fail.
 			for _, b := range []store.Brake{{Pause: time.Minute}, {Lift: true}} {
 				brakeKey(t, s, limits, b)
 			}
@@ -314,8 +314,8 @@ func TestNoErrorsOnOrdinaryPaths(t *testing.T) {
 	}
 }
 
-// TestTTLIsNeverShortened by what gives units back: whoever was told how long the state
-// lasts relies on it.
+// TestTTLIsNeverShortened: returned units shorten no TTL, as other callers rely on the time
+// for which the state lasts.
 func TestTTLIsNeverShortened(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()

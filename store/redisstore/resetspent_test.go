@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// A reset forgets what was spent before, and not what was spent after it.
+// A reset forgets units spent before it, and none spent after it.
 func TestResetForgetsWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")

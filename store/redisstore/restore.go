@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Restore implements [store.Restorer]: one EVALSHA. Where units were spent, a key
-// of the ID remembers for ten minutes what was added.
+// Restore implements [store.Restorer] with one EVALSHA. For spent units, a key of the ID
+// remembers for ten minutes which units were added.
 func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
 	if err := m.Validate(); err != nil {
 		return false, err
@@ -25,9 +25,9 @@ func (s *Store) restoreArgs(m *store.Memory) []any {
 	return script.RestoreArgs(state, rediskey.Log(state), rediskey.Restored(state, m.ID), m, s.clock())
 }
 
-// restoreAnd restores keys and makes take decide, in one round trip. Restore goes by its
-// text unless the server surely knows it: take must not decide without it. A key that
-// moves is restored by itself.
+// restoreAnd restores keys and runs take in one round trip. It sends the text of Restore,
+// unless the server surely knows the script: take must not run without it. A key that moves
+// is restored by itself.
 func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any) (any, error) {
 	var commands []command
 	for i := range list {
@@ -73,7 +73,7 @@ func seen(req *store.Request, i int) int64 {
 	return int64(req.Seen[i].At)
 }
 
-// see tells the caller of the charges of a key.
+// see fills in the caller's Seen of a key's charges.
 func see(req *store.Request, k *script.Key, a *script.Answer, now int64) {
 	for i, at := range k.Places {
 		if req.Seen == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Keys of one request that live on several servers are restored.
+// Keys of one request on several servers are restored.
 func TestKeysInDifferentSlotsAreRestored(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, redistest.Start(t).Client())

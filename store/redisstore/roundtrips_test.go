@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestRoundTrips: as many calls leave at once as RoundTrips says. The rest leave together.
+// TestRoundTrips: RoundTrips calls leave at once. The rest leave together.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	const calls = 10
@@ -56,7 +56,7 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestPoolSize: by default three quarters of a client's connections are for shared round trips.
+// TestPoolSize: by default, shared round trips may use three quarters of a client's connections.
 func TestPoolSize(t *testing.T) {
 	t.Parallel()
 	procs := runtime.GOMAXPROCS(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// once is a command that go-redis must not send a second time: when the answer
-// is lost, it may have been carried out.
+// once is a command that go-redis never sends a second time: after a lost reply the server
+// may have carried it out.
 type once struct{ *redis.Cmd }
 
 func (once) NoRetry() bool { return true }
@@ -32,15 +32,15 @@ func (s *Store) send(ctx context.Context, to processor, args ...any) (any, error
 	return cmd.Val(), err
 }
 
-// While a slot of a cluster is on the move, its servers refuse calls of several keys of
-// which they have some. Nothing was done then, so the call comes again, a few times.
+// While a cluster moves a slot, a server refuses calls if it has only some of their keys. It
+// decides nothing then, so the call is repeated a few times.
 const (
 	splitTries = 5
 	splitPause = 5 * time.Millisecond
 )
 
-// run runs a script by its hash, and by its text at a server that does not know it. The
-// first two of args are its own.
+// run runs a script by its hash, or by its text if the server does not know the hash. It sets
+// the first two of args.
 func (s *Store) run(ctx context.Context, text *script.Text, args []any) (any, error) {
 	reply, err := s.eval(ctx, text, args)
 	for try := 1; isSplit(err) && try < splitTries && ctx.Err() == nil; try++ {
@@ -70,8 +70,8 @@ func (s *Store) eval(ctx context.Context, text *script.Text, args []any) (any, e
 	return reply, err
 }
 
-// lost drops what is remembered of the server's refusals when it may be another: not
-// when it answered, or when only a context or a timeout ended.
+// lost drops remembered refusals if the server may be another one. An answer, and the end of
+// a context or a timeout, keep them.
 func (s *Store) lost(err error) {
 	var answered redis.Error
 	var timeout net.Error
@@ -82,7 +82,7 @@ func (s *Store) lost(err error) {
 	s.denials.Lose()
 }
 
-// clock is the first argument of every script.
+// clock returns the first argument of every script.
 func (s *Store) clock() any {
 	switch {
 	case s.now != nil:

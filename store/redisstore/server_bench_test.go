@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// evalTime returns the number of EVALSHA calls, and the time that the server has spent in
-// them, in microseconds.
+// evalTime returns the number of EVALSHA calls, and the server's time for them in
+// microseconds.
 func evalTime(b testing.TB, c *redis.Client) (calls, us float64) {
 	b.Helper()
 	info, err := c.Info(context.Background(), "commandstats").Result()
@@ -81,7 +81,7 @@ func BenchmarkServerDecision(b *testing.B) {
 			{name: "reserve", limits: of.limits, each: func(req *store.Request, _ int) { waitLong(req) }},
 			{name: "allow-after-reservation", limits: of.limits, first: waitLong},
 			{name: "wait-behind-others", limits: narrow, each: func(req *store.Request, _ int) { waitLong(req) }},
-			// The costs differ, so the process refuses no call without asking the server.
+			// The costs differ, so the process refuses no call by itself.
 			{name: "refuse", limits: narrow, first: takeAll, each: func(req *store.Request, i int) {
 				for j := range req.Charges {
 					req.Charges[j].Cost = 1 + int64(i%3)

@@ -29,8 +29,7 @@ func settleAt(t *testing.T, s *Store, d store.Decision, costs ...int64) {
 	}
 }
 
-// Whatever the algorithms, to settle is one call, and no key is left without an
-// end.
+// Settling takes one call under all algorithms, and leaves every key with a TTL.
 func TestSettleIsOneCall(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -55,8 +54,8 @@ func TestSettleIsOneCall(t *testing.T) {
 	}
 }
 
-// What was booked before a Reset for when an aligned window begins is told from what
-// was booked after it for the same slot.
+// Two bookings of one slot, before and after a Reset, stay apart. The slot is the start
+// of an aligned window.
 func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
@@ -68,7 +67,7 @@ func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 			t.Fatal(err)
 		}
 		full := charge("k", 5, limits...)
-		full.Charges[1].Cost = 0 // The bucket's first booking is the slot's.
+		full.Charges[1].Cost = 0 // The bucket's first booking has the slot.
 		take(t, s, full)
 		return reserve(t, s, "k", 4, 20*time.Second, limits...)
 	}
@@ -95,8 +94,8 @@ func TestCancelOfASlotFromBeforeAReset(t *testing.T) {
 	}
 }
 
-// By the server's own clock, what was booked before a reset is told from what
-// was booked after it, slots ahead too.
+// Bookings before and after a reset stay apart, by the server's clock, also for slots
+// ahead.
 func TestSettleAfterAReset(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, redistest.Start(t).Client())
@@ -122,14 +121,14 @@ func TestSettleAfterAReset(t *testing.T) {
 	}
 }
 
-// A debt beyond what can be booked is not taken for a clock that stepped back;
-// and a clock that does step back makes nobody wait for longer than the debt.
+// A debt beyond all possible bookings does not count as a step back of the clock. After a
+// real step back no call waits longer than for the debt.
 func TestDebtAndTheClock(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
 	l := store.Per(10, time.Second)
 	settleAt(t, s, reserve(t, s, "k", 10, 0, l), 1000)
-	// The bucket is full in 100 s, and has room for one a second before less one.
+	// The bucket is full in 100 s. It has room for a unit 0.9 s earlier.
 	for after := time.Duration(0); after < 90*time.Second; after += 10 * time.Second {
 		if d := reserve(t, s, "k", 1, 0, l); d.Allowed || d.RetryAfter != 99*time.Second+100*time.Millisecond-after {
 			t.Errorf("%v after a debt of 990 of 10 per second: %+v", after, d)
@@ -142,8 +141,7 @@ func TestDebtAndTheClock(t *testing.T) {
 	}
 }
 
-// What somebody has kept from expiring is as it was before when the last booking is
-// cancelled, and has an end again after the next.
+// A cancel leaves a key without a TTL as it was before. The next booking sets a TTL again.
 func TestCancelOfAKeyWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -172,7 +170,7 @@ func TestCancelOfAKeyWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// Of a window's log too long to look through, the entry is found.
+// Settling finds the entry in a window's long log.
 func TestSettleInALongLog(t *testing.T) {
 	t.Parallel()
 	s, sleep := newStill(t, redistest.Start(t).Client(), "")
@@ -199,8 +197,8 @@ func TestSettleInALongLog(t *testing.T) {
 	}
 }
 
-// TestDebtBeyondANumber: a limit takes the place of another one that has debt of more units
-// than a number of the script holds.
+// TestDebtBeyondANumber: a limit replaces one whose debt has more units than a number of the
+// script holds.
 func TestDebtBeyondANumber(t *testing.T) {
 	t.Parallel()
 	s, _ := newStill(t, redistest.Start(t).Client(), "")

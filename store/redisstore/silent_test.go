@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestSilentServerHoldsNobodyUpThrice: calls without a deadline wait for the round trips
-// that are under way, and for their own. With a deadline they leave then.
+// TestSilentServerHoldsNobodyUpThrice: calls without a deadline wait for the round trips under
+// way, and for their own. Calls with a deadline leave at the deadline.
 func TestSilentServerHoldsNobodyUpThrice(t *testing.T) {
 	t.Parallel()
 	const callers, timeout = 32, 500 * time.Millisecond
@@ -56,7 +56,7 @@ func TestSilentServerHoldsNobodyUpThrice(t *testing.T) {
 				t.Errorf("%s: no error after %v", key, took)
 			}
 		})
-		// A deadline, and each timer of the client, may come so much later.
+		// A deadline, and each timer of the client, may come late by that much.
 		if slack := late.stop(); took > longest+timeout/2+slack {
 			t.Errorf("a call took %v, want at most %v; the machine was late by up to %v", took, longest, slack)
 		}

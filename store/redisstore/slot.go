@@ -6,9 +6,9 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// apart reports whether no one server has all keys: they are in different slots of a
-// cluster, or perhaps on different shards of a ring or servers behind a proxy, whose
-// hashing is their own.
+// apart reports whether no single server has all keys: their slots in a cluster differ, or
+// they may be on different shards of a ring or servers behind a proxy. The hashing of these
+// is unknown here.
 func (s *Store) apart(keys []script.Key) bool {
 	if !s.slotted.Load() {
 		return false
@@ -22,8 +22,8 @@ func (s *Store) apart(keys []script.Key) bool {
 	return false
 }
 
-// slot returns the slot that a cluster has a key in: the CRC-16 (XMODEM) of its
-// hash tag, modulo 16384.
+// slot returns the slot of a key in a cluster: the CRC-16 (XMODEM) of its hash tag, modulo
+// 16384.
 func slot(key string) uint16 {
 	if open := strings.IndexByte(key, '{'); open >= 0 {
 		if end := strings.IndexByte(key[open+1:], '}'); end > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// begin has a request be decided by Start. It returns nil where Take is needed.
+// begin makes Start decide a request. It returns nil if Take is needed.
 func begin(t testing.TB, s *Store, req store.Request) *store.Decision {
 	t.Helper()
 	st := s.Start(context.Background(), s, &req)
@@ -53,7 +53,7 @@ func TestStartDecidesAsTake(t *testing.T) {
 	}
 }
 
-// TestStartLeavesToTake: what does not go in flights is charged by Take alone.
+// TestStartLeavesToTake: Start charges nothing for requests that don't share round trips.
 func TestStartLeavesToTake(t *testing.T) {
 	t.Parallel()
 	s, _ := newStill(t, redistest.Start(t).Client(), "")
@@ -75,15 +75,15 @@ func TestStartLeavesToTake(t *testing.T) {
 	if err := s.Brake(t.Context(), charge("key", 0, limit).Charges, store.Brake{Pause: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	// With others in its flight a call of a key that is paused is left as it was.
+	// A call of a paused key in a batch stays undecided.
 	ds, errs := batch(s, []store.Request{charge("key", 1, limit), charge("other", 1, limit)})
 	if errs[0] != nil || ds[0].Reason != store.ReasonPaused {
 		t.Errorf("%+v, %v", ds[0], errs[0])
 	}
 }
 
-// TestStartByMany: calls that start together are decided together, each once; those
-// who leave before they were sent are not charged.
+// TestStartByMany: calls that start together are decided together, each once. Calls that
+// leave unsent are not charged.
 func TestStartByMany(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -115,8 +115,8 @@ func TestStartByMany(t *testing.T) {
 	for i := range 4 {
 		charged += limit.Max() - take(t, s, charge(fmt.Sprint("key", i), 0, limit)).Remaining
 	}
-	// Who left may have been on the way.
+	// A call that left may have been sent.
 	if most := int64(64*20 + 1); charged > most || charged < most-int64(gone) {
-		t.Errorf("%d charged by %d calls, of which %d left", charged, most, gone)
+		t.Errorf("%d charged by %d calls, %d of them left", charged, most, gone)
 	}
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // states is a fixture of states of version 1. A release that writes another version still
-// reads these. The environment variable WEIR_UPDATE=1 makes TestStatesAreWritten write the
-// file anew: only for a new case, as releases that are out read and write the others.
+// reads these. WEIR_UPDATE=1 in the environment makes TestStatesAreWritten write the file
+// anew. Use that only for new cases: published releases read and write the others.
 const states = "testdata/states/v1.json"
 
-// fixture is a state as it is stored, and what it says.
+// fixture is a stored state and its meaning.
 type fixture struct {
 	Name  string   `json:"name"`
 	Value string   `json:"value"`
@@ -26,7 +26,7 @@ type fixture struct {
 	Says  says     `json:"says"`
 }
 
-// says is what a look says, and the delay of a call that takes one unit then.
+// says is the result of a look, and the delay of a call for one unit then.
 type says struct {
 	Remaining  []int64 `json:"remaining"`
 	ResetAfter []int64 `json:"reset_after_us"`
@@ -141,7 +141,7 @@ func restoreKey(t *testing.T, s *Store, sleep func(time.Duration), limits []stor
 	}
 }
 
-// lookAt returns what a store says of a key.
+// lookAt returns a store's view of a key.
 func lookAt(t *testing.T, s *Store, limits []store.Limit) (is says) {
 	t.Helper()
 	d := take(t, s, charge("key", 0, limits...))
@@ -168,8 +168,8 @@ func readStates(t *testing.T) (all []fixture) {
 	return all
 }
 
-// TestStatesAreWritten: calls leave the states of the fixture, byte by byte. Where this
-// fails, other releases that run beside this one may not read what it writes.
+// TestStatesAreWritten: calls write the states of the fixture, byte by byte. If this fails,
+// other releases beside this one may not read its states.
 func TestStatesAreWritten(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -208,7 +208,7 @@ func TestStatesAreWritten(t *testing.T) {
 	}
 }
 
-// TestStatesAreRead: a state of the fixture says what it said to the release that wrote it.
+// TestStatesAreRead: a state of the fixture has the meaning that its writer gave it.
 func TestStatesAreRead(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()

@@ -136,7 +136,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return classify(err)
 }
 
-// began is about when this process started.
+// began is the start of this process, about.
 var began = time.Now()
 
 // startOfTests keeps a test's clock, in µs, within a time.Duration.

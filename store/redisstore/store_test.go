@@ -26,12 +26,12 @@ func newStore(t testing.TB, client redis.UniversalClient) *Store {
 	return s
 }
 
-// newStill returns a store with a clock that stands still, and what moves it.
+// newStill returns a store with a clock that stands still, and a function that moves it.
 func newStill(t testing.TB, client redis.UniversalClient, prefix string) (*Store, func(time.Duration)) {
 	t.Helper()
 	var now atomic.Int64
 	now.Store(startMicros)
-	s, err := New(Config{Client: client, Prefix: prefix, RoundTrips: 3, now: now.Load}) // calls of a key in their order
+	s, err := New(Config{Client: client, Prefix: prefix, RoundTrips: 3, now: now.Load}) // calls of a key stay in order
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func everyKeyHasATTL(t *testing.T, c redis.UniversalClient) {
 	n := 0
 	for it.Next(ctx) {
 		n++
-		if ttl := c.PTTL(ctx, it.Val()).Val(); ttl <= 0 && ttl != -2 { // It has expired meanwhile.
+		if ttl := c.PTTL(ctx, it.Val()).Val(); ttl <= 0 && ttl != -2 { // It may have expired meanwhile.
 			t.Errorf("key %.100q has a TTL of %v", it.Val(), ttl)
 		}
 		if len(it.Val()) > 400 {
@@ -92,7 +92,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// charge is a request for cost units of key under limits.
+// charge returns a request for cost units of key under limits.
 func charge(key string, cost int64, limits ...store.Limit) store.Request {
 	var req store.Request
 	for _, l := range limits {
@@ -110,7 +110,7 @@ func take(t testing.TB, s store.Store, req store.Request) store.Decision {
 	return d
 }
 
-// every is one limit of each algorithm.
+// every returns one limit of each algorithm.
 func every(rate int64, period time.Duration) []store.Limit {
 	var all []store.Limit
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {

@@ -15,17 +15,17 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-// call is what one request asks of a key, now or not at all, and its answer.
+// call is a request for units of one key, now or not at all, and its answer.
 type call struct {
 	limits *script.Limits
 	seen   int64   // see script.Key
 	answer *answer // nil before the round trip
-	place  int64   // among the calls that were decided together
+	place  int64   // among the calls decided together
 	err    error
 }
 
-// answer is what the script says of calls of one key under the same limits, which it
-// decides in their order. It does not change.
+// answer is the script's answer to calls of one key under the same limits, which the script
+// decides in order. It does not change.
 type answer struct {
 	script.Answer
 	now         int64
@@ -34,15 +34,15 @@ type answer struct {
 	states      [1]script.State
 }
 
-// combines reports whether a request shares round trips: it takes of one key, now or not
-// at all, and can't be given back.
+// combines reports whether a request shares round trips: it takes units of one key, now or
+// not at all, without a receipt.
 func combines(req *store.Request) bool {
 	return req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
 }
 
 type place = deny.Place[*script.Limits, *answer]
 
-// question is a request that combines, as it is asked.
+// question identifies a request that combines.
 type question struct {
 	state  string
 	limits *script.Limits
@@ -77,7 +77,7 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	}
 	var split *splitError
 	if errors.As(err, &split) {
-		return s.takeAlone(ctx, req) // It did nothing, and tries a few times.
+		return s.takeAlone(ctx, req) // Nothing was decided. takeAlone tries a few times.
 	}
 	if err != nil {
 		if ended := deadline.Ended(ctx); ended != nil {
@@ -88,17 +88,17 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	return s.conclude(ctx, req, &q, &done)
 }
 
-// lost reports whether the call's state was lost for sure: no other call has seen it earlier.
+// lost reports whether the call's state was lost for sure: no other call saw it earlier.
 func (c *call) lost() bool { return c.answer.Lost() && c.seen > 0 && c.seen <= c.answer.seen }
 
-// conclude makes the decision of a call that was decided.
+// conclude returns the decision of a call that was decided.
 func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
 	a, c := done.answer, &req.Charges[0]
 	if done.lost() {
 		return store.Decision{}, store.ErrLost
 	}
 	if a.Calls < 0 {
-		return s.takeAlone(ctx, req) // A loss may not be one for all calls.
+		return s.takeAlone(ctx, req) // Perhaps only some of the calls have lost their state.
 	}
 	for i := range req.Seen {
 		a.See(q.limits, i, a.now, &req.Seen[i])
@@ -114,7 +114,7 @@ func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, d
 	return done.decision(req, a.now), nil
 }
 
-// decision returns what the caller sees.
+// decision returns the caller's decision.
 func (c *call) decision(req *store.Request, now int64) store.Decision {
 	var room [4]exact.Outcome
 	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
@@ -129,7 +129,7 @@ func (c *call) decision(req *store.Request, now int64) store.Decision {
 	case !v.Allowed:
 		v.Slot = a.Real
 	case a.Clock != nil:
-		seen.Slot = a.Clock.Now(now) // The answer has the slot of the first call that was refused.
+		seen.Slot = a.Clock.Now(now) // The answer has the slot of the first refused call.
 	default:
 		seen.Slot = now
 	}
@@ -137,23 +137,23 @@ func (c *call) decision(req *store.Request, now int64) store.Decision {
 	return exact.Decide(req, &v, outcomes)
 }
 
-// denied returns what a call is refused with, without asking.
+// denied returns a remembered refusal of an equal request.
 func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bool) {
 	clock, c := s.elapsed(), &req.Charges[0]
 	a, ok := s.denials.Get(q.place, c.Scope, c.Key, q.limits, clock)
 	if !ok || s.closed.Load() {
 		return d, false
 	}
-	// The server's clock is not before this.
+	// The server's clock is at least this far.
 	now := a.now + int64((clock-a.heard)/time.Microsecond)
 	d = (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now)
 	d.Source = store.SourceDenyCache
 	return d, true
 }
 
-// Denied refuses a valid request without asking Redis, where one for the same key
-// and limits was refused just now, and reports false where Redis has to be asked. It
-// is for stores around this one, see package fallback; Take looks by itself.
+// Denied refuses a valid request without Redis, if an equal request was refused just now.
+// It reports false if Redis has to decide. It is for stores around this one, see package
+// fallback. Take calls it by itself.
 func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok bool) {
 	if of != store.Store(s) || !combines(req) {
 		return d, false
@@ -162,7 +162,7 @@ func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok
 	return s.denied(&q, req)
 }
 
-// started is a call that began.
+// started is a call begun by Start.
 type started struct {
 	store    *Store
 	pending  combine.Pending[string, call]
@@ -171,7 +171,7 @@ type started struct {
 	ctx      context.Context
 }
 
-// unused are started calls that are over.
+// unused holds started calls for reuse.
 var unused = sync.Pool{New: func() any { return new(started) }}
 
 // Start implements [store.Starter], for requests that share round trips.

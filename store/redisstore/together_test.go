@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestConcurrentCallsAreExact has four stores decide for 64 callers each, while the server
+// TestConcurrentCallsAreExact: four stores decide for 64 callers each, while the server
 // forgets its scripts.
 func TestConcurrentCallsAreExact(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func gated(t *testing.T) (*Store, *gate) {
 	_, c := miniClient(t)
 	g := new(gate)
 	c.AddHook(g)
-	s, err := New(Config{Client: c, RoundTrips: 3}) // so that calls of one key go one behind the other
+	s, err := New(Config{Client: c, RoundTrips: 3}) // Calls of one key stay in order.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func gated(t *testing.T) (*Store, *gate) {
 	return s, g
 }
 
-// startAll begins calls, in their order.
+// startAll begins calls in order.
 func startAll(t *testing.T, s *Store, reqs ...store.Request) (all []store.Started) {
 	t.Helper()
 	for i := range reqs {
@@ -83,8 +83,8 @@ func startAll(t *testing.T, s *Store, reqs ...store.Request) (all []store.Starte
 	return all
 }
 
-// TestCallsShareRoundTrips: what comes while a key's call is under way goes in one command
-// when it is back, in order, with the calls of other keys.
+// TestCallsShareRoundTrips: calls that come while their key's call is under way leave when it
+// is back. They share one command, in order, with calls of other keys.
 func TestCallsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]store.Limit{
@@ -118,8 +118,8 @@ func TestCallsShareRoundTrips(t *testing.T) {
 	}
 }
 
-// TestBatchesAreDecidedInOrder sends batches of calls of any limits, and the same calls one
-// by one to another store, with bookings, brakes and changed limits between.
+// TestBatchesAreDecidedInOrder sends batches of calls under any limits, and the same calls one
+// by one to another store, with bookings, brakes and changed limits between them.
 func TestBatchesAreDecidedInOrder(t *testing.T) {
 	t.Parallel()
 
@@ -179,7 +179,7 @@ func batchesInOrder(t *testing.T, client redis.UniversalClient, name string, see
 				reqs = append(reqs, req)
 			}
 		}
-		// A batch decides a key's later calls after the first ones of all other keys.
+		// A batch decides a key's later calls after the first calls of all other keys.
 		got, errs := batch(together, reqs)
 		for i := range reqs {
 			want := single(t, sequence, reqs[i])
@@ -193,9 +193,9 @@ func batchesInOrder(t *testing.T, client redis.UniversalClient, name string, see
 	}
 }
 
-// TestBatchTakesNoMoreThanOneByOne has many calls of one key come together where the time of
-// a unit is no whole number of microseconds, or far less than one, and where products are
-// too large for a number of the script.
+// TestBatchTakesNoMoreThanOneByOne sends many calls of one key together. The time of a unit is
+// no whole number of microseconds, or far below one, or products exceed a number of the
+// script.
 func TestBatchTakesNoMoreThanOneByOne(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -230,8 +230,8 @@ func TestBatchTakesNoMoreThanOneByOne(t *testing.T) {
 	}
 }
 
-// TestErrorsAreThoseOfTheirCalls: in a batch, keys that hold something else, are paused, or
-// have bookings and other limits, do not matter to the others.
+// TestErrorsAreThoseOfTheirCalls: a batch has keys with foreign values, pauses, bookings and
+// other limits. They do not affect the other calls.
 func TestErrorsAreThoseOfTheirCalls(t *testing.T) {
 	t.Parallel()
 	c := redistest.Start(t).Client()
@@ -286,8 +286,8 @@ func TestErrorsAreThoseOfTheirCalls(t *testing.T) {
 	}
 }
 
-// TestScriptsAreBoundedByWork: an EVALSHA decides calls of at most 128 GCRA limits, or as
-// much work.
+// TestScriptsAreBoundedByWork: an EVALSHA decides calls of at most 128 GCRA limits, or as much
+// other work.
 func TestScriptsAreBoundedByWork(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -317,7 +317,7 @@ func TestScriptsAreBoundedByWork(t *testing.T) {
 	}
 }
 
-// proxy is a hook that sends a command on to one of several servers, by its first key alone.
+// proxy is a hook that sends a command to one of several servers, by its first key alone.
 type proxy struct {
 	servers []*redis.Client
 	strict  bool // refuse commands of keys of several servers
@@ -358,8 +358,8 @@ func (p proxy) process(ctx context.Context, cmd redis.Cmder) error {
 	return p.servers[int(slot(fmt.Sprint(args[3])))%len(p.servers)].Process(ctx, cmd)
 }
 
-// TestKeysArePackedOnOneServer: on a cluster, a ring, and behind a proxy that refuses keys of
-// several slots, each key has an EVALSHA of its own in a pipeline.
+// TestKeysArePackedOnOneServer: on a cluster, a ring, and a proxy that refuses keys of several
+// slots, each key has its own EVALSHA in a pipeline.
 func TestKeysArePackedOnOneServer(t *testing.T) {
 	t.Parallel()
 	_, one := miniClient(t)
@@ -396,7 +396,7 @@ func TestKeysArePackedOnOneServer(t *testing.T) {
 	}
 }
 
-// TestFailedBatchFailsItsCalls, and none after it.
+// TestFailedBatchFailsItsCalls: calls after it are decided.
 func TestFailedBatchFailsItsCalls(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
@@ -435,7 +435,8 @@ func TestFailedBatchFailsItsCalls(t *testing.T) {
 	}
 }
 
-// TestCallThatLeavesIsNotCharged, unless it is on its way; the others are decided.
+// TestCallThatLeavesIsNotCharged: a call that leaves unsent is not charged. The others are
+// decided.
 func TestCallThatLeavesIsNotCharged(t *testing.T) {
 	t.Parallel()
 	s, g := gated(t)

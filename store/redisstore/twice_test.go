@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// TestLimitNamedTwice: a limit that two charges name counts the larger cost, once.
+// TestLimitNamedTwice: a limit that two charges name counts the larger cost once.
 func TestLimitNamedTwice(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, redistest.Start(t).Client())

@@ -16,7 +16,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// caller is a process of TestUpstreamCaller, seen from the test that started it.
+// caller is a process that runs TestUpstreamCaller, seen from its parent.
 type caller struct {
 	name string
 	cmd  *exec.Cmd
@@ -24,7 +24,7 @@ type caller struct {
 	out  *json.Decoder
 }
 
-// startCallers starts processes that do a job each, all at once.
+// startCallers starts one process for each job, all at once.
 func startCallers(t *testing.T, jobs ...callerJob) []*caller {
 	t.Helper()
 	exe, err := os.Executable()
@@ -73,7 +73,7 @@ func startCallers(t *testing.T, jobs ...callerJob) []*caller {
 	return callers
 }
 
-// report waits for what a process has done.
+// report waits for the report of a process.
 func (c *caller) report(t *testing.T) (r callerReport) {
 	t.Helper()
 	if err := c.out.Decode(&r); err != nil {
@@ -95,9 +95,9 @@ func startUpstream(t *testing.T, cfg weirtest.ProviderConfig) *weirtest.Server {
 	return up
 }
 
-// TestRefusalPausesOtherProcesses: one process is refused for some seconds.
-// From the moment the response is there the other sends nothing until they are
-// over; then both go on, at the limit's pace.
+// TestRefusalPausesOtherProcesses: the upstream refuses one process for some seconds. From
+// that response on the other process sends nothing until they are over. Then both go on at
+// the limit's pace.
 func TestRefusalPausesOtherProcesses(t *testing.T) {
 	t.Parallel()
 	pause := long.Or(3*time.Second, time.Second)
@@ -171,9 +171,9 @@ func TestRefusalPausesOtherProcesses(t *testing.T) {
 	}
 }
 
-// TestUpstreamsWindowIsUsedByAll: four processes of fifty goroutines use all of
-// a strict window of an upstream, which tells them in each response how much is
-// left. It refuses nobody, and no call costs more than one of the store.
+// TestUpstreamsWindowIsUsedByAll: four processes of fifty goroutines use all of an upstream's
+// strict window. Each response tells them the remaining units. The upstream refuses no call,
+// and each call takes one store call at most.
 func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 	t.Parallel()
 	const (
@@ -205,7 +205,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 				return up, commands, max(slack, late.stop())
 			}
 			up, commands, slack := try()
-			// A process that is late by the margin sends too early for the upstream's clock.
+			// A process that is later than the margin sends too early for the upstream's clock.
 			for tries := 1; slack > margin/2; tries++ {
 				if tries == 6 {
 					t.Fatalf("the machine is too busy: it was late by %v", slack)
@@ -220,7 +220,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 			budget := theirs.Rate * int64(took/theirs.Period+1)
 			used := float64(n.Admitted) / float64(budget)
 			calls := commands["evalsha"] + commands["eval"]
-			t.Logf("%d admitted and %d refused in %v: %.1f %% of what it allows; %d decisions, %v",
+			t.Logf("%d admitted and %d refused in %v: %.1f %% of its limit; %d decisions, %v",
 				n.Admitted, n.Refused(), took, 100*used, calls, commands)
 			if n.Refused() != 0 {
 				t.Errorf("%d were refused", n.Refused())
@@ -228,8 +228,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 			if n.Admitted != int64(processes*goroutines*windows) || used < 0.85 {
 				t.Errorf("%d admitted in %v, %.1f %% of %d", n.Admitted, took, 100*used, budget)
 			}
-			// A few more for those who waited before their process watched for
-			// brakes.
+			// Some waiters take another call: they waited before their process watched for brakes.
 			if most := int(n.Admitted) + 4*processes; calls > most {
 				t.Errorf("%d decisions for %d calls, want at most %d", calls, n.Admitted, most)
 			}

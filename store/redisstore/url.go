@@ -103,14 +103,14 @@ func parseCluster(u url.URL) (connect, error) {
 	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
 }
 
-// noLookup keeps go-redis from looking the host up when it makes a client. It wants to
-// know the kind of address for notices of a server's maintenance. Clients reconnect to
-// their own address then.
+// noLookup stops go-redis from looking the host up when it makes a client. go-redis asks for
+// the kind of address, for notices of a server's maintenance. Without it clients reconnect to
+// their own address.
 func noLookup() *maintnotifications.Config {
 	return &maintnotifications.Config{EndpointType: maintnotifications.EndpointTypeNone}
 }
 
-// counts are parameters of sizes. go-redis allocates so much at once, and panics if it
+// counts are parameters with sizes. go-redis allocates that much at once, and panics if it
 // can't.
 var counts = []string{
 	"pool_size", "min_idle_conns", "max_idle_conns", "max_active_conns", "max_concurrent_dials",
@@ -119,7 +119,7 @@ var counts = []string{
 
 const maxCount = 1 << 20
 
-// counting is the parser behind a check for pairs that go-redis drops or panics at.
+// counting returns a parser that first refuses pairs that go-redis drops or panics at.
 func (parse parser) counting(u url.URL) (connect, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -140,8 +140,8 @@ func (parse parser) counting(u url.URL) (connect, error) {
 	return parse(u)
 }
 
-// refused returns an error that says which part of a URL the parser refuses. It parses
-// the URL with each parameter alone.
+// refused returns an error that names the wrong part of a URL. It parses the URL with each
+// parameter alone.
 func (parse parser) refused(u url.URL) error {
 	pairs := strings.Split(u.RawQuery, "&")
 	u.RawQuery = ""

@@ -56,7 +56,7 @@ func TestURLs(t *testing.T) {
 	}
 }
 
-// wrongURLs have the word secret in each part that may be one.
+// wrongURLs have the word secret in each part that may hold one.
 var wrongURLs = map[string]struct{ url, want string }{
 	"empty":                     {"", "got an empty one"},
 	"no scheme":                 {"secret:secret@secret:1", "redis://, rediss:// or unix://"},
@@ -119,7 +119,7 @@ func FuzzOpenURL(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	// Errors have texts of this package alone, but for the place of a parameter.
+	// Errors have only texts of this package, and the place of a parameter.
 	number := regexp.MustCompile(`parameter \d+`)
 	texts := map[string]bool{number.ReplaceAllString(badURL("a URL for go-redis", "another text").Error(), ""): true}
 	for _, test := range wrongURLs {

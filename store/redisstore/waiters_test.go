@@ -17,8 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// arrivals tells of a call that has got as far as the store. By then it has its
-// place among the calls that wait.
+// arrivals is a Store that reports each Take. By then the call has its place in the queue.
 type arrivals struct{ *Store }
 
 type arrivedKey struct{}
@@ -30,8 +29,8 @@ func (a arrivals) Take(ctx context.Context, req store.Request) (store.Decision, 
 	return a.Store.Take(ctx, req)
 }
 
-// TestWaiters has hundreds of calls wait on a hundred a second: one store call
-// each, admitted in the order in which they came, and none before its slot.
+// TestWaiters: hundreds of calls wait under a hundred per second. Each takes one store call.
+// They are admitted in order of arrival, and none before its slot.
 func TestWaiters(t *testing.T) {
 	const gap = 10 * time.Millisecond
 	server := redistest.Start(t)
@@ -52,7 +51,7 @@ func TestWaiters(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	// reserve books slots, and returns when the next one comes, at the earliest.
+	// reserve books slots, and returns a lower bound of the next one.
 	reserve := func(key string, slots int) (next time.Time) {
 		for range slots {
 			asked := time.Now()
@@ -72,7 +71,7 @@ func TestWaiters(t *testing.T) {
 	}
 	try := func(key string) (admitted []admission, first time.Time, inLine bool, commands map[string]int) {
 		first = reserve(key, waiters/2)
-		// Once a call has waited, the limiter watches for brakes for a second.
+		// After a call has waited, the limiter watches for brakes for a second.
 		for waited.Store(0); waited.Load() == 0; {
 			reserve("warm up", 5)
 			if err := l.Wait(ctx, "warm up"); err != nil {
@@ -106,21 +105,21 @@ func TestWaiters(t *testing.T) {
 		return admitted, first, inLine, commands
 	}
 	admitted, first, inLine, commands := try("key 1")
-	// A call whose answer comes only after the first slot may be overtaken.
+	// A call whose answer comes after the first slot may be overtaken.
 	for tries := 2; !inLine; tries++ {
 		if tries > 5 {
 			t.Fatal("the machine is too busy: calls were not in line before the first slot")
 		}
 		admitted, first, inLine, commands = try(fmt.Sprint("key ", tries))
 	}
-	// The watch began before, so no call looks for a brake. Only taking slots writes.
+	// The watch began before, so no call looks for a brake. Only booking writes.
 	if commands["set"] != waiters || commands["evalsha"] != waiters || commands["eval"] != 0 {
 		t.Errorf("%d waiters took %v", waiters, commands)
 	}
 	if len(admitted) != waiters {
 		t.Errorf("%d of %d were admitted", len(admitted), waiters)
 	}
-	// No call gets the slot of an earlier one. On a busy machine each may be late.
+	// No call gets the slot of an earlier one. On a busy machine any call may be late.
 	for _, a := range admitted {
 		if early := first.Add(time.Duration(a.waiter) * gap).Sub(a.at); early > 0 {
 			t.Errorf("waiter %d was admitted %v before its slot", a.waiter, early)
@@ -134,8 +133,8 @@ func TestWaiters(t *testing.T) {
 	}
 }
 
-// hears has a store subscribed to brakes until the test ends. Those whose slot
-// comes before that look for one, and how often is up to the machine.
+// hears subscribes a store to brakes until the test ends. Calls whose slot comes earlier would
+// look for a brake, depending on the machine.
 func hears(t *testing.T, s *Store) {
 	t.Helper()
 	watch := s.WatchBrakes(func(string, string, store.Clock) {})
@@ -145,8 +144,8 @@ func hears(t *testing.T, s *Store) {
 	}
 }
 
-// TestCancelledWaiters has 990 of a thousand waiters leave: the others move up,
-// and the slots that are not needed go back to the store.
+// TestCancelledWaiters: 990 of a thousand waiters leave. The others move up, and the unused
+// slots go back to the store.
 func TestCancelledWaiters(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -160,7 +159,7 @@ func TestCancelledWaiters(t *testing.T) {
 		if e.Kind == weir.EventDecision {
 			select {
 			case booked <- struct{}{}:
-			default: // a Peek
+			default: // Peek
 			}
 		}
 	})})
@@ -183,22 +182,21 @@ func TestCancelledWaiters(t *testing.T) {
 				admitted.Add(1)
 			case !errors.Is(err, context.Canceled):
 				t.Error(err)
-				booked <- struct{}{} // in place of a decision
+				booked <- struct{}{} // stands for a decision
 			}
 		})
-		// One by one: what is given back out of order may stay used.
+		// One by one: units given back out of order may stay used.
 		<-booked
 	}
-	// The last decision has been made, but whose it is may not be in line yet.
+	// The last decision is made, but its call may not be in the queue yet.
 	time.Sleep(time.Second)
 	cancel()
 	wg.Wait()
-	// All thousand would take a hundred seconds, so would ten that kept their
-	// places among them.
+	// A thousand calls would take a hundred seconds. So would ten calls in their old places.
 	if took := time.Since(start); took > 50*time.Second {
 		t.Errorf("%d admissions took %v", admitted.Load(), took)
 	}
-	// The next slot is right behind the last one that was used.
+	// The next slot follows the last used one directly.
 	for {
 		d, err := l.Peek(context.Background(), "key")
 		if err != nil {
@@ -207,7 +205,7 @@ func TestCancelledWaiters(t *testing.T) {
 		if d.ResetAfter <= 200*time.Millisecond {
 			break
 		}
-		// A hundred seconds after the start it would be so whatever was given back.
+		// A hundred seconds after the start this holds in any case.
 		if time.Since(start) > 60*time.Second {
 			t.Fatalf("slots were left behind: %+v", d)
 		}

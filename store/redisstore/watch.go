@@ -16,23 +16,22 @@ import (
 )
 
 const (
-	// watchPing is how long a subscription may be silent before it is asked
-	// whether it is still there, and how long it may take to answer.
+	// watchPing is how long a subscription may be silent before a ping, and how long the
+	// answer to that ping may take.
 	watchPing = 2 * time.Second
-	// watchRetry is how long to wait before subscribing again after a failure,
-	// and watchForbidden after one that will not go away by itself.
+	// watchRetry is the wait before a new subscription after a failure. watchForbidden is the
+	// wait after a failure that does not pass by itself.
 	watchRetry     = 500 * time.Millisecond
 	watchForbidden = time.Minute
 )
 
-// watches is the one subscription to brakes that a store has, while anybody
-// watches.
+// watches is the store's one subscription to brakes. It exists while there are watchers.
 type watches struct {
-	live atomic.Pointer[time.Time] // since when nothing is missed; nil: it may be
+	live atomic.Pointer[time.Time] // no brake was missed since; nil: some may be
 
 	mu     sync.Mutex
 	all    watchers.Set
-	cancel context.CancelFunc // nil: nobody subscribes
+	cancel context.CancelFunc // nil: not subscribed
 }
 
 type watch struct {
@@ -40,11 +39,9 @@ type watch struct {
 	id    int
 }
 
-// WatchBrakes implements [store.Braker]. While anybody watches, the
-// store has one connection of the client's subscribed to
-// "<prefix>brakes". It connects by itself, in the background, and again when it
-// was cut off; with a [redis.Ring], whose shards each have channels of their
-// own, it never does.
+// WatchBrakes implements [store.Braker]. While there are watchers, one connection of the
+// client is subscribed to "<prefix>brakes". It connects in the background, and again after
+// every cut. With a [redis.Ring] it never connects, as each shard has its own channels.
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	b := &s.watches
 	b.mu.Lock()
@@ -83,12 +80,12 @@ func (b *watches) end() {
 	}
 }
 
-// set notes whether a subscription, the one of ctx, is there.
+// set notes whether the subscription of ctx is live.
 func (b *watches) set(ctx context.Context, there bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
-		return // Another may have taken its place.
+		return // A newer subscription may be there.
 	}
 	var since *time.Time
 	if there {
@@ -116,7 +113,7 @@ func (s *Store) subscribe(ctx context.Context) {
 	}
 }
 
-// listen subscribes once and passes on what is published, until that fails.
+// listen subscribes once, and passes messages on until it fails.
 func (s *Store) listen(ctx context.Context) error {
 	sub := s.client.Subscribe(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })

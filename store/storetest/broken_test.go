@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// mistake is a way to get a store wrong, and the case of the suite that must find it.
+// mistake is a way to get a store wrong, and the case of the suite that finds it.
 type mistake struct {
 	name, found string
 	spoil       func(s *model) store.Store
@@ -24,7 +24,7 @@ type mistake struct {
 
 var mistakes = slices.Concat(decisionMistakes, numberMistakes, limitMistakes, waitingMistakes, brakeMistakes, inFlightMistakes, settlingMistakes, restoreMistakes)
 
-// which names the store that a child process runs the suite on.
+// which is the environment variable with the name of a child process's store.
 const which = "WEIR_TEST_BROKEN_STORE"
 
 // TestBrokenStore runs in child processes of the tests below.
@@ -37,12 +37,12 @@ func TestBrokenStore(t *testing.T) {
 		}
 	}
 	if name != "" {
-		t.Skip("there is no store ", name) // And so it does not fail.
+		t.Skip("there is no store ", name) // So the test that looks for a failure fails.
 	}
 }
 
-// TestSuiteFindsMistakes runs the suite on stores that get something wrong. It must fail on
-// each, in the case that is about the mistake, and must not run for ever.
+// TestSuiteFindsMistakes runs the suite on stores with one mistake each. It must fail in the
+// case about the mistake, and must not run for ever.
 func TestSuiteFindsMistakes(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -78,7 +78,7 @@ func TestSuitePasses(t *testing.T) {
 	}
 }
 
-// oneKey takes no charges of several keys, as a store on a cluster may.
+// oneKey refuses charges of several keys, as a store on a cluster may.
 type oneKey struct{ *model }
 
 func (s oneKey) Take(ctx context.Context, req store.Request) (store.Decision, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// cancelSets are limits by themselves and together.
+// cancelSets returns limits alone and together.
 func cancelSets() [][]store.Limit {
 	sets := [][]store.Limit{
 		{store.Per(2, time.Second), store.Per(5, time.Minute).By(store.SlidingWindow)},
@@ -24,8 +24,7 @@ func cancelSets() [][]store.Limit {
 	return sets
 }
 
-// cancel: calls that leave in the reverse order leave the key as it was, at once or
-// later.
+// cancel: calls that leave in reverse order leave the key unchanged, at once or later.
 func cancel(r *run) {
 	for i, limits := range cancelSets() {
 		for used := range 7 {
@@ -58,8 +57,8 @@ func cancel(r *run) {
 	}
 }
 
-// cancelAmong: when calls leave in any order, the others keep their slots to themselves.
-// The next call waits no longer than without the cancels.
+// cancelAmong: calls leave in any order. The others keep their slots. The next call waits no
+// longer than without the cancels.
 func cancelAmong(r *run) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	for i, limits := range cancelSets() {
@@ -80,7 +79,7 @@ func cancelAmong(r *run) {
 			last := slices.MaxFunc(stay, func(a, b store.Decision) int { return cmp.Compare(a.Delay, b.Delay) })
 			d, longest := r.reserve(key, 1, time.Hour, limits...), r.reserve(twin, 1, time.Hour, limits...)
 			if d.Delay < last.Delay || d.Delay > longest.Delay {
-				r.Errorf("%v: a slot in %v, the last that stays is in %v, and with nobody gone it is in %v", limits, d.Delay, last.Delay, longest.Delay)
+				r.Errorf("%v: a slot in %v, the last that stays is in %v, and without cancels it is in %v", limits, d.Delay, last.Delay, longest.Delay)
 			}
 			var acts []act
 			for _, d := range append(stay, d) {
@@ -89,14 +88,14 @@ func cancelAmong(r *run) {
 			slices.SortFunc(acts, func(a, b act) int { return cmp.Compare(a.at, b.at) })
 			for _, l := range limits {
 				if !conforms(l, acts) {
-					r.Errorf("%v: %v is exceeded by those who stay: %v", limits, l, acts)
+					r.Errorf("%v: the calls that stay exceed %v: %v", limits, l, acts)
 				}
 			}
 		}
 	}
 }
 
-// cancelBraked: a slot that is given back in a pause, or after one, is the next call's.
+// cancelBraked: a slot returned in a pause, or after it, goes to the next call.
 func cancelBraked(r *run) {
 	for _, l := range each(2, time.Second) {
 		for _, lifted := range []bool{false, true} {
@@ -119,8 +118,8 @@ func cancelBraked(r *run) {
 	}
 }
 
-// cancelApart: calls at one instant never give back each other's units. A cancel after a
-// Reset changes nothing.
+// cancelApart: a call never gives back units of another call at the same instant. A cancel
+// after a Reset changes nothing.
 func cancelApart(r *run) {
 	for _, l := range each(10, time.Hour) {
 		key := "apart " + l.Algorithm.String()
@@ -145,12 +144,12 @@ func cancelApart(r *run) {
 		r.cancel(three)
 		r.same(fmt.Sprint(l.Algorithm, ": cancelled after a reset"), r.look(key, l), before)
 		if d := r.reserve(key, 9, 48*time.Hour, l); d.Delay <= ahead.Delay {
-			r.Errorf("%v: a slot in %v, somebody has the one in %v", l.Algorithm, d.Delay, ahead.Delay)
+			r.Errorf("%v: a slot in %v, though the one in %v is taken", l.Algorithm, d.Delay, ahead.Delay)
 		}
 	}
 }
 
-// credit: whatever is reserved and cancelled, the remaining calls stay within the limits.
+// credit: after random reservations and cancels, the remaining calls stay within the limits.
 func credit(r *run) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for round := range long.Of(40) {
@@ -181,7 +180,7 @@ func credit(r *run) {
 					continue
 				}
 				i := rng.IntN(len(slots))
-				// Mostly slots that are still to come.
+				// Mostly slots ahead.
 				if slots[i].at < int64(r.look(key, l).At) && rng.IntN(4) > 0 {
 					continue
 				}
@@ -195,18 +194,18 @@ func credit(r *run) {
 		}
 		// Slots are rounded up to a microsecond.
 		if !slices.IsSortedFunc(acts, func(a, b act) int { return cmp.Compare(min(a.at+1, b.at), b.at) }) {
-			r.Errorf("%v: slots are not in the order in which they were granted", limits)
+			r.Errorf("%v: slots are not in the order of their grants", limits)
 		}
 		for _, l := range limits {
 			if !conforms(l, acts) {
-				r.Errorf("round %d: %v is exceeded by what was not cancelled: %v", round, describe([]store.Limit{l}), acts)
+				r.Errorf("round %d: the calls that were not cancelled exceed %v: %v", round, describe([]store.Limit{l}), acts)
 			}
 		}
 	}
 }
 
-// notKept: a store is done with the request when it returns. The caller may use its
-// memory for the next one.
+// notKept: a store keeps nothing of a request after it returns. The caller may reuse its
+// memory.
 func notKept(r *run) {
 	more := store.Per(10, 24*time.Hour)
 	for _, l := range each(5, time.Hour) {

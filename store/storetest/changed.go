@@ -16,7 +16,7 @@ func pairs(f func(name string, a, b store.Algorithm)) {
 	}
 }
 
-// changed: other limits apply at once to keys that exist. The used share carries over.
+// changed: other limits apply at once to existing keys. The used share carries over.
 func changed(r *run) {
 	const day = 24 * time.Hour
 	pairs(func(name string, a, b store.Algorithm) {
@@ -41,14 +41,14 @@ func changed(r *run) {
 		key = "half " + name
 		half := store.Per(10, time.Hour).By(a)
 		r.take(charge(key, 5, half))
-		shared := a == store.SlidingWindow && b == a // One log: it counts the units themselves.
+		shared := a == store.SlidingWindow && b == a // They share a log, which counts units.
 		if d := r.look(key, store.Per(100, time.Hour).By(b)); d.Remaining != 50 && !shared || shared && d.Remaining != 95 {
 			r.Errorf("%s: half of 10 is used, then of 100 %d remain", name, d.Remaining)
 		}
 		if d := r.look(key, half); d.Remaining != 5 {
 			r.Errorf("%s: a look under another limit changed the state: %+v", name, d)
 		}
-		// A limit that is added to others begins unused, and hides none of them.
+		// A limit added to others begins unused, and hides none of them.
 		key = "more " + name
 		one, two := store.Per(5, day).By(a), store.Per(20, 2*day).By(b)
 		r.take(charge(key, 5, one))
@@ -58,8 +58,7 @@ func changed(r *run) {
 	})
 }
 
-// promised: slots that were booked under other limits stay booked, and no call overtakes
-// them.
+// promised: slots booked under other limits stay booked, and no call overtakes them.
 func promised(r *run) {
 	pairs(func(name string, a, b store.Algorithm) {
 		key := "promised " + name
@@ -87,7 +86,7 @@ func promised(r *run) {
 	})
 }
 
-// changedUsed: used units stay used when a limit changes, though slots are booked ahead.
+// changedUsed: used units stay used when a limit changes, also with slots booked ahead.
 func changedUsed(r *run) {
 	pairs(func(name string, a, b store.Algorithm) {
 		l := store.Per(10, time.Hour).By(a)
@@ -104,8 +103,7 @@ func changedUsed(r *run) {
 	})
 }
 
-// changedOrder: slots that are booked ahead stay so when limits change places, or one is
-// added.
+// changedOrder: slots booked ahead stay booked when limits change places, or one is added.
 func changedOrder(r *run) {
 	pace, day, hour := store.Per(1, 10*time.Second), store.Per(100, 24*time.Hour).By(store.AlignedWindow), store.Per(50, time.Hour).By(store.FixedWindow)
 	for i, limits := range [][]store.Limit{{pace, day}, {day, pace}, {hour, day, pace}} {
@@ -124,8 +122,8 @@ func changedOrder(r *run) {
 	}
 }
 
-// leftOut: a limit that a call leaves out counts the call all the same, until it lapses.
-// Then it is fresh, and the key is not the slower for limits of long ago.
+// leftOut: a limit left out of a call still counts the call, until the limit lapses. Then it
+// is fresh. Old limits do not make the key slower.
 func leftOut(r *run) {
 	pairs(func(name string, a, b store.Algorithm) {
 		one, two := store.Per(5, time.Hour).By(a), store.Per(70, time.Hour).By(b)
@@ -137,7 +135,7 @@ func leftOut(r *run) {
 		if d := r.look(key, one); d.Remaining != 2 && one != two {
 			r.Errorf("%s: 2 of 5 are used, and 1 without the limit: %+v", name, d)
 		}
-		// Nothing is left of a limit in a while, though the key is in use.
+		// A limit left out lapses though the key is in use.
 		for range 50 {
 			r.sleep(4 * time.Minute)
 			r.take(charge(key, 1, two))
@@ -147,7 +145,7 @@ func leftOut(r *run) {
 			r.Errorf("%s: all has lapsed: %+v", name, d)
 		}
 	})
-	// Many limits, one after another, and a slow one that was left out.
+	// A slow limit is left out, and many others follow, one after another.
 	r.take(charge("many", 1, store.Per(1, 300*24*time.Hour)))
 	for i := range int64(200) {
 		l := store.Per(1_000_000+i, time.Second)
@@ -160,7 +158,7 @@ func leftOut(r *run) {
 	}
 }
 
-// reset: a forgotten key finds full limits. Others stay.
+// reset: a reset key has full limits. Other keys stay as they are.
 func reset(r *run) {
 	for _, l := range each(2, time.Hour) {
 		a, b := "a"+l.Algorithm.String(), "b"+l.Algorithm.String()

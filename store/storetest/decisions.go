@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// concurrency: calls at the same instant get exactly the units that there are.
+// concurrency: calls at the same instant get exactly the free units.
 func concurrency(r *run) {
 	for _, l := range each(100, time.Hour) {
 		admitted := 0
@@ -59,15 +59,15 @@ func refusals(r *run) {
 				admitted++
 			}
 		}
-		// The estimate of a sliding window of one unit weighs it for two windows.
+		// The estimate of a sliding counter weighs one unit for two windows.
 		if admitted != 20 && (l.Algorithm != store.SlidingCounter || admitted < 10) {
 			r.Errorf("%v: polling every 5 s on 1 per 10 s admitted %d in 200 s, want 20", l.Algorithm, admitted)
 		}
 	}
 }
 
-// looks: a request whose costs are all 0 reports the state, of any key and under any
-// limit, and changes nothing.
+// looks: a request whose costs are all 0 reports the state of any key under any limit. It
+// changes nothing.
 func looks(r *run) {
 	for _, l := range each(5, time.Minute) {
 		look := func(key string, limits ...store.Limit) store.Decision {
@@ -85,7 +85,7 @@ func looks(r *run) {
 			r.Errorf("%v: a look at an unknown key: %+v", l.Algorithm, d)
 		}
 		r.reserve(used, 5, time.Hour, l)
-		r.reserve(used, 5, time.Hour, l) // A slot that is still to come.
+		r.reserve(used, 5, time.Hour, l) // a slot ahead
 		before := look(used, l)
 		if before.Remaining != 0 || before.ResetAfter <= 0 {
 			r.Errorf("%v: a look at a key that is used up: %+v", l.Algorithm, before)
@@ -100,7 +100,7 @@ func looks(r *run) {
 }
 
 // binding: a decision reports each of several limits, and names the tightest. See also
-// sound.
+// soundCharges.
 func binding(r *run) {
 	wide, middle, narrow := store.Per(1000, 24*time.Hour), store.Per(20, time.Hour).By(store.SlidingWindow), store.Per(3, time.Minute).By(store.FixedWindow)
 	for name, limits := range map[string][]store.Limit{
@@ -126,22 +126,21 @@ func binding(r *run) {
 			r.Errorf("%s, a minute later: %+v, want 17 of b remaining", name, d)
 		}
 	}
-	// Each limit may have a cost of its own; one of 0 is looked at.
+	// Each limit may have its own cost. A cost of 0 only looks.
 	req := charge("costs", 2, wide, narrow)
 	req.Charges[1].Cost = 0
 	r.take(req)
 	if d := r.take(req); !d.Allowed || d.Charge(0).Remaining != 996 || d.Charge(1).Remaining != 3 {
 		r.Errorf("two units of one limit and none of another, twice: %+v", d)
 	}
-	// A limit does not count by its name.
+	// A limit counts the same under another name.
 	r.take(charge("name", 2, narrow.WithName("before")))
 	if d := r.take(charge("name", 2, narrow.WithName("after"))); d.Allowed || d.Remaining != 1 || d.Limit.Name != "after" {
 		r.Errorf("a limit that was renamed: %+v", d)
 	}
 }
 
-// soundness: limits, costs and waits at random. Every decision is sound, whatever came
-// before it.
+// soundness: every decision on random limits, costs and waits is sound.
 func soundness(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for i := range long.Of(100) {

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// retryAfter: waiting exactly RetryAfter succeeds, a microsecond less does not.
+// retryAfter: waiting exactly RetryAfter succeeds. A microsecond less does not.
 func retryAfter(r *run) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range long.Of(400) {
@@ -44,8 +44,8 @@ func retryAfter(r *run) {
 	}
 }
 
-// remaining: the next calls can take Remaining units, no fewer and no more. All units are
-// there after ResetAfter and not before.
+// remaining: the next calls can take exactly Remaining units. All units are free after
+// ResetAfter and not before.
 func remaining(r *run) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range long.Of(200) {
@@ -77,7 +77,7 @@ func remaining(r *run) {
 	}
 }
 
-// first: after the first of n, n-1 remain, at any rate and date.
+// first: after the first of n units n-1 remain, at any rate and date.
 func first(r *run) {
 	dates := []time.Duration{0, 26*365*24*time.Hour + 123457*time.Microsecond, 74*365*24*time.Hour + 7*time.Microsecond}
 	rng := rand.New(rand.NewPCG(13, 14))
@@ -95,8 +95,8 @@ func first(r *run) {
 	}
 }
 
-// drift: at odd rates nothing is lost or gained over many decisions, whether
-// slots are booked ahead or asked for again after RetryAfter.
+// drift: at odd rates many decisions lose or gain nothing. Slots are booked ahead, or asked
+// for again after RetryAfter.
 func drift(r *run) {
 	for _, l := range []store.Limit{
 		store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour),
@@ -106,7 +106,7 @@ func drift(r *run) {
 		if l.Period > 24*time.Hour {
 			n = min(n, 10)
 		}
-		cost := max(l.Rate/1_000_000, 1) // at 10⁸ per second 100 units a microsecond
+		cost := max(l.Rate/1_000_000, 1) // at 10⁸ per second: 100 units per microsecond
 		ahead, polled := fmt.Sprint("ahead ", l, l.Burst), fmt.Sprint("polled ", l, l.Burst)
 		r.take(charge(ahead, l.Max(), l))
 		r.take(charge(polled, l.Max(), l))
@@ -116,7 +116,7 @@ func drift(r *run) {
 			}
 		}
 		if l.Burst == 1 {
-			continue // Who comes back then finds it full, and it may have been for a moment.
+			continue // The next call finds the bucket full, perhaps for a moment already.
 		}
 		var passed time.Duration
 		for i := int64(1); i <= n; i++ {
@@ -163,7 +163,7 @@ func extremes(r *run) {
 				r.Errorf("%v %v burst %d: all once more: %+v", a, l, l.Burst, d)
 			}
 			if l.Period > 24*time.Hour {
-				continue // The clock would run out of years.
+				continue // The clock's range ends here.
 			}
 			r.sleep(d.RetryAfter)
 			if d := r.take(charge(key, l.Max(), l)); !d.Allowed || d.Remaining != 0 {

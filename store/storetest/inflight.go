@@ -12,10 +12,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// wide is a limit that refuses no call here.
+// wide is a limit that never refuses here.
 var wide = store.Per(1_000_000, time.Second)
 
-// hold is a request for cost units and a lease of ten seconds.
+// hold returns a request for cost units and a lease of ten seconds.
 func hold(key, id string, most, cost int64, limits ...store.Limit) store.Request {
 	req := charge(key, cost, limits...)
 	req.Hold = store.Hold{Max: most, ID: id, Lease: 10 * time.Second}
@@ -39,8 +39,8 @@ func (r *run) wantHeld(when, key string, n int64) {
 	}
 }
 
-// inFlight: calls at the same instant get exactly the leases that there are. Each released
-// lease makes room for one.
+// inFlight: calls at the same instant get exactly the free leases. Each release makes room
+// for one.
 func inFlight(r *run) {
 	h := r.store.(store.Holder)
 	id := func(i int) string { return fmt.Sprint("id ", i) }
@@ -74,7 +74,7 @@ func inFlight(r *run) {
 		if again != n {
 			r.Errorf("%v: %d of 7 leases were released, %d admitted", l.Algorithm, n, again)
 		}
-		// Others are not concerned: another key, another scope, no lease asked for.
+		// Other requests are not affected: another key, another scope, no lease.
 		other := hold(key, "id", 1, 1, l)
 		other.Charges[0].Scope = "other"
 		for name, req := range map[string]store.Request{"key": hold("other "+key, "id", 1, 1, l), "scope": other, "no lease": charge(key, 1, l)} {
@@ -102,7 +102,7 @@ func inFlightOrNothing(r *run) {
 		if after := r.take(charge(key, 0, l)); after.Remaining != before.Remaining || after.ResetAfter != before.ResetAfter {
 			r.Errorf("%v: refused as InFlight, it changed %+v into %+v", l.Algorithm, before, after)
 		}
-		// The limit is reported first, and then nothing is held.
+		// The limit is reported first. Such a refusal takes no lease.
 		if d := r.take(hold(key, "c", 1, 2, l)); d.Reason != store.ReasonLimited {
 			r.Errorf("%v: both refuse: %+v, want Limited", l.Algorithm, d)
 		}
@@ -113,7 +113,7 @@ func inFlightOrNothing(r *run) {
 			r.Errorf("%v: it never fits: %+v", l.Algorithm, d)
 		}
 		r.wantHeld(l.Algorithm.String(), key, 1)
-		// A lease without units, while a slot is still to come.
+		// A lease without units, with a slot ahead.
 		r.reserve(key, 2, 10*time.Hour, l)
 		if d := r.take(hold(key, "e", 2, 0, l)); !d.Allowed || d.Delay != 0 {
 			r.Errorf("%v: a lease without units: %+v", l.Algorithm, d)
@@ -121,7 +121,7 @@ func inFlightOrNothing(r *run) {
 		if d := r.take(hold(key, "f", 2, 0, l)); d.Reason != store.ReasonInFlight {
 			r.Errorf("%v: one lease without units too many: %+v", l.Algorithm, d)
 		}
-		// Taken together with a slot that is still to come.
+		// A lease together with a slot ahead.
 		req := hold(key, "g", 3, 1, l)
 		req.MaxWait, req.Cancelable = 10*time.Hour, true
 		d := r.take(req)
@@ -138,8 +138,8 @@ func inFlightOrNothing(r *run) {
 	}
 }
 
-// inFlightEnds: a lease ends after exactly its time unless it is renewed. Renewing takes
-// no ended lease again.
+// inFlightEnds: a lease ends exactly after its time unless it is renewed. A renewal does not
+// revive an ended lease.
 func inFlightEnds(r *run) {
 	h := r.store.(store.Holder)
 	renew := func(key string, lease time.Duration, want []string, ids ...string) {
@@ -203,7 +203,7 @@ func inFlightChanges(r *run) {
 	if d := r.take(hold("k", "x", 7, 1, wide)); !d.Allowed {
 		r.Errorf("six held, seven may be: %+v", d)
 	}
-	// Released twice, or never taken: harmless.
+	// Releasing twice, or a lease never taken, is harmless.
 	for range 2 {
 		if err := h.Release(ctx, "", "k", "x", "y", "0"); err != nil {
 			r.Error(err)
@@ -223,7 +223,7 @@ func inFlightChanges(r *run) {
 	if d := r.take(charge("alone", 2, l)); d.Allowed || d.Remaining != 1 {
 		r.Errorf("a lease without units, under another limit, changed it: %+v", d)
 	}
-	// Other limits are no reason to lose a lease.
+	// Other limits end no lease.
 	r.take(charge("k", 1, store.Per(10, time.Minute).By(store.SlidingWindow), store.Per(5, time.Hour)))
 	r.wantHeld("under other limits", "k", 5)
 	if _, ok := r.store.(store.Resetter); ok {
@@ -251,7 +251,7 @@ func inFlightChanges(r *run) {
 	}
 }
 
-// inFlightModel: leases at random, against a model.
+// inFlightModel compares random leases with a model.
 func inFlightModel(r *run) {
 	h := r.store.(store.Holder)
 	rng := rand.New(rand.NewPCG(9, 10))

@@ -47,8 +47,8 @@ func several(r *run) {
 	}
 }
 
-// takesAhead reports whether the store books a request ahead. Some stores can't, for
-// several keys.
+// takesAhead reports whether the store books a request ahead. Some stores can't for several
+// keys.
 func (r *run) takesAhead(req store.Request) bool {
 	r.Helper()
 	req.MaxWait = 1
@@ -78,7 +78,7 @@ func severalKeys(r *run) {
 	if d := r.take(both("b")); d.Allowed || d.Limit != org || d.Charge(0).Remaining != 2 || d.Charge(0).RetryAfter != 0 {
 		r.Errorf("refused by the organisation's limit: %+v", d)
 	}
-	// Booked ahead, each key knows of the slot; taken back, none does.
+	// Both keys count a slot booked ahead. After a cancel neither does.
 	if !r.takesAhead(both("b")) {
 		return
 	}
@@ -103,11 +103,10 @@ func severalKeys(r *run) {
 	}
 }
 
-// transfers: requests for two keys each, at the same time and in any order, take
-// as much from the one as from the other.
+// transfers: concurrent requests for two keys, in any order, take the same from both.
 func transfers(r *run) {
-	// There is room in a for all at once. A store that takes key after key may refuse
-	// because of units that another call is about to give back.
+	// Key a has room for all at once. A store that takes key after key may refuse because of
+	// units that another call is about to give back.
 	a, b := store.Per(160, time.Hour), store.Per(40, time.Hour).By(store.SlidingWindow)
 	if !r.takesKeys("a", "b") {
 		return

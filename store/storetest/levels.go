@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// levelsOf is a request for one unit of each of three levels, narrowest first.
+// levelsOf returns a request for one unit of each of three levels, narrowest first.
 func levelsOf(name string, user, org, all store.Limit) store.Request {
 	return charges(
 		store.Charge{Scope: "user", Key: name, Limit: user},
@@ -19,8 +19,8 @@ func levelsOf(name string, user, org, all store.Limit) store.Request {
 	)
 }
 
-// levels: a decision names the binding scope of limits that are otherwise alike. A refusal
-// takes nothing under any of them.
+// levels: a decision names the binding scope of otherwise equal limits. A refusal takes
+// nothing under any of them.
 func levels(r *run) {
 	for _, l := range each(3, time.Hour) {
 		for at, scope := range []string{"user", "org", "all"} {
@@ -47,7 +47,7 @@ func levels(r *run) {
 			}
 		}
 	}
-	// One that never fits is named too, and so is the level of a look.
+	// A level whose cost never fits is named, too. So is the binding level of a look.
 	req := levelsOf("bob", store.Per(9, time.Hour), store.Per(9, time.Hour), store.Per(9, time.Hour))
 	req.Charges[1].Cost = 10
 	if d := r.take(req); d.Scope != "org" || d.Reason != store.ReasonNeverFits {
@@ -70,7 +70,7 @@ func levels(r *run) {
 	}
 }
 
-// slowLevels: a brake on one level's key shows in that level alone.
+// slowLevels: a brake on one level's key affects that level alone.
 func slowLevels(r *run) {
 	k := r.store.(store.Braker)
 	if !r.takesKeys("ann", "acme", "all") {
@@ -90,15 +90,15 @@ func slowLevels(r *run) {
 			r.Errorf("org is paused: level %d is %+v, want %+v", i, got, want)
 		}
 	}
-	// A pause that ends before the user has units left does not bind.
+	// A pause that ends before the user has units again does not bind.
 	r.take(func() store.Request { all := charges(req.Charges[0]); all.Charges[0].Cost = 5; return all }())
 	if d := r.take(req); d.Scope != "user" || d.Reason != store.ReasonLimited || d.RetryAfter != 12*time.Minute {
 		r.Errorf("org is paused, and the user has nothing left: %+v", d)
 	}
 }
 
-// levelsRetryAfter: with levels and costs at random, waiting exactly RetryAfter succeeds,
-// and less does not.
+// levelsRetryAfter: with random levels and costs, waiting exactly RetryAfter succeeds, and
+// waiting less does not.
 func levelsRetryAfter(r *run) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	if !r.takesKeys("ann", "acme", "all") {

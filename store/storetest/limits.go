@@ -16,7 +16,7 @@ func each(rate int64, period time.Duration) []store.Limit {
 	return all
 }
 
-// randomLimit returns a limit as people write them and as they don't.
+// randomLimit returns usual and unusual limits.
 func randomLimit(rng *rand.Rand) store.Limit {
 	l := store.Limit{
 		Rate:      []int64{1, 2, 3, 5, 7, 10, 25, 60, 99, 100}[rng.IntN(10)],
@@ -38,8 +38,8 @@ func randomLimit(rng *rand.Rand) store.Limit {
 	return l
 }
 
-// conforms reports whether acts, in order of time, stay within a limit, by the promise of
-// its algorithm about any stretch of time. GCRA is allowed two microseconds of rounding.
+// conforms reports whether acts, in order of time, keep the promise of a limit's algorithm
+// about any stretch of time. GCRA may be off by two microseconds of rounding.
 func conforms(l store.Limit, acts []act) bool {
 	switch l.Algorithm {
 	case store.GCRA:
@@ -68,11 +68,10 @@ func conforms(l store.Limit, acts []act) bool {
 	}
 }
 
-// act is a call that left: when, in microseconds by the store's clock, and its units.
+// act is a call that left: its instant by the store's clock in microseconds, and its units.
 type act struct{ at, cost int64 }
 
-// within reports whether no half-open interval of a length holds more than most
-// units.
+// within reports whether every half-open interval of a length holds at most most units.
 func within(acts []act, length, most int64) bool {
 	var units int64
 	first := 0

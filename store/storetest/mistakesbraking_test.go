@@ -8,11 +8,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// braked is a store that gets brakes wrong.
+// braked is a store with wrong brakes.
 type braked struct {
 	*model
 	spoil func(b *store.Brake)
-	clock func(c store.Clock) store.Clock // nil: watchers hear nothing
+	clock func(c store.Clock) store.Clock // nil: watchers get no calls
 }
 
 func (s *braked) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
@@ -36,19 +36,19 @@ func (s *braked) Take(ctx context.Context, req store.Request) (store.Decision, e
 	return d, err
 }
 
-// braking spoils brakes.
+// braking changes every brake.
 func braking(spoil func(b *store.Brake)) func(*model) store.Store {
 	return func(s *model) store.Store {
 		return &braked{s, spoil, func(c store.Clock) store.Clock { return c }}
 	}
 }
 
-// clocked spoils clocks.
+// clocked changes every clock.
 func clocked(clock func(c store.Clock) store.Clock) func(*model) store.Store {
 	return func(s *model) store.Store { return &braked{s, func(*store.Brake) {}, clock} }
 }
 
-// Clocks that are wrong.
+// Wrong clocks.
 type (
 	stays  struct{ store.Clock } // no slot moves
 	early  struct{ store.Clock } // slots come a microsecond early
@@ -105,7 +105,7 @@ var brakeMistakes = []mistake{
 	}},
 }
 
-// cancelled cancels in another way.
+// cancelled replaces Cancel.
 type cancelled struct {
 	*braked
 	cancel cancel

@@ -30,7 +30,7 @@ var decisionMistakes = []mistake{
 			if err != nil || seen.Remaining < req.Charges[0].Cost {
 				return s.Take(ctx, req)
 			}
-			time.Sleep(time.Nanosecond) // Everybody else reads.
+			time.Sleep(time.Nanosecond) // Other calls read meanwhile.
 			d, err := s.Take(ctx, req)
 			d.Allowed, d.Reason, d.RetryAfter = true, store.ReasonAllowed, 0
 			return d, err
@@ -91,7 +91,7 @@ var decisionMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"what never fits is merely refused", "a cost that never fits", after(func(_ store.Request, d *store.Decision) {
+	{"a cost that never fits is merely refused", "a cost that never fits", after(func(_ store.Request, d *store.Decision) {
 		if d.Reason == store.ReasonNeverFits {
 			d.Reason, d.RetryAfter = store.ReasonLimited, time.Hour
 		}

@@ -56,7 +56,7 @@ var inFlightMistakes = []mistake{
 	{"a renewal does nothing", "leases end and are renewed", func(s *model) store.Store {
 		return &misheld{model: s, renew: func(context.Context, string, string, time.Duration, ...string) ([]string, error) { return nil, nil }}
 	}},
-	{"a renewal brings back what has ended", "leases end and are renewed", func(s *model) store.Store {
+	{"a renewal brings ended leases back", "leases end and are renewed", func(s *model) store.Store {
 		return &misheld{model: s, renew: func(ctx context.Context, scope, key string, lease time.Duration, ids ...string) ([]string, error) {
 			lost, err := s.Renew(ctx, scope, key, lease, ids...)
 			for _, id := range lost {
@@ -87,7 +87,7 @@ var inFlightMistakes = []mistake{
 	}},
 }
 
-// misheld is a store that releases or renews in another way.
+// misheld replaces Release or Renew.
 type misheld struct {
 	*model
 	release func(ctx context.Context, scope, key string, ids ...string) error

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// limitMistakes are about several limits, keys, and limits that change.
+// limitMistakes are about several limits, keys, and changed limits.
 var limitMistakes = []mistake{
 	{"only the first limit counts", "several limits", before(func(req *store.Request) { req.Charges = req.Charges[:1] })},
 	{"limits are charged one by one", "several limits", instead(oneByOne)},
@@ -42,8 +42,8 @@ var limitMistakes = []mistake{
 	})},
 	{"no scope is named", "levels", after(func(_ store.Request, d *store.Decision) { d.Scope = "" })},
 	{"levels are taken until one refuses", "levels", instead(oneByOne)},
-	{"only the refusing level's RetryAfter is told", "levels, waiting exactly RetryAfter", instead(firstRefusal)},
-	{"limits are told in another order", "the binding limit", after(func(_ store.Request, d *store.Decision) { slices.Reverse(d.Charges) })},
+	{"only the refusing level has a RetryAfter", "levels, waiting exactly RetryAfter", instead(firstRefusal)},
+	{"limits are reported in another order", "the binding limit", after(func(_ store.Request, d *store.Decision) { slices.Reverse(d.Charges) })},
 	{"a renamed limit is another", "the binding limit", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Key += "/" + req.Charges[i].Limit.Name
@@ -69,7 +69,7 @@ var limitMistakes = []mistake{
 			return next(req)
 		})(s)
 	}},
-	{"changed limits forget what was booked", "changed limits with slots booked ahead", func(s *model) store.Store {
+	{"changed limits forget bookings", "changed limits with slots booked ahead", func(s *model) store.Store {
 		last := map[string]store.Limit{}
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			c := req.Charges[0]
@@ -90,7 +90,7 @@ var limitMistakes = []mistake{
 			req.Charges[i].Key += fmt.Sprint(req.Charges[0].Limit)
 		}
 	})},
-	{"a refusal forgets what share is used", "changed limits", func(s *model) store.Store {
+	{"a refusal forgets the used share", "changed limits", func(s *model) store.Store {
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			look := req
 			look.Charges = slices.Clone(req.Charges)
@@ -135,8 +135,8 @@ func oneByOne(req store.Request, next func(store.Request) store.Decision) store.
 	return last
 }
 
-// firstRefusal reports of a refusal only the first level that refuses, as if the wider ones
-// had not been asked.
+// firstRefusal reports only the first level that refuses, as if the wider levels had not been
+// asked.
 func firstRefusal(req store.Request, next func(store.Request) store.Decision) store.Decision {
 	d := next(req)
 	for i, c := range d.Charges {

@@ -9,8 +9,8 @@ import (
 
 // numberMistakes are wrong numbers in decisions.
 var numberMistakes = []mistake{
-	{"one remaining too few", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = max(d.Remaining-1, 0) })},
-	{"one remaining too many", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = min(d.Remaining+1, d.Limit.Max()) })},
+	{"one remaining too few", "exactly Remaining units can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = max(d.Remaining-1, 0) })},
+	{"one remaining too many", "exactly Remaining units can be taken", after(func(_ store.Request, d *store.Decision) { d.Remaining = min(d.Remaining+1, d.Limit.Max()) })},
 	{"loses a bit of some rates", "the first of n leaves n-1", after(func(_ store.Request, d *store.Decision) {
 		if d.Limit.Rate%41 == 0 && d.Remaining > 0 {
 			d.Remaining--
@@ -36,13 +36,13 @@ var numberMistakes = []mistake{
 			d.Delay -= time.Nanosecond
 		}
 	})},
-	{"ResetAfter too short", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) { d.ResetAfter = (d.ResetAfter / 2).Round(time.Microsecond) })},
-	{"ResetAfter too long", "Remaining is what can be taken", after(func(_ store.Request, d *store.Decision) {
+	{"ResetAfter too short", "exactly Remaining units can be taken", after(func(_ store.Request, d *store.Decision) { d.ResetAfter = (d.ResetAfter / 2).Round(time.Microsecond) })},
+	{"ResetAfter too long", "exactly Remaining units can be taken", after(func(_ store.Request, d *store.Decision) {
 		if d.ResetAfter > 0 {
 			d.ResetAfter += time.Millisecond
 		}
 	})},
-	{"forgets too early", "Remaining is what can be taken", func(s *model) store.Store {
+	{"forgets too early", "exactly Remaining units can be taken", func(s *model) store.Store {
 		return instead(func(req store.Request, next func(store.Request) store.Decision) store.Decision {
 			d := next(req)
 			if d.ResetAfter < time.Second { // A TTL in whole seconds, rounded down.

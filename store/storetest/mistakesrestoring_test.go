@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// misrestored is a store that restores in another way.
+// misrestored replaces Restore.
 type misrestored struct {
 	*model
 	restore func(m store.Memory) (lost bool, err error)
@@ -17,7 +17,7 @@ func (s *misrestored) Restore(_ context.Context, m store.Memory) (lost bool, err
 	return s.restore(m)
 }
 
-// restoring spoils memories. The report of a loss stays right.
+// restoring changes every memory. Losses are still reported correctly.
 func restoring(spoil func(s *model, e *entry, m *store.Memory)) func(*model) store.Store {
 	return func(s *model) store.Store {
 		return &misrestored{s, func(m store.Memory) (lost bool, err error) {
@@ -33,7 +33,7 @@ func restoring(spoil func(s *model, e *entry, m *store.Memory)) func(*model) sto
 	}
 }
 
-// resetting resets in another way.
+// resetting changes every Reset.
 func resetting(spoil func(e *entry)) func(*model) store.Store {
 	return func(s *model) store.Store {
 		return &spoiled{model: s, reset: func(ctx context.Context, scope, key string) error {
@@ -48,14 +48,14 @@ func resetting(spoil func(e *entry)) func(*model) store.Store {
 
 // restoreMistakes are about losses.
 var restoreMistakes = []mistake{
-	{"nothing is restored", "a loss is made good", restoring(func(_ *model, _ *entry, m *store.Memory) { clear(m.Known) })},
-	{"every caller restores", "a loss is made good once", restoring(func(_ *model, e *entry, _ *store.Memory) { e.Restored, e.Moved = nil, nil })},
-	{"the first caller restores", "a loss is made good once", restoring(func(_ *model, e *entry, m *store.Memory) {
+	{"nothing is restored", "a loss is restored", restoring(func(_ *model, _ *entry, m *store.Memory) { clear(m.Known) })},
+	{"every caller restores", "a loss is restored once", restoring(func(_ *model, e *entry, _ *store.Memory) { e.Restored, e.Moved = nil, nil })},
+	{"the first caller restores", "a loss is restored once", restoring(func(_ *model, e *entry, m *store.Memory) {
 		if e.Restored != nil {
 			m.At = 0
 		}
 	})},
-	{"units since the loss are forgotten", "a loss is made good once", restoring(func(_ *model, e *entry, m *store.Memory) {
+	{"units since the loss are forgotten", "a loss is restored once", restoring(func(_ *model, e *entry, m *store.Memory) {
 		if m.At > 0 && e.Restored == nil {
 			e.Key.Parts, e.Log.Entries = nil, nil
 		}
@@ -78,7 +78,7 @@ var restoreMistakes = []mistake{
 			return d, err
 		}
 	})},
-	{"what was kept is restored", "what was kept is not restored", func(s *model) store.Store {
+	{"kept state is restored", "kept state is not restored", func(s *model) store.Store {
 		return &misrestored{s, func(m store.Memory) (lost bool, err error) {
 			m.At = 1
 			_, err = s.Restore(context.Background(), m)
@@ -110,7 +110,7 @@ var restoreMistakes = []mistake{
 			}
 		}
 	})},
-	{"what has lapsed counts", "what has lapsed is not restored", restoring(func(_ *model, _ *entry, m *store.Memory) {
+	{"lapsed units count", "lapsed units are not restored", restoring(func(_ *model, _ *entry, m *store.Memory) {
 		for _, list := range [][]store.Used{m.Known, m.Spent} {
 			for i := range list {
 				list[i].At = max(list[i].At, store.Instant(modelstore.Now()))
@@ -127,7 +127,7 @@ var restoreMistakes = []mistake{
 	}},
 	{"slots from before a loss are forgotten", "slots after a loss", restoring(func(_ *model, _ *entry, m *store.Memory) { m.Last = 0 })},
 	{"slots granted without the store are forgotten", "slots after a loss", restoring(func(_ *model, _ *entry, m *store.Memory) { m.Ahead = 0 })},
-	{"a pause holds who is known", "slots after a loss and pauses", func(s *model) store.Store {
+	{"a pause holds only known callers", "slots after a loss and pauses", func(s *model) store.Store {
 		return &braked{s, func(*store.Brake) {
 			s.Mu.Lock()
 			defer s.Mu.Unlock()

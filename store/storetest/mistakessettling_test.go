@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// settlingMistakes are about costs that are settled.
+// settlingMistakes are about settled costs.
 var settlingMistakes = []mistake{
 	{"nothing is settled", "settle", settling(func(*booked, any, []int64) error { return nil })},
 	{"settling cancels", "settle", settling(func(b *booked, receipt any, _ []int64) error {
@@ -19,7 +19,7 @@ var settlingMistakes = []mistake{
 		}
 		return b.Settle(context.Background(), receipt, costs...)
 	})},
-	{"what is settled is booked now", "settle when nobody came since", settling(settleNow)},
+	{"a settled booking is booked now", "settle without later bookings", settling(settleNow)},
 	{"a slot ahead is settled now", "settle a slot ahead", settling(settleNow)},
 	{"a reset forgets no booking", "settle too late", func(s *model) store.Store {
 		b := &booked{model: s, requests: map[any]store.Request{}}
@@ -51,7 +51,7 @@ var settlingMistakes = []mistake{
 		}
 		return b.Settle(context.Background(), receipt, costs...)
 	})},
-	{"what is settled is given back twice", "settle at the same time", settling(func(b *booked, receipt any, costs []int64) error {
+	{"settled units are given back twice", "settle at the same time", settling(func(b *booked, receipt any, costs []int64) error {
 		if err := b.Settle(context.Background(), receipt, costs...); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ var settlingMistakes = []mistake{
 	})},
 }
 
-// booked is a store that knows the requests of its receipts.
+// booked is a store that keeps the request of each receipt.
 type booked struct {
 	*model
 	mu       sync.Mutex
@@ -95,7 +95,7 @@ func (b *booked) of(receipt any) store.Request {
 	return b.requests[receipt]
 }
 
-// settling settles in place of the store.
+// settling replaces Settle.
 func settling(f func(b *booked, receipt any, costs []int64) error) func(*model) store.Store {
 	return func(s *model) store.Store {
 		b := &booked{model: s, requests: map[any]store.Request{}}

@@ -10,7 +10,7 @@ import (
 
 // waitingMistakes are about slots and cancels.
 var waitingMistakes = []mistake{
-	{"nothing is left to others", "units left to others", before(func(req *store.Request) {
+	{"no units are kept for others", "units kept for others", before(func(req *store.Request) {
 		for i := range req.Charges {
 			req.Charges[i].Reserve = 0
 		}
@@ -20,7 +20,7 @@ var waitingMistakes = []mistake{
 			req.MaxWait = store.MaxPeriod
 		}
 	})},
-	{"nobody may wait", "slots in order", before(func(req *store.Request) { req.MaxWait = 0 })},
+	{"no call may wait", "slots in order", before(func(req *store.Request) { req.MaxWait = 0 })},
 	{"a slot for two", "slots at the same time", func(s *model) store.Store {
 		var last store.Decision
 		again := every(2)

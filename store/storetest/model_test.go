@@ -2,7 +2,7 @@ package storetest_test
 
 import "github.com/goweir/weir/internal/modelstore"
 
-// model is a right store, which mistakes spoil.
+// model is a correct store. Mistakes change it.
 type (
 	model = modelstore.Store
 	entry = modelstore.Entry

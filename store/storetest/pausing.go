@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// pauses: a paused key admits nothing before the pause is over. RetryAfter is exact.
-// The pause that ends last wins, and resuming ends all.
+// pauses: a paused key admits nothing until the pause is over. RetryAfter is exact. The
+// pause that ends last wins. Resuming ends all pauses.
 func pauses(r *run) {
 	for _, l := range each(3, time.Second) {
 		key := "pause " + l.Algorithm.String()
@@ -57,9 +57,9 @@ func pauses(r *run) {
 	}
 }
 
-// bookedInPause: with nothing ahead the key's time runs on, so that used units come
-// back. From the first booking on it stands: that one comes at the end of the pause, the
-// others follow at the limit's pace.
+// bookedInPause: with nothing ahead the key's time runs on, so used units come back. From
+// the first booking on it stands. That booking comes at the end of the pause. The others
+// follow at the limit's pace.
 func bookedInPause(r *run) {
 	for _, l := range each(2, time.Second) {
 		for _, wait := range []time.Duration{0, 250 * time.Millisecond, 5 * time.Second} {
@@ -78,7 +78,7 @@ func bookedInPause(r *run) {
 			if !conforms(l, acts) {
 				r.Errorf("%v, booked after %v: the slots exceed the limit: %v", l.Algorithm, wait, acts)
 			}
-			// 2 per second; a counter weighs the window before.
+			// 2 per second. A counter weighs the window before.
 			if last := acts[7].at - acts[0].at; last > 7_000_000 || l.Algorithm == store.GCRA && last != 3_500_000 && wait < time.Second {
 				r.Errorf("%v, booked after %v: the last slot is %d µs after the first: %v", l.Algorithm, wait, last, acts)
 			}
@@ -86,8 +86,7 @@ func bookedInPause(r *run) {
 	}
 }
 
-// used: a pause makes no used unit free before its time, and a pause that is lifted
-// neither.
+// used: a pause frees no used unit before its time. Nor does the end of a pause.
 func used(r *run) {
 	for _, l := range each(3, 24*time.Hour) {
 		key := "used " + l.Algorithm.String()
@@ -107,7 +106,7 @@ func used(r *run) {
 }
 
 // moved: slots ahead of a pause stay booked and move. The first comes at the end of the
-// pause, the others keep order and distance. Watchers get the clock that says so.
+// pause. The others keep order and distance. Watchers get the new clock.
 func moved(r *run) {
 	for _, l := range each(2, time.Second) {
 		q := r.queue("moved "+l.Algorithm.String(), l)
@@ -116,14 +115,14 @@ func moved(r *run) {
 		}
 		r.sleep(100 * time.Millisecond)
 		q.brake(store.Brake{Pause: 10 * time.Second})
-		r.sleep(time.Microsecond) // Clocks are told apart by their instants.
+		r.sleep(time.Microsecond) // Clocks differ by their instants.
 		q.brake(store.Brake{Pause: 20 * time.Second})
 		r.sleep(5 * time.Second)
 		q.book(1, time.Hour)
 		if q.paused("paused", 15*time.Second); len(q.ahead()) == 0 {
-			q.fail("nobody waits in a pause")
+			q.fail("no call waits in a pause")
 		}
-		q.brake(store.Brake{Pause: time.Second}) // The longer one counts.
+		q.brake(store.Brake{Pause: time.Second}) // The longer pause counts.
 		q.paused("paused again", 15*time.Second)
 		first := q.ahead()[0]
 		q.brake(store.Brake{Lift: true})
@@ -134,8 +133,8 @@ func moved(r *run) {
 	}
 }
 
-// paused fails the case unless the calls ahead come after a time, the first of a bucket
-// or a sliding window exactly then, and keep the distance of their slots.
+// paused fails the case unless the calls ahead come after a time and keep their distance. The
+// first slot of a bucket or a sliding window comes exactly then.
 func (q *waiters) paused(when string, left time.Duration) {
 	q.run.Helper()
 	ahead := q.ahead()
@@ -150,7 +149,7 @@ func (q *waiters) paused(when string, left time.Duration) {
 	}
 }
 
-// brakeMistakes: wrong brakes are refused by name.
+// brakeMistakes: the error of a wrong brake names its field.
 func brakeMistakes(r *run) {
 	b := r.store.(store.Braker)
 	charges := charge("key", 0, store.Per(1, time.Second)).Charges

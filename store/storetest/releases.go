@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// releases: two releases of a program that use one key with different limits in turn
-// never admit more than the wider of them, now or ahead, in order. Slots stay booked.
+// releases: two releases of a program use one key with different limits in turn. Together
+// they admit at most the wider limit, now or ahead, in order. Slots stay booked.
 func releases(r *run) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	pairs(func(name string, a, b store.Algorithm) {
@@ -19,16 +19,16 @@ func releases(r *run) {
 			wide := store.Per(2+rng.Int64N(20), time.Duration(1+rng.IntN(2000))*time.Millisecond).By(a)
 			narrow := wide.By(b)
 			switch i % 4 {
-			case 0: // A lower rate.
+			case 0: // a lower rate
 				narrow.Rate = 1 + rng.Int64N(wide.Rate)
-			case 1: // A longer period: a margin.
+			case 1: // a longer period: a margin
 				narrow.Period += time.Duration(rng.Int64N(int64(wide.Period) / 10)).Truncate(time.Microsecond)
-			case 2: // A shorter period, in proportion.
+			case 2: // a shorter period, in proportion
 				narrow.Rate = max(wide.Rate/2, 1)
 				narrow.Period = (wide.Period / time.Duration(wide.Rate) * time.Duration(narrow.Rate+1)).Truncate(time.Microsecond)
 			}
 			sets := [2][]store.Limit{{wide}, {narrow}}
-			if i%4 == 3 { // A limit that is added.
+			if i%4 == 3 { // an added limit
 				sets[1] = []store.Limit{wide, store.Per(3*wide.Rate, 5*wide.Period).By(b)}
 				narrow = wide
 			}
@@ -67,10 +67,13 @@ func (r *run) inTurn(rng *rand.Rand, key string, wide, narrow store.Limit, sets 
 	}
 }
 
-// together reports whether acts stay within the wider of two limits. Two limits of one
-// algorithm and period keep to it exactly, and so do two buckets. Others admit a burst of
-// each, as a limit that was left out for its whole period is fresh. Windows with a
-// beginning admit one more, where a window ends and the next begins.
+// together reports whether acts stay within the wider of two limits:
+//
+//	limits                           may admit
+//	of one algorithm and period      exactly the wider
+//	two buckets                      exactly the wider
+//	others                           a burst of each: a limit left out for its period is fresh
+//	windows with a beginning, too    one burst more, between the end of one and the next
 func together(wide, narrow store.Limit, acts []act) bool {
 	burst := wide.Max() + narrow.Max()
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// The tests need no real loss: a caller's memory of one key becomes its memory of another,
+// The tests need no real loss: they rename a caller's memory of one key to another key,
 // which was never used, or used since. That key must then decide as the first.
 
-// lossSets are limits by themselves and together, of whole and fractional intervals.
+// lossSets returns limits alone and together, with whole and fractional intervals.
 func lossSets() [][]store.Limit {
 	sets := [][]store.Limit{
 		{store.Per(7, 3*time.Second), store.Per(11, 13*time.Second).WithBurst(20), store.Per(99, 7*time.Minute)},
@@ -44,24 +44,24 @@ func (r *run) tell(req store.Request) (store.Decision, store.Memory) {
 	d := r.take(req)
 	m := store.Memory{Key: req.Charges[0].Key, At: req.Seen[0].At}
 	for i, s := range req.Seen {
-		if s.At != d.At && (s.At != 0 || d.Allowed) { // A refusal may come without its backend.
+		if s.At != d.At && (s.At != 0 || d.Allowed) { // A refusal may come without the backend.
 			r.Errorf("told of limit %d at %d, decided at %d: %+v", i, s.At, d.At, req)
 		}
 		m.Limits, m.Known, m.Last = append(m.Limits, req.Charges[i].Limit), append(m.Known, s.Used), max(m.Last, s.Last)
 	}
 	if want := d.At + store.Instant(d.Delay.Microseconds()); d.Allowed && d.Delay > 0 && m.Last != want || d.Delay == 0 && m.Last != 0 {
-		r.Errorf("the slot that was told is %d, want %d: %+v", m.Last, want, d)
+		r.Errorf("the reported slot is %d, want %d: %+v", m.Last, want, d)
 	}
 	return d, m
 }
 
-// of is a memory as one of another key.
+// of returns a memory under the name of another key.
 func of(m store.Memory, key string) store.Memory {
 	m.Key = key
 	return m
 }
 
-// restore restores a memory, and checks whether a loss was found.
+// restore restores a memory, and checks the report of a loss.
 func (r *run) restore(m store.Memory, want bool) {
 	r.Helper()
 	if lost, err := r.store.(store.Restorer).Restore(context.Background(), m); err != nil || lost != want {
@@ -81,7 +81,7 @@ func (r *run) finds(req store.Request, since store.Instant) {
 	}
 }
 
-// alike fails the case unless two decisions say the same, to the microsecond.
+// alike fails the case unless two decisions are equal to the microsecond.
 func (r *run) alike(what string, got, want store.Decision, limits []store.Limit) {
 	r.Helper()
 	differ := got.Allowed != want.Allowed || (got.Delay-want.Delay).Abs() > time.Microsecond
@@ -95,7 +95,7 @@ func (r *run) alike(what string, got, want store.Decision, limits []store.Limit)
 	}
 }
 
-// alikeFor compares two keys for a while: looks, calls and slots.
+// alikeFor compares two keys for a while by looks, calls and slots.
 func (r *run) alikeFor(what string, rng *rand.Rand, got, want string, limits []store.Limit) {
 	r.Helper()
 	for step := range 6 {
@@ -111,7 +111,7 @@ func (r *run) alikeFor(what string, rng *rand.Rand, got, want string, limits []s
 	}
 }
 
-// use takes units of a key, at one instant or apart, and returns the memory of it.
+// use takes units of a key, at one instant or apart, and returns the memory of the key.
 func (r *run) use(rng *rand.Rand, key string, apart bool, limits ...store.Limit) store.Memory {
 	r.Helper()
 	for range 1 + rng.IntN(4) {
@@ -125,8 +125,8 @@ func (r *run) use(rng *rand.Rand, key string, apart bool, limits ...store.Limit)
 	return m
 }
 
-// noFreer fails the case where a key admits more than another, or is blocked for longer than
-// a window more.
+// noFreer fails the case if a key admits more than another, or waits more than a window
+// longer.
 func (r *run) noFreer(what string, rng *rand.Rand, got, most string, limits []store.Limit) {
 	r.Helper()
 	for range 5 {
@@ -150,7 +150,7 @@ func (r *run) noFreer(what string, rng *rand.Rand, got, most string, limits []st
 }
 
 // restored: after Restore a key decides as the remembered one. A memory has only the newest
-// slot of a sliding window: the restored window is never freer.
+// slot of a sliding window, so the restored window may be stricter, but never freer.
 func restored(r *run) {
 	rng := rand.New(rand.NewPCG(41, 42))
 	for i, limits := range lossSets() {

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// kept: a memory changes nothing of a key that has lost nothing, whatever was taken or given
-// back since.
+// kept: a memory changes nothing of a key without a loss, after any charges and returned
+// units.
 func kept(r *run) {
 	for i, limits := range lossSets() {
 		key := fmt.Sprint("kept ", i)
@@ -43,8 +43,7 @@ func kept(r *run) {
 	}
 }
 
-// resetKept: no memory brings back units from before a reset, not even from before a loss
-// and a reset.
+// resetKept: no memory brings back units from before a reset, even after a loss in between.
 func resetKept(r *run) {
 	rng := rand.New(rand.NewPCG(45, 46))
 	for i, limits := range lossSets() {
@@ -79,7 +78,7 @@ func resetKept(r *run) {
 	}
 }
 
-// restoredLapsed: units that do not count any more change nothing.
+// restoredLapsed: units that no longer count change nothing.
 func restoredLapsed(r *run) {
 	rng := rand.New(rand.NewPCG(47, 48))
 	for i, limits := range lossSets() {
@@ -124,7 +123,7 @@ func restoreMistakes(r *run) {
 	if d := r.look("k", l); d.Remaining != 5 {
 		r.Errorf("mistakes restored: %+v", d)
 	}
-	// Numbers that no store tells leave a key that answers.
+	// After numbers that no store reports, the key still answers.
 	for i, limits := range lossSets() {
 		far := make([]store.Used, len(limits))
 		for j := range far {
@@ -144,7 +143,7 @@ func restoreMistakes(r *run) {
 	}
 }
 
-// restoredChanged: another release remembers a key under other limits, or counts it so.
+// restoredChanged: another release remembers or counts a key under other limits.
 func restoredChanged(r *run) {
 	rng := rand.New(rand.NewPCG(49, 50))
 	for i, limits := range lossSets() {
@@ -162,13 +161,13 @@ func restoredChanged(r *run) {
 		if d := r.look(b, other); d.Remaining > 998 {
 			r.Errorf("%v beside %v, which was restored: %+v", other, limits, d)
 		}
-		// A limit in another place, and one that is named twice.
+		// A limit at another place, and a limit named twice.
 		m = of(m, c)
 		m.Limits, m.Known = append(m.Limits[1:len(m.Limits):len(m.Limits)], m.Limits...), append(m.Known[1:len(m.Known):len(m.Known)], m.Known...)
 		r.restore(m, true)
 		r.restore(m, true)
 		r.alikeFor("restored in another order", rng, c, a, limits)
-		// A caller for each of many limits.
+		// One caller for each of many limits.
 		var all []store.Memory
 		for n := range int64(70) {
 			_, m := r.tell(charge(fmt.Sprint("many ", i, n), 1, store.Per(10+n, time.Minute).By(store.Algorithm(n%5))))

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// restoredOnce: callers with equal and other knowledge restore it in any order, while calls
-// are admitted. In the end the key is as if nothing had been lost.
+// restoredOnce: callers with equal and different knowledge restore a key in any order, while
+// calls are admitted. In the end the key is the same as without the loss.
 func restoredOnce(r *run) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	for i, limits := range lossSets() {
@@ -26,7 +26,7 @@ func restoredOnce(r *run) {
 			}
 			rng.Shuffle(callers, func(i, j int) { all[i], all[j] = all[j], all[i] })
 			r.sleep(time.Millisecond)
-			// A bucket that is full for a while after its birth has forgotten how much was taken.
+			// A bucket that is full for a while after its birth has forgotten its earlier units.
 			admit := func() {
 				r.alike("admitted", store.Decision{Allowed: r.take(charge(b, 1, limits...)).Allowed}, store.Decision{Allowed: r.take(charge(a, 1, limits...)).Allowed}, nil)
 			}
@@ -49,8 +49,8 @@ func restoredOnce(r *run) {
 	}
 }
 
-// restoredMoved: callers know of a sliding window at other times. Units of one memory count
-// for as long as any memory says.
+// restoredMoved: callers know a sliding window at different times. Units of one memory count
+// as long as any memory says.
 func restoredMoved(r *run) {
 	narrow, wide := store.Per(9, 10*time.Second).By(store.SlidingWindow), store.Per(20, time.Minute).By(store.SlidingWindow)
 	for i, limits := range [][]store.Limit{{wide}, {wide, narrow}, {narrow, wide}} {
@@ -63,7 +63,7 @@ func restoredMoved(r *run) {
 				r.sleep(sleep)
 			}
 			if order >= 6 {
-				all[0], all[2] = all[2], all[0] // The first restored is the oldest, or the newest.
+				all[0], all[2] = all[2], all[0] // The first memory restored is the oldest or the newest.
 			}
 			for n := range 4 {
 				r.restore(all[(order+n)%3], true)
@@ -87,13 +87,13 @@ func restoredMoved(r *run) {
 	}
 }
 
-// lost: a caller that knows of lost units gets ErrLost, and takes nothing. Other callers get
-// a decision.
+// lost: a caller with knowledge of lost units gets ErrLost, and takes nothing. Other callers
+// get a decision.
 func lost(r *run) {
 	for i, limits := range lossSets() {
 		a, b := fmt.Sprint("kept ", i), fmt.Sprint("lost ", i)
 		_, m := r.tell(charge(a, 2, limits...))
-		r.finds(charge(b, 1, limits...), m.At-1) // It is not there at all.
+		r.finds(charge(b, 1, limits...), m.At-1) // The key has no state.
 		r.sleep(time.Microsecond)
 		d, own := r.tell(charge(b, 2, limits...))
 		check := func(what string) {
@@ -135,7 +135,7 @@ func lost(r *run) {
 	}
 }
 
-// lostTogether has callers with other knowledge ask at the same time.
+// lostTogether makes callers with different knowledge ask at the same time.
 func (r *run) lostTogether(key string, limits []store.Limit, before, after store.Instant) {
 	r.Helper()
 	start := r.look(key, limits...)
@@ -154,7 +154,7 @@ func (r *run) lostTogether(key string, limits []store.Limit, before, after store
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
-			case err == nil && !d.Allowed && req.Seen[0].At == 0: // Refused without its backend.
+			case err == nil && !d.Allowed && req.Seen[0].At == 0: // Refused without the backend.
 			case errors.Is(err, store.ErrLost) != (since == before) || err != nil && since != before:
 				r.Errorf("seen at %d: %+v, %v", since, d, err)
 			case d.Allowed:

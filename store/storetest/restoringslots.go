@@ -8,11 +8,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// slotOf is the instant of a granted slot.
+// slotOf returns the instant of a granted slot.
 func slotOf(d store.Decision) store.Instant { return d.At + store.Instant(d.Delay.Microseconds()) }
 
-// restoredSlots: later slots come after those that were promised before a loss, or without
-// the store.
+// restoredSlots: new slots come after slots promised before a loss, or without the store.
 func restoredSlots(r *run) {
 	for i, limits := range lossSets() {
 		if limits[0].Rate > 1000 {
@@ -54,7 +53,7 @@ func restoredSlots(r *run) {
 	}
 }
 
-// restoredPaused: a pause after a loss holds all callers with a slot from before.
+// restoredPaused: a pause after a loss holds all callers with earlier slots.
 func restoredPaused(r *run) {
 	for _, l := range append(each(2, time.Second), store.Per(7, 3*time.Second)) {
 		for _, spent := range []bool{false, true} {
@@ -81,7 +80,7 @@ func restoredPaused(r *run) {
 				r.brake(b, store.Brake{Pause: 30 * time.Second}, l)
 				d := r.look(b, l)
 				for _, s := range slots {
-					// A slot of the key's time before is the same instant.
+					// An earlier slot of the key's time is at the same instant.
 					if at := slotOf(s); at > now && real(d.Clock, at) < now+30_000_000 {
 						r.Errorf("%v, %v: a slot in %d µs leaves in a pause, in %d", l.Algorithm, l, at-now, real(d.Clock, at)-now)
 					}

@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// spending is a memory of nothing but units that were admitted without the store.
+// spending returns a memory with only units admitted without the store.
 func (r *run) spending(key, id string, cost int64, limits ...store.Limit) store.Memory {
 	r.Helper()
 	_, m := r.tell(charge(key+", spent as "+id, cost, limits...))
@@ -37,7 +37,7 @@ func spent(r *run) {
 			r.take(charge(a, 1, limits...))
 			r.alikeFor("spent twice", rng, b, a, limits)
 		}
-		// With a loss: known and spent units together.
+		// With a loss known and spent units count together.
 		a, b := fmt.Sprint("known and spent ", i), fmt.Sprint("lost and spent ", i)
 		_, m := r.tell(charge(a, 3, limits...))
 		if !slides(limits) {
@@ -54,7 +54,7 @@ func spent(r *run) {
 	}
 }
 
-// spentBrim: however much is spent and known, a key is full at most.
+// spentBrim: known and spent units fill a key at most to its brim.
 func spentBrim(r *run) {
 	for i, limits := range lossSets() {
 		key := fmt.Sprint("brim ", i)

@@ -12,8 +12,8 @@ import (
 )
 
 // losses: callers with memories take, settle and cancel, and restore lost units. The key
-// counts the units that callers knew of, and those since: exactly, where no unit was given
-// back and no bucket was full since the loss. The key never counts less.
+// counts the units known to callers, and the units since. The count is exact unless units
+// were given back or the bucket was full since the loss. It is never too low.
 func losses(r *run) {
 	exact := 0
 	for seed := range long.Or(60, 20) {
@@ -37,7 +37,7 @@ type memory struct {
 	vague  bool
 }
 
-// lossStory is one story on one key, which has another name after each loss.
+// lossStory is one story on one key, which gets another name after each loss.
 type lossStory struct {
 	*run
 	rng       *rand.Rand
@@ -51,11 +51,11 @@ type lossStory struct {
 	worlds    worlds
 	corrected set
 	since     set   // taken since the loss or reset
-	born      int64 // when the key was first written after the loss; 0: not yet
-	lapsed    int64 // when the key had last lapsed, and may have been forgotten
+	born      int64 // when the key was first written after the loss; 0: never
+	lapsed    int64 // when the key last lapsed, and may have been forgotten
 	reset     bool
 	exact     bool
-	vague     bool // a fixed window whose start nobody knows
+	vague     bool // a fixed window with an unknown start
 	idle      bool // the bucket was full since its birth
 	losses    int
 	compared  int
@@ -77,7 +77,7 @@ func (s *lossStory) lose() {
 
 func (s *lossStory) now() int64 { return int64(s.look(s.key, s.limit).At) }
 
-// step makes one thing happen, and compares.
+// step makes one event happen, and compares.
 func (s *lossStory) step() {
 	switch n := s.rng.IntN(40); {
 	case n < 14:
@@ -98,7 +98,7 @@ func (s *lossStory) step() {
 	s.compare()
 }
 
-// take takes units for a caller, and restores lost units first.
+// take takes units for a caller, and restores lost units before.
 func (s *lossStory) take(c *memory) {
 	before := s.look(s.key, s.limit)
 	now := int64(before.At)
@@ -108,11 +108,11 @@ func (s *lossStory) take(c *memory) {
 	d, err := s.store.Take(context.Background(), req)
 	isLost := c.At > 0 && !s.reset && (s.born == 0 || s.born > int64(c.At)) && now > int64(c.At)
 	if err == nil && !d.Allowed && req.Seen[0].At == c.At {
-		return // Refused without its backend.
+		return // Refused without the backend.
 	}
 	lapsed := before.ResetAfter == 0 || int64(c.At) < s.lapsed
 	if lapsed && !isLost && errors.Is(err, store.ErrLost) {
-		*c = memory{} // The store forgets what has lapsed, and so does the caller.
+		*c = memory{} // The store forgets lapsed units, and so does the caller.
 		return
 	}
 	if errors.Is(err, store.ErrLost) != isLost {
@@ -121,7 +121,7 @@ func (s *lossStory) take(c *memory) {
 	if isLost {
 		s.restores(c, before)
 		if s.rng.IntN(3) == 0 {
-			return // Others come first.
+			return // Other callers restore first.
 		}
 		before = s.look(s.key, s.limit)
 		req.Seen[0].At = 0
@@ -159,7 +159,7 @@ func (s *lossStory) restores(c *memory, before store.Decision) {
 	}
 	fixed := s.limit.Algorithm == store.FixedWindow
 	if at := int64(c.Known[0].At); fixed && at+p <= now || s.limit.Algorithm == store.GCRA && at < now {
-		return // It has lapsed.
+		return // The memory has lapsed.
 	}
 	s.worlds = s.worlds.and(c.worlds.plus(s.since))
 	s.exact = s.exact && c.exact && !s.idle && len(s.worlds) == 1 && s.worlds[0]&s.corrected == 0 && (before.ResetAfter > 0 || s.since == 0)
@@ -167,7 +167,7 @@ func (s *lossStory) restores(c *memory, before store.Decision) {
 	s.vague = s.vague || c.vague || over || fixed && (len(s.worlds) > 1 || s.worlds[0]&s.corrected != 0)
 }
 
-// correct settles or cancels a booking, at times one from before a reset.
+// correct settles or cancels a booking, sometimes one from before a reset.
 func (s *lossStory) correct() {
 	i := s.rng.IntN(len(s.booked))
 	b := s.booked[i]
@@ -182,18 +182,18 @@ func (s *lossStory) correct() {
 	s.settle(b.d, to)
 	s.exact = s.exact && to == s.acts[b.place].cost
 	s.vague = s.vague || s.limit.Algorithm == store.FixedWindow
-	s.corrected |= 1 << b.place // Some remember other costs.
+	s.corrected |= 1 << b.place // Some memories have other costs.
 	s.acts[b.place].cost = to
 }
 
-// forget resets the key. Memories from before bring nothing back.
+// forget resets the key. Earlier memories bring nothing back.
 func (s *lossStory) forget() {
 	s.run.reset(s.key)
 	s.worlds, s.since, s.born = worlds{0}, 0, s.now()
 	s.reset, s.exact, s.vague, s.idle = true, true, false, false
 }
 
-// compare holds the state against the worlds.
+// compare compares the state with the worlds.
 func (s *lossStory) compare() {
 	d := s.look(s.key, s.limit)
 	want, is := s.worlds.usage(s.limit, s.acts, int64(d.At)), s.limit.Rate-d.Remaining

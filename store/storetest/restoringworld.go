@@ -7,12 +7,12 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// set is a set of the units that a story has taken, by their number.
+// set is a set of a story's units, by their numbers.
 type set uint64
 
 func (s set) has(i int) bool { return s>>i&1 == 1 }
 
-// worlds are the sets of units that callers know of. A key counts as much as the fullest.
+// worlds are the sets of units that callers know. A key counts as much as the fullest set.
 type worlds []set
 
 // and returns the worlds of both, without those that others contain.
@@ -37,7 +37,7 @@ func (w worlds) and(other worlds) worlds {
 	return all
 }
 
-// plus returns the worlds with units that all of them have.
+// plus adds units to all worlds.
 func (w worlds) plus(s set) worlds {
 	var all worlds
 	for _, t := range w {
@@ -46,8 +46,7 @@ func (w worlds) plus(s set) worlds {
 	return all.and(nil)
 }
 
-// usage is how much of a limit is used, in units, or for GCRA in microseconds until it
-// is full.
+// usage returns the used units of a limit, or for GCRA the microseconds until it is full.
 func (w worlds) usage(l store.Limit, acts []act, now int64) (most int64) {
 	for _, s := range w {
 		var in []act
@@ -71,7 +70,7 @@ func (w worlds) over(l store.Limit, acts []act, now int64) bool {
 	return w.usage(l, acts, now) > brim
 }
 
-// usage is how much of a limit acts use, which are in order of time.
+// usage returns how much of a limit acts use. They are in order of time.
 func usage(l store.Limit, acts []act, now int64) (n int64) {
 	p := l.Period.Microseconds()
 	switch l.Algorithm {

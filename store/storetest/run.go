@@ -30,7 +30,7 @@ const (
 	restores
 )
 
-// lacks returns the first needed ability that the store does not have; "": none.
+// lacks returns the first needed ability missing in the store; "": none.
 func (r *run) lacks(n needs) string {
 	_, canCancel := r.store.(store.Canceler)
 	_, canSettle := r.store.(store.Settler)
@@ -57,7 +57,7 @@ func (r *run) lacks(n needs) string {
 	return ""
 }
 
-// take takes the costs of a request. Without a decision the case can't go on.
+// take takes the costs of a request. Without a decision the case ends.
 func (r *run) take(req store.Request) store.Decision {
 	r.Helper()
 	d, err := r.store.Take(context.Background(), req)
@@ -82,7 +82,7 @@ func (r *run) reserve(key string, cost int64, maxWait time.Duration, limits ...s
 	return r.take(req)
 }
 
-// check fails the case when a decision can't be right.
+// check fails the case if a decision can't be right.
 func (r *run) check(req store.Request, d store.Decision) {
 	r.Helper()
 	if err := sound(req, d); err != nil {
@@ -90,7 +90,7 @@ func (r *run) check(req store.Request, d store.Decision) {
 	}
 }
 
-// same fails the case unless two decisions say the same of the limits.
+// same fails the case unless two decisions agree about the limits.
 func (r *run) same(what string, got, want store.Decision) {
 	r.Helper()
 	plain := func(d store.Decision) string {
@@ -102,7 +102,7 @@ func (r *run) same(what string, got, want store.Decision) {
 	}
 }
 
-// cancel gives slots back, one after the other.
+// cancel gives slots back, one after another.
 func (r *run) cancel(slots ...store.Decision) {
 	r.Helper()
 	for _, d := range slots {
@@ -158,7 +158,7 @@ func (r *run) together(n int, req func(i int) store.Request) []store.Decision {
 	return all
 }
 
-// charge is a request for cost units of key under limits.
+// charge returns a request for cost units of key under limits.
 func charge(key string, cost int64, limits ...store.Limit) store.Request {
 	var req store.Request
 	for _, l := range limits {
@@ -167,7 +167,7 @@ func charge(key string, cost int64, limits ...store.Limit) store.Request {
 	return req
 }
 
-// charges is a request for one unit of each key under a limit of its own.
+// charges returns a request for one unit of each key under its own limit.
 func charges(list ...store.Charge) store.Request {
 	for i := range list {
 		list[i].Cost = 1
@@ -175,8 +175,7 @@ func charges(list ...store.Charge) store.Request {
 	return store.Request{Charges: list}
 }
 
-// takesKeys reports whether the store takes charges of several keys at once. Some
-// can't, or not of all keys.
+// takesKeys reports whether the store takes charges of these keys at once. Some stores can't.
 func (r *run) takesKeys(keys ...string) bool {
 	r.Helper()
 	var req store.Request

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// settleSafe: bookings are settled in any order. A slot is granted only if the limit has
-// room, by the costs known then.
+// settleSafe: bookings are settled in any order. A slot is granted only if the limit has room
+// by the costs known then.
 func settleSafe(r *run) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	now := startMicros
@@ -26,7 +26,7 @@ func settleSafe(r *run) {
 			limits = append(limits, store.Per(2*l.Rate, 3*l.Period))
 		}
 		key := fmt.Sprint("safe ", round)
-		model := make([][]act, len(limits)) // what counts under each limit
+		model := make([][]act, len(limits)) // the units under each limit
 		type booking struct {
 			place int
 			cost  int64
@@ -76,12 +76,12 @@ func settleSafe(r *run) {
 	}
 }
 
-// startMicros is when the clock of a case starts, for windows that are aligned.
+// startMicros is the start of a case's clock, for aligned windows.
 const startMicros int64 = 946684800_000_000
 
-// room reports whether a limit admits the last of acts, which are in order of time, after
-// the others. GCRA is allowed two microseconds of rounding. The start of a fixed window
-// depends on later settling, so only the last instant is checked.
+// room reports whether a limit admits the last act after the others. Acts are in order of
+// time. GCRA may be off by two microseconds of rounding. The start of a fixed window depends
+// on later settling, so only the last instant is checked.
 func room(l store.Limit, acts []act) bool {
 	last, p := acts[len(acts)-1], l.Period.Microseconds()
 	units := func(from, to int64) (n int64) {
@@ -107,17 +107,16 @@ func room(l store.Limit, acts []act) bool {
 		whole := new(big.Int).Mul(big.NewInt(l.Rate-units(window, window+p)), big.NewInt(p))
 		return weighed.Cmp(whole) <= 0
 	}
-	// In debt, a window holds more than the rate before the last act comes.
+	// A window in debt holds more than the rate before the last act.
 	return last.cost <= l.Rate && units(last.at, last.at+1) <= l.Rate
 }
 
-// duration is the time of n units.
+// duration returns the time of n units.
 func duration(l store.Limit, n int64) *big.Rat {
 	return new(big.Rat).Mul(big.NewRat(l.Period.Microseconds(), l.Rate), new(big.Rat).SetInt64(n))
 }
 
-// arrivals returns GCRA's theoretical arrival time before each act, and after
-// the last.
+// arrivals returns GCRA's theoretical arrival time before each act, and after the last one.
 func arrivals(l store.Limit, acts []act) []*big.Rat {
 	tats := []*big.Rat{new(big.Rat)}
 	for i, a := range acts {
@@ -130,8 +129,8 @@ func arrivals(l store.Limit, acts []act) []*big.Rat {
 	return tats
 }
 
-// fullSince reports whether a bucket was full for a while after one of the acts, and so
-// has forgotten it.
+// fullSince reports whether a bucket was full for a while after an act, and so has forgotten
+// it.
 func fullSince(l store.Limit, acts []act, place int, now int64) bool {
 	tats := arrivals(l, acts)
 	for i := place + 1; i <= len(acts); i++ {

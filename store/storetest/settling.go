@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// settle: less gives back, never over the burst; more is debt.
+// settle: a lower cost gives back, never over the burst. A higher cost is debt.
 func settle(r *run) {
 	for _, l := range each(1000, time.Second) {
 		for _, actual := range []int64{0, 1, 300, 999, 1000, 1001, 1500, 5000} {
@@ -30,7 +30,7 @@ func settle(r *run) {
 			if d.Allowed {
 				r.Errorf("%v: %d settled: %d more were admitted", l.Algorithm, actual, left+1)
 			}
-			// A unit is refilled in a millisecond, and 500 more of debt are 500 ms more.
+			// A unit is refilled in a millisecond, so 500 units of debt take 500 ms more.
 			want := time.Duration(max(actual-1000, 0)+1) * time.Millisecond
 			if left == 0 && l.Algorithm == store.GCRA && d.RetryAfter != want {
 				r.Errorf("%v: %d settled: retry after %v, want %v", l.Algorithm, actual, d.RetryAfter, want)
@@ -66,7 +66,7 @@ func settleAlone(r *run) {
 				r.sleep(time.Duration(rng.IntN(100)) * time.Millisecond)
 			}
 			estimate, actual := 1+rng.Int64N(4), 1+rng.Int64N(4)
-			// Only from now on can both go at the same slot.
+			// Both get the same slot only from now on.
 			a, b := r.reserve(one, estimate, 0, limits...), r.reserve(two, actual, 0, limits...)
 			if !a.Allowed || !b.Allowed {
 				continue
@@ -83,7 +83,7 @@ func settleAlone(r *run) {
 	}
 }
 
-// settleAhead: a slot that is still to come is settled where it is.
+// settleAhead: settling keeps a slot ahead in its place.
 func settleAhead(r *run) {
 	for _, l := range each(10, time.Second) {
 		key := "ahead " + l.Algorithm.String()
@@ -99,7 +99,7 @@ func settleAhead(r *run) {
 			r.Errorf("%v: one after a debt of 100 in %v is in %v", l.Algorithm, next.Delay, late.Delay)
 		}
 	}
-	// A slot's debt stays when the booking behind it is undone.
+	// A slot's debt stays after the booking behind it is undone.
 	for _, l := range each(10, time.Minute) {
 		key := "undone " + l.Algorithm.String()
 		first := r.reserve(key, 4, 0, l)
@@ -110,8 +110,7 @@ func settleAhead(r *run) {
 			r.Errorf("%v: admitted after a debt of all there is: %+v", l.Algorithm, d)
 		}
 	}
-	// A slot's debt stays when others wait behind it, though the bucket is full at their
-	// slots.
+	// A slot's debt stays when others wait behind it, though the bucket is full at their slots.
 	l := store.Per(1000, time.Second)
 	first := r.reserve("behind", 1000, 0, l)
 	r.reserve("behind", 1000, time.Hour, l)
@@ -121,8 +120,8 @@ func settleAhead(r *run) {
 	}
 }
 
-// settleLate: lapsed and forgotten bookings are not settled any more. Their successors do
-// not change.
+// settleLate: settling a lapsed or forgotten booking changes nothing, also for later
+// bookings.
 func settleLate(r *run) {
 	for _, l := range each(10, time.Second) {
 		for _, how := range []string{"lapsed", "reset"} {
@@ -130,14 +129,14 @@ func settleLate(r *run) {
 				key := fmt.Sprint(how, l.Algorithm, cancelable)
 				var old []store.Decision
 				for range 4 {
-					old = append(old, r.reserve(key, 5, time.Hour, l)) // Two of them ahead.
+					old = append(old, r.reserve(key, 5, time.Hour, l)) // Two of them are ahead.
 				}
 				if _, ok := r.store.(store.Resetter); ok && how == "reset" {
 					r.reset(key)
 				} else {
 					r.sleep(4 * time.Second)
 				}
-				r.sleep(time.Millisecond) // A store may take one microsecond for one booking.
+				r.sleep(time.Millisecond) // A store may take bookings of one microsecond for one booking.
 				r.settle(old[0], 0)
 				req := charge(key, 3, l)
 				req.Cancelable = cancelable
@@ -153,7 +152,7 @@ func settleLate(r *run) {
 	}
 }
 
-// settleMistakes: a receipt that is none, costs that can't be.
+// settleMistakes: wrong receipts and costs are errors.
 func settleMistakes(r *run) {
 	settler := r.store.(store.Settler)
 	ctx := context.Background()
@@ -173,8 +172,7 @@ func settleMistakes(r *run) {
 	}
 }
 
-// settleExtremes: as much debt as there can be, once more, and then something
-// given back: nothing overflows.
+// settleExtremes: the largest debt, once more, and a return after it overflow nothing.
 func settleExtremes(r *run) {
 	for a := store.GCRA; a <= store.AlignedWindow; a++ {
 		for _, l := range []store.Limit{store.Per(3, time.Second), {Rate: store.MaxUnits, Period: time.Second}, {Rate: 2, Period: store.MaxPeriod}} {
@@ -195,8 +193,8 @@ func settleExtremes(r *run) {
 	}
 }
 
-// settleTogether: many reservations that are settled at the same time end at the exact
-// sum. A bucket may give back less, never more.
+// settleTogether: many reservations settled at the same time end at the exact sum. A bucket
+// may give back less, never more.
 func settleTogether(r *run) {
 	settler := r.store.(store.Settler)
 	for _, l := range each(1000, time.Hour) {
@@ -224,7 +222,7 @@ func settleTogether(r *run) {
 	}
 }
 
-// settleSeveral: one cost for all limits, or one for each, of one key or more.
+// settleSeveral: one cost for all limits, or one for each, of one key or several.
 func settleSeveral(r *run) {
 	limits := each(100, time.Hour)
 	remaining := func(key string) (list []int64) {
@@ -249,7 +247,7 @@ func settleSeveral(r *run) {
 			d := r.reserve(key, 50, 0, limits...)
 			if since {
 				r.settle(r.reserve(key, 1, 0, limits...), 0)
-				// An equal slot, so that all can be given back.
+				// Another booking at the same slot, so that all can be given back.
 				r.settle(r.reserve(key, 10, 0, limits...), 0)
 			}
 			r.settle(d, tt.costs...)
@@ -258,7 +256,7 @@ func settleSeveral(r *run) {
 			}
 		}
 	}
-	// A charge that cost nothing was not booked.
+	// A charge with a cost of 0 was not booked.
 	req := charge("mixed", 5, limits...)
 	req.Charges[1].Cost, req.Charges[3].Cost, req.Cancelable = 0, 0, true
 	r.settle(r.take(req), 20)

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// slow is a cut that lasts for long, so that the rate does not grow meanwhile.
+// slow returns a cut that lasts so long that the rate does not grow meanwhile.
 func slow(since store.Instant) store.Brake {
 	return store.Brake{Cut: store.Cut{Unit: time.Millisecond, Recovery: 64 * 24 * time.Hour, Since: since}}
 }
@@ -22,8 +22,8 @@ func (r *run) gap(key string, l store.Limit) time.Duration {
 	return b.Delay - a.Delay
 }
 
-// cuts: each cut halves the rate, down to 1/64. A cut for a call that had left before
-// the last cut is ignored. While the rate is low there are no bursts.
+// cuts: each cut halves the rate, down to 1/64. A cut for a call that left before the last
+// cut is ignored. A low rate admits no bursts.
 func cuts(r *run) {
 	for _, l := range each(100, time.Second) {
 		key := "cut " + l.Algorithm.String()
@@ -32,7 +32,7 @@ func cuts(r *run) {
 		for share := int64(32); ; share /= 2 {
 			share = max(share, 1)
 			r.brake(key, slow(r.look(key, l).At), l)
-			r.brake(key, slow(left), l) // For a call that left before.
+			r.brake(key, slow(left), l) // for a call that left before
 			if gap := r.gap(key, l); gap != time.Duration(64/share)*10*time.Millisecond {
 				r.Errorf("%v, slow at %d/64: a gap of %v", l.Algorithm, share, gap)
 			}
@@ -49,13 +49,13 @@ func cuts(r *run) {
 				break
 			}
 			if share == 1 {
-				left = 0 // Once more: it stays so.
+				left = 0 // The lowest rate stays.
 			}
 		}
 	}
 }
 
-// grows: the rate grows back evenly, by a 64th each Recovery/64.
+// grows: the rate grows back evenly, by 1/64 each Recovery/64.
 func grows(r *run) {
 	for _, l := range each(100, time.Second) {
 		key := "grows " + l.Algorithm.String()
@@ -106,7 +106,7 @@ func stretched(r *run) {
 	}
 }
 
-// told: for as long as an upstream said, units come as far apart as it advertised.
+// told: for GapFor, units come as far apart as an upstream advertised.
 func told(r *run) {
 	tell := func(gap time.Duration) store.Brake {
 		return store.Brake{Tell: true, Gap: gap, GapFor: 10 * time.Second}
@@ -136,7 +136,7 @@ func told(r *run) {
 		if d := r.take(charge(key, 20, l)); !d.Allowed || d.Gap != 0 {
 			r.Errorf("%v, told no pace: %+v", l.Algorithm, d)
 		}
-		// A faster pace than the limit's is no reason to be slow.
+		// A pace faster than the limit's does not slow the key down.
 		r.brake(key, tell(time.Millisecond), l)
 		if d := r.take(charge(key, 5, l)); !d.Allowed || d.Gap != time.Millisecond {
 			r.Errorf("%v, told a faster pace: %+v", l.Algorithm, d)
@@ -144,8 +144,8 @@ func told(r *run) {
 	}
 }
 
-// windowsEnd: a window with a beginning ends when it ends, however slow the key's time
-// is. A sliding window then takes longer.
+// windowsEnd: a window with a beginning ends on time though the key's time is slow. A sliding
+// window then takes longer.
 func windowsEnd(r *run) {
 	const period = 10 * time.Second
 	for _, l := range each(3, period)[store.SlidingWindow:] {
@@ -165,7 +165,7 @@ func windowsEnd(r *run) {
 			}
 			r.sleep(2 * time.Microsecond)
 			if d = r.take(charge(key, 1, l)); l.Algorithm == store.SlidingCounter && !d.Allowed && d.RetryAfter < period {
-				r.sleep(d.RetryAfter) // It weighs the window before.
+				r.sleep(d.RetryAfter) // A counter weighs the window before.
 				d = r.take(charge(key, 1, l))
 			}
 			if late := brake == "slow" && l.Algorithm == store.SlidingWindow; d.Allowed == late {

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// sound returns an error if a decision can't be right, whatever was decided before.
-// Every decision in the suite is checked.
+// sound returns an error if a decision can't be right after any history. The suite checks
+// every decision.
 func sound(req store.Request, d store.Decision) error {
 	switch never := req.NeverFits() >= 0; {
 	case d.Allowed != (d.Reason == store.ReasonAllowed):
@@ -25,7 +25,7 @@ func sound(req store.Request, d store.Decision) error {
 	case !d.Allowed && d.Delay != 0:
 		return fmt.Errorf("refused with a Delay of %v", d.Delay)
 	case req.Peek() && (!d.Allowed || d.Delay != 0):
-		return fmt.Errorf("a look is refused, or told to wait %v", d.Delay)
+		return fmt.Errorf("a look is refused, or has a Delay of %v", d.Delay)
 	case d.Receipt != nil && !(req.Cancelable && d.Allowed):
 		return fmt.Errorf("a Receipt, without being asked for one or allowed")
 	case len(req.Charges) == 1 && d.Charges != nil, len(req.Charges) > 1 && len(d.Charges) != len(req.Charges):
@@ -39,7 +39,7 @@ func sound(req store.Request, d store.Decision) error {
 	return soundCharges(req, d)
 }
 
-// soundCharges is sound for each charge, and for the choice of the binding limit.
+// soundCharges checks each charge, and the choice of the binding limit.
 func soundCharges(req store.Request, d store.Decision) error {
 	bound, longest := false, time.Duration(0)
 	for i := range req.Charges {

@@ -51,7 +51,7 @@ func (s *spoiled) Reset(ctx context.Context, scope, key string) error {
 	return s.reset(ctx, scope, key)
 }
 
-// taking spoils Take. spoil is called once for each store.
+// taking replaces Take. spoil is called once for each store.
 func taking(spoil func(s *model) take) func(*model) store.Store {
 	return func(s *model) store.Store { return &spoiled{model: s, take: spoil(s)} }
 }
@@ -69,7 +69,7 @@ func after(change func(req store.Request, d *store.Decision)) func(*model) store
 	})
 }
 
-// before changes each request, on a copy, when it is valid.
+// before changes a copy of each valid request.
 func before(change func(req *store.Request)) func(*model) store.Store {
 	return taking(func(s *model) take {
 		return func(ctx context.Context, req store.Request) (store.Decision, error) {
@@ -82,8 +82,8 @@ func before(change func(req *store.Request)) func(*model) store.Store {
 	})
 }
 
-// instead decides in place of the store, one call at a time. It may call next
-// any number of times.
+// instead decides in place of the store, one call at a time. It may call next any number of
+// times.
 func instead(decide func(req store.Request, next func(store.Request) store.Decision) store.Decision) func(*model) store.Store {
 	return taking(func(s *model) take {
 		var mu sync.Mutex

@@ -1,20 +1,20 @@
-// Package storetest is the conformance suite that every store of weir passes,
-// for stores of your own too:
+// Package storetest is the conformance suite that every store of weir passes. Run it on your
+// own stores, too:
 //
 //	func TestMyStore(t *testing.T) {
 //		storetest.Run(t, func(t *testing.T) store.Store { return mystore.New() })
 //	}
 //
-// It looks at a store from outside: sequences of calls with the answers of an exact
-// model, limits from one unit per microsecond to 2^50 in fifty years, refusals, looks,
-// waits, pauses, lower rates, cancels, settled costs, several limits and keys at once,
-// limits that change, random stories of all that, and calls at the same instant. Every
-// answer is also held against the promises of store.Decision. All of it is some forty
-// thousand calls. Each run makes the same ones.
+// It tests a store from outside: sequences of calls with the answers of an exact model,
+// limits from one unit per microsecond to 2^50 in fifty years, refusals, looks, waits,
+// pauses, lower rates, cancels, settled costs, several limits and keys at once, changed
+// limits, random stories of all these, and calls at the same instant. It also checks every
+// decision against the promises of store.Decision. A run makes some forty thousand calls,
+// always the same ones.
 //
-// A case that needs an ability that the store does not have (store.Canceler,
-// store.Settler, store.Resetter, store.Braker, store.Holder, store.Restorer) is skipped. The
-// suite tests neither speed, nor faults of a backend, nor the memory of a store.
+// A case is skipped if the store lacks an ability that it needs: store.Canceler,
+// store.Settler, store.Resetter, store.Braker, store.Holder or store.Restorer. The suite
+// tests neither speed, nor faults of a backend, nor the memory of a store.
 package storetest
 
 import (
@@ -25,10 +25,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Run runs the suite on an in-process store that tells time by package time.
-// Every case runs in a testing/synctest bubble of its own, in which open is
-// called for a new, empty store. Goroutines of the store must end with the case: open can
-// use t.Cleanup.
+// Run runs the suite on an in-process store that uses the clock of package time. Every case
+// runs in its own testing/synctest bubble, and calls open for a new, empty store. Goroutines
+// of the store must end with the case: open can use t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -40,12 +39,11 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// RunWithClock runs the suite on a store that tells time by a clock of its own,
-// which must stand still at 2000-01-01T00:00:00Z until sleep moves it, by whole
-// microseconds and not past the year 2262. It is for stores with a network in
-// between, on which time in a testing/synctest bubble would not move. In every
-// case, and cases run in parallel, open is called for a new, empty store and its
-// sleep; on a shared server that is a prefix or a database for each.
+// RunWithClock runs the suite on a store with its own clock. It is for stores behind a
+// network, as time in a testing/synctest bubble would stand still. The clock must stand
+// still at 2000-01-01T00:00:00Z. sleep moves it by whole microseconds, and not past the year
+// 2262. Every case calls open for a new, empty store and its sleep. Cases run in parallel: on
+// a shared server each store needs its own prefix or database.
 func RunWithClock(t *testing.T, open func(t *testing.T) (store store.Store, sleep func(time.Duration))) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -56,7 +54,7 @@ func RunWithClock(t *testing.T, open func(t *testing.T) (store store.Store, slee
 	}
 }
 
-// testCase is a part of the suite, and the abilities without which it is skipped.
+// testCase is a part of the suite, and the abilities that it needs.
 type testCase struct {
 	name  string
 	run   func(r *run)
@@ -78,7 +76,7 @@ var cases = []testCase{
 	{"the binding limit", binding, 0},
 	{"every decision is sound", soundness, 0},
 	{"waiting exactly RetryAfter succeeds", retryAfter, 0},
-	{"Remaining is what can be taken", remaining, 0},
+	{"exactly Remaining units can be taken", remaining, 0},
 	{"the first of n leaves n-1", first, 0},
 	{"no drift", drift, 0},
 	{"extreme limits", extremes, 0},
@@ -106,7 +104,7 @@ var cases = []testCase{
 	{"cancel and brakes", cancelBraked, cancels | brakes},
 	{"cancel one of two", cancelApart, cancels},
 	{"cancel never exceeds a limit", credit, cancels},
-	{"units left to others", leaving, 0},
+	{"units kept for others", leaving, 0},
 	{"pauses", pauses, brakes},
 	{"booked in a pause", bookedInPause, brakes},
 	{"used units and pauses", used, brakes},
@@ -124,7 +122,7 @@ var cases = []testCase{
 	{"leases and changes", inFlightChanges, holds},
 	{"leases at random", inFlightModel, holds},
 	{"settle", settle, settles},
-	{"settle when nobody came since", settleAlone, settles},
+	{"settle without later bookings", settleAlone, settles},
 	{"settle a slot ahead", settleAhead, settles},
 	{"settle too late", settleLate, settles},
 	{"settle with mistakes", settleMistakes, settles},
@@ -132,15 +130,15 @@ var cases = []testCase{
 	{"settle at the same time", settleTogether, settles},
 	{"settle several limits", settleSeveral, settles},
 	{"settle never exceeds a limit", settleSafe, settles},
-	{"a loss is made good", restored, restores},
-	{"a loss is made good once", restoredOnce, restores},
+	{"a loss is restored", restored, restores},
+	{"a loss is restored once", restoredOnce, restores},
 	{"a sliding window known at other times", restoredMoved, restores},
 	{"a loss is found and changes nothing", lost, restores},
-	{"what was kept is not restored", kept, restores},
+	{"kept state is not restored", kept, restores},
 	{"a reset is no loss", resetKept, restores | resets},
 	{"spent without the store", spent, restores},
 	{"spent to the brim", spentBrim, restores},
-	{"what has lapsed is not restored", restoredLapsed, restores},
+	{"lapsed units are not restored", restoredLapsed, restores},
 	{"mistakes in restoring", restoreMistakes, restores},
 	{"slots after a loss", restoredSlots, restores},
 	{"slots after a loss and pauses", restoredPaused, restores | brakes},

@@ -10,9 +10,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// stories: bookings, waits, pauses, lower rates, cancels, settled costs and changes of
-// limits at random. Calls leave in order, never in a pause and never faster than their
-// limits. See waiters for how calls wait.
+// stories: random bookings, waits, pauses, lower rates, cancels, settled costs and changes of
+// limits. Calls leave in order, never in a pause and never faster than their limits. See
+// waiters for the way calls wait.
 func stories(r *run) {
 	again := 0
 	for seed := range long.Of(600) {
@@ -30,7 +30,7 @@ func stories(r *run) {
 type story struct {
 	*waiters
 	rng  *rand.Rand
-	sets [2][]store.Limit // of two releases; alike in most stories
+	sets [2][]store.Limit // of two releases; equal in most stories
 }
 
 func newStory(r *run, key string, rng *rand.Rand) *story {
@@ -54,7 +54,7 @@ func newStory(r *run, key string, rng *rand.Rand) *story {
 	return s
 }
 
-// step makes one thing happen.
+// step makes one event happen.
 func (s *story) step() {
 	l := s.sets[0][0]
 	span := func(n int64) time.Duration {
@@ -87,8 +87,8 @@ func (s *story) step() {
 	s.run.sleep(time.Microsecond)
 }
 
-// pause pauses the key. The first call that waits leaves at the end of the pause, exactly
-// so under a sliding window and no other limit.
+// pause pauses the key. The first waiting call leaves at the end of the pause; exactly then
+// under a sliding window alone.
 func (s *story) pause(d time.Duration) {
 	ahead, again, now := s.ahead(), s.again, s.now()
 	end := now + store.Instant(d.Microseconds())
@@ -105,7 +105,7 @@ func (s *story) pause(d time.Duration) {
 	}
 }
 
-// some does something to the latest of some calls, if any.
+// some applies do to the latest call that fits, if any.
 func (s *story) some(which func(c *call, left bool) bool, do func(c *call)) {
 	now := s.now()
 	for _, c := range slices.Backward(s.calls) {
@@ -116,7 +116,7 @@ func (s *story) some(which func(c *call, left bool) bool, do func(c *call)) {
 	}
 }
 
-// settle corrects a call that left to a lower cost.
+// settle settles a call that left at a lower cost.
 func (s *story) settle(c *call) {
 	c.cost = s.rng.Int64N(c.cost + 1)
 	s.run.settle(c.d, c.cost)
@@ -127,7 +127,7 @@ func (s *story) settle(c *call) {
 func (s *story) canCancel() bool { return s.run.lacks(cancels) == "" }
 func (s *story) canSettle() bool { return s.run.lacks(settles) == "" }
 
-// end judges the story.
+// end checks the story.
 func (s *story) end() {
 	s.stop()
 	if s.sets[0][0] != s.sets[1][0] {

@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// The vectors are sequences of calls on one key with the answers of an exact
-// rational model that shares no code with weir.
+// The vectors are sequences of calls on one key, with the answers of an exact rational model
+// that shares no code with weir.
 //
 //go:embed testdata/decisions.json
 var vectorsJSON []byte

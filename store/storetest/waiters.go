@@ -10,9 +10,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// waiters are the calls of one key, as a limiter makes them wait: each holds a slot,
-// moves it by the clock that watchers get, and books again where the clock says that a
-// window does not count it any more.
+// waiters are the waiting calls of one key, as in a limiter. Each holds a slot, and moves it
+// by the clock that watchers get. It books again if the clock says that a window no longer
+// counts it.
 type waiters struct {
 	run    *run
 	key    string
@@ -20,7 +20,7 @@ type waiters struct {
 	watch  store.Watch
 	heard  chan store.Clock
 	clock  store.Clock // the last one
-	own    bool        // it came with a decision, and says more than that of the brake
+	own    bool        // the clock came with a decision, and says more than the brake's
 	calls  []*call     // in the order of booking
 	pauses [][2]store.Instant
 	again  int // calls that booked again
@@ -47,7 +47,7 @@ func (r *run) queue(key string, limits ...store.Limit) *waiters {
 		}
 	})
 	r.Cleanup(q.stop)
-	// A store that subscribes hears nothing before it has.
+	// A store that subscribes gets no messages before.
 	for late := time.Now().Add(10 * time.Second); !q.watch.Covers(time.Now()) && time.Now().Before(late); {
 		time.Sleep(time.Millisecond)
 	}
@@ -65,7 +65,7 @@ func (q *waiters) stop() {
 // now returns the instant of a look.
 func (q *waiters) now() store.Instant { return q.run.look(q.key, q.limits...).At }
 
-// begun returns how long it is until a call leaves.
+// begun returns the time until a call leaves.
 func (q *waiters) begun(c *call) time.Duration {
 	return time.Duration(c.leaves-q.now()) * time.Microsecond
 }
@@ -74,13 +74,13 @@ func (q *waiters) say(format string, args ...any) {
 	q.told = append(q.told, fmt.Sprintf(format, args...))
 }
 
-// fail ends the case, and tells the story.
+// fail ends the case, and logs the story.
 func (q *waiters) fail(format string, args ...any) {
 	q.run.Helper()
 	q.run.Fatalf("%s: %s\n%s", q.key, fmt.Sprintf(format, args...), strings.Join(q.told, "\n"))
 }
 
-// ahead returns the calls that wait.
+// ahead returns the waiting calls.
 func (q *waiters) ahead() (list []*call) {
 	now := q.now()
 	for _, c := range q.calls {
@@ -91,7 +91,7 @@ func (q *waiters) ahead() (list []*call) {
 	return list
 }
 
-// book makes a call, and returns nil when it is refused.
+// book makes a call, and returns nil if it is refused.
 func (q *waiters) book(cost int64, wait time.Duration) *call {
 	q.run.Helper()
 	d := q.run.reserve(q.key, cost, wait, q.limits...)
@@ -119,7 +119,7 @@ func (q *waiters) cancel(c *call) {
 	q.say("%10d: call %d is cancelled", q.now()-q.from, c.n)
 }
 
-// brake sets a brake, and moves the calls that wait.
+// brake sets a brake, and moves the waiting calls.
 func (q *waiters) brake(b store.Brake) {
 	q.run.Helper()
 	now := q.now()
@@ -170,7 +170,7 @@ func (q *waiters) hear() {
 	}
 }
 
-// real returns the instant of a slot. No clock is the store's own time.
+// real returns the instant of a slot. Without a clock it is the store's own time.
 func real(c store.Clock, slot store.Instant) store.Instant {
 	if c == nil {
 		return slot
@@ -178,7 +178,7 @@ func real(c store.Clock, slot store.Instant) store.Instant {
 	return c.Real(slot)
 }
 
-// judge holds the calls that left, or will, against limits that all of them obeyed.
+// judge checks the calls that left, or will, against limits that all of them obeyed.
 func (q *waiters) judge(limits ...store.Limit) {
 	q.run.Helper()
 	acts := q.acts()
@@ -189,7 +189,7 @@ func (q *waiters) judge(limits ...store.Limit) {
 	}
 }
 
-// acts returns what left, in order. No call leaves in a pause.
+// acts returns the calls that left, in order. No call leaves in a pause.
 func (q *waiters) acts() (acts []act) {
 	q.run.Helper()
 	for _, c := range q.calls {

@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// inOrder: slots are granted in order, and one beyond MaxWait takes nothing.
+// inOrder: slots are granted in order. A slot beyond MaxWait takes nothing.
 func inOrder(r *run) {
 	for _, l := range each(2, time.Second) {
 		key := "queue " + l.Algorithm.String()
@@ -36,8 +36,7 @@ func inOrder(r *run) {
 	}
 }
 
-// slots: calls that book at the same instant get the slots that calls one after another
-// would get.
+// slots: calls that book at the same instant get the same slots as calls one after another.
 func slots(r *run) {
 	for _, l := range each(3, time.Minute) {
 		const n = 60
@@ -67,8 +66,7 @@ func slots(r *run) {
 	}
 }
 
-// leaving: a charge with a reserve takes its cost alone, and only if the reserve is free
-// too.
+// leaving: a charge with a reserve takes only its cost, and only if the reserve is free, too.
 func leaving(r *run) {
 	for _, l := range each(10, time.Minute) {
 		key := "leave " + l.Algorithm.String()
@@ -91,14 +89,14 @@ func leaving(r *run) {
 			r.Errorf("%v: 3 of 10 are left, 2 to be left: %+v", l.Algorithm, d)
 		}
 		if d := r.take(charge(key, 2, l)); !d.Allowed || d.Remaining != 0 {
-			r.Errorf("%v: what was left for others: %+v", l.Algorithm, d)
+			r.Errorf("%v: a call that takes the reserve: %+v", l.Algorithm, d)
 		}
 		d := spare(1, 3)
 		r.sleep(d.RetryAfter)
 		if d := spare(1, 3); !d.Allowed {
 			r.Errorf("%v: after RetryAfter: %+v", l.Algorithm, d)
 		}
-		// A reserve is capped so that it fits beside the cost.
+		// A reserve is capped so that cost and reserve fit.
 		for _, leave := range []int64{10, store.MaxUnits} {
 			key = "leave more " + l.Algorithm.String()
 			if d := spare(1, leave); !d.Allowed {

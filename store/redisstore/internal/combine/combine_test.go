@@ -152,7 +152,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-// TestFairness has a key whose calls fill every batch.
+// TestFairness: the calls of one key fill every batch. Other keys are served, too.
 func TestFairness(t *testing.T) {
 	t.Parallel()
 	story("keys take turns", t, config{RoundTrips: 1, MaxKeys: 1, MaxCalls: 1}, func(t *testing.T, s *server, q *queue) {

@@ -4,10 +4,10 @@ import "time"
 
 // pace bounds the round trips under way.
 //
-// More of them shorten the wait of calls on slow networks. Each costs the process and
-// the server about 20 µs, so on a fast network they cost more than they save. One for
-// each perTrip of a round trip takes a third of a core at most. A loaded machine makes
-// round trips slower, but hardly the shortest of some seconds: so pace counts with that.
+// More of them shorten the wait of calls on slow networks. Each costs the process and the
+// server about 20 µs, so on a fast network they cost more than they save. One for each
+// perTrip of a round trip takes a third of a core at most. A loaded machine makes most round
+// trips slower, but hardly the shortest of some seconds. So pace uses the shortest.
 type pace struct {
 	min, max int
 	trips    int
@@ -20,8 +20,8 @@ const (
 	span    = 5 * time.Second
 )
 
-// newPace returns the pace of so many round trips. With 0 they follow the network, from
-// DefaultRoundTrips to most.
+// newPace returns the pace of a fixed number of round trips. With 0 the number follows the
+// network, from DefaultRoundTrips to most.
 func newPace(fixed, most int) pace {
 	if fixed > 0 {
 		return pace{min: fixed, max: fixed, trips: fixed}
@@ -29,7 +29,7 @@ func newPace(fixed, most int) pace {
 	return pace{min: DefaultRoundTrips, max: max(most, DefaultRoundTrips), trips: DefaultRoundTrips}
 }
 
-// saw adds a round trip that is back.
+// saw notes the duration of a round trip that is back.
 func (p *pace) saw(now time.Time, took time.Duration) {
 	if p.min == p.max {
 		return

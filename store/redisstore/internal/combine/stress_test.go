@@ -178,7 +178,7 @@ func (r *randomStory) wait(ctx context.Context, p combine.Pending[string, call],
 	r.check((err == nil) == r.sent[number], "call %d: error %v, success %t", number, err, r.sent[number])
 }
 
-// TestCrowd has goroutines call at full speed, and their contexts end at any moment.
+// TestCrowd: goroutines call at full speed, and their contexts end at any moment.
 func TestCrowd(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

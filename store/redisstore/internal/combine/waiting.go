@@ -10,7 +10,7 @@ type waiting[K comparable, C any] struct {
 // maxSpare is the maximum number of unused keyStates that are kept.
 const maxSpare = 1024
 
-// of returns the state of a key, which it creates if need be.
+// of returns the state of a key. It creates a missing one.
 func (w *waiting[K, C]) of(key K) *keyState[K, C] {
 	if k := w.keys[key]; k != nil {
 		return k

@@ -1,5 +1,5 @@
-// Package deny remembers refusals, so that more calls of a refused key are refused
-// without asking the server.
+// Package deny remembers refusals, so that a process can refuse equal calls without asking
+// the server.
 package deny
 
 import (
@@ -11,17 +11,16 @@ import (
 
 const (
 	places = 1 << 12
-	// maxText bounds the scope and key that are remembered: 4096 of them take at most
-	// one megabyte.
+	// maxText bounds the remembered scope and key: 4096 of them take at most one megabyte.
 	maxText = 256
-	// Life is the longest time for which a refusal is remembered. Within it other
-	// processes may reset the key, or name other limits.
+	// Life is the longest time that a refusal is remembered. Resets and new limits in other
+	// processes take effect within it.
 	Life = time.Second
 )
 
-// Table remembers the last refusal of each of its places. Of is a value that says what
-// was asked; only an equal question is refused. Times are durations by the clock of the
-// owner. A Table is safe for concurrent use, and made by New.
+// Table has places for refusals, each for the last refusal of its keys. Of is a value that
+// identifies the question: only an equal question is refused. Times are durations by the
+// owner's clock. A Table is safe for concurrent use. New makes it.
 type Table[Of comparable, A any] struct {
 	seed   maphash.Seed
 	losses atomic.Uint64
@@ -33,7 +32,7 @@ func New[Of comparable, A any]() *Table[Of, A] {
 	return &Table[Of, A]{seed: maphash.MakeSeed()}
 }
 
-// Place is where the refusal of a key is kept, of several keys that of the last.
+// Place holds the last refusal of its keys.
 type Place[Of comparable, A any] struct {
 	turn atomic.Uint64
 	is   atomic.Pointer[refusal[Of, A]]
@@ -56,11 +55,11 @@ func (t *Table[Of, A]) Place(scope, key string) *Place[Of, A] {
 	return &t.places[h%places]
 }
 
-// Turn returns a number that changes whenever the place has to forget. Put takes it from
-// before the question was sent.
+// Turn returns a number that changes when the place forgets. Read it before the question is
+// sent, and pass it to Put.
 func (p *Place[Of, A]) Turn() uint64 { return p.turn.Load() }
 
-// Get returns the answer to a question that was refused, while it holds at a time.
+// Get returns the remembered answer to a question, if it still holds at a time.
 func (t *Table[Of, A]) Get(p *Place[Of, A], scope, key string, of Of, now time.Duration) (a A, ok bool) {
 	r := p.is.Load()
 	if r == nil || r.key != key || r.scope != scope || r.of != of || now >= r.ends || now < r.sent || r.losses != t.losses.Load() {
@@ -69,16 +68,16 @@ func (t *Table[Of, A]) Get(p *Place[Of, A], scope, key string, of Of, now time.D
 	return r.answer, true
 }
 
-// Put remembers a refusal that was asked for at a time and holds until another, unless
-// the place had to forget since its turn.
+// Put remembers a refusal from the time that the question was sent until ends. It does
+// nothing if the place forgot since turn.
 func (t *Table[Of, A]) Put(p *Place[Of, A], turn uint64, scope, key string, of Of, a A, sent, ends time.Duration) {
 	if len(scope)+len(key) > maxText {
 		return
 	}
 	if last := p.is.Load(); last != nil && last.sent == sent && last.key == key && last.scope == scope && last.of == of {
-		return // Another call of the same batch was faster.
+		return // Another call of the same batch was first.
 	}
-	// The texts may be parts of something far longer.
+	// The texts may be parts of far longer texts.
 	r := &refusal[Of, A]{strings.Clone(scope), strings.Clone(key), of, a, sent, min(ends, sent+Life), t.losses.Load()}
 	p.is.Store(r)
 	if p.turn.Load() != turn {
@@ -86,10 +85,10 @@ func (t *Table[Of, A]) Put(p *Place[Of, A], turn uint64, scope, key string, of O
 	}
 }
 
-// Forget drops what is remembered of a key.
+// Forget drops the refusal of a key.
 func (t *Table[Of, A]) Forget(scope, key string) { t.Place(scope, key).Forget() }
 
-// Forget drops what the place remembers.
+// Forget drops the refusal of the place.
 func (p *Place[Of, A]) Forget() {
 	p.turn.Add(1)
 	p.is.Store(nil)

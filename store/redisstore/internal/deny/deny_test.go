@@ -49,8 +49,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestPut: a refusal is kept for a second at most, not if the key was forgotten since it was
-// asked for, and in place of another one.
+// TestPut: a refusal is kept for at most a second, and replaces another one. It is not kept
+// if the place forgot since the question was sent.
 func TestPut(t *testing.T) {
 	table := New[int, string]()
 	p := table.Place("", "key")

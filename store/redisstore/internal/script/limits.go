@@ -6,8 +6,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Limits are the limits and costs of charges of one key, prepared for the scripts. They
-// do not change, and hold no key.
+// Limits are the limits and costs of charges of one key, prepared for the scripts. They hold
+// no key, and do not change.
 type Limits struct {
 	Rules  []exact.Rule
 	Logged bool // one is a sliding window: the key has a log

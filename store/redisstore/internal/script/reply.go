@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// The reply of take is a list of numbers, but for what is in quotes:
+// The reply of take is a list of numbers, except for the parts in quotes:
 //
 //	many    now, then for each key a short answer
 //	take    now, the slot of all, the instant from which there is room for a lease
@@ -20,15 +20,15 @@ import (
 //	long    the calls, the "clock" (2: none, but bookings that can be given back or are
 //	        ahead; 1: neither), the slot by the server's clock, the same by the key's
 //	        time, and for each limit its state and slot
-//	calls   those that were admitted; plus 2^20 if the key counts under limits that the
-//	        calls do not name
+//	calls   the number of admitted ones; plus 2^20 if the key counts under limits that
+//	        the calls do not name
 //	state   two numbers as in exact.State, of a sliding counter three; of a sliding
 //	        window its live units, the slot of the newest, and always its slot
 //
 // Calls below 0 mean that nothing was decided, and nothing follows:
 //
 //	-1      the log was missing among KEYS
-//	-2      the key can't be decided: asked alone it tells the error
+//	-2      the key can't be decided; a call for it alone gets the error
 //	-3      the state was lost since the caller saw it
 
 // ErrReply is returned for a reply of another form.
@@ -41,7 +41,7 @@ const (
 	others   = 1 << 20
 )
 
-// Answer is what the script says of one key.
+// Answer is the script's answer for one key.
 type Answer struct {
 	Calls      int64
 	Others     bool // the key counts under limits that the calls do not name
@@ -51,13 +51,13 @@ type Answer struct {
 	States     []State
 }
 
-// State is that of one limit, and the earliest slot under it alone.
+// State is the state of one limit, and the earliest slot under it alone.
 type State struct {
 	exact.State
 	Slot int64
 }
 
-// NeedsLog reports whether the call has to come again with the key's log.
+// NeedsLog reports whether the call must be repeated with the key's log.
 func (a *Answer) NeedsLog() bool { return a.Calls == needsLog }
 
 // Failed reports whether the key could not be decided.
@@ -66,7 +66,7 @@ func (a *Answer) Failed() bool { return a.Calls == failed }
 // Lost reports whether the state was lost since the caller saw it.
 func (a *Answer) Lost() bool { return a.Calls == lost }
 
-// See fills in the state of the i-th limit, besides the decision at an instant.
+// See fills in the state of the i-th limit, for a decision at an instant.
 func (a *Answer) See(limits *Limits, i int, now int64, to *store.Seen) {
 	s, kind := a.States[i].State, limits.Rules[i].Limit.Algorithm
 	if kind == store.SlidingWindow {
@@ -85,7 +85,7 @@ type Reply struct {
 	bad  bool
 }
 
-// NewReply returns a reader of what a script returned.
+// NewReply returns a reader of a script's reply.
 func NewReply(of any) *Reply {
 	list, ok := of.([]any)
 	return &Reply{list: list, bad: !ok}
@@ -107,8 +107,8 @@ func (r *Reply) Number() int64 { return next[int64](r) }
 // Text returns the next text.
 func (r *Reply) Text() string { return next[string](r) }
 
-// Answer returns the next key's answer to so many calls, into room for its states. Slots
-// are those of the first call that was refused.
+// Answer returns the next key's answer to a number of calls, and stores its states in
+// states. Slots are those of the first refused call.
 func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a Answer) {
 	a.Calls = r.Number()
 	if a.Calls < 0 {
@@ -152,7 +152,7 @@ func (r *Reply) Answer(limits *Limits, calls int, states []State, now int64) (a 
 	return a
 }
 
-// End returns ErrReply unless the whole reply was read, as it should be.
+// End returns ErrReply unless the whole reply was read and well-formed.
 func (r *Reply) End() error {
 	if r.bad || r.at != len(r.list) {
 		return ErrReply
@@ -160,8 +160,8 @@ func (r *Reply) End() error {
 	return nil
 }
 
-// View sets the outcomes of a key's charges, at places of the request, and returns what
-// a decision tells of the key.
+// View sets the outcomes of a key's charges, at places of the request, and returns the
+// decision's part about the key.
 func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, key int, now int64) exact.Seen {
 	var none exact.Clock
 	clock := &none
@@ -182,7 +182,7 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 	return seen
 }
 
-// Receipt returns what follows an answer with a tag.
+// Receipt returns the receipt that follows an answer with a tag.
 func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	c := &Receipt{Key: k, Tag: r.Number(), Seq: r.Number(), Entry: r.Number(), Floor: r.Number(), Before: r.Text(), Slot: a.Slot, Real: a.Real}
 	for i := range a.States {
@@ -194,8 +194,8 @@ func (r *Reply) Receipt(k Key, a *Answer) *Receipt {
 	return c
 }
 
-// ParseBrake reads what a brake publishes: the key's clock, the one before, the first
-// slot ahead, and the name that Brake was given.
+// ParseBrake reads the message of a brake: the key's clock, the one before, the first slot
+// ahead, and the name given to Brake.
 func ParseBrake(payload string) (name string, clock store.Clock, ok bool) {
 	list := strings.SplitN(payload, " ", 4)
 	if len(list) != 4 {

@@ -42,7 +42,7 @@ func FuzzParseBrake(f *testing.F) {
 	})
 }
 
-// TestReplyOfAnotherForm is ErrReply, whatever is missing or too much.
+// TestReplyOfAnotherForm: a reply with a missing or extra part is ErrReply.
 func TestReplyOfAnotherForm(t *testing.T) {
 	t.Parallel()
 	limits := limitsOf(store.Per(3, time.Second), store.Per(5, time.Minute).By(store.SlidingCounter))
@@ -74,7 +74,7 @@ func TestReplyOfAnotherForm(t *testing.T) {
 	}
 }
 
-// TestAnswer: what a short answer leaves out is as the long one says.
+// TestAnswer: a short answer means the same as the long one.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	limits := limitsOf(store.Per(3, time.Second))
@@ -111,7 +111,7 @@ func limitsOf(limits ...store.Limit) *Limits {
 	return LimitsOf(charges)
 }
 
-// TestArguments: KEYS are as many as they say, and calls under the same limits share those.
+// TestArguments: the number of KEYS is right, and calls under the same limits share them.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	bucket, window := limitsOf(store.Per(7, time.Second).WithBurst(9)), limitsOf(store.Per(5, time.Minute).By(store.SlidingWindow))

@@ -7,7 +7,7 @@ import (
 )
 
 // The arguments of the scripts. ARGV[1] is the clock of all: "" for the server's, or a
-// time in µs, and '+' behind it makes keys live an hour longer, for tests.
+// time in µs. A '+' after it makes keys live an hour longer, for tests.
 //
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
 //	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
@@ -32,13 +32,13 @@ import (
 //	        ARGV  clock, lease, ids
 //	reset   KEYS  state, log, leases
 //	        ARGV  clock
-//	restore KEYS  state, log, what was added of the id
+//	restore KEYS  state, log, the mark of the id
 //	        ARGV  clock, seen, last known slot, last slot that was spent, when units
 //	              were spent last (0: now), id ("": nothing was spent), number of
 //	              limits; for each: text, the three numbers that are known, and those
 //	              that are spent; see store.Used
 
-// Key is what a request asks of one key.
+// Key is the part of a request about one key.
 type Key struct {
 	State, Log string
 	Limits     *Limits
@@ -46,7 +46,7 @@ type Key struct {
 	Seen       int64 // when the caller last saw the key; 0: never
 }
 
-// Mode says what take does with a request.
+// Mode says how take handles a request.
 type Mode string
 
 // The modes of take.
@@ -56,7 +56,7 @@ const (
 	Find Mode = "find" // report the state and the slots at which All would allow it
 )
 
-// TakeArgs returns the arguments of a request that is decided as one. held is the key of
+// TakeArgs returns the arguments of a request that is decided as a whole. held is the key of
 // the leases.
 func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, mode Mode) []any {
 	names, n := 0, 13
@@ -90,11 +90,11 @@ type Calls struct {
 	State  string
 	Limits *Limits
 	N      int
-	Seen   int64 // when the callers last saw the key, the earliest; 0: never
+	Seen   int64 // when a caller last saw the key, the earliest; 0: never
 }
 
-// ManyArgs returns the arguments of calls that are decided key by key. Calls under the
-// same limits stand together. log returns the name of a log.
+// ManyArgs returns the arguments of calls that are decided key by key. Calls under the same
+// limits stand together. log returns the name of a key's log.
 func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
 	n := 8 + 2*len(calls)
 	for i := range calls {
@@ -125,7 +125,7 @@ func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
 	return args
 }
 
-// Receipt is what settling needs of one booked key.
+// Receipt settles the booking of one key.
 type Receipt struct {
 	Key
 	Tag, Seq, Floor, Slot, Entry int64
@@ -134,8 +134,8 @@ type Receipt struct {
 	starts                       []exact.Window
 }
 
-// Windows returns when the booking was to come, and the windows with a beginning that
-// counted it.
+// Windows returns the slot at the booking, by the store's clock, and the windows with a
+// beginning that counted it.
 func (r *Receipt) Windows() (real int64, list []exact.Window) { return r.Real, r.starts }
 
 // SettleArgs returns the arguments that correct bookings to other costs.
@@ -178,7 +178,7 @@ func ResetArgs(state, log, held string, clock any) []any {
 	return []any{nil, nil, 3, state, log, held, clock}
 }
 
-// RestoreArgs returns the arguments that make a loss good.
+// RestoreArgs returns the arguments that restore a loss.
 func RestoreArgs(state, log, mark string, m *store.Memory, clock any) []any {
 	id := m.ID
 	if m.Spent == nil {

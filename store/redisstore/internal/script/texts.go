@@ -1,5 +1,5 @@
-// Package script is what package redisstore sends to Redis, and what comes back: Lua
-// texts, their arguments and replies. It has no client and starts no goroutine.
+// Package script has the requests to Redis and the replies: Lua texts, their arguments, and
+// readers. It has no client and starts no goroutine.
 //
 // docs/redis.md follows one decision from its arguments to its reply.
 package script
@@ -17,15 +17,15 @@ var parts embed.FS
 // Text is a script, and the hash by which a server knows it.
 type Text struct{ Body, SHA string }
 
-// The scripts. Each is put together from the parts that it needs: the first and the last
-// run, those between them are run by use.
+// The scripts. Each is joined from the parts that it needs. The first and the last part run.
+// use runs the parts between them.
 var (
 	Take   = text("take", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
 	Settle = text("settle", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 	Brake  = text("brake", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 	Lease  = text("lease", "6_held")
 	Reset  = text("reset")
-	// Restore makes a loss of the server good.
+	// Restore restores a loss of the server.
 	Restore = text("restore", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
 )
 
@@ -35,7 +35,7 @@ func text(name string, parts ...string) Text {
 	return Text{body, hex.EncodeToString(sum[:])}
 }
 
-// read returns files without comments and indents, which need not travel.
+// read returns files without the comments and indents, which servers don't need.
 func read(names ...string) string {
 	var b strings.Builder
 	for _, name := range names {

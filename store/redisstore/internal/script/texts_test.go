@@ -29,7 +29,7 @@ func TestKeysAreDeclared(t *testing.T) {
 	}
 }
 
-// TestScriptsKeepTheRules of servers: they are short, say nothing of replication, and use no
+// TestScriptsKeepTheRules: scripts are short, say nothing about replication, and use no
 // function that some servers lack.
 func TestScriptsKeepTheRules(t *testing.T) {
 	t.Parallel()
@@ -56,8 +56,8 @@ func TestScriptsKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestScriptsHaveNoGlobals: every name that is set at the start of a line was declared
-// before, or is a field.
+// TestScriptsHaveNoGlobals: every name set at the start of a line was declared before, or is
+// a field.
 func TestScriptsHaveNoGlobals(t *testing.T) {
 	t.Parallel()
 	declared := regexp.MustCompile(`(?:local|for)\s+([\w, ]+)|function(?:\s+\w+)?\s*\(([\w, ]*)\)`)

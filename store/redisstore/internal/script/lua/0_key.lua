@@ -1,14 +1,15 @@
 -- Numbers are whole and below 2^53, where doubles and their remainders are exact. Times are
 -- microseconds since the Unix epoch. Functions have the names they have in package exact.
 --
--- To make a function takes longer than most steps of a decision. So functions are fields of
--- few tables, which are made when a call needs them, by use('N'); those here serve all calls:
+-- It takes longer to make a function than to run most steps of a decision. So functions are
+-- fields of a few tables, and use('N') makes a table when a call needs it. The functions in
+-- this file serve all calls. The tables:
 --
 --   N   large numbers       W   windows with a beginning       G   logs
 --   C   clocks              Q   queues and credit              H   leases
 --   O   limits that changed, a clock that stepped back
 --
--- A value that is not weir's ends the script with WEIRSTATE before anything changes.
+-- A value that is not weir's ends the script with WEIRSTATE. Nothing has changed then.
 --
 -- ARGV[1] is empty for the server's clock, or the time. A '+' behind it makes keys live
 -- an hour longer, for tests.
@@ -24,9 +25,8 @@ else
 end
 
 F = {
--- GCRA, the generic cell rate algorithm of ITU-T I.371: a and b are the theoretical
--- arrival time (TAT), whole microseconds and the rest over q. w and r are the time of
--- the units.
+-- GCRA, the generic cell rate algorithm of ITU-T I.371. a and b are the theoretical arrival
+-- time (TAT): whole microseconds, and the rest over q. w and r are the time of the units.
 gcra_slot = function(l, at, w, r)
   local x, y = l.a + w - l.cw, l.b + r - l.cr
   if y < 0 then x, y = x - 1, y + l.q elseif y >= l.q then x, y = x + 1, y - l.q end
@@ -59,26 +59,25 @@ end,
 --   1limit=numbers;limit=numbers~left|birth|q…|c…|l…
 --
 --   part     numbers                       present
---   gcra     tat.rest                      tat after the birth; rest where it is not 0
---   window   start.units.opened            opened where the queue has a tag
+--   gcra     tat.rest                      tat after the birth; rest if it is not 0
+--   window   start.units.opened            opened if the queue has a tag
 --   counter  start.units.before.opened.opened
 --   sliding  entries.units                 before the first live entry, see the log
 --   ~left                                  the last booking left the limit out; it lapses
---                                          then
+--                                          at that time
 --   birth                                  when the state was first written
 --   |q       last.first.cost.tag.seq.at
 --            ,n.seq.slot.slack.rest…       slots are ahead, or can be given back; then
 --                                          the credit of each gcra, see the queue
 --   |c       see the clock                 a brake was set
 --   |l       see the log                   a limit is a sliding window
---   |r       birth;numbers;numbers         a loss was made good, see restore: the state
---                                          was born then; nothing behind it: the key
---                                          was reset
+--   |r       birth;numbers;numbers         a loss was restored, see restore: the state was
+--                                          born then; without numbers: the key was reset
 --
 -- last and first count from the birth, at is the server's time of the last booking. See
 -- exact.Queue and exact.Part for the other names.
 
--- Reads a limit at a place, and returns the place behind it; nil where another limit is.
+-- Reads a limit at a place, and returns the place after it; nil if another limit is there.
 load_part = function(l, value, i)
   local spec, a, b, c, j = string.match(value, '^([^;=|]+)=(%d+)%.?(%d*)%.?(%d*)()', i)
   if spec ~= l.spec then return end
@@ -106,7 +105,7 @@ load_part = function(l, value, i)
   return j
 end,
 
--- Reads the optional parts behind the birth.
+-- Reads the optional parts after the birth.
 load_rest = function(k, value, i)
   while i <= #value do
     local kind = string.sub(value, i, i + 1)
@@ -129,9 +128,9 @@ load_rest = function(k, value, i)
   end
 end,
 
--- Reads the key at KEYS[k.state], with its log at KEYS[k.list] where the call names one.
--- seen is the text of the time at which the caller last saw the key; '0': never. Why the
--- call can't be decided, k.undecided says as reply.go does.
+-- Reads the key at KEYS[k.state], with its log at KEYS[k.list] if the call names one. seen is
+-- the text of the time at which the caller last saw the key; '0': never. If the call can't
+-- be decided, k.undecided is the code of reply.go.
 load = function(k, seen)
   local limits, list = k.limits, k.list
   k.parts, k.born, k.v = limits, now, now
@@ -272,7 +271,7 @@ find = function(k, n)
   return latest
 end,
 
--- Takes the units of n calls at the slot that was found. Every limit of the key counts
+-- Takes the units of n calls at the slot that find returned. Every limit of the key counts
 -- them, also one that the call does not name. A tag asks for a receipt.
 book = function(k, n, tag)
   local limits, most, logged, q = k.limits, 0, false, k.queue
@@ -346,9 +345,9 @@ save = function(k)
   return text
 end,
 
--- Writes the key. It lives until the state has lapsed, in milliseconds, rounded up, and
--- one more for servers that expire at the millisecond. Where units can be given back,
--- or limits are left out, it never lives shorter than it was told before.
+-- Writes the key. It lives until the state has lapsed, in milliseconds, rounded up, and one
+-- more for servers that expire at the millisecond. If units can be given back, or limits are
+-- left out, its TTL never becomes shorter than before.
 write = function(k)
   local parts, v, at, newest = k.parts, 0, now, k.log and k.log.newest or 0
   if k.log and not F.G.save(k.log, parts) then k.log = false end

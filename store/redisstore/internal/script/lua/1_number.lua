@@ -19,8 +19,8 @@ product_less = function(a, b, c, d)
   return h1 < h2 or (h1 == h2 and l1 < l2)
 end,
 
--- math.floor(a * b / c), and what is left of a * b. The quotient in doubles is off by a
--- few at most. Beyond what numbers hold, the script would run for ever.
+-- math.floor(a * b / c), and the remainder of a * b. The quotient in doubles is off by a few
+-- at most. With larger numbers than those allowed, the script would run for ever.
 muldiv = function(a, b, c)
   local q = math.floor(a / c * b)
   if not (q >= 0 and q < 9007199254740992) then error('WEIRSTATE a number out of bounds', 0) end
@@ -37,8 +37,7 @@ muldiv_up = function(a, b, c)
   return rest > 0 and q + 1 or q
 end,
 
--- The time of n calls under a bucket, of which the last needs as much as it has to
--- leave.
+-- The time of n calls under a bucket. The last call also needs its reserve.
 need = function(l, n)
   local r = l.ir * (n - 1) + l.nr
   local rest = r % l.q
@@ -47,7 +46,8 @@ need = function(l, n)
   return w, rest
 end,
 
--- How many of n calls fit now, where one does, or fewer where numbers are large.
+-- How many of n calls fit now, given that one does. The result may be smaller for large
+-- numbers.
 fit = function(k, n)
   for i = 1, #k.limits do
     local l = k.limits[i]
@@ -64,8 +64,8 @@ fit = function(k, n)
   return low
 end,
 
--- The limit that a part of a value names, as "g25/5s" or "g25/1500000/50": its algorithm,
--- rate, period in seconds or µs, and burst.
+-- The limit named in a part of a value, as "g25/5s" or "g25/1500000/50": its algorithm, rate,
+-- period in seconds or µs, and burst.
 rule = function(spec)
   local kind, rate, p, s, burst = string.match(spec, '^([gwcfa])(%d+)/(%d+)(s?)/?(%d*)$')
   if not kind or math.max(#rate, #p, #burst) > 16 then error('WEIRSTATE a limit that is not weir\'s', 0) end

@@ -1,6 +1,6 @@
--- Windows with a beginning: a is the start of the last one, b its units; of a sliding
--- counter c those of the window before. The start of an aligned window or a counter is a
--- multiple of its length, counted from the epoch.
+-- Windows with a beginning: a is the start of the last one, b its units. Of a sliding counter
+-- c is the units of the window before. An aligned window or a counter starts at a multiple of
+-- its length, counted from the epoch.
 if part == 'W' and not F.W then
 local W
 W = {

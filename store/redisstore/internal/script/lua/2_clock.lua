@@ -76,12 +76,12 @@ floor = function(c, b, t)
   return b
 end,
 
--- The clock at full speed that has come to v.
+-- The clock at full speed whose key's time is v.
 plain = function(at, v)
   return { at = at, v = v, pause = 0, stand = 0, unit = 1, gap = 0, ends = 0, share = 0, since = 0, step = 0, next = 0 }
 end,
 
--- The clock of a server's clock that stepped back: v and the brake are as they were.
+-- The clock after the server's clock stepped back: v and the brake are as before.
 back = function(c, t, by)
   local k = C.plain(t, C.now(c, t + by))
   if not c then return k end
@@ -92,7 +92,7 @@ back = function(c, t, by)
   return k
 end,
 
--- In a pause v stands at the first slot that is booked.
+-- In a pause v stands at the first slot booked.
 standing = function(c, slot, t)
   if not c or t >= c.pause or c.stand > 0 then return c end
   local k = {}
@@ -101,7 +101,7 @@ standing = function(c, slot, t)
   return k
 end,
 
--- Units lie apart while v is slow, and no longer; one for its time at least.
+-- Units lie apart while v is slow, and no longer; at least one unit's time.
 book = function(c, slot, cost, t)
   if cost > 0 and C.slow(c, t) then
     local ahead = cost <= 1e12 / c.unit and c.unit * cost or 1e12
@@ -134,7 +134,7 @@ load = function(text)
   return c
 end,
 
--- The text of a clock, as it was before the booking that has just been made.
+-- The text of a clock, as before the booking of this call.
 told = function(c, before)
   local next = c.next
   c.next = before

@@ -1,28 +1,27 @@
--- The log of a key's sliding windows, one for all of them: a list with an entry for
--- each booking, in the order of their slots. It never is walked: entries have running
--- sums, modulo 2^52. A sum counts from the head of the entry's block of 256; the head
--- has the sum of all before.
+-- The log of a key's sliding windows, one for all of them: a list with an entry for each
+-- booking, in the order of their slots. No step walks it: entries have running sums, modulo
+-- 2^52. A sum counts from the head of the entry's block of 256. The head also has the sum of
+-- all earlier entries.
 --
 --   entry    slot.sum           slot: microseconds after the key's birth
 --   head     slot.sum.before
 --
--- The key's value says of it, and g below:
+-- The fields of the log in the key's value, and of g below:
 --
---   first    entries that were dropped
---   n        entries there ever were
+--   first    entries dropped
+--   n        entries ever added
 --   newest   the slot of the last one
 --   sum      units of all entries
---   gone     units of those dropped
---   start    sum before the block of the first entry that is there
+--   gone     units of the dropped ones
+--   start    sum before the block of the first entry in the list
 --   tail     sum before the block of the last one
 --
--- Of each window, a says how many entries there were before the first live one, and b
--- their units.
+-- For each window, a is the number of entries before the first live one, and b their units.
 if part == 'G' and not F.G then
 local G
 G = {
 new = function(k)
-  -- No receipt of a log that was there before names an entry of this one.
+  -- A receipt of an earlier log must name no entry of this one.
   local n = k.queue and k.queue.tag > 0 and now - now % 256 or 0
   return { key = k.list, born = k.born, first = n, n = n, stored = n, newest = 0, sum = 0, gone = 0, start = 0, tail = 0, entries = {} }
 end,
@@ -46,7 +45,7 @@ save_value = function(k)
   return string.format('|l%d.%d.%d.%d.%d.%d.%d', g.first, g.n, g.newest > 0 and g.newest - k.born or 0, g.sum, g.gone, g.start, g.tail)
 end,
 
--- Slot, sum and, of a head, the sum before of the i-th entry there ever was.
+-- Slot and sum of the i-th entry ever added; of a head also the sum before.
 entry = function(g, i)
   return g.entries[i] or G.read(g, i, redis.call('LINDEX', KEYS[g.key], string.format('%d', i - g.first)))
 end,
@@ -65,14 +64,14 @@ before = function(g, i)
   return G.entry(g, i)[3]
 end,
 
--- The units of the first n entries.
+-- The units of the first n entries ever added.
 sum = function(g, n)
   if n <= g.first then return g.gone end
   if n >= g.n then return g.sum end
   return (G.before(g, n - 1) + G.entry(g, n - 1)[2]) % 4503599627370496
 end,
 
--- The first entry from i on for which f is true, found by doubling steps.
+-- The first entry from i on for which f is true. The steps double.
 search = function(g, i, f)
   local step = 1
   while i + step <= g.n and not f(i + step - 1) do
@@ -95,8 +94,8 @@ expired = function(g, l, v)
   return i, G.sum(g, i)
 end,
 
--- The live units of a window, or as many as fill it: all that are booked ahead may be
--- more than a number holds. A window's length of entries is not.
+-- The live units of a window, or enough to fill it. The sum of all units ahead could exceed a
+-- number. That of a window's length of entries can't.
 live = function(g, l, v)
   if g.newest <= v then return (g.sum - l.b) % 4503599627370496 end
   local units, i, before = 0, l.a, l.b
@@ -142,13 +141,13 @@ units = function(limits, n)
   return most
 end,
 
--- A log without a window starts anew.
+-- Without a window the log starts anew.
 clear = function(g)
   g.first, g.gone, g.start, g.tail, g.newest, g.stale = g.n, g.sum, g.sum, g.sum, 0, true
 end,
 
--- Writes new entries, and drops those that every window has passed once they are a
--- quarter of the log. Without a window there is no log: it reports false.
+-- Writes new entries. It drops those that every window has passed once they are a quarter of
+-- the log. Without a window there is no log, and it reports false.
 save = function(g, parts)
   local live
   for _, l in ipairs(parts) do
@@ -172,8 +171,8 @@ save = function(g, parts)
   return true
 end,
 
--- Adds units to the entry of a slot, or takes them away. The last entries go when
--- nothing is left of them.
+-- Adds units to the entry of a slot, or takes them away. Last entries without units are
+-- removed.
 correct = function(g, parts, i, slot, more)
   if i < g.first or i >= g.n or G.entry(g, i)[1] ~= slot then return 0 end
   local units = (G.sum(g, i + 1) - G.sum(g, i)) % 4503599627370496

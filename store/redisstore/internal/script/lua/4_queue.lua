@@ -1,5 +1,5 @@
--- The queue of a key, see exact.Queue, and the credit of each gcra limit, see
--- exact.Credit: the number of its grades and the grades, the last one first.
+-- The queue of a key, see exact.Queue, and the credit of each gcra limit, see exact.Credit:
+-- the number of grades, and the grades, the last one first.
 if part == 'Q' and not F.Q then
 local Q
 Q = {
@@ -40,7 +40,7 @@ save = function(k, text)
   return text
 end,
 
--- Notes a booking of n calls. Slots are ahead when the key's time has not come to them.
+-- Notes a booking of n calls. A slot is ahead until the key's time reaches it.
 enqueue = function(k, most, tag, n)
   local q = k.queue or { last = 0, first = 0, cost = 0, tag = 0, seq = 0 }
   k.queue, q.at = q, now
@@ -55,11 +55,10 @@ enqueue = function(k, most, tag, n)
   return q
 end,
 
--- Notes the backlog that a booking is about to find: no booking of an earlier slot can
--- give back more. A grade is the booking's number, its slot after the birth, the backlog
--- and one more, and its rest; 0 where the bucket was full for a while. The first booking
--- of a slot speaks for all. Beyond eight grades, the last one speaks for bookings that
--- find up to twice its backlog.
+-- Notes the backlog that this booking finds: no booking of an earlier slot can give back
+-- more. A grade is the booking's number, its slot after the birth, the backlog plus one, and
+-- its rest; 0 if the bucket was full for a while. Of bookings of one slot the first counts.
+-- Beyond eight grades, the last one also covers bookings that find up to twice its backlog.
 note = function(k, l, seq)
   local grades, w, r, slot = l.grades, l.a - k.slot + 1, l.b, k.slot - k.born
   if l.new then return end
@@ -87,7 +86,7 @@ note = function(k, l, seq)
   if n == 8 then use('O').merge(l) end
 end,
 
--- Notes which booking opened a window, or added the limit. a and b are from before it.
+-- Notes the booking that opened a window or added the limit. a and b are from before it.
 noted = function(l, seq, a, b)
   if l.new then
     Q.begin(l, seq)
@@ -99,7 +98,7 @@ noted = function(l, seq, a, b)
   l.new = nil
 end,
 
--- Notes the booking that added a limit: those before it are not counted.
+-- Notes the booking that added a limit, which does not count earlier bookings.
 begin = function(l, seq)
   if l.kind == 'g' then
     l.grades = string.format('1.%d.0.0.0', seq)

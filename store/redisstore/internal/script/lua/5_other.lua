@@ -11,7 +11,7 @@ once = function(limits)
   return parts
 end,
 
--- Reads a value whose limits are not just those that the call names, in their order.
+-- Reads a value whose limits are not exactly the call's limits in their order.
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')
   if not list or #born > 16 then
@@ -45,9 +45,9 @@ load_other = function(k, value, limits)
   k.parts = left
 end,
 
--- A state that is further ahead than bookings can make it means that the server's clock
--- stepped back. The key's time goes on from where it was, and so does a brake: no call waits
--- for the clock. From then on the key has a clock, which tells of the next step.
+-- A state further ahead than bookings can make it means that the server's clock stepped back.
+-- The key's time and its brake go on from there, so no call waits for the clock. From then
+-- on the key has a clock, which shows the next step.
 step_back = function(k)
   local v, q, back = k.clock and F.C.now(k.clock, now) or now, k.queue, nil
   if q then
@@ -74,7 +74,7 @@ step_back = function(k)
   k.shifted = true
 end,
 
--- Makes the parts of a key those of the call, and what others there are.
+-- Sets the parts of a key: the limits of the call, and the other ones it has.
 open = function(k, limits)
   use('N')
   O.step_back(k)
@@ -107,8 +107,8 @@ open = function(k, limits)
   end
 end,
 
--- How many units of a limit, but a sliding window, are used at an instant; of a
--- window with a beginning by the server's time, else by the key's.
+-- The used units of a limit at an instant: by the server's time for a window with a
+-- beginning, by the key's time for a bucket. Sliding windows have their log instead.
 used = function(l, at)
   local units = at < l.a + l.p and l.b or 0
   if l.b == 0 and at < l.a then units = l.max end
@@ -122,9 +122,9 @@ used = function(l, at)
   return math.min(units, l.max)
 end,
 
--- Adds a limit that the key does not know. It takes the place of the limit with the nearest
--- period among those that this call leaves out, each of which gives its place once, and
--- begins with the share of that limit which is used.
+-- Adds a limit that the key does not know. It replaces, of the limits that this call leaves
+-- out, the one with the nearest period, and begins with the used share of that limit. A limit
+-- is replaced once.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, F.C.real(k.clock, v)) or v
@@ -173,8 +173,8 @@ adopt = function(k, l)
   end
 end,
 
--- Drops limits that the call leaves out, when they have lapsed or are too many. The first
--- ones go first. A booking resets the time of the limits that it names.
+-- Drops limits that the call leaves out, if they have lapsed or are too many. The first parts
+-- go first. A booking resets the time of the limits that it names.
 forget = function(k, booked)
   local left, over = {}, -8
   for _, l in ipairs(k.parts) do
@@ -196,8 +196,8 @@ forget = function(k, booked)
   k.parts = left
 end,
 
--- A refused call keeps the limits that are new to the key, with the share that is used:
--- they recover at their own rate. It reports whether the key has changed.
+-- After a refusal, a known key keeps new limits with their used share, so that they recover
+-- at their own rate. Reports whether the key has changed.
 refuse = function(k)
   local kept, q = false, k.queue
   if k.had == 0 then return false end
@@ -212,7 +212,7 @@ refuse = function(k)
   return kept
 end,
 
--- Keeps the numbers of a limit in bounds, however much it counts beyond what it admits.
+-- Caps the numbers of a limit when settled costs exceed its capacity.
 bound = function(k, l)
   local most = k.v + (l.cw or 0) + 394200000000000
   if l.kind ~= 'g' then
@@ -222,7 +222,7 @@ bound = function(k, l)
   end
 end,
 
--- Two neighbours become one, with the smaller backlog.
+-- Merges two neighbours, with the smaller backlog.
 merge = function(l)
   local list = O.grades(l)
   local least = list[1][3] == 0 and 2 or 1 -- Later bookings have not lapsed.
@@ -234,8 +234,8 @@ merge = function(l)
   O.set_grades(l, list)
 end,
 
--- The birth of the state, and the restored units of each limit, for no caller to restore
--- them again, see restore. A birth of 0 stands for a reset, which has lost nothing.
+-- The birth of the state, and the restored units of each limit, so that no caller restores
+-- them again: see restore. A birth of 0 stands for a reset, which has lost nothing.
 load_restored = function(k, value, i)
   local born, ends = string.match(value, '^(%d*)()', i)
   k.restored = born == '' and 0 or born + 0
@@ -282,7 +282,7 @@ set_grades = function(l, list)
   l.grades = n > 0 and table.concat(text, '.') or ''
 end,
 
--- Appends a grade in place of those with as much slack or more.
+-- Appends a grade, and removes grades with as much slack or more.
 grade_add = function(list, e)
   local n = #list
   while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do

@@ -1,5 +1,4 @@
--- Calls in flight: a sorted set of the leases of a key, each by the instant at which it
--- ends.
+-- Calls in flight: a sorted set of the leases of a key, by the instants of their ends.
 if part == 'H' and not F.H then
 local H
 H = {
@@ -10,14 +9,14 @@ ends = function(key, i)
   return at
 end,
 
--- Every lease lives as long as the key does.
+-- Makes the key live as long as its last lease.
 keep = function(key)
   local last = H.ends(key, -1)
   if last then redis.call('PEXPIRE', KEYS[key], string.format('%d', math.floor((last + 999 - now) / 1000) + 1 + longer)) end
 end,
 
--- Forgets leases that have ended. Those further away than any can be mean that the
--- server's clock stepped back.
+-- Forgets ended leases. Leases further away than the longest mean that the server's clock
+-- stepped back.
 sweep = function(key, lease)
   redis.call('ZREMRANGEBYSCORE', KEYS[key], '-inf', string.format('%d', now))
   local last = H.ends(key, -1)
@@ -27,8 +26,8 @@ sweep = function(key, lease)
   end
 end,
 
--- The instant from which there is room for one more lease if none is renewed; nil when
--- there is.
+-- The instant from which there is room for one more lease if none is renewed; nil if there
+-- is room.
 full = function(key, most, lease)
   H.sweep(key, lease)
   local over = redis.call('ZCARD', KEYS[key]) - most

@@ -1,5 +1,5 @@
--- Sets, changes or lifts a key's brake, and publishes its clock. request.go says what is
--- in KEYS and ARGV.
+-- Sets, changes or lifts a key's brake, and publishes its clock. request.go lists KEYS and
+-- ARGV.
 local function number(i) return ARGV[i] + 0 end
 local lift, pause, slack, cut, recovery, since = number(2) > 0, number(3), number(4), number(5) > 0, number(6), number(7)
 local tell, gap, lasts, unit = number(8) > 0, math.min(number(9), 1e12), number(10), number(11)
@@ -8,7 +8,7 @@ local k = F.load({ state = 1, list = 2, limits = {} })
 k.limits, k.parts, k.keeps = k.parts, not k.value and {} or k.parts, true
 local old, v = k.clock, k.v
 
--- The first slot that is still ahead, or a lower bound; 0: none is.
+-- The first slot ahead, or a lower bound; 0: none is ahead.
 local function first()
   local q, g, logged = k.queue, k.log, false
   for _, l in ipairs(k.parts) do logged = logged or l.kind == 'w' end
@@ -29,7 +29,7 @@ local function first()
   return v
 end
 
--- The clock from now on, without what is over.
+-- The clock from now on, without numbers whose time is over.
 local c, ahead, changed = F.C.plain(now, v), first(), false
 if old then
   c.unit = old.unit
@@ -57,7 +57,7 @@ else
     c.gap, c.ends = gap, ends
   end
   c.unit = unit
-  -- No unit comes sooner after the one before than it would have.
+  -- No unit comes closer to the one before than without the brake.
   if ahead == 0 and c.next > v then c.next = math.max(c.next, F.C.now(c, F.C.real(old, c.next))) end
 end
 if not changed then
@@ -65,7 +65,7 @@ if not changed then
   return 0
 end
 
--- Windows that are ahead move with the clock, see exact.Move.
+-- Windows ahead move with the clock, see exact.Move.
 local function moved(l)
   if l.a <= now or ahead == 0 then return l.a end
   local function cut_off(t) return l.kind == 'f' and t or t - t % l.p end

@@ -1,5 +1,5 @@
--- Makes leases end anew, and returns those that are not there: KEYS[1] are the leases of
--- a key, ARGV[2] is how long they live, the others name them.
+-- Makes leases end anew, and returns the missing ones. KEYS[1] are the leases of a key,
+-- ARGV[2] is their new duration, and the other arguments name them.
 local lease, lost = ARGV[2] + 0, {}
 use('H')
 F.H.sweep(1, lease)

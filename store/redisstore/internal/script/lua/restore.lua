@@ -1,9 +1,9 @@
--- Makes a loss good, and adds the units that a caller admitted without the server: see
+-- Restores a loss, and adds units that a caller admitted without the server: see
 -- store.Restorer. request.go lists KEYS and ARGV.
 --
--- A limit remembers R, its restored state: ra, rb, rc. To restore K makes R the larger of
--- both, and the state as much larger. So callers restore their knowledge in any order,
--- once.
+-- A limit remembers R, its restored state: ra, rb, rc. A caller's K raises R to K if K is
+-- larger, and raises the state by the difference. So callers may restore in any order, and
+-- each unit counts once.
 use('O')
 local a = 1
 local function number() a = a + 1 return ARGV[a] + 0 end
@@ -22,7 +22,7 @@ for _ = 1, number() do
 end
 local k = F.load({ state = 1, list = 2, limits = limits }, seen)
 local lost, adds = k.undecided == -3, false
--- What was added of a spending before is not added again: it only grows.
+-- Spent units of an ID only grow, so those added before are not added again.
 if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) then
   local mark, i = redis.call('GET', KEYS[3]) or '', 1
   local list = {}
@@ -45,7 +45,7 @@ if q then q.cost = 0 end
 k.slot, k.keeps = v, true
 local birth = (k.restored or 0) > 0 and k.restored or k.born
 
--- Books time in a bucket, to its brim at most, or to a time that is later.
+-- Books time in a bucket: up to its brim, or up to a time x, y if that is later.
 local function fill(l, from, w, r, x, y)
   local function most(t, rest) if t > x or (t == x and rest > y) then x, y = t, rest end end
   most(l.a, l.b)
@@ -55,8 +55,8 @@ local function fill(l, from, w, r, x, y)
   F.O.bound(k, l)
 end
 
--- The bucket never was full while K lasts, so all units since the birth count. Time in
--- which the new bucket was full counts as units, too.
+-- The bucket was not full while K lasts, so all units since the birth count. Time in which
+-- the new bucket was full counts as units, too.
 local function restore_bucket(l, K)
   local x, y, t = l.ra or 0, l.rb or 0, K[1] + v - now
   local from = l.new and math.max(v, q and q.last or 0) or birth
@@ -69,8 +69,8 @@ local function restore_bucket(l, K)
   fill(l, 0, w, r, t, K[2])
 end
 
--- Units join the last window, or the one in which they were taken if that is later. Those
--- of a window that is over do not count any more. They fill it to the most.
+-- Units join the last window, or their own window if that is later. Units of a window that is
+-- over do not count. They fill the window up to most.
 local function window_add(l, start, units, most)
   if units == 0 or start + l.p <= now then return end
   if (l.a <= now and (l.b == 0 or l.a + l.p <= now)) or (start > now and start > l.a) then
@@ -82,7 +82,7 @@ local function window_add(l, start, units, most)
   end
 end
 
--- Windows that are open now are one. One that is ahead knows nothing of that.
+-- Windows open now are one window. A window ahead tells nothing about it.
 local function restore_window(l, K)
   local start, had, x = K[1], 0, l.ra or 0
   if start + l.p <= now then return end
@@ -115,8 +115,8 @@ local function restore_counter(l, K)
   counter_add(l, start, l.rb - y, l.rc - z, math.max(l.max, cur, prev))
 end
 
--- Units of sliding windows join the log at a slot, or later. In a new log the wider windows
--- have entries of their own, before those of all. rc is the entry of each window.
+-- Adds units of sliding windows to the log at a slot, or later. In a new log the wider
+-- windows have entries of their own before the common entry. rc is the entry of each window.
 local function log_add(units, at)
   local list = {}
   for _, l in ipairs(k.parts) do
@@ -125,7 +125,7 @@ local function log_add(units, at)
   if #list == 0 then return at end
   local g, fresh = k.log, k.log.n == k.log.first
   table.sort(list, function(x, y) return units[x] > units[y] end)
-  -- Slots count from the birth of a value.
+  -- Slots count from the birth.
   if not k.value then k.born = math.min(k.born, at) end
   g.born, at = k.born, math.max(at, k.born, g.newest)
   for i, l in ipairs(list) do
@@ -140,7 +140,7 @@ local function log_add(units, at)
   return at
 end
 
--- Who knows of a newer unit knows when others lapse, too: all that was restored moves.
+-- A caller that knows a newer unit also knows when others lapse: all restored units move.
 local function restore_log()
   local g, units, had, at, moves = k.log, {}, {}, 0, false
   for _, l in ipairs(k.parts) do
@@ -209,7 +209,7 @@ end
 if k.log and lost then restore_log() end
 if k.log and adds then spend_log() end
 
--- The first slot that is ahead is not known, so a pause holds all.
+-- The first slot ahead is not known, so a pause holds all slots.
 local slot = math.min(math.max(lost and last or 0, adds and ahead or 0), furthest)
 if k.clock then slot = F.C.now(k.clock, slot) end
 if slot > v then

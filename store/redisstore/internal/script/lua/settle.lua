@@ -1,11 +1,10 @@
--- Corrects bookings to other costs; to 0 it cancels them. request.go says what is in
--- KEYS and ARGV.
+-- Corrects bookings to other costs; 0 cancels them. request.go lists KEYS and ARGV.
 local a = 1
 local function number() a = a + 1 return ARGV[a] + 0 end
 local function text() a = a + 1 return ARGV[a] end
 use('O')
 
--- Whether a grade bounds what a booking can give back.
+-- Whether a grade bounds the units that a booking can give back.
 local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
 
 -- A bucket that was full since has forgotten the booking.
@@ -49,8 +48,8 @@ local function settle_bucket(k, l, b)
   return true
 end
 
--- Windows with a beginning know which bookings they hold by the first. Debt in a window
--- before that is a change too: no booking behind it can be undone then.
+-- The number of its first booking tells which bookings a window holds. Debt in an earlier
+-- window is a change too: it prevents the undo of bookings after it.
 local function settle_window(l, b)
   local more = b.to - b.cost
   if b.seq >= l.opened then
@@ -64,11 +63,11 @@ local function settle_window(l, b)
   return true
 end
 
--- Puts the state before the booking back: nothing changed since.
+-- Puts the state from before the booking back, as nothing changed since.
 local function restore(k, old, costs)
   local q, o = k.queue, old.queue or { last = 0, first = 0, cost = 0 }
   if old.value then
-    -- Limits that the booking added go with it.
+    -- Limits that the booking added are removed.
     local left = {}
     for _, l in ipairs(k.parts) do
       local stays = not costs[l.spec]

@@ -1,6 +1,6 @@
--- Decides calls. request.go says what is in KEYS and ARGV and what is returned.
+-- Decides calls. request.go lists KEYS and ARGV, and reply.go the reply.
 
--- Reads the limits that calls name, behind ARGV[i], and returns the place of the last one.
+-- Reads the limits of calls, after ARGV[i], and returns the place of the last one.
 local function rules(i)
   local v, limits = ARGV, { true }
   i = i + 1
@@ -27,7 +27,7 @@ local function rules(i)
       i = i + 5
       use(kind == 'w' and 'G' or 'W')
     end
-    -- A limit that is named twice counts the larger cost, once.
+    -- A limit that is named twice counts the larger cost once.
     for j = 1, m - 1 do
       local o = limits[j]
       if o.spec == spec then
@@ -49,7 +49,7 @@ local function new()
   }
 end
 
--- Appends what is told of a key to the n numbers of a reply.
+-- Appends the answer of a key to the n numbers of a reply.
 local function tell(reply, n, k, taken, plain)
   if k.undecided then
     reply[n + 1] = k.undecided
@@ -87,8 +87,8 @@ local function tell(reply, n, k, taken, plain)
   return n
 end
 
--- Calls of many keys, each decided by itself. What fails is left to be asked again
--- alone, with its error.
+-- Calls of many keys, each decided by itself. The reply marks failed keys; the caller asks
+-- for them alone, to get their errors.
 if ARGV[4] == 'many' then
   local function one(reply, n, k, left, seen)
     local taken, limits = 0, k.limits
