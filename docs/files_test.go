@@ -2,6 +2,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +66,9 @@ type workflow struct {
 type job struct {
 	RunsOn          string `yaml:"runs-on"`
 	Container       string
+	Needs, If       string
+	Environment     string
+	Permissions     map[string]string
 	TimeoutMinutes  int  `yaml:"timeout-minutes"`
 	ContinueOnError bool `yaml:"continue-on-error"`
 	Env             map[string]string
@@ -100,6 +104,9 @@ func TestWorkflows(t *testing.T) {
 		for name, j := range w.Jobs {
 			if j.RunsOn == "" || j.TimeoutMinutes < 1 || len(j.Steps) == 0 {
 				t.Errorf("%s: job %s: want runs-on, timeout-minutes and steps", path, name)
+			}
+			if len(j.Permissions) > 0 && (j.Permissions["contents"] != "" || !strings.Contains(j.If, "refs/heads/main")) {
+				t.Errorf("%s: job %s: want further permissions only on main, and none to contents", path, name)
 			}
 			for _, m := range inMatrix.FindAllStringSubmatch(j.RunsOn+" "+j.Container, -1) {
 				if len(j.Strategy.Matrix[m[1]]) == 0 {
@@ -159,7 +166,24 @@ func TestIssueForms(t *testing.T) {
 	}
 }
 
-// Dependabot looks after every module.
+// TestSite checks that the site's packages have one version, and that their list names
+// no registry.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	var p struct {
+		Packages map[string]struct{ Version, Resolved, Integrity string }
+	}
+	if err := json.Unmarshal([]byte(read(t, "site/package-lock.json")), &p); err != nil || len(p.Packages) < 10 {
+		t.Fatalf("%d packages, %v", len(p.Packages), err)
+	}
+	for name, locked := range p.Packages {
+		if name != "" && (locked.Version == "" || locked.Resolved != "" || locked.Integrity == "") {
+			t.Errorf("%s: want a version, a hash and no address, got %+v", name, locked)
+		}
+	}
+}
+
+// Dependabot looks after every module, and the site.
 func TestDependabot(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -173,6 +197,9 @@ func TestDependabot(t *testing.T) {
 		Version int
 		Updates []update
 	}](t, ".github/dependabot.yml")
+	if !slices.ContainsFunc(d.Updates, func(u update) bool { return u.Ecosystem == "npm" && u.Directory == "/site" }) {
+		t.Error("no updates of npm packages in /site")
+	}
 	i := slices.IndexFunc(d.Updates, func(u update) bool { return u.Ecosystem == "gomod" })
 	if d.Version != 2 || i < 0 {
 		t.Fatalf("version %d, no updates of Go modules", d.Version)
