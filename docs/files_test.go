@@ -272,6 +272,37 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+// TestOperating checks that the operating guide names metrics, alerts, panels and
+// commands that exist.
+func TestOperating(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/operating.md")
+	for _, c := range []struct {
+		name, pattern, in, as string
+		min                   int
+	}{
+		{"metric", `\b(weir_[a-z_]+)`, "docs/watching.md", "`%s`", 8},
+		{"alert", `\b(Weir[A-Z]\w+)`, "promweir/alerts.yml", "alert: %s\n", 3},
+		{"panel", `[Pp]anel ([A-Z][a-z ]+)`, "promweir/grafana.json", `"title": "%s"`, 3},
+		{"command", `\bweir ([a-z]+) (?:[A-Za-z]+:|KEY|-)`, "docs/command.md", "\n## %s", 3},
+	} {
+		target := read(t, c.in)
+		found := regexp.MustCompile(c.pattern).FindAllStringSubmatch(page, -1)
+		if len(found) < c.min {
+			t.Errorf("%d times a %s, want %d or more", len(found), c.name, c.min)
+		}
+		for _, m := range found {
+			name := strings.TrimSuffix(strings.TrimSpace(m[1]), "_count")
+			if c.name == "command" && strings.Contains("pause resume reset", name) {
+				name = "pause, resume, reset"
+			}
+			if !strings.Contains(target, strings.ReplaceAll(c.as, "%s", name)) {
+				t.Errorf("%s has no %s %q", c.in, c.name, name)
+			}
+		}
+	}
+}
+
 // TestContributing checks that the folders and commands in CONTRIBUTING.md exist.
 func TestContributing(t *testing.T) {
 	t.Parallel()
