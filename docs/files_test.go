@@ -2,6 +2,7 @@
 package docs_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -65,6 +66,9 @@ type workflow struct {
 type job struct {
 	RunsOn          string `yaml:"runs-on"`
 	Container       string
+	Needs, If       string
+	Environment     string
+	Permissions     map[string]string
 	TimeoutMinutes  int  `yaml:"timeout-minutes"`
 	ContinueOnError bool `yaml:"continue-on-error"`
 	Env             map[string]string
@@ -100,6 +104,9 @@ func TestWorkflows(t *testing.T) {
 		for name, j := range w.Jobs {
 			if j.RunsOn == "" || j.TimeoutMinutes < 1 || len(j.Steps) == 0 {
 				t.Errorf("%s: job %s: want runs-on, timeout-minutes and steps", path, name)
+			}
+			if len(j.Permissions) > 0 && (j.Permissions["contents"] != "" || !strings.Contains(j.If, "refs/heads/main")) {
+				t.Errorf("%s: job %s: want further permissions only on main, and none to contents", path, name)
 			}
 			for _, m := range inMatrix.FindAllStringSubmatch(j.RunsOn+" "+j.Container, -1) {
 				if len(j.Strategy.Matrix[m[1]]) == 0 {
@@ -159,7 +166,24 @@ func TestIssueForms(t *testing.T) {
 	}
 }
 
-// Dependabot looks after every module.
+// TestSite checks that the site's packages have one version, and that their list names
+// no registry.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	var p struct {
+		Packages map[string]struct{ Version, Resolved, Integrity string }
+	}
+	if err := json.Unmarshal([]byte(read(t, "site/package-lock.json")), &p); err != nil || len(p.Packages) < 10 {
+		t.Fatalf("%d packages, %v", len(p.Packages), err)
+	}
+	for name, locked := range p.Packages {
+		if name != "" && (locked.Version == "" || locked.Resolved != "" || locked.Integrity == "") {
+			t.Errorf("%s: want a version, a hash and no address, got %+v", name, locked)
+		}
+	}
+}
+
+// Dependabot looks after every module, and the site.
 func TestDependabot(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -173,6 +197,9 @@ func TestDependabot(t *testing.T) {
 		Version int
 		Updates []update
 	}](t, ".github/dependabot.yml")
+	if !slices.ContainsFunc(d.Updates, func(u update) bool { return u.Ecosystem == "npm" && u.Directory == "/site" }) {
+		t.Error("no updates of npm packages in /site")
+	}
 	i := slices.IndexFunc(d.Updates, func(u update) bool { return u.Ecosystem == "gomod" })
 	if d.Version != 2 || i < 0 {
 		t.Fatalf("version %d, no updates of Go modules", d.Version)
@@ -241,6 +268,37 @@ func TestIndex(t *testing.T) {
 	for _, page := range append(pages, more...) {
 		if !strings.Contains(index, "](docs/"+filepath.ToSlash(page)+")") {
 			t.Errorf("llms.txt lacks docs/%s", page)
+		}
+	}
+}
+
+// TestOperating checks that the operating guide names metrics, alerts, panels and
+// commands that exist.
+func TestOperating(t *testing.T) {
+	t.Parallel()
+	page := read(t, "docs/operating.md")
+	for _, c := range []struct {
+		name, pattern, in, as string
+		min                   int
+	}{
+		{"metric", `\b(weir_[a-z_]+)`, "docs/watching.md", "`%s`", 8},
+		{"alert", `\b(Weir[A-Z]\w+)`, "promweir/alerts.yml", "alert: %s\n", 3},
+		{"panel", `[Pp]anel ([A-Z][a-z ]+)`, "promweir/grafana.json", `"title": "%s"`, 3},
+		{"command", `\bweir ([a-z]+) (?:[A-Za-z]+:|KEY|-)`, "docs/command.md", "\n## %s", 3},
+	} {
+		target := read(t, c.in)
+		found := regexp.MustCompile(c.pattern).FindAllStringSubmatch(page, -1)
+		if len(found) < c.min {
+			t.Errorf("%d times a %s, want %d or more", len(found), c.name, c.min)
+		}
+		for _, m := range found {
+			name := strings.TrimSuffix(strings.TrimSpace(m[1]), "_count")
+			if c.name == "command" && strings.Contains("pause resume reset", name) {
+				name = "pause, resume, reset"
+			}
+			if !strings.Contains(target, strings.ReplaceAll(c.as, "%s", name)) {
+				t.Errorf("%s has no %s %q", c.in, c.name, name)
+			}
 		}
 	}
 }
