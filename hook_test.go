@@ -23,7 +23,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// toldHook keeps what a Hook is told.
+// toldHook keeps its events.
 type toldHook struct {
 	mu   sync.Mutex
 	told []weir.Event
@@ -42,8 +42,8 @@ func (h *toldHook) of(kind weir.EventKind) []weir.Event {
 	return slices.DeleteFunc(slices.Clone(h.told), func(e weir.Event) bool { return e.Kind != kind })
 }
 
-// wantWait fails the test unless the Hook was told of one wait, which ended after
-// some time with an error, and of nothing that the error is not.
+// wantWait fails the test unless the Hook got exactly one wait, which ended after
+// that time with that error and reason.
 func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason weir.Reason) {
 	t.Helper()
 	waits := h.of(weir.EventWait)
@@ -55,8 +55,8 @@ func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason 
 	}
 }
 
-// TestEventWaitOfMovedSlots: a wait whose slot a brake moves has one end, also when the
-// call books again.
+// TestEventWaitOfMovedSlots: a wait whose slot a brake moves has one EventWait, also
+// when the call books again.
 func TestEventWaitOfMovedSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,8 +114,8 @@ func TestEventWaitOfMovedSlots(t *testing.T) {
 	}
 }
 
-// TestEventWaitInBackground: background calls that waited, in the line or for
-// units, have an end; one that is admitted at once did not wait.
+// TestEventWaitInBackground: background calls that waited, in the line or for units,
+// have an EventWait. A call that is admitted at once has none.
 func TestEventWaitInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestEventWaitInBackground(t *testing.T) {
 	})
 }
 
-// TestEventWaitOfTheFirstInBackground, which is refused when it has waited for
-// its turn.
+// TestEventWaitOfTheFirstInBackground: the call is refused after it has waited for its
+// turn.
 func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -170,8 +170,8 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 	})
 }
 
-// TestEventStoreErrorOfTheLastLook: a store that fails when a call asks whether its
-// slot is still its own is told of, and what it granted holds.
+// TestEventStoreErrorOfTheLastLook: the store fails when a call looks at its key
+// before it leaves. The Hook gets the failure, and the granted slot holds.
 func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 	})
 }
 
-// enums are the exported types with a value for each case: their texts by value.
+// enums are the texts of the exported types with iota values, in the order of values.
 var enums = map[string]struct {
 	value func(n uint8) fmt.Stringer
 	texts string
@@ -228,7 +228,7 @@ func TestEnumsHaveTexts(t *testing.T) {
 	}
 }
 
-// TestEnumsAreKnown finds every exported type with iota values in the source.
+// TestEnumsAreKnown: enums has every exported type with iota values in the source.
 func TestEnumsAreKnown(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}

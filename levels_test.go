@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// nest is three limiters on one store, and what the first's Hook was told.
+// nest is three limiters on one store, and the events of the first one's Hook.
 type nest struct {
 	store          *weirtest.Store
 	user, org, all *weir.Limiter
@@ -34,7 +34,7 @@ func newNest(t *testing.T) *nest {
 	})
 	silent := weir.HookFunc(func(_ context.Context, e weir.Event) {
 		if len(e.Decision.Charges) > 2 {
-			t.Errorf("a wider level's Hook is told %+v", e)
+			t.Errorf("a wider level's Hook got %+v", e)
 		}
 	})
 	limiter := func(name string, hook weir.Hook, l weir.Limit) *weir.Limiter {
@@ -52,7 +52,7 @@ func (n *nest) levels(user string) []weir.Level {
 	return []weir.Level{{Limiter: n.user, Key: user}, {Limiter: n.org, Key: "acme"}, {Limiter: n.all, Key: "all"}}
 }
 
-// left returns what remains of each level.
+// left returns the units left of each level.
 func (n *nest) left(t *testing.T, user string) string {
 	t.Helper()
 	var left []int64
@@ -230,8 +230,8 @@ func TestReserveLevels(t *testing.T) {
 	})
 }
 
-// TestWaitLevels: a call waits for its narrow level without holding up others on
-// the wide ones, and gives back what it booked when it does not act.
+// TestWaitLevels: a call waits for its narrow level without holding up other calls on
+// the wide ones. It gives its booked units back if it does not leave.
 func TestWaitLevels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestWaitLevels(t *testing.T) {
 func TestWaitLevelsGivesBack(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		wide  func(n *nest) // what becomes of the wide level meanwhile
+		wide  func(n *nest) // meanwhile, to the wide level
 		leave time.Duration
 		want  error
 	}{

@@ -29,8 +29,8 @@ func twoLevels(t *testing.T, store weir.Store, change ...func(narrow, wide *weir
 	return narrow, wide, []weir.Level{{Limiter: narrow, Key: "a"}, {Limiter: wide, Key: "all"}}
 }
 
-// TestWaitLevelsHeedsPauses: who waits for a level when that is paused waits on, as
-// a call of Wait beside it does, whatever the level's limits.
+// TestWaitLevelsHeedsPauses: a call waits for a level while the level is paused. It
+// waits on, as a call of Wait beside it does, under any limits of the level.
 func TestWaitLevelsHeedsPauses(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]weir.Limit{
@@ -71,7 +71,7 @@ func TestWaitLevelsHeedsPauses(t *testing.T) {
 	}
 }
 
-// TestWaitLevelsPausedForLonger than the call may wait: it is refused at once.
+// TestWaitLevelsPausedForLonger than the call may wait: the call is refused at once.
 func TestWaitLevelsPausedForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 }
 
 // TestWaitLevelsInLine: calls of Wait and of WaitLevels with the same key, cost and
-// limits are one line, and those with others are not in it.
+// limits form one line. Calls with other limits form another.
 func TestWaitLevelsInLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 	})
 }
 
-// TestWaitLevelsMaxWaitersOfAWideLevel: what was booked on a narrow one is given
-// back.
+// TestWaitLevelsMaxWaitersOfAWideLevel: the wide level refuses, and the units of the
+// narrow level come back.
 func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
 		})
 		ctx := t.Context()
 		_, _ = weir.AllowLevels(ctx, levels...)
-		levels[0].Peek = true // Nothing is booked of it, so nothing is waited for.
+		levels[0].Peek = true // Nothing of it is booked, so no call waits for it.
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _, _ = weir.WaitLevels(ctx, time.Hour, levels...) })
 		synctest.Wait()
@@ -256,8 +256,8 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 	}
 }
 
-// TestWaitLevelsLeavesNothing: whatever happens to calls that wait for levels, no
-// more leave than the wide limit has it, and nothing of theirs is kept.
+// TestWaitLevelsLeavesNothing: calls wait for levels and end in random ways. No more
+// leave than the wide limit admits, and no state of theirs is left.
 func TestWaitLevelsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
