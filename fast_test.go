@@ -36,7 +36,7 @@ func onPrepared(t testing.TB, limit weir.Limit, configure ...func(*weir.Config))
 	return l
 }
 
-// unprepared is a store without store.Preparer.
+// unprepared hides the Prepare of a store.
 type unprepared struct {
 	weir.Store
 	store.Canceler

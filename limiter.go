@@ -225,7 +225,7 @@ func warnSlow(limiter string, waited time.Duration) {
 		"limiter", limiter, "waited", waited.Round(time.Second))
 }
 
-// warnStuck logs that for longer than a lease lives no call in flight has ended.
+// warnStuck logs that no call in flight has ended within the time of a lease.
 func warnStuck(limiter string, inFlight int64, lease time.Duration) {
 	slog.Warn("weir: this process holds all calls in flight of a key, each for longer than Config.Lease; are leases released and response bodies closed?",
 		"limiter", limiter, "in_flight", inFlight, "lease", lease)
