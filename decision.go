@@ -6,8 +6,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Reason says why a request was refused. Its zero value is that of an allowed
-// one.
+// Reason says why a request was refused. The zero value belongs to an allowed request.
 type Reason = store.Reason
 
 // The reasons. See [store.Reason] for their meaning.

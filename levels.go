@@ -54,7 +54,7 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	return decisionOf(&d), err
 }
 
-// takeLevels has the store decide on valid levels, now and all at once.
+// takeLevels makes the store decide on valid levels, now and all at once.
 func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
 	l, behind := levels[0].Limiter, inBackground(ctx)
 	charges := l.other.Get().(*[]store.Charge)

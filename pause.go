@@ -40,8 +40,8 @@ func checkPause(d time.Duration) error {
 	return nil
 }
 
-// Resume lifts a pause, and all else that slows key down beyond its limits. It
-// returns ErrUnsupported when the store can't.
+// Resume lifts a pause and a lower rate of key. It returns ErrUnsupported when the
+// store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
 	return l.brake(ctx, key, store.Brake{Lift: true}, ByHand)
 }
@@ -77,8 +77,8 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) e
 // Reset forgets the state of key, with its pause. It returns ErrUnsupported when
 // the store can't.
 //
-// Calls that wait for key keep their slots, as far away as a pause has put them. To
-// free those as well, call [Limiter.Resume] first.
+// Waiting calls of key keep their slots, also if a pause has moved them far ahead. To
+// bring these slots forward, call [Limiter.Resume] first.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if err := l.checkKey(key); err != nil {
 		return err

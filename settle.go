@@ -161,7 +161,7 @@ func (r *Reservation) corrected(actual int64) {
 	}
 }
 
-// correct has the store cancel or settle, unless nothing was booked.
+// correct makes the store cancel or settle, unless nothing was booked.
 func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
 	l := r.limiter
 	switch {
