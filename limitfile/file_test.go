@@ -63,7 +63,7 @@ func watch(t *testing.T, content string, test func(w *watched)) {
 	})
 }
 
-// told returns the log, and the first error that OnError received.
+// told returns the log, and the first error of OnError.
 func (w *watched) told() (log string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -287,7 +287,7 @@ func TestNothingIsToldOrTakenAfterClose(t *testing.T) {
 	})
 }
 
-// A reading that is due at the instant of Close may be before it, and never after.
+// A reading at the instant of Close may come before Close, and never after it.
 func TestNothingIsTakenByAReadingThatMeetsClose(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limits.yaml")

@@ -92,8 +92,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestNothingForSkipped checks that a request which passes unlimited is handed
-// on as it is, and neither the key function nor the store is asked.
+// TestNothingForSkipped checks that a skipped request is handed on as it is, and that
+// neither the key function nor the store is called.
 func TestNothingForSkipped(t *testing.T) {
 	t.Parallel()
 	store := httpcases.NewCounting()
@@ -109,7 +109,7 @@ func TestNothingForSkipped(t *testing.T) {
 	}
 }
 
-// TestOnError checks who is told of what.
+// TestOnError checks which errors OnError gets, and which pass.
 func TestOnError(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("lookup failed")
@@ -122,7 +122,7 @@ func TestOnError(t *testing.T) {
 		name string
 		ctx  context.Context
 		cfg  middleware.Config
-		want []error // what the error matches; nil: not told
+		want []error // that the error matches; nil: OnError gets none
 	}{
 		{name: "key", cfg: middleware.Config{Key: key(cause)}, want: []error{cause}},
 		{name: "no key", cfg: middleware.Config{Key: key(weir.ErrNoKey)}},
@@ -229,7 +229,7 @@ func TestShadowReports(t *testing.T) {
 type leaving struct {
 	weir.Store
 	leave func()
-	err   error // what a store that heeds its context would have returned
+	err   error // that a store which heeds its context would have returned
 }
 
 func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error {
@@ -240,8 +240,8 @@ func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error
 	return l.Store.(store.Settler).Settle(ctx, receipt, costs...)
 }
 
-// TestSettlingOutlivesTheClient checks that a client which leaves while its request
-// is settled does not keep it from being so.
+// TestSettlingOutlivesTheClient checks that a request is settled even if its client leaves
+// meanwhile.
 func TestSettlingOutlivesTheClient(t *testing.T) {
 	t.Parallel()
 	for name, levels := range map[string]bool{"one limiter": false, "levels": true} {
@@ -294,7 +294,7 @@ func TestPlanChange(t *testing.T) {
 	})
 }
 
-// TestHooksMayKeepDecisions checks that what a Hook is told stays as it is, for one
+// TestHooksMayKeepDecisions checks that an event does not change after Observe, for a Hook
 // that hands it on to another goroutine.
 func TestHooksMayKeepDecisions(t *testing.T) {
 	t.Parallel()

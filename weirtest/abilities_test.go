@@ -101,7 +101,7 @@ func TestAbilitiesThatFail(t *testing.T) {
 	}
 	for name, err := range abilities(t, s, d.Receipt) {
 		if !errors.Is(err, errDown) {
-			t.Errorf("%s: %v, want the error it was told", name, err)
+			t.Errorf("%s: %v, want the error set for it", name, err)
 		}
 	}
 	if d, err := s.Take(t.Context(), one(0)); err != nil || !d.Allowed || d.Remaining != 3 {
@@ -248,7 +248,7 @@ func TestStepsOfAHold(t *testing.T) {
 		{"pass", weirtest.Pass(), store.ReasonAllowed, []store.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
 		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(store.ReasonInFlight, time.Second), store.ReasonInFlight, full, nil, false},
 		{"refused by a limit", weirtest.Refuse(time.Second), store.ReasonLimited, none, nil, false},
-		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), store.ReasonAllowed, full, nil, false},
+		{"granted without the wrapped store", weirtest.Grant(0), store.ReasonAllowed, full, nil, false},
 		{"failed", weirtest.Fail(errDown), 0, nil, errDown, false},
 		{"lost on the way back", weirtest.Lose(errDown), 0, nil, errDown, true},
 	}

@@ -67,7 +67,7 @@ func (s *Server) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 // its place, and can't replace the refusal. Rate headers then are in the trailer. With
 // Config.Delay messages wait, and so does the client once the window of flow control is
 // full. The cost of a message is not settled. Mount StreamMessages in the place of
-// Stream, not beside it: a mount does not count again the units of another one.
+// Stream, not beside it: the inner of two mounts charges nothing.
 func (s *Server) StreamMessages(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return s.serve(srv, ss, info, handler, true)
 }

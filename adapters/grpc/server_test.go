@@ -32,7 +32,8 @@ func mustServer(t testing.TB, cfg middleware.Config) *weirgrpc.Server {
 	return s
 }
 
-// unary returns unary interceptors of the servers in a chain, the first outermost.
+// unary returns the options that chain the servers' unary interceptors, the first
+// outermost.
 func unary(servers ...*weirgrpc.Server) []grpc.ServerOption {
 	var opts []grpc.ServerOption
 	for _, s := range servers {

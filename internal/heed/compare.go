@@ -22,9 +22,12 @@ type comparison struct {
 }
 
 // compare compares a signal's limit with all limits that counted the request in its
-// unit. Where the upstream names no window, its limit is taken to be ours with as
-// many units, or a larger one of which ours is a part, or else the next larger one of
-// ours, lowered.
+// unit. If the upstream names no window, its limit stands for one of ours:
+//
+//	the signal's units         the limit of ours
+//	as many as one of ours     that one
+//	slightly more than ours    that one, which has a margin
+//	any other number           the next larger one of ours, lowered
 func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c
@@ -81,9 +84,9 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 	}
 }
 
-// guess takes the lower limit's window for ours. But units that are left for a far
-// shorter time belong to another window, which is not known. An earlier brake stays
-// as it was while its end draws near.
+// guess takes our window for the lower limit's. But units that are left for a far shorter
+// time belong to another window, which is not known. An earlier brake stays as it was
+// while its end draws near.
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
@@ -97,8 +100,9 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 	}
 }
 
-// pace returns the time between two units at our pace: of the slowest limit with a
-// window as long as the signal's, or shorter. A longer one has its burst to give.
+// pace returns the time between two units at our pace: that of the slowest limit with a
+// window as long as the signal's, or shorter. A limit with a longer window may still have
+// its burst.
 func pace(s *upstream.Signal, bookings []Booking) (unit time.Duration) {
 	window, slowest := max(s.Window, s.Reset), time.Duration(0)
 	for l := range limits(s, bookings) {

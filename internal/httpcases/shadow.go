@@ -86,7 +86,7 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 			}
 			return nobody
 		}},
-		{name: "everybody", requests: func(int) request { return ann }},
+		{name: "only identities", requests: func(int) request { return ann }},
 	}
 	for _, tt := range tests {
 		told := 0
