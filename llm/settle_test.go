@@ -117,8 +117,8 @@ func TestNothingStaysReserved(t *testing.T) {
 // sentKey is the context key of a mark: the base has the request.
 type sentKey struct{}
 
-// end ends a request in the n-th way, and returns its real cost; below 0 if it was not
-// sent.
+// end sends a request that ends in a given way, and returns its real cost. in is below 0
+// if the request was not sent.
 func end(t *testing.T, tr http.RoundTripper, way string, n int) (in, out int64) {
 	sent := new(atomic.Bool)
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), sentKey{}, sent))

@@ -22,12 +22,12 @@ type comparison struct {
 }
 
 // compare compares a signal's limit with all limits that counted the request in its
-// unit. If the upstream names no window, its limit stands for one of ours:
+// unit. If the upstream names no window, the number of units decides:
 //
-//	the signal's units         the limit of ours
-//	as many as one of ours     that one
-//	slightly more than ours    that one, which has a margin
-//	any other number           the next larger one of ours, lowered
+//	the signal's units                       its limit is
+//	as many as one of ours has               that one
+//	more, and ours is a part (see isBelow)   a larger one than ours
+//	any other number                         the next larger one of ours, lowered
 func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c

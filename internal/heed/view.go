@@ -58,10 +58,10 @@ func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 // Others yields the views of the other budgets of the response that are limits of ours.
 // No pause is longer than maxPause.
 //
-//	the target of a budget                 the view may
-//	a booking of its own                   pause it and slow it down
-//	that of v or of an earlier budget      pause it
-//	one that v refuses                     do nothing: the refusal has the time
+//	the target of a budget              its view can
+//	that of no other budget             pause it and slow it down
+//	that of v or of an earlier budget   pause it
+//	that of v, which is a refusal       do nothing: the refusal says how long
 func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
 	return func(yield func(View) bool) {
 		seen := make([]bool, len(bookings))

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// closer is a body with the optional methods of the body that it wraps.
+// closer is a body whose Close returns an error.
 type closer struct {
 	io.Reader
 	err error
