@@ -51,8 +51,8 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease,
 	return lease, err
 }
 
-// TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says
-// why it may not be made now. It does not overtake those that wait.
+// TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says why it may
+// not be made now. It does not overtake waiting calls.
 func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 	return l.TryAcquireN(ctx, key, 1)
 }
@@ -76,8 +76,8 @@ func (l *Lease) Release() {
 // counts reports whether the call is still in flight.
 func (l *Lease) counts() bool { return l != nil && l.held.Held() }
 
-// tryAcquireSlot takes a slot that is now, and a lease. The slot can be given back
-// if it is cancelable.
+// tryAcquireSlot takes a slot that is now, and a lease. A cancelable slot can be given
+// back.
 func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
 	var d store.Decision
 	lease = &noLease

@@ -19,7 +19,7 @@ const (
 	ReasonInFlight       = store.ReasonInFlight
 )
 
-// Source says what decided a call. Its zero value belongs to the store.
+// Source names the part that decided a call. Its zero value is the store.
 type Source = store.Source
 
 // The sources. See [store.Source] for their meaning.
@@ -44,7 +44,7 @@ type Decision struct {
 	OtherLimits bool
 	// Reason is Allowed, or why the call was refused.
 	Reason Reason
-	// Source says what decided: the store, or something that spared asking it.
+	// Source names the part that decided: the store, or a part that spared asking it.
 	Source Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration

@@ -59,14 +59,14 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 }
 
 // eventWorld is a limiter on a local store, which takes 10 ms a call, and its hook.
-// A waiter takes once more before its slot: a weirtest.Store does not tell of brakes.
+// A waiter looks once before its slot, because no watch covers it.
 type eventWorld struct {
 	*toldHook
 	l     *weir.Limiter
 	store *weirtest.Store
 }
 
-// answer sends a request over a Transport to an upstream that answers with a response.
+// answer sends a request over a Transport to an upstream with this response.
 func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig), status int, header http.Header) {
 	t.Helper()
 	base := transportFunc(func(req *http.Request) (*http.Response, error) {
@@ -91,7 +91,7 @@ func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig),
 	_ = resp.Body.Close()
 }
 
-// TestEvents: each event comes under its condition, and no other does.
+// TestEvents: each act causes exactly its events.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const (

@@ -205,7 +205,7 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 }
 
-// observe tells of the end of the wait.
+// observe shows the hook the end of the wait.
 func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	hook := w.levels[0].Limiter.events.hook
 	if hook == nil {

@@ -154,7 +154,7 @@ func (r *Reservation) cancelLevels(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// corrected tells the key's line of the real cost of a call that has left it.
+// corrected gives the real cost of a departed call to the key's line.
 func (r *Reservation) corrected(actual int64) {
 	if r.waited {
 		r.limiter.lines.Correct(r.id.Key, actual-r.id.Cost)

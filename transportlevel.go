@@ -120,7 +120,7 @@ type booking struct {
 	settled bool // its real cost is known
 }
 
-// heard returns the booking as package heed needs it.
+// heard returns the booking in the form of package heed.
 func (b *booking) heard() heed.Booking {
 	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap}
 }

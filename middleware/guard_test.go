@@ -194,8 +194,8 @@ func (b broken) Take(context.Context, store.Request) (store.Decision, error) {
 	return store.Decision{}, b.err
 }
 
-// TestShadowReports checks that a limiter in shadow charges, and its hook hears
-// of refusals.
+// TestShadowReports checks that a limiter in shadow charges, and that its hook gets the
+// refusals.
 func TestShadowReports(t *testing.T) {
 	t.Parallel()
 	var refused, allowed int

@@ -37,10 +37,10 @@ type Config struct {
 	Release func(key string, ids []string) error
 	// Renew renews leases of a key, and returns the lost ones.
 	Renew func(key string, ids []string) (lost []string, err error)
-	// Lost hears of each lost lease that was still in use.
+	// Lost is called for each lost lease that was still in use.
 	Lost func(key string)
-	// Stuck hears of the first key with Max leases of this process that are all held
-	// for longer than Lease. Nil: nothing does.
+	// Stuck is called once, for the first key with Max leases of this process that are all
+	// held for longer than Lease. Nil: no call.
 	Stuck func()
 }
 

@@ -26,8 +26,8 @@ func (fs *Flights) beat() {
 	fs.beats = needed
 }
 
-// renewAll is the heartbeat. It renews all leases, each key's in one call, and
-// releases again what failed before.
+// renewAll is the heartbeat. It renews all leases, each key's in one call, and tries
+// failed releases again.
 func (fs *Flights) renewAll() {
 	fs.mu.Lock()
 	if fs.beats && fs.renewing {

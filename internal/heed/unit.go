@@ -17,7 +17,7 @@ const (
 	Costs         // a request takes its cost: tokens, points, bytes
 )
 
-// The words that tell budgets of requests from budgets of costs.
+// The words for budgets of requests and for budgets of costs.
 var (
 	requestWords = []string{"request", "requests", "call", "calls", "query", "queries"}
 	costWords    = []string{"tokens", "points", "credits", "bytes", "complexity"}

@@ -1,5 +1,5 @@
-// Package httpcases holds what every mount of the middleware must do alike: one
-// table that net/http, gin and echo all run, and gRPC where it makes sense.
+// Package httpcases tests every mount of the middleware alike: one table that net/http,
+// gin and echo all run, and gRPC as far as it applies.
 package httpcases
 
 import (

@@ -19,7 +19,7 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// serverTests are what handlers do over a real connection.
+// serverTests are handlers for a real connection.
 var serverTests = []struct {
 	name string
 	only int // 1 or 2: the version of HTTP that can do it; 0: both

@@ -24,14 +24,14 @@ type Config struct {
 	Max int
 	// Cancel gives a slot back to the store. It bounds its own time.
 	Cancel func(ctx context.Context, id ID, receipt any) error
-	// Panicked hears of a panic in Cancel or Clock.
+	// Panicked is called after a panic in Cancel or Clock.
 	Panicked func(ctx context.Context, id ID, recovered any)
 	// Watch subscribes f to brakes, which change a key's clock.
 	Watch func(f func(key string, c store.Clock)) store.Watch
 	// Clock asks the store for a key's clock, in the background.
 	Clock func(ctx context.Context, id ID) (store.Clock, error)
-	// Slow hears of the first call that waits for longer than Patience. It runs on
-	// a timer's goroutine or a call's.
+	// Slow is called once, for the first call that waits for longer than Patience. It runs
+	// on a timer's goroutine or a call's.
 	Slow func(waited time.Duration)
 }
 

@@ -27,8 +27,8 @@ type User struct {
 	rules Rules
 }
 
-// Rules are what limiters of one name have in common. A limiter without InFlight, or with
-// a larger one, would let more calls of a key be in flight than the other's maximum.
+// Rules are equal for all limiters of one name. A limiter without InFlight, or with a
+// larger one, would let more calls of a key be in flight than the other's maximum.
 type Rules struct {
 	Limits   []store.Limit
 	InFlight int64 // 0: no maximum
