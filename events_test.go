@@ -50,7 +50,7 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 			text += fmt.Sprint(" ", e.Cost, " ", e.Actual)
 		}
 		if e.Scope != "api" || e.Key != "key" || e.Cost > 0 && slices.Contains(free, e.Kind) {
-			t.Errorf("told %s of %q in %q with a cost of %d, want the key in api", e.Kind, e.Key, e.Scope, e.Cost)
+			t.Errorf("the hook got %s of %q in %q with a cost of %d, want the key in api", e.Kind, e.Key, e.Scope, e.Cost)
 		}
 		lines = append(lines, text)
 	}
@@ -288,7 +288,7 @@ func TestEvents(t *testing.T) {
 				tt.act(t, &w)
 				time.Sleep(100 * ms)
 				if got := w.lines(t); !slices.Equal(got, tt.want) {
-					t.Errorf("told\n%q, want\n%q", got, tt.want)
+					t.Errorf("the hook got\n%q, want\n%q", got, tt.want)
 				}
 				if s := w.l.Stats(); s != (weir.Stats{}) {
 					t.Errorf("%+v at the end", s)
@@ -335,7 +335,7 @@ func TestObserveFallback(t *testing.T) {
 		{Kind: weir.EventFallback, Scope: "redis", Took: time.Second},
 	}
 	if got := h.of(weir.EventFallback); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("told %+v, want %+v", got, want)
+		t.Errorf("the hook got %+v, want %+v", got, want)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestHooksAllocateNothing(t *testing.T) {
 		}
 	}
 	if decisions != 4*501 {
-		t.Errorf("told of %d decisions", decisions)
+		t.Errorf("the hook got %d decisions", decisions)
 	}
 }
 

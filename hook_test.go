@@ -48,10 +48,10 @@ func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason 
 	t.Helper()
 	waits := h.of(weir.EventWait)
 	if len(waits) != 1 {
-		t.Fatalf("told of %d waits, want one: %+v", len(waits), waits)
+		t.Fatalf("the hook got %d waits, want one: %+v", len(waits), waits)
 	}
 	if e := waits[0]; e.Wait != wait || !errors.Is(e.Err, err) || (e.Err == nil) != (err == nil) || e.Decision.Reason != reason || e.Key != "key" || e.Cost != 1 {
-		t.Errorf("told %+v, want a wait of %v that ended with %v (%v)", e, wait, err, reason)
+		t.Errorf("the hook got %+v, want a wait of %v that ended with %v (%v)", e, wait, err, reason)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestEventWaitInBackground(t *testing.T) {
 			got = append(got, fmt.Sprint(e.Wait, " ", e.Decision.Reason, " ", e.Err != nil))
 		}
 		if want := []string{"500ms limited true", "1s allowed false", "2s allowed false", "2s limited true"}; !slices.Equal(got, want) {
-			t.Errorf("told of waits %v, want %v", got, want)
+			t.Errorf("the hook got waits %v, want %v", got, want)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 		}
 		h.wantWait(t, time.Second, weir.ErrLimited, weir.ReasonPaused)
 		if err := l.WaitMax(ctx, "key", 1, time.Second); !errors.Is(err, weir.ErrLimited) || len(h.of(weir.EventWait)) != 1 {
-			t.Errorf("refused at once: %v, told %+v", err, h.of(weir.EventWait))
+			t.Errorf("refused at once: %v, the hook got %+v", err, h.of(weir.EventWait))
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 		}
 		failed := h.of(weir.EventStoreError)
 		if len(failed) != 1 || !errors.Is(failed[0].Err, weir.ErrStore) || failed[0].Key != "key" || failed[0].Cost != 1 {
-			t.Errorf("told of %+v, want one failure of the store", failed)
+			t.Errorf("the hook got %+v, want one failure of the store", failed)
 		}
 		h.wantWait(t, time.Second, nil, weir.ReasonAllowed)
 	})

@@ -123,7 +123,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 					t.Errorf("MaxWait is over: %#v", o.err)
 				}
 				if len(told) != 3 {
-					t.Errorf("told of %d waits, want 3: %v", len(told), told)
+					t.Errorf("the hook got %d waits, want 3: %v", len(told), told)
 				}
 				lease.Release()
 				noFlights(t, l)

@@ -96,7 +96,7 @@ func TestAllowLevels(t *testing.T) {
 				t.Errorf("step %d: %+v, %v, want %v by %s", i, d, err, step.allowed, step.scope)
 			}
 			if len(step.levels) == 3 && (len(n.events) != 1 || n.events[0].Scope != step.scope || n.events[0].Kind != weir.EventDecision) {
-				t.Errorf("step %d: told %+v", i, n.events)
+				t.Errorf("step %d: the hook got %+v", i, n.events)
 			}
 			if left := n.left(t, step.levels[0].Key); left != step.left && len(step.levels) == 3 {
 				t.Errorf("step %d: %s remain, want %s", i, left, step.left)
@@ -108,7 +108,7 @@ func TestAllowLevels(t *testing.T) {
 			t.Errorf("with costs of their own: %+v, %v", d, err)
 		}
 		if e := n.events[0]; e.Scope != "org" || e.Key != "acme" || e.Cost != 3 {
-			t.Errorf("told %+v", e)
+			t.Errorf("the hook got %+v", e)
 		}
 		// A background call leaves half of each level's burst.
 		bg := weir.InBackground(t.Context())
@@ -179,7 +179,7 @@ func TestLevelsRefuse(t *testing.T) {
 	}
 	n.store.Next(weirtest.Fail(errors.New("down")))
 	if _, err := weir.AllowLevels(t.Context(), n.levels("a")...); !errors.Is(err, weir.ErrStore) || n.events[0].Kind != weir.EventStoreError {
-		t.Errorf("a store that fails: %v, told %+v", err, n.events)
+		t.Errorf("a store that fails: %v, the hook got %+v", err, n.events)
 	}
 }
 
@@ -260,7 +260,7 @@ func TestWaitLevels(t *testing.T) {
 				return
 			}
 			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Wait != took {
-				t.Errorf("told %+v", n.events)
+				t.Errorf("the hook got %+v", n.events)
 			}
 			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {
 				t.Error(err)

@@ -37,7 +37,7 @@ func TestWaitLevelsHeedsPauses(t *testing.T) {
 		"the limiter's limits": nil, "the same again": {weir.PerMinute(1)}, "others": {weir.PerMinute(1), weir.PerHour(60)},
 	} {
 		for _, heard := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", heard of ", heard), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", by the message ", heard), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					var store weir.Store = localStore(t)
@@ -88,7 +88,7 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 		waits := h.of(weir.EventWait)
 		var limited *weir.LimitedError
 		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.ReasonPaused || limited.Bound != weir.BoundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
-			t.Errorf("told %+v, want a wait that ended with a refusal for the pause", waits)
+			t.Errorf("the hook got %+v, want a wait that ended with a refusal for the pause", waits)
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 			t.Errorf("the store was asked %d times, want once: whether it can be had at once", got)
 		}
 		if told := h.of(weir.EventDecision); told[len(told)-1].Decision.Reason != weir.ReasonTooManyWaiters || len(h.of(weir.EventWait)) > 0 {
-			t.Errorf("told %+v", h.told)
+			t.Errorf("the hook got %+v", h.told)
 		}
 		var limited *weir.LimitedError
 		if err := narrow.Wait(ctx, "a"); !errors.As(err, &limited) || limited.Reason != weir.ReasonTooManyWaiters {
@@ -246,7 +246,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				}
 				if waits := h.of(weir.EventWait); name == "WaitLevels" && (len(waits) != 1 || waits[0].Scope != "wide" || waits[0].Key != "all" ||
 					waits[0].Decision.Delay != 59*time.Second || waits[0].Err != context.Canceled) {
-					t.Errorf("told %+v, want the end of a wait for the wide level", waits)
+					t.Errorf("the hook got %+v, want the end of a wait for the wide level", waits)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Many tests wait for minutes.
-	log.SetOutput(os.Stderr)                       // which SetDefault changed, too
+	log.SetOutput(os.Stderr)                       // SetDefault changed it, too
 	leaktest.Main(m)
 }
 

@@ -41,7 +41,7 @@ func newWarnings(t *testing.T) *warnings {
 	before := slog.Default()
 	t.Cleanup(func() {
 		slog.SetDefault(before)
-		log.SetOutput(os.Stderr) // which SetDefault changed, too
+		log.SetOutput(os.Stderr) // SetDefault changed it, too
 	})
 	slog.SetDefault(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	return w

@@ -27,7 +27,7 @@ func logged(t *testing.T) *bytes.Buffer {
 	before := slog.Default()
 	t.Cleanup(func() {
 		slog.SetDefault(before)
-		log.SetOutput(os.Stderr) // which SetDefault changed, too
+		log.SetOutput(os.Stderr) // SetDefault changed it, too
 	})
 	var b bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&b, nil)))
@@ -236,6 +236,6 @@ func TestOnErrorSilencesTheLog(t *testing.T) {
 		g.Check(httptest.NewRecorder(), request(t.Context()))
 	}
 	if told != 3 || b.Len() > 0 {
-		t.Errorf("told %d times, logged %q", told, b)
+		t.Errorf("OnError was called %d times, logged %q", told, b)
 	}
 }

@@ -176,11 +176,11 @@ func TestOnError(t *testing.T) {
 				}
 				guard(t, cfg).Check(httptest.NewRecorder(), request(ctx))
 				if len(told) != min(1, len(tt.want)) {
-					t.Fatalf("shadow %t: told %v", shadow, told)
+					t.Fatalf("shadow %t: OnError got %v", shadow, told)
 				}
 				for _, want := range tt.want {
 					if !errors.Is(told[0], want) {
-						t.Errorf("shadow %t: told %v, want %v", shadow, told[0], want)
+						t.Errorf("shadow %t: OnError got %v, want %v", shadow, told[0], want)
 					}
 				}
 			})
@@ -221,7 +221,7 @@ func TestShadowReports(t *testing.T) {
 		}
 	}
 	if allowed != 2 || refused != 3 {
-		t.Errorf("the hook heard of %d allowed and %d refused", allowed, refused)
+		t.Errorf("the hook got %d allowed and %d refused", allowed, refused)
 	}
 }
 
@@ -329,11 +329,11 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				}
 				for i := range kept {
 					if now := fmt.Sprintf("%+v", kept[i]); now != told[i] {
-						t.Errorf("told of %s, which is now %s", told[i], now)
+						t.Errorf("the hook got %s, which is now %s", told[i], now)
 					}
 				}
 				if len(kept) != 3 {
-					t.Errorf("told of %d decisions", len(kept))
+					t.Errorf("the hook got %d decisions", len(kept))
 				}
 			})
 		})
@@ -364,6 +364,6 @@ func TestPenaltyIsAnEvent(t *testing.T) {
 		g.Check(httptest.NewRecorder(), request(t.Context()))
 	}
 	if want := "[api by penalty for 1m0s]"; fmt.Sprint(paused) != want {
-		t.Errorf("told %v, want %s", paused, want)
+		t.Errorf("the hook got %v, want %s", paused, want)
 	}
 }

@@ -68,11 +68,11 @@ func TestLimitedWriter(t *testing.T) {
 			w := &listening{ResponseRecorder: httptest.NewRecorder()}
 			guard.Check(w, r)
 			if told := len(w.told) == 4; told != tt.told {
-				t.Errorf("told %v", w.told)
+				t.Errorf("the writer got %v", w.told)
 			} else if told && !slices.Equal(w.violated, []middleware.Violation{{Policy: "1-in-1h", Limiter: "users"}}) {
 				t.Errorf("violated %v", w.violated)
 			} else if told && (w.told[0] != "limited" || w.told[1] == "" || w.told[2] != "" || w.told[3] != "") {
-				t.Errorf("told %q", w.told)
+				t.Errorf("the writer got %q", w.told)
 			}
 		})
 	}

@@ -86,6 +86,6 @@ func TestKeyElsewhere(t *testing.T) {
 	w := httptest.NewRecorder()
 	limit(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	if w.Code != http.StatusInternalServerError || told == nil {
-		t.Errorf("status %d, told %v", w.Code, told)
+		t.Errorf("status %d, OnError got %v", w.Code, told)
 	}
 }

@@ -69,7 +69,7 @@ func TestClientWaits(t *testing.T) {
 	})
 }
 
-// TestClientErrors checks that failures can be told apart, by code and by error.
+// TestClientErrors checks that each failure has its own code and its own error.
 func TestClientErrors(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(context.Background())

@@ -204,7 +204,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perHour(5000))},
 			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: maxPause},
 		},
-		"X: nothing left of an endpoint pauses not the whole host": {
+		"X: nothing left of an endpoint does not pause the whole host": {
 			status: 200, said: headers("x-rate-limit-limit", "75", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777637700"),
 			bookings: []heed.Booking{on(perSecond(10))},
 		},

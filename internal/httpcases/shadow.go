@@ -63,7 +63,7 @@ func testShadows(t *testing.T, mount Mount) {
 		}
 	}
 	if len(told) != 4 || !errors.Is(told[0], weir.ErrStore) {
-		t.Errorf("told %v", told)
+		t.Errorf("OnError got %v", told)
 	}
 }
 
@@ -102,11 +102,11 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 		for i := range 300 {
 			do(t, h, tt.requests(i))
 			if i == 98 && told != 0 {
-				t.Errorf("%s: told after 99", tt.name)
+				t.Errorf("%s: OnError was called after 99 requests", tt.name)
 			}
 		}
 		if told != tt.want {
-			t.Errorf("%s: told %d times, want %d", tt.name, told, tt.want)
+			t.Errorf("%s: OnError was called %d times, want %d", tt.name, told, tt.want)
 		}
 	}
 }

@@ -59,8 +59,8 @@ func TestBrake(t *testing.T) {
 		looks  int
 	}{
 		{name: "no brake", gone: at(1, 2, 3)},
-		{name: "heard of", clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5)},
-		{name: "heard of, in a window", clock: func() store.Clock { return clock(paused, 500*ms) }, window: true, gone: at(5.5, 6.5, 7.5)},
+		{name: "by the message", clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5)},
+		{name: "by the message, in a window", clock: func() store.Clock { return clock(paused, 500*ms) }, window: true, gone: at(5.5, 6.5, 7.5)},
 		{name: "out of the window", clock: func() store.Clock { return uncounted{clock(paused, 500*ms)} }, again: 3, back: []any{0, 1, 2}},
 		{name: "beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 6500 * ms, gone: at(5.5, 6.5), again: 1, back: []any{2}},
 		{name: "far beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 4 * time.Second, again: 3, back: []any{2, 1, 0}},
