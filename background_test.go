@@ -95,15 +95,15 @@ func TestBackgroundLeavesAShare(t *testing.T) {
 		leave int
 		want  int
 	}{
-		"a bucket, by default":  {weir.PerHour(100), 0, 90},
-		"a bucket":                {weir.PerHour(100), 25, 75},
-		"a window, by default":  {weir.PerHour(100).By(weir.SlidingWindow), 0, 100},
-		"a window":                {weir.PerHour(100).By(weir.SlidingWindow), 25, 75},
-		"of one unit, nothing":    {weir.PerHour(1), 50, 1},
+		"a bucket, by default":   {weir.PerHour(100), 0, 90},
+		"a bucket":               {weir.PerHour(100), 25, 75},
+		"a window, by default":   {weir.PerHour(100).By(weir.SlidingWindow), 0, 100},
+		"a window":               {weir.PerHour(100).By(weir.SlidingWindow), 25, 75},
+		"of one unit, nothing":   {weir.PerHour(1), 50, 1},
 		"rounded up, by default": {weir.PerHour(9), 0, 8},
-		"rounded up":              {weir.PerHour(10).By(weir.SlidingWindow), 11, 8},
-		"all but one unit":        {weir.PerHour(3), 99, 1},
-		"of two units, one":       {weir.PerHour(2), 0, 1},
+		"rounded up":             {weir.PerHour(10).By(weir.SlidingWindow), 11, 8},
+		"all but one unit":       {weir.PerHour(3), 99, 1},
+		"of two units, one":      {weir.PerHour(2), 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -170,7 +170,7 @@ func TestNameAndWindow(t *testing.T) {
 		"24 hours":                      {[]string{"X-App-Limit-24hour-Limit", "5"}, "24hour", 24 * time.Hour},
 		"no number of hours":            {[]string{"X-App-Limit-99999999999999999999hour-Limit", "5"}, "99999999999999999999hour", 0},
 		"no hours":                      {[]string{"X-App-Limit-0hour-Limit", "5"}, "0hour", 0},
-		"w comes before the name": {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
+		"w comes before the name":       {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
 		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},
 		"the second item up to draft 2": {[]string{"RateLimit-Limit", "50, 10;w=1, 50;w=60", "RateLimit-Remaining", "3"}, "", time.Minute},
 		"quoted comments of draft 2":    {[]string{"RateLimit-Limit", `10, 10;w=1;comment="a, b", 50;w=60`, "RateLimit-Remaining", "3"}, "", time.Second},
