@@ -30,13 +30,11 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 //
 // DoN returns f's error, or the reason why f was not run:
 //
-//	case                                 f         booked        error
-//	an estimate below 1                  not run   nothing       *ConfigError
-//	the store is no store.Settler        not run   nothing       ErrUnsupported
-//	an actual cost below 0, or above     was run   the estimate  *ConfigError, f's error
-//	  MaxUnits                                                   wrapped beside it
-//	the store fails to settle            was run   the estimate  f's error; Config.Hook
-//	                                                             sees the failure
+//	case                                f        booked        error
+//	an estimate below 1                 not run  nothing       *ConfigError
+//	the store is no store.Settler       not run  nothing       ErrUnsupported
+//	actual below 0 or above MaxUnits    run      the estimate  *ConfigError, beside f's
+//	the store fails to settle           run      the estimate  f's; the Hook sees the failure
 func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
 	if l.store == nil {
 		return errZeroLimiter

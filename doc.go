@@ -12,18 +12,15 @@
 //
 // # Words
 //
-//	limit        a rule: a rate of units per period (or window), and for GCRA a burst
-//	             that is admitted at once
-//	key          the counted party of a call
-//	cost         the number of units that a call takes
-//	decision     the outcome: allowed or not, remaining, retry after, reset after.
-//	             Times are always durations
+//	limit        a rule: units per period or window, and for GCRA a burst at once
+//	key, cost    the counted party of a call, and the number of units that it takes
+//	decision     the outcome: allowed or not, remaining, retry after, reset after
 //	reservation  a granted future slot; its delay is how long to wait for it
 //	in flight    a call is, from its start to its end
 //	lease        a call's place among the calls in flight
 //
-// Config.InFlight limits the calls in flight, in all processes together. A lease of a
-// process that died ends by itself.
+// Times are always durations. Config.InFlight limits the calls in flight, in all processes
+// together. A lease of a process that died ends by itself.
 //
 // # Outbound
 //

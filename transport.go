@@ -100,19 +100,12 @@ type TransportConfig struct {
 //	a lower limit than ours, or    the units left are spread evenly
 //	much less left than we know
 //
-// A refusal always pauses its key, and Key decides how wide that is. With several Levels
-// it slows down one of them:
-//
-//	the response has     the level
-//	a limiter's Name     the one with that limiter
-//	a scope              the one of that scope
-//	a number of units    the one with as many units
-//	none of these        the narrowest
-//
-// A refusal about calls under way slows nothing down. A success pauses its key only for a
-// limit of ours: the same name, or the same number of units, or a few more, in no other
-// window. The budget of another resource pauses nothing. Several keys of one host never
-// pause each other.
+// A refusal always pauses its key, and Key decides how wide that is. With Levels it slows
+// down one level: by the limiter's Name, by the scope that the response names, or by the
+// number of units; otherwise the narrowest. A refusal about calls under way slows nothing
+// down. A success pauses its key only for a limit of ours: the same name, or the same
+// number of units, or a few more, in no other window. The budget of another resource
+// pauses nothing. Several keys of one host never pause each other.
 //
 // The key is never used faster than its limits allow. While the upstream agrees with the
 // limits, this costs no call of the store, except a look when others seem to have used

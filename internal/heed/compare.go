@@ -21,13 +21,10 @@ type comparison struct {
 	same    *store.Limit  // of ours, with as many units; nil: none
 }
 
-// compare compares a signal's limit with all limits that counted the request in its
-// unit. If the upstream names no window, the number of units decides:
-//
-//	the signal's units                       its limit is
-//	as many as one of ours has               that one
-//	more, and ours is a part (see isBelow)   a larger one than ours
-//	any other number                         the next larger one of ours, lowered
+// compare compares a signal's limit with all limits that counted the request in its unit.
+// If the upstream names no window, its limit is ours with as many units. Without such a
+// limit, ours may be a part of it (see isBelow). Otherwise it is the next larger limit of
+// ours, lowered.
 func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c comparison) {
 	if s.Limit <= 0 {
 		return c

@@ -55,13 +55,10 @@ func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
 }
 
-// Others yields the views of the other budgets of the response that are limits of ours.
-// No pause is longer than maxPause.
-//
-//	the target of a budget              its view can
-//	that of no other budget             pause it and slow it down
-//	that of v or of an earlier budget   pause it
-//	that of v, which is a refusal       do nothing: the refusal says how long
+// Others yields the views of the other budgets of the response that are limits of ours. A
+// budget whose target v or an earlier budget has can only pause it. If v is a refusal, such
+// a budget of its target is left out: the refusal says how long. No pause is longer than
+// maxPause.
 func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
 	return func(yield func(View) bool) {
 		seen := make([]bool, len(bookings))

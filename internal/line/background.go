@@ -8,10 +8,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Background holds the lines of background calls, one for each key. Background calls
-// book nothing ahead, and ask the store again when there may be room. The first call of a
-// line has the token and asks; the others wait for the token. The zero Background is
-// ready.
+// Background holds the lines of background calls, one for each key. They book nothing
+// ahead: the first call of a line has the token and asks the store again when there may be
+// room, and the others wait for the token. The zero Background is ready.
 type Background struct {
 	mu    sync.Mutex
 	lines map[string]*Turns

@@ -70,13 +70,10 @@ func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 // in which the call goes, which may be another call's. The call takes no slot
 // after bound in exchange; the zero bound: any.
 //
-// Wait gives a slot back in these cases:
-//
-//	cause                                              result
-//	a brake moved the slot beyond bound, or out of     again: the call books another slot
-//	the window that counted it
-//	ctx ends first                                     the context's error; see Linger
-//	the key's pace moves the slot beyond bound         ErrLate; see Linger and Excess
+// A brake may move the slot beyond bound, or out of the window that counted it. Then Wait
+// gives the slot back and returns again: the call books another one. If ctx ends first, or
+// the key's pace moves the slot beyond bound, Wait gives a slot back and returns the
+// context's error, or [ErrLate]; see Linger.
 func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()

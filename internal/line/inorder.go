@@ -6,9 +6,8 @@ import (
 
 // InOrder books n limits one after the other, the narrowest first, and waits for each: a
 // call that waits on a narrow limit holds nothing of a wider one. If one fails, or panics,
-// InOrder gives back the booked ones, the widest first. The channel of giveBack is closed
-// when the store has answered. InOrder waits for these channels if stay returns true; a
-// nil stay: never.
+// InOrder gives back the booked ones, the widest first. It waits for the channels of
+// giveBack, which are closed afterwards, if stay returns true; a nil stay: never.
 func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
 	booked := 0
 	defer func() {

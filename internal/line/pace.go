@@ -24,11 +24,9 @@ const (
 
 // pace keeps calls of a key apart if they leave later than the store has granted: after
 // late answers, looks, or a halt of the process. It counts departures, and lets no more
-// leave than the limits admit.
-//
-// It holds a call up for at most twice the time that the key was late. So an error in the
-// count does no harm while the store is quick. The factor is two because costs above 1
-// may fill a window less well in another order.
+// leave than the limits admit. It holds a call up for at most twice the time that the key
+// was late, so an error in the count does no harm while the store is quick. The factor is
+// two because costs above 1 may fill a window less well in another order.
 //
 // Units of calls under other limits count too. Under windows with a beginning, up to twice
 // the rate leaves in a period (see [store.Algorithm]). A count belongs to one process and
