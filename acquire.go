@@ -29,14 +29,14 @@ var noLease Lease
 //	}
 //	defer lease.Release()
 //
-// Calls of one process for the same key are let in in the order in which they
-// came. While as many of its own are in flight as may be, they wait without
-// asking the store; while others' are, only the first asks, several times a
-// second. A lease is released when the process dies and its time is over.
+// Calls of one process for the same key enter in the order of their arrival. While
+// this process holds all leases of the key, they wait without asking the store. While
+// other processes hold some, only the first call asks, several times a second. A lease
+// of a process that died ends after Config.Lease.
 //
-// It fails as [Limiter.Wait] does, and holds nothing then; with a
-// *[LimitedError] whose Reason is InFlight when MaxWait is over before there is
-// room. Without Config.InFlight it is Wait, and releasing does nothing.
+// It fails as [Limiter.Wait] does, and holds nothing then. If MaxWait is over before
+// there is room, the error is a *[LimitedError] with ReasonInFlight. Without
+// Config.InFlight it is Wait, and releasing does nothing.
 func (l *Limiter) Acquire(ctx context.Context, key string) (*Lease, error) {
 	return l.AcquireN(ctx, key, 1)
 }
@@ -51,8 +51,8 @@ func (l *Limiter) AcquireN(ctx context.Context, key string, cost int64) (*Lease,
 	return lease, err
 }
 
-// TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says
-// why it may not be made now. It does not overtake those that wait.
+// TryAcquire is Acquire for a call that does not wait: a *[LimitedError] says why it may
+// not be made now. It does not overtake waiting calls.
 func (l *Limiter) TryAcquire(ctx context.Context, key string) (*Lease, error) {
 	return l.TryAcquireN(ctx, key, 1)
 }
@@ -63,21 +63,21 @@ func (l *Limiter) TryAcquireN(ctx context.Context, key string, cost int64) (*Lea
 	return lease, err
 }
 
-// Release ends the lease: the call is not in flight any more. The first call
-// acts, later ones do nothing. It does not wait: the store hears of it in the
-// background, and of all leases that were released meanwhile in one call. A
-// failure is tried again, until the lease has ended by itself.
+// Release ends the lease: the call is not in flight any more. The first call acts,
+// later ones do nothing. It does not wait: one call of the store in the background
+// releases all leases that were released meanwhile. A failed call is tried again until
+// the lease has ended by itself.
 func (l *Lease) Release() {
 	if l != nil {
 		l.held.Release()
 	}
 }
 
-// counts reports whether the call is in flight still.
+// counts reports whether the call is still in flight.
 func (l *Lease) counts() bool { return l != nil && l.held.Held() }
 
-// tryAcquireSlot takes a slot that is now, and a lease. The slot can be given back
-// if it is cancelable.
+// tryAcquireSlot takes a slot that is now, and a lease. A cancelable slot can be given
+// back.
 func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
 	var d store.Decision
 	lease = &noLease
@@ -139,9 +139,9 @@ func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.
 	return c.decide(ctx, id, start, maxWait)
 }
 
-// decide has the store decide on units and a lease together, and waits until it
-// has a lease. The bound is the one that a refusal would have passed. maxWait counts from
-// start; 0: bounded by ctx alone.
+// decide asks the store for units and a lease together, until the store grants the
+// lease. bound is the bound that the wait of a refused call would have passed. maxWait
+// counts from start; 0: bounded by ctx alone.
 func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
 	var end time.Time

@@ -7,9 +7,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Allow reports whether one unit of key may be used now, and takes it if so. A
-// refusal is a Decision, not an error; an error is a failure of the store
-// ([ErrStore]), of the key, or the end of ctx.
+// Allow reports whether one unit of key may be used now, and takes it if so. A refusal
+// is a Decision, not an error. An error is a failure of the store ([ErrStore]), a wrong
+// key, or the end of ctx.
 func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
 	err = l.allow(ctx, key, 1, &d)
 	return d, err
@@ -21,10 +21,10 @@ func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decisio
 	return d, err
 }
 
-// AllowLimits is AllowN with other limits than the limiter's, for limits that
-// depend on the call, as a customer's plan does. They are what Config.Limits may
-// be: at least one, and no two of the same policy name. A key's limits may change
-// from call to call: the share already used carries over.
+// AllowLimits is AllowN with other limits than the limiter's, for limits that depend on
+// the call, such as those of a customer's plan. There is at least one, and no two have
+// the same policy name, as in Config.Limits. A key's limits may change from call to
+// call: the share already used carries over.
 func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
 	if err := store.CheckLimits("limits", limits); err != nil {
 		return Decision{}, err
@@ -34,8 +34,8 @@ func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limit
 	return decisionOf(&d), err
 }
 
-// Peek returns what Allow would find, and takes nothing: Allowed is always
-// true, Remaining and ResetAfter are the state.
+// Peek returns the state of key and takes nothing: Allowed is always true, and
+// Remaining and ResetAfter are the state.
 func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
 	var d store.Decision
 	err := l.ask(ctx, &question{ID: line.ID{Key: key}}, l.limits, &d)

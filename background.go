@@ -8,18 +8,16 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// InBackground returns a context whose calls are of the background class: they
-// get the units that other calls leave. A background call takes units that are
-// free now, and only while no call waits for slots; it never books ahead, so that
-// it never goes before a later call of the other class. It leaves a share to the
-// others: see Config.Reserve.
+// InBackground returns a context whose calls are of the background class: they get the
+// units that other calls leave. A background call takes units that are free now, and
+// only while no call waits for slots. It never books ahead, so no later call of the other
+// class waits behind it. It leaves a share to the others: see Config.Reserve.
 //
-// A background call that waits asks again when there may be room: of one process
-// the first in line does, and the others wait behind it in the order of their
-// arrival. The first in line fails with a *[LimitedError] as soon as it is clear
-// that MaxWait or its deadline comes before it would ask again. Those behind it
-// wait until then: after MaxWait they fail with a *[LimitedError], at the deadline
-// with the context's error.
+// Waiting background calls of one process form a line in the order of their arrival.
+// The first in line asks the store again when there may be room. It fails with a
+// *[LimitedError] as soon as it is clear that MaxWait or its deadline comes before it
+// would ask again. The calls behind it wait until then: after MaxWait they fail with a
+// *[LimitedError], at the deadline with the context's error.
 func InBackground(ctx context.Context) context.Context {
 	return line.WithBackground(ctx)
 }

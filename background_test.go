@@ -13,8 +13,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// demand has goroutines make calls one after the other for some time, and
-// returns how many were made.
+// demand makes calls from goroutines for some time, and returns how many were made.
 func demand(t *testing.T, l *weir.Limiter, ctx context.Context, goroutines int, lasts time.Duration) (made *atomic.Int64, done *sync.WaitGroup) {
 	made, done = new(atomic.Int64), new(sync.WaitGroup)
 	until := time.Now().Add(lasts)
@@ -57,7 +56,7 @@ func TestBackgroundGetsWhatIsLeft(t *testing.T) {
 				if n := alone.Load(); n < 295 || n > 311 {
 					t.Errorf("alone: %d calls in 30 s at 10/s", n)
 				}
-				// While the others need everything: nothing, after what is under way.
+				// While the others need everything: nothing, after the calls under way.
 				time.Sleep(5 * time.Second)
 				others, done := demand(t, l, t.Context(), 5, 35*time.Second)
 				time.Sleep(1500 * ms) // Not at the instant at which a window ends.
@@ -70,7 +69,7 @@ func TestBackgroundGetsWhatIsLeft(t *testing.T) {
 				if n := others.Load(); n < 340 {
 					t.Errorf("%d of the others' calls in 35 s at 10/s", n)
 				}
-				// One in a while of the others' is never kept waiting for long.
+				// An occasional call of the others never waits for long.
 				time.Sleep(5 * time.Second)
 				_, done2 = demand(t, l, behind, 5, 20*time.Second)
 				for range 20 {
@@ -96,15 +95,15 @@ func TestBackgroundLeavesAShare(t *testing.T) {
 		leave int
 		want  int
 	}{
-		"a bucket, unless told":   {weir.PerHour(100), 0, 90},
-		"a bucket":                {weir.PerHour(100), 25, 75},
-		"a window, unless told":   {weir.PerHour(100).By(weir.SlidingWindow), 0, 100},
-		"a window":                {weir.PerHour(100).By(weir.SlidingWindow), 25, 75},
-		"of one unit, nothing":    {weir.PerHour(1), 50, 1},
-		"rounded up, unless told": {weir.PerHour(9), 0, 8},
-		"rounded up":              {weir.PerHour(10).By(weir.SlidingWindow), 11, 8},
-		"all but one unit":        {weir.PerHour(3), 99, 1},
-		"of two units, one":       {weir.PerHour(2), 0, 1},
+		"a bucket, by default":   {weir.PerHour(100), 0, 90},
+		"a bucket":               {weir.PerHour(100), 25, 75},
+		"a window, by default":   {weir.PerHour(100).By(weir.SlidingWindow), 0, 100},
+		"a window":               {weir.PerHour(100).By(weir.SlidingWindow), 25, 75},
+		"of one unit, nothing":   {weir.PerHour(1), 50, 1},
+		"rounded up, by default": {weir.PerHour(9), 0, 8},
+		"rounded up":             {weir.PerHour(10).By(weir.SlidingWindow), 11, 8},
+		"all but one unit":       {weir.PerHour(3), 99, 1},
+		"of two units, one":      {weir.PerHour(2), 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,8 +138,8 @@ func TestBackgroundLeavesAShare(t *testing.T) {
 	}
 }
 
-// TestBackgroundInOrder: those of a process go in the order of their arrival,
-// and one asks at a time.
+// TestBackgroundInOrder: background calls of a process go in the order of their
+// arrival, and one asks at a time.
 func TestBackgroundInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -247,8 +246,8 @@ func TestBackgroundReserve(t *testing.T) {
 	}
 }
 
-// TestBackgroundFirstInLine is refused as soon as it is clear that its bound comes
-// before it would ask again.
+// TestBackgroundFirstInLine: the first call in line is refused at once if its bound
+// comes before it would ask again.
 func TestBackgroundFirstInLine(t *testing.T) {
 	t.Parallel()
 	window := weir.Per(1, 3*time.Second).By(weir.SlidingWindow) // Asked again 5 ms after it is free.
@@ -298,8 +297,8 @@ func TestBackgroundFirstInLine(t *testing.T) {
 	}
 }
 
-// TestBackgroundBehindTheFirst: what is told to a call that MaxWait refuses in line
-// is what the first in line heard last.
+// TestBackgroundBehindTheFirst: MaxWait refuses a call behind the first in line. Its
+// error has the reason and RetryAfter of the first call's last refusal.
 func TestBackgroundBehindTheFirst(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -339,7 +338,8 @@ func TestBackgroundBehindTheFirst(t *testing.T) {
 	}
 }
 
-// TestBackgroundBehindAStoreThatHangs: nobody has heard anything.
+// TestBackgroundBehindAStoreThatHangs: MaxWait refuses a call before the store has
+// answered the first in line. The error still says when to retry.
 func TestBackgroundBehindAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

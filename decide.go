@@ -30,8 +30,8 @@ type decider struct {
 	other    sync.Pool // of *[]store.Charge, for other limits
 }
 
-// question is a request to the store about one key, but for the limits. These are
-// a parameter of their own, so that the caller's slice need not escape.
+// question is a request to the store about one key, without its limits. Limits are a
+// parameter of their own, so the caller's slice need not escape.
 type question struct {
 	line.ID
 	maxWait    time.Duration
@@ -39,8 +39,8 @@ type question struct {
 	hold       store.Hold
 }
 
-// ask checks a question about a call that has no end, has the store decide, and
-// shows the hook the decision.
+// ask checks a question about a call that has no end, asks the store, and shows the
+// decision to the hook.
 func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
 	if err := l.checkEndless(ctx, q.ID); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (l *decider) refusal(id line.ID, d *store.Decision, bound Bound, maxWait ti
 	}
 }
 
-// refuse returns a refusal that the store was not asked for.
+// refuse returns a refusal that the limiter decides without the store.
 func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {
 	return store.Decision{Reason: reason, Source: store.SourceLimiter, Limit: store.Limit(l.limits[0]), Scope: l.name, RetryAfter: retryAfter}
 }

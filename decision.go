@@ -6,8 +6,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Reason says why a request was refused. Its zero value is that of an allowed
-// one.
+// Reason says why a request was refused. The zero value belongs to an allowed request.
 type Reason = store.Reason
 
 // The reasons. See [store.Reason] for their meaning.
@@ -20,7 +19,7 @@ const (
 	ReasonInFlight       = store.ReasonInFlight
 )
 
-// Source says what decided a call. Its zero value belongs to the store.
+// Source names the part that decided a call. Its zero value is the store.
 type Source = store.Source
 
 // The sources. See [store.Source] for their meaning.
@@ -45,7 +44,7 @@ type Decision struct {
 	OtherLimits bool
 	// Reason is Allowed, or why the call was refused.
 	Reason Reason
-	// Source says what decided: the store, or something that spared asking it.
+	// Source names the part that decided: the store, or a part that spared asking it.
 	Source Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration

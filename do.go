@@ -22,18 +22,19 @@ func (l *Limiter) Do(ctx context.Context, key string, f func(ctx context.Context
 }
 
 // DoN is [Limiter.Do] for work whose cost is known only afterwards: it waits for
-// estimate units of key, runs f, and settles what f says that it used.
+// estimate units of key, runs f, and settles the actual cost that f returns.
 //
-// What f returns is settled whether or not its error is nil: work that failed
-// before it used anything returns 0, and nothing stays booked. Work that panics
-// stays booked at the estimate.
+// The actual cost is settled whether or not f's error is nil: work that failed before it
+// used anything returns 0, and nothing stays booked. Work that panics stays booked at the
+// estimate.
 //
-// DoN returns f's error, or why f was not run. That the store failed to settle
-// is not f's failure, and only Config.Hook sees it: the estimate then stays
-// booked. An actual cost below 0 or above MaxUnits does too, and is a
-// *[ConfigError]; f's error, if any, is wrapped beside it. When the store can't
-// settle, f is not run and the error is ErrUnsupported; nor is it for an estimate
-// below 1, which would book nothing that could be corrected.
+// DoN returns f's error, or the reason why f was not run:
+//
+//	case                                f        booked        error
+//	an estimate below 1                 not run  nothing       *ConfigError
+//	the store is no store.Settler       not run  nothing       ErrUnsupported
+//	actual below 0 or above MaxUnits    run      the estimate  *ConfigError, beside f's
+//	the store fails to settle           run      the estimate  f's; the Hook sees the failure
 func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ctx context.Context) (actual int64, err error)) error {
 	if l.store == nil {
 		return errZeroLimiter

@@ -12,15 +12,15 @@
 //
 // # Words
 //
-// A limit is a rule: a rate of units per period (or window), and for GCRA a
-// burst that is admitted at once. A call has a key (the counted party) and a cost
-// (how many units it takes). A decision is the outcome: allowed or not,
-// remaining, retry after, reset after. A reservation is a granted future slot,
-// its delay how long to wait for it. Times are always durations.
+//	limit        a rule: units per period or window, and for GCRA a burst at once
+//	key, cost    the counted party of a call, and the number of units that it takes
+//	decision     the outcome: allowed or not, remaining, retry after, reset after
+//	reservation  a granted future slot; its delay is how long to wait for it
+//	in flight    a call is, from its start to its end
+//	lease        a call's place among the calls in flight
 //
-// A call is in flight from its start to its end. How many are may be limited
-// too, in all processes together (Config.InFlight): each then has a lease, which
-// ends by itself when its process dies.
+// Times are always durations. Config.InFlight limits the calls in flight, in all processes
+// together. A lease of a process that died ends by itself.
 //
 // # Outbound
 //

@@ -116,7 +116,7 @@ func TestReadableDurations(t *testing.T) {
 	}
 }
 
-// kinds are what errors are told apart by: exactly one holds.
+// kinds are the sentinels of errors. Each error matches exactly one.
 var kinds = map[string]error{
 	"limited":  weir.ErrLimited,
 	"store":    weir.ErrStore,
@@ -179,7 +179,7 @@ func TestStoreErrorText(t *testing.T) {
 	}
 }
 
-// deadlined is a context whose deadline is there before it ends.
+// deadlined is a context that ends later than its deadline.
 type deadlined struct {
 	context.Context
 	deadline time.Time
@@ -188,7 +188,7 @@ type deadlined struct {
 func (d deadlined) Deadline() (time.Time, bool) { return d.deadline, true }
 
 // TestDeadlineThatTheStoreHearsOfFirst: a connection has the deadline of the call's
-// context, and its timer may be the first of the two.
+// context, and its timer may fire before the context's.
 func TestDeadlineThatTheStoreHearsOfFirst(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

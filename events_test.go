@@ -50,7 +50,7 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 			text += fmt.Sprint(" ", e.Cost, " ", e.Actual)
 		}
 		if e.Scope != "api" || e.Key != "key" || e.Cost > 0 && slices.Contains(free, e.Kind) {
-			t.Errorf("told %s of %q in %q with a cost of %d, want the key in api", e.Kind, e.Key, e.Scope, e.Cost)
+			t.Errorf("the hook got %s of %q in %q with a cost of %d, want the key in api", e.Kind, e.Key, e.Scope, e.Cost)
 		}
 		lines = append(lines, text)
 	}
@@ -59,14 +59,14 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 }
 
 // eventWorld is a limiter on a local store, which takes 10 ms a call, and its hook.
-// A waiter takes once more before its slot: a weirtest.Store does not tell of brakes.
+// A waiter looks once before its slot, because no watch covers it.
 type eventWorld struct {
 	*toldHook
 	l     *weir.Limiter
 	store *weirtest.Store
 }
 
-// answer sends a request over a Transport to an upstream that answers with a response.
+// answer sends a request over a Transport to an upstream with this response.
 func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig), status int, header http.Header) {
 	t.Helper()
 	base := transportFunc(func(req *http.Request) (*http.Response, error) {
@@ -91,7 +91,7 @@ func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig),
 	_ = resp.Body.Close()
 }
 
-// TestEvents: each event comes under its condition, and no other does.
+// TestEvents: each act causes exactly its events.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const (
@@ -288,7 +288,7 @@ func TestEvents(t *testing.T) {
 				tt.act(t, &w)
 				time.Sleep(100 * ms)
 				if got := w.lines(t); !slices.Equal(got, tt.want) {
-					t.Errorf("told\n%q, want\n%q", got, tt.want)
+					t.Errorf("the hook got\n%q, want\n%q", got, tt.want)
 				}
 				if s := w.l.Stats(); s != (weir.Stats{}) {
 					t.Errorf("%+v at the end", s)
@@ -335,7 +335,7 @@ func TestObserveFallback(t *testing.T) {
 		{Kind: weir.EventFallback, Scope: "redis", Took: time.Second},
 	}
 	if got := h.of(weir.EventFallback); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("told %+v, want %+v", got, want)
+		t.Errorf("the hook got %+v, want %+v", got, want)
 	}
 }
 
@@ -366,7 +366,7 @@ func TestHooksAllocateNothing(t *testing.T) {
 		}
 	}
 	if decisions != 4*501 {
-		t.Errorf("told of %d decisions", decisions)
+		t.Errorf("the hook got %d decisions", decisions)
 	}
 }
 

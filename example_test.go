@@ -131,7 +131,7 @@ func ExampleLimiter_Do() {
 	// Output: one job of a hundred per second
 }
 
-// metrics stands for whatever counts in your program.
+// metrics stands for your program's counters.
 type metrics struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -145,7 +145,7 @@ func (m *metrics) count(name string, labels ...any) {
 
 func ExampleHookFunc() {
 	m := &metrics{counts: make(map[string]int)}
-	// What comes in labels is bounded: the key is not, and may be personal data.
+	// Labels need bounded values. A key is not bounded, and may be personal data.
 	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
 		switch e.Kind {
 		case weir.EventDecision:
@@ -208,8 +208,8 @@ func ExampleLimiter_Acquire() {
 	// 2 too many at once
 }
 
-// A load balancer in 10.0.0.0/8 appends the address of its peer. What the client
-// wrote before that is not looked at.
+// A load balancer in 10.0.0.0/8 appends the address of its peer. Addresses before
+// that come from the client and are ignored.
 func ExampleKeyClientIP() {
 	key, err := weir.KeyClientIP(weir.ClientIP{
 		Header:  "X-Forwarded-For",
@@ -225,7 +225,7 @@ func ExampleKeyClientIP() {
 	r.Header.Set("X-Forwarded-For", "192.0.2.1, 203.0.113.9")
 	fmt.Println(key(r))
 
-	// Nobody but the load balancer is believed.
+	// The header of any other peer is ignored.
 	r.RemoteAddr = "198.51.100.4:4711"
 	fmt.Println(key(r))
 	// Output:
@@ -233,7 +233,7 @@ func ExampleKeyClientIP() {
 	// 198.51.100.4 <nil>
 }
 
-// Users are counted by their ID, and by address where nobody has logged in. The
+// Users are counted by their ID, and requests without a login by their address. The
 // authentication runs first.
 func ExampleKeyFirst() {
 	type userKey struct{}
@@ -253,14 +253,14 @@ func ExampleKeyFirst() {
 	// 0|u-1 <nil>
 }
 
-// complete stands for a call of a language model, which says in its response
-// how many tokens it used.
+// complete stands for a call of a language model, whose response says how many tokens
+// it used.
 func complete(_ context.Context, prompt string) (tokens int64, err error) {
 	return int64(len(strings.Fields(prompt))) * 100, nil
 }
 
-// A provider counts tokens, which are known only when the answer is there: the
-// estimate is booked before the call, and corrected after it.
+// A provider counts tokens, and only its answer says how many. The program books an
+// estimate before the call, and corrects it afterwards.
 func ExampleLimiter_DoN() {
 	tokens := exampleLimiter(weir.PerDay(10_000))
 	ctx := context.Background()

@@ -17,8 +17,8 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// A token's limit within a host's: a request waits for its token first, so that
-// a token that has used up its own limit holds up nobody else.
+// A token's limit within a host's: a request waits for its token first. So a token
+// that has used up its own limit holds up no other token.
 func ExampleTransportConfig_within() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -111,8 +111,8 @@ func ExampleTransportConfig_key() {
 	// bob /search/code 200 OK
 }
 
-// One process hears of a 429, and no process calls before its Retry-After is
-// over. The two clients here stand for two processes that share a store.
+// One process gets a 429, and no process calls before its Retry-After is over. The
+// two clients here stand for two processes that share a store.
 func ExampleTransport() {
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
 	if err != nil {
@@ -181,7 +181,7 @@ func ExampleLimiter_Pause() {
 }
 
 // remaining returns the units left of a key. A slow machine may settle in the
-// background, so it waits for those that are expected.
+// background, so remaining waits for the expected number.
 func remaining(l *weir.Limiter, key string, expected int64) int64 {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		d, err := l.Peek(context.Background(), key)
@@ -194,7 +194,7 @@ func remaining(l *weir.Limiter, key string, expected int64) int64 {
 	}
 }
 
-// The upstream says in a header what a request has cost.
+// A response header has the real cost of a request.
 func ExampleSettleFunc() {
 	limiter := exampleLimiter(weir.Outbound(5000, time.Hour))
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{
@@ -225,7 +225,7 @@ func ExampleSettleFunc() {
 	// Output: 4988
 }
 
-// What is limited are bytes per minute, which are known when a body has ended.
+// The limit counts bytes per minute. Their number is known when a body has ended.
 func ExampleSettleFunc_bytes() {
 	limiter := exampleLimiter(weir.Outbound(1<<20, time.Minute))
 	provider, err := weirtest.NewProvider(weirtest.ProviderConfig{})
@@ -251,13 +251,13 @@ func ExampleSettleFunc_bytes() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_ = resp.Body.Close() // Nothing of it was read.
+	_ = resp.Body.Close() // No byte of it was read.
 	fmt.Println(1<<20 - remaining(limiter, "https://api.example.com", 1<<20))
 	// Output: 0
 }
 
-// At most two requests are in flight, in all processes together, whatever the
-// rate is. A request is, until its response's body is closed or read to its end.
+// At most two requests are in flight, in all processes together, at any rate. A
+// request is in flight until its response's body is closed or read to its end.
 func ExampleConfig_inFlight() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -300,7 +300,7 @@ func ExampleConfig_inFlight() {
 	// not sent: in_flight
 }
 
-// A nightly import takes what the others leave, and always leaves a fifth.
+// A nightly import takes the units that other calls leave, and always leaves a fifth.
 func ExampleInBackground() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -339,8 +339,8 @@ func ExampleInBackground() {
 	// Output: 8 2
 }
 
-// An upstream whose reset is in milliseconds, but does not say so, and that is
-// believed for an hour instead of a quarter of one.
+// An upstream whose reset is in milliseconds under a name that does not say so. Its
+// pauses may last an hour instead of a quarter of one.
 func ExampleTransportConfig_upstream() {
 	limiter := exampleLimiter(weir.Outbound(10, time.Second))
 	transport, err := weir.NewTransport(weir.TransportConfig{

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WaitMax is WaitN with a longest wait of the call's own.
+// WaitMax is WaitN with a MaxWait of the call's own.
 func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
 	return l.wait(ctx, key, cost, maxWait)
 }
@@ -17,8 +17,8 @@ var Readable = readable
 // against MaxWaiters.
 func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }
 
-// Flights returns of how many keys the limiter keeps calls in flight, and whether
-// the heartbeat runs.
+// Flights returns the number of keys with calls in flight, and whether the heartbeat
+// runs.
 func (l *Limiter) Flights() (keys int, beats bool) { return l.flights.Count() }
 
 // UnderWay returns how many requests the Transport counts as sent and not

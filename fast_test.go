@@ -36,14 +36,14 @@ func onPrepared(t testing.TB, limit weir.Limit, configure ...func(*weir.Config))
 	return l
 }
 
-// unprepared hides what a store has prepared.
+// unprepared hides the Prepare of a store.
 type unprepared struct {
 	weir.Store
 	store.Canceler
 }
 
-// TestPreparedDecidesLikeItsStore, for every method and refusal, and tells the
-// Hook the same.
+// TestPreparedDecidesLikeItsStore, for every method and refusal. The Hook gets the
+// same events.
 func TestPreparedDecidesLikeItsStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestPreparedDecidesLikeItsStore(t *testing.T) {
 				}
 			}
 			if fmt.Sprint(told[0]) != fmt.Sprint(told[1]) || len(told[0]) < 20 {
-				t.Errorf("%v: the hook was told\nprepared %v\nstore    %v", limit.Algorithm, told[0], told[1])
+				t.Errorf("%v: the hook got\nprepared %v\nstore    %v", limit.Algorithm, told[0], told[1])
 			}
 		}
 	})
@@ -116,8 +116,8 @@ func TestPreparedIsNotForCallsInFlight(t *testing.T) {
 	}
 }
 
-// TestFreeCallsAllocateNothing: neither a decision nor a wait that is none, nor a
-// Transport's.
+// TestFreeCallsAllocateNothing: a decision allocates nothing, nor does a wait or a
+// Transport whose slot is free now.
 func TestFreeCallsAllocateNothing(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector allocates")
@@ -156,8 +156,8 @@ func TestFreeCallsAllocateNothing(t *testing.T) {
 	}
 }
 
-// freeStore admits everything at once, so that what is measured is the
-// limiter's own work.
+// freeStore admits everything at once, so a benchmark measures the limiter's own
+// work.
 type freeStore struct{}
 
 func (freeStore) Take(context.Context, store.Request) (store.Decision, error) {
@@ -252,9 +252,9 @@ func TestTransportDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkTransportLocal is of requests that need not wait and are not settled, over a
-// base that does nothing: a Transport costs the difference. The difference of over and
-// ignoring is the cost of reading responses.
+// BenchmarkTransportLocal sends requests that need not wait and are not settled, to a
+// base that does nothing and to a Transport over it. The difference is the cost of a
+// Transport. The difference of over and ignoring is the cost of reading responses.
 func BenchmarkTransportLocal(b *testing.B) {
 	for name, header := range map[string]http.Header{"no headers": {}, "none of limits": silent} {
 		over, base := local(b, header, false)

@@ -23,7 +23,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// toldHook keeps what a Hook is told.
+// toldHook keeps its events.
 type toldHook struct {
 	mu   sync.Mutex
 	told []weir.Event
@@ -42,21 +42,21 @@ func (h *toldHook) of(kind weir.EventKind) []weir.Event {
 	return slices.DeleteFunc(slices.Clone(h.told), func(e weir.Event) bool { return e.Kind != kind })
 }
 
-// wantWait fails the test unless the Hook was told of one wait, which ended after
-// some time with an error, and of nothing that the error is not.
+// wantWait fails the test unless the Hook got exactly one wait, which ended after
+// that time with that error and reason.
 func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason weir.Reason) {
 	t.Helper()
 	waits := h.of(weir.EventWait)
 	if len(waits) != 1 {
-		t.Fatalf("told of %d waits, want one: %+v", len(waits), waits)
+		t.Fatalf("the hook got %d waits, want one: %+v", len(waits), waits)
 	}
 	if e := waits[0]; e.Wait != wait || !errors.Is(e.Err, err) || (e.Err == nil) != (err == nil) || e.Decision.Reason != reason || e.Key != "key" || e.Cost != 1 {
-		t.Errorf("told %+v, want a wait of %v that ended with %v (%v)", e, wait, err, reason)
+		t.Errorf("the hook got %+v, want a wait of %v that ended with %v (%v)", e, wait, err, reason)
 	}
 }
 
-// TestEventWaitOfMovedSlots: a wait whose slot a brake moves has one end, also when the
-// call books again.
+// TestEventWaitOfMovedSlots: a wait whose slot a brake moves has one EventWait, also
+// when the call books again.
 func TestEventWaitOfMovedSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -114,8 +114,8 @@ func TestEventWaitOfMovedSlots(t *testing.T) {
 	}
 }
 
-// TestEventWaitInBackground: background calls that waited, in the line or for
-// units, have an end; one that is admitted at once did not wait.
+// TestEventWaitInBackground: background calls that waited, in the line or for units,
+// have an EventWait. A call that is admitted at once has none.
 func TestEventWaitInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,13 +138,13 @@ func TestEventWaitInBackground(t *testing.T) {
 			got = append(got, fmt.Sprint(e.Wait, " ", e.Decision.Reason, " ", e.Err != nil))
 		}
 		if want := []string{"500ms limited true", "1s allowed false", "2s allowed false", "2s limited true"}; !slices.Equal(got, want) {
-			t.Errorf("told of waits %v, want %v", got, want)
+			t.Errorf("the hook got waits %v, want %v", got, want)
 		}
 	})
 }
 
-// TestEventWaitOfTheFirstInBackground, which is refused when it has waited for
-// its turn.
+// TestEventWaitOfTheFirstInBackground: the call is refused after it has waited for its
+// turn.
 func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -165,13 +165,13 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 		}
 		h.wantWait(t, time.Second, weir.ErrLimited, weir.ReasonPaused)
 		if err := l.WaitMax(ctx, "key", 1, time.Second); !errors.Is(err, weir.ErrLimited) || len(h.of(weir.EventWait)) != 1 {
-			t.Errorf("refused at once: %v, told %+v", err, h.of(weir.EventWait))
+			t.Errorf("refused at once: %v, the hook got %+v", err, h.of(weir.EventWait))
 		}
 	})
 }
 
-// TestEventStoreErrorOfTheLastLook: a store that fails when a call asks whether its
-// slot is still its own is told of, and what it granted holds.
+// TestEventStoreErrorOfTheLastLook: the store fails when a call looks at its key
+// before it leaves. The Hook gets the failure, and the granted slot holds.
 func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -187,13 +187,13 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 		}
 		failed := h.of(weir.EventStoreError)
 		if len(failed) != 1 || !errors.Is(failed[0].Err, weir.ErrStore) || failed[0].Key != "key" || failed[0].Cost != 1 {
-			t.Errorf("told of %+v, want one failure of the store", failed)
+			t.Errorf("the hook got %+v, want one failure of the store", failed)
 		}
 		h.wantWait(t, time.Second, nil, weir.ReasonAllowed)
 	})
 }
 
-// enums are the exported types with a value for each case: their texts by value.
+// enums are the texts of the exported types with iota values, in the order of values.
 var enums = map[string]struct {
 	value func(n uint8) fmt.Stringer
 	texts string
@@ -228,7 +228,7 @@ func TestEnumsHaveTexts(t *testing.T) {
 	}
 }
 
-// TestEnumsAreKnown finds every exported type with iota values in the source.
+// TestEnumsAreKnown: enums has every exported type with iota values in the source.
 func TestEnumsAreKnown(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}

@@ -89,8 +89,8 @@ func TestAcquireWithoutInFlight(t *testing.T) {
 	})
 }
 
-// TestOnlyAsManyInFlight: with one process, calls are let in in order, each
-// with one call of the store, and never more than may be.
+// TestOnlyAsManyInFlight: calls of one process enter in order, each with one call of
+// the store, and never more than InFlight.
 func TestOnlyAsManyInFlight(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int64{1, 3, 20} {
@@ -145,7 +145,7 @@ func TestOnlyAsManyInFlight(t *testing.T) {
 				if n := s.count("release"); n > calls || most > 3 && n > calls/2 {
 					t.Errorf("%d calls of Release for %d calls", n, calls)
 				}
-				// Two trips for each that takes another's place.
+				// Two trips for each call that takes another's place.
 				if longest := time.Duration((calls+most-1)/most)*(50*ms+3*s.trip) + 10*ms; took > longest {
 					t.Errorf("took %v, want at most %v", took, longest)
 				}
@@ -192,8 +192,8 @@ func TestTryAcquire(t *testing.T) {
 	})
 }
 
-// A process that is stopped while its lease is on its way to it, for longer than
-// that lasts, does not go on with it.
+// A process stands still while the store's answer with a lease is on its way, for
+// longer than the lease lasts. The call does not use the lease.
 func TestLeaseThatEndedOnItsWay(t *testing.T) {
 	t.Parallel()
 	for name, try := range map[string]bool{"Acquire": false, "TryAcquire": true} {

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// TestLineWhileOthersAreInFlight: while other processes have all leases, only
-// the head of the line asks, less and less often, and goes on when there is room.
+// TestLineWhileOthersAreInFlight: while other processes have all leases, only the
+// first call in line asks, less and less often. It goes on when there is room.
 func TestLineWhileOthersAreInFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 					t.Errorf("MaxWait is over: %#v", o.err)
 				}
 				if len(told) != 3 {
-					t.Errorf("told of %d waits, want 3: %v", len(told), told)
+					t.Errorf("the hook got %d waits, want 3: %v", len(told), told)
 				}
 				lease.Release()
 				noFlights(t, l)
@@ -134,8 +134,8 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	}
 }
 
-// A call whose lease is granted with a later slot holds it while it waits; one
-// that gives up in between gives both back.
+// A call that gets a lease with a later slot holds the lease while it waits. A call
+// that gives up before its slot gives both back.
 func TestRoomAndALaterSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,8 +173,8 @@ func TestRoomAndALaterSlot(t *testing.T) {
 	})
 }
 
-// enter starts n calls that wait for room, and returns when the last was let in
-// after the one returned is called.
+// enter starts n calls that wait for room. The returned function returns when the last
+// of them has a lease.
 func enter(t *testing.T, l *weir.Limiter, n int) (letIn func() time.Duration, leases []*weir.Lease) {
 	t.Helper()
 	leases = make([]*weir.Lease, n)
@@ -196,7 +196,7 @@ func enter(t *testing.T, l *weir.Limiter, n int) (letIn func() time.Duration, le
 	}, leases
 }
 
-// TestLineMovesAtOnce: how long those in line take to be let in when there is
+// TestLineMovesAtOnce: the time until the calls in line have leases when there is
 // room, in trips to the store.
 func TestLineMovesAtOnce(t *testing.T) {
 	t.Parallel()
@@ -257,8 +257,8 @@ func TestLineMovesAtOnce(t *testing.T) {
 	}
 }
 
-// TestLeavingAtOnesTurn: a call whose context ends at the instant at which it is
-// its turn either goes on or leaves, and holds up nobody.
+// TestLeavingAtOnesTurn: the context of a call ends at the instant of its turn. The
+// call goes on or leaves, and holds up no other call.
 func TestLeavingAtOnesTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestLeavingAtOnesTurn(t *testing.T) {
 		l := newFlightLimiter(t, s, 1)
 		for range 300 {
 			first := acquire(t, l, "k")
-			// The turn comes when the release has been made.
+			// The turn comes after the release.
 			ctx, cancel := context.WithTimeout(context.Background(), s.trip)
 			done := make(chan error)
 			go func() {

@@ -25,8 +25,8 @@ func keyRequest(header ...string) *http.Request {
 	return r
 }
 
-// keyCase is a request and the key, or the error, that a KeyFunc returns for it. A
-// nil err with an empty want means: any key.
+// keyCase is a request, and the key or the error that a KeyFunc returns for it. A nil
+// err with an empty want stands for any key.
 type keyCase struct {
 	name string
 	key  weir.KeyFunc
@@ -94,7 +94,7 @@ func TestKeyContext(t *testing.T) {
 		{"user", user, with("u-1"), "u-1", nil},
 		{"empty", user, with(""), "", weir.ErrNoKey},
 		{"another type", user, with(1), "", weir.ErrNoKey},
-		{"nobody", user, keyRequest(), "", weir.ErrNoKey},
+		{"no user", user, keyRequest(), "", weir.ErrNoKey},
 		{"nil function", weir.KeyContext(nil), with("u-1"), "", weir.ErrConfig},
 	})
 }

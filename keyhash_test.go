@@ -226,7 +226,7 @@ func TestKeyFirst(t *testing.T) {
 		{"a user called as an address", weir.KeyFirst(user, ip), keyRequest("X-User", "192.0.2.7"), "0|192.0.2.7", nil},
 		{"a user called as another's key", weir.KeyFirst(user, ip), keyRequest("X-User", "1|192.0.2.7"), "0|1|192.0.2.7", nil},
 		{"an empty key is none", weir.KeyFirst(static(""), static("rest")), keyRequest(), "1|rest", nil},
-		{"nobody", weir.KeyFirst(user, none, static("")), keyRequest(), "", weir.ErrNoKey},
+		{"no identity", weir.KeyFirst(user, none, static("")), keyRequest(), "", weir.ErrNoKey},
 		{"stated twice", weir.KeyFirst(user, called), keyRequest("X-User", "a", "X-User", "b"), "", weir.ErrAmbiguousKey},
 		{"malformed", weir.KeyFirst(weir.KeyBearer(nil), called), keyRequest("Authorization", "Bearer a b"), "", weir.ErrMalformedKey},
 		{"failed", weir.KeyFirst(failing, called), keyRequest(), "", errLookup},
@@ -249,8 +249,8 @@ func TestKeyFirst(t *testing.T) {
 	}
 }
 
-// TestKeyFirstOfRoutes is how the documentation of KeyRoute counts requests
-// that match no route.
+// TestKeyFirstOfRoutes counts requests without a route as the documentation of KeyRoute
+// does.
 func TestKeyFirstOfRoutes(t *testing.T) {
 	t.Parallel()
 	key := weir.KeyFirst(weir.KeyRoute(), weir.KeyStatic("unmatched"))
@@ -262,7 +262,7 @@ func TestKeyFirstOfRoutes(t *testing.T) {
 	})
 }
 
-// FuzzKeyFirst checks that identities of two kinds never share a key.
+// FuzzKeyFirst: identities of two kinds never share a key.
 func FuzzKeyFirst(f *testing.F) {
 	f.Add("192.0.2.7", "192.0.2.7")
 	f.Add("1|a", "a")

@@ -16,11 +16,11 @@ var (
 // to: scheme://host, with :port unless it is the scheme's default, in lower case,
 // without a dot at the end of the host.
 //
-// A request that a server received has its RequestURI set. Its key is its Host,
-// with the scheme by whether the connection is encrypted, whatever URL was sent.
-// The client controls that key: turn unknown hosts away before such a limit. A
-// Transport asks for the key of a request without RequestURI, so a reverse
-// proxy's request counts by its new origin.
+// A request that a server received has its RequestURI set. Its key is its Host, for any
+// URL in the request line. The scheme is https if the connection is encrypted. The client
+// controls that key: turn unknown hosts away before such a limit. A Transport asks for the
+// key of a request without RequestURI, so a reverse proxy's request counts by its new
+// origin.
 func KeyHost() KeyFunc { return new(hostKey).of }
 
 // hostKey remembers the key of the first origin, which usually is the only one.

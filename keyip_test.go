@@ -81,7 +81,7 @@ func TestKeyClientIPConfig(t *testing.T) {
 		cfg   weir.ClientIP
 		field string // empty: valid
 	}{
-		{"nobody is trusted", weir.ClientIP{}, ""},
+		{"no proxy is trusted", weir.ClientIP{}, ""},
 		{"networks", weir.ClientIP{Header: "x-forwarded-for", Trusted: private}, ""},
 		{"count", weir.ClientIP{Header: "Forwarded", Hops: 32}, ""},
 		{"count and an empty list", weir.ClientIP{Header: "Forwarded", Hops: 1, Trusted: []netip.Prefix{}}, ""},
@@ -95,11 +95,11 @@ func TestKeyClientIPConfig(t *testing.T) {
 		{"bad header", weir.ClientIP{Header: "X Forwarded For", Hops: 1}, "ClientIP.Header"},
 		{"two headers", weir.ClientIP{Header: "Forwarded,X-Forwarded-For", Hops: 1}, "ClientIP.Header"},
 		{"host", weir.ClientIP{Header: "host", Hops: 1}, "ClientIP.Header"},
-		{"header without anybody to write it", weir.ClientIP{Header: "Forwarded"}, "ClientIP.Trusted"},
+		{"header without a proxy to write it", weir.ClientIP{Header: "Forwarded"}, "ClientIP.Trusted"},
 		{"invalid network", weir.ClientIP{Header: "Forwarded", Trusted: make([]netip.Prefix, 1)}, "ClientIP.Trusted[0]"},
 		{"everybody", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("10.0.0.0/8", "0.0.0.0/0")}, "ClientIP.Trusted[1]"},
-		{"everybody with IPv6", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("::/0")}, "ClientIP.Trusted[0]"},
-		{"everybody, mapped", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("::ffff:0.0.0.0/96")}, "ClientIP.Trusted[0]"},
+		{"every address, with IPv6", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("::/0")}, "ClientIP.Trusted[0]"},
+		{"every address, mapped", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("::ffff:0.0.0.0/96")}, "ClientIP.Trusted[0]"},
 		{"more than the mapped addresses", weir.ClientIP{Header: "Forwarded", Trusted: prefixes("::ffff:0.0.0.0/95")}, "ClientIP.Trusted[0]"},
 		{"bits below 0", weir.ClientIP{IPv6Bits: -1}, "ClientIP.IPv6Bits"},
 		{"more bits than there are", weir.ClientIP{IPv6Bits: 129}, "ClientIP.IPv6Bits"},
@@ -191,13 +191,13 @@ func TestKeyClientIPKeepsItsConfig(t *testing.T) {
 	}
 }
 
-// TestOneClientHasOneBucket rotates everything a client can choose.
+// TestOneClientHasOneBucket rotates all parts of a request that a client can choose.
 func TestOneClientHasOneBucket(t *testing.T) {
 	t.Parallel()
 	trusted := prefixes("10.0.0.0/8")
 	const victim = "203.0.113.77"
-	// through returns the request of a client at addr that the nearest proxy
-	// passes on, having appended to the header or overwritten it.
+	// through returns the request of a client at addr as the nearest proxy passes it on. The
+	// proxy appends to the header or overwrites it.
 	through := func(header, addr string, overwrite bool, lines ...string) *http.Request {
 		r := from(proxy)
 		if overwrite {

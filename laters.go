@@ -33,7 +33,7 @@ func (r *laters) begin(call func()) bool {
 	return true
 }
 
-// run runs a call, and those that wait.
+// run runs a call, and then the waiting calls.
 func (r *laters) run(call func()) {
 	for ; call != nil; call = r.next() {
 		call()

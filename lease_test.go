@@ -15,9 +15,9 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// TestHeartbeat: leases live as long as their calls, by one call of the store
-// for all of a key, three times in the time of a lease; and none when nothing is
-// in flight.
+// TestHeartbeat: leases live as long as their calls. One call of the store renews all
+// leases of a key, three times in the time of a lease. Without calls in flight there
+// are no renewals.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// A lease whose process can't renew it in time is lost, and told of; the store
-// counts no more than may be, and nothing is left.
+// A lease that its process can't renew in time is lost, and the Hook gets an event. The
+// store never counts more than InFlight leases, and nothing is left.
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +112,8 @@ func TestLostLease(t *testing.T) {
 	})
 }
 
-// A release that fails is tried again, with the next one or the next heartbeat,
-// and not for ever.
+// A failed release is tried again, with the next release or the next heartbeat, and
+// not for ever.
 func TestReleaseFails(t *testing.T) {
 	t.Parallel()
 	for name, panics := range map[string]bool{"with an error": false, "with a panic": true} {
@@ -162,8 +162,8 @@ func TestReleaseFails(t *testing.T) {
 	}
 }
 
-// TestNothingStaysInFlight: calls that fail in every way there is leave nothing
-// behind: no lease, no goroutine, no timer, no unit of those that were not used.
+// TestNothingStaysInFlight: calls that fail in any way leave nothing behind: no lease,
+// no goroutine, no timer, no unused unit.
 func TestNothingStaysInFlight(t *testing.T) {
 	t.Parallel()
 	calls := long.Or(100_000, 20_000)
@@ -239,7 +239,7 @@ func TestNothingStaysInFlight(t *testing.T) {
 		}
 		wg.Wait()
 		quiet.Store(true)
-		time.Sleep(7 * time.Second) // what could not be released ends by itself
+		time.Sleep(7 * time.Second) // leases that could not be released end by themselves
 		all := map[string]int{}
 		for _, o := range outcomes {
 			for k, n := range o {

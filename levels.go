@@ -13,9 +13,9 @@ import (
 // Level is a call's part of one Limiter where several decide together: a user's,
 // an organisation's, and one for all. See [AllowLevels].
 type Level struct {
-	// Limiter is whose limits hold. Required. The Limiters of all levels are over
-	// the same Store, a pointer or another type that can be compared, each has a
-	// Name of its own, and none has Config.InFlight.
+	// Limiter has the limits. Required. The Limiters of all levels are over the same
+	// Store, a pointer or another type that can be compared. Each has a Name of its own,
+	// and none has Config.InFlight.
 	Limiter *Limiter
 	// Key is the party that this level counts.
 	Key string
@@ -24,25 +24,25 @@ type Level struct {
 	Limits []Limit
 	// Cost is how many units are taken. 0: 1.
 	Cost int64
-	// Peek takes nothing of this level, which then refuses nothing: the decision
-	// tells its state. Cost must be 0. False: Cost is taken.
+	// Peek takes nothing of this level, which then refuses nothing: the decision has its
+	// state. Cost must be 0. False: Cost is taken.
 	Peek bool
 }
 
-// AllowLevels is [Limiter.Allow] for several levels, narrowest first: every limit
-// of every level admits the call, or it is refused and nothing is taken of any.
-// Decision.Scope is the name of the level whose limit binds, of a refusal the
-// level that refuses, and Decision.Charges tells the state of the limits of all
-// levels, one level's after the other's. RetryAfter holds for all of them.
+// AllowLevels is [Limiter.Allow] for several levels, narrowest first: every limit of every
+// level admits the call, or the call is refused and takes nothing of any.
+// Decision.Scope is the name of the binding level: for a refusal the level that refuses.
+// Decision.Charges has the states of the limits of all levels, level by level. RetryAfter
+// holds for all of them.
 //
-// The store decides in one call where it can, at one instant. A Redis cluster
-// decides level after level and gives back its units when a later one refuses:
-// see package redisstore.
+// The store decides in one call if it can, at one instant. A Redis cluster decides level
+// after level, and gives the units back when a later level refuses: see package
+// redisstore.
 //
-// The Hook of the first level's Limiter observes the decision, once: with the
-// binding level's name as Scope, and its key and cost. A wrong level is a
-// *[ConfigError]. A call of the background class leaves of each level what
-// that Limiter says (see [InBackground]).
+// The Hook of the first level's Limiter observes the decision, once: with the binding
+// level's name as Scope, and its key and cost. A wrong level is a *[ConfigError]. A call
+// of the background class leaves of each level the Config.Reserve of its Limiter (see
+// [InBackground]).
 func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	if err := checkLevels(ctx, levels); err != nil {
 		return Decision{}, err
@@ -54,7 +54,7 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 	return decisionOf(&d), err
 }
 
-// takeLevels has the store decide on valid levels, now and all at once.
+// takeLevels makes the store decide on valid levels, now and all at once.
 func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
 	l, behind := levels[0].Limiter, inBackground(ctx)
 	charges := l.other.Get().(*[]store.Charge)
@@ -70,7 +70,7 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 	return d, err
 }
 
-// observeLevels tells of a decision, in the name of the binding level.
+// observeLevels shows the hook a decision, in the name of the binding level.
 func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
 	if hook := levels[0].Limiter.events.hook; hook != nil {
 		at := bindingLevel(levels, d)
@@ -88,7 +88,7 @@ func bindingLevel(levels []Level, d *store.Decision) *Level {
 	return &levels[0] // A store that does not say.
 }
 
-// events returns what shows the level's events to a hook, as the first level's.
+// events returns an observer that shows the level's events to a hook.
 func (v *Level) events(hook Hook) *observer { return &observer{v.Limiter.name, hook} }
 
 // id returns the level's key and cost.
@@ -108,7 +108,7 @@ func (v *Level) cost() int64 {
 	return v.Cost
 }
 
-// checkLevels reports what keeps levels from being decided at all.
+// checkLevels reports the reason why levels can't be decided.
 func checkLevels(ctx context.Context, levels []Level) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -124,7 +124,7 @@ func checkLevels(ctx context.Context, levels []Level) error {
 	return nil
 }
 
-// check reports the first field that is wrong of the i-th level.
+// check reports the first wrong field of the i-th level.
 func (v *Level) check(i int, before []Level) error {
 	if err := v.checkLimiter(i, before); err != nil {
 		return err
@@ -143,8 +143,8 @@ func (v *Level) check(i int, before []Level) error {
 	return v.Limiter.checkKey(v.Key)
 }
 
-// checkLimiter reports what keeps the i-th level's Limiter from deciding with those
-// before it.
+// checkLimiter reports the reason why the i-th level's Limiter can't decide with those of
+// the levels before it.
 func (v *Level) checkLimiter(i int, before []Level) error {
 	want, got := "", v.Limiter.unmade()
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// nest is three limiters on one store, and what the first's Hook was told.
+// nest is three limiters on one store, and the events of the first one's Hook.
 type nest struct {
 	store          *weirtest.Store
 	user, org, all *weir.Limiter
@@ -34,7 +34,7 @@ func newNest(t *testing.T) *nest {
 	})
 	silent := weir.HookFunc(func(_ context.Context, e weir.Event) {
 		if len(e.Decision.Charges) > 2 {
-			t.Errorf("a wider level's Hook is told %+v", e)
+			t.Errorf("a wider level's Hook got %+v", e)
 		}
 	})
 	limiter := func(name string, hook weir.Hook, l weir.Limit) *weir.Limiter {
@@ -52,7 +52,7 @@ func (n *nest) levels(user string) []weir.Level {
 	return []weir.Level{{Limiter: n.user, Key: user}, {Limiter: n.org, Key: "acme"}, {Limiter: n.all, Key: "all"}}
 }
 
-// left returns what remains of each level.
+// left returns the units left of each level.
 func (n *nest) left(t *testing.T, user string) string {
 	t.Helper()
 	var left []int64
@@ -96,7 +96,7 @@ func TestAllowLevels(t *testing.T) {
 				t.Errorf("step %d: %+v, %v, want %v by %s", i, d, err, step.allowed, step.scope)
 			}
 			if len(step.levels) == 3 && (len(n.events) != 1 || n.events[0].Scope != step.scope || n.events[0].Kind != weir.EventDecision) {
-				t.Errorf("step %d: told %+v", i, n.events)
+				t.Errorf("step %d: the hook got %+v", i, n.events)
 			}
 			if left := n.left(t, step.levels[0].Key); left != step.left && len(step.levels) == 3 {
 				t.Errorf("step %d: %s remain, want %s", i, left, step.left)
@@ -108,7 +108,7 @@ func TestAllowLevels(t *testing.T) {
 			t.Errorf("with costs of their own: %+v, %v", d, err)
 		}
 		if e := n.events[0]; e.Scope != "org" || e.Key != "acme" || e.Cost != 3 {
-			t.Errorf("told %+v", e)
+			t.Errorf("the hook got %+v", e)
 		}
 		// A background call leaves half of each level's burst.
 		bg := weir.InBackground(t.Context())
@@ -179,7 +179,7 @@ func TestLevelsRefuse(t *testing.T) {
 	}
 	n.store.Next(weirtest.Fail(errors.New("down")))
 	if _, err := weir.AllowLevels(t.Context(), n.levels("a")...); !errors.Is(err, weir.ErrStore) || n.events[0].Kind != weir.EventStoreError {
-		t.Errorf("a store that fails: %v, told %+v", err, n.events)
+		t.Errorf("a store that fails: %v, the hook got %+v", err, n.events)
 	}
 }
 
@@ -230,8 +230,8 @@ func TestReserveLevels(t *testing.T) {
 	})
 }
 
-// TestWaitLevels: a call waits for its narrow level without holding up others on
-// the wide ones, and gives back what it booked when it does not act.
+// TestWaitLevels: a call waits for its narrow level without holding up other calls on
+// the wide ones. It gives its booked units back if it does not leave.
 func TestWaitLevels(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestWaitLevels(t *testing.T) {
 				return
 			}
 			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Wait != took {
-				t.Errorf("told %+v", n.events)
+				t.Errorf("the hook got %+v", n.events)
 			}
 			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {
 				t.Error(err)
@@ -280,7 +280,7 @@ func TestWaitLevels(t *testing.T) {
 func TestWaitLevelsGivesBack(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		wide  func(n *nest) // what becomes of the wide level meanwhile
+		wide  func(n *nest) // meanwhile, to the wide level
 		leave time.Duration
 		want  error
 	}{

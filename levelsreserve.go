@@ -60,23 +60,23 @@ func reserved(levels []Level, d store.Decision, now time.Time) *Reservation {
 // below 0 is a *[ConfigError].
 //
 // Otherwise the call waits level by level, the narrowest first: while it waits on a
-// narrow level it holds up no call on a wide one; each level is a call of the store, on a cluster as on one server. On
-// each level the call waits as one of [Limiter.Wait] does: in line, counted against
-// the MaxWaiters of that Limiter, and on when the level's key is paused before its
-// slot there has come.
+// narrow level it holds up no call on a wide one. Each level is a call of the store, on
+// a cluster as on one server. On each level the call waits as one of [Limiter.Wait]
+// does: in line, counted against the MaxWaiters of that Limiter, and longer if the
+// level's key is paused before the slot there has come.
 //
 // The booked slots are given back when a later level refuses or ctx ends. A call that
 // was refused is then decided on once more, without waiting. Calls of the background
 // class do not wait (see [InBackground]).
 //
-// A level counts a call at its own slot. One that then waits for a wider level
-// leaves later than that, so when the wait for the wide level gets shorter, calls
-// of one narrow key may leave closer together than the narrow limit has it, though
-// never faster than the wide one does. Where the narrow limit is the one that must
-// not be exceeded, give the wide one room.
+// A level counts a call at its own slot. A call that then waits for a wider level leaves
+// later. So when the wait for the wide level gets shorter, calls of one narrow key may
+// leave closer together than the narrow limit admits, though never faster than the wide
+// limit admits. If the narrow limit must never be exceeded, give the wide one room.
 //
 // The Hook of the first level's Limiter observes the returned decision, and the wait
-// with its beginning if there was any. A wait that ended with an error is in the name of its level.
+// with its beginning if there was any. A wait that ended with an error has the Scope of
+// its level.
 func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
 	if maxWait < 0 {
 		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
@@ -120,8 +120,8 @@ type levelWait struct {
 	full       bool // refused by the level's MaxWaiters
 }
 
-// wait waits for one level after the other. Where one refuses, it decides on all
-// of them once more.
+// wait waits for one level after the other. If one refuses, it decides on all of them
+// once more.
 func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservation, d store.Decision, err error) {
 	book := func(i int) error {
 		w.at, w.last = i, first
@@ -205,7 +205,7 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
 }
 
-// observe tells of the end of the wait.
+// observe shows the hook the end of the wait.
 func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	hook := w.levels[0].Limiter.events.hook
 	if hook == nil {

@@ -29,15 +29,15 @@ func twoLevels(t *testing.T, store weir.Store, change ...func(narrow, wide *weir
 	return narrow, wide, []weir.Level{{Limiter: narrow, Key: "a"}, {Limiter: wide, Key: "all"}}
 }
 
-// TestWaitLevelsHeedsPauses: who waits for a level when that is paused waits on, as
-// a call of Wait beside it does, whatever the level's limits.
+// TestWaitLevelsHeedsPauses: a call waits for a level while the level is paused. It
+// waits on, as a call of Wait beside it does, under any limits of the level.
 func TestWaitLevelsHeedsPauses(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]weir.Limit{
 		"the limiter's limits": nil, "the same again": {weir.PerMinute(1)}, "others": {weir.PerMinute(1), weir.PerHour(60)},
 	} {
 		for _, heard := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", heard of ", heard), func(t *testing.T) {
+			t.Run(fmt.Sprint(name, ", by the message ", heard), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					var store weir.Store = localStore(t)
@@ -71,7 +71,7 @@ func TestWaitLevelsHeedsPauses(t *testing.T) {
 	}
 }
 
-// TestWaitLevelsPausedForLonger than the call may wait: it is refused at once.
+// TestWaitLevelsPausedForLonger than the call may wait: the call is refused at once.
 func TestWaitLevelsPausedForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,13 +88,13 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 		waits := h.of(weir.EventWait)
 		var limited *weir.LimitedError
 		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.ReasonPaused || limited.Bound != weir.BoundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
-			t.Errorf("told %+v, want a wait that ended with a refusal for the pause", waits)
+			t.Errorf("the hook got %+v, want a wait that ended with a refusal for the pause", waits)
 		}
 	})
 }
 
 // TestWaitLevelsInLine: calls of Wait and of WaitLevels with the same key, cost and
-// limits are one line, and those with others are not in it.
+// limits form one line. Calls with other limits form another.
 func TestWaitLevelsInLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 			t.Errorf("the store was asked %d times, want once: whether it can be had at once", got)
 		}
 		if told := h.of(weir.EventDecision); told[len(told)-1].Decision.Reason != weir.ReasonTooManyWaiters || len(h.of(weir.EventWait)) > 0 {
-			t.Errorf("told %+v", h.told)
+			t.Errorf("the hook got %+v", h.told)
 		}
 		var limited *weir.LimitedError
 		if err := narrow.Wait(ctx, "a"); !errors.As(err, &limited) || limited.Reason != weir.ReasonTooManyWaiters {
@@ -166,8 +166,8 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 	})
 }
 
-// TestWaitLevelsMaxWaitersOfAWideLevel: what was booked on a narrow one is given
-// back.
+// TestWaitLevelsMaxWaitersOfAWideLevel: the wide level refuses, and the units of the
+// narrow level come back.
 func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestWaitLevelsMaxWaitersOfAWideLevel(t *testing.T) {
 		})
 		ctx := t.Context()
 		_, _ = weir.AllowLevels(ctx, levels...)
-		levels[0].Peek = true // Nothing is booked of it, so nothing is waited for.
+		levels[0].Peek = true // Nothing of it is booked, so no call waits for it.
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _, _ = weir.WaitLevels(ctx, time.Hour, levels...) })
 		synctest.Wait()
@@ -246,7 +246,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				}
 				if waits := h.of(weir.EventWait); name == "WaitLevels" && (len(waits) != 1 || waits[0].Scope != "wide" || waits[0].Key != "all" ||
 					waits[0].Decision.Delay != 59*time.Second || waits[0].Err != context.Canceled) {
-					t.Errorf("told %+v, want the end of a wait for the wide level", waits)
+					t.Errorf("the hook got %+v, want the end of a wait for the wide level", waits)
 				}
 				time.Sleep(time.Minute)
 				synctest.Wait()
@@ -256,8 +256,8 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 	}
 }
 
-// TestWaitLevelsLeavesNothing: whatever happens to calls that wait for levels, no
-// more leave than the wide limit has it, and nothing of theirs is kept.
+// TestWaitLevelsLeavesNothing: calls wait for levels and end in random ways. No more
+// leave than the wide limit admits, and no state of theirs is left.
 func TestWaitLevelsLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {

@@ -44,12 +44,12 @@ type Limiter struct {
 //
 // New refuses a Name that another limiter of this process has on the same store with
 // other limits or another InFlight: the two would charge one state by different rules.
-// Limiters with the same limits and InFlight may share a name. A limiter that is no longer reachable does not count:
-// before New refuses, it collects garbage, up to five times. A program that changes its
-// limits while it runs drops the old limiter first. Or it keeps one limiter, and
-// passes the limits with each call: see [Limiter.AllowLimits] and [Level]. New does not
-// compare limiters of other processes, of other store values, or on stores without
-// fields.
+// Limiters with the same limits and InFlight may share a name. A limiter that is no
+// longer reachable does not count: before New refuses, it collects garbage, up to five
+// times. A program that changes its limits while it runs drops the old limiter first.
+// Or it keeps one limiter, and passes the limits with each call: see
+// [Limiter.AllowLimits] and [Level]. New does not compare limiters of other processes,
+// of other store values, or on stores without fields.
 func New(cfg Config) (*Limiter, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -110,7 +110,8 @@ func (l *Limiter) CanSettle() bool {
 	return ok
 }
 
-// Stats is what a Limiter does now, for gauges that are read when they are scraped.
+// Stats are the numbers of a Limiter's calls now, for gauges that are read when they
+// are scraped.
 type Stats struct {
 	// Waiting is the number of calls of this Limiter that wait for a slot or for room.
 	Waiting int64
@@ -224,7 +225,7 @@ func warnSlow(limiter string, waited time.Duration) {
 		"limiter", limiter, "waited", waited.Round(time.Second))
 }
 
-// warnStuck logs that no call in flight has ended for longer than a lease lives.
+// warnStuck logs that no call in flight has ended within the time of a lease.
 func warnStuck(limiter string, inFlight int64, lease time.Duration) {
 	slog.Warn("weir: this process holds all calls in flight of a key, each for longer than Config.Lease; are leases released and response bodies closed?",
 		"limiter", limiter, "in_flight", inFlight, "lease", lease)

@@ -71,7 +71,7 @@ func TestLimiterCopiesLimits(t *testing.T) {
 	}
 }
 
-// methods are all that decide, with a cost when they take one.
+// methods are all methods that decide, with a cost if they take one.
 var methods = map[string]func(l *weir.Limiter, ctx context.Context, key string, cost int64) error{
 	"AllowN": func(l *weir.Limiter, ctx context.Context, key string, cost int64) error {
 		_, err := l.AllowN(ctx, key, cost)
@@ -148,8 +148,8 @@ func TestMethodsTellErrorsApart(t *testing.T) {
 	}
 }
 
-// TestContextEndsInStore has the context end while the store is asked: that is
-// the caller's doing, whatever the store makes of it.
+// TestContextEndsInStore: the context ends while the store decides. The caller gets
+// the context's error, whatever error the store returns.
 func TestContextEndsInStore(t *testing.T) {
 	t.Parallel()
 	for name, method := range methods {
@@ -279,8 +279,8 @@ func TestAllowLimitsRefuses(t *testing.T) {
 	}
 }
 
-// TestLimitsOfOneName: no two limits of a call have one policy name, whether it
-// is given or derived, wherever the limits come from.
+// TestLimitsOfOneName: no two limits of a call have one policy name, given or derived,
+// from the Config or with the call.
 func TestLimitsOfOneName(t *testing.T) {
 	t.Parallel()
 	second := weir.PerSecond(1)
@@ -319,7 +319,7 @@ func TestLimitsOfOneName(t *testing.T) {
 	}
 }
 
-// TestLimitsOfACallAreCheckedWithoutAllocating, as they are for each.
+// TestLimitsOfACallAreCheckedWithoutAllocating, because each call checks them.
 func TestLimitsOfACallAreCheckedWithoutAllocating(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector has pools forget")
@@ -456,7 +456,7 @@ func TestLimitMax(t *testing.T) {
 	}
 }
 
-// TestNear checks the share of units left from which a decision is near its limit.
+// TestNear checks the share of units left at which a decision is near its limit.
 func TestNear(t *testing.T) {
 	t.Parallel()
 	hundred, burst := weir.PerMinute(100), weir.PerMinute(100).WithBurst(10)

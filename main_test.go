@@ -19,16 +19,15 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // Many tests wait for minutes.
-	log.SetOutput(os.Stderr)                       // which SetDefault changed, too
+	log.SetOutput(os.Stderr)                       // SetDefault changed it, too
 	leaktest.Main(m)
 }
 
-// gcraStore decides by GCRA in whole nanoseconds and remembers what it
-// granted. It looks at the first charge only. Delays and faults are set before
-// it is used.
+// gcraStore decides by GCRA in whole nanoseconds and remembers its grants. It looks at
+// the first charge only. Delays and faults are set before it is used.
 type gcraStore struct {
 	before func(call int) time.Duration // on the way to the decision; ends with ctx
-	after  func(call int) time.Duration // on the way back; ctx is not looked at
+	after  func(call int) time.Duration // on the way back; ignores ctx
 	fault  func(call int) error         // in place of a decision; nil: none
 	cancel func(call int) error         // before a slot is given back
 
@@ -43,13 +42,13 @@ type gcraStore struct {
 	misused   []string
 }
 
-// grant is a slot and what is needed to take it back.
+// grant is a slot, and the facts that Cancel needs to take it back.
 type grant struct {
 	key       string
 	cost      int64
 	id        any       // of the call, from its context
 	at        time.Time // by the store
-	reply     time.Time // when the decision was on its way back at the latest
+	reply     time.Time // the latest time at which the decision was on its way back
 	was, is   time.Time // the key's TAT
 	cancelled bool
 }
@@ -188,8 +187,8 @@ func (s *gcraStore) kept() []*grant {
 	return kept
 }
 
-// check compares what the store counted, and that nothing is left of the
-// limiter's waiting calls. It is called in a bubble.
+// check compares the counts of the store, and fails if the limiter keeps anything of
+// waiting calls. It is called in a bubble.
 func (s *gcraStore) check(t *testing.T, l *weir.Limiter, takes, kept int) {
 	t.Helper()
 	synctest.Wait() // for the last give-back
@@ -228,7 +227,7 @@ func newLimiter(tb testing.TB, s weir.Store, change ...func(*weir.Config)) *weir
 	return l
 }
 
-// heldStore is a local store a network away, which counts what it is asked for.
+// heldStore is a local store a network away. It counts its calls.
 type heldStore struct {
 	*localstore.Store
 	trip  time.Duration          // there and back
@@ -331,7 +330,7 @@ func (s *heldStore) wantHeld(t *testing.T, key string, n int64) {
 	_ = s.Store.Release(context.Background(), "api", key, "probe")
 }
 
-// plenty refuses nobody in these tests.
+// plenty is a limit that refuses no call of these tests.
 var plenty = weir.PerSecond(1_000_000)
 
 func newFlightLimiter(tb testing.TB, s weir.Store, most int64, change ...func(*weir.Config)) *weir.Limiter {

@@ -139,11 +139,11 @@ func TestOutboundIsRight(t *testing.T) {
 	}
 }
 
-// outboundWay is a way to send calls: from one process or two that share a store.
+// outboundWay is a way to send calls: from one process, or from two that share a store.
 type outboundWay struct {
 	name      string
 	processes int
-	ignore    bool // what the provider says
+	ignore    bool // the provider's headers
 	said      func(http.Header, *http.Request, weirtest.Answer)
 	seed      uint64
 }
@@ -185,8 +185,8 @@ func callFrom(t *testing.T, goroutines, calls int, transports ...http.RoundTripp
 	wg.Wait()
 }
 
-// TestTransportRefusesAnUnsaidBurst: GCRA lets nearly 2n calls leave in one period
-// unless its burst is smaller, so a Transport wants to know that the burst is meant.
+// TestTransportRefusesAnUnsaidBurst: with a burst of n, GCRA lets nearly 2n calls leave
+// in one period. So a Transport accepts GCRA with an explicit burst only.
 func TestTransportRefusesAnUnsaidBurst(t *testing.T) {
 	t.Parallel()
 	right := weir.Outbound(300, time.Minute)
@@ -242,9 +242,9 @@ func (p *estimating) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestTwoWeightedWindows: a provider that estimates refuses calls after a full window. It
-// refuses none that are evenly spaced, one unit fewer and those that the rate yields in the
-// variation of the time on the way. Other providers refuse none of these either. A limit
-// that counts as the provider does uses less.
+// refuses no call of an evenly spaced limit with a margin: one unit fewer, and the units
+// that the rate yields in the variation of the time on the way. Other providers refuse
+// none of these calls either. A limit that counts as the provider does uses less.
 func TestTwoWeightedWindows(t *testing.T) {
 	t.Parallel()
 	spaced := func(n int64, period time.Duration) weir.Limit { return weir.Per(n, period).WithBurst(1) }

@@ -13,10 +13,10 @@ import (
 // Config.MaxPause does not bound it. Pause returns ErrUnsupported when the store can't,
 // and a *[ConfigError] when d is not above 0, or above MaxPeriod/4, 12.5 years.
 //
-// Calls that wait keep their slots, their order and their distances, in all processes:
-// the first leaves when the pause ends. A call whose slot then comes too late for its
-// MaxWait or deadline fails with a *[LimitedError]. A key without waiting calls may
-// start with a burst: of a GCRA limit its burst, of a window its rate.
+// Waiting calls keep their slots, their order and their distances, in all processes: the
+// first leaves when the pause ends. A call whose slot then comes too late for its MaxWait
+// or deadline fails with a *[LimitedError]. A key without waiting calls may start with a
+// burst: the burst of a GCRA limit, or the rate of a window.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
 	if err := checkPause(d); err != nil {
 		return err
@@ -24,8 +24,8 @@ func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error 
 	return l.brake(ctx, key, store.Brake{Pause: d}, ByHand)
 }
 
-// Penalize is [Limiter.Pause] for a key that is blocked for what its calls do. Events
-// tell the two apart.
+// Penalize is [Limiter.Pause] for a key that is blocked because of its calls. Its event
+// has By ByPenalty.
 func (l *Limiter) Penalize(ctx context.Context, key string, d time.Duration) error {
 	if err := checkPause(d); err != nil {
 		return err
@@ -40,8 +40,8 @@ func checkPause(d time.Duration) error {
 	return nil
 }
 
-// Resume lifts a pause, and all else that slows key down beyond its limits. It
-// returns ErrUnsupported when the store can't.
+// Resume lifts a pause and a lower rate of key. It returns ErrUnsupported when the
+// store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
 	return l.brake(ctx, key, store.Brake{Lift: true}, ByHand)
 }
@@ -77,8 +77,8 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) e
 // Reset forgets the state of key, with its pause. It returns ErrUnsupported when
 // the store can't.
 //
-// Calls that wait for key keep their slots, as far away as a pause has put them. To
-// free those as well, call [Limiter.Resume] first.
+// Waiting calls of key keep their slots, also if a pause has moved them far ahead. To
+// bring these slots forward, call [Limiter.Resume] first.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	if err := l.checkKey(key); err != nil {
 		return err

@@ -58,7 +58,7 @@ func TestPauseRefuses(t *testing.T) {
 			if err := l.Pause(ctx, "key", d); err != nil {
 				t.Fatal(err)
 			}
-			refused(3 * time.Second) // The longest counts.
+			refused(3 * time.Second) // The pause that ends last wins.
 		}
 		time.Sleep(time.Second)
 		refused(2 * time.Second)
@@ -123,8 +123,8 @@ func (plainStore) Take(_ context.Context, req store.Request) (store.Decision, er
 	return store.Decision{Allowed: true, Limit: req.Charges[0].Limit}, nil
 }
 
-// TestPauseHoldsThoseWhoWait: who waits when a pause comes waits on, and goes
-// afterwards at the limit's pace, in the order of arrival.
+// TestPauseHoldsThoseWhoWait: a pause holds waiting calls. After it they leave at the
+// limit's pace, in the order of arrival.
 func TestPauseHoldsThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]weir.Limit{
@@ -158,8 +158,8 @@ func TestPauseHoldsThoseWhoWait(t *testing.T) {
 	}
 }
 
-// resumed returns when the first call after a pause went. Not all stores know the first
-// slot ahead. Then the distance to the brake counts once more.
+// resumed returns when the first call after a pause left. Some stores don't know the
+// first slot ahead: there the distance from the brake to the slot counts once more.
 func (n *line) resumed(t *testing.T, first int, end, distance time.Duration) time.Duration {
 	t.Helper()
 	o, _ := n.get(first)
@@ -192,7 +192,7 @@ func TestResumeFreesThoseWhoWait(t *testing.T) {
 	})
 }
 
-// TestPauseBeyondTheLongestWait ends those who wait at once, and says why.
+// TestPauseBeyondTheLongestWait refuses waiting calls at once, with the pause as reason.
 func TestPauseBeyondTheLongestWait(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -224,7 +224,7 @@ func TestPauseBeyondTheLongestWait(t *testing.T) {
 						t.Errorf("call %d: %v after %v (%+v)", i, o.err, o.after, limited)
 					}
 				}
-				// Nothing of theirs is left.
+				// They leave nothing behind.
 				time.Sleep(5 * time.Second)
 				if d, err := l.Allow(t.Context(), "key"); err != nil || !d.Allowed {
 					t.Errorf("after the pause: %+v, %v", d, err)
@@ -260,7 +260,8 @@ func (d *deaf) Take(ctx context.Context, req store.Request) (store.Decision, err
 	return d.Store.Take(ctx, req)
 }
 
-// TestPauseUnheardOf: whoever can't hear of a pause asks before going.
+// TestPauseUnheardOf: a waiting call whose watch misses a pause looks at its key before
+// it leaves.
 func TestPauseUnheardOf(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -291,8 +292,8 @@ func TestPauseUnheardOf(t *testing.T) {
 	})
 }
 
-// TestManyRefusalsAreOnePause: refusals that come one shortly after the other, of
-// requests that were under way together, cost the waiting requests no call.
+// TestManyRefusalsAreOnePause: requests under way together are refused shortly after
+// each other. The refusals cost the waiting requests no call of the store.
 func TestManyRefusalsAreOnePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,7 +311,7 @@ func TestManyRefusalsAreOnePause(t *testing.T) {
 		f.store.mu.Lock()
 		takes, refused := f.store.takes-before, f.provider.Counts().Refused()
 		f.store.mu.Unlock()
-		// At 100 per second, all have a slot before 600 ms, less the pause, are over.
+		// At 100 per second, all have a slot within 600 ms, not counting the pause.
 		if refused < 20 || takes > 60 {
 			t.Errorf("%d calls of the store when %d were refused, want one for each of 60 requests at most", takes, refused)
 		}
@@ -359,8 +360,8 @@ func TestResetLeavesWaitersTheirSlots(t *testing.T) {
 	}
 }
 
-// TestPauseOfThousands: a pause costs the waiting calls of two processes nothing. They
-// go in the order in which they came to the store.
+// TestPauseOfThousands: a pause costs the waiting calls of two processes no call of the
+// store. They leave in the order in which they came to the store.
 func TestPauseOfThousands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

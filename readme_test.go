@@ -59,16 +59,16 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// codeBlock is Go code in a page, or a file's content, and the comment before it
-// that says which file it is from.
+// codeBlock is Go code in a page, or a file's content. The comment before the code
+// names its file.
 var codeBlock = regexp.MustCompile("(?ms)^(?:<!-- from: (\\S+) -->\n)?```(?:go|yaml)\n(.*?)^```$")
 
-// tested are the files that code may be from: programs that CI runs, examples
+// tested are the files that code in pages may be from: programs that CI runs, examples
 // and tests of use.
 var tested = regexp.MustCompile(`^(examples/.*\.go|docs/(hello|provider|llm)/main\.go|(.*/)?\w*example\w*_test\.go|(.*/)?usage_test\.go)$`)
 
-// TestCodeIsFromTestedFiles checks that all such code in the documents is to the
-// letter part of a file that is tested.
+// TestCodeIsFromTestedFiles checks that all such code in the documents is part of a
+// tested file, to the letter.
 func TestCodeIsFromTestedFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range documents(t) {
@@ -117,7 +117,8 @@ var (
 	code    = regexp.MustCompile("(?ms)^```.*?^```$|`[^`\n]*`")
 )
 
-// TestLinks checks that what the documents link to in this repository is there.
+// TestLinks checks that each link of the documents into this repository leads to a file
+// and a heading.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	for name, text := range documents(t) {
@@ -149,7 +150,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// slug is what a heading is linked by.
+// slug returns the fragment of links to a heading.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -163,15 +164,14 @@ func slug(heading string) string {
 	return b.String()
 }
 
-// TestMostInAnyPeriod checks the stated maximum of units in any
-// half-open stretch of one period may hold: schedules made for the worst case
-// come close, and none goes beyond.
+// TestMostInAnyPeriod checks the documented maximum of units in any half-open interval
+// of one period. Schedules made for the worst case come close, and none goes beyond.
 func TestMostInAnyPeriod(t *testing.T) {
 	t.Parallel()
 	const rate, burst = 5, 3
 	for a, c := range map[weir.Algorithm]struct {
 		says        string
-		most, comes int // what is promised; what the worst schedule comes to
+		most, comes int // the documented maximum; that of the worst schedule
 	}{
 		weir.GCRA:           {"| `GCRA` (default) | `Burst + Rate` |", burst + rate, burst + rate - 1},
 		weir.SlidingWindow:  {"| `SlidingWindow` | `Rate` |", rate, rate},
@@ -201,9 +201,9 @@ func TestMostInAnyPeriod(t *testing.T) {
 	}
 }
 
-// greedy takes a few units at the start of an aligned window, waits for some
-// fortieths of a period, and then takes all it can get for two periods. It
-// returns the most units in any half-open stretch of one period.
+// greedy takes a few units at the start of an aligned window, waits for some fortieths
+// of a period, and then takes all free units for two periods. It returns the maximum of
+// units in any half-open interval of one period.
 func greedy(t *testing.T, limit weir.Limit, early, idle int) int {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -244,8 +244,8 @@ func greedy(t *testing.T, limit weir.Limit, early, idle int) int {
 	return most
 }
 
-// TestDocumentsSayWhatIsExported checks that no document names something of
-// packages weir and store that is gone.
+// TestDocumentsSayWhatIsExported checks that each name of packages weir and store in the
+// documents is declared.
 func TestDocumentsSayWhatIsExported(t *testing.T) {
 	t.Parallel()
 	for name, glob := range map[string]string{"weir": "*.go", "store": "store/*.go"} {

@@ -87,8 +87,8 @@ func TestReserveBounds(t *testing.T) {
 	}
 }
 
-// TestReserveTooLate has the round trip outlast the deadline, or the time that
-// is left until the slot.
+// TestReserveTooLate: the round trip takes longer than the time to the deadline, or to
+// the slot.
 func TestReserveTooLate(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -240,8 +240,8 @@ func TestReservationCancelEndsWithContext(t *testing.T) {
 	})
 }
 
-// TestReservationMovesWaitersUp has a reservation that comes too late leave
-// its slot to a call that waits.
+// TestReservationMovesWaitersUp: a reservation that comes too late leaves its slot to a
+// waiting call.
 func TestReservationMovesWaitersUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -351,9 +351,9 @@ func TestReserveLimitsMistakes(t *testing.T) {
 	}
 }
 
-// TestReserveLimitsLateStore checks that a slot which the store was too slow to
-// grant is given back: as a refusal when it is past the deadline, as the
-// context's end when that has come.
+// TestReserveLimitsLateStore: a slot that the store granted too late is given back. The
+// call is refused if the slot is past the deadline. If the context has ended, the call
+// returns the context's error.
 func TestReserveLimitsLateStore(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -399,7 +399,7 @@ func TestAbilitiesOfTheStore(t *testing.T) {
 	}
 }
 
-// bareStore can do nothing but decide.
+// bareStore has no optional ability.
 type bareStore struct{}
 
 func (bareStore) Take(context.Context, store.Request) (store.Decision, error) {

@@ -38,8 +38,8 @@ type levelTaken struct {
 // takes nothing. When ctx ends before the store answers, Reserve returns the
 // context's error and gives back the granted slot.
 //
-// The holder of a Reservation does not hear of a later pause (see
-// [Limiter.Pause]), as calls that wait do.
+// A later pause (see [Limiter.Pause]) does not reach the holder of a Reservation, unlike
+// a waiting call.
 //
 // The deadline bounds the slot, not only the call: to book a slot further away
 // than the call itself may take, reserve with a context without one.

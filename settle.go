@@ -48,7 +48,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 // lapsed, or after a Reset, changes nothing. The store is not asked when the
 // estimate was right, or was 0, which books nothing that could be corrected.
 //
-// Of several levels it corrects each that gave units; see
+// With several levels it corrects each level that gave units; see
 // [Reservation.SettleLevels].
 //
 // A cost below 0 or above MaxUnits is a *[ConfigError], after which Settle may
@@ -91,10 +91,9 @@ func checkActual(cost int64) error {
 	return nil
 }
 
-// SettleLevels is [Reservation.Settle] with an actual cost for each level, in
-// their order; there is one of a reservation that is not of levels. For a
-// level that gave no units it changes nothing. The Hook of each level's Limiter observes
-// the level's [EventSettled].
+// SettleLevels is [Reservation.Settle] with an actual cost for each level, in their order;
+// a reservation without levels takes one cost. For a level that gave no units it changes
+// nothing. The Hook of each level's Limiter observes the level's [EventSettled].
 func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	for _, cost := range actual {
 		if err := checkActual(cost); err != nil {
@@ -154,14 +153,14 @@ func (r *Reservation) cancelLevels(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// corrected tells the key's line of the real cost of a call that has left it.
+// corrected gives the real cost of a departed call to the key's line.
 func (r *Reservation) corrected(actual int64) {
 	if r.waited {
 		r.limiter.lines.Correct(r.id.Key, actual-r.id.Cost)
 	}
 }
 
-// correct has the store cancel or settle, unless nothing was booked.
+// correct makes the store cancel or settle, unless nothing was booked.
 func (r *Reservation) correct(ctx context.Context, op string, f func(context.Context) error) error {
 	l := r.limiter
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// settlerStore is a gcraStore that notes what it is to settle.
+// settlerStore is a gcraStore that notes the settled costs.
 type settlerStore struct {
 	gcraStore
 	fail  func(ctx context.Context) error
@@ -60,7 +60,7 @@ func TestReservationSettle(t *testing.T) {
 		name string
 		ctx  context.Context
 		do   func(ctx context.Context, r *weir.Reservation) error
-		want []int64 // what the store settles
+		want []int64 // the costs that the store settles
 		is   error
 	}{
 		{"less", t.Context(), func(ctx context.Context, r *weir.Reservation) error { return r.Settle(ctx, 3) }, []int64{3}, nil},
@@ -151,7 +151,7 @@ func TestReservationSettleNothing(t *testing.T) {
 	}
 }
 
-// TestSettleGivesBackAndOwes is what settling is for, on a real store.
+// TestSettleGivesBackAndOwes settles less and more than the estimate, on a real store.
 func TestSettleGivesBackAndOwes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -191,7 +191,7 @@ func TestDoN(t *testing.T) {
 		actual   int64
 		err      error
 		settle   error
-		want     []int64 // what the store settles
+		want     []int64 // the costs that the store settles
 		is       []error
 	}{
 		{"less", 10, 3, nil, nil, []int64{3}, nil},
@@ -225,7 +225,7 @@ func TestDoN(t *testing.T) {
 				t.Errorf("settled at %v, want %v; %v", s.costs, tt.want, s.misused)
 			}
 			if told := slices.Contains(events, weir.EventStoreError); told != (tt.settle != nil) {
-				t.Errorf("the hook was told of a failure: %v", told)
+				t.Errorf("the hook got a failure: %v", told)
 			}
 		})
 	}
@@ -259,8 +259,8 @@ func TestDoNNeedsAStoreThatSettles(t *testing.T) {
 	}
 }
 
-// TestDoNSettlesItsOwnSlot: those that wait may swap slots, and each settles the
-// one it went in, once.
+// TestDoNSettlesItsOwnSlot: waiting calls may swap slots. Each call settles once, the
+// slot in which it left.
 func TestDoNSettlesItsOwnSlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 
 // TransportConfig is the configuration of a [Transport].
 type TransportConfig struct {
-	// Limiter decides when a request may leave. Required. Its limits are those that
-	// [Outbound] returns, or name an algorithm, or for GCRA a Burst.
+	// Limiter decides when a request may leave. Required. Each of its limits comes from
+	// [Outbound], or has a window algorithm, or has a Burst.
 	Limiter *Limiter
 	// Base sends the requests. Nil: http.DefaultTransport at the time of each
 	// request.
@@ -34,14 +34,15 @@ type TransportConfig struct {
 	// without taking any. It must not change the request nor read its body, and is
 	// called from many goroutines at once. Nil: every request takes 1.
 	Cost func(*http.Request) (int64, error)
-	// Settle returns the real cost of a request, where only its response tells that:
-	// by a header, or when the body has ended, by the trailers, the number of bytes,
-	// or the beginning and end of the body itself. Cost is an estimate then. Settle
-	// must not change the response nor read its body, and is called from many
-	// goroutines at once.
-	// While it does not know, and without a response, the estimate stands. A request
-	// without a connection costs nothing. It needs a Limiter whose store is a
-	// [store.Settler]. Nil: every request costs its Cost.
+	// Settle returns the real cost of a request, if only its response has that: in a
+	// header, or when the body has ended, in the trailers, the number of bytes, or the
+	// beginning and end of the body itself. Cost is an estimate then. The estimate stands
+	// while Settle does not know the cost, and without a response. A request without a
+	// connection costs nothing.
+	//
+	// Settle must not change the response nor read its body, and is called from many
+	// goroutines at once. It needs a Limiter whose store is a [store.Settler]. Nil: every
+	// request costs its Cost.
 	Settle SettleFunc
 	// SkipNoKey leaves a request uncounted for which Key finds no identity
 	// ([ErrNoKey]). False: it fails with that error.
@@ -89,8 +90,8 @@ type TransportConfig struct {
 //
 // # Upstream limits
 //
-// A Transport reads each response, by package upstream, and slows the request's key
-// down for all who share the store, never beyond the limiter's MaxPause:
+// A Transport reads each response, by package upstream, and slows the request's key down
+// for all processes that share the store, never beyond the limiter's MaxPause:
 //
 //	a refusal with a time          a pause (see Limiter.Pause)
 //	… again, soon after a pause    half the rate too (see store.Cut)
@@ -99,18 +100,17 @@ type TransportConfig struct {
 //	a lower limit than ours, or    the units left are spread evenly
 //	much less left than we know
 //
-// A refusal pauses its key whatever it says: Key says how wide that is. Of several
-// Levels it slows down the one that refused: by the limiter's Name, by the scope that
-// the response names, or by the number of units; otherwise the narrowest. A refusal
-// about calls under way slows nothing down. A success pauses its key only for a limit
-// of ours: the same name, or the same number of units, or a few more, in no other
-// window. The budget of another resource pauses nothing. Several keys of one
-// host never pause each other.
+// A refusal always pauses its key, and Key decides how wide that is. With Levels it slows
+// down one level: by the limiter's Name, by the scope that the response names, or by the
+// number of units; otherwise the narrowest. A refusal about calls under way slows nothing
+// down. A success pauses its key only for a limit of ours: the same name, or the same
+// number of units, or a few more, in no other window. The budget of another resource
+// pauses nothing. Several keys of one host never pause each other.
 //
-// The key is never used faster than its limits allow. While the upstream agrees with
-// the limits this costs no call of the store, but for a look when much seems to be
-// used by others. A caller waits for these calls, and for those of Settle, for 20 ms at
-// most. A store that is no [store.Braker] does none of it.
+// The key is never used faster than its limits allow. While the upstream agrees with the
+// limits, this costs no call of the store, except a look when others seem to have used
+// much. A caller waits for these calls, and for those of Settle, for 20 ms at most. A
+// store that is no [store.Braker] does none of it.
 //
 // # Several levels
 //
@@ -121,10 +121,10 @@ type TransportConfig struct {
 //
 // # Margin
 //
-// Departures are counted here, arrivals at the provider. [Outbound] returns a limit
-// with a margin for the variation of the time on the way. A GCRA limit without a
-// Burst, such as [Per] returns, is refused: see [Algorithm] for the maximum that each
-// algorithm can put into one period.
+// A Transport counts departures, a provider counts arrivals. [Outbound] returns a limit
+// with a margin for the variation of the time on the way. A GCRA limit without a Burst,
+// such as [Per] returns, is refused: see [Algorithm] for the maximum of each algorithm in
+// one period.
 type Transport struct {
 	levels   []transportLevel // narrowest first; none in a zero Transport
 	base     http.RoundTripper

@@ -53,7 +53,7 @@ func TestNewTransportRefuses(t *testing.T) {
 	}
 }
 
-// TestTransportClosesBodyOnce goes down every path of RoundTrip.
+// TestTransportClosesBodyOnce: RoundTrip closes the request's body once on every path.
 func TestTransportClosesBodyOnce(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +182,7 @@ func TestTransportWithoutBody(t *testing.T) {
 	}
 }
 
-// transportSnapshot is a request's fields and all that they lead to.
+// transportSnapshot is a deep copy of a request's fields.
 type transportSnapshot struct {
 	shallow http.Request
 	url     url.URL
@@ -220,7 +220,7 @@ func TestTransportDoesNotModifyRequest(t *testing.T) {
 			before, ctx, getBody := transportSnap(req), req.Context(), reflect.ValueOf(req.GetBody).Pointer()
 			c.cfg.Base = transportFunc(func(got *http.Request) (*http.Response, error) {
 				if got != req {
-					t.Error("the base was given another request")
+					t.Error("the base got another request")
 				}
 				return transportOK(got)
 			})

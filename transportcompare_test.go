@@ -24,8 +24,8 @@ func headers(lines ...string) http.Header {
 	return h
 }
 
-// takesFor returns how long so many requests take over limits when each response says
-// the same.
+// takesFor returns the time that n requests take over limits when each response has the
+// same headers.
 func takesFor(t *testing.T, n int, said http.Header, change func(*weir.TransportConfig), limits ...weir.Limit) time.Duration {
 	t.Helper()
 	l := onLocal(t, weir.Config{Name: "api", Limits: buckets(limits...)})
@@ -42,9 +42,8 @@ func takesFor(t *testing.T, n int, said http.Header, change func(*weir.Transport
 	return time.Since(start).Round(time.Millisecond)
 }
 
-// TestWhatIsSaidIsCompared: a limit of the upstream's slows nobody down that is not
-// lower than ours, counts something else or is of another window than ours; one that is
-// lower does.
+// TestWhatIsSaidIsCompared: a lower limit of the upstream's slows requests down. A limit
+// that is not lower, counts another unit or has another window slows none down.
 func TestWhatIsSaidIsCompared(t *testing.T) {
 	t.Parallel()
 	tokens := func(n int64) func(*weir.TransportConfig) {
@@ -159,7 +158,8 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidOfAWiderLimit is compared with that, and slows its key down.
+// TestWhatIsSaidOfAWiderLimit: a budget of a wider limit is compared with that limit, and
+// slows its key down.
 func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -189,8 +189,8 @@ func TestWhatIsSaidOfAWiderLimit(t *testing.T) {
 	}
 }
 
-// TestNothingLeftOfAWiderLimit pauses everybody under that, and nothing left of the
-// narrow one its own key alone, also where ours have a margin.
+// TestNothingLeftOfAWiderLimit: a used-up wide limit pauses all keys under it. A used-up
+// narrow limit pauses its own key alone. Both hold also if our limits have a margin.
 func TestNothingLeftOfAWiderLimit(t *testing.T) {
 	t.Parallel()
 	const pause, mostSlack = 50 * time.Second, 50 * time.Millisecond
@@ -236,9 +236,9 @@ func TestNothingLeftOfAWiderLimit(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidHoldsNobodyLonger: however much a call costs, what an upstream says
-// keeps nobody away for longer than MaxPause, nor a refusal for longer than until the
-// rate is whole again.
+// TestWhatIsSaidHoldsNobodyLonger: an upstream's budget holds requests up for at most
+// MaxPause, whatever they cost. A refusal holds them up until the rate is whole again,
+// at most.
 func TestWhatIsSaidHoldsNobodyLonger(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -275,8 +275,8 @@ func TestWhatIsSaidHoldsNobodyLonger(t *testing.T) {
 	}
 }
 
-// TestWhatIsSaidInOtherUnits: where one limit counts requests and another tokens, each
-// is compared with its own.
+// TestWhatIsSaidInOtherUnits: one limit counts requests and another tokens. Each is
+// compared with budgets in its own unit.
 func TestWhatIsSaidInOtherUnits(t *testing.T) {
 	t.Parallel()
 	requests := func(limit, remaining, reset string) []string {
@@ -315,8 +315,8 @@ func TestWhatIsSaidInOtherUnits(t *testing.T) {
 	}
 }
 
-// TestLowerLimitIsToldOnce: however near the reset of an upstream's lower limit is, and
-// however many wait, the store is told of it no more than it changes.
+// TestLowerLimitIsToldOnce: the store gets one brake for each change of an upstream's
+// lower limit, however near its reset is, and however many requests wait.
 func TestLowerLimitIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -354,7 +354,8 @@ func TestLowerLimitIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestProxiedRequestGoesByWhereItIsSent, whatever its client has sent.
+// TestProxiedRequestGoesByWhereItIsSent: the key is the new origin, whatever URL the
+// proxy's client has sent.
 func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"/things", "https://up.example/things", "http://up.example/things", "a1://up.example/things"} {
@@ -373,9 +374,9 @@ func TestProxiedRequestGoesByWhereItIsSent(t *testing.T) {
 	}
 }
 
-// TestLateRequestsAreNoNews: those that were granted their slots first and
-// arrive last are told that little is left, which the others of the fleet have
-// used: that slows down nobody.
+// TestLateRequestsAreNoNews: requests with the first slots arrive last. Their responses
+// say that little is left, because the rest of the fleet has used it. That slows no
+// request down.
 func TestLateRequestsAreNoNews(t *testing.T) {
 	t.Parallel()
 	limit := weir.Per(200, 10*time.Second).By(weir.SlidingWindow)
@@ -400,7 +401,7 @@ func TestLateRequestsAreNoNews(t *testing.T) {
 				if f.store.brakes != 0 || n.Refused() != 0 || n.Admitted < 800 {
 					t.Errorf("%d brakes, %+v", f.store.brakes, n)
 				}
-				// A look now and then is what the doubt costs.
+				// The doubt costs a look now and then.
 				if most := int(n.Arrived()) + 4 + 4*5; f.store.takes > most {
 					t.Errorf("%d requests took %d decisions, want at most %d", n.Arrived(), f.store.takes, most)
 				}
@@ -409,8 +410,7 @@ func TestLateRequestsAreNoNews(t *testing.T) {
 	}
 }
 
-// TestUseByOthersIsNews: units that somebody outside of the fleet has used are
-// seen to be gone.
+// TestUseByOthersIsNews: units that strangers have used slow the fleet down.
 func TestUseByOthersIsNews(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

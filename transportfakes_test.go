@@ -16,8 +16,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// transportStore grants every request after delay, or refuses it when that is
-// longer than the request may wait. It records what it granted.
+// transportStore grants every request after delay, or refuses it if delay is longer
+// than the request may wait. It records its grants.
 type transportStore struct {
 	delay time.Duration
 	err   error
@@ -90,8 +90,8 @@ func transportLimiter(tb testing.TB, s weir.Store) *weir.Limiter {
 	return l
 }
 
-// transportOver returns a Transport over the store; cfg needs neither a Limiter nor a
-// Key, which is the host then.
+// transportOver returns a Transport over the store. The Limiter of cfg is made here; the
+// default for its Key is the host.
 func transportOver(tb testing.TB, s weir.Store, cfg weir.TransportConfig) *weir.Transport {
 	tb.Helper()
 	if cfg.Limiter = transportLimiter(tb, s); cfg.Key == nil {
@@ -137,9 +137,8 @@ func (b *transportBody) Close() error {
 	return nil
 }
 
-// scriptedBase answers with the steps in order, the last one again and again. It
-// reads and closes the requests' bodies, and records what it was sent and
-// which of its response bodies are open.
+// scriptedBase answers with the steps in order, the last one again and again. It reads
+// and closes the requests' bodies. It records the requests and the open response bodies.
 type scriptedBase struct {
 	steps []scriptedStep
 	hold  func(n int, r *http.Request) // before answer n
@@ -149,7 +148,7 @@ type scriptedBase struct {
 	sent   []*http.Request
 	at     []time.Time
 	open   atomic.Int32 // response bodies that were not closed
-	twice  atomic.Int32 // closes of one that was
+	twice  atomic.Int32 // closes of a closed body
 	read   atomic.Int64 // bytes read from response bodies
 }
 

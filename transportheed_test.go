@@ -38,8 +38,7 @@ func (c *counted) Brake(ctx context.Context, charges []store.Charge, b store.Bra
 	return c.Store.Brake(ctx, charges, b)
 }
 
-// fleet is some processes, each with a Transport of its own, that share a store
-// and a provider.
+// fleet is some processes that share a store and a provider. Each has a Transport.
 type fleet struct {
 	provider *weirtest.Provider
 	store    *counted
@@ -82,7 +81,7 @@ func (f *fleet) get(t *testing.T, member int) int {
 	return resp.StatusCode
 }
 
-// send has every member send with so many goroutines for some time.
+// send sends from n goroutines of every member for some time.
 func (f *fleet) send(t *testing.T, goroutines int, lasts time.Duration) {
 	var wg sync.WaitGroup
 	until := time.Now().Add(lasts)
@@ -136,9 +135,8 @@ func TestRefusalPausesTheFleet(t *testing.T) {
 	}
 }
 
-// TestLoweredLimitIsHeeded: an upstream that lowers its limit, and says so,
-// refuses nothing after the first response that said so; what it gives back is
-// used.
+// TestLoweredLimitIsHeeded: an upstream lowers its limit. After the first response that
+// says so it refuses no request. When it raises the limit again, the fleet uses that.
 func TestLoweredLimitIsHeeded(t *testing.T) {
 	t.Parallel()
 	full := weir.Per(100, 10*time.Second).By(weir.SlidingWindow)
@@ -170,7 +168,7 @@ func TestLoweredLimitIsHeeded(t *testing.T) {
 				if n := after.Admitted - before.Admitted; n < 40 || n > 60 {
 					t.Errorf("%d admitted in 30 s at 20 in 10 s", n)
 				}
-				if n := before.Refused(); n > 10 { // As many as can be under way at once.
+				if n := before.Refused(); n > 10 { // The calls that can be under way at once.
 					t.Errorf("%d refused when the limit was lowered", n)
 				}
 				if err := f.provider.SetLimits(full); err != nil {
@@ -189,8 +187,8 @@ func TestLoweredLimitIsHeeded(t *testing.T) {
 	}
 }
 
-// TestNothingLeftPauses: who is told that nothing is left does not ask again
-// before there is.
+// TestNothingLeftPauses: after a response with nothing left, no request leaves before
+// the reset.
 func TestNothingLeftPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,7 +205,7 @@ func TestNothingLeftPauses(t *testing.T) {
 	})
 }
 
-// TestRefusalWithoutATimeSlowsTheFleet down, and it comes back to its rate.
+// TestRefusalWithoutATimeSlowsTheFleet down, and the fleet returns to its rate.
 func TestRefusalWithoutATimeSlowsTheFleet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,8 +227,8 @@ func TestRefusalWithoutATimeSlowsTheFleet(t *testing.T) {
 	})
 }
 
-// TestLiesStopNobodyForLong: whatever an upstream says, nobody waits longer than
-// MaxPause for it.
+// TestLiesStopNobodyForLong: whatever an upstream says, no request waits for longer than
+// MaxPause.
 func TestLiesStopNobodyForLong(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]dialects.Dialect{
@@ -252,7 +250,7 @@ func TestLiesStopNobodyForLong(t *testing.T) {
 	}
 }
 
-// TestAgreeingUpstreamCostsNoCall of the store beyond one for each request.
+// TestAgreeingUpstreamCostsNoCall of the store, but for one per request.
 func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
 	t.Parallel()
 	limit := weir.Per(50, 10*time.Second).By(weir.SlidingWindow)
@@ -267,7 +265,7 @@ func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
 				}, limit)
 				f.send(t, 5, 60*time.Second)
 				sent := int(f.provider.Counts().Arrived())
-				// One more each, when the first of its calls had to wait.
+				// One more for each process, when the first of its calls had to wait.
 				if f.store.brakes != 0 || f.store.takes < sent || f.store.takes > sent+4 {
 					t.Errorf("%d requests took %d decisions and %d brakes", sent, f.store.takes, f.store.brakes)
 				}
@@ -279,8 +277,8 @@ func TestAgreeingUpstreamCostsNoCall(t *testing.T) {
 	}
 }
 
-// TestRefusalWithoutATimeUnderSeveralLimits: it halves the rate of what is going
-// on, not that of a day's limit which is far away.
+// TestRefusalWithoutATimeUnderSeveralLimits: the refusal halves the rate of the present
+// pace. A day's limit, which is far away, keeps its rate.
 func TestRefusalWithoutATimeUnderSeveralLimits(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]weir.Limit{
@@ -306,7 +304,8 @@ func TestRefusalWithoutATimeUnderSeveralLimits(t *testing.T) {
 	}
 }
 
-// TestRefusalWithoutATimeUnderASlowLimit: it is heeded however slow the limit is.
+// TestRefusalWithoutATimeUnderASlowLimit: the refusal is heeded however slow the limit
+// is.
 func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]weir.Limit{
@@ -327,8 +326,8 @@ func TestRefusalWithoutATimeUnderASlowLimit(t *testing.T) {
 	}
 }
 
-// TestDialectOfTheHostThatWasAsked is heeded also where the base does not say in its
-// response what it answers, which is left as it is.
+// TestDialectOfTheHostThatWasAsked is heeded also if the base leaves the request out of
+// its response. The response stays as it is.
 func TestDialectOfTheHostThatWasAsked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -369,8 +368,8 @@ func TestDialectOfTheHostThatWasAsked(t *testing.T) {
 	}
 }
 
-// TestPausesWithoutEnd: an upstream whose bucket is slower than our limit, and says
-// no more than when to come back, does not refuse most of what is sent after each pause.
+// TestPausesWithoutEnd: an upstream's bucket is slower than our limit, and its refusals
+// have a Retry-After alone. It does not refuse most requests after each pause.
 func TestPausesWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -432,8 +431,8 @@ func getThings(t *testing.T, client *http.Client) {
 func TestRaisedLimitIsUsedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		// No two responses come within a microsecond: a slot and a brake of the same one
-		// can't be told apart, and the clock stands still here where others do not.
+		// No two responses come within a microsecond: a slot and a brake of one microsecond
+		// have no order. The clock of a bubble stands still, unlike a real one.
 		var n atomic.Int64
 		latency := func(*http.Request) time.Duration {
 			return time.Millisecond + time.Duration(n.Add(1)%1000)*3*time.Microsecond

@@ -27,9 +27,9 @@ func endpoint(r *http.Request) (string, error) {
 	return name, nil
 }
 
-// TestPausesStayWithinTheirKey: a provider has 5 units in a minute for each tenant and
-// endpoint, all on one host. Ann uses up her searches. The key says which requests are
-// paused.
+// TestPausesStayWithinTheirKey: a provider has 5 units a minute for each tenant and
+// endpoint, all on one host. Ann uses up her searches. That pauses the requests with the
+// same key.
 func TestPausesStayWithinTheirKey(t *testing.T) {
 	t.Parallel()
 	tenant := weir.KeyAPIKey("Authorization", nil)
@@ -126,12 +126,12 @@ func TestAnotherResourcePausesNothing(t *testing.T) {
 	})
 }
 
-// TestUnderWayIsOfTheKey: 200 requests under way at one host say nothing of another's
-// budget.
+// TestUnderWayIsOfTheKey: 200 requests under way at one host say nothing about the budget
+// of another.
 func TestUnderWayIsOfTheKey(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		busy string // the host that requests are under way at
+		busy string // the host of the requests under way
 		want time.Duration
 	}{
 		"no request":       {"", 6 * time.Second},
@@ -191,7 +191,7 @@ func TestUnderWayIsOfTheKey(t *testing.T) {
 	}
 }
 
-// TestUnderWayOfManyKeys is counted by key, however many there are.
+// TestUnderWayOfManyKeys: requests under way are counted by key, for any number of keys.
 func TestUnderWayOfManyKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -369,7 +369,7 @@ func TestRefusalSlowsTheLimiterThatRefused(t *testing.T) {
 	}
 }
 
-// TestAmendNamesTheLimiter, whatever the response says.
+// TestAmendNamesTheLimiter: Amend replaces the response's own cause.
 func TestAmendNamesTheLimiter(t *testing.T) {
 	t.Parallel()
 	r := &upstream.Reader{Amend: func(resp *http.Response, s *upstream.Signal) { s.Cause.Limit = resp.Header.Get("X-Which") }}
@@ -378,8 +378,8 @@ func TestAmendNamesTheLimiter(t *testing.T) {
 	}
 }
 
-// TestSuccessSlowsItsLimitersAlone: each budget reaches the limiter that has its name or
-// its number, and no other.
+// TestSuccessSlowsItsLimitersAlone: each budget reaches the limiter with its name or its
+// number of units, and no other.
 func TestSuccessSlowsItsLimitersAlone(t *testing.T) {
 	t.Parallel()
 	anthropic := func(requests, input, output string) string {

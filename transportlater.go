@@ -16,10 +16,10 @@ const concludeTimeout = time.Second
 // errCrowded is the error of a call that follows a response and is not made.
 var errCrowded = errors.New("too many calls that follow responses are under way")
 
-// later makes a call of the store that follows a response, in the background. The
-// channel is closed afterwards; [line.Linger] waits for that, a moment. While as many
-// calls as may be run, the call waits for its turn. A store that is slow for long loses
-// the call. The hook sees a failure.
+// later makes a call of the store that follows a response, in the background. The channel
+// is closed afterwards; [line.Linger] waits for that, a moment. While maxLater calls run,
+// the call waits for its turn. If the store is slow for long, the call is dropped. The
+// hook sees a failure.
 func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
 	ctx = context.WithoutCancel(ctx)
 	done, asked := make(chan struct{}), time.Now()

@@ -18,7 +18,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// after is a store whose calls that follow responses do something first.
+// after is a store. Its calls that follow a response call a function first.
 type after struct {
 	*localstore.Store
 	first func(ctx context.Context) error
@@ -54,8 +54,8 @@ func sleeps(d time.Duration) func(context.Context) error {
 	return func(context.Context) error { time.Sleep(d); return nil }
 }
 
-// TestHangingStoreHoldsNoResponseUp: a response and its body come a few milliseconds
-// late at most, however long the store takes for what follows them.
+// TestHangingStoreHoldsNoResponseUp: a response and its body come at most a few
+// milliseconds late, however long the store takes for the calls after them.
 func TestHangingStoreHoldsNoResponseUp(t *testing.T) {
 	t.Parallel()
 	const deadline, most = 50 * ms, 20 * ms
@@ -110,8 +110,8 @@ func TestHangingStoreHoldsNoResponseUp(t *testing.T) {
 	}
 }
 
-// TestLookHoldsNoResponseUp: 20 responses raise the same doubt at once. One looks at the
-// store, for a while, and none waits for that. The look's answer is heeded.
+// TestLookHoldsNoResponseUp: 20 responses raise the same doubt at once. One of them looks
+// at the store, which takes a while. None waits for the look, and its answer is heeded.
 func TestLookHoldsNoResponseUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,8 +149,9 @@ func TestLookHoldsNoResponseUp(t *testing.T) {
 	})
 }
 
-// TestManyResponsesAtOnce: what follows them costs a bounded number of goroutines, and no
-// caller waits long for it. A store that answers loses none of it.
+// TestManyResponsesAtOnce: the calls of the store after many responses run on a bounded
+// number of goroutines, and no caller waits long for them. If the store answers, none of
+// them is lost.
 func TestManyResponsesAtOnce(t *testing.T) {
 	t.Parallel()
 	const responses, all = 3 * weir.MaxLater, weir.MaxLater + weir.MaxLaterQueue
@@ -159,7 +160,7 @@ func TestManyResponsesAtOnce(t *testing.T) {
 		responses int64
 		most      int64 // calls under way when all callers are back
 		made      int64
-		lost      int64 // that have waited too long, or that are too many
+		lost      int64 // calls that have waited too long, or that are too many
 	}{
 		"the store answers":          {sleeps(6 * ms), responses, 0, responses, 0},
 		"the store is slow":          {sleeps(500 * ms), responses, weir.MaxLater, responses, 0},
@@ -214,7 +215,8 @@ func TestManyResponsesAtOnce(t *testing.T) {
 	}
 }
 
-// TestPanicAfterAResponse of the store ends no program: the hook sees a failure.
+// TestPanicAfterAResponse: a panic of the store in the background ends no program. The
+// hook sees a failure.
 func TestPanicAfterAResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -55,8 +55,8 @@ type transportLevel struct {
 }
 
 // transportLevels returns the checked levels, narrowest first, and the unit that they
-// count in; heed.Any when they differ. ownWaits: each is waited for as long as its
-// limiter says.
+// count in; heed.Any when they differ. ownWaits: the wait for each level is bounded by the
+// MaxWait of its limiter.
 func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool) (levels []transportLevel, unit heed.Unit, err error) {
 	levels = make([]transportLevel, 1+len(wider))
 	levels[0].TransportLevel = first
@@ -120,7 +120,7 @@ type booking struct {
 	settled bool // its real cost is known
 }
 
-// heard returns the booking as package heed needs it.
+// heard returns the booking in the form of package heed.
 func (b *booking) heard() heed.Booking {
 	return heed.Booking{Level: &b.heeds, At: b.grant.at, Remaining: b.grant.remaining, Gap: b.grant.gap}
 }
@@ -200,8 +200,8 @@ func outgoing(req *http.Request) *http.Request {
 	return &out
 }
 
-// book takes the booking's slot when it has come, or fails; a lease too, where the
-// limiter has any. It can be given back or settled if it is cancelable.
+// book takes the booking's slot when it has come, or fails. With InFlight it takes a lease
+// too. A cancelable slot can be given back or settled.
 func (b *booking) book(ctx context.Context, maxWait time.Duration, refuse, cancelable bool) (err error) {
 	l := b.Limiter
 	if !cancelable && l.slotNow(ctx, b.ID, &b.grant) {

@@ -71,7 +71,7 @@ func (s *scoped) do(tb testing.TB, ctx context.Context, token string) error {
 	return err
 }
 
-// state is all that the store tells of both keys.
+// state returns the store's decisions on both keys, as text.
 func (s *scoped) state(tb testing.TB, token string) string {
 	tb.Helper()
 	t, err := s.token.Peek(context.Background(), token)
@@ -104,8 +104,8 @@ func TestNewTransportRefusesLevels(t *testing.T) {
 	}
 }
 
-// TestScopesNarrowFirst: what waits for its token's slot books nothing on the
-// host, so that others pass.
+// TestScopesNarrowFirst: a request that waits for its token's slot books nothing of the
+// host, so requests of other tokens pass.
 func TestScopesNarrowFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -210,8 +210,8 @@ func TestScopesCosts(t *testing.T) {
 	})
 }
 
-// TestScopesChargeRedirects with a real client: the new host's limit, and the
-// token's again.
+// TestScopesChargeRedirects with a real client: a redirect takes a unit of the new host,
+// and another of the token.
 func TestScopesChargeRedirects(t *testing.T) {
 	t.Parallel()
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -242,8 +242,8 @@ func TestScopesChargeRedirects(t *testing.T) {
 	}
 }
 
-// TestScopesConcurrentUse: whatever is cancelled, the limits hold and in the end
-// nothing is held.
+// TestScopesConcurrentUse: requests are cancelled at random. The limits hold, and at the
+// end nothing is booked.
 func TestScopesConcurrentUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -291,8 +291,8 @@ func TestScopesConcurrentUse(t *testing.T) {
 	})
 }
 
-// TestScopesGiveBack exactly what was booked on the narrow limit, when the wide
-// one does not admit.
+// TestScopesGiveBack: the wide limit does not admit a request. The units booked on the
+// narrow limit come back, exactly.
 func TestScopesGiveBack(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
@@ -412,7 +412,8 @@ func mustLimiter(cfg weir.Config) *weir.Limiter {
 	return l
 }
 
-// TestScopesGiveBackAll of three, when the third refuses, and when it panics.
+// TestScopesGiveBackAll: the third of three limits refuses or panics, and the units of
+// all come back.
 func TestScopesGiveBackAll(t *testing.T) {
 	t.Parallel()
 	for _, refuse := range []bool{false, true} {
@@ -459,7 +460,7 @@ func TestScopesGiveBackAll(t *testing.T) {
 	}
 }
 
-// TestScopesGiveBackOfASlowStore holds nobody up for long.
+// TestScopesGiveBackOfASlowStore: a slow give-back holds no caller up for long.
 func TestScopesGiveBackOfASlowStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

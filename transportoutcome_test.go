@@ -39,8 +39,8 @@ func getRequest(t *testing.T, ctx context.Context) *http.Request {
 	return req
 }
 
-// TestRefusingTransportWithLeases: with Refuse and InFlight together the real
-// cost is settled, and what a wider limit refuses is given back.
+// TestRefusingTransportWithLeases: with Refuse and InFlight together the real cost is
+// settled. If a wider limit refuses, the units of the narrow one come back.
 func TestRefusingTransportWithLeases(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRefusingTransportWithLeases(t *testing.T) {
 	})
 }
 
-// panicking is a dialect that does.
+// panicking is a dialect that panics.
 type panicking struct{}
 
 func (panicking) Budgets(http.Header, time.Time) []upstream.Budget { panic("dialect") }
@@ -118,8 +118,8 @@ func TestPanicAfterTheResponse(t *testing.T) {
 	}
 }
 
-// TestUnderWayIsOver: a request is under way while the base has it, however that
-// ends, and not after.
+// TestUnderWayIsOver: a request is under way while the base has it, and not afterwards,
+// however the base ends.
 func TestUnderWayIsOver(t *testing.T) {
 	t.Parallel()
 	answer := func() *http.Response { return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} }
@@ -168,8 +168,8 @@ type upgraded struct {
 func (u *upgraded) Close() error      { u.closed++; return nil }
 func (u *upgraded) CloseWrite() error { u.shut++; return nil }
 
-// TestProtocolSwitchKeepsItsBody: whatever wraps it, it can be written to, and
-// its writing half closed, as httputil.ReverseProxy does.
+// TestProtocolSwitchKeepsItsBody: a wrapped body of a protocol switch can be written to,
+// and its writing half closed, as httputil.ReverseProxy does.
 func TestProtocolSwitchKeepsItsBody(t *testing.T) {
 	t.Parallel()
 	settle := func(_ *http.Response, end *weir.BodyEnd) (int64, bool) { return 1, end != nil }
@@ -220,7 +220,7 @@ func TestProtocolSwitchKeepsItsBody(t *testing.T) {
 	}
 }
 
-// blockedBody is one whose Read returns when it is closed, with what came.
+// blockedBody is a body whose Read blocks until Close, and then returns bytes.
 type blockedBody struct {
 	closed chan struct{}
 	once   sync.Once
@@ -236,8 +236,8 @@ func (b *blockedBody) Close() error {
 	return nil
 }
 
-// TestBodyClosedWhileItIsRead: what a SettleFunc is told does not change while it
-// looks at it.
+// TestBodyClosedWhileItIsRead: the BodyEnd of a SettleFunc does not change during its
+// call.
 func TestBodyClosedWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestBodyClosedWhileItIsRead(t *testing.T) {
 			bytes := end.Bytes
 			time.Sleep(time.Second) // The read returns meanwhile.
 			if end.Bytes != bytes || int64(len(end.Tail)) != bytes || end.Whole {
-				t.Errorf("it says %+v after it said %d bytes", end, bytes)
+				t.Errorf("the BodyEnd is %+v, and had %d bytes before", end, bytes)
 			}
 			return 1, true
 		}
@@ -269,12 +269,13 @@ func TestBodyClosedWhileItIsRead(t *testing.T) {
 		synctest.Wait()
 		_ = resp.Body.Close()
 		if ends.Load() != 1 {
-			t.Errorf("told of %d ends", ends.Load())
+			t.Errorf("%d ends", ends.Load())
 		}
 	})
 }
 
-// TestRoundTripKeepsTheCause of the context's end, as net/http does.
+// TestRoundTripKeepsTheCause: an error has the cause of the context's end, as in
+// net/http.
 func TestRoundTripKeepsTheCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("the user has left")

@@ -21,7 +21,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// roundTripper is a function that is one.
+// roundTripper is a function as an http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -37,13 +37,13 @@ func answer(body string, header http.Header) roundTripper {
 	}
 }
 
-// fromHeader settles what X-Cost says.
+// fromHeader settles the cost in X-Cost.
 func fromHeader(resp *http.Response, _ *weir.BodyEnd) (int64, bool) {
 	n, err := strconv.ParseInt(resp.Header.Get("X-Cost"), 10, 64)
 	return n, err == nil
 }
 
-// fromUsage settles what the end of a JSON body says.
+// fromUsage settles the cost at the end of a JSON body.
 func fromUsage(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
 	if end == nil {
 		return 0, false
@@ -56,7 +56,7 @@ func fromUsage(_ *http.Response, end *weir.BodyEnd) (int64, bool) {
 	return usage.Tokens, true
 }
 
-// fromHead settles the number at the beginning of a body.
+// fromHead settles the cost at the beginning of a body.
 func fromHead(_ *http.Response, end *weir.BodyEnd) (n int64, known bool) {
 	if end == nil {
 		return 0, false
@@ -128,8 +128,8 @@ func TestTransportSettles(t *testing.T) {
 	}
 }
 
-// TestProxyDown: what net/http says of a proxy that can't be reached, or can't
-// reach the upstream, is that no connection could be made.
+// TestProxyDown: net/http's error says that there was no connection, if a proxy can't be
+// reached or can't reach the upstream. So the request costs nothing.
 func TestProxyDown(t *testing.T) {
 	t.Parallel()
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
@@ -173,7 +173,7 @@ func TestProxyDown(t *testing.T) {
 			resp, err := tr.RoundTrip(req)
 			if err == nil {
 				_ = resp.Body.Close()
-				t.Fatal("somebody answered")
+				t.Fatal("a port without a listener answered")
 			}
 			if left := remaining(l, "key", 10); left != 10 {
 				t.Errorf("%d of 10 remaining after %q", left, err)
@@ -182,7 +182,7 @@ func TestProxyDown(t *testing.T) {
 	}
 }
 
-// refuseSocks is a SOCKS 5 proxy that reaches nobody.
+// refuseSocks is a SOCKS 5 proxy that can't reach any host.
 func refuseSocks(on net.Listener) {
 	for {
 		c, err := on.Accept()
@@ -190,9 +190,9 @@ func refuseSocks(on net.Listener) {
 			return
 		}
 		buf := make([]byte, 300)
-		_, _ = c.Read(buf) // what it offers to authenticate by
+		_, _ = c.Read(buf) // the client's methods of authentication
 		_, _ = c.Write([]byte{5, 0})
-		_, _ = c.Read(buf) // where it wants to go
+		_, _ = c.Read(buf) // the wanted address
 		_, _ = c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0})
 		_ = c.Close()
 	}
@@ -208,8 +208,8 @@ func TestTransportSettleNeedsASettler(t *testing.T) {
 	}
 }
 
-// TestTransportInFlight: a request is in flight until its response's body has
-// ended, however it ends, and nobody is over the bound.
+// TestTransportInFlight: a request is in flight until its response's body has ended,
+// however it ends. Never are more in flight than InFlight.
 func TestTransportInFlight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +286,7 @@ func TestTransportInFlight(t *testing.T) {
 	})
 }
 
-// ending is a body that tells once when it was closed.
+// ending is a body that calls a function once, when it is closed.
 type ending struct {
 	io.Reader
 	once  sync.Once

@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// TestTransportErrorsThroughClient looks at what the caller of an http.Client
-// sees, which wraps errors in *url.Error and has a Timeout of its own.
+// TestTransportErrorsThroughClient: an http.Client wraps errors in *url.Error and has a
+// Timeout of its own. Its caller can still tell the errors apart.
 func TestTransportErrorsThroughClient(t *testing.T) {
 	t.Parallel()
 	hang := transportFunc(func(r *http.Request) (*http.Response, error) {
@@ -167,8 +167,8 @@ func TestTransportCancelWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestShortWindowIsUsed: resets in whole seconds look long beside a window of
-// two; a lowered limit is used all the same.
+// TestShortWindowIsUsed: resets in whole seconds look long beside a window of two
+// seconds. A lowered limit is still used fully.
 func TestShortWindowIsUsed(t *testing.T) {
 	t.Parallel()
 	full := weir.Per(40, 2*time.Second).By(weir.SlidingWindow)

@@ -66,7 +66,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	return true
 }
 
-// waitSlot waits for a slot of the limiter's limits, and for a lease unless that is
+// waitSlot waits for a slot of the limiter's limits, and for a lease unless lease is
 // nil.
 func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease leaser) (grant, error) {
 	check := l.checkEndless
@@ -175,8 +175,8 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	return g, false, nil
 }
 
-// ask has the store decide. A call that has its lease already, and books again,
-// needs no other.
+// ask makes the store decide. A call that books again has its lease already, and needs
+// no other.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
 	c.asked = time.Now()
@@ -237,8 +237,8 @@ func (c *waitingCall) exit() {
 	}
 }
 
-// late returns the error of a slot granted at now that the call can't use, because
-// the round trip to the store took too long.
+// late returns the error of a slot that the call can't use, because the round trip to
+// the store took too long. The store's answer came at now.
 func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err

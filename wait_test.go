@@ -180,8 +180,8 @@ func TestWaitRoundTripAteDeadline(t *testing.T) {
 		if _, err := l.Allow(t.Context(), "k"); err != nil {
 			t.Fatal(err)
 		}
-		// 100ms later the slot is 100ms away by the store, but the reply takes
-		// as long again.
+		// 100ms later the slot is 100ms away by the store's clock, but the reply takes as long
+		// again.
 		ctx, cancel := context.WithTimeout(t.Context(), 150*ms)
 		defer cancel()
 		start := time.Now()
@@ -276,8 +276,7 @@ func TestMaxWaiters(t *testing.T) {
 	})
 }
 
-// TestMaxWaitersCountsNothingTwice fails when an ended call of whatever kind
-// leaves its place taken.
+// TestMaxWaitersCountsNothingTwice: a call that ends in any way makes room for another.
 func TestMaxWaitersCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -419,8 +418,8 @@ func (s *tardy) Cancel(_ context.Context, receipt any) error {
 	return nil
 }
 
-// TestLateReplies: what is given back is what the store granted last, however
-// late the replies were.
+// TestLateReplies: calls give back the slots that the store granted last, also if the
+// replies were late.
 func TestLateReplies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

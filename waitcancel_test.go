@@ -21,7 +21,7 @@ func TestCancelMostOfThousand(t *testing.T) {
 		late    time.Duration // after the cancelling when the first ends
 	}{
 		{"prompt store", 0, 0},
-		// The last of 900 would be back after 900ms. Nobody waits for that.
+		// The last of 900 slots is back after 900ms. No call waits for that.
 		{"slow store", ms, 20 * ms},
 	}
 	for _, tt := range tests {
@@ -122,8 +122,8 @@ func TestCancelGivesBackExactly(t *testing.T) {
 	}
 }
 
-// TestCancelledWaitHasGivenBack fails when a Wait returns before a store that
-// is prompt has the slot back: a program that ends then would lose it.
+// TestCancelledWaitHasGivenBack: Wait returns after a prompt store has the slot back. A
+// program that ended before would lose the slot.
 func TestCancelledWaitHasGivenBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -288,8 +288,8 @@ func TestCancelDuringStoreCall(t *testing.T) {
 				cancel()
 				n.wg.Wait()
 				n.want(t, 0, tt.ended, context.Canceled)
-				// A slot counts from the reply: what the call that ended was
-				// granted at 10ms is known of at 5ms, as one at 15ms.
+				// A slot counts from the reply. The ended call's reply comes at 5ms, so its
+				// slot 10ms ahead is at 15ms.
 				first := 10 * ms
 				if tt.granted {
 					first = 15 * ms
@@ -302,8 +302,8 @@ func TestCancelDuringStoreCall(t *testing.T) {
 	}
 }
 
-// TestCancelDuringStoreCallGrantedNow has the context end while the store
-// grants a slot that needs no waiting.
+// TestCancelDuringStoreCallGrantedNow: the context ends while the store grants a slot
+// that is now.
 func TestCancelDuringStoreCallGrantedNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -319,8 +319,8 @@ func TestCancelDuringStoreCallGrantedNow(t *testing.T) {
 	})
 }
 
-// TestCancelAtTheSlot has the context end at the very instant of the slot: the
-// call goes, and its slot is not given back.
+// TestCancelAtTheSlot: the context ends at the very instant of the slot. The call
+// leaves, and its slot is not given back.
 func TestCancelAtTheSlot(t *testing.T) {
 	t.Parallel()
 	for range 50 {
@@ -340,8 +340,8 @@ func TestCancelAtTheSlot(t *testing.T) {
 	}
 }
 
-// TestWaitOutsideBubbleAfterInside fails when a limiter keeps a channel or a
-// timer of a synctest bubble for the next call.
+// TestWaitOutsideBubbleAfterInside: a limiter keeps no channel and no timer of a
+// synctest bubble for its next call.
 func TestWaitOutsideBubbleAfterInside(t *testing.T) {
 	t.Parallel()
 	s := new(gcraStore)

@@ -17,7 +17,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// answersLate decides at once, and answers after a time. The n-th question counts from 0.
+// answersLate is a store that decides at once and answers later. n counts calls from 0.
 type answersLate struct {
 	*localstore.Store
 	watched  bool
@@ -57,7 +57,7 @@ type left struct {
 	after time.Duration
 }
 
-// mostIn returns the most units that left in a half-open window.
+// mostIn returns the maximum of units that left in a half-open window.
 func mostIn(all []left, window time.Duration) (most int64) {
 	slices.SortFunc(all, func(a, b left) int { return cmp.Compare(a.after, b.after) })
 	units, from := int64(0), 0
@@ -73,8 +73,8 @@ func mostIn(all []left, window time.Duration) (most int64) {
 }
 
 // TestSlowStoreAdmitsNoHerd: a store is slow for 5 s. At no instant do more of 80 waiters
-// leave than the limit admits. No call waits for longer than its slot and its answer, and
-// again as long as an answer.
+// leave than the limit admits. A call waits for its slot and its answer, and after that
+// at most as long as an answer takes.
 func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 	t.Parallel()
 	const slow = 5 * time.Second
@@ -128,8 +128,8 @@ func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 	}
 }
 
-// checkWindows checks that in no window more left than a limit admits. A line that was
-// late catches up by a 64th of the time.
+// checkWindows checks that no window has more departures than a limit admits. A late
+// line catches up by a 64th of the time.
 func checkWindows(t *testing.T, all []left, limit weir.Limit, slack time.Duration) {
 	t.Helper()
 	admits := limit.Rate
@@ -162,9 +162,9 @@ type lateCall struct {
 	err                       error
 }
 
-// TestLateSlotsKeepTheLimits: random calls of a key, over a store with random times of
-// answers up to 5 s, now and then a pause, keep to the limits and to their order. No call
-// waits beyond its slot for longer than the latest answer took.
+// TestLateSlotsKeepTheLimits: random calls of a key keep to the limits and to their
+// order. The store answers after random times of up to 5 s, and there is a pause now and
+// then. No call waits after its slot for longer than the slowest answer took.
 func TestLateSlotsKeepTheLimits(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][]weir.Limit{

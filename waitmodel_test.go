@@ -81,8 +81,8 @@ func (c *modelCall) run(ctx context.Context, l *weir.Limiter) {
 	c.ended = time.Now()
 }
 
-// TestWaitModel runs random calls over a store with random latencies and
-// checks what must hold however they interleave.
+// TestWaitModel runs random calls over a store with random latencies, and checks slots
+// and order.
 func TestWaitModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(150) {
@@ -144,12 +144,12 @@ func checkCall(t *testing.T, c *modelCall, start time.Time) {
 		if c.deadline > 0 && c.ended.After(called.Add(c.deadline)) {
 			t.Errorf("call %d went after its deadline", c.id)
 		}
-		// The store saw to MaxWait from the decision on; a swap may not add to it.
+		// The store kept to MaxWait from the decision on. A swap must not add to that.
 		if c.maxWait > 0 && c.ended.After(called.Add(c.maxWait+2*modelTrip)) {
 			t.Errorf("call %d went after its longest wait", c.id)
 		}
 	case errors.Is(c.err, weir.ErrLimited):
-		// A call is refused after it has waited if late answers make it leave too late.
+		// A call is refused after a wait only if late answers make it leave too late.
 		var limited *weir.LimitedError
 		late := errors.As(c.err, &limited) && limited.RetryAfter <= 2*modelTrip
 		if c.ended.After(called.Add(2*modelTrip+20*ms)) && !late {
@@ -166,7 +166,7 @@ func checkCall(t *testing.T, c *modelCall, start time.Time) {
 	}
 }
 
-// checkSlots checks that the calls that went have a slot each that had come.
+// checkSlots checks that each call that left has a slot of its own, which had come.
 func checkSlots(t *testing.T, s *gcraStore, calls []*modelCall) {
 	type queue struct {
 		key  string
@@ -198,8 +198,8 @@ func checkSlots(t *testing.T, s *gcraStore, calls []*modelCall) {
 	}
 }
 
-// checkOrder checks that no call without a bound went before one that came
-// earlier, whose slot was known by then and that still waited.
+// checkOrder checks that no call without a bound left before an earlier call that still
+// waited and whose slot was known.
 func checkOrder(t *testing.T, calls []*modelCall) {
 	for j, later := range calls {
 		if later.err != nil || later.bounded() {

@@ -17,8 +17,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestWaitKeepsOrderWhenRepliesOvertake fills the limit for a second, so that
-// all replies are in before the first slot comes.
+// TestWaitKeepsOrderWhenRepliesOvertake: calls leave in order though replies overtake
+// each other. The limit is full for a second, so all replies come before the first slot.
 func TestWaitKeepsOrderWhenRepliesOvertake(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
@@ -48,8 +48,8 @@ func TestWaitKeepsOrderWhenRepliesOvertake(t *testing.T) {
 	}
 }
 
-// TestWaitSwap has the reply to the second of two calls overtake the first's,
-// so that the first owns the slot at 20ms, the second that at 10ms.
+// TestWaitSwap: the store decides the second of two calls first. So the first call owns
+// the slot at 20ms, the second call the slot at 10ms.
 func TestWaitSwap(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -111,8 +111,8 @@ func TestWaitSwap(t *testing.T) {
 	}
 }
 
-// TestWaitGrantedNow has a key reset while calls wait: who comes next is
-// granted a slot now, which is the earliest arrival's.
+// TestWaitGrantedNow: a key is reset while calls wait. The next call is granted a slot
+// now, and the earliest arrival leaves in it.
 func TestWaitGrantedNow(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -157,8 +157,8 @@ func TestWaitGrantedNow(t *testing.T) {
 	}
 }
 
-// TestWaitLateReply has a call's reply still under way when a later call's
-// slot comes: no call waits for a reply.
+// TestWaitLateReply: a later call's slot comes while an earlier call's reply is still
+// under way. No call waits for the reply of another.
 func TestWaitLateReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestWaitLateReply(t *testing.T) {
 	})
 }
 
-// TestWaitKeysAndCostsApart has calls of other keys and costs not share slots.
+// TestWaitKeysAndCostsApart: calls with different keys or costs share no slots.
 func TestWaitKeysAndCostsApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,8 +218,8 @@ func TestWaitKeysAndCostsApart(t *testing.T) {
 	})
 }
 
-// askedAgain is a store whose watches miss everything. A test says how it answers a
-// question about a slot.
+// askedAgain is a store whose watches miss everything, and whose answers to looks a
+// test may change.
 type askedAgain struct {
 	*localstore.Store
 	look  func(ctx context.Context) error // before looks are answered; nil: as they are
@@ -249,15 +249,15 @@ func newAskedAgain(t *testing.T, look func(ctx context.Context) error) *askedAga
 	return &askedAgain{Store: local, look: look}
 }
 
-// TestMaxWaitersCountsThoseWhoLook: a call that hears of a pause only when its slot
-// comes is counted on, once, however full the line is meanwhile.
+// TestMaxWaitersCountsThoseWhoLook: a look at its slot tells a waiting call of a pause.
+// The call still counts against MaxWaiters, once, also if the line is full meanwhile.
 func TestMaxWaitersCountsThoseWhoLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l *weir.Limiter
 		first := true
 		store := newAskedAgain(t, func(ctx context.Context) error {
-			if first { // Somebody takes the place in the line meanwhile.
+			if first { // Another call takes the place in the line meanwhile.
 				first = false
 				_, _ = l.Allow(ctx, "another")
 				go func() { _ = l.Wait(ctx, "another") }()
@@ -286,9 +286,9 @@ func TestMaxWaitersCountsThoseWhoLook(t *testing.T) {
 	})
 }
 
-// TestLookAtAStoreThatHangs: a look at a store that takes 5 s holds the first slot up for
-// 50 ms. The slots behind it keep 63/64 of their distances until the line has caught up.
-// The context of one waiter ends in between.
+// TestLookAtAStoreThatHangs: a look takes 5 s, and holds the first slot up for 50 ms.
+// The slots behind it keep 63/64 of their distances until the line has caught up. The
+// context of one waiter ends in between.
 func TestLookAtAStoreThatHangs(t *testing.T) {
 	t.Parallel()
 	hang := func(ctx context.Context) error {
@@ -348,8 +348,8 @@ func TestLookAtAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// TestLooksTakeNoPace: where each look takes a while, the line looks ahead of its slots,
-// and loses no pace: only the first look holds it up. The line catches up slowly.
+// TestLooksTakeNoPace: each look takes a while, so the line looks ahead of its slots and
+// keeps its pace. Only the first look holds it up, and the line catches up slowly.
 func TestLooksTakeNoPace(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{ms, 20 * ms, 45 * ms} {
@@ -412,7 +412,7 @@ func TestWaitStress(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// The goroutine that gave the last slot back may still be about to end.
+	// The goroutine that gave the last slot back may not have ended yet.
 	for queues, calls := l.Waiting(); queues+calls > 0; queues, calls = l.Waiting() {
 		runtime.Gosched()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// warnings makes slog's default logger write here until the end of the test, which
+// warnings holds the lines of slog's default logger until the end of the test. The test
 // must not be parallel.
 type warnings struct {
 	mu   sync.Mutex
@@ -41,13 +41,14 @@ func newWarnings(t *testing.T) *warnings {
 	before := slog.Default()
 	t.Cleanup(func() {
 		slog.SetDefault(before)
-		log.SetOutput(os.Stderr) // which SetDefault changed, too
+		log.SetOutput(os.Stderr) // SetDefault changed it, too
 	})
 	slog.SetDefault(slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	return w
 }
 
-// count returns how many warnings have a text, once all goroutines of the bubble wait.
+// count returns the number of warnings with a text, once all goroutines of the bubble
+// wait.
 func (w *warnings) count(text string) int {
 	synctest.Wait()
 	return strings.Count(w.String(), text)
@@ -58,7 +59,7 @@ const (
 	stuckText = "holds all calls in flight"
 )
 
-// TestSlowCallsAreLogged has calls wait until their contexts are cancelled.
+// TestSlowCallsAreLogged: calls wait until their contexts are cancelled.
 func TestSlowCallsAreLogged(t *testing.T) {
 	day := weir.Config{Limits: []weir.Limit{weir.PerDay(1)}}
 	wait := func(ctx context.Context, l *weir.Limiter) { _ = l.Wait(ctx, "key") }
@@ -121,7 +122,7 @@ func TestSlowCallsAreLogged(t *testing.T) {
 	}
 }
 
-// TestStuckCallsAreLogged has calls in flight that last longer than a lease.
+// TestStuckCallsAreLogged: calls in flight take longer than the time of a lease.
 func TestStuckCallsAreLogged(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -171,7 +172,7 @@ func TestStuckCallsAreLogged(t *testing.T) {
 	}
 }
 
-// TestWaitsForOthersInFlightAreLogged has another process hold all calls in flight.
+// TestWaitsForOthersInFlightAreLogged: another process holds all leases.
 func TestWaitsForOthersInFlightAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged := newWarnings(t)
@@ -190,7 +191,7 @@ func TestWaitsForOthersInFlightAreLogged(t *testing.T) {
 	})
 }
 
-// TestOpenBodiesAreLogged closes no body of a response.
+// TestOpenBodiesAreLogged: a program closes no response body.
 func TestOpenBodiesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged := newWarnings(t)

@@ -188,9 +188,9 @@ func TestTheFirst20MistakesAreTold(t *testing.T) {
 	}
 }
 
-// TestAWrongLimitIsReadOnce checks that aliases of a wrong limit add no mistakes, and
-// that a limit with any number of names is one mistake: otherwise a file would take
-// as long as the product of both.
+// TestAWrongLimitIsReadOnce checks that aliases of a wrong limit add no mistakes, and that
+// a limit with too many names is one mistake. Otherwise the time for a file would grow
+// with the product of aliases and names.
 func TestAWrongLimitIsReadOnce(t *testing.T) {
 	t.Parallel()
 	var names, aliases strings.Builder
@@ -214,7 +214,7 @@ func TestAWrongLimitIsReadOnce(t *testing.T) {
 	}
 }
 
-// costSize is enough to see what grows faster than a file.
+// costSize is large enough to show costs that grow faster than the file.
 const costSize = limitfile.MaxSize / 4
 
 // Files made to be slow: the test fails if one takes minutes.

@@ -63,7 +63,7 @@ func watch(t *testing.T, content string, test func(w *watched)) {
 	})
 }
 
-// told returns the log, and the first error that OnError received.
+// told returns the log, and the first error of OnError.
 func (w *watched) told() (log string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func TestAFileThatIsWrongChangesNothingAndIsToldOnce(t *testing.T) {
 		log, told := w.told()
 		var e *limitfile.Error
 		if !errors.As(told, &e) || e.Line != 2 || e.Column != 25 || e.Field != "plans.p[1].rate" || e.File != w.path {
-			t.Errorf("told %v", told)
+			t.Errorf("OnError got %v", told)
 		}
 		if !errors.Is(w.Err(), weir.ErrConfig) || w.Err().Error() != told.Error() {
 			t.Errorf("Err() = %v", w.Err())
@@ -227,7 +227,7 @@ func TestAFileThatIsGoneKeepsItsLastLimitsUntilItReturns(t *testing.T) {
 		w.pass(5)
 		w.want(1, 0, 1)
 		if _, told := w.told(); !errors.Is(told, fs.ErrNotExist) || errors.Is(told, weir.ErrConfig) {
-			t.Errorf("told %v", told)
+			t.Errorf("OnError got %v", told)
 		}
 		w.must(os.Mkdir(w.path, 0o700))
 		w.pass(5)
@@ -287,7 +287,7 @@ func TestNothingIsToldOrTakenAfterClose(t *testing.T) {
 	})
 }
 
-// A reading that is due at the instant of Close may be before it, and never after.
+// A reading at the instant of Close may come before Close, and never after it.
 func TestNothingIsTakenByAReadingThatMeetsClose(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limits.yaml")
@@ -327,7 +327,7 @@ func TestACallbackMayCallEveryMethod(t *testing.T) {
 		w.write("")
 		w.pass(3)
 		if err := f.Reload(); !told || !errors.Is(err, os.ErrClosed) {
-			t.Errorf("told: %v, Reload() = %v", told, err)
+			t.Errorf("OnError got %v, Reload() = %v", told, err)
 		}
 	})
 }
@@ -377,7 +377,7 @@ func TestAFileThatIsTooLongIsToldSo(t *testing.T) {
 		w.pass(2)
 		w.want(1, 0, 1)
 		if _, told := w.told(); !strings.HasSuffix(told.Error(), ":1:1: want at most 1048576 bytes, got more") {
-			t.Errorf("told %v", told)
+			t.Errorf("OnError got %v", told)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/limitfile"
 )
 
-// FuzzParse checks that right content always has a valid limit, and that wrong content
-// has mistakes with a place.
+// FuzzParse checks that right content has valid limits, and that wrong content has
+// mistakes with a line and a column.
 func FuzzParse(f *testing.F) {
 	for _, content := range []string{
 		whole, wholeJSON, in("[1/s, {rate: 1, per: 1s, burst: 2}]"), in("&l [*l]"), "a: *b", "? [a]\n: b", "---\n---\n",

@@ -149,8 +149,8 @@ func TestWhoIsUnknownHasTheDefaultPlan(t *testing.T) {
 	}
 }
 
-// TestWhoStatesAKeyTwiceIsLimited checks that a request which OnNoKey counts under a
-// shared key is not let pass for want of a plan.
+// TestWhoStatesAKeyTwiceIsLimited checks that a request which states its key twice is
+// limited under the shared key of OnNoKey.
 func TestWhoStatesAKeyTwiceIsLimited(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t, "default: free\nplans: {free: [1/d], pro: [3/d]}\n")

@@ -146,8 +146,8 @@ func orElse(n, other int64) int64 {
 	return n
 }
 
-// admit books a call's units in all budgets at one instant, or in none. While it waits
-// it books nothing ahead: so units that other calls return are free at once.
+// admit books a call's units in all budgets at one instant, or in none. While it waits it
+// books nothing ahead, so units that other calls return are free at once.
 func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
 	levels, start := b.levels(c), time.Now()
 	ask := func() (d weir.Decision, err error) {

@@ -31,7 +31,7 @@ func model() (weir.Store, http.RoundTripper) {
 	return store, provider.Transport()
 }
 
-// chat sends a message, and prints the end of that.
+// chat sends a message, and prints the outcome.
 func chat(client *http.Client, body string) {
 	resp, err := client.Post("https://llm.example/v1/chat/completions", "application/json", strings.NewReader(body))
 	var limited *weir.LimitedError

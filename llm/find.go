@@ -60,7 +60,7 @@ func isJSON(kind string, head []byte) bool {
 }
 
 // inJSON reads a body of JSON: an object, or an array of them as Gemini streams. The
-// end of a body tells depths only if the body is whole.
+// end of a body shows the depth of an object only if the body is whole.
 func inJSON(p Provider, head, tail []byte, whole bool) (Usage, bool) {
 	var m message
 	var several []message
@@ -86,8 +86,8 @@ func parse(data []byte, m *message) bool {
 	return err == nil
 }
 
-// inFrames reads Bedrock's stream, whose last frame tells the usage. Frames are binary,
-// and other frames hold an object of that name in strings alone.
+// inFrames reads Bedrock's stream, whose last frame has the usage. Frames are binary, and
+// other frames hold an object of that name in strings alone.
 func inFrames(p Provider, data []byte) (u Usage, found bool) {
 	members(data, func(_ int, value, _ []byte) {
 		if c, ok := readCounts(p, value); ok && c.Input >= 0 && c.Output >= 0 {
@@ -101,8 +101,8 @@ func inFrames(p Provider, data []byte) (u Usage, found bool) {
 // object in it, or in an array of such objects.
 const maxDepth = 2
 
-// atEnd looks for a usage in the end of a document. It has few levels to close behind
-// it, which tells it from an object of that name in the model's answer.
+// atEnd looks for a usage in the end of a document. Few levels close behind it, unlike
+// behind an object of that name in the model's answer.
 func atEnd(p Provider, data []byte) (u Usage, found bool) {
 	best := maxDepth
 	members(data, func(_ int, value, rest []byte) {

@@ -42,7 +42,7 @@ func zipped(text string) string {
 	return b.String()
 }
 
-// TestOddRequests: each request is sent as it is, and counted by what its body tells.
+// TestOddRequests: each request is sent as it is, and counted by its body.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	const ask = `{"model":"m-1","max_tokens":70}`

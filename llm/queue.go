@@ -41,8 +41,8 @@ func classOf(ctx context.Context) int {
 	return 0
 }
 
-// busy reports whether a new call has to go behind others that wait. Otherwise its
-// question need not wait for theirs.
+// busy reports whether a new call has to line up behind waiting calls. If not, it may ask
+// without waiting for theirs.
 func (q *queue) busy(ctx context.Context) bool {
 	class := classOf(ctx)
 	return q.refused[class].Load() || class == 1 && q.foreground.Load() > 0

@@ -20,7 +20,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// roundTripper is a function that is one.
+// roundTripper is a function as an http.RoundTripper.
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -29,8 +29,8 @@ func status(code int) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":{}}`))}, nil
 }
 
-// usedOf returns the units of a key that a store counts of a limit, once refusals
-// slow it down no more.
+// usedOf returns the used units of a key under a limit, once no refusal slows the key
+// down.
 func usedOf(t *testing.T, s weir.Store, name, key string, limit weir.Limit) int64 {
 	t.Helper()
 	l, err := weir.New(weir.Config{Name: name, Store: s, Limits: []weir.Limit{limit}})
@@ -52,8 +52,8 @@ func perMinute(n int64) weir.Limit {
 	return weir.Per(n, time.Minute).By(weir.SlidingWindow).Stretch(time.Second)
 }
 
-// TestNothingStaysReserved: after 10 000 requests (2000 by default) that end in all ways, the store counts
-// their real costs and no more.
+// TestNothingStaysReserved: 10 000 requests (2000 by default) end in all ways. Then the
+// store counts their real costs, and no more.
 func TestNothingStaysReserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,11 +114,11 @@ func TestNothingStaysReserved(t *testing.T) {
 	})
 }
 
-// sentKey is the key of a mark that the base has the request.
+// sentKey is the context key of a mark: the base has the request.
 type sentKey struct{}
 
-// end makes a request end in a way, and returns its real cost; below 0 if it was not
-// sent.
+// end sends a request that ends in a given way, and returns its real cost. in is below 0
+// if the request was not sent.
 func end(t *testing.T, tr http.RoundTripper, way string, n int) (in, out int64) {
 	sent := new(atomic.Bool)
 	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), sentKey{}, sent))

@@ -20,7 +20,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// tries returns how much a test tries.
+// tries returns the number of tries of a test.
 func tries(full, short int) int {
 	if long.Race {
 		return short

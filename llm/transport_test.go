@@ -98,8 +98,8 @@ func TestModels(t *testing.T) {
 	})
 }
 
-// TestWaits: a wait ends at MaxWait, at the deadline, when other calls return units,
-// and early for a pause that lasts longer.
+// TestWaits: a wait ends at MaxWait, at the deadline, and when other calls return units.
+// It ends early for a pause that lasts longer.
 func TestWaits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -169,7 +169,7 @@ func TestLargeCallIsServed(t *testing.T) {
 	})
 }
 
-// TestBackgroundGivesWay: a call of the background class waits while others do.
+// TestBackgroundGivesWay: a call of the background class waits while other calls wait.
 func TestBackgroundGivesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestNewcomersDoNotOvertake(t *testing.T) {
 	}
 }
 
-// TestNeverFirst: a call that is behind others until MaxWait fails with the budget that
+// TestNeverFirst: a call waits behind others until MaxWait. Its error has the budget that
 // refuses it.
 func TestNeverFirst(t *testing.T) {
 	t.Parallel()

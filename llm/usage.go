@@ -13,7 +13,7 @@ type Usage struct {
 	Output int64
 }
 
-// message is the part of a response, or of an event of a stream, that tells usage.
+// message is the part of a response, or of an event of a stream, with the usage.
 type message struct {
 	Type          string
 	Usage         json.RawMessage
@@ -37,7 +37,7 @@ func (m *message) read(p Provider) (u Usage, found bool) {
 	return u, found
 }
 
-// last reports whether a message is the last one of a stream that tells usage.
+// last reports whether a message is the last one with a usage in a stream.
 func (m *message) last() bool {
 	switch m.Type {
 	case "message_delta", "message_stop", "response.completed", "response.incomplete", "response.failed":

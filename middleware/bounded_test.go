@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestLongKeys checks that what a store is given has a bound, whatever a key
-// function finds, and that keys which differ at all are counted apart.
+// TestLongKeys checks that the keys in a store are bounded, for any key function, and that
+// different keys are counted apart.
 func TestLongKeys(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("k", 1<<20)
@@ -54,7 +54,7 @@ func TestLongKeys(t *testing.T) {
 					t.Errorf("a key of %d bytes is kept for one of %d", len(last), len(user))
 				}
 				if posing := last; name != "joined" && len(user) > 1024 && (!admitted(posing) || posing == last) {
-					t.Error("who is called like the hash of somebody else is taken for that one")
+					t.Error("a key that looks like the hash of another key counts as that key")
 				}
 			}
 		})

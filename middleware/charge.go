@@ -34,9 +34,8 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 	return own
 }
 
-// take charges a request that has no levels, sets d to the decision, and returns
-// the limits that it is about. An error that matches weir.ErrStore means that
-// nothing could be decided.
+// take charges a request without levels, sets d to the decision, and returns the limits of
+// that decision. An error that matches weir.ErrStore means that nothing could be decided.
 func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
 	if limits, err = limitsOf(r, c.cfg.Limits, c.own); err != nil {
 		return nil, err
@@ -65,8 +64,8 @@ func (c *charger) charge(r *http.Request, m *mark, cost int64, limits []weir.Lim
 	return err
 }
 
-// reserve charges a request such that the charge can be corrected, and waits for
-// the slot if it may. Nil limits are the limiter's.
+// reserve charges a request so that the charge can be corrected, and waits for the slot if
+// the request may wait. Nil limits are the limiter's.
 func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
 	maxWait := c.queue.enter()
 	defer c.queue.leave()
@@ -86,8 +85,8 @@ func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Li
 	return d, nil
 }
 
-// cost returns how many units a request takes. An error is a mistake, whatever it
-// matches.
+// cost returns how many units a request takes. Every error is a mistake, also one that
+// matches weir.ErrStore.
 func (c *charger) cost(r *http.Request) (int64, error) {
 	if c.cfg.Cost == nil {
 		return 1, nil
@@ -116,8 +115,8 @@ func (c *charger) punish(r *http.Request, key string) bool {
 	return blocked
 }
 
-// shadow asks the limiters in shadow about a request that the enforced ones let
-// pass. A refused request would cost the shadows nothing either.
+// shadow asks the limiters in shadow about a request that the enforced limits admitted. A
+// request that these refused costs the shadows nothing.
 func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cost int64) {
 	for _, l := range c.cfg.Shadows {
 		switch d, err := l.AllowN(r.Context(), key, cost); {
@@ -129,9 +128,9 @@ func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cos
 	}
 }
 
-// limitsOf returns the limits of a request: own without a lookup. The failure of a
-// lookup becomes one of the store, as both mean that nothing is known. A wrong
-// configuration stays one.
+// limitsOf returns the limits of a request: own without a lookup. A failed lookup becomes
+// a failure of the store, because both mean that nothing can be decided. The error of a
+// wrong configuration stays as it is.
 func limitsOf(r *http.Request, lookUp func(*http.Request) ([]weir.Limit, error), own []weir.Limit) ([]weir.Limit, error) {
 	if lookUp == nil {
 		return own, nil

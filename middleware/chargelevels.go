@@ -7,9 +7,9 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// levelsOf returns the levels that a request of a key counts against, without
-// those that a mount further out has counted it against. A level without a key is
-// a problem instead, with the error for OnError, if any.
+// levelsOf returns the levels that a request of a key counts against. It leaves out levels
+// that a mount further out has charged already. For a level without a key it returns a
+// problem instead, with the error for OnError, if any.
 func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Problem, error) {
 	cost, err := c.cost(r)
 	if err != nil {
@@ -44,8 +44,8 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 	return s, nil, nil
 }
 
-// keyOf returns the key that a request counts under, "" if the level does not
-// count it, or the problem, with the error for OnError, if any.
+// keyOf returns the key that a request counts under; "" if the level does not count it. Or
+// it returns a problem, with the error for OnError, if any.
 func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
 	key, err := l.Key(r)
 	if err == nil && key != "" {
@@ -64,8 +64,7 @@ func (l *Level) keyOf(r *http.Request) (string, *answer.Problem, error) {
 	return "", &p, nil
 }
 
-// lookUp adds a level with the limits of the request, which are own unless the
-// level looks them up.
+// lookUp adds a level with the limits of the request: own, unless the level looks them up.
 func (s *levels) lookUp(r *http.Request, l *Level, key string, cost int64, own []weir.Limit) error {
 	limits, err := limitsOf(r, l.Limits, own)
 	if err != nil {

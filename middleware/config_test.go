@@ -92,7 +92,7 @@ func TestConfig(t *testing.T) {
 		}, "Levels[0].Limiter"},
 		{"two levels with a policy of one name", beside("all", weir.PerSecond(1)), "Levels[0].Limiter"},
 		{"two levels with policies of two names", beside("all", weir.PerSecond(1).WithName("all")), ""},
-		{"policies of one name, of which one is looked up", func(c *middleware.Config) {
+		{"policies of one name, one of them looked up", func(c *middleware.Config) {
 			beside("all", weir.PerSecond(1))(c)
 			c.Limits = func(*http.Request) ([]weir.Limit, error) { return nil, nil }
 		}, ""},
@@ -154,8 +154,7 @@ func on(t *testing.T, store weir.Store, name string, limits ...weir.Limit) *weir
 	return l
 }
 
-// inFlight returns a limiter whose calls have an end, which the middleware would
-// not tell it of.
+// inFlight returns a limiter with Config.InFlight. The middleware never ends its calls.
 func inFlight(t *testing.T, store weir.Store, name string) *weir.Limiter {
 	t.Helper()
 	l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, InFlight: 1})

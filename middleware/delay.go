@@ -76,8 +76,8 @@ func await(ctx context.Context, booked *weir.Reservation) error {
 	}
 }
 
-// pass makes the decision one of the instant to which it was delayed. A Hook may
-// have kept the old one.
+// pass replaces the decision by that of the slot, for which the request has waited. A Hook
+// may have kept the old decision.
 func pass(d *weir.Decision) {
 	d.ResetAfter = max(0, d.ResetAfter-d.Delay)
 	d.Charges = slices.Clone(d.Charges)

@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// kind is where an error arose.
+// kind is the place where an error arose.
 type kind uint8
 
 const (
@@ -44,7 +44,7 @@ var kinds = [...]struct {
 	kindNever:   {slog.LevelWarn, "no request had an identity"},
 }
 
-// fault is an error for Config.OnError that knows where it arose.
+// fault is an error for Config.OnError, with its place.
 type fault struct {
 	kind kind
 	err  error
@@ -102,8 +102,8 @@ func kindOf(err error) kind {
 	return kindConfig
 }
 
-// detail describes an error. A caller's function may put a key or a header into
-// an error, so that the log has the types of such an error and not its text.
+// detail describes an error. A caller's function may put a key or a header into an error,
+// so the log has the types of such an error and not its text.
 func detail(k kind, err error) slog.Attr {
 	var ce *weir.ConfigError
 	var f *fault
@@ -118,7 +118,7 @@ func detail(k kind, err error) slog.Attr {
 	return slog.String("error", err.Error())
 }
 
-// typesOf returns the types of an error and of those that it wraps.
+// typesOf returns the types of an error and of the errors that it wraps.
 func typesOf(err error) string {
 	var types []string
 	for err != nil {

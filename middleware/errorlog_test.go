@@ -21,13 +21,13 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// logged returns what slog's default logger writes from now on. The test must not be
+// logged returns the output of slog's default logger from now on. The test must not be
 // parallel.
 func logged(t *testing.T) *bytes.Buffer {
 	before := slog.Default()
 	t.Cleanup(func() {
 		slog.SetDefault(before)
-		log.SetOutput(os.Stderr) // which SetDefault changed, too
+		log.SetOutput(os.Stderr) // SetDefault changed it, too
 	})
 	var b bytes.Buffer
 	slog.SetDefault(slog.New(slog.NewTextHandler(&b, nil)))
@@ -171,7 +171,7 @@ func TestErrorsAreLogged(t *testing.T) {
 var levelStore = httpcases.NewCounting().Store
 
 // TestErrorsAreLoggedOncePerSecond checks that a kind of error gets a line per second,
-// which counts those without a line, and that kinds don't hide each other.
+// which counts the errors without a line. Kinds don't hide each other.
 func TestErrorsAreLoggedOncePerSecond(t *testing.T) {
 	b := logged(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestErrorsAreLoggedOncePerSecond(t *testing.T) {
 	})
 }
 
-// TestOnErrorSilencesTheLog checks that a function in OnError gets everything instead.
+// TestOnErrorSilencesTheLog checks that a function in OnError gets all errors instead.
 func TestOnErrorSilencesTheLog(t *testing.T) {
 	b, told := logged(t), 0
 	g := guard(t, middleware.Config{
@@ -236,6 +236,6 @@ func TestOnErrorSilencesTheLog(t *testing.T) {
 		g.Check(httptest.NewRecorder(), request(t.Context()))
 	}
 	if told != 3 || b.Len() > 0 {
-		t.Errorf("told %d times, logged %q", told, b)
+		t.Errorf("OnError was called %d times, logged %q", told, b)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 type userKey struct{}
 
-// authenticate stands for whatever finds out who a request is from.
+// authenticate stands for a middleware that finds a request's user.
 func authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, ok := r.BasicAuth()
@@ -32,7 +32,7 @@ func userOf(ctx context.Context) (string, bool) {
 	return user, ok
 }
 
-// The limiter runs inside the authentication, and counts whom that has found.
+// The limiter runs inside the authentication, and counts by its user.
 func Example() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -107,8 +107,8 @@ func ExampleConfig_plans() {
 	// k2 200 "pro";q=10;w=1, "pro-day";q=10000;w=86400
 }
 
-// Visitors share one key, a request that says twice who it is from is forbidden,
-// and while the service that knows the tokens is away nobody is let pass.
+// Visitors share one key. A request that states its identity twice is forbidden. While the
+// service that knows the tokens is away, no request passes.
 func ExampleConfig_identity() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -164,7 +164,7 @@ func ExampleConfig_identity() {
 	// 503 [Bearer abc]
 }
 
-// Only wrong passwords use up the limit, and whoever goes on trying is blocked.
+// Only wrong passwords use up the limit, and an address that goes on trying is blocked.
 func ExampleConfig_logins() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -208,7 +208,7 @@ func ExampleConfig_logins() {
 	// secret 429 "600"
 }
 
-// A stricter limit is watched beside the one that holds.
+// A stricter limit is watched beside the enforced one.
 func ExampleConfig_shadows() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// orgOf stands for whatever knows the organisation of an authenticated user.
+// orgOf stands for a lookup of the organisation of an authenticated user.
 func orgOf(ctx context.Context) (string, bool) {
 	user, ok := userOf(ctx)
 	_, org, found := strings.Cut(user, "@")
 	return org, ok && found
 }
 
-// A user within an organisation within everybody: a request passes when all three
-// admit it, or is charged on none.
+// Limits of a user, an organisation and all users: a request passes when all three admit
+// it, or is charged on none.
 func ExampleConfig_levels() {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {

@@ -117,8 +117,8 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answe
 	return m.on(r), true
 }
 
-// undecided answers a request about which nothing could be decided, or lets it
-// pass unless its context has ended.
+// undecided handles a request without a decision: it answers, or lets the request pass
+// unless its context has ended.
 func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err error) (*http.Request, bool) {
 	switch {
 	case !errors.Is(err, weir.ErrStore):
@@ -133,8 +133,8 @@ func (g *Guard) undecided(w http.ResponseWriter, r *http.Request, m *mark, err e
 	return m.on(r), true
 }
 
-// Done copies the uploaded form and the matched pattern from the request that was
-// passed on to r. The server deletes the uploads of r, and outer handlers read its
+// Done copies the uploaded form and the matched pattern from passed, the request that the
+// handler got, to r. The server deletes the uploads of r, and outer handlers read its
 // pattern. Call it when the handler has returned or panicked.
 func (g *Guard) Done(r, passed *http.Request) {
 	if r == passed {

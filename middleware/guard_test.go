@@ -92,8 +92,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestNothingForSkipped checks that a request which passes unlimited is handed
-// on as it is, and neither the key function nor the store is asked.
+// TestNothingForSkipped checks that a skipped request is handed on as it is, and that
+// neither the key function nor the store is called.
 func TestNothingForSkipped(t *testing.T) {
 	t.Parallel()
 	store := httpcases.NewCounting()
@@ -109,7 +109,7 @@ func TestNothingForSkipped(t *testing.T) {
 	}
 }
 
-// TestOnError checks who is told of what.
+// TestOnError checks which errors OnError gets, and which pass.
 func TestOnError(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("lookup failed")
@@ -122,7 +122,7 @@ func TestOnError(t *testing.T) {
 		name string
 		ctx  context.Context
 		cfg  middleware.Config
-		want []error // what the error matches; nil: not told
+		want []error // that the error matches; nil: OnError gets none
 	}{
 		{name: "key", cfg: middleware.Config{Key: key(cause)}, want: []error{cause}},
 		{name: "no key", cfg: middleware.Config{Key: key(weir.ErrNoKey)}},
@@ -176,11 +176,11 @@ func TestOnError(t *testing.T) {
 				}
 				guard(t, cfg).Check(httptest.NewRecorder(), request(ctx))
 				if len(told) != min(1, len(tt.want)) {
-					t.Fatalf("shadow %t: told %v", shadow, told)
+					t.Fatalf("shadow %t: OnError got %v", shadow, told)
 				}
 				for _, want := range tt.want {
 					if !errors.Is(told[0], want) {
-						t.Errorf("shadow %t: told %v, want %v", shadow, told[0], want)
+						t.Errorf("shadow %t: OnError got %v, want %v", shadow, told[0], want)
 					}
 				}
 			})
@@ -194,8 +194,8 @@ func (b broken) Take(context.Context, store.Request) (store.Decision, error) {
 	return store.Decision{}, b.err
 }
 
-// TestShadowReports checks that a limiter in shadow charges, and its hook hears
-// of refusals.
+// TestShadowReports checks that a limiter in shadow charges, and that its hook gets the
+// refusals.
 func TestShadowReports(t *testing.T) {
 	t.Parallel()
 	var refused, allowed int
@@ -221,7 +221,7 @@ func TestShadowReports(t *testing.T) {
 		}
 	}
 	if allowed != 2 || refused != 3 {
-		t.Errorf("the hook heard of %d allowed and %d refused", allowed, refused)
+		t.Errorf("the hook got %d allowed and %d refused", allowed, refused)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestShadowReports(t *testing.T) {
 type leaving struct {
 	weir.Store
 	leave func()
-	err   error // what a store that heeds its context would have returned
+	err   error // that a store which heeds its context would have returned
 }
 
 func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error {
@@ -240,8 +240,8 @@ func (l *leaving) Settle(ctx context.Context, receipt any, costs ...int64) error
 	return l.Store.(store.Settler).Settle(ctx, receipt, costs...)
 }
 
-// TestSettlingOutlivesTheClient checks that a client which leaves while its request
-// is settled does not keep it from being so.
+// TestSettlingOutlivesTheClient checks that a request is settled even if its client leaves
+// meanwhile.
 func TestSettlingOutlivesTheClient(t *testing.T) {
 	t.Parallel()
 	for name, levels := range map[string]bool{"one limiter": false, "levels": true} {
@@ -294,7 +294,7 @@ func TestPlanChange(t *testing.T) {
 	})
 }
 
-// TestHooksMayKeepDecisions checks that what a Hook is told stays as it is, for one
+// TestHooksMayKeepDecisions checks that an event does not change after Observe, for a Hook
 // that hands it on to another goroutine.
 func TestHooksMayKeepDecisions(t *testing.T) {
 	t.Parallel()
@@ -329,11 +329,11 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				}
 				for i := range kept {
 					if now := fmt.Sprintf("%+v", kept[i]); now != told[i] {
-						t.Errorf("told of %s, which is now %s", told[i], now)
+						t.Errorf("the hook got %s, which is now %s", told[i], now)
 					}
 				}
 				if len(kept) != 3 {
-					t.Errorf("told of %d decisions", len(kept))
+					t.Errorf("the hook got %d decisions", len(kept))
 				}
 			})
 		})
@@ -364,6 +364,6 @@ func TestPenaltyIsAnEvent(t *testing.T) {
 		g.Check(httptest.NewRecorder(), request(t.Context()))
 	}
 	if want := "[api by penalty for 1m0s]"; fmt.Sprint(paused) != want {
-		t.Errorf("told %v, want %s", paused, want)
+		t.Errorf("the hook got %v, want %s", paused, want)
 	}
 }

@@ -28,8 +28,7 @@ func newHeaders(cfg *Config, own []weir.Limit) headers {
 	return s
 }
 
-// set sets the headers of a decision. own says that it is about the limiter's own
-// limits.
+// set sets the headers of a decision. own: the decision is about the limiter's own limits.
 func (s *headers) set(h http.Header, v *answer.Values, d *answer.Decision, own bool) {
 	policies := ""
 	if own {

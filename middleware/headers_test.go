@@ -68,8 +68,8 @@ func TestPolicyIsTrue(t *testing.T) {
 	}
 }
 
-// FuzzHeaders checks that the fields parse as RFC 9651 has them, and the body
-// as JSON, and that all of them give the names back.
+// FuzzHeaders checks that the fields parse by RFC 9651, and the body as JSON, and that
+// both have the names.
 func FuzzHeaders(f *testing.F) {
 	f.Add("plain", `quote"d`, int64(10), int64(time.Second), int64(0))
 	f.Add(`back\slash`, ``, int64(store.MaxUnits), int64(time.Hour), int64(0))
@@ -122,8 +122,8 @@ func FuzzHeaders(f *testing.F) {
 	})
 }
 
-// TestPartitionKeys checks that limiters with different names, or different
-// secrets, tell nothing of each other.
+// TestPartitionKeys checks that the partition keys of limiters with different names or
+// secrets have nothing in common.
 func TestPartitionKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -147,8 +147,8 @@ func TestPartitionKeys(t *testing.T) {
 	}
 }
 
-// checkParams checks that what a client may read is never more than the limit
-// grants: q units at once, and q each w seconds.
+// checkParams checks that a limit grants the q units at once, and q units in w seconds,
+// that clients read.
 func checkParams(t *testing.T, field string, params map[string]int64, l weir.Limit) {
 	t.Helper()
 	if field == "RateLimit" {

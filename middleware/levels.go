@@ -35,9 +35,8 @@ func (s *levels) add(level weir.Level, limits []weir.Limit, lookedUp bool) {
 	}
 }
 
-// policyOf returns the name of the i-th policy, or where those before its level,
-// which are narrower, have that already, one that neither they nor its own level's
-// others have.
+// policyOf returns the name of the i-th policy. If a narrower level has that name, the
+// result is another one: no narrower policy has it, and no other policy of its level.
 func policyOf(limiter string, limits []weir.Limit, i, narrower int) string {
 	name := limits[i].Policy()
 	if !hasPolicy(limits[:narrower], name) {

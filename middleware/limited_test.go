@@ -18,7 +18,7 @@ import (
 type listening struct {
 	*httptest.ResponseRecorder
 	violated []middleware.Violation
-	told     []string // the reason, and what is set and written by then
+	told     []string // the reason, and the headers and bytes written by then
 }
 
 func (l *listening) Limited(d weir.Decision, violated []middleware.Violation) {
@@ -26,8 +26,8 @@ func (l *listening) Limited(d weir.Decision, violated []middleware.Violation) {
 	l.told = append(l.told, d.Reason.String(), l.Header().Get("RateLimit"), l.Header().Get("Retry-After"), l.Body.String())
 }
 
-// TestLimitedWriter checks that a writer is told of refusals by limits alone,
-// whoever answers them.
+// TestLimitedWriter checks that a writer gets refusals by limits alone, whether the
+// middleware or OnLimited answers them.
 func TestLimitedWriter(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -68,17 +68,17 @@ func TestLimitedWriter(t *testing.T) {
 			w := &listening{ResponseRecorder: httptest.NewRecorder()}
 			guard.Check(w, r)
 			if told := len(w.told) == 4; told != tt.told {
-				t.Errorf("told %v", w.told)
+				t.Errorf("the writer got %v", w.told)
 			} else if told && !slices.Equal(w.violated, []middleware.Violation{{Policy: "1-in-1h", Limiter: "users"}}) {
 				t.Errorf("violated %v", w.violated)
 			} else if told && (w.told[0] != "limited" || w.told[1] == "" || w.told[2] != "" || w.told[3] != "") {
-				t.Errorf("told %q", w.told)
+				t.Errorf("the writer got %q", w.told)
 			}
 		})
 	}
 }
 
-// terse is a store that refuses, and tells of the last limit alone.
+// terse is a store that refuses, and returns the state of the last limit alone.
 type terse struct{}
 
 func (terse) Take(_ context.Context, req store.Request) (store.Decision, error) {
@@ -86,8 +86,8 @@ func (terse) Take(_ context.Context, req store.Request) (store.Decision, error) 
 	return store.Decision{Reason: weir.ReasonLimited, Limit: last.Limit, Scope: last.Scope, RetryAfter: time.Second}, nil
 }
 
-// TestViolationsOfTerseDecision checks that a decision which does not know the
-// state of every limit violates the binding one, of the limiter that it is of.
+// TestViolationsOfTerseDecision checks a decision without the state of every limit: it
+// violates the binding limit of its limiter.
 func TestViolationsOfTerseDecision(t *testing.T) {
 	t.Parallel()
 	limiter := func(name string, limits ...weir.Limit) *weir.Limiter {

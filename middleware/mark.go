@@ -10,9 +10,9 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// mark is the context of a request that a mount let pass. It is a context
-// itself, and holds the header values of the response and the copy of the request
-// that has it, so that passing a request on takes one allocation.
+// mark is the context of a request that a mount let pass. It also holds the header values
+// of the response, and the copy of the request with this context. So passing a request on
+// takes one allocation.
 type mark struct {
 	context.Context
 	limiter *weir.Limiter
@@ -46,9 +46,9 @@ func (m *mark) String() string { return fmt.Sprint(m.Context, ".WithValue(weir)"
 // GoString is String, for %#v.
 func (m *mark) GoString() string { return m.String() }
 
-// passed reports whether this mount, or one further out, let the request pass
-// for a limiter and key. A mount that failed open speaks for no mount that fails
-// closed. The others need not wait for the store again.
+// passed reports whether this mount, or a mount further out, let the request pass for a
+// limiter and key. After a mount that failed open, a mount that fails closed decides
+// anew. The others need not wait for the store again.
 func passed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
 	for m != nil {

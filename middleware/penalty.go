@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Penalty blocks a key for a while that goes on asking although it is refused.
-// The zero value is off.
+// Penalty blocks a key for a while if it goes on asking although it is refused. The zero
+// value is off.
 //
 // The process keeps nothing: the store counts refusals, and the block is a pause of
 // the key. Served requests cost nothing extra. The block holds for everything else

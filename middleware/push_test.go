@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// TestPush checks that a handler can push over HTTP/2. net/http's client does
-// not take what is pushed, so frames are read here (RFC 9113).
+// TestPush checks that a handler can push over HTTP/2. net/http's client refuses pushes,
+// so the test reads frames (RFC 9113).
 func TestPush(t *testing.T) {
 	t.Parallel()
 	for name, settle := range map[string]func(*http.Request, middleware.Outcome) int64{"limited": nil, "settled": middleware.OnlyFailures} {
@@ -29,7 +29,7 @@ func TestPush(t *testing.T) {
 			}
 			srv := httptest.NewUnstartedServer(limit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/" {
-					return // what was pushed, where the unit of the first has been given back by now
+					return // the pushed request; the unit of the first is free again by now
 				}
 				if p, ok := w.(http.Pusher); !ok {
 					t.Error("can't push")
@@ -47,8 +47,8 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// pushed makes a request and reports whether something is pushed before its
-// answer has ended.
+// pushed makes a request and reports whether the server pushes before its answer has
+// ended.
 func pushed(t *testing.T, srv *httptest.Server) bool {
 	t.Helper()
 	const (

@@ -84,8 +84,8 @@ func (rec *recorder) FlushError() error {
 	return err
 }
 
-// CloseNotify is deprecated, but gin takes it for granted. The channel of a
-// writer without it never receives.
+// CloseNotify is deprecated, but gin requires it. Without it in the inner writer, the
+// channel never receives.
 func (rec *recorder) CloseNotify() <-chan bool {
 	if n, ok := rec.ResponseWriter.(interface{ CloseNotify() <-chan bool }); ok {
 		return n.CloseNotify()
@@ -98,9 +98,9 @@ type flushing struct{ *recorder }
 
 func (f flushing) Flush() { _ = f.FlushError() }
 
-// writer returns the recorder with the optional methods that handlers ask the
-// inner ResponseWriter for: Flush, and with it Hijack and Push. The servers' own
-// writers all flush. For others http.ResponseController goes by Unwrap.
+// writer returns the recorder with the optional methods of the inner ResponseWriter:
+// Flush, and with it Hijack and Push. The servers' own writers all flush. For other
+// writers http.ResponseController calls Unwrap.
 func (rec *recorder) writer() http.ResponseWriter {
 	if _, ok := rec.ResponseWriter.(http.Flusher); !ok {
 		return rec

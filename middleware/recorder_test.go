@@ -32,9 +32,9 @@ func (canHijack) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil
 func (c canRead) ReadFrom(r io.Reader) (int64, error)          { return io.Copy(c.to, r) }
 func (canPush) Push(string, *http.PushOptions) error           { return errAbility }
 
-// TestAbilities checks which optional methods a watched handler finds, and that
-// they do what those of the inner ResponseWriter do. ReadFrom is always there. A
-// writer that can't flush offers the others to http.ResponseController alone.
+// TestAbilities checks which optional methods a watched handler finds, and that they call
+// those of the inner ResponseWriter. ReadFrom is always there. A writer that can't flush
+// offers the others to http.ResponseController alone.
 func TestAbilities(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
@@ -164,8 +164,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestEmptyReadFrom checks that copying from what has nothing to give answers
-// nothing, as on the server, so that the status which follows is the response's.
+// TestEmptyReadFrom checks that a copy from an empty reader sends nothing, as on the
+// server: a later status is the response's.
 func TestEmptyReadFrom(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]io.Reader{
@@ -208,7 +208,7 @@ func (p panicking) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestPanickingReadFrom checks that what was sent before a copy panicked counts.
+// TestPanickingReadFrom checks that bytes count which were sent before a copy panicked.
 func TestPanickingReadFrom(t *testing.T) {
 	t.Parallel()
 	read := func(n int) io.Reader { return panicking{strings.NewReader(strings.Repeat("x", n))} }
@@ -244,8 +244,8 @@ func TestPanickingReadFrom(t *testing.T) {
 	}
 }
 
-// TestFlushedOutcome checks that a flush sends 200, whatever is said later, however
-// the handler found that it can.
+// TestFlushedOutcome checks that a flush sends 200, and that no later status changes it,
+// for every way to flush.
 func TestFlushedOutcome(t *testing.T) {
 	t.Parallel()
 	asserted := func(w http.ResponseWriter) error { w.(http.Flusher).Flush(); return nil }

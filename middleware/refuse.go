@@ -6,7 +6,7 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// The refusals that no limit causes. See withoutKey for those for want of a key.
+// The refusals that no limit causes. See withoutKey for requests without a key.
 var (
 	blocked     = answer.Problem{Status: http.StatusForbidden, Detail: "The request is from somebody who is blocked."}
 	broken      = answer.Problem{Status: http.StatusInternalServerError, Detail: "The request could not be checked against its limits."}
@@ -24,8 +24,7 @@ func (cfg *Config) refuse(w http.ResponseWriter, r *http.Request, p *answer.Prob
 	return cfg.Shadow
 }
 
-// challenge refuses a request without a key, and says how to get one if that is
-// the trouble.
+// challenge refuses a request without a key. A 401 gets the WWW-Authenticate header.
 func (cfg *Config) challenge(w http.ResponseWriter, r *http.Request, p *answer.Problem) (passes bool) {
 	if p.Status == http.StatusUnauthorized && cfg.Challenge != "" && !cfg.Shadow {
 		w.Header().Add("Www-Authenticate", cfg.Challenge)

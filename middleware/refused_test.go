@@ -11,13 +11,18 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// TestRefusedAllocations checks that a refusal costs its answer alone. Of a
-// limit's refusal those are the values of the rate headers and of the answer's
-// own, in two pieces, the text of Retry-After and of Content-Length, and the
-// body: 5; and the text of the rate headers, which for all three of a style is
-// one, and one more for policies that are a request's own. The decision lists
-// several limits in a slice. Other refusals are the values of headers, the text
-// of Content-Length, and the body.
+// TestRefusedAllocations checks that a refusal allocates its answer alone:
+//
+//	a refusal by a limit            allocations
+//	values of the rate headers      1
+//	values of the answer's headers  1
+//	text of Retry-After             1
+//	text of Content-Length          1
+//	the body                        1
+//	text of a style's rate headers  1, and 1 more for a request's own policies
+//	a decision on several limits    1
+//
+// Other refusals allocate the values of headers, the text of Content-Length, and the body.
 func TestRefusedAllocations(t *testing.T) {
 	one, two := []weir.Limit{weir.PerDay(1)}, []weir.Limit{weir.PerDay(1), weir.PerHour(1).By(weir.FixedWindow)}
 	styled := func(style middleware.HeaderStyle) func(*middleware.Config) {
@@ -46,7 +51,7 @@ func TestRefusedAllocations(t *testing.T) {
 		{"a plan, draft 6", one, plan(middleware.HeadersDraft6), 7},
 		{"partitions", one, func(cfg *middleware.Config) { cfg.PartitionSecret = []byte("0123456789abcdef") }, 8},
 		{"exposed", one, func(cfg *middleware.Config) { cfg.ExposeHeaders = true }, 7},
-		{"a handler of one's own", one, func(cfg *middleware.Config) {
+		{"a handler in OnLimited", one, func(cfg *middleware.Config) {
 			cfg.OnLimited = func(w http.ResponseWriter, _ *http.Request, _ weir.Decision) { w.WriteHeader(429) }
 		}, 4},
 		{"settled", one, func(cfg *middleware.Config) { cfg.Settle = middleware.OnlyFailures }, 6},

@@ -40,8 +40,8 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 	}
 }
 
-// settle corrects the charge to the costs that actual returns. Clients can't cut
-// it off by leaving.
+// settle corrects the charge to the costs that actual returns, also if the client leaves
+// meanwhile.
 func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) error {
 	var cost int64
 	var costs []int64

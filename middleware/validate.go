@@ -75,8 +75,8 @@ func (cfg *Config) validateLevels() error {
 	return nil
 }
 
-// addPolicies adds the policy names of a limiter's limits to set, and returns one
-// that was there.
+// addPolicies adds the policy names of a limiter's limits to set, and returns one that
+// was in it already.
 func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
 	limits := l.Limits()
 	for i := range limits {

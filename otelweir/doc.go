@@ -1,5 +1,5 @@
-// Package otelweir exports what weir does to OpenTelemetry: metrics, and events and
-// attributes on the caller's span. [Instruments] are a [weir.Hook]:
+// Package otelweir exports weir's events and numbers to OpenTelemetry: metrics, and events
+// and attributes on the caller's span. [Instruments] are a [weir.Hook]:
 //
 //	instruments, err := otelweir.New(otelweir.Config{})
 //	…

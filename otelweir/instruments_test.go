@@ -291,7 +291,7 @@ func TestNewFails(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision is of a decision's event alone.
+// BenchmarkDecision observes a decision's event.
 func BenchmarkDecision(b *testing.B) {
 	w := newWorld(b, otelweir.Config{})
 	e := weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key", Cost: 1, Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9}}

@@ -41,7 +41,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNamesFromOutside: no name keeps a scrape from succeeding.
+// TestNamesFromOutside: a scrape succeeds with any names.
 func TestNamesFromOutside(t *testing.T) {
 	t.Parallel()
 	c := promweir.New()
@@ -58,7 +58,7 @@ func TestNamesFromOutside(t *testing.T) {
 	}
 }
 
-// TestUnknownEvents: a later weir may add kinds.
+// TestUnknownEvents: events of unknown kinds are ignored, as a later weir may add kinds.
 func TestUnknownEvents(t *testing.T) {
 	t.Parallel()
 	c := promweir.New()
@@ -113,7 +113,7 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision is of a decision's event alone.
+// BenchmarkDecision observes a decision's event.
 func BenchmarkDecision(b *testing.B) {
 	for _, limits := range []int{1, 4, 64} {
 		b.Run(strconv.Itoa(limits)+" limits", func(b *testing.B) {

@@ -1,5 +1,5 @@
-// Package promweir exports what weir does to Prometheus. A [Collector] is a [weir.Hook]
-// and a [prometheus.Collector]:
+// Package promweir exports weir's events and numbers to Prometheus. A [Collector] is a
+// [weir.Hook] and a [prometheus.Collector]:
 //
 //	metrics := promweir.New()
 //	prometheus.MustRegister(metrics)

@@ -54,10 +54,10 @@ func (w *world) with(t testing.TB, configure ...func(*weir.Config)) {
 	}
 }
 
-// asked makes the limiter ask a weirtest.Store, so that calls of the store are timed.
+// asked puts the limiter over a weirtest.Store, so that calls of the store are timed.
 func (w *world) asked(cfg *weir.Config) { cfg.Store = w.store }
 
-// answer sends a request over a Transport to an upstream that answers so.
+// answer sends a request over a Transport to an upstream with this response.
 func (w *world) answer(t *testing.T, status int, header http.Header) {
 	t.Helper()
 	tr, err := weir.NewTransport(weir.TransportConfig{
@@ -85,8 +85,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// series returns what a scrape finds, one line for each series. A histogram is its count
-// and its sum.
+// series returns a scrape, one line for each series. A histogram is its count and its
+// sum.
 func series(t testing.TB, c prometheus.Collector) (lines []string) {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()

@@ -9,7 +9,8 @@ import (
 	"github.com/goweir/weir/internal/instruments"
 )
 
-// vectors are those of which the series are resolved once: a decision looks up no labels.
+// vectors are the vectors with series that are resolved once: a decision looks up no
+// labels.
 type vectors struct {
 	decisions *prometheus.CounterVec
 	near      *prometheus.CounterVec

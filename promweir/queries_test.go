@@ -14,7 +14,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// query is a PromQL expression of a file of ours.
+// query is a PromQL expression of the dashboard or the alerts.
 type query struct{ of, expr, legend string }
 
 // labelValues are the values of labels that have few.
@@ -42,7 +42,7 @@ var (
 	functions = strings.Fields("sum min max rate increase histogram_quantile label_values by ignoring group_left and or unless")
 )
 
-// faults returns what of a query does not fit the instruments.
+// faults returns the parts of a query that do not fit the instruments.
 func (q query) faults(instruments map[string][]string) (faults []string) {
 	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	known, values := []string{}, labelValues()

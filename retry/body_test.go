@@ -15,7 +15,8 @@ import (
 	"github.com/goweir/weir/retry"
 )
 
-// TestLastResponse is as the base returned it, unread, whatever ended the attempts.
+// TestLastResponse: the caller gets the last response unread and unchanged, for every end
+// of the attempts.
 func TestLastResponse(t *testing.T) {
 	t.Parallel()
 	whole := text(300 << 10)
@@ -90,8 +91,8 @@ func TestGetBodyFailsAfterError(t *testing.T) {
 	made.check(t, 1)
 }
 
-// TestDiscard: of a response that is replaced at most 4 KiB are read, for at most a
-// second of the pause, and then it is closed.
+// TestDiscard: a replaced response is read up to 4 KiB, for at most a second of the pause,
+// and then closed.
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	const never = time.Duration(1<<63 - 1)
@@ -243,7 +244,7 @@ func TestBaseOutOfContract(t *testing.T) {
 	}
 }
 
-// TestPanics leave nothing open, wherever they come from.
+// TestPanics: a panic in any function leaves no body open.
 func TestPanics(t *testing.T) {
 	t.Parallel()
 	for where, made := range map[string]int{"base": 2, "GetBody": 1, "Veto": 1, "Observe": 2} {

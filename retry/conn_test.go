@@ -69,8 +69,9 @@ func inMemory(t *testing.T, h http.HandlerFunc, cfg retry.Config, f func(*http.C
 	})
 }
 
-// TestOneConnection serves a hundred attempts, whatever the short responses are like
-// that they replace, and sends the same bytes each time. A long response costs one.
+// TestOneConnection: one connection serves a hundred attempts, if they replace short
+// responses of any kind. Each attempt sends the same bytes. A long response costs a
+// connection.
 func TestOneConnection(t *testing.T) {
 	t.Parallel()
 	const times = 100
@@ -239,7 +240,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestClientTimeout covers the pauses: one that would pass it is not begun.
+// TestClientTimeout covers the pauses: a pause that would pass it is not begun.
 func TestClientTimeout(t *testing.T) {
 	t.Parallel()
 	answer := func(w http.ResponseWriter, _ *http.Request) {
@@ -261,8 +262,8 @@ func TestClientTimeout(t *testing.T) {
 	})
 }
 
-// TestSilentRefusal: a response whose body stays open and silent holds no attempt up
-// for longer than its pause, nor the outcome.
+// TestSilentRefusal: the body of a refusal stays open and silent. It holds neither an
+// attempt nor the outcome up for longer than its pause.
 func TestSilentRefusal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -332,8 +333,8 @@ func client(tb testing.TB, srv *httptest.Server, cfg retry.Config) *http.Client 
 	return &http.Client{Transport: over(tb, network, cfg)}
 }
 
-// TestRealErrors: a connection that breaks is tried again, but never a POST; a
-// certificate that is not trusted is not.
+// TestRealErrors: a request whose connection breaks is sent again, unless it is a POST. An
+// untrusted certificate ends the attempts.
 func TestRealErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -374,8 +375,8 @@ func TestRealErrors(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse, with contexts that end at any moment, around a weir.Transport:
-// everything is closed, and every caller gets an outcome of its own.
+// TestConcurrentUse around a weir.Transport, with contexts that end at any moment: every
+// body is closed, and every caller gets an outcome of its own.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	const callers, each, inFlight = 16, 30, 8

@@ -188,7 +188,7 @@ func over(tb testing.TB, base http.RoundTripper, cfg retry.Config) *retry.Transp
 	return tr
 }
 
-// baseFunc is a base that is a function.
+// baseFunc is a function as a base.
 type baseFunc func(*http.Request) (*http.Response, error)
 
 func (f baseFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

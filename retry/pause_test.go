@@ -16,7 +16,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// TestPause is the one that the response asks for, and a part of Backoff otherwise.
+// TestPause: the pause is that of the response, or else a part of Backoff.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	const date = "Fri, 31 Dec 1999 12:00:00 GMT" // the test starts at 2000-01-01 00:00:00
@@ -195,8 +195,8 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// TestCancelledInTheBase: the response is the outcome though its request was
-// cancelled, and stays whole.
+// TestCancelledInTheBase: the request is cancelled in the base. Its response still is the
+// outcome, and stays whole.
 func TestCancelledInTheBase(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -211,8 +211,8 @@ func TestCancelledInTheBase(t *testing.T) {
 	sender.check(t)
 }
 
-// TestContextEnds during a pause: the error is the context's, at once, and nothing
-// stays open.
+// TestContextEnds during a pause: the call returns the context's error at once, and leaves
+// nothing open.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	limited := &weir.LimitedError{RetryAfter: 10 * time.Second}
@@ -337,7 +337,7 @@ func TestRefusedAttempt(t *testing.T) {
 }
 
 // TestAroundTransport: every attempt is charged, leaves when the pause of its key has
-// ended, and finds its place in flight free.
+// ended, and gets a lease.
 func TestAroundTransport(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -407,8 +407,8 @@ func TestAroundTransport(t *testing.T) {
 	}
 }
 
-// TestRefusedTogether: requests that are refused shortly after each other are all
-// tried again, though the last one's pause is the pause of all.
+// TestRefusedTogether: requests that are refused shortly after each other are all tried
+// again, though the last refusal's pause holds for all.
 func TestRefusedTogether(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]bool{"waiting": false, "refusing": true} {
@@ -447,7 +447,7 @@ func TestRefusedTogether(t *testing.T) {
 	}
 }
 
-// TestLongPauseHoldsNoPlace in flight: other calls go on meanwhile.
+// TestLongPauseHoldsNoPlace: a call in a long pause has no lease, so other calls go on.
 func TestLongPauseHoldsNoPlace(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{"short": "slow down", "long": text(9 << 10)} {

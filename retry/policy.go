@@ -66,7 +66,7 @@ func (p *policy) answered(req *http.Request, resp *http.Response) *http.Response
 // defaultHints are the hints if a Config names none.
 var defaultHints = []string{"X-Should-Retry", "Stripe-Should-Retry"}
 
-// hint returns what the response's hints say. Of two that disagree "false" wins.
+// hint returns the response's hints. If two hints disagree, "false" wins.
 func (p *policy) hint(h http.Header) (permitted, hinted bool) {
 	for _, name := range p.hints {
 		for _, value := range h[name] {
@@ -124,9 +124,9 @@ func hasKey(h http.Header, name string) bool {
 
 var errNoOutcome = errors.New("returned neither a response nor an error")
 
-// lasting reports whether an error would come again. context.DeadlineExceeded is
-// none: timeouts of net and net/http match it too, and fits sees the end of the
-// request's own context.
+// lasting reports whether an error would come again. context.DeadlineExceeded is no such
+// error: timeouts of net and net/http match it too, and fits sees the end of the request's
+// own context.
 func lasting(err error) bool {
 	for _, target := range []error{
 		weir.ErrLimited, weir.ErrStore, weir.ErrConfig, weir.ErrUnsupported,

@@ -177,7 +177,7 @@ func (c *call) rewind() bool {
 	return true
 }
 
-// abandon closes everything that the call holds.
+// abandon closes all bodies that the call holds.
 func (c *call) abandon() {
 	if c.resp != nil && c.resp.Body != nil {
 		_ = c.resp.Body.Close()

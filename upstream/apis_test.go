@@ -28,16 +28,16 @@ func TestReadAPIs(t *testing.T) {
 		"Kong: two families and a limit by minute": {200, []string{
 			"X-RateLimit-Limit-Minute", "5", "X-RateLimit-Remaining-Minute", "4",
 			"RateLimit-Limit", "5", "RateLimit-Remaining", "4", "RateLimit-Reset", "23"}, said(false, 0, 5, 4, 23*s)},
-		"Zendesk: of two that are alike the one that says when": {200, []string{
+		"Zendesk: of two equal budgets the one with a reset": {200, []string{
 			"RateLimit-Limit", "700", "RateLimit-Remaining", "699",
 			"X-Rate-Limit", "700", "X-Rate-Limit-Remaining", "699", "X-Rate-Limit-Reset", "41"}, said(false, 0, 700, 699, 41*s)},
-		"Zendesk: all that is said of an endpoint in one header": {200, []string{
+		"Zendesk: all values of an endpoint in one header": {200, []string{
 			"RateLimit-Limit", "700", "RateLimit-Remaining", "600", "RateLimit-Reset", "40",
 			"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=0; resets=58"}, said(false, 58*s, 100, 0, 58*s)},
 		"Zendesk: several endpoints": {200, []string{
 			"Zendesk-RateLimit-Tickets-Index", "total=100; remaining=60; resets=58",
 			"Zendesk-RateLimit-Incremental-Exports", "total=10; remaining=3; resets=30"}, said(false, 0, 10, 3, 30*s)},
-		"in one header, what is no count": {200, []string{"X-RateLimit-Info", "total=many; remaining=; resets; =5; a=b; limit=7"}, said(false, 0, 7, unsaid, unsaid)},
+		"in one header, no counts": {200, []string{"X-RateLimit-Info", "total=many; remaining=; resets; =5; a=b; limit=7"}, said(false, 0, 7, unsaid, unsaid)},
 		"HubSpot: a daily limit by its own name": {200, []string{
 			"X-HubSpot-RateLimit-Daily", "250000", "X-HubSpot-RateLimit-Daily-Remaining", "1000",
 			"X-HubSpot-RateLimit-Secondly", "10", "X-HubSpot-RateLimit-Secondly-Remaining", "9",
@@ -67,7 +67,7 @@ func TestReadAPIs(t *testing.T) {
 		"GitLab: the same reset twice": {429, []string{
 			"RateLimit-Limit", "60", "RateLimit-Observed", "67", "RateLimit-Remaining", "0", "RateLimit-Name", "throttle_unauthenticated_web",
 			"RateLimit-Reset", "1655120970", "RateLimit-ResetTime", "Mon, 13 Jun 2022 11:49:30 GMT", "Retry-After", "37"}, said(true, 37*s, 60, 0, 37*s)},
-		"GitLab: only what is used": {200, []string{"RateLimit-Limit", "60", "RateLimit-Observed", "67"}, said(false, 0, 60, 0, unsaid)},
+		"GitLab: used units alone": {200, []string{"RateLimit-Limit", "60", "RateLimit-Observed", "67"}, said(false, 0, 60, 0, unsaid)},
 		"lemlist: a date as JavaScript writes it": {429, []string{
 			"X-RateLimit-Limit", "20", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "Mon Jun 13 2022 12:48:55 GMT+0100 (Central European Standard Time)"},
 			said(true, 2*s, 20, 0, 2*s)},
@@ -170,7 +170,7 @@ func TestNameAndWindow(t *testing.T) {
 		"24 hours":                      {[]string{"X-App-Limit-24hour-Limit", "5"}, "24hour", 24 * time.Hour},
 		"no number of hours":            {[]string{"X-App-Limit-99999999999999999999hour-Limit", "5"}, "99999999999999999999hour", 0},
 		"no hours":                      {[]string{"X-App-Limit-0hour-Limit", "5"}, "0hour", 0},
-		"what is said comes before what it is called": {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
+		"w comes before the name":       {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
 		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},
 		"the second item up to draft 2": {[]string{"RateLimit-Limit", "50, 10;w=1, 50;w=60", "RateLimit-Remaining", "3"}, "", time.Minute},
 		"quoted comments of draft 2":    {[]string{"RateLimit-Limit", `10, 10;w=1;comment="a, b", 50;w=60`, "RateLimit-Remaining", "3"}, "", time.Second},

@@ -14,7 +14,7 @@ type bodyText struct {
 	noRetry string
 }
 
-// complete returns c with what only the body tells.
+// complete returns c with the facts that only the body has.
 func (t *bodyText) complete(c Cause) Cause {
 	if c.Limit == "" {
 		c.Limit = t.cause.Limit

@@ -56,9 +56,9 @@ func parseCount(item string) (count, bool) {
 	return c, true
 }
 
-// parseUsage reads headers of used and possible units: 32/40, or
-// api-usage=18/5000. header is their name in lower case, part of which names a budget
-// without another name: shopify-shop-api-call.
+// parseUsage reads headers of used and possible units: 32/40, or api-usage=18/5000. header
+// is their name in lower case. A part of it names a budget without another name:
+// shopify-shop-api-call.
 func parseUsage(values []string, header string) []Budget {
 	nameless := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(header, "x-"), "-info"), "-limit")
 	var budgets []Budget

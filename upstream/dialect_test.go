@@ -73,7 +73,7 @@ func TestDialectThatLies(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if lies[0].Limit != -9 {
-		t.Error("what the dialect returned was changed")
+		t.Error("the dialect's result was changed")
 	}
 }
 

@@ -188,7 +188,7 @@ func (f *family) budgets() []Budget {
 	return all
 }
 
-// mark gives b what the whole family has in common.
+// mark gives b the values that belong to the whole family.
 func (f *family) mark(b *Budget, notEnforced bool) {
 	b.Informational = notEnforced
 	if b.Name == "" {

@@ -79,7 +79,7 @@ func TestPause(t *testing.T) {
 		"empty":                                 {429, []string{"Retry-After", ""}, true, 0},
 		"a reason is no time":                   {429, []string{"X-Retry-After-Reason", "5"}, true, 0},
 		"a negative duration":                   {429, []string{"Retry-After", "-5s"}, true, 0},
-		"refused, the reset of what is used up": {429, none, true, 30 * sec},
+		"refused, the reset of an empty budget": {429, none, true, 30 * sec},
 		"refused, with units left":              {429, left, true, 0},
 		"refused, a reset and no count":         {429, []string{"X-RateLimit-Reset", "7"}, true, 7 * sec},
 		"refused, zero Retry-After: the reset":  {429, with(none, "Retry-After", "0"), true, 30 * sec},

@@ -47,7 +47,7 @@ func peeked(resp *http.Response) bodyText {
 	return bodyText{}
 }
 
-// peekedBody is a body of which fill reads the beginning ahead.
+// peekedBody is a body whose beginning fill reads ahead.
 type peekedBody struct {
 	io.ReadCloser
 	late, closed atomic.Bool

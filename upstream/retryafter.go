@@ -26,7 +26,7 @@ const (
 )
 
 // retryAfter returns the duration in the most precise Retry-After header; 0 without
-// one. The longest value of a repeated header wins, whatever the order of proxies.
+// one. The longest value of a repeated header wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {

@@ -33,7 +33,7 @@ func TestWordIn(t *testing.T) {
 			t.Errorf("%q was in %d names, so that this shows little", w.text, found)
 		}
 		if w.in("") || w.in(w.text[1:]) {
-			t.Errorf("%q is in what is shorter", w.text)
+			t.Errorf("%q is in a shorter name", w.text)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestAbilitiesThatTheWrappedStoreLacks(t *testing.T) {
 	if d, err := s.Take(t.Context(), one(0)); err != nil || d.Remaining != 4 {
 		t.Errorf("after a hold that was not taken: %+v, %v; want 4 left", d, err)
 	}
-	w := s.WatchBrakes(func(string, string, store.Clock) { t.Error("told of a brake") })
+	w := s.WatchBrakes(func(string, string, store.Clock) { t.Error("a brake came") })
 	defer w.Stop()
 	if !w.Covers(time.Now()) || !w.Covers(time.Time{}) {
 		t.Error("a brake may have been missed where there are none")
@@ -101,7 +101,7 @@ func TestAbilitiesThatFail(t *testing.T) {
 	}
 	for name, err := range abilities(t, s, d.Receipt) {
 		if !errors.Is(err, errDown) {
-			t.Errorf("%s: %v, want the error it was told", name, err)
+			t.Errorf("%s: %v, want the error set for it", name, err)
 		}
 	}
 	if d, err := s.Take(t.Context(), one(0)); err != nil || !d.Allowed || d.Remaining != 3 {
@@ -133,7 +133,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 		told := 0
 		w := s.WatchBrakes(func(scope, key string, c store.Clock) {
 			if told++; scope != "scope" || key != "k" || c.Set() == 0 {
-				t.Errorf("told of %q %q: %v", scope, key, c)
+				t.Errorf("a brake of %q %q: %v", scope, key, c)
 			}
 		})
 		if err := l.Pause(t.Context(), "k", time.Minute); err != nil {
@@ -151,7 +151,7 @@ func TestBrakesArePassedOn(t *testing.T) {
 			t.Errorf("%+v, %v; want no pause", d, err)
 		}
 		if got := s.Counts(); told != 1 || got.Brakes != 2 || got.Watching != 0 {
-			t.Errorf("told %d times, counts %+v; want once, 2 brakes and no watch", told, got)
+			t.Errorf("%d brakes came, counts %+v; want 1, 2 brakes and no watch", told, got)
 		}
 		s.FailBrake(errDown)
 		if err := l.Pause(t.Context(), "k", time.Minute); !errors.Is(err, weir.ErrStore) || !errors.Is(err, errDown) {
@@ -248,7 +248,7 @@ func TestStepsOfAHold(t *testing.T) {
 		{"pass", weirtest.Pass(), store.ReasonAllowed, []store.ChargeState{{Remaining: 4}, {Remaining: 8}}, nil, true},
 		{"refused by the hold, the limits have everything left", weirtest.RefuseAs(store.ReasonInFlight, time.Second), store.ReasonInFlight, full, nil, false},
 		{"refused by a limit", weirtest.Refuse(time.Second), store.ReasonLimited, none, nil, false},
-		{"granted, of which the wrapped store knows nothing", weirtest.Grant(0), store.ReasonAllowed, full, nil, false},
+		{"granted without the wrapped store", weirtest.Grant(0), store.ReasonAllowed, full, nil, false},
 		{"failed", weirtest.Fail(errDown), 0, nil, errDown, false},
 		{"lost on the way back", weirtest.Lose(errDown), 0, nil, errDown, true},
 	}

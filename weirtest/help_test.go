@@ -65,6 +65,6 @@ func wantConfigError(tb testing.TB, err error, field string) {
 		return
 	}
 	if ce.Want == "" || ce.Got == "" || !strings.HasPrefix(err.Error(), "weir: ") {
-		tb.Errorf("error %q does not say what was wanted and what was found", err)
+		tb.Errorf("error %q lacks the wanted or the found value", err)
 	}
 }

@@ -105,7 +105,7 @@ func TestLLMCounts(t *testing.T) {
 	}
 }
 
-// TestStreamOfALostCaller: a caller that goes away ends the handler.
+// TestStreamOfALostCaller: the handler ends when its caller goes away.
 func TestStreamOfALostCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -150,7 +150,7 @@ func TestSetLimits(t *testing.T) {
 		{"a sliding window raised", weir.Per(6, 4*time.Second).By(store.SlidingWindow), weir.Per(9, 4*time.Second).By(store.SlidingWindow), 3, 3 * time.Second, 6},
 		// 6 of 8 are missing, 2 are refilled at once: 4.
 		{"a bucket lowered", weir.PerSecond(2).WithBurst(8), weir.PerSecond(1).WithBurst(5), 1, time.Second, 1},
-		{"a bucket lowered below what is used", weir.PerSecond(1).WithBurst(8), weir.PerSecond(1).WithBurst(3), 0, time.Second, 1},
+		{"a bucket lowered below the used units", weir.PerSecond(1).WithBurst(8), weir.PerSecond(1).WithBurst(3), 0, time.Second, 1},
 		{"a bucket raised", weir.PerSecond(1).WithBurst(6), weir.PerSecond(4).WithBurst(8), 3, time.Second / 4, 1},
 	}
 	for _, tc := range cases {
@@ -224,7 +224,7 @@ func TestRefuseOnCommand(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		answers(403)
 		if last.RetryAfter != 6*time.Second {
-			t.Errorf("retry after %v, want what is left, 6 s", last.RetryAfter)
+			t.Errorf("retry after %v, want the time left, 6 s", last.RetryAfter)
 		}
 		time.Sleep(6*time.Second - 1)
 		answers(403)

@@ -135,7 +135,7 @@ func TestRoute(t *testing.T) {
 	}{
 		{"echo's route", "/things/7", e, "GET /things/:id"},
 		{"a group's route is whole", "/v1/acme/users/7", e, "GET /v1/:tenant/users/:id"},
-		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"the route of a mux in front", "/things/7", mux, "GET /things/"},
 		{"no route", "/nothing/7", e, ""},
 		{"a route of other methods", "/things", e, "GET /things"},
 	}
@@ -147,9 +147,8 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestSettledErrors checks that an error which a handler returns is settled as
-// what echo's error handler makes of it, which runs once, and that outer
-// middlewares still see it.
+// TestSettledErrors checks that a handler's error is settled with the answer of echo's
+// error handler. That runs once, and outer middlewares still see the error.
 func TestSettledErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -201,8 +200,8 @@ func TestSettledErrors(t *testing.T) {
 	}
 }
 
-// TestSettledFlush checks that a status which a flush has sent is settled, whatever
-// the error says that the handler returns after it.
+// TestSettledFlush checks that a status which a flush has sent is settled. A later error
+// of the handler does not change that.
 func TestSettledFlush(t *testing.T) {
 	t.Parallel()
 	store, err := localstore.New(localstore.Config{})
@@ -224,8 +223,8 @@ func TestSettledFlush(t *testing.T) {
 	}
 }
 
-// TestSkippedErrorsAreEchos checks that an error of a request which is not settled
-// is left to the middlewares further out.
+// TestSkippedErrorsAreEchos checks that the error of a request which is not settled goes
+// to the middlewares further out.
 func TestSkippedErrorsAreEchos(t *testing.T) {
 	t.Parallel()
 	e := echo.New()

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// TestKey checks that an identity which was handed on with Set counts, and what requests
-// without one get.
+// TestKey checks that an identity which was handed on with Set counts, and the answers
+// to requests without one.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	user := weirecho.Key(func(c echo.Context) (string, bool) {

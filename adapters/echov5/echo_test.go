@@ -139,7 +139,7 @@ func TestRoute(t *testing.T) {
 		{"echo's route, behind a mux", "/things/7", mux, "GET /things/:id"},
 		{"no route, behind a mux", "/other/7", mux, "GET /other/"},
 		{"no route", "/other/7", e, ""},
-		{"a router of one's own", "/things/7", own, "GET /things/:id"},
+		{"another router", "/things/7", own, "GET /things/:id"},
 	}
 	for _, tt := range tests {
 		seen = ""
@@ -158,9 +158,8 @@ func (r ownRouter) Route(c *echo.Context) echo.HandlerFunc {
 	return h
 }
 
-// TestSettledErrors checks that an error which a handler returns is settled as
-// what echo's error handler makes of it, which runs once, and that outer
-// middlewares still see it.
+// TestSettledErrors checks that a handler's error is settled with the answer of echo's
+// error handler. That runs once, and outer middlewares still see the error.
 func TestSettledErrors(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -212,8 +211,8 @@ func TestSettledErrors(t *testing.T) {
 	}
 }
 
-// TestSettledFlush checks that a status which a flush has sent is settled, whatever
-// the error says that the handler returns after it.
+// TestSettledFlush checks that a status which a flush has sent is settled. A later error
+// of the handler does not change that.
 func TestSettledFlush(t *testing.T) {
 	t.Parallel()
 	store, err := localstore.New(localstore.Config{})
@@ -237,8 +236,8 @@ func TestSettledFlush(t *testing.T) {
 	}
 }
 
-// TestSkippedErrorsAreEchos checks that an error of a request which is not settled
-// is left to the middlewares further out.
+// TestSkippedErrorsAreEchos checks that the error of a request which is not settled goes
+// to the middlewares further out.
 func TestSkippedErrorsAreEchos(t *testing.T) {
 	t.Parallel()
 	e := echo.New()

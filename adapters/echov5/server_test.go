@@ -138,8 +138,8 @@ func (w *readerFrom) ReadFrom(src io.Reader) (int64, error) {
 	return io.Copy(w.ResponseRecorder, src)
 }
 
-// TestReaderFrom checks that what the server's writer can do is still found by
-// unwrapping echo's, which hides it.
+// TestReaderFrom checks that unwrapping echo's writer finds the ReadFrom of the server's
+// writer, which echo's hides.
 func TestReaderFrom(t *testing.T) {
 	t.Parallel()
 	e := limited(t, nil)
@@ -161,8 +161,8 @@ func TestReaderFrom(t *testing.T) {
 // opaque is a ResponseWriter that hides the one inside.
 type opaque struct{ http.ResponseWriter }
 
-// TestSettledWriters checks that outcomes are seen whatever other middlewares
-// put in the place of echo's writer.
+// TestSettledWriters checks that outcomes are right with any writer that other
+// middlewares put in the place of echo's.
 func TestSettledWriters(t *testing.T) {
 	t.Parallel()
 	hide := func(next echo.HandlerFunc) echo.HandlerFunc {

@@ -123,7 +123,7 @@ func TestRoute(t *testing.T) {
 	}{
 		{"gin's route", "/things/7", e, "GET /things/:id"},
 		{"a group's route is whole", "/v1/acme/users/7", e, "GET /v1/:tenant/users/:id"},
-		{"the mux in front has its say", "/things/7", mux, "GET /things/"},
+		{"the route of a mux in front", "/things/7", mux, "GET /things/"},
 		{"a route of another method", "/things", e, ""},
 		{"no route", "/nothing", e, ""},
 	}
@@ -135,9 +135,9 @@ func TestRoute(t *testing.T) {
 	}
 }
 
-// TestSettledErrors checks that an error which a handler leaves to a middleware
-// further out, to be answered there, is settled as a failure, and that whatever
-// the handler answered itself is settled as that.
+// TestSettledErrors checks how requests are settled whose handler leaves an error to a
+// middleware further out. An answer of the handler itself counts. Without one the request
+// is settled as a failure.
 func TestSettledErrors(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("wrong password")
@@ -187,8 +187,8 @@ func TestSettledErrors(t *testing.T) {
 	}
 }
 
-// compressed is the writer of a middleware that compresses, in the way that those
-// for gin do: it embeds gin's.
+// compressed is the writer of a middleware that compresses. It embeds gin's writer, as
+// such middlewares for gin do.
 type compressed struct {
 	gin.ResponseWriter
 	to io.Writer
@@ -197,8 +197,8 @@ type compressed struct {
 func (w compressed) Write(b []byte) (int, error)       { return w.to.Write(b) }
 func (w compressed) WriteString(s string) (int, error) { return io.WriteString(w.to, s) }
 
-// TestSettledCompressed checks that what is settled is what the handler wrote,
-// whatever a middleware further out makes of that or holds back of it.
+// TestSettledCompressed checks that the handler's own bytes are settled, although a
+// middleware further out changes them or holds them back.
 func TestSettledCompressed(t *testing.T) {
 	t.Parallel()
 	gzipped := func(c *gin.Context) {
@@ -221,7 +221,7 @@ func TestSettledCompressed(t *testing.T) {
 		want    middleware.Outcome
 	}{
 		{"compressed", gzipped, func(c *gin.Context) { c.String(http.StatusOK, strings.Repeat("x", 5000)) }, middleware.Outcome{Status: 200, Bytes: 5000}},
-		{"compressed, shorter than that is", gzipped, func(c *gin.Context) { c.JSON(http.StatusForbidden, "no") }, middleware.Outcome{Status: 403, Bytes: 4}},
+		{"compressed, shorter than the compressed form", gzipped, func(c *gin.Context) { c.JSON(http.StatusForbidden, "no") }, middleware.Outcome{Status: 403, Bytes: 4}},
 		{"compressed, in parts", gzipped, func(c *gin.Context) {
 			_, _ = c.Writer.WriteString("one")
 			_, _ = io.WriteString(c.Writer, "two")
@@ -251,15 +251,14 @@ func TestSettledCompressed(t *testing.T) {
 				t.Errorf("outcome %+v, want %+v", outcome, tt.want)
 			}
 			if is != was {
-				t.Errorf("those further out find %T where they left %T", is, was)
+				t.Errorf("middlewares further out find the writer %T, want their %T", is, was)
 			}
 		})
 	}
 }
 
-// TestStreamBehindNetHTTP checks that gin can stream behind a limiter that
-// wraps the server's ResponseWriter: it takes for granted that this can tell of
-// a client that leaves.
+// TestStreamBehindNetHTTP checks that gin can stream behind a limiter that wraps the
+// server's ResponseWriter. gin requires that the writer is an http.CloseNotifier.
 func TestStreamBehindNetHTTP(t *testing.T) {
 	t.Parallel()
 	store, err := localstore.New(localstore.Config{})

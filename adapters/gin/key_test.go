@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// TestKey checks that an identity which was handed on with Set counts wherever a key
-// function does, and what requests without one get.
+// TestKey checks that an identity which was handed on with Set counts in every key
+// function, and the answers to requests without one.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	user := weirgin.Key(func(c *gin.Context) (string, bool) {
@@ -61,7 +61,7 @@ func TestKey(t *testing.T) {
 			e.GET("/", func(c *gin.Context) {
 				handed = c.Request
 				if c.Value("unknown") != nil || c.Value(t) != nil { // which ask the request's context
-					t.Error("a value that nobody set")
+					t.Error("a value that was not set")
 				}
 			})
 			if w := get(e, "/"); w.Code != tt.status || got != tt.want || (handed != nil) != (tt.status == 200) {
@@ -86,6 +86,6 @@ func TestKeyElsewhere(t *testing.T) {
 	w := httptest.NewRecorder()
 	limit(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	if w.Code != http.StatusInternalServerError || told == nil {
-		t.Errorf("status %d, told %v", w.Code, told)
+		t.Errorf("status %d, OnError got %v", w.Code, told)
 	}
 }

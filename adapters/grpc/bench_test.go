@@ -56,7 +56,7 @@ func BenchmarkUnary(b *testing.B) {
 	}
 }
 
-// nowhere is where a call is answered.
+// nowhere is a transport stream that drops the answer of a call.
 type nowhere struct{ grpc.ServerTransportStream }
 
 func (nowhere) SetHeader(metadata.MD) error { return nil }

@@ -68,10 +68,9 @@ func (c *Client) Unary(ctx context.Context, method string, req, reply any, cc *g
 	return err
 }
 
-// Stream is a grpc.StreamClientInterceptor. A stream is counted when it is opened,
-// whatever is sent on it. It is in flight until ctx ends, or one of its methods
-// reports the end, see grpc.ClientConn.NewStream. Closing the connection alone does
-// not end it.
+// Stream is a grpc.StreamClientInterceptor. A stream counts once, when it is opened, for
+// any number of messages. It is in flight until ctx ends, or one of its methods reports
+// the end, see grpc.ClientConn.NewStream. Closing the connection alone does not end it.
 func (c *Client) Stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	key, lease, err := c.wait(ctx, cc, method)
 	if err != nil {
@@ -141,7 +140,7 @@ func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (
 	return key, lease, nil
 }
 
-// heedTimeout bounds the call that tells the store what a server said.
+// heedTimeout bounds the call of the store that pauses a key.
 const heedTimeout = time.Second
 
 // heed pauses the key as the answer to a call says.
@@ -167,14 +166,14 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	}
 }
 
-// callError is why a call was not made.
+// callError is the reason why a call was not made.
 type callError struct{ err error }
 
 func (e *callError) Error() string { return e.err.Error() }
 func (e *callError) Unwrap() error { return e.err }
 
-// GRPCStatus has the code. A handler that hands the error on to its own client
-// does not tell that what went wrong with the store.
+// GRPCStatus has the code, and not the store's error text: a handler may hand the error
+// on to its own client.
 func (e *callError) GRPCStatus() *status.Status {
 	var limited *weir.LimitedError
 	switch {

@@ -45,8 +45,8 @@ func limiterOf(t testing.TB, cfg weir.Config) *weir.Limiter {
 	return l
 }
 
-// TestClientWaits checks that calls and streams wait for their turn, and fail at
-// once when that would be too long.
+// TestClientWaits checks that calls and streams wait for their turn, and fail at once if
+// the wait would be too long.
 func TestClientWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,7 @@ func TestClientWaits(t *testing.T) {
 	})
 }
 
-// TestClientErrors checks that what went wrong can be told apart, by its code
-// and by its error.
+// TestClientErrors checks that each failure has its own code and its own error.
 func TestClientErrors(t *testing.T) {
 	t.Parallel()
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -163,8 +162,7 @@ func TestClientHeeds(t *testing.T) {
 	}
 }
 
-// TestClientInFlight checks that a stream is in flight until it has ended,
-// however it does.
+// TestClientInFlight checks that a stream is in flight until it has ended, in any way.
 func TestClientInFlight(t *testing.T) {
 	t.Parallel()
 	streams := map[string]func(t *testing.T, ctx context.Context, cancel func(), cc *grpc.ClientConn) (end func()){
@@ -230,7 +228,7 @@ func TestClientInFlight(t *testing.T) {
 	}
 }
 
-// endlessStream is a stream that goes on as long as its methods say.
+// endlessStream is a stream whose methods return given errors.
 type endlessStream struct {
 	grpc.ClientStream
 	err error
@@ -239,8 +237,8 @@ type endlessStream struct {
 func (s endlessStream) SendMsg(any) error            { return s.err }
 func (s endlessStream) Header() (metadata.MD, error) { return nil, s.err }
 
-// TestClientStreamFailure checks that a stream has ended when sending or the
-// header failed, and that io.EOF of these only tells to receive the reason.
+// TestClientStreamFailure checks that a stream has ended when sending or the header
+// failed. After io.EOF it has not: RecvMsg returns the reason.
 func TestClientStreamFailure(t *testing.T) {
 	t.Parallel()
 	failed := status.Error(codes.Internal, "failed")
@@ -291,8 +289,8 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
-// TestClientHeedsWhenLeft checks that others hear of a pause even where the call
-// that was told of it is over.
+// TestClientHeedsWhenLeft checks that a RetryInfo pauses the key for other calls, even if
+// the call that got it is over.
 func TestClientHeedsWhenLeft(t *testing.T) {
 	t.Parallel()
 	l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}})

@@ -23,7 +23,7 @@
 // So every [weir.KeyFunc] works, and gives a caller of your HTTP API and of your
 // gRPC API the same key: with one Limiter they share one allowance.
 //
-//	weir.KeyContext(user)                 what an interceptor further out has found
+//	weir.KeyContext(user)                 an identity from an interceptor further out
 //	weir.KeyBearer(secret)                the metadata authorization: Bearer …
 //	weir.KeyAPIKey("x-api-key", secret)   a credential in the metadata
 //	weir.KeyHeader("x-user")              metadata that a trusted proxy sets

@@ -42,7 +42,7 @@ func ExampleNewServer() {
 	server.Stop()
 }
 
-// A client that waits for its turn, and as long as servers tell it to.
+// A client that waits for its turn, and for the RetryInfo of servers.
 func ExampleNewClient() {
 	store, err := localstore.New(localstore.Config{}) // with several clients: redisstore
 	if err != nil {
@@ -69,7 +69,7 @@ func ExampleNewClient() {
 	_ = cc.Close()
 }
 
-// What a client without weir reads from a refusal.
+// A client without weir reads the details of a refusal.
 func ExampleServer_Unary() {
 	call := refusedCall()
 	for _, detail := range status.Convert(call).Details() {

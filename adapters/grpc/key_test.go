@@ -26,7 +26,7 @@ func userOf(ctx context.Context) (string, bool) {
 	return user, ok
 }
 
-// keyOf returns what a key function finds in a call.
+// keyOf returns the result of a key function for a call.
 func keyOf(ctx context.Context, t *testing.T, key weir.KeyFunc) (got string, failed error) {
 	t.Helper()
 	s := mustServer(t, middleware.Config{
@@ -40,8 +40,8 @@ func keyOf(ctx context.Context, t *testing.T, key weir.KeyFunc) (got string, fai
 	return got, failed
 }
 
-// TestKeys checks that every key function finds in a call what it finds in an
-// HTTP request with the same headers, so that one caller of both is one.
+// TestKeys checks that every key function returns the same key for a call and for an HTTP
+// request with the same headers. So a caller of both has one key.
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	secret := []byte("secret")

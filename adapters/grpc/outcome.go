@@ -34,9 +34,10 @@ func (o *outcome) end(err error) {
 	o.status, o.ended = httpStatus(st.Code()), true
 }
 
-// endStream is end for a stream that its client may have cut short: it left or let
-// its time pass, with messages sent, or had a later message refused. Such a stream
-// is a success, or a client could have all messages free by never getting the last.
+// endStream is end for a stream that its client may have cut short. The client left or
+// let its time pass after messages were sent, or had a later message refused. Such a
+// stream is a success. Otherwise a client could have all messages free, by leaving before
+// the last.
 func (o *outcome) endStream(ctx context.Context, err error, refused bool) {
 	if refused || o.begun.Load() && ctx.Err() != nil {
 		err = nil

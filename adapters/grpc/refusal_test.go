@@ -19,14 +19,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// violation is what is told of a limit that refuses.
+// violation is the expected detail about a limit that refuses.
 func violation(policy string) *errdetails.QuotaFailure_Violation {
 	return &errdetails.QuotaFailure_Violation{
 		Subject: "limiter:api", Description: "The call is over the limit " + policy + ".", QuotaId: policy,
 	}
 }
 
-// TestRefusals checks what a refused call is told, to the letter.
+// TestRefusals checks the status and the details of refused calls, to the letter.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	const secret = "dial tcp 10.0.0.7:6379"
@@ -42,7 +42,7 @@ func TestRefusals(t *testing.T) {
 	tests := []struct {
 		name     string
 		config   []func(*middleware.Config)
-		md       []string // beside x-user: ann
+		md       []string // besides x-user: ann
 		code     codes.Code
 		message  string
 		retry    time.Duration
@@ -187,8 +187,8 @@ func TestViolatedLevel(t *testing.T) {
 	})
 }
 
-// TestViolatedPlan checks that the limits of a level's plan are told as that level's,
-// whatever they are called.
+// TestViolatedPlan checks that violations name the level of a plan's limits, whatever the
+// limits are called.
 func TestViolatedPlan(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -237,8 +237,8 @@ type storeFunc func() (store.Decision, error)
 
 func (f storeFunc) Take(context.Context, store.Request) (store.Decision, error) { return f() }
 
-// TestRetryInfoIsExact checks that waiting just as long succeeds, and that a
-// microsecond less does not.
+// TestRetryInfoIsExact checks that a call succeeds after exactly the RetryInfo, and not a
+// microsecond before.
 func TestRetryInfoIsExact(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []weir.Limit{

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// newRequest returns the HTTP request that a call is. routed says that the
-// method is one of the server's. A client can write any other.
+// newRequest returns a call as an HTTP request. routed: the server has the method. A
+// client can send any other.
 func newRequest(ctx context.Context, method string, routed bool) *http.Request {
 	r := new(http.Request).WithContext(ctx)
 	r.Method, r.Proto, r.ProtoMajor = http.MethodPost, "HTTP/2.0", 2
@@ -49,8 +49,8 @@ func withMessage(ctx context.Context, message any) context.Context {
 	return context.WithValue(ctx, messageKey{}, message)
 }
 
-// Message returns the message that a call is about, for a Config.Cost that
-// depends on it, as by how many items it asks for: the request of a unary call,
-// or the message that StreamMessages charges. It is nil when a stream is opened,
-// as no message has come yet. It must not be changed.
+// Message returns the message of a call, for a Config.Cost that depends on it, such as
+// on the number of wanted items. It is the request of a unary call, or the message that
+// StreamMessages charges. It is nil when a stream is opened, as no message has come yet.
+// It must not be changed.
 func Message(r *http.Request) any { return r.Context().Value(messageKey{}) }

@@ -35,7 +35,7 @@ func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	r := newRequest(withMessage(ctx, req), info.FullMethod, true)
 	passed, told, err := s.check(r)
 	if len(told) > 0 {
-		// It fails where there is no call to answer, as in a test of the handler.
+		// It fails without a call to answer, as in a test of the handler.
 		_ = grpc.SetHeader(ctx, told)
 	}
 	if err != nil {
@@ -54,20 +54,20 @@ func (s *Server) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return resp, err
 }
 
-// Stream is a grpc.StreamServerInterceptor that charges a stream when it is
-// opened, whatever is sent on it.
+// Stream is a grpc.StreamServerInterceptor that charges a stream once, when it is opened,
+// for any number of messages.
 func (s *Server) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return s.serve(srv, ss, info, handler, false)
 }
 
-// StreamMessages is Stream, and charges each message that comes after the first
-// as well, which the opening covers: a call with one message costs the same
-// either way. A message that is refused ends the stream with the refusal,
-// whatever the handler makes of the error that it receives in its place; rate
-// headers then are in the trailer. With Config.Delay messages wait, and so does
-// the client once the window of flow control is full. What a message cost is not
-// settled. Mount it in the place of Stream, not beside it: what one has counted
-// the other does not count again.
+// StreamMessages is Stream, and charges each message after the first as well. The
+// opening covers the first, so a call with one message costs the same either way.
+//
+// A refused message ends the stream with the refusal: the handler receives an error in
+// its place, and can't replace the refusal. Rate headers then are in the trailer. With
+// Config.Delay messages wait, and so does the client once the window of flow control is
+// full. The cost of a message is not settled. Mount StreamMessages in the place of
+// Stream, not beside it: the inner of two mounts charges nothing.
 func (s *Server) StreamMessages(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return s.serve(srv, ss, info, handler, true)
 }

@@ -32,7 +32,8 @@ func mustServer(t testing.TB, cfg middleware.Config) *weirgrpc.Server {
 	return s
 }
 
-// unary has the servers limit unary calls, the first outermost.
+// unary returns the options that chain the servers' unary interceptors, the first
+// outermost.
 func unary(servers ...*weirgrpc.Server) []grpc.ServerOption {
 	var opts []grpc.ServerOption
 	for _, s := range servers {
@@ -106,7 +107,7 @@ func TestTwice(t *testing.T) {
 	})
 }
 
-// TestSettle checks that calls are charged by how they end.
+// TestSettle checks that the charge of a call depends on its end.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -136,7 +137,7 @@ func TestSettle(t *testing.T) {
 			}
 		})
 	}
-	t.Run("leaving after what one wanted is a success", func(t *testing.T) {
+	t.Run("leaving after the wanted messages is a success", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			for name, tt := range map[string]struct {
@@ -193,7 +194,7 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// TestMessageCost checks that a call may cost by what it asks for.
+// TestMessageCost checks that a call's cost may depend on its message.
 func TestMessageCost(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, weir.PerHour(10))
@@ -231,8 +232,7 @@ func TestInfrastructure(t *testing.T) {
 	}
 }
 
-// TestConnection checks over a real connection that the address which counts is
-// the client's.
+// TestConnection checks over a real connection that the client's address counts.
 func TestConnection(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, weir.PerHour(1))

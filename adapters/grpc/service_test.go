@@ -33,13 +33,13 @@ const (
 	tell   = "/weir.test.Talk/Tell"   // messages in, one out
 )
 
-// served is what Say answers: six bytes of protobuf, as "served" is six of HTTP.
+// served is the answer of Say: six bytes of protobuf, as "served" is six of HTTP.
 var served = wrapperspb.String("serv")
 
 // talk is the service. Its fields may be nil.
 type talk struct {
-	onCall func(ctx context.Context)              // sees every call that arrives
-	onEnd  func(received []string, lastErr error) // sees what Chat received
+	onCall func(ctx context.Context)              // gets every call that arrives
+	onEnd  func(received []string, lastErr error) // gets each message that Chat received
 }
 
 func (s *talk) called(ctx context.Context) error {
@@ -134,8 +134,8 @@ type address string
 func (address) Network() string  { return "test" }
 func (a address) String() string { return string(a) }
 
-// from has calls come from the address in x-remote, as a connection has one
-// address and the cases have many.
+// from gives a call the address in x-remote: a connection has one address, and the cases
+// have many.
 func from(ctx context.Context) context.Context {
 	a := address("192.0.2.1:1234")
 	if v := metadata.ValueFromIncomingContext(ctx, "x-remote"); len(v) == 1 && v[0] != "" {

@@ -40,8 +40,8 @@ func hear(ctx context.Context, cc *grpc.ClientConn, opts ...grpc.CallOption) (in
 	}
 }
 
-// conversation sends messages over Chat one at a time, and returns what came back
-// and the stream, which has ended.
+// conversation sends messages over Chat one at a time. It returns the answers and the
+// ended stream.
 func conversation(ctx context.Context, t *testing.T, cc *grpc.ClientConn, messages string) (string, grpc.ClientStream, error) {
 	t.Helper()
 	cs, err := cc.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, chat)
@@ -67,8 +67,8 @@ func conversation(ctx context.Context, t *testing.T, cc *grpc.ClientConn, messag
 	return back.String(), cs, err
 }
 
-// TestStreamIsChargedOnce checks that a stream costs one call, however much is
-// sent on it, and that a refused one does not begin.
+// TestStreamIsChargedOnce checks that a stream costs one call for any number of messages,
+// and that a refused stream does not begin.
 func TestStreamIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	calls := 0
@@ -91,7 +91,7 @@ func TestStreamIsChargedOnce(t *testing.T) {
 	}
 }
 
-// TestStreamMessages checks that messages are charged where that is asked for.
+// TestStreamMessages checks that StreamMessages charges messages.
 func TestStreamMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -126,8 +126,8 @@ func TestStreamMessages(t *testing.T) {
 	})
 }
 
-// TestStreamMessagesCost checks that a message may cost by what it holds, and that
-// a refused stream gives no further message to a handler that asks again.
+// TestStreamMessagesCost checks that a cost may depend on the message, and that a refused
+// stream gives no further message to a handler that asks again.
 func TestStreamMessagesCost(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, weir.PerHour(10))
@@ -205,7 +205,7 @@ func (s *fakeStream) RecvMsg(m any) error {
 	return nil
 }
 
-// TestDelayedMessages checks that messages wait where that is asked for.
+// TestDelayedMessages checks that messages wait with Config.Delay.
 func TestDelayedMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

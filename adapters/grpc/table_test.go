@@ -20,12 +20,12 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// minShared is how many cases are about more than HTTP: fewer would mean that
-// they are not run.
+// minShared is the minimum number of cases that are not about HTTP alone. With fewer, some
+// are not run.
 const minShared = 50
 
-// TestSharedTable checks that the same Config answers the same over gRPC as over
-// HTTP: who is served, and what is told.
+// TestSharedTable checks that the same Config gives the same answers over gRPC as over
+// HTTP.
 func TestSharedTable(t *testing.T) {
 	n := httpcases.RunCalls(t, func(t *testing.T, cfg middleware.Config) httpcases.Caller {
 		limits, err := weirgrpc.NewServer(cfg)
@@ -60,14 +60,14 @@ func TestSharedTable(t *testing.T) {
 	}
 }
 
-// httpStatuses has what the middleware refuses with over HTTP.
+// httpStatuses are the HTTP statuses of the middleware's refusals.
 var httpStatuses = map[codes.Code]int{
 	codes.ResourceExhausted: 429, codes.Unauthenticated: 401, codes.PermissionDenied: 403, codes.InvalidArgument: 400,
 	codes.Internal: 500, codes.Unavailable: 503, codes.Canceled: 503, codes.DeadlineExceeded: 503,
 }
 
-// checkRetryInfo checks that RetryInfo says what Retry-After does, and that no
-// refusal tells what went wrong inside.
+// checkRetryInfo checks that RetryInfo equals Retry-After, and that no refusal shows an
+// inner error.
 func checkRetryInfo(t *testing.T, err error, header http.Header) {
 	t.Helper()
 	want := header.Get("Retry-After")

@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// said is what package upstream reads in a response.
+// said is the signal and the budget that package upstream reads in a response.
 func said(limit, remaining int64, reset, window, pause time.Duration) upstream.Signal {
 	return upstream.Signal{Pause: pause, Budget: upstream.Budget{Limit: limit, Remaining: remaining, Reset: reset, Window: window}}
 }

@@ -13,7 +13,7 @@ type Claim struct {
 	Arrival uint64 // the call's place among the calls of its key
 	Refuse  bool   // it does not wait
 	Lease   *Lease // once it is granted
-	// Waits hears that the claim waits for its turn, once. Nil: nothing does.
+	// Waits is called once, when the claim waits for its turn. Nil: no call.
 	Waits func()
 
 	turn   chan struct{} // closed when it may ask; nil: it never had to wait
@@ -51,9 +51,9 @@ func (c *Claim) Waited() bool { return c.waited }
 // Full. After a Full answer a claim with Refuse returns it. The claim waits until
 // the instant end, then it returns ErrMaxWait; the zero end: for as long as ctx.
 //
-// A grant that took half of the lease's time is late: the process was stopped
-// perhaps, and the lease may end before it is renewed. Late undoes the rest of the
-// grant, and the claim asks anew, once.
+// A grant that took half of the lease's time is late: perhaps the process stood still,
+// and the lease may end before it is renewed. late undoes the rest of the grant, and the
+// claim asks anew, once.
 //
 // With ErrMaxWait and Full it returns how long to wait for room.
 func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, late func()) (a Answer, retryAfter time.Duration, err error) {
@@ -123,8 +123,7 @@ func (fs *Flights) leave(f *flight, c *Claim) time.Duration {
 	return retryAfter
 }
 
-// ask asks the store once. Again: the grant was late, and the turn still is the
-// claim's.
+// ask asks the store once. again: the grant was late, and the claim keeps its turn.
 func (f *flight) ask(ctx context.Context, c *Claim, try Try) (a Answer, retryAfter time.Duration, again bool) {
 	asked := time.Now()
 	fs, lease := f.of, &Lease{flight: f, id: newID(), since: asked}

@@ -1,12 +1,14 @@
 // Package flight counts the calls in flight of one process, and keeps their
 // leases alive.
 //
-// A lease of this process counts in the store too. So no call asks the store
-// while this process alone has as many leases as may be: calls line up, and the
-// first one asks when a lease is released here. When other processes have the
-// rest, the store refuses; then the first call in line asks alone, after a pause
-// that grows. When the store lets it in, twice as many calls may ask at once as
-// before.
+// The leases of this process count in the store too.
+//
+//	leases                          calls
+//	this process has all            line up and don't ask; the first one asks when
+//	                                a lease is released here
+//	other processes have the rest   the store refuses; the first in line asks alone,
+//	                                after a pause that grows
+//	the store has granted again     twice as many may ask at once as before
 //
 // The package talks to the store through the functions of a [Config] alone.
 package flight
@@ -35,10 +37,10 @@ type Config struct {
 	Release func(key string, ids []string) error
 	// Renew renews leases of a key, and returns the lost ones.
 	Renew func(key string, ids []string) (lost []string, err error)
-	// Lost hears of each lost lease that was still in use.
+	// Lost is called for each lost lease that was still in use.
 	Lost func(key string)
-	// Stuck hears of the first key with Max leases of this process that are all held
-	// for longer than Lease. Nil: nothing does.
+	// Stuck is called once, for the first key with Max leases of this process that are all
+	// held for longer than Lease. Nil: no call.
 	Stuck func()
 }
 
@@ -134,7 +136,7 @@ func (f *flight) lineUp(c *Claim) {
 	}
 }
 
-// refused pauses the line, as the store has no room.
+// refused pauses the line, because the store has no room.
 func (f *flight) refused(retryAfter time.Duration) {
 	f.paused = true
 	// Processes that were refused together must not come again together.
@@ -170,8 +172,7 @@ func (f *flight) granted() {
 	}
 }
 
-// retryAfter is how long a call waits for room that is refused without asking the
-// store.
+// retryAfter returns the RetryAfter of a call that is refused without asking the store.
 func (f *flight) retryAfter() time.Duration {
 	if in := time.Until(f.free); in > 0 {
 		return in

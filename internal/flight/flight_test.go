@@ -80,7 +80,7 @@ func (h *holder) try(name string, takes time.Duration) flight.Try {
 	}
 }
 
-// gone fails the test unless nothing is left.
+// gone fails the test if anything is left.
 func (h *holder) gone(t *testing.T) {
 	t.Helper()
 	synctest.Wait()
@@ -91,8 +91,8 @@ func (h *holder) gone(t *testing.T) {
 
 func nothing() {}
 
-// TestOrder lets calls in one after the other, in the order of their arrival,
-// whether the room is this process's or other processes'.
+// TestOrder: calls enter one after the other, in the order of their arrival. Room comes
+// from this process or from others.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	for name, ours := range map[string]int64{"our room": 1, "the room of all": 10} {
@@ -126,8 +126,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestRefused has claims that don't wait, that wait for too long, and whose
-// context ends.
+// TestRefused: claims don't wait, wait for too long, or their context ends.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -164,8 +163,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestHeartbeat renews leases while they are held, tries a failed release again,
-// and tells of lost leases.
+// TestHeartbeat: the heartbeat renews held leases, tries a failed release again, and
+// reports lost leases.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -208,7 +207,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestLate has the store take half of a lease's time, once: the claim asks anew.
+// TestLate: the store takes half of a lease's time, once. The claim asks anew.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

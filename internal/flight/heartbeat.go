@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// renewals is how many keys' leases are renewed at the same time.
+// renewals is the maximum number of keys whose leases are renewed at the same time.
 const renewals = 8
 
 // beat starts the heartbeat when there are leases, and stops it when there are
@@ -26,8 +26,8 @@ func (fs *Flights) beat() {
 	fs.beats = needed
 }
 
-// renewAll is the heartbeat. It renews all leases, each key's in one call, and
-// releases again what failed before.
+// renewAll is the heartbeat. It renews all leases, each key's in one call, and tries
+// failed releases again.
 func (fs *Flights) renewAll() {
 	fs.mu.Lock()
 	if fs.beats && fs.renewing {
@@ -95,8 +95,8 @@ func (f *flight) isStuck() bool {
 	return true
 }
 
-// renew renews the leases of one key, and forgets the lost ones. An error: it is
-// tried again soon.
+// renew renews the leases of one key, and forgets the lost ones. The caller tries again
+// soon after an error.
 func (f *flight) renew() error {
 	fs := f.of
 	fs.mu.Lock()
@@ -137,7 +137,7 @@ func (f *flight) forget(ids []string) (n int) {
 	return n
 }
 
-// Count returns for how many keys there are calls, and whether the heart beats.
+// Count returns the number of keys with calls, and whether the heartbeat runs.
 func (fs *Flights) Count() (keys int, beats bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()

@@ -17,7 +17,7 @@ type Lease struct {
 	done   atomic.Bool
 }
 
-// processID tells this process's leases from those of all others.
+// processID distinguishes this process's leases from those of all others.
 var (
 	processID = sync.OnceValue(func() string { return rand.Text()[:16] })
 	ids       atomic.Uint64
@@ -36,7 +36,7 @@ func (l *Lease) Release() {
 	f.release(l)
 }
 
-// Held reports whether the lease is held still.
+// Held reports whether the lease is still held.
 func (l *Lease) Held() bool { return l != nil && l.flight != nil && !l.done.Load() }
 
 // returned is a lease on its way back to the store.
@@ -46,8 +46,8 @@ type returned struct {
 	again bool // it was tried before, and is not counted any more
 }
 
-// maxBack bounds how many leases are kept that a store does not take back. They
-// end by themselves.
+// maxBack bounds the number of leases that wait for their release. Leases beyond it end
+// by themselves.
 const maxBack = 1 << 14
 
 // add counts a lease that the store has granted, or may have.
@@ -108,8 +108,8 @@ func (f *flight) sendAll() {
 	}
 }
 
-// sent notes the outcome of releasing a batch, and reports whether there is more
-// to release now. Failed leases go with that, or with the next heartbeat.
+// sent notes the outcome of releasing a batch, and reports whether there are more leases
+// to release now. Failed leases go with those, or with the next heartbeat.
 func (f *flight) sent(batch []returned, err error) (more bool) {
 	n := int64(0)
 	more = len(f.back) > 0

@@ -13,8 +13,8 @@ const (
 	// minRecovery is the minimum time in which a rate that was cut is whole again.
 	// Where a hundred units take longer, it is that long.
 	minRecovery = 30 * time.Second
-	// A pause is slackPart longer by its Slack, at most maxSlack: of several
-	// requests that are refused together, each asks for a little more.
+	// A pause is longer by its Slack: 1/slackPart of it, at most maxSlack. Several
+	// requests that are refused together each ask for a little more.
 	slackPart = 16
 	maxSlack  = 50 * time.Millisecond
 	// maxUnit is the longest time between two units that a Cut can have.
@@ -55,16 +55,16 @@ func (v *View) Brake() (b store.Brake, news bool) {
 	return b, news
 }
 
-// Doubtful reports whether much less is left than at the grant. Either strangers
-// have used it, or other requests of ours have overtaken this one. A look at the
-// store tells.
+// Doubtful reports whether much less is left than at the grant. Either strangers have
+// used it, or other requests of ours have overtaken this one. A look at the store shows
+// which.
 func (v *View) Doubtful() bool {
 	c := &v.compared
 	return !v.signal.Refused && !v.second && c.lowered == 0 && !c.apart && v.signal.Limit > 0 && v.signal.Remaining >= 0 && v.usedByOthers()
 }
 
-// cut halves the rate of the target's fastest limit: a slow limit, of which much is
-// left, is far from the present pace. Units further apart than unit are not cut.
+// cut halves the rate of the target's fastest limit: a slow limit with much left is far
+// from the present pace. Units further apart than unit are not cut.
 func (v *View) cut(unit time.Duration) store.Cut {
 	for i := range v.booking.Limits {
 		l := &v.booking.Limits[i]

@@ -21,9 +21,9 @@ type comparison struct {
 	same    *store.Limit  // of ours, with as many units; nil: none
 }
 
-// compare compares a signal's limit with all limits that counted the request in its
-// unit. Where the upstream names no window, its limit is taken to be ours with as
-// many units, or a larger one of which ours is a part, or else the next larger one of
+// compare compares a signal's limit with all limits that counted the request in its unit.
+// If the upstream names no window, its limit is ours with as many units. Without such a
+// limit, ours may be a part of it (see isBelow). Otherwise it is the next larger limit of
 // ours, lowered.
 func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c comparison) {
 	if s.Limit <= 0 {
@@ -81,9 +81,9 @@ func limits(s *upstream.Signal, bookings []Booking) func(yield func(*store.Limit
 	}
 }
 
-// guess takes the lower limit's window for ours. But units that are left for a far
-// shorter time belong to another window, which is not known. An earlier brake stays
-// as it was while its end draws near.
+// guess takes our window for the lower limit's. But units that are left for a far shorter
+// time belong to another window, which is not known. An earlier brake stays as it was
+// while its end draws near.
 func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration) {
 	gap := window / time.Duration(s.Limit)
 	sure := s.Reset > window/2 || isAdvertised(gap, advertised)
@@ -97,8 +97,9 @@ func (c *comparison) guess(s *upstream.Signal, window, advertised time.Duration)
 	}
 }
 
-// pace returns the time between two units at our pace: of the slowest limit with a
-// window as long as the signal's, or shorter. A longer one has its burst to give.
+// pace returns the time between two units at our pace: that of the slowest limit with a
+// window as long as the signal's, or shorter. A limit with a longer window may still have
+// its burst.
 func pace(s *upstream.Signal, bookings []Booking) (unit time.Duration) {
 	window, slowest := max(s.Window, s.Reset), time.Duration(0)
 	for l := range limits(s, bookings) {

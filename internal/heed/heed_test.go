@@ -17,14 +17,14 @@ const maxPause = 15 * time.Minute
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// on returns a booking under limits, all of whose units were left but one.
+// on returns a booking under limits, with all units left but one.
 func on(limits ...store.Limit) heed.Booking {
 	b := heed.Booking{Level: &heed.Level{Limits: limits, MaxPause: maxPause}, At: 7}
 	b.Remaining = limits[0].Max() - 1
 	return b
 }
 
-// gapped returns a booking that an earlier brake spaced.
+// gapped returns a booking under an earlier brake with a gap.
 func gapped(b heed.Booking, gap time.Duration) heed.Booking {
 	b.Gap = gap
 	return b
@@ -43,7 +43,7 @@ func headers(lines ...string) http.Header {
 	return h
 }
 
-// TestWhatRealAPIsSay: the brake for responses as APIs send them.
+// TestWhatRealAPIsSay checks the brake for responses of real APIs.
 func TestWhatRealAPIsSay(t *testing.T) {
 	t.Parallel()
 	perMinute := func(n int64) store.Limit { return store.Per(n, time.Minute) }
@@ -123,7 +123,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perMinute(1200))},
 			want:     store.Brake{Tell: true, Gap: spaced(100 * time.Millisecond), GapFor: maxPause},
 		},
-		"Okta: a lower limit that was told already": {
+		"Okta: a lower limit that is not new": {
 			status: 200, said: headers("X-Rate-Limit-Limit", "600", "X-Rate-Limit-Remaining", "599", "X-Rate-Limit-Reset", "1777636860"),
 			bookings: []heed.Booking{gapped(on(perMinute(1200)), spaced(100*time.Millisecond))},
 		},
@@ -204,7 +204,7 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perHour(5000))},
 			want:     store.Brake{Pause: time.Minute, Slack: slack, Tell: true, Gap: time.Minute, GapFor: maxPause},
 		},
-		"X: nothing left of an endpoint pauses not the whole host": {
+		"X: nothing left of an endpoint does not pause the whole host": {
 			status: 200, said: headers("x-rate-limit-limit", "75", "x-rate-limit-remaining", "0", "x-rate-limit-reset", "1777637700"),
 			bookings: []heed.Booking{on(perSecond(10))},
 		},
@@ -319,7 +319,7 @@ func TestALookSettlesDoubt(t *testing.T) {
 	}
 }
 
-// FuzzBrake: whatever a signal says, the brake is one that a store accepts.
+// FuzzBrake: a store accepts the brake for any signal.
 func FuzzBrake(f *testing.F) {
 	f.Add(false, int64(0), int64(5000), int64(100), int64(200e9), int64(0), int64(100), int64(1e9), int64(0), int64(0))
 	f.Add(true, int64(1e9), int64(-1), int64(-1), int64(-1), int64(60e9), int64(1), int64(60e9), int64(1e9), int64(1<<40))

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Memory is that of one level of a Transport: for each key the requests under way, and for
-// the last keys of each shard the last pause and the last look.
+// Memory is the memory of one level of a Transport. It has the requests under way of each
+// key, and the last pause and the last look of the last keys of each shard.
 type Memory [64]Shard
 
 // Shard is the part of a Memory that a key is in.
@@ -93,9 +93,8 @@ func (m *Memory) UnderWay() map[string]int64 {
 }
 
 // Again records a pause of key that the upstream asked for. It reports whether the
-// upstream refuses again soon after a pause: within that pause's length. Its bucket is
-// slower than our limit then, and pauses alone would have it refuse requests without
-// end.
+// upstream refuses again soon after a pause, within that pause's length. Then its bucket
+// is slower than our limit, and with pauses alone it would refuse requests without end.
 func (s *Shard) Again(key string, pause time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,9 +107,9 @@ func (s *Shard) Again(key string, pause time.Duration) bool {
 	return again
 }
 
-// Settles lowers the Remaining of a view to the present one, by a look at the store that
-// requests with the same doubt share. It reports false while another request looks:
-// that one settles the doubt. A store that fails leaves it as it is.
+// Settles lowers the Remaining of a view to the present number. Requests with the same
+// doubt share one look at the store: Settles reports false while another request looks,
+// which then settles the doubt. If the store fails, Remaining stays.
 func (s *Shard) Settles(key string, granted store.Instant, view *View, look func() (store.Decision, error)) bool {
 	s.mu.Lock()
 	last := s.looked

@@ -8,8 +8,8 @@ import (
 )
 
 // target returns the index of the booking that a signal's budget is about, and whether
-// the budget is a limit of that booking. A budget that has neither a limit nor a
-// name can be told from none of ours, so it counts as ours.
+// the budget is a limit of that booking. A budget with neither a limit nor a name may be
+// any of ours, so it counts as ours.
 //
 //	the signal                          the booking
 //	a budget with a limiter's name      that limiter's

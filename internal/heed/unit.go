@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// Unit says what a level counts. Where all levels of a transport count the same, it
-// is Any: its Reader leaves the other budgets out.
+// Unit is the unit that a level counts in. It is Any if all levels of a Transport count
+// in the same unit: the Reader then leaves out all other budgets.
 type Unit uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	Costs         // a request takes its cost: tokens, points, bytes
 )
 
-// The words that tell budgets of requests from budgets of costs.
+// The words for budgets of requests and for budgets of costs.
 var (
 	requestWords = []string{"request", "requests", "call", "calls", "query", "queries"}
 	costWords    = []string{"tokens", "points", "credits", "bytes", "complexity"}

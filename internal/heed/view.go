@@ -55,10 +55,10 @@ func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 	return View{Target: at, Remaining: b.Remaining, signal: *s, booking: *b, ours: ours && s.Remaining == 0, compared: compare(s, bookings, b)}
 }
 
-// Others yields the views of the budgets that the signal of v is not about, as far as
-// they are limits of ours. Where v or an earlier budget has the same target, a budget
-// can only pause that, and after a refusal of the target not even so: the refusal says
-// how long. No pause is longer than maxPause.
+// Others yields the views of the other budgets of the response that are limits of ours. A
+// budget whose target v or an earlier budget has can only pause it. If v is a refusal, such
+// a budget of its target is left out: the refusal says how long. No pause is longer than
+// maxPause.
 func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
 	return func(yield func(View) bool) {
 		seen := make([]bool, len(bookings))
@@ -112,8 +112,8 @@ func (v *View) gap() time.Duration {
 	return 0
 }
 
-// gapFor returns how long a gap lasts: that of a lower limit as long as a brake may, that
-// of few units left until they are new.
+// gapFor returns how long a gap lasts: for a lower limit as long as a brake may last, for
+// few units left until the reset.
 func (v *View) gapFor() time.Duration {
 	if v.compared.lowered > 0 && v.gap() <= stretched(v.compared.lowered) {
 		return v.booking.MaxPause
@@ -121,16 +121,15 @@ func (v *View) gapFor() time.Duration {
 	return v.signal.Reset
 }
 
-// known reports whether a success with nothing left says nothing new: our sliding
-// window knows when the next unit is free. Nothing left, where we know of much, is
-// news.
+// known reports whether a success with nothing left says nothing new: our sliding window
+// knows when the next unit is free. It is news if our window has much left.
 func (v *View) known() bool {
 	same := v.compared.same
 	return same != nil && same.Algorithm == store.SlidingWindow && v.Remaining-v.UnderWay <= same.Rate/2
 }
 
-// vague reports whether the reset can't be the end of a window: more than a quarter
-// of the units is used in less than a quarter of the time. Some are free sooner then.
+// vague reports whether the reset can't be the end of a window: more than a quarter of
+// the units was used in less than a quarter of the time. Then some units are free sooner.
 func (c *comparison) vague(s *upstream.Signal) bool {
 	return c.window > 0 && s.Reset > c.window/4*3 && s.Remaining < s.Limit/4*3
 }

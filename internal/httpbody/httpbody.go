@@ -76,7 +76,7 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// count adds what was read. After the end nothing changes.
+// count adds read bytes. After the end it changes nothing.
 func (b *body) count(p []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// closer is a body that may also be what it wraps.
+// closer is a body whose Close returns an error.
 type closer struct {
 	io.Reader
 	err error
@@ -41,7 +41,7 @@ type (
 	}
 )
 
-// TestOnEnd: each kind of end is seen once, and what a body can do it still can.
+// TestOnEnd: each kind of end is seen once, and a body keeps its optional methods.
 func TestOnEnd(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("fault")
@@ -122,8 +122,8 @@ func copied(b io.ReadCloser) error {
 	return nil
 }
 
-// TestCounts: the end tells the number of bytes, the first and the last, also of a body
-// that writes itself, however it was read.
+// TestCounts: the end has the number of bytes, the first and the last ones, for every way
+// of reading, also for a body that writes itself.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, httpbody.MaxTail - 1, httpbody.MaxTail, httpbody.MaxTail + 1, 3*httpbody.MaxTail + 7} {
@@ -165,7 +165,8 @@ func TestEndsOnceConcurrently(t *testing.T) {
 	}
 }
 
-// TestCloseWrite passes on to the body of 101 Switching Protocols, if that can.
+// TestCloseWrite: CloseWrite calls that of the body of 101 Switching Protocols, if it has
+// one.
 func TestCloseWrite(t *testing.T) {
 	t.Parallel()
 	half := &halfCloser{}

@@ -22,12 +22,12 @@ var watched = []string{
 
 const servedBody = "served"
 
-// served is what a request gets that reached the handler.
+// served is the answer to a request that reached the handler.
 func served(header map[string]string) answer {
 	return answer{http.StatusOK, with(header, "Content-Type", "text/plain"), servedBody}
 }
 
-// problem is what a refused request gets.
+// problem is the answer to a refused request.
 func problem(status int, body string, header map[string]string) answer {
 	header = with(header, "Content-Type", "application/problem+json")
 	header = with(header, "Cache-Control", "no-store")
@@ -40,14 +40,14 @@ func blank(status int, detail string) string {
 		`,"detail":"` + detail + `"}` + "\n"
 }
 
-// reduced is the body of a refusal that is not for what was used.
+// reduced is the body of a refusal that the used units did not cause.
 func reduced(policies string, more ...string) string {
 	return `{"type":"https://iana.org/assignments/http-problem-types#temporary-reduced-capacity",` +
 		`"title":"Request cannot be satisfied due to temporary server capacity constraints","status":429` +
 		strings.Join(more, "") + `,"violated-policies":[` + policies + `]}` + "\n"
 }
 
-// exceeded is the body of a refusal; more are members written in between.
+// exceeded is the body of a refusal. more are further members, in between.
 func exceeded(policies string, more ...string) string {
 	return `{"type":"https://iana.org/assignments/http-problem-types#quota-exceeded",` +
 		`"title":"Request cannot be satisfied as assigned quota has been exceeded","status":429` +

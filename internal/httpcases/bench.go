@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// Benchmark measures a mount: without the middleware, what the framework costs;
-// with a store that costs nothing; and with the local one.
+// Benchmark measures a mount without the middleware, which is the cost of the framework,
+// with a store that costs nothing, and with the local store.
 func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 	key := weir.KeyAPIKey("X-API-Key", []byte("secret"))
 	b.Run("without", func(b *testing.B) { benchmark(b, bare) })
@@ -64,8 +64,7 @@ func Benchmark(b *testing.B, mount Mount, bare http.Handler) {
 	}
 }
 
-// discard is a ResponseWriter whose header map is there already, as the
-// server's is, whoever fills it.
+// discard is a ResponseWriter that has its header map from the start, as a server's has.
 type discard http.Header
 
 func (d discard) Header() http.Header         { return http.Header(d) }

@@ -13,21 +13,20 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// Caller makes a call by another protocol than HTTP, with a request's headers
-// and the address it comes from, "" for any.
+// Caller makes a call by another protocol than HTTP, with a request's headers and remote
+// address, "" for any.
 type Caller func(ctx context.Context, header http.Header, remote string) CallAnswer
 
-// CallAnswer is what a call got.
+// CallAnswer is the outcome of a call.
 type CallAnswer struct {
 	Served bool
 	Status int         // the HTTP status that a refusal comes to
-	Header http.Header // what was told besides
+	Header http.Header // the answer's headers
 }
 
-// RunCalls runs the cases that are not about HTTP itself, which must come to the
-// same as over HTTP. It returns how many those were. The server that mount
-// starts is to end with the test, and what it serves is to answer as X-Status
-// says, with len("served") bytes.
+// RunCalls runs the cases that are not about HTTP itself, and returns their number. Each
+// must have the same outcome as over HTTP. The server that mount starts must end with the
+// test. It must answer with the status in X-Status and len("served") bytes.
 func RunCalls(t *testing.T, mount func(t *testing.T, cfg middleware.Config) Caller) int {
 	n := 0
 	for _, cases := range table {

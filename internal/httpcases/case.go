@@ -14,16 +14,16 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// Mount returns what serves all methods and paths with h behind the middleware.
+// Mount returns a handler for all methods and paths, with h behind the middleware.
 type Mount func(cfg middleware.Config, h http.Handler) (http.Handler, error)
 
-// testCase is a configuration and what requests to it get, one after another.
+// testCase is a configuration, and requests with their answers, one after another.
 type testCase struct {
 	name   string
 	limits []weir.Limit                                     // nil: 2 per minute
-	store  func() weir.Store                                // nil: what open returns
+	store  func() weir.Store                                // nil: the store that open returns
 	config func(*middleware.Config)                         // nil: the limiter, and KeyHeader("X-User")
-	more   func(testing.TB, weir.Store, *middleware.Config) // what needs the store
+	more   func(testing.TB, weir.Store, *middleware.Config) // the fields that need the store
 	steps  []step
 }
 
@@ -82,7 +82,7 @@ func (c testCase) run(t *testing.T, mount Mount, open func(testing.TB) weir.Stor
 // one returns steps with a single request by ann.
 func one(want answer) []step { return []step{{request: ann, want: want}} }
 
-// handler serves what X-Status asks for, 200 without.
+// handler answers with the status in X-Status, or 200 without one.
 func handler(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	if status, err := strconv.Atoi(r.Header.Get("X-Status")); err == nil {

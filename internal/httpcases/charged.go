@@ -58,7 +58,7 @@ var requestCases = []testCase{
 		},
 	},
 	{
-		name:   "requests cost what the cost function says",
+		name:   "requests cost as the cost function says",
 		limits: []weir.Limit{weir.PerMinute(10)},
 		config: costHeader,
 		steps: []step{
@@ -86,7 +86,7 @@ var requestCases = []testCase{
 		steps:  one(broken),
 	},
 	{
-		name: "a cost that comes too late is for nobody",
+		name: "a cost that comes too late is not charged",
 		config: func(cfg *middleware.Config) {
 			cfg.Cost = func(r *http.Request) (int64, error) {
 				<-r.Context().Done()

@@ -62,7 +62,7 @@ var delayCases = []testCase{
 		},
 	},
 	{
-		name:   "what waited is settled",
+		name:   "a request that waited is settled",
 		config: func(cfg *middleware.Config) { delaying(30 * time.Second)(cfg); cfg.Settle = middleware.OnlyFailures },
 		steps: []step{
 			{request: answered("400"), want: first.as(400)},
@@ -73,7 +73,7 @@ var delayCases = []testCase{
 		},
 	},
 	{
-		name:   "the store fails closed for those who wait, too",
+		name:   "the store fails closed for waiting requests, too",
 		config: func(cfg *middleware.Config) { delaying(time.Minute)(cfg); failClosed(cfg) },
 		store:  failing(errSecret),
 		steps:  one(unavailable),
@@ -97,16 +97,16 @@ func testMaxWaiting(t *testing.T, mount Mount, open func(testing.TB) weir.Store)
 		}
 		synctest.Wait()
 		if got := do(t, h, bob); statuses.of(429) != 7 || got.status != 200 {
-			t.Errorf("at once: %v, and %d for somebody else", &statuses, got.status)
+			t.Errorf("at once: %v, and %d for another client", &statuses, got.status)
 		}
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		if statuses.of(200) != 3 {
 			t.Errorf("after 3 minutes: %v", &statuses)
 		}
-		// Those who have left the queue make room.
+		// Clients that have left the queue make room.
 		if got := do(t, h, ann); got.status != 200 {
-			t.Errorf("status %d of one who waits alone", got.status)
+			t.Errorf("status %d of a client that waits alone", got.status)
 		}
 	})
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// Of forged requests: whom they are from, and whom their client would harm.
+// The address of the client of forged requests, and the address of its victim.
 const (
 	forgerIP = "198.51.100.9"
 	victimIP = "203.0.113.77"
 )
 
-// forgeries are what clients send to be somebody new, or somebody else, each
-// time. The proxy that they come through is the test's end of the connection.
+// forgeries are ways in which a client takes a new or another identity with each request.
+// The proxy in between is the test's end of the connection.
 var forgeries = []struct {
 	name   string
 	header string // that the proxy writes; empty: the client is connected itself
@@ -58,7 +58,7 @@ var forgeries = []struct {
 	{"a second X-Real-IP", "X-Real-Ip", 0, func(n int) []string {
 		return []string{"X-Real-IP: " + other(n), "X-Real-IP: " + forgerIP}
 	}},
-	{"headers nobody reads", "X-Forwarded-For", 0, func(n int) []string {
+	{"headers that are not read", "X-Forwarded-For", 0, func(n int) []string {
 		return append(everyHeader(n)[1:], "X-Forwarded-For: "+forgerIP)
 	}},
 	{"not through the proxy", "X-Forwarded-For", -1, everyHeader},
@@ -76,8 +76,8 @@ func everyHeader(n int) []string {
 	return append(lines, "Forwarded: for="+other(n), "X-User: "+other(n), "Via: "+other(n))
 }
 
-// testForged checks over real connections that a client has one bucket, whatever
-// it writes, and its victim another.
+// testForged checks over real connections that a client has one bucket, whatever it
+// writes, and that its victim has another.
 func testForged(t *testing.T, mount Mount) {
 	const limit = 5
 	for _, f := range forgeries {

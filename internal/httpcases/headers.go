@@ -74,7 +74,7 @@ var headerCases = []testCase{
 		steps:  one(served(draft11(`"huge";q=999999999999999;w=3600`, `"huge";r=999999999999999;t=1`))),
 	},
 	{
-		name:  "a decision that knows no state tells the policy alone",
+		name:  "a decision without states has the policy alone",
 		store: deciding(store.Decision{Allowed: true, Degraded: true}),
 		steps: one(served(map[string]string{"RateLimit-Policy": `"2-in-1m";q=2;w=60`})),
 	},

@@ -1,5 +1,5 @@
-// Package httpcases holds what every mount of the middleware must do alike: one
-// table that net/http, gin and echo all run, and gRPC where it makes sense.
+// Package httpcases tests every mount of the middleware alike: one table that net/http,
+// gin and echo all run, and gRPC as far as it applies.
 package httpcases
 
 import (
@@ -20,8 +20,8 @@ func Run(t *testing.T, mount Mount) {
 	RunOn(t, mount, func(testing.TB) weir.Store { return newStore() })
 	t.Run("a panic is a failure", func(t *testing.T) { testPanic(t, mount) })
 	t.Run("panics after a few bytes are failures", func(t *testing.T) { testPanickedFailures(t, mount) })
-	t.Run("a panic settles what the client got", func(t *testing.T) { testPanickedSizes(t, mount) })
-	t.Run("what an aborted answer sent counts", func(t *testing.T) { testAborted(t, mount) })
+	t.Run("a panic settles the part that the client got", func(t *testing.T) { testPanickedSizes(t, mount) })
+	t.Run("the sent part of an aborted answer counts", func(t *testing.T) { testAborted(t, mount) })
 	t.Run("a panic keeps no upload", func(t *testing.T) { testPanickedUpload(t, mount) })
 	t.Run("shadows", func(t *testing.T) { testShadows(t, mount) })
 	t.Run("never identified", func(t *testing.T) { testNeverIdentified(t, mount) })
@@ -33,9 +33,9 @@ func Run(t *testing.T, mount Mount) {
 	t.Run("server", func(t *testing.T) { testServer(t, mount) })
 }
 
-// RunOn runs the cases on stores that open returns, each of them empty and by
-// the clock of the testing/synctest bubble that it is called in. What it leaves
-// to Run does not depend on the store, or brings one of its own.
+// RunOn runs the cases on stores that open returns. Each store must be empty, and use the
+// clock of the testing/synctest bubble in which open is called. Cases that do not depend
+// on the store, or have a store of their own, are left to Run.
 func RunOn(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	for _, cases := range table {
 		for _, c := range cases {

@@ -99,7 +99,7 @@ var identityCases = []testCase{
 		},
 	},
 	{
-		name: "what was used comes back",
+		name: "used units come back",
 		steps: []step{
 			{request: ann, want: first},
 			{request: ann, want: second},

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// withLevels has requests count against a team, of 3 per hour, and everybody, of 4 per
-// hour, beside the user's limits.
+// withLevels adds two levels to the user's limits: the team with 3 per hour, and all
+// users with 4 per hour.
 func withLevels(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *middleware.Config) {
 	return func(t testing.TB, store weir.Store, cfg *middleware.Config) {
 		cfg.Limiter = named(t, store, "user", cfg.Limiter.Limits()...)
@@ -35,8 +35,8 @@ const (
 	twoLevels   = `"2-in-1m";q=2;w=60, "everybody";q=4;w=3600`
 )
 
-// leveled tells of three levels: what remains, and in how many seconds each is as
-// if never used.
+// leveled returns the rate headers of three levels: the units left, and the seconds
+// until each level is as if never used.
 func leveled(user, team, all string) map[string]string {
 	return draft11(threeLevels, `"2-in-1m";`+user+`, "3-in-1h";`+team+`, "everybody";`+all)
 }
@@ -58,7 +58,7 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "a level without a key does not count where that is allowed",
+		name: "a level with SkipNoKey does not count requests without a key",
 		more: withLevels(),
 		steps: []step{
 			{request: ann, want: served(draft11(twoLevels, `"2-in-1m";r=1;t=30, "everybody";r=3;t=900`))},
@@ -155,7 +155,7 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "what is settled is settled on all levels",
+		name: "settling corrects all levels",
 		more: withLevels(settling(middleware.OnlyFailures), func(cfg *middleware.Config) {
 			cfg.Levels[1].Cost = func(*http.Request) (int64, error) { return 2, nil }
 		}),
@@ -170,7 +170,7 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "a request waits for the level that it has to wait for, and holds up nobody else",
+		name: "a request waits for the level without free units, and holds up no other request",
 		more: withLevels(delaying(30 * time.Second)),
 		steps: []step{
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
@@ -181,7 +181,7 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "only what the key's own limits refuse is penalised",
+		name: "only refusals by the key's own limits are penalised",
 		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
 			withLevels()(t, store, cfg)
 			penalty(2, 5*time.Minute)(t, store, cfg)
@@ -199,7 +199,7 @@ var levelCases = []testCase{
 		},
 	},
 	{
-		name: "what a wider level refuses for longer is not penalised",
+		name: "a refusal for longer by a wider level is not penalised",
 		more: func(t testing.TB, store weir.Store, cfg *middleware.Config) {
 			withLevels()(t, store, cfg)
 			penalty(1, 5*time.Minute)(t, store, cfg)
@@ -247,7 +247,7 @@ var levelCases = []testCase{
 	},
 }
 
-// testLevels checks what a table of answers does not show.
+// testLevels checks levels beyond the table of answers.
 func testLevels(t *testing.T, mount Mount) {
 	t.Run("one call of the store", func(t *testing.T) {
 		t.Parallel()

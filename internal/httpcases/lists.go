@@ -50,7 +50,7 @@ var listCases = []testCase{
 		steps: []step{{request: nobody, want: forbidden}, {request: ann, want: first}},
 	},
 	{
-		name: "shadow blocks nobody",
+		name: "shadow blocks no key",
 		config: func(cfg *middleware.Config) {
 			cfg.Shadow, cfg.Lists.Block = true, middleware.Keys("ann")
 		},

@@ -8,7 +8,7 @@ import (
 
 var penaltyCases = []testCase{
 	{
-		name: "the third refusal blocks the key, and nobody else's",
+		name: "the third refusal blocks the key, and no other key",
 		more: penalty(3, 5*time.Minute),
 		steps: []step{
 			{request: ann, want: first},
@@ -24,7 +24,7 @@ var penaltyCases = []testCase{
 		},
 	},
 	{
-		name: "refusals far apart block nobody",
+		name: "refusals far apart block no key",
 		more: penalty(2, 5*time.Minute),
 		steps: []step{
 			{request: ann, want: first},
@@ -47,7 +47,7 @@ var penaltyCases = []testCase{
 		},
 	},
 	{
-		name:   "shadow blocks nobody, however often it would have refused",
+		name:   "shadow blocks no key, however often it would have refused",
 		config: func(cfg *middleware.Config) { cfg.Shadow = true },
 		more:   penalty(1, 2*time.Minute),
 		steps:  []step{{request: ann, want: unlimited}, {request: ann, want: unlimited}, {request: ann, want: unlimited}, {request: ann, want: unlimited}},

@@ -18,12 +18,14 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// Promises checks on random limits of every algorithm, one to three together,
-// and random costs, that answers keep their word: a client that sleeps for
-// exactly the Retry-After of a refusal is served, so is one that sleeps for
-// exactly the decision's RetryAfter, and a microsecond before it is not; and
-// what RateLimit says remains is what can be taken, and no more. The stores are
-// those of RunOn.
+// Promises checks that answers keep their word, on one to three random limits of every
+// algorithm and random costs. The stores are those of RunOn.
+//
+//	a client sleeps for                       then
+//	the Retry-After of a refusal              it is served
+//	the decision's RetryAfter                 it is served
+//	a microsecond less                        it is refused
+//	nothing, and takes RateLimit's remaining  it gets exactly these units
 func Promises(t *testing.T, open func(testing.TB) weir.Store) {
 	const bubbles, sets = 20, 50
 	for seed := range uint64(bubbles) {
@@ -120,7 +122,7 @@ func (p *promises) send(cost int64) *httptest.ResponseRecorder {
 	return w
 }
 
-// remaining takes what a response says remains.
+// remaining takes exactly the units that a response says remain.
 func (p *promises) remaining() {
 	p.Helper()
 	w := p.send(1 + p.rng.Int64N(p.max))
@@ -153,7 +155,7 @@ func (p *promises) remaining() {
 	}
 }
 
-// waiting is refused, and waits as it is told.
+// waiting is refused, and waits for the time of the refusal.
 func (p *promises) waiting() {
 	p.Helper()
 	for range 3 {
@@ -183,9 +185,9 @@ func (p *promises) waiting() {
 	}
 }
 
-// Identical checks that two stores make the same answers, to the byte, of the
-// same requests at the same instants, whatever the style of the headers. The
-// stores are those of RunOn.
+// Identical checks that two stores give the same answers, to the byte, to the same
+// requests at the same instants, in every style of headers. The stores are those of
+// RunOn.
 func Identical(t *testing.T, open, other func(testing.TB) weir.Store) {
 	const bubbles, requests = 50, 100
 	for seed := range uint64(bubbles) {

@@ -107,7 +107,7 @@ var failureCases = []testCase{
 		steps: one(unavailable),
 	},
 	{
-		name:  "what a store can't do is a mistake, not an outage",
+		name:  "a missing ability of a store is a mistake, not an outage",
 		store: failing(weir.ErrUnsupported),
 		steps: one(broken),
 	},

@@ -27,7 +27,7 @@ func shortly(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Second)
 }
 
-// leaving is a client that goes away, and had not said when.
+// leaving is a client that goes away without a deadline.
 func leaving(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	time.AfterFunc(time.Second, cancel)

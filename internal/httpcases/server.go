@@ -19,7 +19,7 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// serverTests are what handlers do over a real connection.
+// serverTests are handlers for a real connection.
 var serverTests = []struct {
 	name string
 	only int // 1 or 2: the version of HTTP that can do it; 0: both
@@ -38,8 +38,8 @@ var serverTests = []struct {
 	{name: "refusals keep the connection", test: testKeepAlive},
 }
 
-// testServer checks over real connections that handlers keep what the server
-// gives them, with and without the middleware looking at what is answered.
+// testServer checks over real connections that handlers keep the abilities of the
+// server's writer, with and without Config.Settle.
 func testServer(t *testing.T, mount Mount) {
 	for _, test := range serverTests {
 		for version := 1; version <= 2; version++ {
@@ -59,7 +59,7 @@ func testServer(t *testing.T, mount Mount) {
 			}
 		}
 	}
-	t.Run("what hints settle as", func(t *testing.T) { testHints(t, mount) })
+	t.Run("hints are not settled", func(t *testing.T) { testHints(t, mount) })
 	for version := 1; version <= 2; version++ {
 		t.Run(fmt.Sprintf("nothing is lost, HTTP/%d", version), func(t *testing.T) { testTransparent(t, mount, version) })
 	}

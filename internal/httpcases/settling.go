@@ -43,7 +43,7 @@ var settleCases = []testCase{
 		},
 	},
 	{
-		name:   "bytes are charged, and what is over is waited for",
+		name:   "bytes are charged, and later requests wait for the debt",
 		limits: []weir.Limit{weir.PerMinute(10)},
 		config: settling(middleware.ResponseBytes),
 		steps: []step{
@@ -54,7 +54,7 @@ var settleCases = []testCase{
 		},
 	},
 	{
-		name:   "what is settled is settled on a plan's limits",
+		name:   "settling corrects a plan's limits",
 		config: func(cfg *middleware.Config) { byPlan(cfg); cfg.Settle = middleware.OnlyFailures },
 		steps: []step{
 			{request: on("free", "ann"), want: served(draft11(freePolicy, `"free";r=0;t=60`))},
@@ -63,7 +63,7 @@ var settleCases = []testCase{
 		},
 	},
 	{
-		name: "the outcome says what was charged, and a wrong answer leaves it",
+		name: "the outcome has the charge, and a wrong cost leaves the charge",
 		config: func(cfg *middleware.Config) {
 			cfg.Cost = func(*http.Request) (int64, error) { return 2, nil }
 			cfg.Settle = func(_ *http.Request, o middleware.Outcome) int64 {
@@ -110,8 +110,8 @@ var settleCases = []testCase{
 	},
 }
 
-// testCharging checks that requests which are being served count: any number at
-// once can't get past a limit on failures.
+// testCharging checks that requests count while they are served: any number of them at
+// once can't pass a limit on failures.
 func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func testCharging(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 			t.Errorf("statuses %v", &statuses)
 		}
 		if got := do(t, h, ann); got.status != 200 {
-			t.Errorf("status %d when nobody had failed", got.status)
+			t.Errorf("status %d though no request had failed", got.status)
 		}
 	})
 }
@@ -156,7 +156,7 @@ func testAborted(t *testing.T, mount Mount) {
 		settle  settleFunc
 		handler http.HandlerFunc
 		want    middleware.Outcome
-		next    int // what the next request gets
+		next    int // the status of the next request
 	}{
 		{"failures, a body", middleware.OnlyFailures, long, middleware.Outcome{Status: 200, Bytes: 5000, Cost: 1}, 200},
 		{"successes, a body", middleware.OnlySuccesses, long, middleware.Outcome{Status: 200, Bytes: 5000, Cost: 1}, 429},
@@ -189,8 +189,8 @@ func testAborted(t *testing.T, mount Mount) {
 	}
 }
 
-// testPanic checks that a handler which panics before it answers is charged as a
-// failure, even where it said that all is well.
+// testPanic checks that a handler which panics before it answers is charged as a failure,
+// even if it has set a status of success.
 func testPanic(t *testing.T, mount Mount) {
 	t.Parallel()
 	for name, settle := range map[string]settleFunc{"failures": middleware.OnlyFailures, "successes": middleware.OnlySuccesses} {

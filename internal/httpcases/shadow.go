@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// testShadows checks that limits in shadow count what they would have refused,
-// and that those which are enforced refuse all the same.
+// testShadows checks that limits in shadow count the requests that they would have
+// refused, and that enforced limits still refuse.
 func testShadows(t *testing.T, mount Mount) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -63,12 +63,12 @@ func testShadows(t *testing.T, mount Mount) {
 		}
 	}
 	if len(told) != 4 || !errors.Is(told[0], weir.ErrStore) {
-		t.Errorf("told %v", told)
+		t.Errorf("OnError got %v", told)
 	}
 }
 
-// testNeverIdentified checks that a mount in front of the authentication is told
-// of, once.
+// testNeverIdentified checks that OnError gets ErrNeverIdentified once from a mount in
+// front of the authentication.
 func testNeverIdentified(t *testing.T, mount Mount) {
 	t.Parallel()
 	tests := []struct {
@@ -77,16 +77,16 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 		instead  middleware.NoKey
 		want     int
 	}{
-		{name: "nobody", requests: func(int) request { return nobody }, want: 1},
-		{name: "nobody, unlimited", requests: func(int) request { return nobody }, instead: middleware.NoKey{Pass: true}, want: 1},
-		{name: "nobody, anonymous", requests: func(int) request { return nobody }, instead: middleware.NoKey{Key: "(anonymous)"}, want: 1},
-		{name: "somebody", requests: func(i int) request {
+		{name: "no identity", requests: func(int) request { return nobody }, want: 1},
+		{name: "no identity, unlimited", requests: func(int) request { return nobody }, instead: middleware.NoKey{Pass: true}, want: 1},
+		{name: "no identity, anonymous", requests: func(int) request { return nobody }, instead: middleware.NoKey{Key: "(anonymous)"}, want: 1},
+		{name: "one identity", requests: func(i int) request {
 			if i == 99 {
 				return ann
 			}
 			return nobody
 		}},
-		{name: "everybody", requests: func(int) request { return ann }},
+		{name: "only identities", requests: func(int) request { return ann }},
 	}
 	for _, tt := range tests {
 		told := 0
@@ -102,11 +102,11 @@ func testNeverIdentified(t *testing.T, mount Mount) {
 		for i := range 300 {
 			do(t, h, tt.requests(i))
 			if i == 98 && told != 0 {
-				t.Errorf("%s: told after 99", tt.name)
+				t.Errorf("%s: OnError was called after 99 requests", tt.name)
 			}
 		}
 		if told != tt.want {
-			t.Errorf("%s: told %d times, want %d", tt.name, told, tt.want)
+			t.Errorf("%s: OnError was called %d times, want %d", tt.name, told, tt.want)
 		}
 	}
 }

@@ -29,9 +29,9 @@ func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision,
 
 func slowly(*http.Request) { time.Sleep(slow) }
 
-// testSlow checks that requests of different keys never wait for one another:
-// two hundred at once take as long as one. Under a lock that is held meanwhile,
-// time in the bubble would stand still, and the test never end.
+// testSlow checks that requests of different keys never wait for one another: two hundred
+// at once take as long as one. If a lock were held meanwhile, time in the bubble would
+// stand still and the test would never end.
 func testSlow(t *testing.T, mount Mount) {
 	limits := []weir.Limit{weir.PerHour(1)}
 	behind := func(t *testing.T, s weir.Store) weir.Store {

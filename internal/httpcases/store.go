@@ -19,8 +19,7 @@ func newStore() weir.Store {
 	return s
 }
 
-// Always is a store that allows everything: what is left to measure is not the
-// store.
+// Always is a store that allows everything, for benchmarks of everything but the store.
 type Always struct{}
 
 // Take implements weir.Store.
@@ -29,7 +28,7 @@ func (Always) Take(_ context.Context, req store.Request) (store.Decision, error)
 	return store.Decision{Allowed: true, Limit: l, Remaining: l.Max() - 1, ResetAfter: time.Second}, nil
 }
 
-// Counting counts the decisions that a store is asked for.
+// Counting is a store that counts its decisions.
 type Counting struct {
 	weir.Store
 	Takes atomic.Int64

@@ -18,10 +18,10 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// testTransparent checks that a handler behind a limit finds the same abilities,
-// and that what it does reaches the client the same, as where the middleware
-// lets the request pass by. That is not all that net/http has: gin drops hints,
-// and echo takes them for the answer.
+// testTransparent compares a handler behind a limit with the same handler whose requests
+// the middleware skips. The handler finds the same abilities, and the client gets the
+// same answer. A framework may lack abilities of net/http: gin drops hints, and echo
+// takes them for the answer.
 func testTransparent(t *testing.T, mount Mount, version int) {
 	t.Parallel()
 	var want string
@@ -53,8 +53,8 @@ func testTransparent(t *testing.T, mount Mount, version int) {
 	}
 }
 
-// testHints checks that hints are not settled as the answer, whatever a framework
-// makes of them, but what the client gets.
+// testHints checks that the client's answer is settled, and not the hints before it,
+// in every framework.
 func testHints(t *testing.T, mount Mount) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
@@ -82,7 +82,7 @@ func testHints(t *testing.T, mount Mount) {
 	}
 }
 
-// abilities says what a ResponseWriter can do.
+// abilities lists the abilities of a ResponseWriter.
 func abilities(w http.ResponseWriter) string {
 	_, flush := w.(http.Flusher)
 	_, hijack := w.(http.Hijacker)
@@ -94,8 +94,7 @@ func abilities(w http.ResponseWriter) string {
 		"deadlines", c.SetReadDeadline(never), c.SetWriteDeadline(never), "duplex", c.EnableFullDuplex())
 }
 
-// everything is a handler that reads and writes in all ways that can be seen
-// from outside.
+// everything is a handler that reads and writes in all ways that a client can see.
 func everything(w http.ResponseWriter, r *http.Request) {
 	sent, err := io.ReadAll(r.Body)
 	h := w.Header()
@@ -127,8 +126,8 @@ func (b neverending) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// transcript is all that a client sees of an exchange with everything, but for
-// the time of day and the rate headers.
+// transcript is a client's view of an exchange with everything, without the time of day
+// and the rate headers.
 func transcript(t *testing.T, srv *httptest.Server) string {
 	t.Helper()
 	var b strings.Builder

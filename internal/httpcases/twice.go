@@ -104,7 +104,7 @@ func testTwice(t *testing.T, mount Mount) {
 			t.Errorf("%d remaining, %v", d.Remaining, err)
 		}
 	})
-	t.Run("a penalty in shadow blocks nobody inside", func(t *testing.T) {
+	t.Run("a penalty in shadow blocks no key inside", func(t *testing.T) {
 		t.Parallel()
 		store := newStore()
 		inner := middleware.Config{Limiter: NewLimiter(t, store, weir.PerMinute(2)), Key: user}
@@ -135,7 +135,7 @@ func testTwice(t *testing.T, mount Mount) {
 	t.Run("headers add up", func(t *testing.T) { testTwoHeaders(t, mount) })
 }
 
-// testTwiceAway mounts a guard that fails open around one of the same limiter.
+// testTwiceAway mounts a guard that fails open around another guard of the same limiter.
 func testTwiceAway(t *testing.T, mount Mount, inside middleware.StoreFailure, status int, takes int64) {
 	store := &Counting{Store: failing(errSecret)()}
 	outer := middleware.Config{
@@ -149,7 +149,7 @@ func testTwiceAway(t *testing.T, mount Mount, inside middleware.StoreFailure, st
 	}
 }
 
-// testTwoHeaders checks what two limiters on the way tell together.
+// testTwoHeaders checks the headers of two limiters on the way.
 func testTwoHeaders(t *testing.T, mount Mount) {
 	day := store.Decision{Allowed: true, Limit: store.Per(9, 24*time.Hour), Remaining: 8, ResetAfter: time.Hour}
 	hour := store.Decision{Allowed: true, Limit: store.Per(7, time.Hour), Remaining: 3, ResetAfter: time.Minute}
@@ -164,12 +164,12 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 		{"draft 11 lists both", day, hour, middleware.HeadersDraft11, draft11(dayHour, `"9-in-1d";r=8;t=3600 & "7-in-1h";r=3;t=60`)},
 		{"X shows less remaining, inside", day, hour, middleware.HeadersX, x("7", "3", "60")},
 		{"X shows less remaining, outside", hour, day, middleware.HeadersX, x("7", "3", "60")},
-		{"X shows who refuses", day, refused, middleware.HeadersX, with(x("7", "9", "60"), "Retry-After", "1")},
+		{"X shows the refusing one", day, refused, middleware.HeadersX, with(x("7", "9", "60"), "Retry-After", "1")},
 		{
 			"draft 6 lists both policies, and shows less remaining", hour, day, middleware.HeadersDraft6,
 			draft6(`7;w=3600 & 9;w=86400`, "7", "3", "60"),
 		},
-		{"draft 6 shows who refuses", day, refused, middleware.HeadersDraft6, draft6(`9;w=86400 & 7;w=3600`, "7", "9", "60")},
+		{"draft 6 shows the refusing one", day, refused, middleware.HeadersDraft6, draft6(`9;w=86400 & 7;w=3600`, "7", "9", "60")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -186,7 +186,7 @@ func testTwoHeaders(t *testing.T, mount Mount) {
 			}
 		})
 	}
-	t.Run("what is exposed is said once", func(t *testing.T) {
+	t.Run("exposed headers are listed once", func(t *testing.T) {
 		t.Parallel()
 		h := http.Handler(http.HandlerFunc(handler))
 		for range 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// unknown are the ways in which a request has no key, with the refusal that each
-// gets unless OnNoKey decides otherwise.
+// unknown are the ways in which a request has no key. Each has its refusal, unless
+// OnNoKey decides otherwise.
 var unknown = []struct {
 	name   string
 	err    error // of the key function
@@ -27,8 +27,8 @@ var unknown = []struct {
 	{"a lookup that failed", errSecret, 500, "The request could not be checked against its limits."},
 }
 
-// testUnknown checks every decision about every request without a key. The store
-// lets pass what it can't decide, which must not answer for OnNoKey.
+// testUnknown checks every decision of OnNoKey about every request without a key. The
+// limiter fails open, which must not decide for OnNoKey.
 func testUnknown(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	const challenge = `Bearer realm="api"`
 	all := func(a answer) [3]answer { return [3]answer{a, a, a} }
@@ -75,8 +75,8 @@ func testUnknown(t *testing.T, mount Mount, open func(testing.TB) weir.Store) {
 	}
 }
 
-// testPolicy sends three requests of which no key is known, from an address
-// each, and one of ann.
+// testPolicy sends three requests without a key, each from its own address, and one of
+// ann.
 func testPolicy(t *testing.T, mount Mount, store weir.Store, cfg middleware.Config, err error, want [3]answer) {
 	told := 0
 	cfg.Limiter = NewLimiter(t, store, weir.PerMinute(2))
@@ -93,12 +93,12 @@ func testPolicy(t *testing.T, mount Mount, store weir.Store, cfg middleware.Conf
 	}
 	compare(t, len(want), do(t, h, ann), first)
 	if failed := err == errSecret; (told == len(want)) != failed || told > 0 && !failed {
-		t.Errorf("OnError was told %d times of %v", told, err)
+		t.Errorf("OnError was called %d times for %v", told, err)
 	}
 }
 
-// unknownCases are requests without a key that OnNoKey can't let pass, and some of
-// both kinds.
+// unknownCases are requests without a key that OnNoKey can't let pass, and mixtures with
+// others.
 var unknownCases = []testCase{
 	{
 		name: "a key function that is misconfigured fails whatever is decided",
@@ -109,7 +109,7 @@ var unknownCases = []testCase{
 		steps: []step{{request: ann, want: broken}, {request: nobody, want: broken}},
 	},
 	{
-		name: "who leaves while the key is looked up does not pass",
+		name: "a client that leaves while the key is looked up does not pass",
 		config: func(cfg *middleware.Config) {
 			cfg.Key = func(r *http.Request) (string, error) { return "", r.Context().Err() }
 			cfg.OnNoKey = always(middleware.NoKey{Pass: true})
@@ -117,14 +117,14 @@ var unknownCases = []testCase{
 		steps: []step{{request: request{ctx: cancelled}, want: ended}},
 	},
 	{
-		name: "shadow refuses nobody without a key",
+		name: "shadow refuses no request without a key",
 		config: func(cfg *middleware.Config) {
 			cfg.OnNoKey, cfg.Shadow, cfg.Challenge = always(middleware.NoKey{Status: 401}), true, "Bearer"
 		},
 		steps: []step{{request: nobody, want: unlimited}, {request: annAndBob, want: unlimited}},
 	},
 	{
-		name: "all who share the anonymous key share one limit",
+		name: "all requests under the anonymous key share one limit",
 		config: func(cfg *middleware.Config) {
 			cfg.OnNoKey = always(middleware.NoKey{Key: "(anonymous)"})
 		},

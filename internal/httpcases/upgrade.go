@@ -16,7 +16,8 @@ func testUpgrade(t *testing.T, start serve) {
 	upgrade(t, start(echoes))
 }
 
-// testProxiedUpgrade has net/http's own proxy do so behind the middleware.
+// testProxiedUpgrade switches protocols through net/http's own proxy behind the
+// middleware.
 func testProxiedUpgrade(t *testing.T, start serve) {
 	backend := httptest.NewServer(http.HandlerFunc(echoes))
 	t.Cleanup(backend.Close)

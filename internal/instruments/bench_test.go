@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/internal/instruments"
 )
 
-// BenchmarkGet is of the last of some keys.
+// BenchmarkGet gets the last of some keys.
 func BenchmarkGet(b *testing.B) {
 	for _, keys := range []int64{1, 4, 64} {
 		b.Run(strconv.FormatInt(keys, 10)+" keys", func(b *testing.B) {

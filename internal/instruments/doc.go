@@ -1,5 +1,5 @@
-// Package instruments is what packages promweir and otelweir have in common: bounded
-// labels, and the numbers that are read when they are collected.
+// Package instruments serves promweir and otelweir: bounded labels, and numbers that are
+// read when they are collected.
 package instruments
 
 import (

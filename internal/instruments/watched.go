@@ -26,7 +26,7 @@ type Watched struct {
 	fallbacks map[string]Fallback
 }
 
-// Add adds limiters. It ignores nil, and those that are in already.
+// Add adds limiters. It ignores nil and known limiters.
 func (w *Watched) Add(limiters ...*weir.Limiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,9 +8,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Background holds the lines of background calls: they book nothing, and ask the
-// store again when there may be room. Of each key the first call asks, the others
-// wait for its token. The zero Background is ready.
+// Background holds the lines of background calls, one for each key. They book nothing
+// ahead: the first call of a line has the token and asks the store again when there may be
+// room, and the others wait for the token. The zero Background is ready.
 type Background struct {
 	mu    sync.Mutex
 	lines map[string]*Turns
@@ -62,8 +62,8 @@ func (t *Turns) TakeNow() bool {
 	}
 }
 
-// Take waits for the line's token, until ctx ends or the instant end; the zero
-// end: no bound. An error: the call does not have it.
+// Take waits for the line's token, until ctx ends or the instant end; the zero end: no
+// bound. After an error the call does not have the token.
 func (t *Turns) Take(ctx context.Context, end time.Time) error {
 	if !end.IsZero() {
 		var cancel context.CancelFunc

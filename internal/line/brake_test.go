@@ -21,7 +21,7 @@ func clock(pause, first time.Duration) *exact.Move {
 	return &exact.Move{Clock: after, Before: before, First: ahead}
 }
 
-// uncounted is a clock after which windows count no booking any more.
+// uncounted is a clock after which windows no longer count any booking.
 type uncounted struct{ *exact.Move }
 
 func (uncounted) Counts(any, store.Instant) bool { return false }
@@ -49,7 +49,7 @@ func TestBrake(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		missed bool // the message; then all hear of the brake by looking
+		missed bool // the message; then looks find the brake
 		clock  func() store.Clock
 		window bool          // of all slots
 		bound  time.Duration // of all calls; 0: none
@@ -59,8 +59,8 @@ func TestBrake(t *testing.T) {
 		looks  int
 	}{
 		{name: "no brake", gone: at(1, 2, 3)},
-		{name: "heard of", clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5)},
-		{name: "heard of, in a window", clock: func() store.Clock { return clock(paused, 500*ms) }, window: true, gone: at(5.5, 6.5, 7.5)},
+		{name: "by the message", clock: func() store.Clock { return clock(paused, 500*ms) }, gone: at(5.5, 6.5, 7.5)},
+		{name: "by the message, in a window", clock: func() store.Clock { return clock(paused, 500*ms) }, window: true, gone: at(5.5, 6.5, 7.5)},
 		{name: "out of the window", clock: func() store.Clock { return uncounted{clock(paused, 500*ms)} }, again: 3, back: []any{0, 1, 2}},
 		{name: "beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 6500 * ms, gone: at(5.5, 6.5), again: 1, back: []any{2}},
 		{name: "far beyond the bound", clock: func() store.Clock { return clock(paused, 500*ms) }, bound: 4 * time.Second, again: 3, back: []any{2, 1, 0}},
@@ -133,8 +133,8 @@ func TestBrake(t *testing.T) {
 	}
 }
 
-// TestBrakeBeforeTheReply has the message of a brake overtake the store's answer to a
-// call that was decided before.
+// TestBrakeBeforeTheReply: the message of a brake overtakes the store's answer to an
+// earlier call.
 func TestBrakeBeforeTheReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestBrakeBeforeTheReply(t *testing.T) {
 	})
 }
 
-// TestBrakeOfThousands: calls that wait cost no look at the key, and one for all when
-// the message of a brake was missed.
+// TestBrakeOfThousands: waiting calls cost no look at the key. If the watch missed the
+// message of a brake, they cost one look together.
 func TestBrakeOfThousands(t *testing.T) {
 	t.Parallel()
 	for _, hears := range []bool{true, false} {

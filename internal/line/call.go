@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Call is a call on its way through its line. Its place counts from Enter on, so
-// that it holds in whatever order the store's replies come.
+// Call is a call on its way through its line. Enter gives it its place, which it keeps in
+// whatever order the store's replies come.
 type Call struct {
 	Since   time.Time     // when it began to wait, for Config.Slow; zero: it is never slow
 	Took    time.Duration // from the last question to its answer; 0: unknown
@@ -44,11 +44,11 @@ func (c *Call) Exit() {
 	}
 }
 
-// Arrival numbers the calls of a key in their order.
+// Arrival returns the call's number in the order of the key's calls.
 func (c *Call) Arrival() uint64 { return c.arrival }
 
-// Goes lets a call go in a slot that is now. It reports false, and the call has to
-// Wait, when an earlier call of the line waits, or the key's pace holds the call up.
+// Goes reports whether the call may leave now, in a slot that is now. If an earlier call
+// of the line waits, or the key's pace holds the call up, it has to Wait.
 func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
@@ -70,10 +70,10 @@ func (c *Call) Goes(limits []store.Limit, now time.Time) bool {
 // in which the call goes, which may be another call's. The call takes no slot
 // after bound in exchange; the zero bound: any.
 //
-// Again: the slot is given back, and the call books another one. A brake has moved it
-// beyond bound, or out of the window that counted it. When ctx ends first, Wait gives
-// a slot back and returns the context's error; see Linger. It does so with [ErrLate] when
-// the key's pace moves the slot beyond bound.
+// A brake may move the slot beyond bound, or out of the window that counted it. Then Wait
+// gives the slot back and returns again: the call books another one. If ctx ends first, or
+// the key's pace moves the slot beyond bound, Wait gives a slot back and returns the
+// context's error, or [ErrLate]; see Linger.
 func (c *Call) Wait(ctx context.Context, s *Slot, bound time.Time) (used *Slot, again bool, err error) {
 	l := c.lines
 	l.watcher.start()
@@ -120,13 +120,13 @@ func (c *Call) join(w *waiter, s *Slot) *line {
 	return q
 }
 
-// Linger waits until the slot that the call gave up is back at the store, but not
-// for long.
+// Linger waits until the slot that the call gave up is back at the store, for [Grace] at
+// most.
 func (c *Call) Linger() { Linger(c.back) }
 
-// Surrender gives up a slot that was granted just now to a call that can't use it.
-// The calls in line gain by it. The channel is closed afterwards; nil: there is
-// nothing to do.
+// Surrender gives up a slot that was granted just now to a call that can't use it. The
+// calls in line move up. The channel is closed when the store has a slot back; nil:
+// there is nothing to do.
 func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	shard := l.shard(id.Key)
 	shard.mu.Lock()
@@ -139,10 +139,10 @@ func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 	return back
 }
 
-// HandBack gives a slot back to the store that has come, for a call that is not
-// made after all. No call in line is offered it: the slot may have come long ago,
-// and used only now it would be one too many. The channel is closed afterwards;
-// nil: there is nothing to do.
+// HandBack gives a slot back to the store after its instant, for a call that is not made
+// after all. No call in line gets the slot: it may have come long ago, and a call that used it
+// now would be one too many. The channel is closed afterwards; nil: there is nothing to
+// do.
 func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{} {
 	shard := l.shard(id.Key)
 	shard.mu.Lock()
@@ -154,7 +154,7 @@ func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{
 	return back
 }
 
-// Correct adds units to those of a key's calls that have left, or takes them off.
+// Correct adds more units to the departed calls of a key; below 0: takes them off.
 func (l *Lines) Correct(key string, more int64) {
 	shard := l.shard(key)
 	shard.mu.Lock()

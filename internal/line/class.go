@@ -7,8 +7,8 @@ import (
 
 type backgroundKey struct{}
 
-// anyBackground spares programs without background calls the search of a
-// context, which may be a long chain.
+// anyBackground spares programs without background calls the search in a context, which
+// may be a long chain.
 var anyBackground atomic.Bool
 
 // WithBackground returns a context of calls of the background class.

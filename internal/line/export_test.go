@@ -1,6 +1,6 @@
 package line
 
-// Paces returns of how many keys the lines remember departures, and of how many calls.
+// Paces returns the number of keys with remembered departures, and of these departures.
 func (l *Lines) Paces() (keys, calls int) {
 	for i := range l.shards {
 		s := &l.shards[i]

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// GiveBackTimeout bounds each call of the store for a context that is over.
-	// When failed calls of a line have taken as long together, the rest is
-	// abandoned: its slots go unused, and no limit is exceeded.
+	// GiveBackTimeout bounds each call of the store for a context that is over. When the
+	// failed calls of a line have taken that long together, the line abandons the rest of
+	// its slots: they go unused, and no limit is exceeded.
 	GiveBackTimeout = 5 * time.Second
 	// Grace is how long a call waits for its own calls of the store that run in the
-	// background. A healthy store needs less, so that a program that ends with its
-	// contexts does not cut a give-back off. A sick one does not hold it up.
+	// background. A healthy store needs less. So a program that ends with its contexts
+	// cuts no give-back off, and a slow store does not hold it up.
 	Grace = 20 * time.Millisecond
 )
 
@@ -26,8 +26,8 @@ type surplus struct {
 // giveBack gives a slot back in the background. The channel is closed afterwards;
 // nil: there is nothing to do. The shard is locked.
 //
-// A line has one goroutine for this. So a thousand cancelled calls start no
-// thousand goroutines, and do not overtake each other: each stays exact.
+// A line has one goroutine for this. So a thousand cancelled calls start one goroutine,
+// and their give-backs do not overtake each other: each stays exact.
 func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
 	if q.lines.cfg.Cancel == nil || receipt == nil {
 		return nil

@@ -4,10 +4,10 @@ import (
 	"context"
 )
 
-// InOrder books n limits one after the other, the narrowest first, and waits for
-// each: a call that waits on a narrow limit holds nothing of a wider one. When one
-// fails, or panics, it gives back the booked ones, the widest first. giveBack's
-// channel is closed afterwards. It waits for them when stay reports so; nil: never.
+// InOrder books n limits one after the other, the narrowest first, and waits for each: a
+// call that waits on a narrow limit holds nothing of a wider one. If one fails, or panics,
+// InOrder gives back the booked ones, the widest first. It waits for the channels of
+// giveBack, which are closed afterwards, if stay returns true; a nil stay: never.
 func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
 	booked := 0
 	defer func() {

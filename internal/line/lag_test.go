@@ -11,9 +11,9 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestLagIsMadeUpFor: 20 calls keep a line of 10 slots a second full. No watch hears of
-// brakes, and looks take unlike times, so slots wait for looks again and again. The
-// waits must not add up: the pace stays, and slots keep half of their distance.
+// TestLagIsMadeUpFor: 20 calls keep a line of 10 slots a second full. There is no watch,
+// and looks take different times, so slots wait for looks again and again. The waits must
+// not add up: the pace stays, and slots keep half of their distance.
 func TestLagIsMadeUpFor(t *testing.T) {
 	t.Parallel()
 	const interval, minutes, perMinute = 100 * ms, 10, 600

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// unwatched is the longest time for which a slot needs no look at the key although a
-// brake may have been missed. A slot waits as long for a look at most.
+// unwatched is the maximum age of a slot's last news of its key. An older slot needs a
+// look at the key, if no watch covers it. A slot waits for a look for at most that time.
 const unwatched = 50 * time.Millisecond
 
 // line is the line of one ID. The mutex of its shard guards it.
@@ -83,10 +83,9 @@ func (q *line) add(w *waiter, s *Slot) {
 	}
 }
 
-// remove takes a waiter out of the line and returns the slot that is now one too
-// many: the latest. Its owner takes the leaver's slot. So all calls behind the
-// leaver move up, and the store gets back the slot that this process booked last,
-// which it can undo exactly.
+// remove takes a waiter out of the line and returns the latest slot, which is now one too
+// many. Its owner takes the leaver's slot. So all calls behind the leaver move up, and
+// the store gets back the slot that this process booked last, which it can undo exactly.
 func (q *line) remove(w *waiter) *Slot {
 	end := len(q.slots) - 1
 	last := q.slots[end]
@@ -99,8 +98,8 @@ func (q *line) remove(w *waiter) *Slot {
 	return last
 }
 
-// advance admits one waiter for each slot that has come and that the key's pace lets
-// go, sets the timer to the next slot, or the look before it, and drops an empty line.
+// advance admits one waiter for each slot that has come, as the key's pace allows. Then it
+// sets the timer to the next slot, or the look before it. It drops an empty line.
 func (q *line) advance() {
 	now := time.Now()
 	q.halted(now)
@@ -136,14 +135,14 @@ func (q *line) advance() {
 	q.shard.drop(q)
 }
 
-// halted notes that the line acts late, because the process stood still.
+// halted notes that the line acts late because the process stood still.
 func (q *line) halted(now time.Time) {
 	if !q.alarm.IsZero() && now.Sub(q.alarm) >= lateFrom {
 		q.shard.pace(q.id.Key, now).delayed(now.Sub(q.alarm), now)
 	}
 }
 
-// paced returns when the key's pace lets a slot go.
+// paced returns when the key's pace allows a slot.
 func (q *line) paced(s *Slot, now time.Time) time.Time {
 	p := q.shard.pace(q.id.Key, now)
 	p.answered(s.took, now)
@@ -162,15 +161,15 @@ func (q *line) admit(w *waiter, i int) {
 	q.end(w)
 }
 
-// end takes a waiter out of the line whose slot is.
+// end takes a waiter out of the line if its slot is gone already.
 func (q *line) end(w *waiter) {
 	q.arrivals.Remove(w.place)
 	w.slot = nil
 	w.signal()
 }
 
-// next returns the waiter that goes in owner's slot: the one that arrived first,
-// unless owner can't wait for that waiter's slot in exchange.
+// next returns the waiter that leaves in owner's slot: the first arrival, unless owner
+// can't wait for that waiter's slot in exchange.
 func (q *line) next(owner *waiter) *waiter {
 	first := q.arrivals.Front().Value.(*waiter)
 	if first == owner || owner.isLate(first.slot) {
@@ -217,14 +216,14 @@ func (q *line) fire() (since time.Time) {
 	return since
 }
 
-// result returns the slot in which a waiter was admitted. Without one, back is closed
-// when the slots of all waiters that left are back. A waiter whose context has ended
-// leaves. But a slot that could leave is not given back.
+// result returns the slot in which a waiter was admitted. A waiter whose context has ended
+// leaves without a slot, unless its slot has come: that is not given back. back is closed
+// when the store has the slots of all waiters that left.
 func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	if w.slot != nil && w.ctx.Err() != nil {
-		// A slot right at the deadline must not depend on the order of two timers.
+		// The outcome of a slot right at the deadline must not depend on the order of two timers.
 		q.advance()
 		switch {
 		case w.slot == nil:
@@ -238,8 +237,8 @@ func (q *line) result(w *waiter) (used *Slot, back <-chan struct{}) {
 	return w.used, q.back
 }
 
-// move moves all slots by a clock. Waiters book again whose slots are lost, or come
-// too late for them now.
+// move moves all slots by a clock. A waiter books again if its slot is lost, or is now too
+// late for it.
 func (q *line) move(c store.Clock, looked time.Time) {
 	later := false
 	kept := q.slots[:0]

@@ -16,7 +16,7 @@ import (
 
 const ms = time.Millisecond
 
-// bench is lines over a store that only remembers.
+// bench is lines over a store that only records its calls.
 type bench struct {
 	*line.Lines
 	start time.Time
@@ -55,7 +55,7 @@ func newBench(max int, hears bool) *bench {
 	return b
 }
 
-// watch may have missed everything, or nothing.
+// watch has missed everything, or nothing.
 type watch bool
 
 func (w watch) Covers(time.Time) bool { return bool(w) }
@@ -70,7 +70,7 @@ func (b *bench) slot(after time.Duration, receipt any, limits ...store.Limit) *l
 	return line.Granted(&d, limits, time.Now(), time.Now())
 }
 
-// went notes that a call went.
+// went notes that a call has left.
 func (b *bench) went(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,7 +168,7 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// TestSurrender gives up a slot: the calls in line gain by it.
+// TestSurrender gives up a slot: the calls in line move up.
 func TestSurrender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestSurrender(t *testing.T) {
 	})
 }
 
-// TestBackground takes turns, and keeps the refusal of the first call.
+// TestBackground: background calls take turns, and share the refusal of the first call.
 func TestBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

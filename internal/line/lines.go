@@ -24,14 +24,14 @@ type Config struct {
 	Max int
 	// Cancel gives a slot back to the store. It bounds its own time.
 	Cancel func(ctx context.Context, id ID, receipt any) error
-	// Panicked hears of a panic in Cancel or Clock.
+	// Panicked is called after a panic in Cancel or Clock.
 	Panicked func(ctx context.Context, id ID, recovered any)
 	// Watch subscribes f to brakes, which change a key's clock.
 	Watch func(f func(key string, c store.Clock)) store.Watch
 	// Clock asks the store for a key's clock, in the background.
 	Clock func(ctx context.Context, id ID) (store.Clock, error)
-	// Slow hears of the first call that waits for longer than Patience. It runs on
-	// a timer's goroutine or a call's.
+	// Slow is called once, for the first call that waits for longer than Patience. It runs
+	// on a timer's goroutine or a call's.
 	Slow func(waited time.Duration)
 }
 
@@ -42,7 +42,7 @@ const Patience = time.Minute
 type ID struct {
 	Key  string
 	Cost int64
-	// Limits tells limits apart that are not the limiter's own; "" for those.
+	// Limits distinguishes limits that come with a call; "" for the limiter's own.
 	Limits string
 }
 
@@ -80,8 +80,8 @@ func New(cfg Config) *Lines {
 	return l
 }
 
-// Idle reports that no call waits for the key. Under a hash collision it may
-// report false.
+// Idle reports whether no call waits for the key. With a hash collision it may report
+// false all the same.
 func (l *Lines) Idle(key string) bool {
 	if l.lines.Load() == 0 {
 		return true
@@ -128,8 +128,8 @@ func (s *shard) line(l *Lines, id ID) *line {
 	return q
 }
 
-// drop forgets a line that has neither slots nor calls of the store under way. The
-// shard is locked.
+// drop forgets a line without slots and without calls of the store under way. The shard
+// is locked.
 func (s *shard) drop(q *line) {
 	if len(q.slots) == 0 && !q.giving && !q.looks.underWay && s.lines[q.id] == q {
 		delete(s.lines, q.id)
@@ -164,8 +164,8 @@ func (s *shard) correct(key string, more int64) {
 	}
 }
 
-// first returns the line of a key whose first slot has come before those of the other
-// lines, and waits at the key's pace; nil: no calls are kept apart. The shard is locked.
+// first returns the line of a key whose first slot has come and is the earliest of all
+// lines. It waits at the key's pace. Nil: the pace holds no calls up. The shard is locked.
 func (s *shard) first(key string, now time.Time) (first *line) {
 	if p := s.paces[key]; p == nil || p.slack(now) == 0 {
 		return nil
@@ -178,8 +178,8 @@ func (s *shard) first(key string, now time.Time) (first *line) {
 	return first
 }
 
-// Waits tells Config.Slow of a call that waits since a time, if that is too long. Only
-// the first slow call counts. The zero time: it does not wait.
+// Waits calls Config.Slow for the first call that has waited for longer than [Patience].
+// since is the beginning of its wait; zero: it does not wait.
 func (l *Lines) Waits(since time.Time) {
 	if l.cfg.Slow == nil || since.IsZero() || l.slow.Load() {
 		return

@@ -12,11 +12,10 @@ import (
 // lookTimeout bounds a look at the key.
 const lookTimeout = time.Second
 
-// look is a line's look at its key, for all its slots: where a brake may have been
-// missed, the store tells. It runs on a goroutine of its own, one for a line. The
-// first slot that has come waits for it, up to [unwatched] after the question. The key's
-// [pace] keeps the slots behind it apart. Slots don't wait for a store that is slow or
-// away.
+// look is a line's look at its key, for all its slots: it finds brakes that the watch may
+// have missed. A line has at most one, on a goroutine of its own. The first slot that has
+// come waits for the look, up to [unwatched] after the question. The key's [pace] keeps
+// the slots behind it apart. Slots don't wait for a store that is slow or away.
 type look struct {
 	underWay bool
 	asked    time.Time     // when the last began
@@ -30,8 +29,8 @@ func (q *line) isSure(s *Slot, at time.Time) bool {
 	return q.isFresh(s, at) || q.lines.watcher.covers(s.sure)
 }
 
-// isFresh reports whether a slot needs no look at an instant, watched or not. A look
-// that is asked for ahead of its slot may be older.
+// isFresh reports whether a slot needs no look at an instant, watched or not. A look ahead
+// of its slot may be older.
 func (q *line) isFresh(s *Slot, at time.Time) bool {
 	return q.lines.cfg.Clock == nil || s.own == 0 || at.Sub(s.sure) < unwatched+q.looks.took
 }
@@ -52,8 +51,8 @@ func (q *line) holds(s *Slot, now time.Time) bool {
 	return false
 }
 
-// acts returns when the line acts next: when its first slot leaves, or at a look ahead
-// of a slot, by the time that the last look took.
+// acts returns when the line acts next: when its first slot leaves, or at a look ahead of
+// a slot. The look is as early as the last look took.
 func (q *line) acts(now time.Time) time.Time {
 	l, s := &q.looks, q.slots[0]
 	if s.At.After(now) {

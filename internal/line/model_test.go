@@ -77,8 +77,8 @@ func randomBrake(random *rand.Rand, at int64) (b store.Brake) {
 	return b
 }
 
-// TestModel has random calls of a key wait, leave and go, while random brakes change
-// its clock: each goes at its slot's instant by the last clock, in order.
+// TestModel: random calls of a key wait, give up and leave, while random brakes change the
+// key's clock. Each call leaves at its slot's instant by the last clock, in order.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {

@@ -9,46 +9,46 @@ import (
 )
 
 const (
-	// lateFrom is the time from question to answer from which on an answer is late.
+	// An answer is late if it comes lateFrom or more after its question.
 	lateFrom = 50 * time.Millisecond
-	// paceKeys is how many keys a shard remembers departures of, paceCalls how many of
-	// a key, and paceTime how long. Those within paceGrain are one.
+	// A shard remembers up to paceCalls departures of up to paceKeys keys, for paceTime.
+	// Departures within paceGrain count as one.
 	paceKeys  = 64
 	paceCalls = 256
 	paceTime  = time.Minute
 	paceGrain = time.Millisecond
-	// catchUp is the part of a period by which a late key catches up. The bound of a
-	// delay shrinks half as fast, so that it cuts no distance short.
+	// A late key catches up by 1/catchUp of each period. The bound of a delay shrinks half
+	// as fast, so that it cuts no distance short.
 	catchUp = 64
 )
 
-// pace keeps the calls of a key apart that leave later than the store has granted: after
+// pace keeps calls of a key apart if they leave later than the store has granted: after
 // late answers, looks, or a halt of the process. It counts departures, and lets no more
-// leave than the limits admit. No call is held up for longer than twice the time that
-// the key was late, so an error in the count does no harm while the store is quick. Twice,
-// because costs above 1 may fill a window less well in another order.
+// leave than the limits admit. It holds a call up for at most twice the time that the key
+// was late, so an error in the count does no harm while the store is quick. The factor is
+// two because costs above 1 may fill a window less well in another order.
 //
-// Units of calls under other limits count alike. Windows with a beginning admit twice
-// their rate in a period (see [store.Algorithm]), so many leave. A count is of one
-// process and one limiter.
+// Units of calls under other limits count too. Under windows with a beginning, up to twice
+// the rate leaves in a period (see [store.Algorithm]). A count belongs to one process and
+// one limiter.
 type pace struct {
 	left  []departure   // the last ones, in order
 	late  time.Duration // the most that a slot of the key was late
 	since time.Time
 }
 
-// departure is that of a call, or of several: at the first one's time.
+// departure is one or several departures of calls, at the time of the first.
 type departure struct {
 	at    time.Time
 	units int64
 }
 
-// isOver reports whether a pace keeps no calls apart any more.
+// isOver reports whether a pace no longer keeps calls apart.
 func (p *pace) isOver(now time.Time) bool {
 	return p.slack(now) == 0 && (len(p.left) == 0 || now.Sub(p.left[len(p.left)-1].at) >= paceTime)
 }
 
-// slack is the longest time for which a slot may be held up.
+// slack returns the maximum time for which a slot may be held up.
 func (p *pace) slack(now time.Time) time.Duration {
 	if p.late == 0 {
 		return 0
@@ -56,7 +56,7 @@ func (p *pace) slack(now time.Time) time.Duration {
 	return max(0, p.late-now.Sub(p.since)/(2*catchUp))
 }
 
-// delayed notes that a slot was late.
+// delayed notes that a slot is late.
 func (p *pace) delayed(by time.Duration, now time.Time) {
 	if by > p.slack(now) {
 		p.late, p.since = by, now
@@ -92,7 +92,7 @@ func (p *pace) leave(units int64, now time.Time) {
 	p.left = append(p.left, departure{now, units})
 }
 
-// correct adds units to the last departures, or takes them off.
+// correct adds more units to the last departures; below 0: takes them off.
 func (p *pace) correct(more int64) {
 	for i := len(p.left) - 1; i >= 0 && more != 0; i-- {
 		units := max(0, p.left[i].units+more)
@@ -101,7 +101,7 @@ func (p *pace) correct(more int64) {
 	}
 }
 
-// merge makes room: of the older half it makes one departure of two.
+// merge makes room: in the older half it joins each two departures.
 func (p *pace) merge() {
 	const half = paceCalls / 2
 	for i := range half / 2 {
@@ -111,7 +111,7 @@ func (p *pace) merge() {
 	p.left = slices.Delete(p.left, half/2, half)
 }
 
-// free returns when a slot that comes at an instant may leave.
+// free returns when a slot that comes at the instant at may leave.
 func (p *pace) free(limits []store.Limit, cost int64, at, now time.Time) time.Time {
 	slack := p.slack(now)
 	if slack == 0 || cost == 0 {

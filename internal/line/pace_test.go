@@ -14,7 +14,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// TestPace: an answer that took 2 s lets a call go. The calls after it keep to the limit.
+// TestPace: a call leaves after an answer that took 2 s. The calls after it keep to the
+// limit.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	second := func(seconds ...float64) (all []time.Duration) {
@@ -69,7 +70,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// pass lets a call go that waits as long as its key's pace says, and returns how long.
+// pass sends a call through its line at the key's pace, and returns how long it waited.
 func (b *bench) pass(t *testing.T, key string, cost int64, took time.Duration, limit store.Limit) time.Duration {
 	t.Helper()
 	start := time.Now()
@@ -113,7 +114,7 @@ func TestPaceOfRealCosts(t *testing.T) {
 	}
 }
 
-// TestPaceIsBounded in memory, however many calls and keys there are.
+// TestPaceIsBounded: any number of calls and keys takes bounded memory.
 func TestPaceIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,8 +130,8 @@ func TestPaceIsBounded(t *testing.T) {
 	})
 }
 
-// TestPaceOfADeadline: a call whose slot comes in time, but leaves too late at its key's
-// pace, fails, and its slot goes back.
+// TestPaceOfADeadline: a call's slot comes in time, but at the key's pace the call would
+// leave too late. It fails, and its slot goes back.
 func TestPaceOfADeadline(t *testing.T) {
 	t.Parallel()
 	limit := store.Limit{Rate: 1, Period: 64 * time.Second, Burst: 1}
@@ -184,7 +185,7 @@ func TestPaceOfADeadline(t *testing.T) {
 	}
 }
 
-// slowClock keeps a line busy for as long as a halt of the process.
+// slowClock is a clock that keeps its line busy for as long as a halt of the process.
 type slowClock struct {
 	*exact.Move
 	*sync.Once
@@ -195,8 +196,8 @@ func (c slowClock) Set() store.Instant {
 	return c.Move.Set()
 }
 
-// TestPaceAfterAHalt: a process that stands still, here a lock that is held, lets no herd
-// go afterwards.
+// TestPaceAfterAHalt: after a halt of the process, here by a held lock, no herd of calls
+// leaves.
 func TestPaceAfterAHalt(t *testing.T) {
 	t.Parallel()
 	const interval = 40 * ms
@@ -226,8 +227,8 @@ func TestPaceAfterAHalt(t *testing.T) {
 	}
 }
 
-// TestCostsKeepTheirOrder: calls of a key that the pace holds up leave in the order of
-// their slots, whatever they cost.
+// TestCostsKeepTheirOrder: calls of a key with different costs, which the pace holds up,
+// leave in the order of their slots.
 func TestCostsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -260,8 +261,8 @@ func TestCostsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestSlotsComeBySomeAnswers: answers take unlike times on their way. The slots of a line
-// are as far apart as granted, and come as the quickest answer says.
+// TestSlotsComeBySomeAnswers: answers take different times on their way. The slots of a
+// line keep their granted distances, and the quickest answer gives their time.
 func TestSlotsComeBySomeAnswers(t *testing.T) {
 	t.Parallel()
 	type answer struct{ granted, took, onItsWay time.Duration } // the slot after the start, by the store's clock

@@ -26,8 +26,8 @@ type Slot struct {
 	owner   *waiter
 }
 
-// Granted returns the slot of a decision under limits that was asked for at a time, and
-// came at now.
+// Granted returns the slot of a decision under limits. The question left at asked, and the
+// answer came at now.
 func Granted(d *store.Decision, limits []store.Limit, asked, now time.Time) *Slot {
 	s := &Slot{
 		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
@@ -42,8 +42,8 @@ func Granted(d *store.Decision, limits []store.Limit, asked, now time.Time) *Slo
 	return s
 }
 
-// early brings a slot forward if another slot shows that it comes earlier: the two are as
-// far apart as by the store's clock. It reports whether it has.
+// early brings a slot forward if another slot shows that it comes earlier: their distance
+// is that by the store's clock. It reports whether the slot has moved.
 func (s *Slot) early(other *Slot) bool {
 	if s.granted == 0 || other.granted == 0 {
 		return false
@@ -57,18 +57,18 @@ func (s *Slot) early(other *Slot) bool {
 	return true
 }
 
-// compare orders slots by the store's clock, or by ours where that is unknown: the
-// store's answers may overtake each other.
+// compare orders slots by the store's clock, as answers may overtake each other. If that
+// is unknown, it orders them by ours.
 func (s *Slot) compare(other *Slot) int {
 	return cmp.Or(cmp.Compare(s.Comes, other.Comes), s.At.Compare(other.At))
 }
 
-// precedes reports whether a clock may be news for the slot: messages may overtake
-// each other too.
+// precedes reports whether a clock may be news for the slot, as messages may overtake each
+// other too.
 func (s *Slot) precedes(c store.Clock) bool { return s.own != 0 && c != nil && c.Set() >= s.from }
 
-// move moves the slot by a clock of its key: of a message, or of a look at a time. It
-// reports false when a window may count the booking no more.
+// move moves the slot by a clock of its key, from a message or from a look at the time
+// looked. It reports false if a window may no longer count the booking.
 func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	if looked.After(s.sure) {
 		s.sure = looked

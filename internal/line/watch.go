@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// watchLinger is how long a watch outlives the last waiting call. So calls that
-// wait now and then do not subscribe anew each time.
+// watchLinger is how long a watch outlives the last waiting call. So calls that wait now
+// and then do not subscribe anew each time.
 const watchLinger = time.Second
 
 // watcher watches for brakes while calls wait.
@@ -22,7 +22,7 @@ type watcher struct {
 	linger *time.Timer
 }
 
-// start watches until as many calls of stop.
+// start watches until stop was called as often as start.
 func (w *watcher) start() {
 	if w.subscribe == nil {
 		return
@@ -61,7 +61,7 @@ func (w *watcher) end() {
 	}
 }
 
-// covers reports that the watch has missed no brake since a time.
+// covers reports whether the watch has missed no brake since a time.
 func (w *watcher) covers(since time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package names sees that limiters of one name on one store have like limits, and the same
-// maximum of calls in flight.
+// Package names makes sure that limiters of one name on one store have equal limits, and
+// the same maximum of calls in flight.
 package names
 
 import (
@@ -20,15 +20,15 @@ var users struct {
 	of map[string][]weak.Pointer[User]
 }
 
-// User stands for the limiters of one name, one store and like rules. They alone keep
-// it alive.
+// User stands for the limiters of one name, one store and equal rules. They alone keep it
+// alive.
 type User struct {
 	store store.Store
 	rules Rules
 }
 
-// Rules are what limiters of one name have in common. A limiter without InFlight, or with
-// a larger one, would let more calls of a key be in flight than the other's maximum.
+// Rules are equal for all limiters of one name. A limiter without InFlight, or with a
+// larger one, would let more calls of a key be in flight than the other's maximum.
 type Rules struct {
 	Limits   []store.Limit
 	InFlight int64 // 0: no maximum
@@ -36,8 +36,8 @@ type Rules struct {
 
 // Claim returns the User that a new limiter has to hold, or a *[store.ConfigError] if
 // another limiter has the name with other rules. Collected limiters don't count, so
-// Claim collects the garbage before an error. Users of a store that can't be told from
-// others of its type are nil.
+// Claim collects the garbage before an error. For a store without fields, or one that
+// can't be compared, the User is nil.
 func Claim(name string, on store.Store, rules Rules) (*User, error) {
 	if isStateless(on) {
 		return nil, nil
@@ -96,7 +96,7 @@ func Users(name string) int {
 	return len(users.of[name])
 }
 
-// isStateless reports whether a store can't be told from others of its type: it has
+// isStateless reports whether a store is equal to all others of its type, because it has
 // no fields, or can't be compared.
 func isStateless(s store.Store) bool {
 	v := reflect.ValueOf(s)
@@ -129,8 +129,8 @@ func alike(a, b []store.Limit) bool {
 	return within(a, b) && within(b, a)
 }
 
-// describe writes the rules out, as "10-in-1s gcra burst 20". InFlight follows where the
-// other rules differ in it.
+// describe writes the rules out, as "10-in-1s gcra burst 20". InFlight follows if the
+// other rules have another one.
 func (r *Rules) describe(other Rules) string {
 	texts := make([]string, len(r.Limits))
 	for i, l := range r.Limits {

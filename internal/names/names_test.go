@@ -48,18 +48,18 @@ func TestNamesOfUnlikeLimits(t *testing.T) {
 		other         func(*weir.Config) // of the second
 		taken         string             // limits in the error; "": no error
 	}{
-		"like":                        {minute, minute, nil, ""},
-		"like under another policy":   {minute, []weir.Limit{weir.PerMinute(10).WithName("minute")}, nil, ""},
-		"like with the burst in full": {minute, []weir.Limit{weir.PerMinute(10).WithBurst(10)}, nil, ""},
-		"like in another order":       {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, []weir.Limit{weir.PerDay(9), weir.PerMinute(10)}, nil, ""},
-		"another rate":                {minute, []weir.Limit{weir.PerMinute(11)}, nil, "10-in-1m gcra"},
-		"another algorithm":           {[]weir.Limit{weir.PerMinute(10).By(weir.FixedWindow)}, minute, nil, "10-in-1m fixed_window"},
-		"another burst":               {[]weir.Limit{weir.PerMinute(10).WithBurst(2)}, minute, nil, "10-in-1m gcra burst 2"},
-		"one more":                    {minute, []weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, nil, "10-in-1m gcra"},
-		"one less":                    {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, minute, nil, "10-in-1m gcra, 9-in-1d gcra"},
-		"another name":                {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Name = "other" }, ""},
-		"another store":               {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = localStore(t) }, ""},
-		"a store in another":          {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = wrapper{c.Store} }, ""},
+		"like":                         {minute, minute, nil, ""},
+		"equal under another policy":   {minute, []weir.Limit{weir.PerMinute(10).WithName("minute")}, nil, ""},
+		"equal with the burst in full": {minute, []weir.Limit{weir.PerMinute(10).WithBurst(10)}, nil, ""},
+		"equal in another order":       {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, []weir.Limit{weir.PerDay(9), weir.PerMinute(10)}, nil, ""},
+		"another rate":                 {minute, []weir.Limit{weir.PerMinute(11)}, nil, "10-in-1m gcra"},
+		"another algorithm":            {[]weir.Limit{weir.PerMinute(10).By(weir.FixedWindow)}, minute, nil, "10-in-1m fixed_window"},
+		"another burst":                {[]weir.Limit{weir.PerMinute(10).WithBurst(2)}, minute, nil, "10-in-1m gcra burst 2"},
+		"one more":                     {minute, []weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, nil, "10-in-1m gcra"},
+		"one less":                     {[]weir.Limit{weir.PerMinute(10), weir.PerDay(9)}, minute, nil, "10-in-1m gcra, 9-in-1d gcra"},
+		"another name":                 {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Name = "other" }, ""},
+		"another store":                {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = localStore(t) }, ""},
+		"a store in another":           {minute, []weir.Limit{weir.PerMinute(11)}, func(c *weir.Config) { c.Store = wrapper{c.Store} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,8 +109,8 @@ func TestNamesOfUnlikeInFlight(t *testing.T) {
 	}
 }
 
-// TestNamesOnStoresThatAreNotCompared lets limiters share a name: nothing tells one of
-// these stores from another.
+// TestNamesOnStoresThatAreNotCompared: limiters on stores that are equal or not comparable
+// may share a name.
 func TestNamesOnStoresThatAreNotCompared(t *testing.T) {
 	t.Parallel()
 	for name, st := range map[string]weir.Store{"no fields": blankStore{}, "a pointer to no fields": &blankStore{}, "not comparable": unlikeStore{}} {
@@ -163,7 +163,7 @@ func TestNamesDoNotLeak(t *testing.T) {
 	runtime.KeepAlive(st)
 }
 
-// TestNamesAtOnce has two limits claim a name from many goroutines: one has it.
+// TestNamesAtOnce: many goroutines claim a name with two limits. One limit gets it.
 func TestNamesAtOnce(t *testing.T) {
 	t.Parallel()
 	st := localStore(t)
