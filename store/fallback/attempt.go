@@ -183,7 +183,7 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
-// ask restores what the primary lacks, and then takes its decision.
+// ask restores the states that the primary lacks, and then takes its decision.
 func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	defer func() {
 		if r := recover(); r != nil {
