@@ -18,7 +18,7 @@ const interval = 10 * time.Millisecond
 // Waiters names a case of Waiting.
 func Waiters(n int) string { return data.Count(n) + " waiters" }
 
-// Waiting sends many callers at almost the same time to a limit of 100 per second, and
+// Waiting sends many callers at almost the same time to a limit of 100 per second. It
 // measures the time of each one's turn.
 func Waiting(r *Run) {
 	for _, n := range size(r, []int{100, 1000}, []int{20}) {

@@ -1,8 +1,8 @@
 // Command fleet shows that a response to one process steers a whole fleet. Three
 // processes call three providers with different dialects. The providers lower their
 // limits, raise them again, and then refuse all calls for a while. Every half second it
-// prints the calls of each process and the refusals. At the end it prints each pause with
-// the process that set it, and the times at which the others stopped and went on.
+// prints the calls of each process and the refusals. At the end it prints who set each
+// pause, and when the others stopped and went on.
 //
 //	go run ./examples/fleet
 //	go run ./examples/fleet -redis redis://localhost:6379

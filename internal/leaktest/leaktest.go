@@ -26,9 +26,9 @@ const patience = 2 * time.Second
 // and goroutines are left, it is 1, and the stacks go to standard error.
 //
 // These goroutines are not leaks: earlier ones, and those of the runtime and of package
-// testing. Main closes idle connections of [http.DefaultTransport]. It checks nothing
-// after a failure, which often leaves things open, nor in the worker processes of go test
-// -fuzz, whose exit code has another meaning.
+// testing. Main closes idle connections of [http.DefaultTransport]. It does not check
+// after a failure, which often leaves things open. Nor does it check the worker processes
+// of go test -fuzz, whose exit code has another meaning.
 //
 // Main never returns, so it must be the last call of TestMain.
 func Main(m *testing.M) {

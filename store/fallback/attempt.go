@@ -85,8 +85,8 @@ var attempts = sync.Pool{New: func() any { return new(attempt) }}
 // decision returns the primary's decision, if it comes in time.
 //
 // A context that ends says nothing about the primary, so the call goes on without its
-// caller until the budget ends. Without this, callers with less patience than the budget
-// would never open the breaker, and a silent primary would stall each of them.
+// caller until the budget ends. Otherwise callers with less patience than the budget would
+// never open the breaker, and each would wait for a silent primary.
 func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
 	if st := a.start(ctx); st != nil {
 		if d, done, err := a.await(ctx, st); done {

@@ -81,8 +81,8 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	return lost, nil
 }
 
-// takeAgain takes a lease of the primary for a call that is in flight already, however
-// many leases there are by now.
+// takeAgain takes a lease of the primary for a call that is in flight already. The number
+// of leases does not matter.
 func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
 	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
 	err := s.within(ctx, func(ctx context.Context) error {
@@ -99,8 +99,8 @@ func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) 
 	return nil
 }
 
-// keep copies a lease from the primary to the local store, so that this process gets no
-// second share of leases when the primary goes away.
+// keep copies a lease from the primary to the local store. Without it, this process would
+// get a second share of leases when the primary goes away.
 func (s *Store) keep(a *attempt) {
 	if k, ok := s.cfg.Local.(Keeper); ok && a.d.Allowed && a.req.Hold.Asked() {
 		k.Keep(a.req.Charges[0].Scope, a.req.Charges[0].Key, a.req.Hold.ID, a.req.Hold.Lease)

@@ -159,9 +159,8 @@ func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 	})
 }
 
-// A call costs more than the share holds, and a pause of its key follows. On its return
-// the primary is charged the full cost, whether the pause is over by then or not, and
-// whether it ends or is lifted.
+// A call costs more than the share holds, and a pause of its key follows. The pause ends or
+// is lifted, before the primary's return or after it. The primary is charged the full cost.
 func TestOverTheShareIsOwedAfterAPause(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {

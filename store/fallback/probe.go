@@ -16,8 +16,8 @@ var probeRequest = store.Request{Charges: []store.Charge{{
 }}}
 
 // probe asks the primary whether it can decide. It also looks at the key of the last
-// failed call. In a cluster that key may be on another server, and a breaker that closes
-// while this server is away would open again at once.
+// failed call, which may be on another server of a cluster. If that server were still
+// away, a closed breaker would open again at once.
 func (s *Store) probe() error {
 	// Connecting may take a while. A primary that is slower than the budget stays away.
 	err := s.try(&probeRequest, maxPatience)
