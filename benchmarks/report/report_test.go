@@ -141,7 +141,7 @@ func TestChartsAreWellFormed(t *testing.T) {
 	}
 	for name, text := range charts {
 		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-			t.Errorf("%s has what is no number:\n%s", name, text)
+			t.Errorf("%s has a value that is not a number:\n%s", name, text)
 		}
 		for d := xml.NewDecoder(strings.NewReader(text)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {

@@ -79,7 +79,7 @@ func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	app, err := newApp()
 	if err == nil || app != nil {
-		t.Error("an app that trusts a header from nobody")
+		t.Error("an app that trusts no proxy")
 	}
 	app, err = newApp(netip.MustParsePrefix("10.0.0.0/8"))
 	if err != nil {
