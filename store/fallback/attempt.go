@@ -183,7 +183,8 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
-// ask restores the states that the primary lacks, and then takes its decision.
+// ask asks the primary for a decision, and passes the states that it lacks along. If the
+// primary reports a loss, ask tries again with the lost states.
 func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -214,7 +215,7 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	return d, err
 }
 
-// maxLosses is the maximum number of lost states that one call restores.
+// maxLosses is the maximum number of losses that one call may find.
 const maxLosses = 3
 
 // report passes an outcome to the breaker and the memory.

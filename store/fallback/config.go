@@ -44,11 +44,10 @@ type Config struct {
 	// more than this process's share exceed the share. Nil: a new localstore.
 	Local store.Store
 
-	// Budget is the maximum delay of a call by this store, whatever the client's own
-	// timeouts are. A call waits for the primary for nine tenths of it, and decides
-	// locally in the rest. A call with a MaxWait gives the primary a tenth of that, if
-	// that is longer, up to 1 s. Calls before the primary's first answer wait up to 1 s.
-	// 0: 50 ms.
+	// Budget is the maximum delay by this store of a call that wants its answer now,
+	// whatever the client's own timeouts are. The call waits for the primary for nine
+	// tenths of it. A call with a MaxWait waits for a tenth of that, if that is longer, up
+	// to 1 s. Before the primary's first answer, calls wait up to 1 s. 0: 50 ms.
 	Budget time.Duration
 	// Probe is the maximum time between two probes while the primary is away. The first
 	// comes after up to 100 ms, and each interval is up to twice the one before. So the

@@ -121,8 +121,7 @@ func (p *spending) fill(m *store.Memory, id func() string, parts, now int64) {
 		case algorithm == store.SlidingWindow:
 			u.Before = 0
 		case algorithm == store.GCRA:
-			// A share drains as slowly as the whole limit, whose drain all shares use
-			// together.
+			// A unit takes parts times as long in the share as in the whole limit.
 			spent := max(int64(u.At)-max(p.known[i], now), 0)
 			u = store.Used{At: store.Instant(now + (spent+parts-1)/parts)}
 		}
