@@ -83,7 +83,7 @@ func scale(n, to, from int64) int64 {
 }
 
 // stateOfShare turns the state of a whole limit at an instant into one of this process's
-// share. Slots ahead of a bucket stay as far ahead.
+// share. Slots that lie ahead stay as far ahead.
 func stateOfShare(r, share *exact.Rule, s exact.State, now int64) exact.State {
 	if r.Limit.Algorithm != store.GCRA {
 		s.B, s.C = scaleUp(s.B, share.Max, r.Max), scaleUp(s.C, share.Max, r.Max)

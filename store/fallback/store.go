@@ -160,8 +160,8 @@ func (s *Store) denied(req store.Request) (store.Decision, bool) {
 	return s.denier.Denied(s.cfg.Primary, &req)
 }
 
-// Reset implements [store.Resetter]. Both stores forget the key. The error is the
-// primary's.
+// Reset implements [store.Resetter]. Both stores forget the key. It returns the first
+// error.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	s.memory.forget(scope, key)
 	if r, ok := s.cfg.Local.(store.Resetter); ok {
