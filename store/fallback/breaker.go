@@ -42,14 +42,7 @@ const (
 	idle = time.Minute
 )
 
-// breaker chooses the deciding side:
-//
-//	state      event                                                       next
-//	closed     three rounds and 100 ms without a success; or a connection
-//	           is refused; or the first call ever fails                     open
-//	open       a timer                                                     half-open
-//	half-open  the probe succeeds                                          closed
-//	half-open  the probe fails; the timer doubles                          open
+// breaker chooses the deciding side. The package documentation has its states.
 type breaker struct {
 	probe func() error
 	most  time.Duration // the maximum time between probes

@@ -17,12 +17,8 @@
 // round. Before the primary's first answer, one round is enough. A call goes on for its
 // whole budget after its caller has left, and its end counts.
 //
-// These are no failures:
-//
-//   - a refusal
-//   - the end of the caller's own context
-//   - a mistake in the request
-//   - an error of one key (see [KeyError])
+// These are no failures: a refusal, the end of the caller's own context, a mistake in the
+// request, and an error of one key (see [KeyError]).
 //
 // The first probe comes after up to 100 ms. Each failed probe doubles the time to the
 // next, up to Config.Probe. Half of that time is random. Probes end after a minute without

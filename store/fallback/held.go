@@ -8,8 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Keeper is a local store that also holds leases which the primary granted to this
-// process.
+// Keeper is a local store that also holds leases which the primary has granted.
 type Keeper interface {
 	// Keep holds a lease, however many there are already.
 	Keep(scope, key, id string, lease time.Duration)
@@ -115,8 +114,7 @@ func (s *Store) forfeit(ctx context.Context, a *attempt) {
 	}
 }
 
-// shareOfHold divides the maximum of calls in flight by the number of processes, down to
-// one.
+// shareOfHold is this process's share of the calls in flight, at least one.
 func shareOfHold(h store.Hold, replicas int) store.Hold {
 	if h.Asked() {
 		h.Max = max(h.Max/int64(max(replicas, 1)), 1)

@@ -62,8 +62,7 @@ func book(r *exact.Rule, s *exact.State, at, units int64) {
 	s.A, s.B, s.C = max(s.A, at), s.B+units, s.C+units
 }
 
-// bookAhead is book for more units than the limit ever holds. Later windows count the
-// excess.
+// bookAhead is book for any number of units. Later windows count the excess.
 func bookAhead(r *exact.Rule, s *exact.State, at, units int64) {
 	book(r, s, at, units)
 	if r.Limit.Algorithm == store.SlidingWindow && units <= r.Max {

@@ -8,9 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// probeRequest takes a unit of a key of its own. The primary has to write it, and any
-// store can count it. No number of processes reaches its limit: a refusal would write
-// nothing.
+// probeRequest takes a unit of a key of its own. Any store can count it, and the primary
+// has to write it: no number of processes reaches its limit.
 var probeRequest = store.Request{Charges: []store.Charge{{
 	Scope: "weir-probe", Key: "probe", Limit: store.Per(store.MaxUnits, time.Second).By(store.FixedWindow), Cost: 1,
 }}}

@@ -8,8 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// mostParts bounds how small a share is: about so many calls of a share fill the whole
-// limit.
+// mostParts bounds how small a share is: about so many calls of a share fill the limit.
 const mostParts = 1024
 
 // share returns the charges with this process's share of their limits, or the same

@@ -56,8 +56,7 @@ func (a *attempt) await(ctx context.Context, st store.Started) (d store.Decision
 	return a.d, done, a.err
 }
 
-// outlive waits in place of a caller that has left: the outcome still counts for the
-// breaker.
+// outlive waits in place of a caller that has left: the outcome still counts.
 func (a *attempt) outlive(st store.Started) {
 	select {
 	case <-st.Done():
