@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// TestMain is the program itself where a test has started it as that.
+// TestMain runs the program itself if a test started it as a child.
 func TestMain(m *testing.M) {
 	if measure.Child() {
 		return
@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// These are the decisions again for go test -bench, profiles and benchstat:
-// the names are key=value pairs, which it can put side by side.
+// These are the same decisions for go test -bench, profiles and benchstat. The names are
+// key=value pairs, which benchstat can compare.
 
 func BenchmarkLocal(b *testing.B) {
 	for _, c := range contender.All() {
@@ -87,7 +87,7 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// decisions has goroutines make b.N decisions together, never near the limit.
+// decisions makes b.N decisions on several goroutines, far below the limit.
 func decisions(b *testing.B, d contender.Decide, keys, goroutines int) {
 	names := make([]string, keys)
 	for i := range names {
@@ -114,7 +114,7 @@ func decisions(b *testing.B, d contender.Decide, keys, goroutines int) {
 	if n := refused.Load(); n > 0 {
 		b.Fatalf("%d refused, far below the limit", n)
 	}
-	// Those that a contender gives up by itself are part of how it works.
+	// A contender that gives calls up shows it here.
 	if n := failed.Load(); n > 0 {
 		b.ReportMetric(float64(n)/float64(b.N), "errors/op")
 	}

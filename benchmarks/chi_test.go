@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestChiRoutes checks that the routes of chi are keys, where they are known. It
-// stands here because chi is none of the library's dependencies.
+// TestChiRoutes checks that chi's routes become keys once they are known. It is here
+// because chi is no dependency of the library.
 func TestChiRoutes(t *testing.T) {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -42,11 +42,11 @@ func TestChiRoutes(t *testing.T) {
 	})
 	r.Route("/users", func(r chi.Router) { r.With(limit).Get("/{id}", h) })
 	r.Route("/teams", func(r chi.Router) {
-		r.Use(limit) // before the route is known: all teams are one
+		r.Use(limit) // before the route is known: all teams share a key
 		r.Get("/{id}", func(http.ResponseWriter, *http.Request) {})
 	})
 	early := chi.NewRouter()
-	early.Use(limit) // no route has matched at all
+	early.Use(limit) // before any route has matched
 	early.Get("/things/{id}", h)
 	front := http.NewServeMux()
 	front.Handle("/things/", r)

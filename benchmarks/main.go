@@ -1,5 +1,5 @@
-// Command benchmarks compares weir with other rate limiters at the same work,
-// and writes BENCHMARKS.md, its charts, and the data that both are made from.
+// Command benchmarks compares weir with other rate limiters at the same work, and writes
+// BENCHMARKS.md, its charts, and their data.
 //
 //	go run . -out ..
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// options are those of the command line.
+// options has the command's flags.
 type options struct {
 	out, from   string
 	parts, only string
@@ -75,7 +75,7 @@ func run(args []string) error {
 	return errors.Join(o.write(whole), ownFailures(results))
 }
 
-// kept returns the results of before with the parts that were measured now.
+// kept returns the earlier results, with the parts of this run replaced.
 func (o options) kept(now *data.Results) (*data.Results, error) {
 	whole, err := data.Read(o.dataFile())
 	if err != nil {
@@ -94,7 +94,7 @@ func (o options) kept(now *data.Results) (*data.Results, error) {
 
 func (o options) dataFile() string { return filepath.Join(o.out, report.ChartDir, "data.json") }
 
-// ownFailures returns an error when weir or a whole part failed: rivals may.
+// ownFailures returns an error if weir or a whole part failed. Rivals may fail.
 func ownFailures(r *data.Results) error {
 	var errs []error
 	for _, f := range r.Failures {
@@ -106,7 +106,7 @@ func ownFailures(r *data.Results) error {
 	return errors.Join(errs...)
 }
 
-// results measures, or reads what was measured before.
+// results measures, or reads earlier results.
 func (o options) results(args []string) (*data.Results, error) {
 	if o.from != "" {
 		return data.Read(o.from)
@@ -177,7 +177,7 @@ func (o options) chosenContenders() ([]contender.Contender, error) {
 	return choose("contender", o.only, contender.All(), func(c contender.Contender) string { return c.Name })
 }
 
-// choose returns those whose names are in the list, all if it is empty.
+// choose returns the items with names in the list, or all if it is empty.
 func choose[T any](what, list string, all []T, name func(T) string) ([]T, error) {
 	if list == "" {
 		return all, nil

@@ -34,8 +34,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestReport measures a little, writes the report, and makes it again from the
-// data alone.
+// TestReport measures a little, writes the report, and writes it again from the data
+// alone.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	if err := run([]string{"-quick", "-parts", "http", "-only", "weir,httprate,x/time/rate in a map", "-out", dir}); err != nil {
@@ -49,7 +49,7 @@ func TestReport(t *testing.T) {
 		}
 	}
 	if strings.Contains(first, "## A decision by Redis") {
-		t.Error("BENCHMARKS.md has a section of what was not measured")
+		t.Error("BENCHMARKS.md has a section without a measurement")
 	}
 	chart := read(t, filepath.Join(dir, "docs", "benchmarks", "middleware.svg"))
 	again := t.TempDir()
@@ -64,7 +64,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestKeep measures a part, and then another one beside it.
+// TestKeep measures a part, and then another one, and keeps the first.
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	quick := []string{"-quick", "-only", "weir", "-out", dir}
@@ -82,9 +82,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestNetworkHasAProcess has another process of this program be the network.
+// TestNetworkHasAProcess runs the network in another process of this program.
 func TestNetworkHasAProcess(t *testing.T) {
-	redistest.Start(t) // says what it is when there is no redis-server
+	redistest.Start(t) // skips the test without a redis-server
 	contenders, err := options{only: "weir,redis_rate,minimal GCRA"}.chosenContenders()
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func TestOwnFailures(t *testing.T) {
 	}
 }
 
-// TestExactHasChildren has other processes of this program take part.
+// TestExactHasChildren runs other processes of this program.
 func TestExactHasChildren(t *testing.T) {
-	redistest.Start(t) // says what it is when there is no redis-server
+	redistest.Start(t) // skips the test without a redis-server
 	contenders, err := options{only: "weir"}.chosenContenders()
 	if err != nil {
 		t.Fatal(err)

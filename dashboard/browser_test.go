@@ -16,7 +16,7 @@ import (
 type browser struct {
 	cmd  *exec.Cmd
 	to   *os.File
-	gone chan struct{} // closed when it has said its last
+	gone chan struct{} // closed after its last message
 
 	mu      sync.Mutex
 	number  int
@@ -36,7 +36,7 @@ type answer struct {
 	Session string `json:"sessionId"`
 }
 
-// chromium returns the browser's path. Without one the test is skipped, or fails where
+// chromium returns the browser's path. Without one it skips the test, or fails it if
 // WEIR_REQUIRE_CHROMIUM is set.
 func chromium(t *testing.T) string {
 	t.Helper()
@@ -77,7 +77,7 @@ func startBrowser(t *testing.T) *browser {
 	return b
 }
 
-// listen reads messages, which end with a zero byte each.
+// listen reads messages. Each ends with a zero byte.
 func (b *browser) listen(from *os.File) {
 	defer close(b.gone)
 	defer from.Close()
@@ -151,7 +151,7 @@ func (b *browser) open(t *testing.T, url string, width int) *page {
 	p.session = target.SessionID
 	p.do("Runtime.enable", nil)
 	p.do("Log.enable", nil)
-	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // Else a picture of a page hides the others.
+	p.do("Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}) // Without it, a picture of one page hides the others.
 	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
 	p.do("Page.navigate", map[string]any{"url": url})
 	p.await("the page", `document.readyState === "complete" && !!document.getElementById("status")`)
@@ -183,7 +183,7 @@ func (p *page) eval(expression string) any {
 	return got.Result.Value
 }
 
-// await waits until an expression is true, and returns how long that took.
+// await waits until an expression is true, and returns the time.
 func (p *page) await(want, expression string) time.Duration {
 	p.t.Helper()
 	began := time.Now()

@@ -10,7 +10,8 @@ import (
 // maxBudgets bounds the budgets: their names come from outside.
 const maxBudgets = 64
 
-// budgets are what responses of upstreams say is left. It is safe for concurrent use.
+// budgets are the remaining units in responses of upstreams. It is safe for concurrent
+// use.
 type budgets struct {
 	mu  sync.Mutex
 	all map[budgetName]budget
@@ -19,12 +20,11 @@ type budgets struct {
 type budgetName struct{ limiter, name string }
 
 type budget struct {
-	limit, remaining int64 // negative: not said
+	limit, remaining int64 // negative: unknown
 	at               time.Time
 }
 
-// set notes a budget. A new one takes the place of the one that was not heard of for the
-// longest time when there are too many.
+// set stores a budget. At maxBudgets it replaces the budget with the oldest response.
 func (b *budgets) set(limiter, name string, limit, remaining int64, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -45,7 +45,7 @@ func (b *budgets) set(limiter, name string, limit, remaining int64, now time.Tim
 	b.all[n] = budget{limit, remaining, now}
 }
 
-// rows returns the budgets, those with the smallest share left first.
+// rows returns the budgets, the smallest remaining share first.
 func (b *budgets) rows(now time.Time) []upstreamRow {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *budgets) rows(now time.Time) []upstreamRow {
 	return rows
 }
 
-// share returns the share that is left; 2 when it is unknown.
+// share returns the remaining share; 2 if it is unknown.
 func (r *upstreamRow) share() float64 {
 	if r.Limit == nil || r.Remaining == nil || *r.Limit <= 0 {
 		return 2

@@ -56,7 +56,7 @@ func TestChange(t *testing.T) {
 	allowed(true, weir.ReasonAllowed)
 }
 
-// TestResumeAKeyWithoutLimits resumes a key that has a brake and nothing else.
+// TestResumeAKeyWithoutLimits resumes a key with a brake alone.
 func TestResumeAKeyWithoutLimits(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{AllowChanges: true})
@@ -112,7 +112,7 @@ func TestChangeIsRefused(t *testing.T) {
 	if got := f.client.Exists(t.Context(), "weir:{api:user:1}").Val(); got != 1 {
 		t.Error("the key was reset")
 	}
-	// The origin of the page itself is fine, and so is a program without any.
+	// The page's own origin may change keys, and so may a program without an origin.
 	for _, headers := range [][]string{{"Origin", "https://example.com"}, {"Sec-Fetch-Site", "none"}, {}} {
 		if status, answer := post(t, f.dash, good, headers...); status != 204 {
 			t.Errorf("%v: %d %s", headers, status, answer)

@@ -12,23 +12,24 @@ import (
 // the events of this process alone.
 type Config struct {
 	// Client reads weir's state in Redis. The Dashboard never closes it, and needs no
-	// script: SCAN, GET, LRANGE, ZCARD, ZRANGE, TIME and PING are enough. Changes need the
-	// commands of a redisstore too. Nil: the page shows no state of Redis.
+	// script: SCAN, GET, LRANGE, ZCARD, ZRANGE, TIME and PING are enough. Changes need
+	// the commands of a redisstore too. Nil: the page shows no state of Redis.
 	Client redis.UniversalClient
 	// Prefix is that of redisstore.Config. Empty: "weir:".
 	Prefix string
-	// ShowKeys shows keys as they are. They may be personal data, as user names and IP
-	// addresses are. False: the page shows the first ten hexadecimal digits of a key's
-	// SHA-256. Such a hash keeps keys out of pictures; it hides no key that can be guessed.
+	// ShowKeys shows keys as they are, also personal data such as user names and IP
+	// addresses. False: the page shows the first ten hexadecimal digits of a key's
+	// SHA-256. Such a hash keeps keys out of pictures, but a guessed key can be checked
+	// against it.
 	ShowKeys bool
-	// AllowChanges lets visitors pause, resume and reset keys. It needs a Client. Requests
-	// of other sites are refused. False: the page is read-only.
+	// AllowChanges lets visitors pause, resume and reset keys. It needs a Client.
+	// Requests of other sites are refused. False: the page is read-only.
 	AllowChanges bool
 	// Interval is the time between two updates of the page, and between two readings of
 	// Redis: 250 ms to 1 minute. 0: 1 s.
 	Interval time.Duration
-	// MaxKeys is the maximum number of keys that the page knows at once, 1 to 1 000 000.
-	// Each takes about 1 kB. The page says so when there are more. 0: 10 000.
+	// MaxKeys is the maximum number of keys that the page reads, 1 to 1 000 000, at about
+	// 1 kB each. The page says if there are more. 0: 10 000.
 	MaxKeys int
 }
 

@@ -12,8 +12,8 @@ import (
 
 var costSeconds = flag.Int("cost", 3, "how many seconds to measure the cost of an open page for")
 
-// TestCostOnRedis measures the share of a core that an open page takes of Redis, with
-// 10,000 keys, of which 1,000 have calls that wait.
+// TestCostOnRedis measures an open page's share of a core of Redis. There are 10,000
+// keys, 1,000 of them with waiting calls.
 func TestCostOnRedis(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{})
@@ -36,7 +36,7 @@ func TestCostOnRedis(t *testing.T) {
 	}
 }
 
-// fill makes 10,000 keys. 1,000 of them have a call that waits.
+// fill makes 10,000 keys, 1,000 of them with a waiting call.
 func fill(t *testing.T, l *weir.Limiter) {
 	t.Helper()
 	var all sync.WaitGroup

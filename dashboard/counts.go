@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxLimiters bounds the limiters that are counted apart. Further ones share a row.
+	// maxLimiters bounds the limiters with a row of their own. Further ones share a row.
 	maxLimiters = 256
 	otherName   = "(others)"
-	// rateSeconds is how many seconds the shown rates are of.
+	// rateSeconds is the time in seconds over which rates are averaged.
 	rateSeconds = 10
 	// maxReason is above all of weir's reasons.
 	maxReason = 16
@@ -22,8 +22,8 @@ const (
 
 // counts are the events of this process as numbers. It is safe for concurrent use.
 //
-// Decisions only add to atomic numbers. The first event of a second puts the second before
-// into the history.
+// Decisions only add to atomic numbers. The first event in a second puts the previous
+// second into the history.
 type counts struct {
 	limiters sync.Map // string → *limiterCounts
 	number   atomic.Int64
@@ -88,7 +88,7 @@ func (c *counts) all() (list []*limiterCounts) {
 	return list
 }
 
-// roll ends the second that is counted, and those behind it, up to another one.
+// roll ends the current second, and the empty ones after it, up to another one.
 func (c *counts) roll(to int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,14 +128,14 @@ func (c *counts) roll(to int64) {
 	}
 }
 
-// reading notes a reading of Redis in the second that is counted.
+// reading notes a reading of Redis in the current second.
 func (c *counts) reading(fleet, paused int64, latency float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = second{fromRead: true, fleet: fleet, paused: paused, latency: latency}
 }
 
-// process returns the counts as a part of a frame; nil when there was no event.
+// process returns the counts as a part of a frame, or nil before the first event.
 func (c *counts) process(name string, now time.Time) *processPart {
 	if !c.seen.Load() {
 		return nil

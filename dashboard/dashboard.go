@@ -51,8 +51,8 @@ func processName() string {
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
 
-// Close ends the open streams, and refuses new ones: http.Server.Shutdown waits for them
-// otherwise, so register Close with RegisterOnShutdown. The Hook goes on counting. Further
+// Close ends open streams, and refuses new ones. http.Server.Shutdown would wait for
+// streams, so register Close with RegisterOnShutdown. The Hook goes on counting. Further
 // calls do nothing.
 func (d *Dashboard) Close() { d.hub.close() }
 
@@ -80,7 +80,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.URL.Path == "":
-		// Below http.StripPrefix without a slash: the page's links need one.
+		// http.StripPrefix may cut the slash off, which the page's links need.
 		h.Set("Location", path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	case last == "":
@@ -97,7 +97,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// once answers with the data of one frame, as JSON or as a page to keep.
+// once answers with one frame, as JSON or as a page to keep.
 func (d *Dashboard) once(w http.ResponseWriter, r *http.Request, page bool) {
 	data, err := d.now(r)
 	if err != nil {

@@ -8,9 +8,9 @@
 //
 // # Authentication
 //
-// The page has no users and no passwords: the caller must authenticate. Whoever can open
-// the page sees names of limiters, loads and errors. With Config.ShowKeys the page also
-// shows keys, and with Config.AllowChanges its visitors pause, resume and reset them.
+// The page has no users and no passwords: the caller must authenticate. All visitors see
+// names of limiters, loads and errors. With Config.ShowKeys they also see keys, and with
+// Config.AllowChanges they can pause, resume and reset keys.
 //
 // # Paths
 //
@@ -26,9 +26,10 @@
 //
 // # Costs
 //
-// Redis is read only while a browser shows the page, by one reader, however many browsers
+// One reader reads Redis, and only while a browser shows the page, however many browsers
 // there are. A reading takes at most one GET for each of 3,000 keys, and a SCAN over as
-// many: under 1 % of a core of Redis at one reading a second. With more keys, new ones come
-// first, then those with waiting calls or brakes and the busiest; the others take turns. The
-// Hook takes 150 to 300 ns a decision, without allocations, and bounded memory.
+// many: under 1 % of a core of Redis at one reading per second. With more keys, a reading
+// has new keys first, then busy ones and those with waiting calls or brakes; the others
+// take turns. The Hook takes 150 to 300 ns per decision, without allocations, and bounded
+// memory.
 package dashboard

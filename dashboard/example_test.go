@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// authenticate stands for the check that your own admin pages have.
+// authenticate stands for the check of your own admin pages.
 func authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, ok := r.BasicAuth(); !ok || user != "admin" || password != "secret" {

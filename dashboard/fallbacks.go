@@ -10,7 +10,7 @@ import (
 // maxFallbacks bounds the fallbacks of a process.
 const maxFallbacks = 32
 
-// fallbacks are the states of fallbacks that changed. It is safe for concurrent use.
+// fallbacks are the last states of fallbacks. It is safe for concurrent use.
 type fallbacks struct {
 	mu  sync.Mutex
 	all map[string]fallbackState

@@ -1,7 +1,7 @@
 package dashboard
 
-// frame is the page's data at one moment: what /state answers, /events sends and /save
-// keeps. Fields of unknown value are null or absent. Durations are milliseconds from At.
+// frame is the page's data at one moment: /state answers it, /events sends it, and /save
+// keeps it. Unknown fields are null or absent. Durations are milliseconds from At.
 type frame struct {
 	At       int64 `json:"at_ms"` // Unix time
 	Interval int64 `json:"interval_ms"`
@@ -16,8 +16,8 @@ type frame struct {
 	Upstream []upstreamRow `json:"upstream"` // the smallest remaining share first
 	Fallback []fallbackRow `json:"fallback"`
 	Log      []logRow      `json:"log"` // the newest first
-	// Points are seconds since the frame before; those of fifteen minutes in the first
-	// frame, and in /state and /save.
+	// Points are the seconds since the frame before. In a first frame, and in /state and
+	// /save, they are those of fifteen minutes.
 	Points points `json:"points"`
 }
 
@@ -53,7 +53,7 @@ type storePart struct {
 type redisPart struct {
 	// Error is empty while Redis answers.
 	Error string `json:"error"`
-	// AwayFor is how long Redis has not answered.
+	// AwayFor is the time since Redis last answered.
 	AwayFor int64 `json:"away_for_ms,omitempty"`
 	// Age is the time since the rows were read.
 	Age int64 `json:"age_ms"`
@@ -61,9 +61,9 @@ type redisPart struct {
 	Latency float64 `json:"latency_ms"`
 	Reading float64 `json:"reading_ms"`
 	Keys    int     `json:"keys"`
-	// More: there are more keys than Config.MaxKeys.
+	// More reports whether there are more keys than Config.MaxKeys.
 	More bool `json:"more"`
-	// Unreadable is the number of keys with a state that is not weir's.
+	// Unreadable is the number of keys with a foreign state.
 	Unreadable   int   `json:"unreadable"`
 	WaitingKeys  int   `json:"waiting_keys"`
 	WaitingCalls int64 `json:"waiting_calls"`
@@ -81,15 +81,16 @@ type keyName struct {
 	Key string `json:"key"`
 }
 
-// waitingRow is a key with calls that wait.
+// waitingRow is a key with waiting calls.
 type waitingRow struct {
 	keyName
-	// Calls wait in all processes; -1: some, and Redis does not know how many.
+	// Calls is the number of waiting calls in all processes; -1: some, of unknown number.
 	Calls int64 `json:"calls"`
 	// First and Last are the times until the first and the last of them leave.
 	First int64 `json:"first_ms"`
 	Last  int64 `json:"last_ms"`
-	// Here is the number of those in this process, and Oldest how long they have waited.
+	// Here is the number of waiting calls in this process, and Oldest the longest wait so
+	// far.
 	Here   int64 `json:"here"`
 	Oldest int64 `json:"oldest_ms"`
 }
@@ -102,16 +103,16 @@ type slowedRow struct {
 	// Rate is the part of the key's rate in 64ths, and WholeIn the time until it is whole.
 	Rate    int64 `json:"rate"`
 	WholeIn int64 `json:"whole_in_ms"`
-	// Reason is why, as far as this process knows.
+	// Reason is the cause, if this process knows it.
 	Reason string `json:"reason"`
 }
 
-// busyRow is a key that uses its limits.
+// busyRow is a key with used limits.
 type busyRow struct {
 	keyName
 	Limits   []limitRow `json:"limits"`
 	InFlight int64      `json:"in_flight"`
-	// Calls and Refused are about those of the last minute in this process.
+	// Calls and Refused are approximate counts of this process in the last minute.
 	Calls   int64 `json:"calls"`
 	Refused int64 `json:"refused"`
 }
@@ -125,7 +126,7 @@ type limitRow struct {
 	Reset     int64  `json:"reset_ms"`
 }
 
-// upstreamRow is a budget that responses of an upstream speak of.
+// upstreamRow is a budget in responses of an upstream.
 type upstreamRow struct {
 	Limiter   string `json:"limiter"`
 	Budget    string `json:"budget"`
@@ -139,7 +140,7 @@ type upstreamRow struct {
 type fallbackRow struct {
 	Name  string `json:"name"`
 	State string `json:"state"`
-	// For is how long the state has lasted.
+	// For is the duration of the state.
 	For int64 `json:"for_ms"`
 }
 
@@ -151,7 +152,7 @@ type logRow struct {
 	Text  string `json:"text"`
 }
 
-// points are values of seconds, by column. A column that nothing fills is absent.
+// points are values per second, by column. A column without values is absent.
 type points struct {
 	Time     []int64    `json:"time"`               // Unix seconds
 	Admitted []*float64 `json:"admitted,omitempty"` // per second

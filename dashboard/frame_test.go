@@ -45,7 +45,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// TestFrameWithoutRows has lists where there are no rows: a page need not ask for null.
+// TestFrameWithoutRows checks that empty tables are lists, not null.
 func TestFrameWithoutRows(t *testing.T) {
 	t.Parallel()
 	d := newDashboard(t, Config{})
@@ -57,7 +57,7 @@ func TestFrameWithoutRows(t *testing.T) {
 	}
 }
 
-// TestFrameInAPage has a key that would end the script with the data.
+// TestFrameInAPage shows a key that would end the script with the data.
 func TestFrameInAPage(t *testing.T) {
 	t.Parallel()
 	f := emptyFrame()
@@ -72,7 +72,7 @@ func TestFrameInAPage(t *testing.T) {
 	}
 }
 
-// TestPageIsSelfContained looks for anything that a browser would fetch.
+// TestPageIsSelfContained looks for links that a browser would fetch.
 func TestPageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	page := assemble()

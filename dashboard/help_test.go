@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fleet is a Redis with a dashboard over it, and a limiter of another process: it has a
-// store of its own, and the dashboard is not its Hook.
+// fleet is a Redis with a dashboard, and a limiter of another process: the limiter has
+// its own store, and the dashboard is not its Hook.
 type fleet struct {
 	server  *redistest.Server
 	client  *redis.Client
@@ -72,7 +72,7 @@ func stateOf(t *testing.T, d *Dashboard) *frame {
 	return &got
 }
 
-// await asks again until the data is right.
+// await asks for the data until it is right.
 func (f *fleet) await(t *testing.T, want string, right func(*frame) bool) *frame {
 	t.Helper()
 	deadline := time.Now().Add(5 * time.Second)
@@ -88,7 +88,7 @@ func (f *fleet) await(t *testing.T, want string, right func(*frame) bool) *frame
 	}
 }
 
-// book books slots, as calls of another process do that wait.
+// book books slots, like waiting calls of another process.
 func book(t testing.TB, l *weir.Limiter, key string, calls int) {
 	t.Helper()
 	for range calls {

@@ -1,6 +1,6 @@
 package dashboard
 
-// historySeconds is how far the charts go back.
+// historySeconds is the length of the charts.
 const historySeconds = 900
 
 // second holds the values of one second. Gauges are negative while unknown.
@@ -17,10 +17,10 @@ type second struct {
 type history struct {
 	ring  [historySeconds]second
 	first int64 // Unix time of the first second; 0: none
-	next  int64 // behind the last
+	next  int64 // the second after the last
 }
 
-// put sets the values of a second. Seconds between the last one and this have none.
+// put stores the values of a second. Seconds between the last one and this one are empty.
 func (h *history) put(at int64, s second) {
 	if h.first == 0 {
 		h.first, h.next = at, at
@@ -33,7 +33,7 @@ func (h *history) put(at int64, s second) {
 	h.next = at + 1
 }
 
-// since returns the seconds from an instant on. hook and read say which columns to fill.
+// since returns the seconds from an instant on. hook and read choose the columns.
 func (h *history) since(from int64, hook, read bool) points {
 	p := points{Time: []int64{}}
 	from = max(from, h.first, h.next-historySeconds)

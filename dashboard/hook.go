@@ -20,7 +20,8 @@ type hook struct {
 	reasons   reasons
 }
 
-// slowedFor is how long the reason of a lower rate is remembered: its end is unknown here.
+// slowedFor is the time for which the reason of a lower rate is kept: this process does
+// not know its end.
 const slowedFor = 15 * time.Minute
 
 // Observe implements weir.Hook.
@@ -71,7 +72,7 @@ func (h *hook) decided(l *limiterCounts, k fullKey, d *weir.Decision, now time.T
 	h.hot.add(k, !d.Allowed, now)
 }
 
-// braked notes why a key's pace changed.
+// braked keeps the reason for a change of a key's pace.
 func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 	switch e.Kind {
 	case weir.EventRefusal:
@@ -83,7 +84,7 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 	case weir.EventPaused:
 		why := map[weir.By]string{weir.ByUpstream: "an upstream asked", weir.ByHand: "by hand", weir.ByPenalty: "a penalty"}[e.By]
 		h.reasons.set(k, why, now.Add(e.Pause))
-		if e.By != weir.ByUpstream { // Its refusal is noted.
+		if e.By != weir.ByUpstream { // Its refusal is in the log already.
 			h.note("paused "+e.By.String(), levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
 		}
 	case weir.EventSlowed:

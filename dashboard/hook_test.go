@@ -165,7 +165,7 @@ func TestLogRow(t *testing.T) {
 			d := newDashboard(t, Config{ShowKeys: true})
 			test.event.Scope, test.event.Key = "api", "user:1"
 			d.Observe(t.Context(), test.event)
-			d.Observe(t.Context(), test.event) // At once: it is noted once.
+			d.Observe(t.Context(), test.event) // Repeated at once, it makes one row.
 			got := shown(d).Log
 			switch {
 			case test.text == "" && len(got) > 0, test.text != "" && (len(got) != 1 || got[0].Level != test.level || got[0].Text != test.text):

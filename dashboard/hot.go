@@ -12,17 +12,17 @@ type fullKey struct{ limiter, key string }
 const (
 	maxHot  = 256
 	hotHalf = 30 * time.Second
-	// oneIn is how rarely a new key gets a place when all are taken: to find one takes a
-	// microsecond.
+	// oneIn is the number of new keys for each that gets a place when all are taken:
+	// finding a place takes a microsecond.
 	oneIn = 64
 )
 
 // hot counts the calls of this process by key, for about the last minute. It is safe for
-// concurrent use. It leaves a call out rather than make it wait for another one.
+// concurrent use. A call never waits for another one; it is left out instead.
 //
-// It is the Space-Saving algorithm of Metwally, Agrawal and Abbadi (2005): the key with
-// the fewest calls leaves its place, and its count, to a new one. Counts are halved every
-// 30 seconds.
+// It is the Space-Saving algorithm of Metwally, Agrawal and Abbadi (2005): a new key
+// takes the place, and the count, of the key with the fewest calls. Every 30 seconds the
+// counts are halved.
 type hot struct {
 	mu     sync.Mutex
 	counts map[fullKey]*hotCount
@@ -52,7 +52,7 @@ func (h *hot) add(k fullKey, refused bool, now time.Time) {
 	}
 }
 
-// place returns a new count, that of the smallest key when all places are taken.
+// place returns a new count. When all places are taken it is that of the smallest key.
 func (h *hot) place() *hotCount {
 	if h.counts == nil {
 		h.counts = make(map[fullKey]*hotCount, maxHot)

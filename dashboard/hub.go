@@ -5,25 +5,26 @@ import (
 	"sync"
 )
 
-// hub passes frames on to the open streams. It runs a poller while there are any.
+// hub passes frames to the open streams, and runs a poller while there are any.
 type hub struct {
 	poll func(ctx context.Context, send func(message)) // returns soon after ctx has ended
 
 	mu      sync.Mutex
 	streams map[*stream]struct{}
-	stop    context.CancelFunc // of the poller; nil: none runs
-	last    *message           // of the poller that runs
+	stop    context.CancelFunc // stops the poller; nil: none runs
+	last    *message           // of the running poller
 	closed  bool
 }
 
-// message is a frame as JSON: as it continues the one before, and with all points.
+// message is a frame as JSON: next with the points since the frame before, whole with all
+// points.
 type message struct {
 	next  []byte
 	whole func() []byte
 }
 
-// stream is a queue of messages to one reader. It is closed when the reader is too slow,
-// and when the hub closes.
+// stream is a queue of messages for one reader. A slow reader's stream is closed, and all
+// streams when the hub closes.
 type stream struct {
 	messages chan message
 	ended    chan struct{}
@@ -32,11 +33,11 @@ type stream struct {
 
 func (s *stream) end() { s.once.Do(func() { close(s.ended) }) }
 
-// queued is how many messages wait for a slow reader.
+// queued is the maximum number of messages for a slow reader.
 const queued = 4
 
-// join opens a stream. The first one starts the poller; later ones get the last message at
-// once. It reports false after close.
+// join opens a stream, or reports false after close. The first stream starts the poller;
+// later ones get the last message at once.
 func (h *hub) join() (*stream, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,7 +96,7 @@ func (h *hub) idle() {
 	}
 }
 
-// close ends all streams, and lets none begin.
+// close ends all streams, and refuses new ones.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// pollers counts the pollers of a hub that run, and that ever ran.
+// pollers counts a hub's running pollers, and all that ever ran.
 type pollers struct{ now, ever atomic.Int64 }
 
 // testHub returns a hub with a poller that sends a message each second.
@@ -98,7 +98,7 @@ func TestASlowStreamEnds(t *testing.T) {
 	})
 }
 
-// recorder is a ResponseWriter whose text may be read meanwhile.
+// recorder is a ResponseWriter with a text that can be read during the answer.
 type recorder struct {
 	header http.Header
 	body   bytes.Buffer
@@ -121,7 +121,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.body.Write(p)
 }
 
-// stream opens a stream of a dashboard. end ends it, and returns what came.
+// openStream opens a stream of a dashboard. end ends it, and returns its text.
 func openStream(d *Dashboard, w *recorder) (end func() string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -143,7 +143,7 @@ func TestStream(t *testing.T) {
 		whole, frames, beats int
 	}{
 		"each second":   {time.Second, 3500 * time.Millisecond, 1, 3, 0},
-		"each minute":   {time.Minute, 65 * time.Second, 1, 1, 5}, // The beat of 60 s gives way to the frame.
+		"each minute":   {time.Minute, 65 * time.Second, 1, 1, 5}, // The frame at 60 s replaces a beat.
 		"not much time": {time.Second, 0, 1, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// latencies counts durations in classes of an eighth of a power of two of microseconds:
-// quantiles are right within 9 %. It is safe for concurrent use.
+// latencies counts durations in classes of an eighth of a power of two of microseconds,
+// so quantiles are right within 9 %. It is safe for concurrent use.
 type latencies [8 * 32]atomic.Int64
 
 // snapshot is a copy of the counts.
@@ -22,7 +22,7 @@ func (l *latencies) snapshot() (s snapshot) {
 	return s
 }
 
-// classOf returns the class of a duration: three bits behind its highest one.
+// classOf returns the class of a duration: its highest bit, and the three bits after it.
 func classOf(d time.Duration) int {
 	us := uint64(max(d.Microseconds(), 1))
 	top := bits.Len64(us) - 1
@@ -40,8 +40,8 @@ func middle(class int) float64 {
 	return float64(uint64(1)<<(class/8)) * (1 + (float64(class%8)+.5)/8) / 1000
 }
 
-// quantiles returns the number of durations added between two copies, and quantiles of
-// them in ms; 0 if there are none.
+// quantiles returns the number of durations between two copies, and their quantiles in
+// ms. Without durations these are 0.
 func quantiles(from, to *snapshot, q ...float64) (n int64, values []float64) {
 	for i := range to {
 		n += to[i] - from[i]

@@ -16,7 +16,7 @@ const (
 // namer shows keys.
 type namer struct{ plain bool }
 
-// show returns a key as the page shows it: itself, or the first digits of its hash.
+// show returns the text for a key: the key itself, or the first digits of its hash.
 func (n namer) show(key string) string {
 	if n.plain {
 		return shorten(key)
@@ -34,12 +34,12 @@ func (n namer) name(limiter, key string) keyName {
 func idOf(limiter, key string) string {
 	h := sha256.New()
 	h.Write([]byte(limiter))
-	h.Write([]byte{0}) // No limiter's name has it.
+	h.Write([]byte{0}) // Names of limiters have no zero byte.
 	h.Write([]byte(key))
 	return hex.EncodeToString(h.Sum(nil)[:10])
 }
 
-// shorten makes valid UTF-8 of a text, and cuts what is too long.
+// shorten turns a text into valid UTF-8, and cuts it at maxShown.
 func shorten(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxShown {

@@ -12,8 +12,8 @@ const (
 	levelFault   = "fault"
 	// maxNotes bounds the events that the page lists.
 	maxNotes = 50
-	// noteEvery is how often a text of one kind is noted: an outage must not drive out
-	// everything else.
+	// noteEvery is the minimum time between two notes of a kind: an outage must not drive
+	// out all others.
 	noteEvery = 5 * time.Second
 )
 
@@ -24,8 +24,8 @@ type notes struct {
 	last map[string]time.Time
 }
 
-// add notes an event, unless one of its kind was noted a moment ago. Kinds come from
-// limiters and event kinds, so there are few.
+// add notes an event, unless there was one of its kind within noteEvery. There are few
+// kinds, as they combine limiters and event kinds.
 func (n *notes) add(kind, level, text string) {
 	now := time.Now()
 	n.mu.Lock()

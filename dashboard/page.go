@@ -12,8 +12,8 @@ import (
 //go:embed page
 var files embed.FS
 
-// scripts are the parts of the page's script, in their order. uPlot stands before them: it
-// comes from npm, and its license goes with each copy.
+// scripts are the parts of the page's script, in order. uPlot from npm comes before them,
+// and each copy has its license.
 var scripts = []string{"format.js", "table.js", "chart.js", "panels.js", "live.js"}
 
 // document is the page as text, in two parts: a saved page has its data between them.
@@ -54,10 +54,10 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// live returns the page that connects to the server.
+// live returns the page without data, which connects to the server.
 func (d *document) live() []byte { return bytes.Join([][]byte{d.head, d.tail}, nil) }
 
-// with returns the page that shows data: JSON, in which <, > and & are escaped.
+// with returns the page with data: JSON with escaped <, > and &.
 func (d *document) with(data []byte) []byte {
 	return bytes.Join([][]byte{d.head, []byte(`<script type="application/json" id="data">`), data, []byte("</script>\n"), d.tail}, nil)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// within is how soon the page must show a change: 2 s on a machine without other work.
+// within is the maximum time until the page shows a change: 2 s on a machine without
+// other work.
 func within() time.Duration {
 	if long.Race {
 		return 8 * time.Second
@@ -22,7 +23,7 @@ func within() time.Duration {
 	return 4 * time.Second
 }
 
-// TestPage tries the page in a browser.
+// TestPage opens the page in a browser.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	b := startBrowser(t)
@@ -36,7 +37,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// text returns an expression for the text of an element.
+// textOf returns an expression for the text of an element.
 func textOf(id string) string { return `document.getElementById("` + id + `").innerText` }
 
 func has(id, text string) string { return textOf(id) + `.includes("` + text + `")` }
@@ -83,7 +84,7 @@ func testFleetInBrowser(t *testing.T, b *browser) {
 	f.server.Restart()
 	p.await("the return", "!"+has("alerts", "Redis is away"))
 
-	// Another site's page would have no stream; a hidden one needs none.
+	// A page of another site would get no stream. A hidden page needs none.
 	streams := func(want int) {
 		t.Helper()
 		deadline := time.Now().Add(5 * time.Second)
@@ -188,7 +189,8 @@ func testSavedInBrowser(t *testing.T, b *browser) {
 	p.noErrors()
 }
 
-// testSamplesInBrowser looks for parts that don't fit. With -write it writes pictures.
+// testSamplesInBrowser looks for parts that don't fit. With -write it also writes
+// pictures.
 func testSamplesInBrowser(t *testing.T, b *browser) {
 	dir := t.TempDir()
 	document := assemble()
@@ -223,7 +225,7 @@ func testSamplesInBrowser(t *testing.T, b *browser) {
 	}
 }
 
-// picture writes a picture of the page, of all its height or a part.
+// picture writes a picture of the page, in full height or in part.
 func (p *page) picture(scheme, path string, height float64) {
 	p.t.Helper()
 	p.do("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}})

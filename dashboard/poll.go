@@ -41,8 +41,8 @@ func (d *Dashboard) poll(ctx context.Context, send func(message)) {
 	}
 }
 
-// encode writes a frame as JSON in one line. Texts have no <, > and & then, so the JSON may
-// stand in a page.
+// encode writes a frame as JSON in one line. It escapes <, > and &, so the JSON may stand
+// in a page.
 func encode(f *frame) []byte {
 	data, err := json.Marshal(f)
 	if err != nil {

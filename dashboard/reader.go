@@ -26,7 +26,7 @@ type reader struct {
 	running chan struct{} // closed when the reading ends; nil: none runs
 	last    *reading
 	err     error
-	away    time.Time // since when readings fail
+	away    time.Time // the first failure of the readings
 }
 
 // reading is the state of all keys at an instant.
@@ -50,12 +50,12 @@ func (r *reading) index() {
 	}
 }
 
-// age returns how old the state of a key is: not each reading reads all keys.
+// age returns the age of a key's state: a reading may leave out keys.
 func (r *reading) age(k *inspect.Key, now time.Time) time.Duration {
 	return now.Sub(r.at) + r.newest[k.Server].Sub(k.At)
 }
 
-// view is how Redis looks now: the last reading, and why there is no newer one.
+// view is the last reading, and the reason why there is no newer one.
 type view struct {
 	*reading
 	err  error
@@ -85,13 +85,14 @@ func rename(err error, field string) error {
 	return err
 }
 
-// watch makes readings read keys as soon as a process sets their brake. The caller stops it.
+// watch makes readings include a key as soon as a process sets its brake. The caller
+// stops it.
 func (r *reader) watch() store.Watch {
 	return r.store.WatchBrakes(func(limiter, key string, _ store.Clock) { r.survey.Add(limiter, key) })
 }
 
 // next reads Redis, for at most three quarters of an interval: a silent server must not
-// silence the page. The reading then goes on, and a later call sees its end.
+// silence the page. A slow reading goes on, and a later call gets its result.
 func (r *reader) next(ctx context.Context, interval time.Duration) view {
 	r.mu.Lock()
 	if r.running == nil {
@@ -133,7 +134,7 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	defer close(done)
 	r.running = nil
 	switch {
-	case ctx.Err() != nil: // The page was closed: that says nothing of Redis.
+	case ctx.Err() != nil: // The page was closed. Redis did not fail.
 	case err != nil:
 		if r.away.IsZero() {
 			r.away = began
@@ -145,7 +146,7 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// ping takes the time of a round trip.
+// ping measures a round trip.
 func (r *reader) ping(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	err := r.client.Ping(ctx).Err()
@@ -184,8 +185,8 @@ func (r *reader) change(ctx context.Context, c *changeRequest) error {
 	return r.store.Brake(ctx, charges(key), brake)
 }
 
-// charges names a key and its limits for a brake. A key whose limits Redis does not know has
-// a brake only: any limit will do to lift or to lengthen that.
+// charges names a key and its limits for a brake. If Redis does not know the limits, the
+// key has a brake alone, and any limit will do to lift or extend it.
 func charges(k *inspect.Key) (list []store.Charge) {
 	for i := range k.Limits {
 		list = append(list, store.Charge{Scope: k.Limiter, Key: k.Key, Limit: k.Limits[i].Limit})

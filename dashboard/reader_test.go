@@ -40,7 +40,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestBothHalvesOfAWait has calls that wait in this process, and in another one.
+// TestBothHalvesOfAWait makes calls wait in this process, and in another one.
 func TestBothHalvesOfAWait(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{})
@@ -74,7 +74,7 @@ func TestReasonOfAPause(t *testing.T) {
 	}
 }
 
-// TestOutage has Redis stop, go away, and come back.
+// TestOutage stops Redis, takes it away, and brings it back.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{Interval: minInterval})
@@ -99,7 +99,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestAPatientClient has a client that waits for a silent server for long.
+// TestAPatientClient has a client with long timeouts over a silent server.
 func TestAPatientClient(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -132,7 +132,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestLeastACL reads with the commands that docs/dashboard.md names, and no others.
+// TestLeastACL reads with the commands in docs/dashboard.md alone.
 func TestLeastACL(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{})

@@ -20,7 +20,7 @@ type reason struct {
 	ends time.Time
 }
 
-// set notes a reason until a time. No text forgets it.
+// set stores a reason until a time. An empty text removes the reason.
 func (r *reasons) set(k fullKey, text string, ends time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *reasons) set(k fullKey, text string, ends time.Time) {
 	}
 }
 
-// slowed notes a reason, unless the reason of a pause still holds.
+// slowed stores a reason, unless the reason of a pause still applies.
 func (r *reasons) slowed(k fullKey, text string, ends time.Time) {
 	r.mu.Lock()
 	old := r.all[k]
@@ -49,7 +49,7 @@ func (r *reasons) slowed(k fullKey, text string, ends time.Time) {
 	}
 }
 
-// copy returns the texts that hold.
+// copy returns the texts that still apply.
 func (r *reasons) copy(now time.Time) map[fullKey]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

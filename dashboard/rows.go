@@ -12,7 +12,7 @@ import (
 // maxRows bounds the rows of each table.
 const maxRows = 50
 
-// frame makes the data of a moment, without its points.
+// frame makes the frame of a moment, without its points.
 func (d *Dashboard) frame(v view, now time.Time) *frame {
 	d.counts.tick(now)
 	f := &frame{
@@ -104,7 +104,7 @@ func (t *tables) rows(v view) (waiting []waitingRow, slowed []slowedRow, busy []
 	return first(waiting), first(slowed), t.busy(v, keys)
 }
 
-// hasQueue reports whether calls wait for a key whose state has some age.
+// hasQueue reports whether calls wait for a key, whose state has some age.
 func hasQueue(k *inspect.Key, age time.Duration) bool {
 	return k.Ahead.Calls != 0 && k.Ahead.Last > age
 }
@@ -117,8 +117,8 @@ func (t *tables) waiting(k fullKey, here waitOf, a inspect.Ahead, age time.Durat
 	return row
 }
 
-// busy returns the keys that use the largest share of a limit. Of equal ones, those with
-// more calls in this process come first.
+// busy returns the keys with the largest used shares. Of keys with equal shares, those
+// with more calls in this process come first.
 func (t *tables) busy(v view, keys []*inspect.Key) []busyRow {
 	type use struct {
 		*inspect.Key

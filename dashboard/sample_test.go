@@ -7,7 +7,7 @@ import (
 
 var write = flag.String("write", "", "a folder to write pictures of sample pages to")
 
-// samples are pages of unlike moments.
+// samples are pages at different moments.
 func samples() map[string]*frame {
 	return map[string]*frame{"full": sampleFrame(), "empty": emptyFrame(), "away": awayFrame(), "redis": redisFrame()}
 }
@@ -91,7 +91,7 @@ func sampleFrameRows(f *frame) {
 	}
 }
 
-// emptyFrame is a page without a Client, and before the first event.
+// emptyFrame is a page without a Client, before the first event.
 func emptyFrame() *frame {
 	return &frame{
 		At: 1_795_690_800_000, Interval: 1000, Keys: "hashed", Waiting: []waitingRow{}, Slowed: []slowedRow{}, Busy: []busyRow{},

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Serve serves the page of a Config at the root of a listener until ctx ends, for programs
-// that are nothing else. It closes the listener. The error is that of [New] or of the
-// listener; nil when ctx has ended.
+// Serve serves the page of a Config at the root of a listener until ctx ends, for
+// programs that do nothing else. It closes the listener. It returns an error of [New] or
+// of the listener, or nil after the end of ctx.
 //
 // Serve does not authenticate: listen on a loopback address. It then refuses requests for
 // other hosts, as a site may point its name at this machine to read the page.
@@ -35,7 +35,7 @@ func Serve(ctx context.Context, l net.Listener, cfg Config) error {
 	return err
 }
 
-// onlyLoopback refuses requests whose Host is no name of this machine.
+// onlyLoopback refuses requests whose Host does not name this machine.
 func onlyLoopback(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

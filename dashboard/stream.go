@@ -8,14 +8,17 @@ import (
 
 const (
 	// beatEvery is the maximum silence on a stream: proxies close silent connections, and
-	// the page takes silence for a broken one.
+	// so does the page.
 	beatEvery = 10 * time.Second
 	// writeTimeout ends a stream whose browser reads nothing.
 	writeTimeout = 10 * time.Second
 )
 
-// events answers with server-sent events: "whole", a frame with all points, then "frame"
-// with those since, and "beat" in silence. A browser connects again after a second.
+// events answers with server-sent events. A browser connects again after a second.
+//
+//	whole   the first frame, with all points
+//	frame   each later frame, with the points since the one before
+//	beat    in silence
 func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back.
@@ -30,7 +33,7 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	defer d.hub.leave(s)
 	out := http.NewResponseController(w)
 	write := func(event string, data []byte) error {
-		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // Where it is unsupported, the server's holds.
+		_ = out.SetWriteDeadline(time.Now().Add(writeTimeout)) // Without support, the server's timeout applies.
 		var b bytes.Buffer
 		b.WriteString("event: ")
 		b.WriteString(event)
@@ -74,7 +77,7 @@ func (d *Dashboard) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// now returns a frame as JSON with all points: the last one if a poller runs, or else a new
+// now returns a frame as JSON with all points: the last one of a running poller, or a new
 // one.
 func (d *Dashboard) now(r *http.Request) ([]byte, error) {
 	s, ok := d.hub.join()

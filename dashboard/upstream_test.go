@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// TestUpstreamThatRefuses sends requests to a provider that says how many are left, and then
-// refuses.
+// TestUpstreamThatRefuses sends requests to a provider that announces the remaining ones,
+// and then refuses.
 func TestUpstreamThatRefuses(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{ShowKeys: true})

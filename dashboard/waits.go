@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// maxWaits bounds the waits that are remembered one by one: 24 bytes each.
+	// maxWaits bounds the waits with a memory of their own, at 24 bytes each.
 	maxWaits = 100_000
 	// maxWaitKeys bounds the keys of remembered waits.
 	maxWaitKeys = 10_000
 )
 
-// waits remembers the calls of this process that wait, by key. It is safe for concurrent
+// waits remembers the waiting calls of this process, by key. It is safe for concurrent
 // use.
 type waits struct {
 	mu    sync.Mutex
@@ -41,13 +41,13 @@ func (w *waits) begin(k fullKey, now time.Time) {
 	w.count++
 }
 
-// end forgets the wait of a key that began at about a time.
+// end removes the wait of a key that began at about a time.
 func (w *waits) end(k fullKey, began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.keys[k]
 	if len(list) == 0 {
-		return // It was not remembered.
+		return // It was over a bound.
 	}
 	i, _ := slices.BinarySearchFunc(list, began, time.Time.Compare)
 	if i == len(list) || i > 0 && began.Sub(list[i-1]) < list[i].Sub(began) {

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// read returns a file of the repository.
+// read returns the text of a file in the repository.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", path))
@@ -28,7 +28,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// decode reads a YAML file. Fields that the type lacks are a failure.
+// decode reads a YAML file. An unknown field fails the test.
 func decode[T any](t *testing.T, path string) (v T) {
 	t.Helper()
 	d := yaml.NewDecoder(strings.NewReader(read(t, path)))
@@ -39,7 +39,7 @@ func decode[T any](t *testing.T, path string) (v T) {
 	return v
 }
 
-// modules are the folders of the repository's modules.
+// modules returns the folders of the repository's modules.
 func modules(t *testing.T) (folders []string) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -183,7 +183,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// Dependabot looks after every module, and the site.
+// Dependabot updates every module and the site.
 func TestDependabot(t *testing.T) {
 	t.Parallel()
 	type update struct {
@@ -326,6 +326,6 @@ func TestContributing(t *testing.T) {
 		}
 	}
 	if found < 15 {
-		t.Errorf("%d folders were found in the table of rooms", found)
+		t.Errorf("the table of rooms has %d folders", found)
 	}
 }

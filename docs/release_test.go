@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// scratch is a repository with the scripts of this one: a library, a command, a plugin
-// of both, and an example.
+// scratch is a repository with this one's scripts: a library, a command, a plugin of
+// both, and an example.
 type scratch struct {
 	t   *testing.T
 	dir string
@@ -65,8 +65,8 @@ func (s *scratch) write(path, text string) {
 	}
 }
 
-// install installs a command by its version, as a user does: in a folder of its own,
-// over no network.
+// install installs a command by its version like a user: in a folder of its own, without
+// a network.
 func (s *scratch) install(command string) (string, error) {
 	return s.runWith([]string{
 		"GOPROXY=direct", "GONOSUMDB=*", "GOVCS=*:git", "GOFLAGS=-modcacherw", "GOMODCACHE=" + s.t.TempDir(), "GOBIN=" + s.t.TempDir(),
@@ -78,7 +78,7 @@ func (s *scratch) run(name string, args ...string) (string, error) {
 	return s.runWith(nil, name, args...)
 }
 
-// runWith runs a program in the repository, with no configuration of the user's git.
+// runWith runs a program in the repository, without the user's git configuration.
 func (s *scratch) runWith(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
@@ -225,7 +225,7 @@ func TestReleaseRefuses(t *testing.T) {
 	}
 }
 
-// The first apidiff is installed over the network.
+// The first run installs apidiff over the network.
 func TestAPI(t *testing.T) {
 	long.Only(t)
 	t.Parallel()

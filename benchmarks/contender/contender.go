@@ -1,5 +1,5 @@
-// Package contender has the libraries that are compared, each in a file of its
-// own: what they can do, done in the way that they recommend.
+// Package contender has the compared libraries, each in its own file and used as it
+// recommends.
 package contender
 
 import (
@@ -8,64 +8,61 @@ import (
 	"time"
 )
 
-// Contender is a library that takes part. What it can't do is nil.
+// Contender is a compared library. Functions that it lacks are nil.
 type Contender struct {
-	// Name is what it is called in tables. No two have the same.
+	// Name is its name in tables. No two have the same.
 	Name string
-	// Module is the path of the module whose version is shown. Empty: none.
+	// Module is the path of the module with the shown version. Empty: none.
 	Module string
-	// Note says what a reader has to know to judge it. Empty: nothing.
+	// Note is a text that readers need to judge the figures. Empty: none.
 	Note string
-	// Own marks weir, Physical what no limiter is: the limits of the machine.
+	// Own marks weir. Physical marks a limit of the machine, which is no limiter.
 	Own, Physical bool
-	// Variant takes part in few cases: another algorithm of a library that
-	// takes part in all.
+	// Variant limits it to few cases: another algorithm of a library that has all cases.
 	Variant bool
-	// Crowd has a Variant take part with the most callers too.
+	// Crowd adds the case with the most callers to a Variant.
 	Crowd bool
-	// Warm is how long it is used before it is measured. 0: until it is connected.
+	// Warm is the time of use before a measurement. 0: until it is connected.
 	Warm time.Duration
-	// Paced has it measured under limits by which many keys can be used all the time,
-	// see Used, as it goes by how they are used.
+	// Paced measures it under limits for many keys in constant use, see Used: its figures
+	// depend on such use.
 	Paced bool
-	// Batch is how many decisions one call of a Decide makes. 0: 1.
+	// Batch is the number of decisions per call of a Decide. 0: 1.
 	Batch int
 
 	// Local decides within the process.
 	Local func(c Cleaner, limit Limit) (Decide, error)
-	// Redis decides by a server.
+	// Redis decides on a server.
 	Redis func(c Cleaner, limit Limit, at Servers) (Decide, error)
-	// OnCluster: Redis can do so by a cluster as well.
+	// OnCluster adds a cluster to Redis.
 	OnCluster bool
-	// Network decides by a server behind a network. Nil: takes no part in that.
+	// Network decides on a server behind a network. Nil: no such case.
 	Network func(c Cleaner, limit Limit, at Servers) (Decide, error)
-	// Resilient decides by a server behind which something stands in for it.
-	// Nil: Redis.
+	// Resilient decides on a server with a fallback. Nil: Redis.
 	Resilient func(c Cleaner, limit Limit, at Servers) (Decide, error)
-	// Waiting waits for a slot, by the process's memory when at is zero.
+	// Waiting waits for a slot, in the process's memory if at is zero.
 	Waiting func(c Cleaner, limit Limit, at Servers) (Wait, error)
-	// LocalWaiting: Waiting needs no server.
+	// LocalWaiting says that Waiting needs no server.
 	LocalWaiting bool
 
 	// Web is mounted around an HTTP handler.
 	Web Web
-	// Transport is put around a base.
+	// Transport wraps a base.
 	Transport func(c Cleaner, limit Limit, base http.RoundTripper) (http.RoundTripper, error)
 }
 
 // Decide charges one unit to a key.
 type Decide func(ctx context.Context, key string) (allowed bool, err error)
 
-// Wait returns when a unit of a key was granted.
+// Wait returns after it was granted a unit of a key.
 type Wait func(ctx context.Context, key string) error
 
-// Cleaner closes what was opened: a *testing.B is one.
+// Cleaner closes resources, as a *testing.B does.
 type Cleaner interface{ Cleanup(func()) }
 
-// Web is how a middleware is mounted.
+// Web is a mounted middleware.
 type Web struct {
-	// Base serves the same without a middleware, in the same framework. Its name
-	// is what the overhead is over.
+	// Framework serves the same without a middleware. The overhead is relative to it.
 	Framework Framework
 	// Mount returns a handler that counts by the header [KeyHeader].
 	Mount func(c Cleaner, limit Limit, h http.Handler) (http.Handler, error)
@@ -74,7 +71,7 @@ type Web struct {
 // KeyHeader is the request header that middlewares count by.
 const KeyHeader = "X-Api-Key"
 
-// Framework is what a middleware is made for.
+// Framework is the framework of a middleware.
 type Framework string
 
 // The frameworks.
@@ -84,15 +81,15 @@ const (
 	Echo    Framework = "echo"
 )
 
-// Limit is what all contenders of a case are set to: a bucket of Burst units
-// that gets one back each Refill, or Burst units in a Window.
+// Limit is the limit of all contenders in a case: a bucket of Burst units that gets one
+// back each Refill, or Burst units in a Window.
 type Limit struct {
 	Burst          int64
 	Refill, Window time.Duration
 }
 
-// Roomy returns a limit that is never reached with so many keys, whose keys
-// are not as if never used either before the measurement is over.
+// Roomy returns a limit that so many keys never reach. The state of no key lapses in the
+// measurement.
 func Roomy(keys int) Limit {
 	if keys < 1000 {
 		return Limit{Burst: 1_000_000_000, Refill: time.Second, Window: time.Hour}
@@ -100,8 +97,7 @@ func Roomy(keys int) Limit {
 	return Limit{Burst: 1_000_000, Refill: 10 * time.Minute, Window: time.Hour}
 }
 
-// Used returns a limit that is never reached with so many keys that are used all
-// the time.
+// Used returns a limit that so many keys in constant use never reach.
 func Used(keys int) Limit {
 	l := Roomy(keys)
 	if keys > 1 {
@@ -110,10 +106,10 @@ func Used(keys int) Limit {
 	return l
 }
 
-// Tight returns a limit that admits one unit, and then none for an hour.
+// Tight returns a limit of one unit per hour.
 func Tight() Limit { return Limit{Burst: 1, Refill: time.Hour, Window: time.Hour} }
 
-// All returns everything that takes part, weir first.
+// All returns all contenders, weir first.
 func All() []Contender {
 	return []Contender{
 		Weir(), WeirWindow(), WeirCounter(), WeirFixed(), WeirThree(), WeirLeases(),

@@ -9,7 +9,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/ratelimiter"
 )
 
-// Failsafe is failsafe-go's rate limiter, which is one for everybody.
+// Failsafe is failsafe-go's rate limiter. It has no keys.
 func Failsafe() Contender {
 	return Contender{
 		Name: "failsafe-go", Module: "github.com/failsafe-go/failsafe-go",

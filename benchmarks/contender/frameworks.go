@@ -16,8 +16,7 @@ import (
 	weirgin "github.com/goweir/weir/adapters/gin"
 )
 
-// Bases are the handlers that do nothing, in each framework, which overhead is
-// over.
+// Bases are handlers that do nothing, one per framework. Overheads are relative to them.
 func Bases() map[Framework]http.Handler {
 	return map[Framework]http.Handler{NetHTTP: Nothing, Gin: newGin(), Echo: newEcho()}
 }
@@ -64,8 +63,7 @@ func newEcho(m ...echo.MiddlewareFunc) http.Handler {
 	return e
 }
 
-// EchoOwn is the rate limiter that comes with echo: x/time/rate in a map
-// behind a mutex.
+// EchoOwn is echo's own rate limiter: x/time/rate in a map behind a mutex.
 func EchoOwn() Contender {
 	newStore := func(l Limit) *echomiddleware.RateLimiterMemoryStore {
 		return echomiddleware.NewRateLimiterMemoryStoreWithConfig(echomiddleware.RateLimiterMemoryStoreConfig{
@@ -88,7 +86,7 @@ func EchoOwn() Contender {
 	}
 }
 
-// GinRateLimit is gin-rate-limit: fixed windows, read, then written.
+// GinRateLimit is gin-rate-limit: fixed windows, read and then written.
 func GinRateLimit() Contender {
 	return Contender{
 		Name: "gin-rate-limit", Module: "github.com/JGLTechnologies/gin-rate-limit",

@@ -11,8 +11,8 @@ import (
 	"github.com/sethvargo/go-redisstore"
 )
 
-// GoLimiter is go-limiter, and go-redisstore over Redis: buckets that are
-// filled once in a window.
+// GoLimiter is go-limiter, and go-redisstore over Redis: buckets that are filled once per
+// window.
 func GoLimiter() Contender {
 	return Contender{
 		Name: "go-limiter", Module: "github.com/sethvargo/go-limiter",

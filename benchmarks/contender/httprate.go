@@ -30,7 +30,7 @@ func HTTPRate() Contender {
 
 var errHTTPRate = errors.New("httprate answered 428: its store failed")
 
-// failWriter remembers whether httprate found its store wanting.
+// failWriter remembers an error of httprate's store.
 type failWriter struct {
 	header http.Header
 	status int

@@ -11,8 +11,8 @@ import (
 	"github.com/mennanov/limiters"
 )
 
-// Mennanov is mennanov/limiters: a token bucket for each key of its registry
-// within the process, fixed windows over Redis, where its buckets need locks.
+// Mennanov is mennanov/limiters. Locally it has a token bucket for each key of its
+// registry. Over Redis it has fixed windows, as its buckets need locks there.
 func Mennanov() Contender {
 	return Contender{
 		Name: "mennanov/limiters", Module: "github.com/mennanov/limiters",

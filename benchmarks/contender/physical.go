@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// What no limiter can be faster than, through the client that limiters use:
-// the round trip alone, the cheapest script, and the least that GCRA takes.
+// These are the bounds of any limiter over the same client: the round trip alone, the
+// cheapest script, and a minimal GCRA.
 
 // Ping is a round trip.
 func Ping() Contender {
@@ -32,8 +32,8 @@ func ReturnOne() Contender {
 	})
 }
 
-// minimalGCRA decides one unit of one limit, and says nothing but yes or no:
-// no other words, no rests, no pauses, no changed limits.
+// minimalGCRA decides one unit of one limit, and answers yes or no only. It has no other
+// algorithm, no remaining units, no pauses and no changes of limits.
 var minimalGCRA = redis.NewScript(`
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
@@ -62,8 +62,7 @@ func decideBare(client redis.Scripter, l Limit) Decide {
 	}
 }
 
-// AutoPipelined is the same through go-redis's AutoPipeline, which is
-// experimental.
+// AutoPipelined is BareGCRA through go-redis's experimental AutoPipeline.
 func AutoPipelined() Contender {
 	return physical("minimal GCRA, AutoPipeline", func(c Cleaner, l Limit, at Servers) (Decide, error) {
 		client := at.Single(c)

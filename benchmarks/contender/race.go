@@ -2,11 +2,11 @@
 
 package contender
 
-// The race detector compiles every dependency again. It takes more than a minute for
-// these two libraries. So they take part in nothing under the race detector.
+// Under the race detector these two libraries take part in no case: compiling their
+// dependencies anew takes more than a minute.
 
-// Mennanov has the name only.
+// Mennanov has a name only.
 func Mennanov() Contender { return Contender{Name: "mennanov/limiters"} }
 
-// RueidisLimiter has the name only.
+// RueidisLimiter has a name only.
 func RueidisLimiter() Contender { return Contender{Name: "rueidislimiter"} }

@@ -30,8 +30,8 @@ func openRedisRate(c Cleaner, l Limit, at Servers) (Decide, error) {
 	}, nil
 }
 
-// redisRateWaiting asks, sleeps for as long as it is told, and asks again: it
-// has no other way to wait.
+// redisRateWaiting asks, sleeps for the answer's time, and asks again: redis_rate has no
+// other way to wait.
 func redisRateWaiting(c Cleaner, l Limit, at Servers) (Wait, error) {
 	limiter := redis_rate.NewLimiter(at.Client(c))
 	limit := redis_rate.Limit{Rate: 1, Burst: int(l.Burst), Period: l.Refill}

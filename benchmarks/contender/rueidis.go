@@ -12,9 +12,9 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// RueidisLimiter stands for rueidislimiter, whose own module no proxy serves:
-// the same commands on the same two keys of a fixed window, in one script,
-// through the same client with its defaults.
+// RueidisLimiter stands in for rueidislimiter, whose own module is on no proxy. One
+// script runs the same commands on the same two keys of a fixed window, through the same
+// client with its defaults.
 func RueidisLimiter() Contender {
 	return Contender{
 		Name: "rueidislimiter", Module: "github.com/redis/rueidis",

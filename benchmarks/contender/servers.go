@@ -8,26 +8,25 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Servers is the Redis that a contender is to decide by: one server, or the
-// masters of a cluster.
+// Servers is the Redis of a contender: one server, or the masters of a cluster.
 type Servers struct {
 	Addrs   []string
 	Cluster bool
-	// Via has an address to dial in place of each that the nodes of a cluster
-	// know. Empty: none.
+	// Via has an address to dial in place of each address of a cluster's nodes. Empty:
+	// none.
 	Via map[string]string
-	// TLS: the server speaks TLS, with a certificate that no client checks.
+	// TLS reports whether the server speaks TLS, with a certificate that no client
+	// checks.
 	TLS bool
-	// PoolSize is the maximum number of connections of a go-redis client. 0: its
-	// default.
+	// PoolSize is the maximum number of connections of a go-redis client. 0: its default.
 	PoolSize int
 }
 
-// Client returns a go-redis client with its defaults: the same for everybody
-// who uses go-redis and is not said to need another one.
+// Client returns a go-redis client with its defaults, for all contenders that use
+// go-redis and need no other one.
 func (s Servers) Client(c Cleaner) redis.UniversalClient { return open(c, s.options()) }
 
-// Single is Client for those who take clients of one server only.
+// Single is Client for contenders that need a client of one server.
 func (s Servers) Single(c Cleaner) *redis.Client {
 	client := redis.NewClient(s.options().Simple())
 	c.Cleanup(func() { _ = client.Close() })
@@ -55,7 +54,7 @@ func (s Servers) tls() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true}
 }
 
-// dial connects to the address that stands for the one of a node.
+// dial connects to the address in place of a node's.
 func (s Servers) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if via, ok := s.Via[addr]; ok {
 		addr = via

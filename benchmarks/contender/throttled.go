@@ -55,7 +55,7 @@ func decideThrottled(store throttled.GCRAStoreCtx, l Limit) (Decide, error) {
 }
 
 func newThrottled(store throttled.GCRAStoreCtx, l Limit) (*throttled.GCRARateLimiterCtx, error) {
-	// Its burst is what may come beside the first.
+	// MaxBurst does not count the first unit.
 	quota := throttled.RateQuota{MaxRate: throttled.PerDuration(1, l.Refill), MaxBurst: int(l.Burst) - 1}
 	return throttled.NewGCRARateLimiterCtx(store, quota)
 }

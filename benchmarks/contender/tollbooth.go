@@ -9,7 +9,7 @@ import (
 	"github.com/didip/tollbooth/v8/limiter"
 )
 
-// Tollbooth is tollbooth: x/time/rate in a cache that forgets.
+// Tollbooth is tollbooth: x/time/rate in a cache that drops keys.
 func Tollbooth() Contender {
 	return Contender{
 		Name: "tollbooth", Module: "github.com/didip/tollbooth/v8",

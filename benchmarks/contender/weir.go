@@ -47,8 +47,8 @@ func weirBy(name, prefix string, a weir.Algorithm) Contender {
 	return weirOf(name, prefix, func(l Limit) []weir.Limit { return []weir.Limit{weirLimit(l, a)} })
 }
 
-// weirOf has a variant of weir decide by limits. Over Redis each has keys of its
-// own, as long as by default, or it would take over what others have counted.
+// weirOf is a variant of weir with other limits. Over Redis it has its own keys, as long
+// as the default ones: otherwise it would take over the counts of others.
 func weirOf(name, prefix string, limits func(Limit) []weir.Limit) Contender {
 	return Contender{
 		Name: name, Own: true, Variant: true,
@@ -76,7 +76,7 @@ func weirLimit(l Limit, a weir.Algorithm) weir.Limit {
 	return weir.Per(l.Burst, l.Window).By(a)
 }
 
-// weirDecide decides through a Limiter, as users do.
+// weirDecide decides through a Limiter, like users.
 func weirDecide(store weir.Store, limits ...weir.Limit) (Decide, error) {
 	l, err := weir.New(weir.Config{Name: "bench", Store: store, Limits: limits})
 	if err != nil {
@@ -88,8 +88,8 @@ func weirDecide(store weir.Store, limits ...weir.Limit) (Decide, error) {
 	}, nil
 }
 
-// weirResilient is what the documentation recommends: a client prepared for
-// deciding, and a local store behind it.
+// weirResilient is the documented set-up: a client with redisstore's options, and a local
+// store behind it.
 func weirResilient(c Cleaner, l Limit, at Servers) (Decide, error) {
 	options := at.options()
 	redisstore.ConfigureUniversal(options)
@@ -125,7 +125,7 @@ func weirLimiter(l Limit) (*weir.Limiter, error) {
 	return weir.New(weir.Config{Name: "bench", Store: store, Limits: []weir.Limit{weirLimit(l, weir.GCRA)}})
 }
 
-// weirConfig has a hashed key and both RateLimit fields.
+// weirConfig has hashed keys and both RateLimit fields.
 func weirConfig(l Limit) (middleware.Config, error) {
 	limiter, err := weirLimiter(l)
 	key := weir.KeyAPIKey(KeyHeader, []byte("a secret of thirty-two characters"))

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// WeirLeases takes units of busy keys ahead, which is not on unless asked for. What
-// it has learnt of its keys lasts for a second.
+// WeirLeases takes units of busy keys ahead, which is off by default. It remembers the
+// use of keys for a second.
 func WeirLeases() Contender {
 	return Contender{
 		Name: "weir (leases)", Own: true, Variant: true, Crowd: true, Warm: 2 * time.Second, Paced: true,

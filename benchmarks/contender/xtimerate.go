@@ -8,8 +8,8 @@ import (
 	xrate "golang.org/x/time/rate"
 )
 
-// XTimeRate is what is written most often: golang.org/x/time/rate's limiters
-// in a map.
+// XTimeRate is the most common hand-written limiter: those of golang.org/x/time/rate in a
+// map.
 func XTimeRate() Contender {
 	return Contender{
 		Name: "x/time/rate in a map", Module: "golang.org/x/time",
@@ -55,7 +55,7 @@ func (m *limiterMap) get(key string) *xrate.Limiter {
 	return l
 }
 
-// xTransport is the RoundTripper that is written around it.
+// xTransport is the usual RoundTripper around it.
 type xTransport struct {
 	base http.RoundTripper
 	of   *limiterMap

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Decisions names a case of decisions: how many keys, how many callers, and
-// whether they are allowed.
+// Decisions names a case of decisions: the number of keys and of callers, and the
+// outcome.
 func Decisions(keys, callers int, allowed bool) string {
 	outcome := "refused"
 	if allowed {
@@ -15,7 +15,7 @@ func Decisions(keys, callers int, allowed bool) string {
 	return fmt.Sprintf("%s, %s, %s", Keys(keys), Callers(callers), outcome)
 }
 
-// Keys says how many keys.
+// Keys names a number of keys.
 func Keys(n int) string {
 	if n == 1 {
 		return "1 key"
@@ -23,7 +23,7 @@ func Keys(n int) string {
 	return Count(n) + " keys"
 }
 
-// Callers says how many goroutines.
+// Callers names a number of goroutines.
 func Callers(n int) string {
 	if n == 1 {
 		return "1 goroutine"
@@ -42,7 +42,7 @@ func Count(n int) string {
 	return fmt.Sprintf("%s\u00a0%03d", Count(n/1000), n%1000)
 }
 
-// The parts of a run.
+// These are the parts of a run.
 const (
 	Local    = "local"
 	Memory   = "memory"
@@ -57,7 +57,7 @@ const (
 	Network  = "network"
 )
 
-// The metrics.
+// These are the metrics.
 const (
 	NsPerOp     = "ns/decision"
 	PerSecond   = "decisions/s"

@@ -1,4 +1,4 @@
-// Package data holds what was measured: series of values, one per pass.
+// Package data holds measured values: series with one value per pass.
 package data
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Results are those of one run.
+// Results are the values of one run.
 type Results struct {
 	Machine    Machine
 	Command    string
@@ -19,7 +19,7 @@ type Results struct {
 	Took       time.Duration
 	Passes     int
 	Quick      bool
-	Cut        bool // time was over before all passes were made
+	Cut        bool // the time ended before all passes
 	Contenders []Info
 	Series     []*Series
 	Failures   []Failure
@@ -28,13 +28,13 @@ type Results struct {
 	index map[Key]*Series
 }
 
-// Info says who took part.
+// Info describes a contender.
 type Info struct {
 	Name, Module, Version, Note string
 	Own, Physical               bool
 }
 
-// Key names a series: who did what in which case, and what of it was measured.
+// Key names a series: a contender's metric in a case of a part.
 type Key struct{ Part, Case, Contender, Metric string }
 
 // Series are the values of one key, one per pass.
@@ -43,10 +43,10 @@ type Series struct {
 	Values []float64
 }
 
-// Failure is what a contender could not do, or not in time.
+// Failure is a call or a case in which a contender failed, or took too long.
 type Failure struct{ Part, Case, Contender, Text string }
 
-// Add adds the value of one pass, of which six digits are kept.
+// Add adds the value of one pass, rounded to six digits.
 func (r *Results) Add(k Key, value float64) {
 	value, _ = strconv.ParseFloat(strconv.FormatFloat(value, 'g', 6, 64), 64)
 	r.reindex()
@@ -59,7 +59,7 @@ func (r *Results) Add(k Key, value float64) {
 	s.Values = append(s.Values, value)
 }
 
-// Median returns the median of a series, and whether there is one.
+// Median returns the median of a series, and whether the series exists.
 func (r *Results) Median(k Key) (float64, bool) {
 	r.reindex()
 	s := r.index[k]
@@ -79,14 +79,12 @@ func (r *Results) reindex() {
 	}
 }
 
-// Cases returns the cases of a part that have the metric, in the order in
-// which they were measured.
+// Cases returns the cases of a part with the metric, in the order of measurement.
 func (r *Results) Cases(part, metric string) []string {
 	return r.names(part, metric, func(k Key) string { return k.Case })
 }
 
-// Who returns the contenders that have the metric in a part, in the order of
-// the run's list.
+// Who returns the contenders with the metric in a part, in the order of the run's list.
 func (r *Results) Who(part, metric string) []Info {
 	names := r.names(part, metric, func(k Key) string { return k.Contender })
 	var who []Info
@@ -110,7 +108,7 @@ func (r *Results) names(part, metric string, of func(Key) string) []string {
 	return names
 }
 
-// Failed returns why a contender has no value, or nothing.
+// Failed returns the reason for a contender's missing value, or "".
 func (r *Results) Failed(part, caseName, contender string) string {
 	for _, f := range r.Failures {
 		if f.Part == part && f.Case == caseName && f.Contender == contender {
@@ -120,8 +118,8 @@ func (r *Results) Failed(part, caseName, contender string) string {
 	return ""
 }
 
-// Median returns the middle of the values, and the mean of the two that are
-// nearest to it when their number is even; 0 of none.
+// Median returns the middle value, or the mean of the two middle values of an even
+// number; 0 without values.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -155,7 +153,7 @@ func (r *Results) Write(path string) error {
 	return os.WriteFile(path, []byte(whole+"\n"), 0o644)
 }
 
-// Read reads what Write wrote.
+// Read reads a file of Write.
 func Read(path string) (*Results, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -51,7 +51,7 @@ func TestResultsSurviveAFile(t *testing.T) {
 		t.Errorf("median %v, %t; want 2", v, ok)
 	}
 	if _, ok := got.Median(Key{Part: Local}); ok {
-		t.Error("a median of what was not measured")
+		t.Error("a median without a measurement")
 	}
 	if cases := got.Cases(Local, NsPerOp); !slices.Equal(cases, []string{k.Case}) {
 		t.Errorf("cases %q", cases)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Later is a later run that measured some parts anew.
+// Later is a later run of some parts.
 type Later struct {
 	Parts   []string
 	Machine Machine
@@ -21,8 +21,8 @@ func (l Later) String() string {
 		l.Machine.Commit, l.Machine.CPU, l.Machine.Cores, l.Machine.Redis, l.Started.Format("2006-01-02 15:04 MST"), l.Command, l.Passes)
 }
 
-// Replace replaces parts of the results by those of a later run. New contenders follow
-// their neighbours in the list of the later run.
+// Replace replaces parts of the results with a later run's. New contenders follow their
+// neighbours in the later run's list.
 func (r *Results) Replace(parts []string, by *Results) {
 	replaced := func(part string) bool { return slices.Contains(parts, part) }
 	r.Series = append(slices.DeleteFunc(r.Series, func(s *Series) bool { return replaced(s.Part) }), by.Series...)

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Machine is where the run took place.
+// Machine describes the machine of a run.
 type Machine struct {
 	CPU, Kernel, Go, Redis string
 	Cores                  int
 	MemoryMB               int
-	Commit                 string // of the code that was measured
+	Commit                 string // of the measured code
 }
 
-// ThisMachine describes the machine. What it can't find out is empty.
+// ThisMachine describes this machine. Unknown fields are empty.
 func ThisMachine() Machine {
 	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), CPU: runtime.GOARCH, Kernel: runtime.GOOS}
 	if cpu := field("/proc/cpuinfo", "model name"); cpu != "" {
@@ -46,7 +46,7 @@ func output(name string, args ...string) string {
 
 var versionWord = regexp.MustCompile(`v=(\S+)`)
 
-// redisVersion finds the version in what redis-server --version prints.
+// redisVersion finds the version in the output of redis-server --version.
 func redisVersion(text string) string {
 	if m := versionWord.FindStringSubmatch(text); m != nil {
 		return m[1]
@@ -54,8 +54,7 @@ func redisVersion(text string) string {
 	return text
 }
 
-// field returns what follows the first line's name and colon in a file of
-// /proc.
+// field returns the value in the first line with a name, in a file of /proc.
 func field(path, name string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,7 +69,7 @@ func field(path, name string) string {
 	return ""
 }
 
-// Version returns the version of a module that this program was built with.
+// Version returns the version of a module in this program.
 func Version(module string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || module == "" {

@@ -1,5 +1,5 @@
-// Package delay has a TCP proxy that makes a network of loopback: what it forwards arrives
-// later.
+// Package delay has a TCP proxy that simulates a network on loopback: it forwards bytes
+// with a delay.
 package delay
 
 import (
@@ -26,7 +26,7 @@ type Config struct {
 
 // Proxy forwards connections. Bytes of a connection keep their order.
 type Proxy struct {
-	// Addr is where the proxy listens, as host:port.
+	// Addr is the proxy's address, as host:port.
 	Addr string
 
 	config   Config
@@ -40,7 +40,7 @@ type Proxy struct {
 	number int                   // of the last chunk
 }
 
-// alarm wakes up one goroutine. set replaces the time of the next alarm, and must not
+// alarm wakes one goroutine up. set replaces the time of the next alarm, and must not
 // follow end. wait reports false after end. Timers of package time can be late by a
 // millisecond.
 type alarm interface {
@@ -149,7 +149,7 @@ func (p *Proxy) push(c *chunk) {
 	}
 }
 
-// forward writes chunks when they are due.
+// forward writes chunks at their times.
 func (p *Proxy) forward() {
 	for p.alarm.wait() {
 		for c := p.pop(); c != nil; c = p.pop() {
@@ -168,7 +168,7 @@ func (p *Proxy) forward() {
 	}
 }
 
-// pop returns a chunk that is due. If there is none, it sets the alarm and returns nil.
+// pop returns a chunk whose time has come. Without one it sets the alarm and returns nil.
 func (p *Proxy) pop() *chunk {
 	p.mu.Lock()
 	defer p.mu.Unlock()

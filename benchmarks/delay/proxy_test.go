@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// echo starts a server that returns what it gets, and a proxy before it.
+// echo starts a server that returns its input, and a proxy before it.
 func echo(t *testing.T, config Config) (*Proxy, net.Conn) {
 	t.Helper()
 	server, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,25 +16,24 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// childEnv tells a process of this program that it is a child of Exact, and
-// what it has to do.
+// childEnv makes a process of this program a child of Exact, and holds its order.
 const childEnv = "WEIR_BENCHMARKS_CHILD"
 
-// order is what a child has to do.
+// order is the task of a child.
 type order struct {
 	Contender string
 	Addrs     []string
 	Key       string
 	Callers   int
-	Calls     int // of each caller
+	Calls     int // per caller
 	Limit     contender.Limit
 }
 
 // ExactCase names the case of Exact.
 const ExactCase = "4 processes × 64 callers"
 
-// Exact has 4 processes with 64 callers each ask for more than the limit
-// admits, and counts what was admitted.
+// Exact starts 4 processes with 64 callers each, which ask for more than the limit
+// admits. It counts the admitted calls.
 func Exact(r *Run) {
 	s := new(scope)
 	defer s.close()
@@ -66,8 +65,7 @@ func Exact(r *Run) {
 	}
 }
 
-// together has n processes carry out an order, and returns what they were
-// admitted in sum.
+// together runs an order in n processes, and returns the sum of admitted calls.
 func together(o order, n int) (int64, error) {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -107,8 +105,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// Child carries out an order if this process is there for that, and reports
-// whether it is.
+// Child carries out this process's order, if it has one, and reports whether it had.
 func Child() bool {
 	if text := os.Getenv(wireEnv); text != "" {
 		if err := serveWire(text); err != nil {
@@ -155,7 +152,7 @@ func (o order) carryOut(c contender.Contender) (int64, error) {
 	for range o.Callers {
 		all.Go(func() {
 			for range o.Calls {
-				// What could not be decided was not admitted.
+				// A failed decision admits no call.
 				if allowed, err := decide(context.Background(), o.Key); err == nil && allowed {
 					admitted.Add(1)
 				}

@@ -39,7 +39,7 @@ func (h *histogram) join(other *histogram) {
 	h.total += other.total
 }
 
-// quantile returns the duration that the share of calls did not exceed.
+// quantile returns the duration that a share of the calls did not exceed.
 func (h *histogram) quantile(share float64) time.Duration {
 	below := uint64(share * float64(h.total))
 	var seen uint64

@@ -13,20 +13,20 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// The cases of HTTP.
+// These are the cases of HTTP.
 const (
 	Middlewares = "middleware"
 	Transports  = "transport"
-	// Loaded is Middlewares in a process that has as much in use as a server does:
-	// one with nothing in use collects its garbage a few hundred times a second, which
-	// takes about as long each time.
+	// Loaded is Middlewares in a process with the memory of a typical server. A process
+	// with no memory in use collects its garbage a few hundred times per second, and each
+	// time takes about as long.
 	Loaded = "middleware, 64 MB in use"
 )
 
 const inUse = 64 << 20
 
-// HTTP measures what a middleware costs over a handler that does nothing in the
-// same framework, and a RoundTripper over a base that does nothing.
+// HTTP measures the overhead of middlewares and RoundTrippers: over a handler in the same
+// framework, or a base, that does nothing.
 func HTTP(r *Run) {
 	mounted := r.those(func(c contender.Contender) bool { return c.Web.Mount != nil })
 	wrapped := r.those(func(c contender.Contender) bool { return c.Transport != nil })
@@ -62,11 +62,10 @@ func HTTP(r *Run) {
 	runtime.KeepAlive(used)
 }
 
-// spent is what one call took.
+// spent is the cost of one call.
 type spent struct{ ns, allocs float64 }
 
-// overOnce measures the base just before, as a machine is not as fast at all
-// times.
+// overOnce measures the base just before, as a machine's speed varies over time.
 func overOnce(r *Run, name, who string, base func() (spent, error), measure func(*scope) (spent, error)) {
 	if r.gaveUp(data.HTTP, name, who) {
 		return
@@ -89,7 +88,7 @@ func overOnce(r *Run, name, who string, base func() (spent, error), measure func
 	r.add(data.HTTP, name, who, data.OverAllocs, math.Round(took.allocs-without.allocs))
 }
 
-// repeat calls f for a while.
+// repeat calls f for some time.
 func repeat(r *Run, f func() error) (spent, error) {
 	for range 1000 {
 		if err := f(); err != nil {
@@ -102,7 +101,7 @@ func repeat(r *Run, f func() error) (spent, error) {
 	runtime.ReadMemStats(&before)
 	n, start := 0, time.Now()
 	for time.Since(start) < lasts {
-		// The clock is asked rarely, for it takes as long as some of them.
+		// Reading the clock takes as long as some of the calls, so it is rare.
 		for range 256 {
 			if err := f(); err != nil {
 				return spent{}, err
@@ -115,8 +114,7 @@ func repeat(r *Run, f func() error) (spent, error) {
 	return spent{float64(took.Nanoseconds()) / float64(n), float64(after.Mallocs-before.Mallocs) / float64(n)}, nil
 }
 
-// discard is a ResponseWriter whose header map is there already, as that of a
-// server is.
+// discard is a ResponseWriter with a ready header map, as in a server.
 type discard struct {
 	header http.Header
 	status int
@@ -126,7 +124,7 @@ func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 
-// Request returns a function that sends a handler the same request once more.
+// Request returns a function that sends a handler the same request again and again.
 func Request(h http.Handler) func() error {
 	request := httptest.NewRequest(http.MethodGet, "/things/7", http.NoBody)
 	request.Header.Set(contender.KeyHeader, "customer-00000007")
@@ -143,8 +141,8 @@ func Request(h http.Handler) func() error {
 
 func serve(r *Run, h http.Handler) (spent, error) { return repeat(r, Request(h)) }
 
-// nothing is a base that answers at once, with a response of its own each
-// time: transports wrap its body.
+// nothing is a base that answers at once. Each response is new, as transports wrap its
+// body.
 type nothing struct{}
 
 var noHeader = make(http.Header)

@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/benchmarks/contender"
 )
 
-// load is how a contender is used.
+// load is the use of a contender.
 type load struct {
 	keys    []string
 	callers int
@@ -25,19 +25,19 @@ type load struct {
 	timed bool
 }
 
-// outcome is what came of it.
+// outcome is the result of a load.
 type outcome struct {
 	allowed, refused, failed int64
 	took                     time.Duration
 	mallocs                  uint64
 	calls                    histogram
-	err                      error // one of those that failed
+	err                      error // of one failed call
 }
 
-// decided is how many calls were decided.
+// decided returns the number of decided calls.
 func (o *outcome) decided() float64 { return float64(o.allowed + o.refused) }
 
-// check returns an error when a limit did what it never should in the load.
+// check returns an error for outcomes that the load excludes.
 func (o *outcome) check(allowed bool) error {
 	total := o.allowed + o.refused + o.failed
 	switch {
@@ -53,11 +53,11 @@ func (o *outcome) check(allowed bool) error {
 	return nil
 }
 
-// stride is how far a caller goes from key to key: a prime, so that it comes
-// to all, and large, so that no two in a row are neighbours.
+// stride is the step of a caller from key to key. As a prime it reaches all keys. As a
+// large number it keeps consecutive keys apart.
 const stride = 7919
 
-// drive has callers decide for as long as the load lasts.
+// drive makes callers decide for as long as the load lasts.
 func drive(decide contender.Decide, l load) *outcome {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -68,7 +68,7 @@ func drive(decide contender.Decide, l load) *outcome {
 	for g := range each {
 		ready.Add(1)
 		done.Go(func() {
-			// A caller's own, so that callers share nothing but the contender.
+			// Each caller has its own, so that callers share the contender alone.
 			var own outcome
 			n := len(l.keys)
 			i, step := g*n/l.callers, stride%n
@@ -143,7 +143,7 @@ func preload(ctx context.Context, decide contender.Decide, keys []string, caller
 	return parallel(callers, func(caller, callers int) error { return inTurn(ctx, decide, keys, caller, callers) })
 }
 
-// inTurn decides on each key from one caller, leaving those of others out.
+// inTurn decides on one caller's keys, one after another.
 func inTurn(ctx context.Context, decide contender.Decide, keys []string, caller, callers int) error {
 	for i := caller; i < len(keys) && ctx.Err() == nil; i += callers {
 		if _, err := decide(ctx, keys[i]); err != nil {
@@ -153,7 +153,7 @@ func inTurn(ctx context.Context, decide contender.Decide, keys []string, caller,
 	return nil
 }
 
-// parallel has several callers do their parts.
+// parallel runs the parts of several callers at the same time.
 func parallel(callers int, f func(caller, callers int) error) error {
 	errs := make([]error, callers)
 	var all sync.WaitGroup
@@ -164,7 +164,7 @@ func parallel(callers int, f func(caller, callers int) error) error {
 	return errors.Join(errs...)
 }
 
-// makeKeys returns n keys as an API would have them.
+// makeKeys returns n keys like those of an API.
 func makeKeys(n int) []string {
 	keys := make([]string, n)
 	for i := range keys {

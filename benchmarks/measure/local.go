@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// Local measures a decision within the process: nanoseconds of wall time per
-// decision of all callers together, one caller per core.
+// Local measures decisions within the process: wall time in nanoseconds, divided by the
+// decisions of all callers. There is one caller per core.
 func Local(r *Run) {
 	local := r.those(func(c contender.Contender) bool { return c.Local != nil })
 	for _, n := range size(r, []int{1, 1000, 1_000_000}, []int{1, 1000}) {
@@ -28,8 +28,8 @@ func Local(r *Run) {
 	}
 }
 
-// localOnce opens a contender, shows it all keys, and measures it on one core
-// and on two.
+// localOnce opens a contender, uses all keys once, and measures it on one core and on
+// two.
 func localOnce(r *Run, c contender.Contender, keys []string, allowed bool) {
 	s := new(scope)
 	defer runtime.GC()
@@ -57,7 +57,8 @@ func localOnce(r *Run, c contender.Contender, keys []string, allowed bool) {
 			r.fail(data.Local, name, c.Name, err)
 			continue
 		}
-		// What was made while keys were shown is not collected while they are asked for.
+		// This collects the garbage of opening, which the measurement would pay for
+		// otherwise.
 		runtime.GC()
 		before := runtime.GOMAXPROCS(cores)
 		var o *outcome
@@ -72,7 +73,7 @@ func localOnce(r *Run, c contender.Contender, keys []string, allowed bool) {
 			continue
 		}
 		r.add(data.Local, name, c.Name, data.NsPerOp, float64(o.took.Nanoseconds())/o.decided())
-		// Starting and stopping allocates too.
+		// Starting and stopping allocate too.
 		r.add(data.Local, name, c.Name, data.Allocs, float64(int64(float64(o.mallocs)/o.decided()+0.05)))
 		r.add(data.Local, name, c.Name, data.Errors, 100*float64(o.failed)/(o.decided()+float64(o.failed)))
 	}

@@ -78,11 +78,11 @@ func TestWithin(t *testing.T) {
 			f    func() error
 			want string
 		}{
-			{"what ends in time", func() error { return nil }, "<nil>"},
+			{"ends in time", func() error { return nil }, "<nil>"},
 			{"an error", func() error { return broken }, "broken"},
 			{"a panic", func() error { panic("oh") }, "panic: oh"},
-			{"what a scope fails with", func() error { new(scope).Fatalf("no %s", "server"); return nil }, "no server"},
-			{"what hangs", func() error { <-hang; return nil }, "did not end in time: 1s"},
+			{"fails in a scope", func() error { new(scope).Fatalf("no %s", "server"); return nil }, "no server"},
+			{"hangs", func() error { <-hang; return nil }, "did not end in time: 1s"},
 		} {
 			if got := fmt.Sprint(within(time.Second, func(context.Context) error { return test.f() })); got != test.want {
 				t.Errorf("%s: %s, want %s", test.name, got, test.want)
@@ -252,7 +252,7 @@ func TestAContenderThatFailsStopsNobody(t *testing.T) {
 	if v, ok := r.Results.Median(data.Key{Part: data.Local, Case: name, Contender: "fine", Metric: data.NsPerOp}); !ok || v <= 0 {
 		t.Errorf("fine: %v, %t", v, ok)
 	}
-	// It never refuses.
+	// This contender never refuses.
 	if got := r.Results.Failed(data.Local, data.Decisions(1, 1, false), "fine"); !strings.Contains(got, "over the limit") {
 		t.Errorf("fine when refused: failure %q", got)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// Memory measures what a tracked key takes of the process's memory, its text of
-// 17 characters with it: each key is made anew, and kept by nobody else.
+// Memory measures the process's memory per tracked key, with its text of 17 characters.
+// Each text is new, and the contender alone keeps it.
 func Memory(r *Run) {
 	n := size(r, 500_000, 20_000)
 	name := data.Keys(n)
@@ -52,7 +52,7 @@ func memoryOnce(r *Run, c contender.Contender, name string, n int) error {
 	return nil
 }
 
-// heap returns how many bytes are in use.
+// heap returns the bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

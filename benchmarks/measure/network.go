@@ -47,8 +47,8 @@ func (l Link) Calls(keys, callers int) string {
 	return l.String() + ": " + data.Decisions(keys, callers, true)
 }
 
-// Pacing of a caller in Network, and the connections of each go-redis client: enough for
-// a connection for each caller.
+// pace is the mean interval of a caller in Network. poolSize is the number of connections
+// of each go-redis client: enough for one per caller.
 const (
 	pace     = 10 * time.Millisecond
 	poolSize = 256
@@ -61,10 +61,11 @@ type networkLoad struct {
 	full    bool // callers don't pause
 }
 
-// Many is the number of different keys, and Crowd of callers that don't pause.
+// Many is the number of keys in cases with different keys. Crowd is the number of callers
+// that don't pause.
 const Many, Crowd = 10_000, 256
 
-// Paced are numbers of callers that pause.
+// Paced are the numbers of callers that pause.
 var Paced = []int{1, 4, 20, 100}
 
 func loadsOf(r *Run, l Link) []networkLoad {
@@ -83,7 +84,7 @@ func loadsOf(r *Run, l Link) []networkLoad {
 	return loads
 }
 
-// Links are all networks of a run.
+// Links returns all networks of a run.
 func Links(quick bool) []Link {
 	all, rtts := []Link{{}}, RTTs
 	if quick {
@@ -95,8 +96,8 @@ func Links(quick bool) []Link {
 	return append(all, Link{RTT: time.Millisecond, TLS: true}, Link{RTT: time.Millisecond, Cluster: true})
 }
 
-// Network measures decisions by servers behind a network. The network is another process
-// that delays what it forwards.
+// Network measures decisions by servers behind a network. The network is another process,
+// which delays the bytes.
 func Network(r *Run) {
 	s := new(scope)
 	defer s.close()
@@ -140,7 +141,7 @@ func (s *scope) behind(l Link, at contender.Servers) contender.Servers {
 }
 
 // takesPart reports whether a contender takes part in a load. Variants show the effect of
-// round trips under way on different keys.
+// concurrent round trips on different keys.
 func (n networkLoad) takesPart(l Link, c contender.Contender, callers int) bool {
 	switch {
 	case c.Network == nil:
@@ -195,7 +196,7 @@ func networkOnce(r *Run, name string, of contender.Contender, decide contender.D
 	drive(decide, warm)
 	l.timed, l.lasts = true, size(r, 400*time.Millisecond, 30*time.Millisecond)
 	if !full {
-		// A few callers take longer to make enough calls.
+		// Few callers need more time for enough calls.
 		l.every, l.lasts = pace, size(r, max(300*time.Millisecond, time.Second/time.Duration(l.callers)), 50*time.Millisecond)
 	}
 	o := drive(decide, l)

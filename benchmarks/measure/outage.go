@@ -11,15 +11,15 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// The cases of Outage.
+// These are the cases of Outage.
 const (
 	Killed  = "killed"
 	Stopped = "stopped"
 )
 
-// Outage measures how long calls take when the server was killed, and when it
-// was stopped and answers nothing: each contender as its documentation
-// recommends it, all at once, as all that they do is wait.
+// Outage measures calls to a killed server, and to a stopped one that answers nothing.
+// Each contender is set up as its documentation recommends. All run at once, as they only
+// wait.
 func Outage(r *Run) {
 	for _, name := range []string{Killed, Stopped} {
 		outageOnce(r, name)
@@ -36,7 +36,7 @@ func outageOnce(r *Run, name string) {
 	}
 	var open []opened
 	for _, c := range r.those(func(c contender.Contender) bool { return c.Redis != nil && !c.Variant && !c.Physical }) {
-		// Two, so that neither learns from what the other's calls met with.
+		// There are two, so that neither learns from the other's calls.
 		without, err := openResilient(s, c, at)
 		if err == nil {
 			with, also := openResilient(s, c, at)
@@ -83,21 +83,21 @@ func openResilient(s *scope, c contender.Contender, at contender.Servers) (decid
 		if decide, err = open(s, contender.Roomy(1), at); err != nil {
 			return err
 		}
-		// More than one connection, as a program that was busy has.
+		// A busy program has more than one connection.
 		return preload(ctx, decide, makeKeys(16), 16)
 	})
 	return decide, err
 }
 
-// ended is how a call ended.
+// ended is the end of a call.
 type ended struct {
 	took    time.Duration
 	err     error
-	missing bool // it had not ended when the time was over
+	missing bool // it took longer than the time
 }
 
-// calls makes one call after the other, until there were enough or the time is
-// over. A call that never ends is left alone.
+// calls makes one call after another, until there are enough or the time is over. A call
+// that never ends is left alone.
 func calls(decide contender.Decide, most int, timeout, lasts time.Duration) []ended {
 	results := make(chan ended)
 	enough := make(chan struct{})
@@ -136,7 +136,7 @@ func calls(decide contender.Decide, most int, timeout, lasts time.Duration) []en
 				return all
 			}
 		case <-over:
-			// One that takes no longer than others did may be near its end.
+			// A call that has not taken much longer than earlier ones may soon end.
 			pending := time.Since(last)
 			if slices.ContainsFunc(all, func(e ended) bool { return 2*e.took > pending }) {
 				return all

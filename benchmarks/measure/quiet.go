@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// quiet drops what go-redis logs when servers are away, as they are on purpose.
+// quiet drops go-redis' log: servers go away on purpose.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}

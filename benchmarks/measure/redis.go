@@ -11,12 +11,12 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// redisCase are cases of the same keys, which contenders are opened for once.
+// redisCase are cases with the same keys. Each contender opens once for all of them.
 type redisCase struct {
 	keys    int
 	allowed bool
 	callers []int
-	few     bool // only for those that goals speak of
+	few     bool // only for contenders in goals
 }
 
 func redisCases(r *Run) []redisCase {
@@ -31,10 +31,10 @@ func redisCases(r *Run) []redisCase {
 	}
 }
 
-// few are those who take part where it takes long.
+// few are the contenders in long cases.
 var few = map[string]bool{"weir": true, "redis_rate": true, "rueidislimiter": true}
 
-// suits reports whether a contender takes part in a case with so many callers.
+// suits reports whether a contender takes part in a case with a number of callers.
 func (c redisCase) suits(of contender.Contender, callers int) bool {
 	switch {
 	case of.Redis == nil:
@@ -49,8 +49,8 @@ func (c redisCase) suits(of contender.Contender, callers int) bool {
 	return c.allowed || !of.Physical
 }
 
-// Redis measures decisions by a redis-server on the same machine, together
-// with what they cost that server.
+// Redis measures decisions by a redis-server on the same machine, with their cost to the
+// server.
 func Redis(r *Run) {
 	s := new(scope)
 	defer s.close()
@@ -121,7 +121,7 @@ func redisRun(r *Run, part string, c redisCase, at contender.Servers, servers []
 	}
 }
 
-// redisLoad is what a contender is measured at.
+// redisLoad is the load of a measurement.
 type redisLoad struct {
 	name    string
 	keys    []string

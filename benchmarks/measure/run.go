@@ -1,4 +1,4 @@
-// Package measure does the measuring: one file per subject.
+// Package measure makes the measurements, with one file per subject.
 package measure
 
 import (
@@ -12,22 +12,21 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// Run is one run: what is measured, how often, and what came out.
+// Run is one run: its contenders, its settings and its results.
 type Run struct {
 	Results    *data.Results
 	Contenders []contender.Contender
-	// Quick makes everything small: to see that it works, not what it measures.
+	// Quick makes everything small: a check of the program, not a measurement.
 	Quick bool
-	// Until is when time is over: from then on each measurement is made once.
-	// Zero: never.
+	// Until is the time after which each measurement is made once. Zero: never.
 	Until time.Time
-	// Log is told what is under way.
+	// Log gets the progress.
 	Log func(format string, args ...any)
 
 	given map[given]bool
 }
 
-// given is what a contender gave up.
+// given is a case that a contender gave up.
 type given struct{ part, caseName, who string }
 
 // Part is a subject.
@@ -36,7 +35,7 @@ type Part struct {
 	Measure func(r *Run)
 }
 
-// Parts are all subjects, in their order.
+// Parts returns all subjects in order.
 func Parts() []Part {
 	return []Part{
 		{data.Local, Local}, {data.Memory, Memory}, {data.HTTP, HTTP},
@@ -45,7 +44,7 @@ func Parts() []Part {
 	}
 }
 
-// Do measures one part. A part that can't go on is reported, and ends.
+// Do measures one part. It reports a part that fails.
 func (r *Run) Do(p Part) {
 	start := time.Now()
 	r.Log("%s …", p.Name)
@@ -63,7 +62,7 @@ func size[T any](r *Run, full, quick T) T {
 	return full
 }
 
-// passes calls f for each pass; when time is over, once.
+// passes calls f for each pass, or once after Until.
 func (r *Run) passes(f func()) {
 	for pass := range r.Results.Passes {
 		if pass > 0 && !r.Until.IsZero() && time.Now().After(r.Until) {
@@ -79,8 +78,8 @@ func (r *Run) those(suits func(contender.Contender) bool) []contender.Contender 
 	return slices.DeleteFunc(slices.Clone(r.Contenders), func(c contender.Contender) bool { return !suits(c) })
 }
 
-// fail reports what a contender could not do, once; it is then spared the
-// further passes of the case.
+// fail reports a failure of a contender once, and spares it the further passes of the
+// case.
 func (r *Run) fail(part, caseName, who string, err error) {
 	r.remark(part, caseName, who, err)
 	if r.given == nil {
@@ -89,7 +88,7 @@ func (r *Run) fail(part, caseName, who string, err error) {
 	r.given[given{part, caseName, who}] = true
 }
 
-// remark reports what went wrong without sparing anything.
+// remark reports a failure without sparing passes.
 func (r *Run) remark(part, caseName, who string, err error) {
 	if r.Results.Failed(part, caseName, who) != "" {
 		return
@@ -109,8 +108,8 @@ func (r *Run) add(part, caseName, who, metric string, value float64) {
 
 var errTooLong = errors.New("did not end in time")
 
-// within runs f, at most for so long. An f that takes longer goes on by itself:
-// it must not touch what others use, and should end with its context.
+// within runs f for d at most. A slow f goes on by itself. So it must not touch shared
+// data, and should end with its context.
 func within(d time.Duration, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -11,10 +11,10 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// scope stands in for a test where servers are started: it closes what was
-// opened, and what would fail the test is a panic with a failure.
+// scope stands in for a test where servers are started. It closes their resources. A call
+// that would fail a test panics with a failure.
 type scope struct {
-	testing.TB // for the methods that nobody calls
+	testing.TB // for methods without a call
 
 	mu      sync.Mutex
 	closing []func()
@@ -46,8 +46,7 @@ func (s *scope) Fatal(args ...any)                 { panic(failure(fmt.Sprint(ar
 func (s *scope) Fatalf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
 func (s *scope) Skip(args ...any)                  { s.Fatal(args...) }
 
-// close closes what was opened, the last first. What panics meanwhile keeps
-// nothing from being closed.
+// close closes all resources, the last first. A panic in one does not keep others open.
 func (s *scope) close() {
 	s.mu.Lock()
 	closing := s.closing

@@ -10,11 +10,11 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// cost is what servers have spent since they were started.
+// cost is the use of servers since their start.
 type cost struct {
-	commands  float64 // carried out, those within scripts included
-	scripts   float64 // called
-	inScripts float64 // µs that scripts took by the server's own account
+	commands  float64 // run, also within scripts
+	scripts   float64 // run
+	inScripts float64 // µs in scripts, by the server's own count
 	cpu       float64 // µs of the processes
 	in, out   float64 // bytes on the wire
 }
@@ -26,8 +26,8 @@ func (c cost) minus(before cost) cost {
 	}
 }
 
-// costOf asks the servers, which costs them one INFO of three sections each;
-// those are not counted.
+// costOf reads the counters of servers. It does not count its own INFO of three sections
+// per server.
 func costOf(servers []*redistest.Server) cost {
 	var c cost
 	for _, server := range servers {
@@ -68,7 +68,7 @@ func commandStat(line string) (calls, usec float64) {
 	return
 }
 
-// number reads a number; what is none is 0.
+// number reads a number, or returns 0.
 func number(text string) float64 {
 	n, _ := strconv.ParseFloat(text, 64)
 	return n

@@ -15,7 +15,7 @@ import (
 
 var bg = context.Background()
 
-// AfterUnits names a case of ServerMemory: keys that took so many units.
+// AfterUnits names a case of ServerMemory: each key took a number of units.
 func AfterUnits(units int) string {
 	if units == 1 {
 		return "after 1 unit"
@@ -23,9 +23,10 @@ func AfterUnits(units int) string {
 	return "after " + data.Count(units) + " units"
 }
 
-// ServerMemory measures what a tracked key takes of the server's memory: what
-// MEMORY USAGE says of all keys that are kept for it, and what the server's
-// used_memory rises by, which has the expiry and the tables of keys in it too.
+// ServerMemory measures the server's memory per tracked key in two ways:
+//
+//	MEMORY USAGE   the sum over all Redis keys of the tracked key
+//	used_memory    the rise, which includes expiries and the tables of keys
 func ServerMemory(r *Run) {
 	s := new(scope)
 	defer s.close()
@@ -45,7 +46,7 @@ func serverMemoryOnce(ctx context.Context, r *Run, c contender.Contender, at con
 	s := new(scope)
 	defer s.close()
 	flush(s, server)
-	// Limits as they are used: what they are changes how long numbers are.
+	// Realistic limits matter, as numbers take their length from them.
 	decide, err := c.Redis(s, contender.Limit{Burst: 1_000_000, Refill: time.Minute, Window: time.Hour}, at)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func serverMemoryOnce(ctx context.Context, r *Run, c contender.Contender, at con
 	return nil
 }
 
-// takeUnits takes so many units of each key. Nobody meets anybody on a key.
+// takeUnits takes a number of units of each key, with one caller per key.
 func takeUnits(ctx context.Context, decide contender.Decide, keys []string, units int) error {
 	return parallel(min(16, len(keys)), func(caller, callers int) error {
 		for range units {
@@ -88,9 +89,9 @@ func takeUnits(ctx context.Context, decide contender.Decide, keys []string, unit
 	})
 }
 
-// memoryUsage returns what MEMORY USAGE says of a tracked key, and how many
-// Redis keys there are of it, by the first thousand that SCAN finds. Those of weir's
-// probes are of no tracked key, and gone after 10 s.
+// memoryUsage returns the MEMORY USAGE and the number of Redis keys per tracked key, from
+// the first thousand that SCAN finds. Keys of weir's probes belong to no tracked key, and
+// end after 10 s.
 func memoryUsage(addr string, tracked int) (bytes, keys float64, err error) {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer client.Close()
@@ -116,7 +117,7 @@ func memoryUsage(addr string, tracked int) (bytes, keys float64, err error) {
 	if seen == 0 {
 		return 0, 0, fmt.Errorf("no keys")
 	}
-	// One key more was there first.
+	// One key was there before.
 	keys = float64(total) / float64(tracked+1)
 	return sum / seen * keys, keys, nil
 }

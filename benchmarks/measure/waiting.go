@@ -12,14 +12,14 @@ import (
 	"github.com/goweir/weir/internal/redistest"
 )
 
-// interval is the time between two slots: 100 a second.
+// interval is the time between two slots: 100 per second.
 const interval = 10 * time.Millisecond
 
 // Waiters names a case of Waiting.
 func Waiters(n int) string { return data.Count(n) + " waiters" }
 
-// Waiting has many callers come at almost the same time to a limit of 100 per
-// second, and measures when each had its turn.
+// Waiting sends many callers at almost the same time to a limit of 100 per second. It
+// measures the time of each one's turn.
 func Waiting(r *Run) {
 	for _, n := range size(r, []int{100, 1000}, []int{20}) {
 		for range size(r, min(r.Results.Passes, 1+200/n), 1) {
@@ -35,7 +35,7 @@ func Waiting(r *Run) {
 	}
 }
 
-// turn is a caller's.
+// turn is a caller's wait.
 type turn struct {
 	came, went time.Time
 	err        error
@@ -55,7 +55,7 @@ func waitingOnce(r *Run, c contender.Contender, n int) error {
 	if err != nil {
 		return err
 	}
-	// Another key's, to connect.
+	// A call with another key connects.
 	if err := within(10*time.Second, func(ctx context.Context) error { return wait(ctx, "first") }); err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func waitingOnce(r *Run, c contender.Contender, n int) error {
 	return nil
 }
 
-// queue has callers come one after the other, 100 µs apart.
+// queue starts callers 100 µs apart.
 func queue(wait contender.Wait, n int, most time.Duration) []turn {
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
@@ -98,10 +98,12 @@ func queue(wait contender.Wait, n int, most time.Duration) []turn {
 	return turns
 }
 
-// judge returns by how much the longest wait was longer than its ideal, of
-// those whose ideal is 100 ms and more; the share of callers that one who came
-// later went before; and how many had no turn. The ideal is that the first goes
-// at once and the others one after the other, an interval apart.
+// judge compares the waits with the ideal: the first caller goes at once, and each
+// further one an interval later.
+//
+//	lateness    the longest wait, less its ideal, of waits with an ideal of 100 ms or more
+//	overtaken   the share of callers that a later caller overtook
+//	failed      the number of callers without a turn
 func judge(turns []turn) (lateness, overtaken float64, failed int) {
 	turns = slices.Clone(turns)
 	slices.SortFunc(turns, func(a, b turn) int { return a.came.Compare(b.came) })
@@ -115,7 +117,7 @@ func judge(turns []turn) (lateness, overtaken float64, failed int) {
 		if ideal >= 10*interval {
 			lateness = max(lateness, float64(t.went.Sub(t.came))/float64(ideal))
 		}
-		// Half an interval is forgiven: that is no turn.
+		// Half an interval is less than a turn, so it does not count.
 		if slices.ContainsFunc(turns[i+1:], func(u turn) bool { return u.err == nil && u.went.Add(interval/2).Before(t.went) }) {
 			overtaken++
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/goweir/weir/benchmarks/delay"
 )
 
-// wireEnv makes a process of this program the network of another one, which it must not
-// share a scheduler and a heap with.
+// wireEnv makes a process of this program the network of another one. The two must not
+// share a scheduler and a heap.
 const wireEnv = "WEIR_BENCHMARKS_WIRE"
 
 // wire is a network before some servers.

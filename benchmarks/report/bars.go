@@ -6,19 +6,19 @@ import (
 	"github.com/goweir/weir/internal/svg"
 )
 
-// shades are those of a contender's own bars, for each value of a row.
+// shades are colours for the values of a row; ownShades are those of weir.
 var shades, ownShades = []string{"#afb8c1", "#8c959f", "#57606a"}, []string{"#80ccff", "#54aeff", svg.Strong}
 
 // bars is a chart of one group of horizontal bars per contender.
 type bars struct {
 	title  string
-	groups []string // what each bar of a group is; of a single one it is not shown
+	groups []string // the bars' names, hidden for a single bar
 	rows   []barRow
 	log    bool
 	format func(float64) string
 }
 
-// barRow is a contender's group; a value below 0 is none.
+// barRow is a contender's group. A negative value is none.
 type barRow struct {
 	label  string
 	own    bool
@@ -72,7 +72,7 @@ func (b bars) draw() string {
 	return s.End()
 }
 
-// shade is the colour of the i-th of n bars; the last is the strongest.
+// shade returns the colour of the i-th of n bars. The last is the strongest.
 func shade(own bool, i, n int) string {
 	colours := shades
 	if own {
@@ -81,7 +81,7 @@ func shade(own bool, i, n int) string {
 	return colours[min(i+max(len(colours)-n, 0), len(colours)-1)]
 }
 
-// byFirst puts rows in the order of their first values, those without one last.
+// byFirst sorts rows by their first values. Rows without one come last.
 func (b *bars) byFirst(highestFirst bool) {
 	slices.SortStableFunc(b.rows, func(x, y barRow) int {
 		v, w := x.values[0], y.values[0]

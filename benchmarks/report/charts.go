@@ -5,11 +5,10 @@ import (
 	"github.com/goweir/weir/benchmarks/measure"
 )
 
-// ChartDir is where the charts are, seen from BENCHMARKS.md.
+// ChartDir is the path from BENCHMARKS.md to the charts.
 const ChartDir = "docs/benchmarks"
 
-// Charts returns the charts by their file names: those for which something was
-// measured.
+// Charts returns the charts with measured values, by file name.
 func Charts(r *data.Results) map[string]string {
 	charts := make(map[string]string)
 	add := func(name string, rows []barRow, draw func() string) {
@@ -65,8 +64,8 @@ func Charts(r *data.Results) map[string]string {
 	return charts
 }
 
-// chartRows returns the values of those who have at least so many in the
-// cases; what is not there is -1.
+// chartRows returns the rows with at least that many values in the cases. A missing value
+// is -1.
 func chartRows(r *data.Results, part string, cases []string, metric string, least int) []barRow {
 	var rows []barRow
 	for _, who := range r.Who(part, metric) {

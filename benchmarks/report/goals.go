@@ -12,7 +12,7 @@ import (
 // Leases is the name of the contender that takes units ahead.
 const Leases = "weir (leases)"
 
-// goal is something that must hold.
+// goal is a condition on a measured value.
 type goal struct {
 	number  int
 	what    string
@@ -22,8 +22,8 @@ type goal struct {
 	measure func() (float64, bool)
 }
 
-// holds returns the measured value, whether the goal holds, and whether it was
-// measured.
+// holds returns the measured value, whether the goal holds, and whether there is a
+// measurement.
 func (g goal) holds() (value float64, holds, measured bool) {
 	value, measured = g.measure()
 	if !measured || math.IsNaN(value) {
@@ -35,7 +35,7 @@ func (g goal) holds() (value float64, holds, measured bool) {
 	return value, value <= g.bound, true
 }
 
-// goals are all goals.
+// goals returns all goals.
 func goals(r *data.Results) []goal {
 	q := query{r}
 	var all []goal

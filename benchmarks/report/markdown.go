@@ -1,4 +1,4 @@
-// Package report makes BENCHMARKS.md and its charts from what was measured.
+// Package report makes BENCHMARKS.md and its charts from measured values.
 package report
 
 import (
@@ -10,8 +10,7 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// Markdown writes BENCHMARKS.md. Nothing in it is of any other source than the
-// results.
+// Markdown writes BENCHMARKS.md, from the results alone.
 func Markdown(r *data.Results) string {
 	w := &writer{r: r, charts: Charts(r)}
 	w.line("<!-- Made from %s/data.json by the command below. DO NOT EDIT. -->", ChartDir)
@@ -35,7 +34,7 @@ func Markdown(r *data.Results) string {
 	return w.String()
 }
 
-// writer writes sections; those of which nothing was measured it leaves out.
+// writer writes sections. It leaves out sections without a measurement.
 type writer struct {
 	strings.Builder
 	r      *data.Results
@@ -94,7 +93,7 @@ func (w *writer) machine() {
 	w.line("%s", b.String())
 }
 
-// notes says what one has to know of the contenders, and what failed.
+// notes writes the contenders' notes, and the failures.
 func (w *writer) notes() {
 	w.line("## Notes")
 	var b strings.Builder

@@ -36,7 +36,7 @@ func (w *writer) network() {
 	w.line("Decisions per second of goroutines that don't pause:\n\n%s", table("", withLimits(r.Who(data.Network, data.PerSecond)), speed))
 }
 
-// calls are the columns of paced calls over some links.
+// calls returns the columns of paced calls over some links.
 func (w *writer) calls(links []measure.Link, keys int) (columns []column) {
 	cases := w.r.Cases(data.Network, data.P50)
 	for _, m := range []struct{ name, title string }{{data.P50, "p50"}, {data.P90, "p90"}} {

@@ -5,8 +5,7 @@ import (
 	"github.com/goweir/weir/benchmarks/measure"
 )
 
-// query reads medians; each question is answered with false where something of
-// it was not measured.
+// query reads medians. Each function returns false if one of its values is missing.
 type query struct{ r *data.Results }
 
 func (q query) value(part, caseName, who, metric string) func() (float64, bool) {
@@ -34,12 +33,12 @@ func (q query) overFastest(part, caseName, metric string) func() (float64, bool)
 	})
 }
 
-// share is what was admitted over the limit.
+// share is the part of the limit that was admitted.
 func (q query) share(who string) func() (float64, bool) {
 	return divide(q.value(data.Exact, measure.ExactCase, who, data.Admitted), q.value(data.Exact, measure.ExactCase, who, data.Most))
 }
 
-// highestOf is the highest of the measured values.
+// highestOf is the maximum of the values that were measured.
 func highestOf(values []func() (float64, bool)) func() (float64, bool) {
 	return func() (highest float64, ok bool) {
 		for _, value := range values {

@@ -82,7 +82,7 @@ func (w *writer) cost() {
 		for _, m := range []string{data.Scripts, data.Commands, data.CPU, data.InScript, data.BytesIn, data.BytesOut} {
 			best := lowest
 			if m == data.InScript {
-				best = none // who runs none has the least
+				best = none // contenders without scripts would win
 			}
 			columns = append(columns, metric(r, m, data.Redis, name, m, short, best))
 		}

@@ -45,7 +45,7 @@ func TestMarkdown(t *testing.T) {
 		"notes are shown":                               "- Stands in <for> another & more.",
 		"failures are shown, and don't break the table": `| rueidislimiter | redis | 1 key, 256 goroutines, allowed | it \| broke |`,
 		"versions are shown":                            "example.com/redis_rate v1.2.3",
-		"the chart of what was measured is shown":       "docs/benchmarks/redis-one-key.svg",
+		"the chart of measured values is shown":         "docs/benchmarks/redis-one-key.svg",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: no %q in\n%s", name, want, text)
@@ -72,7 +72,7 @@ func TestAWholePartThatFails(t *testing.T) {
 	r := sample()
 	r.Failures = append(r.Failures, data.Failure{Part: data.Cluster, Text: "no redis-server"})
 	if text := Markdown(r); !strings.Contains(text, "no redis-server") {
-		t.Errorf("the failure is not told:\n%s", text)
+		t.Errorf("the report lacks the failure:\n%s", text)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestGoals(t *testing.T) {
 	for _, g := range goals(sample()) {
 		numbers[g.number] = true
 		if value, holds, measured := g.holds(); !measured && (holds || value != 0) {
-			t.Errorf("%s holds though it was not measured", g.what)
+			t.Errorf("%s holds without a measurement", g.what)
 		}
 	}
 	for n := 1; n <= 10; n++ {
@@ -141,7 +141,7 @@ func TestChartsAreWellFormed(t *testing.T) {
 	}
 	for name, text := range charts {
 		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-			t.Errorf("%s has what is no number:\n%s", name, text)
+			t.Errorf("%s has a value that is not a number:\n%s", name, text)
 		}
 		for d := xml.NewDecoder(strings.NewReader(text)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/benchmarks/data"
 )
 
-// order says which value of a column is the best.
+// order names the best value of a column.
 type order int
 
 const (
@@ -48,8 +48,8 @@ func (c column) any(who []data.Info) bool {
 	})
 }
 
-// table writes a table of those who have a value in any column. The best of
-// each column is bold; limits of the machine take no part in that.
+// table writes a table of the contenders with a value in any column. The best value of
+// each column is bold; limits of the machine don't count.
 func table(first string, who []data.Info, columns []column) string {
 	rows, best := cells(who, columns)
 	if len(rows) == 0 {
@@ -71,7 +71,7 @@ func table(first string, who []data.Info, columns []column) string {
 	return b.String()
 }
 
-// row is a contender's values; NaN is none.
+// row has a contender's values; NaN is none.
 type row struct {
 	name   string
 	values []float64
@@ -93,8 +93,8 @@ func (r row) text(i int, c column, best string) string {
 	return text
 }
 
-// cells returns the rows, and the text of each column's best value: what reads
-// the same is equally good.
+// cells returns the rows, and the text of each column's best value: equal texts are
+// equally good.
 func cells(who []data.Info, columns []column) (rows []row, best []string) {
 	best = make([]string, len(columns))
 	leading := make([]float64, len(columns))

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// action is the flags of commands that change a key.
+// action has the flags of commands that change a key.
 type action struct {
 	connection
 	limits []string
@@ -36,7 +36,8 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 	}
 	for i := range k.Limits {
 		if l := &k.Limits[i]; len(a.limits) == 0 && l.LeftFor == 0 {
-			// Limits that differ in the algorithm alone have one policy name otherwise.
+			// Without names, limits that differ in the algorithm alone would have one
+			// policy name.
 			limits = append(limits, weir.Limit(l.Limit).WithName(fmt.Sprint("limit ", i+1)))
 		}
 	}
@@ -49,7 +50,7 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 	return weir.New(weir.Config{Store: s.Store, Name: t.limiter, Limits: limits})
 }
 
-// act finds the key, changes it, and says what has become of it.
+// act finds the key, changes it, and reports its new state.
 func (a *action) act(cmd *cobra.Command, text string, needed bool, do func(ctx context.Context, l *weir.Limiter, t *target, before *inspect.Key) error, say func(before, after *inspect.Key) string) error {
 	return a.with(func(s *session) error {
 		t, err := s.target(text)

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bench is the command's flags.
+// bench has the command's flags.
 type bench struct {
 	connection
 	callers  int
@@ -83,7 +83,7 @@ type measurement struct {
 // maxFailures is the number of failed calls of one caller that end a measurement.
 const maxFailures = 20
 
-// at returns the time that a part of the calls took at most.
+// at returns the maximum time of a part of the calls, the quickest ones.
 func (m *measurement) at(part float64) time.Duration {
 	if len(m.times) == 0 {
 		return 0

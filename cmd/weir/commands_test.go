@@ -28,8 +28,8 @@ func runOn(ctx context.Context, url string, args ...string) result {
 	return result{c, out.String(), errs.String()}
 }
 
-// started is a server with keys: of api, user:1 has 8 of 25 units used, user:2 all; of
-// stripe, live has three calls that wait.
+// started starts a server with keys. Of api, user:1 has used 8 of 25 units, and user:2
+// all. Of stripe, live has three waiting calls.
 func started(t *testing.T) (url string, client *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -66,7 +66,7 @@ func TestLook(t *testing.T) {
 		name string
 		args []string
 		code int
-		want []string // in the output; behind ! in standard error
+		want []string // in the output; with ! in standard error
 	}{
 		{"keys", []string{"keys"}, 0, []string{"USED  UNITS  LIMIT", " 32%  8/25   25/1h", "api:user:1\n", "3 3m", "stripe:live\n"}},
 		{"keys by use", []string{"keys", "--sort", "use", "--first", "1"}, 0, []string{"100%", "2 more: --first 0 prints all"}},
@@ -150,7 +150,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestPauseResumeReset: a person's actions reach a call that waits in another process.
+// TestPauseResumeReset changes a key for which a call waits in another process.
 func TestPauseResumeReset(t *testing.T) {
 	t.Parallel()
 	url, client := started(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// connection is the flags of commands that ask Redis.
+// connection has the flags of commands that ask Redis.
 type connection struct {
 	url, prefix string
 	json        bool
@@ -75,7 +75,7 @@ func (c *connection) with(f func(s *session) error) error {
 	return failed(err)
 }
 
-// target is a key that a person names.
+// target is the key of an argument.
 type target struct{ limiter, key, stored string }
 
 // target reads a KEY.

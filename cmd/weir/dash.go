@@ -48,7 +48,7 @@ has to be one of this machine, unless --public says otherwise.`,
 	return cmd
 }
 
-// loopback reports whether an address to listen on is one of this machine alone.
+// loopback reports whether an address belongs to this machine alone.
 func loopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -63,8 +63,8 @@ func (c *connection) examine(cmd *cobra.Command, s *session, q inspect.Query) er
 
 func isAway(f redisstore.Finding) bool { return f.Name == "away" }
 
-// diagnose finds faults of the client, the servers, and the keys. Where a fault of the
-// server keeps it from reading keys, the fault says enough.
+// diagnose finds faults of the client, the servers, and the keys. A fault of the server
+// that keeps it from reading keys is enough.
 func diagnose(ctx context.Context, s *session, q inspect.Query) []redisstore.Finding {
 	found := s.Check(ctx)
 	faulty := slices.ContainsFunc(found, func(f redisstore.Finding) bool { return f.Level == redisstore.Fault })

@@ -19,7 +19,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// TestDoctor plants a fault in a server that is well, and expects the one finding, with
+// TestDoctor plants one fault in a healthy server, and expects this finding alone, with
 // its remedy and exit code.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// seed makes keys as a service does.
+// seed makes keys like those of a service.
 func seed(t *testing.T, server *redistest.Server) {
 	s, err := redisstore.New(redisstore.Config{Client: server.Client()})
 	must(t, err)
@@ -133,7 +133,7 @@ func plantReplica(t *testing.T, server *redistest.Server) string {
 	return "redis://" + replica.Addr
 }
 
-// plantTwo has two programs use one Name with unlike limits.
+// plantTwo makes two programs use one Name with different limits.
 func plantTwo(t *testing.T, server *redistest.Server) string {
 	for _, n := range []int64{20, 25} {
 		s, err := redisstore.New(redisstore.Config{Client: server.Client()})

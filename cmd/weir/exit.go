@@ -17,7 +17,7 @@ const (
 	exitAway  = 3
 )
 
-// exit is an error with an exit code. Without an error nothing is printed.
+// exit is an error with an exit code. A nil error prints nothing.
 type exit struct {
 	code int
 	err  error
@@ -32,7 +32,7 @@ func (e *exit) Error() string {
 
 func (e *exit) Unwrap() error { return e.err }
 
-// failed gives an error of Redis or of weir its exit code, and says what to do.
+// failed gives an error of Redis or of weir its exit code and advice.
 func failed(err error) error {
 	var wrong *weir.ConfigError
 	var answer redis.Error
@@ -53,7 +53,7 @@ func failed(err error) error {
 	return &exit{exitAway, advice{err, "is --redis right and Redis up? weir doctor says more"}}
 }
 
-// advice is an error and what to do about it.
+// advice is an error with a remedy.
 type advice struct {
 	error
 	do string

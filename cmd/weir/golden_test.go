@@ -137,7 +137,7 @@ func measured() []measurement {
 	return []measurement{m, {Name: "16 callers", Callers: 16, Elapsed: time.Second}}
 }
 
-// TestHelp: the help of each command is as long as a screen is wide, and has an example.
+// TestHelp checks that each command has an example, and a help of at most 80 columns.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for _, c := range newRoot().Commands() {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// listing is the flags of commands that list keys.
+// listing has the flags of commands that list keys.
 type listing struct {
 	connection
 	query inspect.Query
@@ -67,7 +67,7 @@ func (l *listing) check() error {
 	return nil
 }
 
-// read lists keys in the order of the flags. It returns how many there are.
+// read lists keys in the order of the flags, and returns the number of all.
 func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, all int, err error) {
 	q := l.query
 	p := newProgress(cmd.ErrOrStderr())
@@ -145,7 +145,7 @@ func writeLine(out io.Writer, format string, args ...any) error {
 	return err
 }
 
-// progress says on a terminal how far long work is.
+// progress shows the progress of long work on a terminal.
 type progress struct {
 	out   io.Writer
 	on    bool

@@ -24,7 +24,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// silent drops what go-redis logs: errors say the same, in one line.
+// silent drops the log of go-redis: errors say the same in one line.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}

@@ -17,7 +17,7 @@ import (
 //go:generate go run . simulate --limit 5/s --pattern bursts:20/5s --duration 20s --wait 10s --title "Calls that wait: 20 at once each 5 s, under 5 per second" --svg ../../docs/images/algorithms-wait.svg
 //go:generate go run . simulate --limit "with weir: 25/5s,outbound" --pattern bursts:100/30s --duration 90s --wait 1m --provider 25/5s --title "A fleet's calls at a provider that allows 25 per 5 s" --svg ../../docs/images/fleet.svg
 
-// simulation is the command's flags.
+// simulation has the command's flags.
 type simulation struct {
 	limits                      []string
 	pattern, log, key, provider string
@@ -151,7 +151,7 @@ var begin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
 // maxCalls bounds the calls of a pattern.
 const maxCalls = 100e6
 
-// calls returns the traffic, and the log that it comes from.
+// calls returns the traffic, and its log, if any.
 func (s *simulation) calls(cfg *simulate.Config, stdin io.Reader) (iter.Seq[simulate.Arrival], *simulate.Log, error) {
 	if s.log == "" {
 		p, err := parsePattern(s.pattern)
@@ -179,7 +179,7 @@ func (s *simulation) calls(cfg *simulate.Config, stdin io.Reader) (iter.Seq[simu
 	}, log, nil
 }
 
-// round returns the next length of time that is easy to read.
+// round returns the next greater duration that is easy to read.
 func round(d time.Duration) time.Duration {
 	for unit := time.Microsecond; ; unit *= 10 {
 		for _, n := range []time.Duration{1, 2, 5} {
@@ -190,7 +190,7 @@ func round(d time.Duration) time.Duration {
 	}
 }
 
-// kinds are the ways of counting that a limit without an algorithm stands for.
+// kinds returns the algorithms for a limit that names none.
 func kinds(provider bool) []string {
 	var names []string
 	if provider {

@@ -22,7 +22,7 @@ func simulated(t *testing.T, stdin string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestImages checks that go generate would write the pictures in docs as they are.
+// TestImages checks that go generate would not change the pictures in docs.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("simulate.go")
@@ -50,7 +50,7 @@ func TestImages(t *testing.T) {
 			}
 			want, err := os.ReadFile(committed)
 			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s is not as the command draws it (%v): run go generate in cmd/weir", committed, err)
+				t.Errorf("%s differs from the command's picture (%v): run go generate in cmd/weir", committed, err)
 			}
 		})
 	}

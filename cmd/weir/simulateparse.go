@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// outbound is the way of counting of [weir.Outbound].
+// outbound is the kind of [weir.Outbound].
 const outbound = "outbound"
 
 const (
@@ -20,7 +20,7 @@ const (
 	wantPattern = "constant, poisson, bursts or ramp with a rate, as poisson:8/s or ramp:1/s-20/s"
 )
 
-// parseRate reads n/period, as limit files have it.
+// parseRate reads n/period, as in limit files.
 func parseRate(text string) (weir.Limit, bool) {
 	quoted, err := json.Marshal(text)
 	if err != nil {
@@ -35,7 +35,7 @@ func parseRate(text string) (weir.Limit, bool) {
 	return l, true
 }
 
-// parseLimit reads a limit, and its kind: empty if the text names none.
+// parseLimit reads a limit and its kind, which is empty if the text names none.
 func parseLimit(flag, text string) (l weir.Limit, kind string, err error) {
 	rate, rest, more := strings.Cut(text, ",")
 	l, ok := parseRate(rate)
@@ -78,8 +78,8 @@ func parseProvider(text string) (store.Limit, error) {
 	return store.Limit(l), err
 }
 
-// parseCandidates reads a limit, or several that hold together. If one names no kind,
-// there is a candidate for each kind.
+// parseCandidates reads a limit, or several that apply together. If one of them names no
+// kind, each kind makes a candidate.
 func parseCandidates(text string, provider bool) (all []simulate.Candidate, err error) {
 	label, rules, labelled := strings.Cut(text, ": ")
 	if !labelled {
@@ -107,7 +107,7 @@ func parseCandidates(text string, provider bool) (all []simulate.Candidate, err 
 	return all, nil
 }
 
-// count returns limits with the kinds they name, or else another.
+// count gives each limit its named kind, or else other.
 func count(limits []weir.Limit, named []string, other string) (all []store.Limit) {
 	for i, l := range limits {
 		kind := named[i]

@@ -50,7 +50,7 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 	return err
 }
 
-// printTraffic says which calls there were.
+// printTraffic describes the calls.
 func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, log *simulate.Log) {
 	if log == nil {
 		fmt.Fprintf(b, "%d calls: %s for %s", reports[0].Offered, s.pattern, short(s.duration))
@@ -91,7 +91,7 @@ func short(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// chart draws how many calls leave, 60 columns wide.
+// chart draws the calls that leave over time, 60 columns wide.
 func chart(r *simulate.Report) string {
 	t := r.Timeline.Merge((len(r.Timeline.Bins) + 59) / 60)
 	values := make([]float64, len(t.Bins))

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// writeTable writes a line for each key, cut off at a width. 0: as wide as it is. All
-// texts are printable ASCII.
+// writeTable writes a line for each key, cut off at a width; 0: no cut. All texts are
+// printable ASCII.
 func writeTable(out io.Writer, keys []inspect.Key, width int) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -69,7 +69,7 @@ func next(k *inspect.Key) string {
 	return inspect.Short(k.Next.RetryAfter)
 }
 
-// note names all that is unusual of a key.
+// note lists the unusual properties of a key.
 func note(k *inspect.Key) string {
 	var list []string
 	add := func(on bool, format string, args ...any) {

@@ -15,7 +15,7 @@ import (
 
 const (
 	minInterval = 100 * time.Millisecond
-	// The other screen of the terminal, without a cursor; back again.
+	// The terminal's second screen without a cursor, and back again.
 	enterScreen, leaveScreen = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
 	home, clearLine, clearUp = "\x1b[H", "\x1b[K", "\x1b[J"
 )
@@ -48,7 +48,7 @@ func newTop() *cobra.Command {
 	return c
 }
 
-// isTerminal reports whether a person sees the output.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -77,7 +77,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 		}
 		if err := l.frame(cmd, s, width, height, interval); err != nil {
 			if cmd.Context().Err() != nil {
-				return nil // Ctrl-C is how it ends.
+				return nil // Ctrl-C ends it.
 			}
 			return err
 		}
@@ -89,7 +89,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	}
 }
 
-// frame reads and prints once. A width and a height make it a screen.
+// frame reads and prints once, on a screen if width and height are set.
 func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
 	l2 := *l
 	l2.first = 0
@@ -159,7 +159,7 @@ func one(on bool) int64 {
 	return 0
 }
 
-// screen makes lines overwrite those of the frame before.
+// screen makes each line overwrite that of the frame before.
 func screen(frame []byte) (b bytes.Buffer) {
 	b.WriteString(home)
 	b.Write(bytes.ReplaceAll(bytes.TrimSuffix(frame, []byte("\n")), []byte("\n"), []byte(clearLine+"\r\n")))

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// What the README shows, by way of curl.
+// The README shows this with curl.
 func Example() {
 	api := newAPI()
 	for range 3 {

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// TestProgram runs the program twice, as two processes would: the real costs of both
-// are counted in Redis.
+// TestProgram runs the program twice, as two processes would. Redis counts the real costs
+// of both.
 func TestProgram(t *testing.T) {
 	server := redistest.Start(t)
 	url := "redis://" + server.Addr
@@ -53,7 +53,7 @@ func TestProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 133 tokens come back in a second. The settlements may still be on their way.
+	// 133 tokens return per second. Settlements may still be on their way.
 	var used int64
 	for range 100 {
 		d, err := output.Peek(t.Context(), "claude-sonnet-4")

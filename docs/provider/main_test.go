@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// provider answers in place of the network, and counts bodies that were closed.
+// provider answers in place of the network, and counts closed bodies.
 type provider struct{ closed int }
 
 func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {

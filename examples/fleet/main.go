@@ -1,15 +1,18 @@
-// Command fleet shows what one process of a fleet learns from its provider
-// steering all of them: three processes call three providers that speak a
-// dialect each, lower their limit, raise it again and then refuse for a while.
-// It prints every half second how many each process sent and what was refused,
-// and at the end who set which pause and when the others stopped and went on.
+// Command fleet shows that a response to one process steers a whole fleet. Three
+// processes call three providers with different dialects. The providers lower their
+// limits, raise them again, and then refuse all calls for a while. Every half second it
+// prints the calls of each process and the refusals. At the end it prints who set each
+// pause, and when the others stopped and went on.
 //
 //	go run ./examples/fleet
 //	go run ./examples/fleet -redis redis://localhost:6379
 //
-// It exits with 1 when a provider was called during a pause, or refused by its
-// limit after it had said so, or too little of the limits was used, with 2 when
-// it can't start, with 130 when it is interrupted.
+// Exit codes:
+//
+//	1     a provider got a call in a pause, or refused one by a limit after it had
+//	      announced that limit; or too little of the limits was used
+//	2     it can't start
+//	130   it was interrupted
 package main
 
 import (
@@ -31,7 +34,7 @@ func main() {
 		os.Exit(workerMain())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// With the first signal handled, a second one ends the program at once.
+	// The first signal is handled. A second one ends the program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -42,7 +45,7 @@ const (
 	exitInterrupted = 130
 )
 
-// run is main without the process around it, and returns the exit code.
+// run is main without the process, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -77,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 // options are the flags.
 type options struct {
 	redis  string
-	enough int // percent of the limits that have to be used
+	enough int // minimum use of the limits, in percent
 }
 
 func flags(o *options) *flag.FlagSet {

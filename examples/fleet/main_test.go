@@ -11,7 +11,8 @@ import (
 	"github.com/goweir/weir/internal/leaktest"
 )
 
-// TestMain lets the test binary be a worker, as the program itself is.
+// TestMain makes the test binary a worker, if the environment asks for it, as the program
+// does.
 func TestMain(m *testing.M) {
 	if os.Getenv(workerEnv) != "" {
 		os.Exit(workerMain())
@@ -41,7 +42,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		{"more than all", []string{"-enough", "101"}, "-enough: want 0 to 100, got 101"},
 		{"not a redis", []string{"-redis", "http://localhost"}, "-redis: weir: redisstore.Open: url: want redis://"},
 		{"bad port", []string{"-redis", "redis://u:hunter2@h:x"}, "-redis: weir: redisstore.Open: url: want a URL"},
-		{"nobody there", []string{"-redis", "redis://u:hunter2@" + unused(t)}, "the server does not answer (dial tcp"},
+		{"no server", []string{"-redis", "redis://u:hunter2@" + unused(t)}, "the server does not answer (dial tcp"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +61,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 	}
 }
 
-// unused returns an address on which nobody listens.
+// unused returns an address without a listener.
 func unused(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

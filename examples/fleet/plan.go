@@ -8,40 +8,38 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// The limits of every provider: the one that the fleet knows of, and the one to
-// which they are lowered without its being told but by their responses.
+// full and low are the limits of every provider. The fleet is configured with full. It
+// learns of low from responses alone.
 var (
 	full = weir.Per(40, 2*time.Second).By(weir.SlidingWindow)
 	low  = weir.Per(16, 2*time.Second).By(weir.SlidingWindow)
 )
 
-// ours is the limit of the fleet: the full one, spaced evenly, which shows best
-// what changes.
+// ours is the fleet's limit: the full one, spaced evenly to show changes best.
 var ours = weir.Per(40, 2*time.Second).WithBurst(1).Stretch(margin)
 
 const (
 	workers = 3
-	// callers is how many goroutines of a worker call each provider.
+	// callers is the number of goroutines per worker and provider.
 	callers = 6
 	length  = 18 * time.Second
 
-	// margin is what the fleet's period is longer than a provider's: calls are
-	// counted where they leave, and they may arrive closer together.
+	// margin lengthens the fleet's period beyond a provider's: the limiter counts
+	// departures, and calls may arrive closer together.
 	margin = 100 * time.Millisecond
-	// grace is what calls that are under way get to arrive after something
-	// changed.
+	// grace is the time for calls under way to arrive after a change.
 	grace = 100 * time.Millisecond
 )
 
-// plan is what a provider does.
+// plan is the behaviour of a provider.
 type plan struct {
 	name    string
-	what    string // its dialect, for people
+	what    string // its dialect, for readers
 	dialect dialects.Dialect
 	form    weirtest.RetryAfterForm
 
 	lowers, raises  time.Duration // when its limit changes
-	refuses, closed time.Duration // when it refuses, and for how long
+	refuses, closed time.Duration // the start and length of its refusals
 }
 
 var plans = []plan{
@@ -62,8 +60,8 @@ var plans = []plan{
 	},
 }
 
-// budget is how many calls the limits allow in the run, by their rates: what
-// they admit at once beyond that is left alone by a fleet that spaces its calls.
+// budget is the number of calls that the limits' rates allow in the run. A fleet that
+// spaces its calls does not use the bursts.
 func (p *plan) budget() int {
 	rate := func(l weir.Limit, d time.Duration) float64 {
 		return float64(l.Rate) * d.Seconds() / l.Period.Seconds()

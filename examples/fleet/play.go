@@ -12,11 +12,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// startUp is how long the workers may take to start and to end.
+// startUp is the maximum time for the workers to start and to end.
 const startUp = 10 * time.Second
 
-// play runs the providers and the workers, tells what happens, and returns which
-// promise was broken, or nil.
+// play runs the providers and the workers, prints the events, and returns the broken
+// promises, or nil.
 func play(ctx context.Context, o options, s *sharedredis.Redis, w io.Writer) error {
 	// A worker that hangs does not hang the run.
 	ctx, cancel := context.WithTimeout(ctx, length+startUp)
@@ -65,19 +65,19 @@ func play(ctx context.Context, o options, s *sharedredis.Redis, w io.Writer) err
 	return r.broken()
 }
 
-// result is what is known when all is over.
+// result is the outcome of the run.
 type result struct {
-	enough    float64 // the share of the limits that has to be used
+	enough    float64 // the minimum used share of the limits
 	providers []*provider
 	outcomes  []outcome
-	late      time.Duration // by how much this process got to run too late, at most
+	late      time.Duration // the maximum delay of this process by the machine
 
 	mu     sync.Mutex
 	start  time.Time
 	brakes []brake
 }
 
-// brake is what somebody set in the store, as this process heard it from there.
+// brake is a brake in the store, as this process heard of it.
 type brake struct {
 	at       time.Duration
 	provider *provider
@@ -94,7 +94,7 @@ func (r *result) begin(now time.Time) {
 	}
 }
 
-// braked is called when a brake has changed a key's clock.
+// braked runs when a brake has changed a key's clock.
 func (r *result) braked(_, key string, _ store.Clock) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,15 +105,14 @@ func (r *result) braked(_, key string, _ store.Clock) {
 	}
 }
 
-// braking returns the brakes that were set so far.
+// braking returns the brakes so far.
 func (r *result) braking() []brake {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.brakes)
 }
 
-// follow has the providers do what they are to do, and prints what happens,
-// until the run is over.
+// follow runs the providers' plans and prints the events, until the run is over.
 func (r *result) follow(ctx context.Context, w io.Writer) error {
 	var todo []event
 	t := &timeline{w: w, result: r}
@@ -141,7 +140,7 @@ func (r *result) follow(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// lateness measures by how much this process gets to run too late.
+// lateness measures how late the machine runs this process.
 type lateness struct {
 	worst     time.Duration
 	end, done chan struct{}
@@ -165,7 +164,7 @@ func watchLateness() *lateness {
 	return l
 }
 
-// stop returns the longest delay. It is called once.
+// stop returns the maximum delay. It is called once.
 func (l *lateness) stop() time.Duration {
 	close(l.end)
 	<-l.done

@@ -13,12 +13,12 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// late returns by how much the machine was late, as the program printed it.
+// late returns the machine's delay in the program's output.
 func late(t *testing.T, out string) time.Duration {
 	t.Helper()
 	told := regexp.MustCompile(`this machine ran things up to (\S+) too late`).FindStringSubmatch(out)
 	if told == nil {
-		t.Fatalf("it was not told how late the machine was:\n%s", out)
+		t.Fatalf("the output lacks the machine's delay:\n%s", out)
 	}
 	d, err := time.ParseDuration(told[1])
 	if err != nil {
@@ -34,10 +34,11 @@ func TestProgram(t *testing.T) {
 
 	t.Run("run", func(t *testing.T) {
 		t.Parallel()
-		// How much is used is up to the machine, which may run many tests at once.
+		// The machine, which may run many tests at once, decides how much of the limits
+		// is used.
 		p := program.Start(t, bin, "-enough", "20")
 		out, code := p.End(t)
-		// A process that is late sends too early for a provider's clock.
+		// A delayed process sends too early for a provider's clock.
 		for tries := 1; code == exitBroken && late(t, out) > 50*time.Millisecond; tries++ {
 			if tries == 3 {
 				t.Fatalf("the machine is too busy: it was late by %v", late(t, out))
@@ -64,7 +65,7 @@ func TestProgram(t *testing.T) {
 				t.Errorf("no %q in:\n%s", want, out)
 			}
 		}
-		// The first pause is that of provider one, from 10 s to 13 s.
+		// Provider one makes the first pause, from 10 s to 13 s.
 		if paused := regexp.MustCompile(`\nPAUSES\n  1[0123]\.\d`); !paused.MatchString(out) {
 			t.Errorf("no %q in:\n%s", paused, out)
 		}
@@ -74,7 +75,7 @@ func TestProgram(t *testing.T) {
 			t.Parallel()
 			p := program.Start(t, bin)
 			p.Until(t, "   2.0s  ")
-			// To the whole group, as Ctrl-C in a terminal.
+			// The whole group gets the signal, like Ctrl-C in a terminal.
 			if err := syscall.Kill(-p.Process.Pid, signal); err != nil {
 				t.Fatal(err)
 			}
@@ -91,6 +92,6 @@ func TestProgram(t *testing.T) {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		p.End(t) // fails when the workers outlive their parent
+		p.End(t) // fails if workers outlive their parent
 	})
 }

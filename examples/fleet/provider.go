@@ -11,10 +11,10 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// workerHeader says in a call which worker sent it, for the tables alone.
+// workerHeader names the sending worker in a call, for the tables alone.
 const workerHeader = "Worker"
 
-// provider is a fake provider and what it saw.
+// provider is a fake provider and its calls.
 type provider struct {
 	plan
 	server *weirtest.Server
@@ -24,7 +24,7 @@ type provider struct {
 	calls []call // in the order of their arrival
 }
 
-// call is one that arrived.
+// call is a call that arrived.
 type call struct {
 	at      time.Duration // from the start on
 	worker  int           // from 0 on
@@ -44,18 +44,18 @@ func newProvider(p plan) (*provider, error) {
 	return pr, err
 }
 
-// note is called with each call that was counted.
+// note runs for each counted call.
 func (p *provider) note(r *http.Request, a weirtest.Answer) {
 	worker, err := strconv.Atoi(r.Header.Get(workerHeader))
 	if err != nil || worker < 0 || worker >= workers {
-		return // not one of ours
+		return // not our worker
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls = append(p.calls, call{a.Now.Sub(p.start), worker, a.Refused})
 }
 
-// seen returns the calls that arrived so far, by time.
+// seen returns the calls that arrived so far, in order.
 func (p *provider) seen() []call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,14 +64,14 @@ func (p *provider) seen() []call {
 	return calls
 }
 
-// event is something that the provider does.
+// event is an action of the provider.
 type event struct {
 	at   time.Duration
 	what string
 	do   func() error
 }
 
-// events returns what it is going to do.
+// events returns its planned actions.
 func (p *provider) events() []event {
 	set := func(l weir.Limit) func() error { return func() error { return p.server.SetLimits(l) } }
 	return []event{

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// print prints who stopped and went on when, and what was used.
+// print prints when each process stopped and went on, and the used units.
 func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "\nPAUSES\n")
 	for _, p := range r.providers {
@@ -42,7 +42,7 @@ func (r *result) print(w io.Writer) {
 	}
 }
 
-// firstRefused returns the first call that was refused by command.
+// firstRefused returns the first call that a command refused.
 func firstRefused(calls []call) (call, bool) {
 	for _, c := range calls {
 		if c.refused == weirtest.ByCommand {
@@ -52,8 +52,8 @@ func firstRefused(calls []call) (call, bool) {
 	return call{}, false
 }
 
-// around returns when a worker's last call before the end of a pause's first
-// moments arrived, and its next.
+// around returns the arrivals of a worker's last call before the pause took effect, and
+// of its next call.
 func around(calls []call, worker int, from time.Duration) (last, next time.Duration) {
 	for _, c := range calls {
 		switch {
@@ -67,14 +67,14 @@ func around(calls []call, worker int, from time.Duration) (last, next time.Durat
 	return last, next
 }
 
-// counts are what a provider did with the calls.
+// counts are the outcomes of calls at a provider.
 type counts struct{ admitted, byLimit, byCommand, late int }
 
-// count counts the calls. Refusals are late when they come more than allowed
-// after the first call that arrived when the limit was low already, or everybody
-// refused: its response told of that.
+// count counts the calls. A late refusal comes more than allowed after the first call
+// under the low limit, or under the refusal of all calls: its response announced the
+// change.
 func (p *provider) count(allowed time.Duration) (n counts) {
-	var low, closed time.Duration // when the first response said so; 0: none did
+	var low, closed time.Duration // the first response with the change; 0: none
 	for _, c := range p.seen() {
 		if low == 0 && c.at >= p.lowers {
 			low = c.at
@@ -102,7 +102,7 @@ func (p *provider) count(allowed time.Duration) (n counts) {
 
 func (p *provider) used(n counts) float64 { return float64(n.admitted) / float64(p.budget()) }
 
-// broken returns which promise was broken, or nil.
+// broken returns the broken promises, or nil.
 func (r *result) broken() error {
 	var errs []error
 	for _, p := range r.providers {

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// good is a run that kept its promise, of one provider.
+// good is a run of one provider that kept its promise.
 func good() *result {
 	p := &provider{plan: plans[0]}
 	add := func(at time.Duration, worker int, refused weirtest.Refusal) {
@@ -18,7 +18,7 @@ func good() *result {
 	for i := range p.budget() {
 		add(time.Duration(i)*time.Millisecond, i%workers, weirtest.NotRefused)
 	}
-	// The limit is lowered at 3 s, and all is refused from 10 s on.
+	// The limit is low from 3 s on, and all calls are refused from 10 s on.
 	add(3001*time.Millisecond, 0, weirtest.ByLimit)
 	add(3090*time.Millisecond, 1, weirtest.ByLimit)
 	add(9*time.Second, 2, weirtest.NotRefused)
@@ -49,13 +49,13 @@ func TestBroken(t *testing.T) {
 		{"called in the pause", func(_ *result, p *provider) {
 			p.calls = append(p.calls, call{11 * time.Second, 2, weirtest.ByCommand})
 		}, "provider one refused 1 calls after it had said that it would"},
-		{"refused after it was told", func(_ *result, p *provider) {
+		{"refused after the response", func(_ *result, p *provider) {
 			p.calls = append(p.calls, call{3200 * time.Millisecond, 2, weirtest.ByLimit})
 		}, "provider one refused 1 calls after it had said that it would"},
 		{"refused before anything was lowered", func(_ *result, p *provider) {
 			p.calls = append(p.calls, call{2 * time.Second, 2, weirtest.ByLimit})
 		}, "provider one refused 1 calls after it had said that it would"},
-		{"nobody came", func(_ *result, p *provider) {
+		{"no calls", func(_ *result, p *provider) {
 			p.calls = p.calls[:p.budget()]
 		}, "provider one was not called when it refused everybody"},
 		{"little used", func(_ *result, p *provider) {
@@ -104,7 +104,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The budget is what the rates come to.
+// The budget is the sum of the rates' units.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for i, want := range []int{252, 272, 282} {

@@ -13,7 +13,7 @@ import (
 // every is the time between two rows of the timeline.
 const every = 500 * time.Millisecond
 
-// introduce prints what is going to happen, and the timeline's head.
+// introduce prints the plans and the timeline's head.
 func introduce(w io.Writer, s *sharedredis.Redis, providers []*provider) {
 	fmt.Fprintf(w, "store:    %s\n", s.What)
 	fmt.Fprintf(w, "fleet:    %d processes, each %d goroutines for each provider, know of %d calls in %v\n", workers, callers, full.Rate, full.Period)
@@ -26,14 +26,14 @@ func introduce(w io.Writer, s *sharedredis.Redis, providers []*provider) {
 	fmt.Fprintf(w, "\n         %s\n   time  %s\n", strings.Join(names, "|  "), strings.Join(heads, " | "))
 }
 
-// timeline prints what arrived at the providers, and who braked.
+// timeline prints the arrivals at the providers, and the brakes.
 type timeline struct {
 	w      io.Writer
 	result *result
-	told   int // brakes
+	told   int // brakes so far
 }
 
-// row prints what happened in the time that ends at an instant.
+// row prints the events of the time that ends at an instant.
 func (t *timeline) row(at time.Duration) {
 	t.tell()
 	var cells []string
@@ -58,13 +58,13 @@ func (t *timeline) row(at time.Duration) {
 	fmt.Fprintf(t.w, "%6.1fs  %s\n", at.Seconds(), strings.Join(cells, " | "))
 }
 
-// note prints what a provider does now.
+// note prints an action of a provider.
 func (t *timeline) note(what string) {
 	t.tell()
 	fmt.Fprintf(t.w, "%6.3fs  %s\n", time.Since(t.result.start).Seconds(), what)
 }
 
-// tell prints who has braked since it was called last.
+// tell prints the brakes since its last call.
 func (t *timeline) tell() {
 	brakes := t.result.braking()
 	for _, b := range brakes[t.told:] {
@@ -80,8 +80,8 @@ func dot(n int) string {
 	return fmt.Sprint(n)
 }
 
-// String says whose response it was that braked the fleet: the last that was
-// refused shortly before, or else the last of all.
+// String names the call whose response braked the fleet: the last one refused shortly
+// before, or else the last of all.
 func (b brake) String() string {
 	var by *call
 	for _, c := range b.provider.seen() {

@@ -22,7 +22,7 @@ import (
 // workerEnv makes a process a worker: the program starts itself again.
 const workerEnv = "WEIR_FLEET_WORKER"
 
-// job is what a worker is told, as JSON on its standard input.
+// job is a worker's input, as JSON on its standard input.
 type job struct {
 	Redis     string // its URL
 	Limiter   string // the limiter's name
@@ -30,16 +30,15 @@ type job struct {
 	Providers []string
 }
 
-// outcome is what a worker answers, as JSON on its standard output.
+// outcome is a worker's result, as JSON on its standard output.
 type outcome struct {
-	Failed  int // calls that failed otherwise than by a refusal
+	Failed  int // calls that failed without a refusal
 	Failure string
 }
 
 // workerMain returns a worker's exit code.
 func workerMain() int {
-	// Ctrl-C reaches every process of the terminal, but when to end is the
-	// parent's to say.
+	// Ctrl-C reaches every process of the terminal, but the parent ends its workers.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	sharedredis.Silence()
 	if err := work(os.Stdin, os.Stdout); err != nil {
@@ -49,9 +48,9 @@ func workerMain() int {
 	return 0
 }
 
-// work reads a job, says that it is ready, begins when it is told to, and says
-// how it went when it is told to end. The end of in ends it without: that is
-// what the parent's death, however sudden, comes to.
+// work reads a job and reports that it is ready. It starts on the parent's signal, and
+// reports its outcome on the next one. The end of in, for example by the parent's sudden
+// death, ends it without a report.
 func work(in io.Reader, out io.Writer) error {
 	dec, enc := json.NewDecoder(in), json.NewEncoder(out)
 	var j job
@@ -84,8 +83,8 @@ func work(in io.Reader, out io.Writer) error {
 	return enc.Encode(w.run(ctx))
 }
 
-// worker is a process that shares the providers with others: several
-// goroutines that call through one client.
+// worker is a process that shares the providers with others. Several of its goroutines
+// call through one client.
 type worker struct {
 	job  job
 	http *http.Client
@@ -94,8 +93,8 @@ type worker struct {
 	outcome outcome
 }
 
-// newWorker has nothing in it that says what a provider does: its limits are
-// those of newLimiter, and the Transport reads the rest from the responses.
+// newWorker knows nothing of a provider's plan: its limits are those of newLimiter, and
+// the Transport reads the rest from responses.
 func newWorker(j job, store weir.Store) (*worker, error) {
 	limiter, err := newLimiter(store, j.Limiter)
 	if err != nil {
@@ -120,7 +119,7 @@ func (w *worker) run(ctx context.Context) outcome {
 						w.outcome.Failed++
 						w.outcome.Failure = err.Error()
 						w.mu.Unlock()
-						time.Sleep(100 * time.Millisecond) // a Redis that is away fails at once
+						time.Sleep(100 * time.Millisecond) // without Redis calls fail at once
 					}
 				}
 			})
@@ -130,8 +129,7 @@ func (w *worker) run(ctx context.Context) outcome {
 	return w.outcome
 }
 
-// call is a call of a provider as any program would make it. That one is
-// refused is for the Transport to heed.
+// call calls a provider like any program. The Transport handles refusals.
 func (w *worker) call(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -146,8 +144,7 @@ func (w *worker) call(ctx context.Context, url string) error {
 	return errors.Join(err, resp.Body.Close())
 }
 
-// newLimiter returns the limiter of every process, of the limits that the fleet
-// knows of.
+// newLimiter returns the limiter of every process, with the fleet's configured limit.
 func newLimiter(store weir.Store, name string) (*weir.Limiter, error) {
 	return weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{ours}})
 }

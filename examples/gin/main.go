@@ -24,7 +24,7 @@ var (
 	demo = flag.Bool("demo", false, "make a few requests to itself, print them, and exit")
 )
 
-// plans has each customer's limits; a database would.
+// plans has each customer's limits, in place of a database.
 var plans = map[string][]weir.Limit{
 	"free-key": {weir.PerMinute(2).WithName("free")},
 	"pro-key":  {weir.PerSecond(20).WithName("pro"), weir.PerDay(10_000).WithName("pro-daily")},
@@ -70,7 +70,7 @@ func newAPI() (*gin.Engine, error) {
 	return engine, nil
 }
 
-// authenticate comes before the limit, or an invented key would have one of its
+// authenticate comes before the limit, or each invented key would have a limit of its
 // own.
 func authenticate(c *gin.Context) {
 	if plans[c.GetHeader("X-API-Key")] == nil {

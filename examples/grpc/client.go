@@ -20,7 +20,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// callOnce makes one call to a server that runs.
+// callOnce makes one call to a running server.
 func callOnce(ctx context.Context, w io.Writer, addr, key string) error {
 	c, err := dial(addr)
 	if err != nil {
@@ -60,7 +60,7 @@ func dial(addr string, opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 	return grpc.NewClient(addr, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 }
 
-// sayHello makes a call and prints what came back.
+// sayHello makes a call and prints the answer.
 func sayHello(ctx context.Context, w io.Writer, c *grpc.ClientConn, key string) {
 	fmt.Fprintf(w, "> Greeter/Hello\n> x-api-key: %s\n", key)
 	var header metadata.MD
@@ -73,8 +73,7 @@ func sayHello(ctx context.Context, w io.Writer, c *grpc.ClientConn, key string) 
 	fmt.Fprintln(w)
 }
 
-// talk opens a stream, of which each message is charged, and prints how far it
-// came.
+// talk opens a stream with a charge for each message, and prints the messages that pass.
 func talk(ctx context.Context, w io.Writer, c *grpc.ClientConn, key string, messages int) error {
 	fmt.Fprintf(w, "> Greeter/Chat, %d messages\n> x-api-key: %s\n", messages, key)
 	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, "x-api-key", key))
@@ -85,7 +84,7 @@ func talk(ctx context.Context, w io.Writer, c *grpc.ClientConn, key string, mess
 	}
 	for i := 1; err == nil && i <= messages; i++ {
 		out := new(text)
-		// What is wrong with a stream that can't be sent on, RecvMsg says.
+		// RecvMsg returns the error of a broken stream.
 		_ = s.SendMsg(wrapperspb.String(fmt.Sprint("message ", i)))
 		if err = s.RecvMsg(out); err == nil {
 			fmt.Fprintln(w, out.GetValue())
@@ -96,8 +95,8 @@ func talk(ctx context.Context, w io.Writer, c *grpc.ClientConn, key string, mess
 	return nil
 }
 
-// heed has a client wait as it is told. Its turn would come only
-// after its deadline, so its next call is not even made.
+// heed makes a client wait for RetryInfo. Its slot lies past its deadline, so it does not
+// make the next call.
 func heed(ctx context.Context, w io.Writer, addr string) error {
 	store, err := localstore.New(localstore.Config{}) // with several clients: redisstore
 	if err != nil {
@@ -126,7 +125,7 @@ func heed(ctx context.Context, w io.Writer, addr string) error {
 	return nil
 }
 
-// show prints what a client can learn from an answer.
+// show prints the parts of an answer that help a client.
 func show(w io.Writer, md metadata.MD, err error) {
 	st := status.Convert(err)
 	fmt.Fprintf(w, "< %s\n", st.Code())
@@ -147,5 +146,5 @@ func show(w io.Writer, md metadata.MD, err error) {
 	}
 }
 
-// about rounds up to seconds. RetryInfo is exact, which makes no good example.
+// about rounds up to seconds. An exact RetryInfo differs in each run.
 func about(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }

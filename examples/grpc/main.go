@@ -38,7 +38,7 @@ var (
 	demo  = flag.Bool("demo", false, "make a few calls to itself, print them, and exit")
 )
 
-// plans has each customer's limits; a database would.
+// plans has each customer's limits, in place of a database.
 var plans = map[string][]weir.Limit{
 	"free-key": {weir.PerMinute(2).WithName("free")},
 	"pro-key":  {weir.PerMinute(4).WithName("pro"), weir.PerDay(10_000).WithName("pro-daily")},
@@ -100,8 +100,8 @@ func newServer(limiter *weir.Limiter) (*grpc.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The authentication comes before the limits, or an invented key would have
-	// one of its own.
+	// The authentication comes before the limits, or each invented key would have limits
+	// of its own.
 	server := grpc.NewServer(
 		grpc.ChainUnaryInterceptor(authenticateUnary, limits.Unary),
 		grpc.ChainStreamInterceptor(authenticateStream, limits.StreamMessages),

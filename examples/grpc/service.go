@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// The methods of the service. protoc would write all of this file from
+// These are the methods of the service. protoc would write all of this file from
 //
 //	service Greeter {
 //	  rpc Hello(google.protobuf.StringValue) returns (google.protobuf.StringValue);
@@ -20,7 +20,7 @@ const (
 	chat  = "/weir.example.Greeter/Chat"
 )
 
-// text is what is said.
+// text is the content of a message.
 type text = wrapperspb.StringValue
 
 // greeter is the service.

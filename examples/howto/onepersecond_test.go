@@ -39,7 +39,7 @@ func TestOnePerSecond(t *testing.T) {
 				t.Errorf("%d of 20 jobs were sent: %v", sent, failed)
 			}
 		})
-		synctest.Wait() // 1 job has left, 19 wait
+		synctest.Wait() // 1 job has left, and 19 wait
 		start := time.Now()
 		_, err := web.Get("https://eu.api.example.com/")
 		after, ok := NotSent(err)

@@ -1,5 +1,5 @@
-// Command jobs runs background tasks through Limiter.Do: one per second,
-// whoever runs it, and none that would wait too long.
+// Command jobs runs background tasks through Limiter.Do: one per second over all callers,
+// and none that would wait too long.
 //
 //	go run ./examples/jobs
 package main
@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	// With redisstore in its place the second is shared by all processes.
+	// With a redisstore, all processes together run one task per second.
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
 		log.Fatal(err)
@@ -43,11 +43,11 @@ func main() {
 			var limited *weir.LimitedError
 			switch {
 			case errors.As(err, &limited):
-				// Nothing was booked: a scheduler puts the job back until then.
+				// Nothing was booked: a scheduler puts the job back until that time.
 				fmt.Printf("%.0fs: too long a wait, retry after %v\n",
 					time.Since(start).Seconds(), limited.RetryAfter.Round(time.Second))
 			case err != nil:
-				log.Print(err) // the store's or the job's own
+				log.Print(err) // an error of the store or the job
 			}
 		})
 	}

@@ -5,7 +5,7 @@
 //	go run ./examples/llm
 //	go run ./examples/llm -redis redis://localhost:6379
 //
-// It exits with 1 when the provider refused a call.
+// It exits with 1 if the provider refused a call.
 package main
 
 import (
@@ -41,7 +41,7 @@ func main() {
 	defer closeProvider()
 
 	fmt.Printf("4 workers send interactive and batch calls to %s for %v.\n\n", model, length)
-	// Each run has a provider of its own, and so has a name of its own.
+	// Each run has its own provider, and so its own name.
 	name := "llm-example " + rand.Text()[:8]
 	r, err := play(ctx, store, name, url, http.DefaultTransport, length)
 	check(err)

@@ -16,8 +16,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// TestPlay: the provider refuses nothing, the output budget is used up, and only batch
-// calls wait for it.
+// TestPlay expects no refusal and a used-up output budget. Only batch calls wait for it.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	for name, length := range map[string]time.Duration{"as the program": length, "a minute": time.Minute} {
@@ -40,7 +39,7 @@ func TestPlay(t *testing.T) {
 				if r.refused() > 0 || counts.Refused() > 0 || counts.Admitted != r.requests {
 					t.Errorf("%d refused calls and %d served calls; the provider counts %+v", r.refused(), r.requests, counts)
 				}
-				// The end of the run cuts one call of each worker off at most.
+				// The end of the run cuts off one call of each worker at most.
 				if interactive.waited > 0 || interactive.unsent > workers || interactive.sent < int(length/time.Second)*workers {
 					t.Errorf("interactive calls: %+v", interactive)
 				}

@@ -31,7 +31,7 @@ var loads = []load{
 	{"batch", true, 3, 0, 400, strings.Repeat("Summarize this. ", 100)},
 }
 
-// newClient returns the client of one worker. Clients of one name on one store share
+// newClient returns the client of one worker. Clients with one name on one store share
 // the budgets.
 func newClient(store weir.Store, name string, base http.RoundTripper) (*http.Client, error) {
 	transport, err := llm.NewTransport(store, llm.Config{
@@ -47,8 +47,8 @@ func newClient(store weir.Store, name string, base http.RoundTripper) (*http.Cli
 	return &http.Client{Transport: transport}, nil
 }
 
-// play makes all workers send calls for that long. Then calls that wait give up, and
-// calls that have left get their answers.
+// play makes all workers send calls for a time. Then waiting calls give up, and calls
+// that have left get their answers.
 func play(ctx context.Context, store weir.Store, name, url string, base http.RoundTripper, length time.Duration) (*result, error) {
 	r := &result{kinds: make([]kind, len(loads)), length: length}
 	ctx, cancel := context.WithTimeout(ctx, length)
@@ -74,7 +74,7 @@ func play(ctx context.Context, store weir.Store, name, url string, base http.Rou
 	return r, errors.Join(r.failed...)
 }
 
-// send sends one call after the other until ctx ends.
+// send sends one call after another until ctx ends.
 func (l *load) send(ctx context.Context, client *http.Client, url string, r *result, kind int) error {
 	if l.background {
 		ctx = weir.InBackground(ctx) // gives way to other calls
@@ -124,7 +124,7 @@ func (l *load) call(ctx context.Context, client *http.Client, url string) (o out
 
 type leftKey struct{}
 
-// leaving notes when a call leaves. From then on the call may end after the run.
+// leaving notes the departure of a call. After it the call may outlast the run.
 type leaving struct{ base http.RoundTripper }
 
 func (l leaving) RoundTrip(req *http.Request) (*http.Response, error) {

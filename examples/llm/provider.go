@@ -12,7 +12,7 @@ import (
 
 const model = "claude-sonnet-4"
 
-// limits are the provider's, and those that the workers keep to.
+// limits are those of the provider and of the workers.
 var limits = llm.Limits{RPM: 600, ITPM: 200_000, OTPM: 60_000, Bucket: true}
 
 // newProvider returns a provider that counts by token buckets, as Anthropic does.

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// noticed is the shortest wait that counts as one.
+// noticed is the minimum wait that counts.
 const noticed = 100 * time.Millisecond
 
-// kind is the outcomes of one kind of calls.
+// kind counts the outcomes of one kind of calls.
 type kind struct {
 	sent, refused, waited, unsent int
 	longest                       time.Duration
 }
 
-// result is the outcomes of all calls.
+// result has the outcomes of all calls.
 type result struct {
 	length time.Duration
 
@@ -63,8 +63,8 @@ func (r *result) refused() (n int) {
 	return n
 }
 
-// share returns the part of a budget that was used: of a full bucket, and of the units
-// that came in during the run.
+// share returns the used part of a budget: of a full bucket, and of the units that the
+// rate adds during the run.
 func (r *result) share(used, perMinute int64) float64 {
 	return float64(used) / (float64(perMinute) * (1 + r.length.Minutes()))
 }

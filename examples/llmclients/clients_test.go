@@ -110,7 +110,7 @@ func newSet(t *testing.T, provider llm.Provider) *set {
 	return s
 }
 
-// used returns the number of output tokens that are counted.
+// used returns the number of counted output tokens.
 func (s *set) used(t *testing.T) int64 {
 	t.Helper()
 	d, err := s.output.Peek(t.Context(), "model "+model)
@@ -120,7 +120,7 @@ func (s *set) used(t *testing.T) int64 {
 	return otpm - d.Remaining
 }
 
-// TestAnswers: each client gets its answer, and the usage in it is counted.
+// TestAnswers: each client gets its answer, and its real usage is counted.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for name, call := range calls {
@@ -143,8 +143,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestRefusalByWeir: a client without retries hands on the error of weir, after one
-// attempt.
+// TestRefusalByWeir: a client without retries returns weir's error after one attempt.
 func TestRefusalByWeir(t *testing.T) {
 	t.Parallel()
 	for name, call := range calls {
@@ -168,8 +167,8 @@ func TestRefusalByWeir(t *testing.T) {
 	}
 }
 
-// TestRefusalByProvider: a client without retries hands on a 429, after one attempt
-// that costs no tokens.
+// TestRefusalByProvider: a client without retries returns a 429 after one attempt, which
+// costs no tokens.
 func TestRefusalByProvider(t *testing.T) {
 	t.Parallel()
 	for name, call := range calls {
@@ -192,7 +191,7 @@ func TestRefusalByProvider(t *testing.T) {
 	}
 }
 
-// TestOwnRetries shows the reason to turn them off: a client with its default retries
+// TestOwnRetries shows the reason to turn retries off: a client with its default retries
 // asks a full budget three times.
 func TestOwnRetries(t *testing.T) {
 	t.Parallel()
@@ -210,8 +209,8 @@ func TestOwnRetries(t *testing.T) {
 	})
 }
 
-// TestRawBody: a body that the caller gives to openai-go as a bytes.Reader is sent
-// whole, though its GetBody rewinds the body itself.
+// TestRawBody: openai-go sends a body from a bytes.Reader whole, though its GetBody
+// rewinds the body itself.
 func TestRawBody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,10 +6,9 @@
 //	anthropic-sdk   2, of the same                                   off
 //	langchaingo     none                                             none
 //
-// With its retries on, a client also tries again after a refusal by weir, which no
-// second attempt changes before its RetryAfter. Each attempt passes the Transport, so
-// retries never exceed a budget. Package retry around the Transport tries again only
-// where that helps.
+// A client with retries also tries again after a refusal by weir. No attempt before its
+// RetryAfter can succeed. Each attempt passes the Transport, so retries never exceed a
+// budget. Package retry around the Transport tries again only where that helps.
 //
 // go.mod names early releases of the official clients, which compile in seconds. The
 // code is the same for openai-go v3.98.0 and anthropic-sdk-go v1.84.0.

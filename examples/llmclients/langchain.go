@@ -22,7 +22,7 @@ func newLangchain(transport http.RoundTripper, url, key, model string) (*openai.
 	)
 }
 
-// doer keeps the errors of weir. Without it langchaingo makes a *url.Error a text.
+// doer keeps weir's errors. Without it langchaingo turns a *url.Error into a text.
 type doer struct{ client *http.Client }
 
 func (d doer) Do(req *http.Request) (*http.Response, error) {

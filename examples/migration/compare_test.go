@@ -33,8 +33,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// arrivals returns the times between n arrivals, 50 ms on average: of some at once, of
-// many close together, and of a few after a long time.
+// arrivals returns the gaps between n arrivals, 50 ms on average: some at once, many
+// close together, and a few after a long time.
 func arrivals(seed uint64, n int) []time.Duration {
 	r := rand.New(rand.NewPCG(seed, 0))
 	gaps := make([]time.Duration, n)
@@ -64,8 +64,8 @@ func admissions(before, after http.Handler, request func(i int) *http.Request, g
 	return of
 }
 
-// same fails the test if the handlers admit different requests, or admit or refuse
-// hardly any, so that the comparison says nothing.
+// same fails the test if the handlers admit different requests. It also fails if they
+// admit, or refuse, hardly any: then the comparison says nothing.
 func same(t *testing.T, before, after http.Handler, request func(i int) *http.Request, gaps []time.Duration) {
 	t.Helper()
 	of := admissions(before, after, request, gaps)
@@ -90,14 +90,14 @@ func count(admitted []bool) (n int) {
 
 func ok(http.ResponseWriter, *http.Request) {}
 
-// get returns a request of a visitor.
+// get returns a visitor's request.
 func get(int) *http.Request {
 	return httptest.NewRequest(http.MethodGet, "/hello/ann", http.NoBody)
 }
 
-// departures sends requests through a RoundTripper, each on its own goroutine, at the
-// same instants as all others with these gaps. It returns the time at which each left,
-// since the start.
+// departures sends requests through a RoundTripper, each on its own goroutine and after
+// its gap, and returns the time of each departure since the start. Equal gaps give equal
+// instants.
 func departures(t *testing.T, gaps []time.Duration, through func(base http.RoundTripper) http.RoundTripper) []time.Duration {
 	t.Helper()
 	left := make([]time.Duration, len(gaps))
@@ -115,12 +115,12 @@ func departures(t *testing.T, gaps []time.Duration, through func(base http.Round
 			time.Sleep(gap)
 			calls.Go(func() {
 				r := httptest.NewRequest(http.MethodPost, "https://api.example.com/", http.NoBody)
-				r.ContentLength, r.Body = int64(i+1), nil // tells the requests apart
+				r.ContentLength, r.Body = int64(i+1), nil // the length identifies the request
 				if _, err := transport.RoundTrip(r); err != nil {
 					t.Error(err)
 				}
 			})
-			synctest.Wait() // so that requests at one instant have an order
+			synctest.Wait() // orders requests of one instant
 		}
 		calls.Wait()
 	})
@@ -131,7 +131,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// differ returns the largest difference between two schedules.
+// differ returns the maximum difference between two schedules.
 func differ(a, b []time.Duration) (most time.Duration) {
 	for i := range a {
 		most = max(most, (a[i] - b[i]).Abs())
@@ -139,7 +139,7 @@ func differ(a, b []time.Duration) (most time.Duration) {
 	return most
 }
 
-// spacing returns the shortest time between two departures.
+// spacing returns the minimum time between two departures.
 func spacing(left []time.Duration) time.Duration {
 	left = slices.Sorted(slices.Values(left))
 	shortest := left[len(left)-1]

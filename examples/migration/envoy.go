@@ -37,7 +37,7 @@ keys:
     - {rate: 50_000, per: hour, algorithm: aligned_window}
 `
 
-// envoyMiddleware limits users by such a file, which may change while it runs.
+// envoyMiddleware limits users by such a file, which may change at run time.
 func envoyMiddleware(store weir.Store, limits *limitfile.File, user func(context.Context) (string, bool)) (func(http.Handler) http.Handler, error) {
 	key := weir.KeyContext(user)
 	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerMinute(100)}})

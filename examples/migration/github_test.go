@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// gitHub answers as GitHub does: the first request hits a secondary limit of a minute,
-// and so do all others within that time.
+// gitHub answers like GitHub: the first request hits a secondary limit of a minute, and
+// so do all others in that time.
 type gitHub struct {
 	mu      sync.Mutex
 	until   time.Time
@@ -49,8 +49,8 @@ func (g *gitHub) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
 }
 
-// Five processes set labels. Before, each has to find the limit by itself, and
-// sends an empty body afterwards.
+// Five processes set labels. Before, each has to find the limit by itself, and then sends
+// an empty body.
 func TestGitHub(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -65,7 +65,7 @@ func TestGitHub(t *testing.T) {
 			return clients
 		}, 5, ""},
 		{"after", func(t *testing.T, api http.RoundTripper) (clients []*http.Client) {
-			store := newStore(t) // stands for a shared one
+			store := newStore(t) // in place of a shared one
 			for range 5 {
 				clients = append(clients, must(githubAfter(store, api)))
 			}

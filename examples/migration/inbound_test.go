@@ -19,8 +19,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// These stores start a goroutine that never ends: before the tests, so that they are
-// no leak, and outside of bubbles. So each run of a test has its own users.
+// These stores start goroutines that never end. They start before the tests, so they are
+// no leak, and outside of bubbles. Each run of a test has users of its own.
 var (
 	runs       atomic.Int64
 	ululeStore = memory.NewStore()
@@ -34,8 +34,7 @@ func userOf(ctx context.Context) (string, bool) {
 	return user, ok
 }
 
-// newUser returns requests of a user that no other test has, known by header, context
-// and address.
+// newUser returns requests of a new user, with the same header, context and address.
 func newUser() func(i int) *http.Request {
 	n := runs.Add(1)
 	return func(i int) *http.Request {
@@ -94,7 +93,7 @@ func inGin(limit gin.HandlerFunc) http.Handler {
 	return e
 }
 
-// Throttled's headers are those of HeadersX, and so is Retry-After.
+// Throttled's headers are those of HeadersX, with the same Retry-After.
 func TestThrottledHeaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := must(throttledBefore())(http.HandlerFunc(ok))
@@ -116,7 +115,7 @@ func TestThrottledHeaders(t *testing.T) {
 	})
 }
 
-// Httprate rounds its estimate to whole requests, so that some more or fewer pass.
+// Httprate rounds its estimate to whole requests, so a few more or fewer pass.
 func TestHttprateRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before http.Handler = http.HandlerFunc(ok)
@@ -147,8 +146,8 @@ func TestHttprateRounds(t *testing.T) {
 	})
 }
 
-// Gin-rate-limit starts the time anew with each admitted request, so that a client
-// below its limit is refused.
+// Gin-rate-limit starts the time anew at each admitted request, so it refuses a client
+// below its limit.
 func TestGinRateLimitRefusesBelowItsLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, after := inGin(ginRateLimitBefore(ginStore)), inGin(must(ginRateLimitAfter(newStore(t))))
@@ -171,7 +170,7 @@ func TestGoLimiter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = store.Close(context.Background()) }() // or its goroutine leaks
+	defer func() { _ = store.Close(context.Background()) }() // ends its goroutine
 	before := limit(http.HandlerFunc(ok))
 	after := must(goLimiterAfter(newStore(t), interval))(http.HandlerFunc(ok))
 	for attempt := 0; ; attempt++ {

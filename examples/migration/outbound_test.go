@@ -52,8 +52,8 @@ func TestSameDepartures(t *testing.T) {
 	}
 }
 
-// With slack, its default, a limiter starts without a burst, and allows 11 calls at
-// once after some idle time.
+// With slack, its default, a limiter starts without a burst, and allows 11 calls at once
+// after idle time.
 func TestUberSlack(t *testing.T) {
 	gaps := make([]time.Duration, 50)
 	gaps[25] = time.Minute
@@ -65,7 +65,7 @@ func TestUberSlack(t *testing.T) {
 	}
 }
 
-// Its intervals lie on a grid from the limiter's start: two calls may be closer.
+// Its intervals lie on a grid from the limiter's start, so two calls may be closer.
 func TestFailsafeGrid(t *testing.T) {
 	gaps := []time.Duration{0, 190 * time.Millisecond, 20 * time.Millisecond}
 	before := departures(t, gaps, failsafeBefore)
@@ -78,7 +78,8 @@ func TestFailsafeGrid(t *testing.T) {
 	}
 }
 
-// Without a limit, retries are the limit: the provider refuses calls again and again.
+// Without a limit, only refusals slow retries down: the provider refuses calls again and
+// again.
 func TestRetryablehttp(t *testing.T) {
 	for name, c := range map[string]struct {
 		client  func(t *testing.T, base http.RoundTripper) *retryablehttp.Client

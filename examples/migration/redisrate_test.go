@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// rateLimiter has calls of redis_rate, for the original and ours.
+// rateLimiter has the calls of redis_rate, for the original and for ours.
 type rateLimiter interface {
 	AllowN(ctx context.Context, key string, n int) (result, error)
 	AllowAtMost(ctx context.Context, key string, n int) (result, error)
@@ -66,8 +66,8 @@ func (o ours) AllowAtMost(ctx context.Context, key string, n int) (result, error
 	return result{r.Allowed, r.Remaining, r.RetryAfter, r.ResetAfter}, nil
 }
 
-// The calls of the two are moments apart. So times may differ by a little, and the
-// original's Remaining may be one too few.
+// The two calls are moments apart, so times may differ a little. The original's Remaining
+// may be one too few.
 func TestRedisRateBeside(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -110,7 +110,7 @@ func TestRedisRateBeside(t *testing.T) {
 	}
 }
 
-// More than the burst: a finite wait before, which helps nobody; none after.
+// Before, a cost over the burst gets a finite wait, which is useless; after, none.
 func TestRedisRateOverTheBurst(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()

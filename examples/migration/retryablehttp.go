@@ -18,8 +18,7 @@ func retryableBefore(base http.RoundTripper) *retryablehttp.Client {
 	return client
 }
 
-// retryableAfter returns a client whose every attempt the transport admits and
-// charges.
+// retryableAfter returns a client whose transport admits and charges every attempt.
 func retryableAfter(transport *weir.Transport) *retryablehttp.Client {
 	client := retryablehttp.NewClient()
 	client.HTTPClient.Transport = transport

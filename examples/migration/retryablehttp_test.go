@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// A POST is not tried again after a 503, a GET is. The last response is returned
-// with its body. A refusal by the limit is not tried again.
+// A GET is tried again after a 503, a POST is not. The last response is returned with its
+// body. A refusal by the limit is not tried again.
 func Example_retryablehttp() {
 	var calls atomic.Int32
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

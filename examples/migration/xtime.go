@@ -8,8 +8,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// xtimeBefore is the RoundTripper that many programs have around
-// golang.org/x/time/rate.
+// xtimeBefore is a common RoundTripper around golang.org/x/time/rate.
 type xtimeBefore struct {
 	limiter *rate.Limiter // rate.NewLimiter(10, 5)
 	base    http.RoundTripper

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 )
 
-// TestTranscriptInDocs checks that docs/inbound.md shows, but for the order of
-// the headers, what curl does.
+// TestTranscriptInDocs checks that curl gets the answers in docs/inbound.md, apart from
+// the order of headers.
 func TestTranscriptInDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/inbound.md")
@@ -41,11 +41,11 @@ func TestTranscriptInDocs(t *testing.T) {
 	})
 }
 
-// answer returns what curl -i prints, without Date and with sorted headers.
+// answer returns the output of curl -i, without Date and with sorted headers.
 func answer(t *testing.T, w *httptest.ResponseRecorder) string {
 	var b strings.Builder
 	resp := w.Result()
-	if resp.ContentLength < 0 { // which the server adds to a short answer
+	if resp.ContentLength < 0 { // the server adds it to a short answer
 		resp.ContentLength = int64(w.Body.Len())
 	}
 	if err := resp.Write(&b); err != nil {

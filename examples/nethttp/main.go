@@ -23,7 +23,7 @@ var (
 	demo = flag.Bool("demo", false, "make a few requests to itself, print them, and exit")
 )
 
-// plans has each customer's limits; a database would.
+// plans has each customer's limits, in place of a database.
 var plans = map[string][]weir.Limit{
 	"free-key": {weir.PerMinute(2).WithName("free")},
 	"pro-key":  {weir.PerSecond(20).WithName("pro"), weir.PerDay(10_000).WithName("pro-daily")},
@@ -68,7 +68,7 @@ func newAPI() (http.Handler, error) {
 	return authenticate(limit(mux)), nil
 }
 
-// authenticate comes before the limit, or an invented key would have one of its
+// authenticate comes before the limit, or each invented key would have a limit of its
 // own.
 func authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

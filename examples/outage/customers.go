@@ -6,16 +6,16 @@ import (
 	"github.com/goweir/weir"
 )
 
-// customer is somebody with an API key and a plan.
+// customer is a user of the API, with an API key and a plan.
 type customer struct {
 	name, apiKey string
 	plan         weir.Limit
-	share        int // of four requests, so many are this customer's
+	share        int // the customer's part of four requests
 }
 
-// customers returns who calls. Two ask for more than their plan admits, so that
-// whatever an outage adds is seen at once; the third stays within its plan and
-// must notice nothing.
+// customers returns the callers. Two ask for more than their plans admit, which shows any
+// excess of an outage at once. The third stays within its plan and must not notice any
+// outage.
 func customers(rate int) []customer {
 	n := int64(rate)
 	return []customer{
@@ -25,7 +25,7 @@ func customers(rate int) []customer {
 	}
 }
 
-// byKey finds who an API key belongs to, as a database would.
+// byKey finds the owner of an API key, in place of a database.
 func byKey(all []customer, apiKey string) (customer, bool) {
 	for _, c := range all {
 		if c.apiKey == apiKey {
@@ -35,20 +35,20 @@ func byKey(all []customer, apiKey string) (customer, bool) {
 	return customer{}, false
 }
 
-// budget is the most that a limit admits in t, with Redis there all the time:
-// the burst, and what the rate adds.
+// budget is the maximum that a limit admits in t without an outage: the burst, and the
+// rate's units.
 func budget(l weir.Limit, t time.Duration) int64 {
 	return l.Max() + int64(t)*l.Rate/int64(l.Period)
 }
 
-// localBurst is what an outage may add for each replica at most: the burst of
-// its share of the limit, which is at least one unit.
+// localBurst is the maximum excess of an outage per replica: the burst of its share of
+// the limit, at least one unit.
 func localBurst(l weir.Limit, replicas int) int64 {
 	return max(1, l.Max()/int64(replicas))
 }
 
-// promise is the most that may be admitted in t. The outages are those of all
-// replicas: one that three of them see counts three times.
+// promise is the maximum that may be admitted in t. outages is the sum over all replicas:
+// an outage of three replicas counts three times.
 func promise(l weir.Limit, t time.Duration, outages, replicas int) int64 {
 	return budget(l, t) + int64(outages)*localBurst(l, replicas)
 }

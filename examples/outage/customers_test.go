@@ -40,8 +40,8 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// At every rate two customers ask for more than their plan has, which are valid
-// limits, and one for less.
+// At every rate all plans are valid limits. Two customers ask for more than their plan
+// has, and one for less.
 func TestCustomers(t *testing.T) {
 	t.Parallel()
 	for rate := lowestRate; rate <= highestRate; rate++ {

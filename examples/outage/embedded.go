@@ -13,8 +13,8 @@ type embedded struct {
 	hung   bool
 }
 
-// startEmbedded starts one at an address that free returns. Somebody else may have
-// got that meanwhile: then it is another.
+// startEmbedded starts one at an address from free. If another program has taken the
+// address meanwhile, it tries another one.
 func startEmbedded(free func() (string, error)) (e *embedded, err error) {
 	for range 10 {
 		at, none := free()
@@ -40,9 +40,8 @@ func (e *embedded) kill() error {
 	return nil
 }
 
-// hang takes the lock that every command needs. Those that arrive meanwhile are
-// carried out after wake, as those are that a stopped process finds in its
-// sockets.
+// hang takes the lock that every command needs. Commands that arrive meanwhile run after
+// wake, like those in the sockets of a stopped process.
 func (e *embedded) hang() error {
 	e.memory.Lock()
 	e.hung = true
@@ -58,7 +57,7 @@ func (e *embedded) wake() error {
 func (e *embedded) restart(keep bool) error {
 	if !keep {
 		e.memory = miniredis.NewMiniRedis()
-		e.memory.ClockTTL(true) // keys expire as time goes by, as in a real Redis
+		e.memory.ClockTTL(true) // keys expire over time, as in a real Redis
 	}
 	if err := e.memory.StartAddr(e.at); err != nil {
 		return fmt.Errorf("the embedded redis: %w", err)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// leash kills a process when this one ends, however sudden that is. It is a
-// shell that waits for the end of its input, which the kernel closes with us.
+// leash kills a process when this one ends, however suddenly. It is a shell that waits
+// for the end of its input, which the kernel closes with this process.
 type leash struct {
 	cmd *exec.Cmd
 	end io.Closer
@@ -30,7 +30,7 @@ func tie(pid int) (*leash, error) {
 	return &leash{cmd, end}, nil
 }
 
-// untie lets the process live.
+// untie lets the process live on.
 func (l *leash) untie() {
 	if l == nil {
 		return

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// inFlight bounds the requests that are under way at the same time.
+// inFlight is the maximum number of requests under way.
 const inFlight = 64
 
-// request is one that has to be sent.
+// request is a request to send.
 type request struct {
 	customer, replica int
 	due               time.Time
 }
 
-// order returns whose turn it is in each of four requests, evenly spread.
+// order returns the customer of each of four requests, evenly spread.
 func order(all []customer) []int {
 	given := make([]int, len(all))
 	var turns []int
@@ -35,10 +35,9 @@ func order(all []customer) []int {
 	return turns
 }
 
-// pace sends requests to be made, at a steady rate, until ctx ends. Each
-// customer goes round the replicas. A request is due when it should be sent;
-// when the senders are late, that is latency, but when a timer here is, it is
-// not.
+// pace passes requests on at a steady rate, until ctx ends. Each customer's go round the
+// replicas. A request counts from the time at which it is due: late senders add latency,
+// late timers here do not.
 func pace(ctx context.Context, rate, replicas int, all []customer, to chan<- request) {
 	defer close(to)
 	turns := order(all)
@@ -69,8 +68,7 @@ func pace(ctx context.Context, rate, replicas int, all []customer, to chan<- req
 	}
 }
 
-// load sends requests at a steady rate until ctx ends, and returns when the
-// last is answered.
+// load sends requests at a steady rate until ctx ends, and returns after the last answer.
 func load(ctx context.Context, rate int, urls []string, all []customer, m *meter) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}, Timeout: 5 * time.Second}
 	defer client.CloseIdleConnections()
@@ -88,7 +86,7 @@ func load(ctx context.Context, rate int, urls []string, all []customer, m *meter
 	done.Wait()
 }
 
-// send makes a request. Its error means that it was lost.
+// send makes a request. An error means a lost request.
 func send(client *http.Client, url, apiKey string) (status int, err error) {
 	req, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Requests are due at a steady rate, in a steady order, and each customer's go
-// round the replicas.
+// Requests are due at a steady rate and in a steady order. Each customer's go round the
+// replicas.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPace(t *testing.T) {
 	})
 }
 
-// What is late because nobody could send it is due when it should have been.
+// Late senders do not change the time at which a request is due.
 func TestPaceOfLateSenders(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

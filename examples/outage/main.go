@@ -1,13 +1,16 @@
-// Command outage shows that an outage of Redis is boring: it kills, hangs and
-// restarts its own Redis under an API that takes some 200 requests a second,
-// and prints each second who decided, what was admitted against the promise,
-// and the latency.
+// Command outage shows that an outage of Redis is boring. It kills, hangs and restarts
+// its own Redis under an API with about 200 requests a second. Each second it prints the
+// number of decisions by Redis and by the replicas, the admitted requests against the
+// promise, and the latency.
 //
 //	go run ./examples/outage
 //	go run ./examples/outage -real
 //
-// It exits with 1 when a request was lost, or got a 5xx, or more was admitted
-// than promised, with 2 when it can't start, with 130 when it is interrupted.
+// Exit codes:
+//
+//	1     a request was lost or got a 5xx, or more was admitted than promised
+//	2     it can't start
+//	130   it was interrupted
 package main
 
 import (
@@ -25,9 +28,9 @@ import (
 )
 
 func main() {
-	redis.SetLogger(silent{}) // what it says is in the changes of state
+	redis.SetLogger(silent{}) // the changes of state say the same
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// With the first signal handled, a second one ends the program at once.
+	// The first signal is handled. A second one ends the program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -38,7 +41,7 @@ const (
 	exitInterrupted = 130
 )
 
-// run is main without the process around it, and returns the exit code.
+// run is main without the process, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {

@@ -56,7 +56,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 	}
 }
 
-// oneLine expects a run that fails with one line that contains want.
+// oneLine expects a failure with one line that contains want.
 func oneLine(t *testing.T, args []string, want string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -85,7 +85,7 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	}
 }
 
-// An interrupted run ends at once, says how far it came, and leaves nothing.
+// An interrupted run ends at once, prints its progress, and leaves no process or file.
 func TestRunInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

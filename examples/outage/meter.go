@@ -11,7 +11,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// counts is what happened in some stretch of time.
+// counts are the events of a stretch of time.
 type counts struct {
 	requests, failed, lost     int // failed are those with a 5xx
 	byRedis, locally, byNobody int // decisions
@@ -26,13 +26,12 @@ func (c *counts) add(d counts) {
 	c.byNobody += d.byNobody
 }
 
-// served is what a customer got so far.
+// served counts a customer's requests so far.
 type served struct{ requests, admitted, refused int64 }
 
-// outageCount counts the outages that a replica saw: seconds in which it
-// decided anything locally, after one in which it did not. So one that nobody
-// planned counts as well, when a busy machine is slower than the fallback's
-// budget allows.
+// outageCount counts a replica's outages: seconds with local decisions, each after a
+// second without. An unplanned outage counts as well, for example on a busy machine that
+// exceeds the fallback's budget.
 type outageCount struct {
 	local, was bool
 	n          int
@@ -49,7 +48,7 @@ func newMeter(customers, replicas int) *meter {
 	return &meter{customers: make([]served, customers), replicas: make([]outageCount, replicas)}
 }
 
-// meter counts what happens, by the second. It is safe for concurrent use.
+// meter counts events by the second. It is safe for concurrent use.
 type meter struct {
 	mu        sync.Mutex
 	now       counts // since the last read
@@ -57,10 +56,10 @@ type meter struct {
 	total     counts
 	customers []served
 	replicas  []outageCount
-	loss      error // why the first request was lost
+	loss      error // the error of the first lost request
 }
 
-// answered notes how a request ended.
+// answered notes the end of a request.
 func (m *meter) answered(customer, status int, err error, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +82,7 @@ func (m *meter) answered(customer, status int, err error, took time.Duration) {
 	}
 }
 
-// hook notes who decided in a replica.
+// hook notes the source of each decision in a replica.
 func (m *meter) hook(replica int) weir.Hook {
 	return weir.HookFunc(func(_ context.Context, e weir.Event) {
 		m.mu.Lock()
@@ -100,7 +99,7 @@ func (m *meter) hook(replica int) weir.Hook {
 	})
 }
 
-// read returns what happened in the second that ends now.
+// read returns the events of the second that ends now.
 func (m *meter) read() second {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +115,7 @@ func (m *meter) read() second {
 	return s
 }
 
-// summary says how it went so far.
+// summary describes the events so far.
 func (m *meter) summary() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -125,8 +124,7 @@ func (m *meter) summary() string {
 	return fmt.Sprintf("%d requests, %d of them lost, %d answered with a 5xx", all.requests, all.lost, all.failed)
 }
 
-// percentile returns the nearest rank in sorted durations, 0 when there are
-// none.
+// percentile returns the nearest rank in sorted durations, or 0 without any.
 func percentile(sorted []time.Duration, p int) time.Duration {
 	if len(sorted) == 0 {
 		return 0

@@ -50,7 +50,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// An outage is counted once per replica that sees it, however long it lasts.
+// An outage counts once per replica that sees it, however long it lasts.
 func TestOutagesSeen(t *testing.T) {
 	t.Parallel()
 	m := newMeter(0, 2)

@@ -2,17 +2,17 @@ package main
 
 import "time"
 
-// phase is a stretch of the run in which Redis does one thing.
+// phase is a stretch of the run with one state of Redis.
 type phase struct {
 	name   string
-	begin  func(redisServer) error // nil: nothing has to be done
+	begin  func(redisServer) error // nil: no action
 	outage bool
 	from   time.Duration // since the start of the run
 	to     time.Duration
 }
 
-// plan divides a run into phases of whole seconds, in proportion to those of
-// the default run of 24.
+// plan divides a run into phases of whole seconds, in proportion to the default run of 24
+// s.
 func plan(d time.Duration) []phase {
 	kill := func(s redisServer) error { return s.kill() }
 	hang := func(s redisServer) error { return s.hang() }

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// What is done to Redis is the same in every run.
+// Every run does the same to Redis.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	for d := shortestRun; d <= longestRun; d += time.Second {
 		var script script
 		var at time.Duration
 		for _, ph := range plan(d) {
-			// An outage lasts, and a return is long enough for a probe.
+			// An outage takes a while, and a return is long enough for a probe.
 			least := time.Second
 			if !ph.outage {
 				least = 2 * time.Second
@@ -50,7 +50,7 @@ func TestPlanOfTheDefaultRun(t *testing.T) {
 	}
 }
 
-// script writes down what would be done to a Redis.
+// script records the actions on a Redis.
 type script []string
 
 func (s *script) did(format string, args ...any) error {

@@ -28,7 +28,7 @@ type play struct {
 	changes []change
 }
 
-// change is a change of state, as a replica's OnChange was told.
+// change is a change of state in a replica's OnChange.
 type change struct {
 	at      time.Duration
 	replica int
@@ -88,7 +88,7 @@ func (p *play) run(ctx context.Context, w io.Writer) error {
 			}
 			if at == p.duration {
 				stop()
-				beside.Wait() // the answers under way belong to the last second
+				beside.Wait() // answers under way belong to the last second
 			}
 			p.tell(w, i, at)
 		}
@@ -108,7 +108,7 @@ func (p *play) tell(w io.Writer, phase int, at time.Duration) {
 	s.print(w, p.phases[phase].name, p.replicas)
 }
 
-// closed returns how many replicas have Redis decide.
+// closed returns the number of replicas that use Redis.
 func (p *play) closed() int {
 	n := 0
 	for _, r := range p.fleet {
@@ -119,7 +119,7 @@ func (p *play) closed() int {
 	return n
 }
 
-// broken returns which promise was broken, or nil.
+// broken returns the broken promises, or nil.
 func (p *play) broken() error {
 	var errs []error
 	if n := p.meter.total.lost; n > 0 {

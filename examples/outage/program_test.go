@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/internal/long"
 )
 
-// gone expects that nothing answers at an address any more.
+// gone waits until no server answers at an address.
 func gone(t *testing.T, addr string) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Second); ping(addr) == nil; time.Sleep(10 * time.Millisecond) {
@@ -76,7 +76,7 @@ func stopped(t *testing.T, bin string) {
 			p := programs[name]
 			_, addr, _ := strings.Cut(p.Until(t, "redis:  "), ", at ")
 			p.Until(t, "7s  hung")
-			// To the whole group, as Ctrl-C in a terminal.
+			// The whole group gets the signal, like Ctrl-C in a terminal.
 			if err := syscall.Kill(-p.Process.Pid, signal); err != nil {
 				t.Fatal(err)
 			}

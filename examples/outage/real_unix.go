@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// startUp is how long a redis-server may take until it answers.
+// startUp is the maximum time from a start of redis-server to its first answer.
 const startUp = 5 * time.Second
 
-// child is a redis-server process of ours.
+// child is our redis-server process.
 type child struct {
 	path, at string
 	dir      string // temporary; holds its log, and its data in a directory
 	cmd      *exec.Cmd
-	ended    chan struct{} // closed when cmd has been waited for
+	ended    chan struct{} // closed after cmd.Wait
 	leash    *leash
 }
 
@@ -37,7 +37,7 @@ func startReal(path string) (redisServer, error) {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	c := &child{path: found}
-	if c.path, err = filepath.Abs(found); err != nil { // it runs in another directory
+	if c.path, err = filepath.Abs(found); err != nil { // redis-server runs in another directory
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}
 	if c.at, err = freeAddr(); err != nil {
@@ -76,11 +76,11 @@ func (c *child) restart(keep bool) error {
 	if err != nil {
 		return err
 	}
-	// What is appended to the file survives the process without being synced.
+	// Appended data survives the process without a sync.
 	cmd := exec.Command(c.path, "--bind", host, "--port", port, "--dir", data, "--daemonize", "no",
 		"--save", "", "--appendonly", "yes", "--appendfsync", "no")
 	cmd.Stdout, cmd.Stderr = log, log
-	// In a group of its own, so that Ctrl-C in a terminal is not sent to it.
+	// It has a group of its own, so that Ctrl-C in a terminal does not reach it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *child) restart(keep bool) error {
 	c.cmd, c.ended = cmd, make(chan struct{})
 	go func() {
 		defer close(c.ended)
-		_ = cmd.Wait() // the log tells why it ended
+		_ = cmd.Wait() // the log has the reason
 	}()
 	if c.leash, err = tie(cmd.Process.Pid); err != nil {
 		return err
@@ -145,14 +145,14 @@ func (c *child) hang() error { return c.cmd.Process.Signal(syscall.SIGSTOP) }
 
 func (c *child) wake() error { return c.cmd.Process.Signal(syscall.SIGCONT) }
 
-// kill ends the process, also when it is stopped, and returns when it is gone.
-// The leash is off before the process id can become somebody else's.
+// kill ends the process, running or stopped, and returns when it is gone. The leash comes
+// off before another process can get the process ID.
 func (c *child) kill() error {
 	if c.cmd == nil {
 		return nil
 	}
 	c.leash.untie()
-	_ = c.cmd.Process.Kill() // the only error is that it has ended already
+	_ = c.cmd.Process.Kill() // the only error is that of an ended process
 	<-c.ended
 	c.cmd, c.leash = nil, nil
 	return nil

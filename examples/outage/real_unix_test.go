@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// realServer returns the path of a redis-server, as the suites of the library
-// find theirs, and skips the test without one.
+// realServer returns the path of a redis-server, by the same environment variable as the
+// library's suites. It skips the test without one.
 func realServer(t *testing.T) string {
 	t.Helper()
 	name := os.Getenv("WEIR_REDIS_SERVER")
@@ -37,10 +37,10 @@ func TestReal(t *testing.T) {
 	}
 	exercise(t, s)
 	if err := ping(s.addr()); err == nil {
-		t.Error("it answers after close")
+		t.Error("the server answers after close")
 	}
 	if _, err := os.Stat(s.(*child).dir); !os.IsNotExist(err) {
-		t.Errorf("its directory is left: %v", err)
+		t.Errorf("the server's directory remains: %v", err)
 	}
 }
 
@@ -60,7 +60,7 @@ func TestRealThatIsNoServer(t *testing.T) {
 	}
 }
 
-// When the shell's input ends, as it does when we die, so does the process.
+// The end of the shell's input, which our death causes, ends the process too.
 func TestLeash(t *testing.T) {
 	t.Parallel()
 	for _, tied := range []bool{true, false} {

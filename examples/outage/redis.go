@@ -10,19 +10,17 @@ import (
 
 // redisServer is a Redis that can be made to fail.
 type redisServer interface {
-	// describe says what and where it is, for people.
+	// describe names the kind of Redis and its address, for readers.
 	describe() string
 	addr() string
-	// kill ends it as SIGKILL does: connections are reset, new ones refused.
+	// kill ends it like SIGKILL: connections are reset, new ones refused.
 	kill() error
-	// hang makes it accept connections and commands but answer nothing, until
-	// wake.
+	// hang makes it accept connections and commands without an answer, until wake.
 	hang() error
 	wake() error
-	// restart brings a killed one back at the same address, with its memory or
-	// without.
+	// restart starts a killed one at the same address, with its data or without.
 	restart(keep bool) error
-	// close ends it, whatever was done to it before.
+	// close ends it in any state.
 	close()
 }
 
@@ -33,9 +31,8 @@ func openRedis(o options) (redisServer, error) {
 	return startEmbedded(freeAddr)
 }
 
-// freeAddr returns a loopback address that nobody listens on. Its port is below
-// those that systems give to whoever wants any, so that nobody else gets it
-// while Redis is away.
+// freeAddr returns a loopback address without a listener. Systems give other programs
+// higher ports, so the address stays free while Redis is away.
 func freeAddr() (string, error) {
 	const lowest, beyond = 20000, 32000
 	var last error

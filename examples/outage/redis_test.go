@@ -13,8 +13,8 @@ import (
 )
 
 func TestEmbedded(t *testing.T) {
-	// Not beside tests that start programs: until those run, they have the sockets of
-	// this process, and one that is closed here goes on listening in them.
+	// This test is not parallel to tests that start programs. Until such a program runs,
+	// it has this process's sockets, and goes on listening in those that are closed here.
 	s, err := startEmbedded(freeAddr)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestEmbedded(t *testing.T) {
 	exercise(t, s)
 }
 
-// exercise does everything to a Redis that the plan does, and closes it.
+// exercise makes all changes of the plan to a Redis, and closes it.
 func exercise(t *testing.T, s redisServer) {
 	t.Helper()
 	defer s.close()
@@ -36,7 +36,7 @@ func exercise(t *testing.T, s redisServer) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	// holds expects a value, "" for none.
+	// holds expects a value, or "" for none.
 	holds := func(what, want string) {
 		t.Helper()
 		got, err := client.Get(t.Context(), "key").Result()
@@ -52,7 +52,7 @@ func exercise(t *testing.T, s redisServer) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		err := client.Get(ctx, "key").Err()
-		// The socket's deadline is the context's, and may be over a little earlier.
+		// The context's deadline is also the socket's, which may end a little earlier.
 		ended := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 		if err == nil || errors.Is(err, redis.Nil) || ended != hung {
 			t.Errorf("%s: %v", what, err)
@@ -84,7 +84,7 @@ func TestFreeAddr(t *testing.T) {
 	}
 }
 
-// TestAddressIsTaken: whoever got the address first keeps it.
+// TestAddressIsTaken: an address belongs to its first listener.
 func TestAddressIsTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,12 +99,12 @@ func TestAddressIsTaken(t *testing.T) {
 		}
 		return freeAddr()
 	})
-	if err != nil || asked < 3 { // more, if another program takes the free address first
+	if err != nil || asked < 3 { // more if another program takes the free address first
 		t.Fatalf("asked %d times, %v", asked, err)
 	}
 	e.close()
 	if e, err = startEmbedded(func() (string, error) { return l.Addr().String(), nil }); err == nil {
 		e.close()
-		t.Error("an address that is never free was had")
+		t.Error("an address that is never free was taken")
 	}
 }

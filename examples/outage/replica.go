@@ -13,21 +13,21 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// replica is one process of the API, as far as limits go: it shares nothing
-// with the others but Redis.
+// replica is one process of the API as far as limits go: it shares Redis with the others,
+// and nothing else.
 type replica struct {
 	url    string
 	redis  *redisstore.Store
 	store  *fallback.Store
 	server *http.Server
-	served chan error // from the server's only goroutine
+	served chan error // by the server's only goroutine
 }
 
-// probe is how long after its return Redis may be left alone. It is shorter
-// than the default, as the outages are.
+// probe is the maximum time between the return of Redis and its use. It is shorter than
+// the default, like the outages.
 const probe = 250 * time.Millisecond
 
-// startReplica starts one of n replicas. Whether Redis is there does not matter.
+// startReplica starts one of n replicas, with or without Redis.
 func startReplica(addr string, n int, all []customer, hook weir.Hook, onChange func(fallback.Change)) (*replica, error) {
 	redis, err := redisstore.Open("redis://"+addr, redisstore.Config{})
 	if err != nil {
@@ -58,19 +58,19 @@ func (r *replica) handler(n int, all []customer, hook weir.Hook, onChange func(f
 		Replicas: n,
 		Probe:    probe,
 		OnChange: onChange,
-		Logger:   slog.New(slog.DiscardHandler), // the table at the end has it all
+		Logger:   slog.New(slog.DiscardHandler), // the final table has the same
 	})
 	if err != nil {
 		return nil, err
 	}
-	// These limits are for requests without a plan; every request here has one.
+	// The limits of a request's plan replace these. Every request here has a plan.
 	limiter, err := weir.New(weir.Config{Name: "api", Store: r.store, Limits: []weir.Limit{all[0].plan}, Hook: hook})
 	if err != nil {
 		return nil, err
 	}
 	limit, err := middleware.New(middleware.Config{
 		Limiter: limiter,
-		// The store sees a keyed hash. All replicas need the same secret.
+		// The store gets a keyed hash. All replicas need the same secret.
 		Key: weir.KeyAPIKey("X-API-Key", []byte("a secret of this API")),
 		Limits: func(r *http.Request) ([]weir.Limit, error) {
 			c, _ := byKey(all, r.Header.Get("X-API-Key"))

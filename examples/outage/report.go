@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report prints what all of it comes to.
+// report prints the results of the run.
 func (p *play) report(w io.Writer) {
 	p.reportPhases(w)
 	p.reportCustomers(w)
@@ -26,7 +26,7 @@ func (p *play) report(w io.Writer) {
 	}
 }
 
-// reportPhases prints the worst of each phase's seconds.
+// reportPhases prints the worst second of each phase.
 func (p *play) reportPhases(w io.Writer) {
 	fmt.Fprintf(w, "\nPHASES\n  %-12s %-11s %8s %8s %8s %9s %4s\n", "redis", "seconds", "requests", "by redis", "locally", "worst p99", "5xx")
 	for i, ph := range p.phases {
@@ -43,8 +43,8 @@ func (p *play) reportPhases(w io.Writer) {
 	}
 }
 
-// reportCustomers prints what each was admitted, against what a limit admits
-// without any outage, and what the outages may add.
+// reportCustomers prints each customer's admitted requests, the maximum without an
+// outage, and the allowed excess.
 func (p *play) reportCustomers(w io.Writer) {
 	end := p.told[len(p.told)-1]
 	fmt.Fprintf(w, "\nADMITTED (promised are the rate's units, the burst, and a local burst for each of %d outages that a replica saw)\n", end.outages)
@@ -57,7 +57,7 @@ func (p *play) reportCustomers(w io.Writer) {
 	}
 }
 
-// reportChanges prints what OnChange was told.
+// reportChanges prints the changes in OnChange.
 func (p *play) reportChanges(w io.Writer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

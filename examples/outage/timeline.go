@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// second is what is told of one second.
+// second is a row for one second.
 type second struct {
 	counts
 	at        time.Duration // its end, from the start on
@@ -19,7 +19,7 @@ type second struct {
 	promised  []int64  // the same
 }
 
-// introduce prints what is going to happen, and the timeline's head.
+// introduce prints the plan and the timeline's head.
 func (p *play) introduce(w io.Writer) {
 	var asks, away, heads []string
 	for _, c := range p.customers {
@@ -48,7 +48,7 @@ func (s *second) print(w io.Writer, redis string, replicas int) {
 		s.byRedis, s.locally, strings.Join(each, " "), millis(s.p50), millis(s.p99), s.failed)
 }
 
-// breaker says what the breakers of all replicas are.
+// breaker describes the breakers of all replicas.
 func breaker(closed, replicas int) string {
 	switch closed {
 	case replicas:

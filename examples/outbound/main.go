@@ -48,7 +48,7 @@ func main() {
 	get(&http.Client{Transport: patient, Timeout: 200 * time.Millisecond}, url)
 }
 
-// get makes a call and tells apart how it can end.
+// get makes a call and shows how it ended.
 func get(client *http.Client, url string) {
 	start := time.Now()
 	resp, err := client.Get(url)
@@ -65,7 +65,7 @@ func get(client *http.Client, url string) {
 		fmt.Println("the network failed:", err)
 	default:
 		_ = resp.Body.Close()
-		fmt.Println("the API answers", resp.Status) // a 429 is here: it is the API's, not ours
+		fmt.Println("the API answers", resp.Status) // including a 429, which is the API's
 	}
 }
 

@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestOutput(t *testing.T) {
 	got := string(captured(t, []string{"outbound"}))
-	// Nothing is said of how long it takes on a busy machine.
+	// Times depend on the machine, so they are cut out.
 	got = regexp.MustCompile(`\d+(\.\d+)?m?s(:|\n)`).ReplaceAllString(got, "…$2")
 	want := `Calls wait for their slots:
   after …: the API answers 200 OK
@@ -31,7 +31,7 @@ A call whose slot lies past its timeout:
 	}
 }
 
-// captured returns what main prints when it is called with these arguments.
+// captured returns main's output with these arguments.
 func captured(t *testing.T, args []string) []byte {
 	t.Helper()
 	r, w, err := os.Pipe()

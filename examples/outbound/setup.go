@@ -23,7 +23,7 @@ func newStore(url string) (store weir.Store, stop func()) {
 	return redis, func() { _ = redis.Close() }
 }
 
-// startAPI starts what stands in for somebody's API.
+// startAPI starts a stand-in for the API.
 func startAPI() (url string, stop func()) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)

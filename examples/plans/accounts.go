@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// passwordRounds makes checking a password take about a tenth of a second: so limit
-// logins before looking at the password.
+// passwordRounds makes the check of a password take about a tenth of a second: so limit
+// logins before the check.
 var passwordRounds = 600_000
 
-// accounts stands for a database of customers. It keeps neither passwords nor
-// API keys, only hashes of them.
+// accounts is in place of a database of customers. It keeps hashes of passwords and API
+// keys only.
 type accounts struct {
-	secret []byte // of the hashes of API keys
+	secret []byte // for the hashes of API keys
 	plans  *planCache
 
 	mu    sync.RWMutex
@@ -91,7 +91,7 @@ func (a *accounts) setPlan(name, plan string) {
 	a.plans.forget(name)
 }
 
-// hash is keyed, so that a reader of the database can't try API keys.
+// hash is keyed, so a reader of the database can't try API keys.
 func (a *accounts) hash(key string) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, a.secret)
 	h.Write([]byte(key))

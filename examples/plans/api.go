@@ -8,14 +8,14 @@ import (
 
 type userKey struct{}
 
-// userOf returns who a request is from, once authenticate has found out.
+// userOf returns the user of a request, after authenticate.
 func userOf(ctx context.Context) (string, bool) {
 	name, ok := ctx.Value(userKey{}).(string)
 	return name, ok
 }
 
-// authenticate turns away requests without a valid API key, and says in the
-// context of the others who they are from.
+// authenticate refuses requests without a valid API key, and puts the user of the others
+// into their context.
 func (a *accounts) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, ok := a.byKey(r.Header.Get("X-API-Key"))
@@ -35,7 +35,7 @@ func hello() http.Handler {
 	})
 }
 
-// changePlan gives a customer another plan; they would have to pay for it.
+// changePlan gives a customer another plan. A real one would take a payment.
 func (a *accounts) changePlan() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _ := userOf(r.Context())

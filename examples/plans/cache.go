@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	planTTL     = time.Minute // how long a plan is used without another lookup
-	planTimeout = time.Second // of a lookup
-	planRetry   = time.Second // how long the last plan is used after a failed lookup
-	maxPlans    = 10_000      // how many plans are kept
+	planTTL     = time.Minute // time for which a plan is kept
+	planTimeout = time.Second // maximum time of a lookup
+	planRetry   = time.Second // time between two failed lookups
+	maxPlans    = 10_000      // maximum of kept plans
 )
 
-// planCache keeps plans for a while, so that few requests wait for the database.
-// While the database is away, the last plan of a customer stays in force.
+// planCache keeps plans for a while, so that few requests wait for the database. While
+// the database is away, a customer's last plan stays valid.
 type planCache struct {
 	lookup func(ctx context.Context, name string) (plan string, err error)
 
 	shared  singleflight.Group
 	mu      sync.Mutex // never held during a lookup
 	kept    map[string]keptPlan
-	changes int // how often forget was called
+	changes int // calls of forget
 }
 
 type keptPlan struct {
@@ -52,7 +52,7 @@ func (c *planCache) find(ctx context.Context, name string) (string, error) {
 	last, known := c.kept[name]
 	changes := c.changes
 	c.mu.Unlock()
-	// Not under the request's own cancellation: other requests wait for this, too.
+	// The lookup outlives the request, as other requests wait for it too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), planTimeout)
 	defer cancel()
 	plan, err := c.lookup(ctx, name)
@@ -66,7 +66,7 @@ func (c *planCache) find(ctx context.Context, name string) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if changes != c.changes {
-		return keep.plan, nil // not kept: it may be the plan from before the change
+		return keep.plan, nil // not kept: it may be older than the change
 	}
 	delete(c.kept, name)
 	for other := range c.kept { // in random order
@@ -79,8 +79,8 @@ func (c *planCache) find(ctx context.Context, name string) (string, error) {
 	return keep.plan, nil
 }
 
-// forget makes the next request of a customer look the plan up. Other replicas
-// use the old plan for up to planTTL.
+// forget makes a customer's next request look the plan up. Other replicas use the old
+// plan for up to planTTL.
 func (c *planCache) forget(name string) {
 	c.mu.Lock()
 	delete(c.kept, name)

@@ -11,10 +11,10 @@ import (
 )
 
 // runDemo serves on a free loopback port, plays a few customers, and prints their
-// answers. stopRedis takes Redis away; nil: Redis belongs to the caller.
+// answers. stopRedis takes Redis away, or is nil if Redis is the caller's.
 func runDemo(out io.Writer, redisURL string, style middleware.HeaderStyle, stopRedis func()) error {
-	// Another prefix each time, so that all limits are unused. And a large budget,
-	// so that a busy machine is not taken for an outage.
+	// A new prefix makes all limits unused. With a large budget a busy machine is no
+	// outage.
 	store, closeStore, err := newStore(redisURL, "plans:"+rand.Text()+":", time.Second)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// TestDocumentedHeaders checks the headers in docs/inbound.md, in each style: of a
-// request that is served, and of one that is refused.
+// TestDocumentedHeaders checks the headers in docs/inbound.md in each style, for a served
+// and a refused request.
 func TestDocumentedHeaders(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/inbound.md")
@@ -58,7 +58,7 @@ func TestDocumentedHeaders(t *testing.T) {
 	}
 }
 
-// triple returns the three headers of a family, or their values only.
+// triple returns the three headers of a family, or only their values.
 func triple(family string, h http.Header, names bool) string {
 	var all []string
 	for _, name := range []string{family + "Limit", family + "Remaining", family + "Reset"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// newLoginLimits returns the limits on wrong passwords: by address, whatever
-// the account, and by account, from wherever they come. Right ones cost nothing.
+// newLoginLimits returns the limits on wrong passwords: by address for any account, and
+// by account for any address. Right passwords cost nothing.
 func newLoginLimits(store weir.Store) (func(http.Handler) http.Handler, error) {
 	limiter := func(name string, limit weir.Limit) (*weir.Limiter, error) {
 		return weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{limit}})
@@ -33,15 +33,15 @@ func newLoginLimits(store weir.Store) (func(http.Handler) http.Handler, error) {
 		Key:            weir.KeyRemoteIP(), // behind a proxy: KeyClientIP, as in examples/proxy
 		Settle:         middleware.OnlyFailures,
 		Penalty:        middleware.Penalty{Limiter: refusals, For: 10 * time.Minute},
-		OnStoreFailure: middleware.FailClosed, // no decision, no guess
+		OnStoreFailure: middleware.FailClosed, // no decision means no login
 		Headers:        middleware.HeadersNone,
 	})
 	if err != nil {
 		return nil, err
 	}
-	// Without a penalty: otherwise a stranger could block an account by its name. A
-	// stranger can still use up its attempts. That keeps the owner from logging in for
-	// a while, and never from using an API key.
+	// It has no penalty: a stranger could block an account by its name. A stranger can
+	// still use up its attempts. That keeps the owner from logging in for a while, and
+	// never from using an API key.
 	byAccount, err := middleware.New(middleware.Config{
 		Limiter:        accounts,
 		Key:            accountOf,
@@ -53,18 +53,18 @@ func newLoginLimits(store weir.Store) (func(http.Handler) http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The address goes first: its refusals cost the account nothing.
+	// The address comes first: its refusals cost the account nothing.
 	return func(login http.Handler) http.Handler { return byAddress(byAccount(login)) }, nil
 }
 
 const challenge = `Basic realm="login"`
 
-// accountOf returns the account's name in a login, for the limit and for the login
-// alike: two readings would be a way around the limit. It does not check that the
-// account exists, so that refusals do not reveal it.
+// accountOf returns the account's name for the limit and for the login: two different
+// readings would be a way around the limit. It does not check that the account exists, so
+// refusals do not reveal it.
 //
 // The name is in a header because a key function must not read the body. If the name
-// comes in a form, parse the form outside of the limit, and hand the name on in the
+// comes in a form, parse the form outside of the limit, and pass the name on in the
 // request's context.
 func accountOf(r *http.Request) (string, error) {
 	name, _, ok := r.BasicAuth()

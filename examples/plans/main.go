@@ -1,5 +1,5 @@
-// Command plans is an API that is sold by plan. Customers log in with a
-// password, get an API key, are limited by their plan, and can change it.
+// Command plans is an API with plans for sale. Customers log in with a password, get an
+// API key, are limited by their plan, and can change the plan.
 //
 //	go run ./examples/plans
 //	curl -i -X POST -u ann:pelican-92 http://127.0.0.1:8080/login
@@ -51,7 +51,7 @@ func run(out io.Writer) error {
 		return fmt.Errorf("-headers: there is no style %q", *headers)
 	}
 	at := *redisURL
-	var stopRedis func() // nil: Redis belongs to the caller
+	var stopRedis func() // nil: Redis is the caller's
 	if at == "" {
 		embedded, err := sharedredis.Open(context.Background(), "", "plans")
 		if err != nil {
@@ -77,11 +77,11 @@ func run(out io.Writer) error {
 	return server.ListenAndServe()
 }
 
-// someAccounts stands for a database of customers.
+// someAccounts is in place of a database of customers.
 func someAccounts() *accounts {
 	secret := os.Getenv("API_KEY_SECRET")
 	if secret == "" {
-		secret = rand.Text() // these accounts are gone with the process anyway
+		secret = rand.Text() // these accounts end with the process
 	}
 	a := newAccounts([]byte(secret))
 	a.add("ann", "pelican-92", "free")
@@ -89,7 +89,7 @@ func someAccounts() *accounts {
 	return a
 }
 
-// newService returns the whole of the service.
+// newService returns the whole service.
 func newService(store weir.Store, a *accounts, style middleware.HeaderStyle) (http.Handler, error) {
 	limitLogins, err := newLoginLimits(store)
 	if err != nil {
@@ -107,8 +107,8 @@ func newService(store weir.Store, a *accounts, style middleware.HeaderStyle) (ht
 	mux.Handle("POST /login", limitLogins(a.login()))
 	// A limit by user comes after the authentication, which finds the user.
 	mux.Handle("GET /hello", a.authenticate(limitCalls(hello())))
-	// A customer at the end of a plan must be able to take a bigger one, so this
-	// has a limit of its own.
+	// A customer at the end of a plan must be able to take a larger one, so this has its
+	// own limit.
 	mux.Handle("PUT /plan/{plan}", a.authenticate(limitChanges(a.changePlan())))
 	return mux, nil
 }

@@ -14,12 +14,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	passwordRounds = 1 // this is no test of how slow that is
+	passwordRounds = 1 // no test measures its time
 	slog.SetDefault(slog.New(slog.NewTextHandler(io.Discard, nil)))
 	leaktest.Main(m)
 }
 
-// varying is what depends on how fast the machine is, and on chance.
+// varying matches output that depends on the machine's speed, and on chance.
 var varying = regexp.MustCompile(`(wk_)[A-Z0-9]{26}|(;t=)\d+|("pro(?:-day)?";r=)\d+|(Retry-After: )\d+`)
 
 func TestDemo(t *testing.T) {

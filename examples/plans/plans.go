@@ -13,7 +13,7 @@ var plans = map[string][]weir.Limit{
 	"pro":  {weir.PerSecond(10).WithName("pro"), weir.PerDay(100_000).WithName("pro-day")},
 }
 
-// limitsOf never leaves a customer without limits, whatever the database says.
+// limitsOf gives every customer limits, whatever the database says.
 func limitsOf(plan string) []weir.Limit {
 	if limits, ok := plans[plan]; ok {
 		return limits
@@ -21,8 +21,8 @@ func limitsOf(plan string) []weir.Limit {
 	return plans["free"]
 }
 
-// newPlanLimit returns the limit of the API. It counts by user and not by API
-// key, so that a second key is no second allowance.
+// newPlanLimit returns the limit of the API. It counts by user, not by API key: a second
+// key is no second allowance.
 func newPlanLimit(store weir.Store, a *accounts, style middleware.HeaderStyle) (func(http.Handler) http.Handler, error) {
 	limiter, err := weir.New(weir.Config{Name: "api", Store: store, Limits: plans["free"]})
 	if err != nil {

@@ -7,24 +7,24 @@ import (
 	"github.com/goweir/weir"
 )
 
-// The types of problem that draft-ietf-httpapi-ratelimit-headers registers.
+// These types are registered by draft-ietf-httpapi-ratelimit-headers.
 const (
 	quotaExceeded   = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// refusal is a problem of RFC 9457. A program acts on Retry-After, which is set
-// already, and on the type; a person on the rest.
+// refusal is a problem of RFC 9457. A program acts on the type and on Retry-After, which
+// is set already; a person on the rest.
 type refusal struct {
 	Type     string   `json:"type"`
 	Title    string   `json:"title"`
 	Status   int      `json:"status"`
 	Violated []string `json:"violated-policies"`
 	Plan     string   `json:"plan"`
-	Upgrade  string   `json:"upgrade,omitempty"` // what to send for more
+	Upgrade  string   `json:"upgrade,omitempty"` // a request that gives more
 }
 
-// refuse answers a request that is over its plan.
+// refuse answers a request over its plan.
 func (a *accounts) refuse(w http.ResponseWriter, r *http.Request, d weir.Decision) {
 	name, _ := userOf(r.Context())
 	plan, _ := a.plans.plan(r.Context(), name) // known from the decision
@@ -36,7 +36,7 @@ func (a *accounts) refuse(w http.ResponseWriter, r *http.Request, d weir.Decisio
 		Plan:     plan,
 	}
 	switch {
-	case d.Degraded: // only a share of the plan: no reason to sell more
+	case d.Degraded: // a share of the plan: no reason to sell more
 		answer.Type, answer.Title = reducedCapacity, "There is less for everybody at the moment."
 	case answer.Plan == "free":
 		answer.Upgrade = "PUT /plan/pro"

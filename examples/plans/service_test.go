@@ -15,7 +15,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// newTestService returns the service and its accounts: ann is on free, bob on
+// newTestService returns the service and its accounts: ann has the plan free, bob has
 // pro.
 func newTestService(t *testing.T) (http.Handler, *accounts) {
 	t.Helper()
@@ -95,8 +95,8 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// TestNobodyIsBlockedByOthers checks that going on after a refusal blocks the
-// address that does so, and no account.
+// TestNobodyIsBlockedByOthers goes on after a refusal. That blocks its address, and no
+// account.
 func TestNobodyIsBlockedByOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,11 +107,11 @@ func TestNobodyIsBlockedByOthers(t *testing.T) {
 		}
 		time.Sleep(9 * time.Minute)
 		if got := login(service, "192.0.2.1", "bob", "walrus-17"); got != http.StatusTooManyRequests {
-			t.Errorf("the address that was blocked: %d", got)
+			t.Errorf("the blocked address: %d", got)
 		}
 		time.Sleep(11 * time.Minute)
 		if got := login(service, "192.0.2.2", "ann", "pelican-92"); got != http.StatusOK {
-			t.Errorf("the account, when one of its attempts is back: %d", got)
+			t.Errorf("the account, with an attempt back: %d", got)
 		}
 		if got := call(service, "GET", "/hello", key).Code; got != http.StatusOK {
 			t.Errorf("the account's API key: %d", got)
@@ -145,7 +145,7 @@ func TestPlans(t *testing.T) {
 			t.Errorf("a plan that does not exist: %d", w.Code)
 		}
 		if w := call(service, "PUT", "/plan/pro", first); w.Code != http.StatusOK {
-			t.Errorf("change of a plan that is used up: %d", w.Code)
+			t.Errorf("change of a used-up plan: %d", w.Code)
 		}
 		const pro = `"pro";q=10;w=1, "pro-day";q=100000;w=86400`
 		if w := call(service, "GET", "/hello", first); w.Header().Get("RateLimit-Policy") != pro || w.Header().Get("Retry-After") != "1" {
@@ -161,7 +161,7 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestRefusalInAnOutage checks that no plan is offered while there is less of all.
+// TestRefusalInAnOutage checks that no refusal offers a plan while shares are small.
 func TestRefusalInAnOutage(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// newStore returns the store that all replicas share, and what closes it. While
-// Redis is away each replica decides by itself, so it does no I/O here either.
+// newStore returns the store that all replicas share, and a function that closes it.
+// While Redis is away each replica decides by itself, so newStore does no I/O either.
 func newStore(at, prefix string, budget time.Duration) (weir.Store, func(), error) {
 	redis, err := redisstore.Open(at, redisstore.Config{Prefix: prefix})
 	if err != nil {
@@ -19,7 +19,7 @@ func newStore(at, prefix string, budget time.Duration) (weir.Store, func(), erro
 	store, err := fallback.New(fallback.Config{
 		Primary:  redis,
 		Budget:   budget, // 0: 50 ms
-		Replicas: 1,      // how many processes share the limits while Redis is away
+		Replicas: 1,      // processes that share the limits while Redis is away
 	})
 	if err != nil {
 		closeRedis()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// visitor makes requests and prints the answers. After an error it does nothing.
+// visitor makes requests and prints the answers. After an error it makes none.
 type visitor struct {
 	out    io.Writer
 	url    string
@@ -30,14 +30,14 @@ func (v *visitor) login(name, password string) (apiKey string) {
 	return answer.Key
 }
 
-// call returns how long to wait before asking again: 0 if it was served.
+// call returns the time until the next call: 0 if this one was served.
 func (v *visitor) call(method, path, apiKey string) time.Duration {
 	h, _ := v.request(method, path, apiKey, func(r *http.Request) { r.Header.Set("X-API-Key", apiKey) })
-	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 when there is none
+	seconds, _ := strconv.Atoi(h.Get("Retry-After")) // 0 without one
 	return time.Duration(seconds) * time.Second
 }
 
-// shown are the headers that matter here.
+// shown are the headers in the output.
 var shown = []string{
 	"RateLimit-Policy", "RateLimit", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 	"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After",

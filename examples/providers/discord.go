@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Discord returns a client for one bot. The limits of routes are not documented: their
-// responses tell them, and slow the route's key down.
+// Discord returns a client for one bot. The limits of routes are not documented:
+// responses announce them, and slow the route's key down.
 //
 //	discord/route    each method and route, with its channel, guild or webhook
 //	discord/global   50 requests per second

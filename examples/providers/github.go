@@ -41,7 +41,7 @@ func GitHub(store weir.Store, token string, base http.RoundTripper) (*http.Clien
 
 func isSearch(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/search/") }
 
-// only is key for some requests; the others have none.
+// only limits key to some requests; the others have no key.
 func only(key weir.KeyFunc, counts func(*http.Request) bool) weir.KeyFunc {
 	return func(r *http.Request) (string, error) {
 		if !counts(r) {

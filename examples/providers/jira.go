@@ -27,12 +27,12 @@ func Jira(store weir.Store, token, site string, base http.RoundTripper) (*http.C
 	if err != nil {
 		return nil, err
 	}
-	// A request costs 1 point, and 1 for each object: a guess, for want of a header.
+	// A request costs 1 point, and 1 per object: a guess, as no header has the cost.
 	quota.Cost = func(*http.Request) (int64, error) { return 2, nil }
 	return newClient(site, bearer(token), base, issue, endpoint, quota)
 }
 
-// writtenIssue is the issue that a request changes: /rest/api/3/issue/KEY-1.
+// writtenIssue returns the issue that a request changes: /rest/api/3/issue/KEY-1.
 func writtenIssue(r *http.Request) (string, error) {
 	parts := strings.Split(r.URL.Path, "/")
 	if r.Method == http.MethodGet || len(parts) < 6 || parts[4] != "issue" {
@@ -41,7 +41,7 @@ func writtenIssue(r *http.Request) (string, error) {
 	return r.URL.Host + "/" + parts[5], nil
 }
 
-// jiraEndpoint is the method and the kind of resource: PUT issue.
+// jiraEndpoint returns the method and the kind of resource: PUT issue.
 func jiraEndpoint(r *http.Request) (string, error) {
 	parts := strings.Split(r.URL.Path, "/")
 	return r.Method + " " + parts[min(4, len(parts)-1)], nil

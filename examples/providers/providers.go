@@ -2,8 +2,8 @@
 // to copy. docs/providers.md lists the figures and their year: most depend on your plan.
 //
 // Each function takes the store that all processes share, the API's token, and the
-// RoundTripper that sends the requests; nil is http.DefaultTransport. Limiters are named
-// as the provider names its limits, so that a refusal slows down the right one.
+// RoundTripper for the requests; nil is http.DefaultTransport. Limiters have the
+// provider's names for its limits, so that a refusal slows the right one down.
 package providers
 
 import (
@@ -23,8 +23,8 @@ func level(store weir.Store, name string, key weir.KeyFunc, limits ...weir.Limit
 	return weir.TransportLevel{Limiter: l, Key: key}, err
 }
 
-// newClient returns a client for one host, which waits up to a minute for its slots. The
-// levels are from narrow to wide.
+// newClient returns a client for one host, which waits for its slots. Levels are in order
+// from narrow to wide.
 func newClient(host string, auth header, base http.RoundTripper, levels ...weir.TransportLevel) (*http.Client, error) {
 	first := levels[0]
 	t, err := weir.NewTransport(weir.TransportConfig{
@@ -59,13 +59,13 @@ func (a authorized) RoundTrip(req *http.Request) (*http.Response, error) {
 	return a.base.RoundTrip(req)
 }
 
-// perToken is a key for each host and token.
+// perToken returns a key for each host and token.
 func perToken(header string) weir.KeyFunc {
 	return weir.KeyJoin(weir.KeyHost(), weir.KeyAPIKey(header, nil))
 }
 
-// usage returns a Settle that adds up the numbers after some fields at the end of a
-// body. A refusal costs nothing.
+// usage returns a Settle that adds up the numbers after some fields at the end of a body.
+// A refusal costs 0.
 func usage(fields ...string) weir.SettleFunc {
 	return func(resp *http.Response, end *weir.BodyEnd) (int64, bool) {
 		if resp.StatusCode == http.StatusTooManyRequests {

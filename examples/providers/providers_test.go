@@ -59,8 +59,8 @@ func discord(s weir.Store, b http.RoundTripper) (*http.Client, error) {
 	return providers.Discord(s, "t", b)
 }
 
-// TestClients are refused once. Then the limiter that refused, and no other, keeps the
-// next requests.
+// TestClients refuses each client once. Then the refusing limiter, and no other, holds
+// the next requests back.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -68,7 +68,7 @@ func TestClients(t *testing.T) {
 		url            string
 		refusal        string // headers
 		scope          string
-		other          string // a URL that is not kept
+		other          string // a URL that is not held back
 		auth, authWant string
 	}{
 		"GitHub, search": {gitHub, "https://api.github.com/search/code", "X-RateLimit-Resource: search\nX-RateLimit-Limit: 30\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 30",
@@ -132,7 +132,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestTokenStaysWithItsHost where a redirect leads away.
+// TestTokenStaysWithItsHost follows a redirect to another host.
 func TestTokenStaysWithItsHost(t *testing.T) {
 	t.Parallel()
 	seen := ""
@@ -149,14 +149,14 @@ func TestTokenStaysWithItsHost(t *testing.T) {
 	}
 }
 
-// TestUsageSettles the tokens by the end of the body.
+// TestUsageSettles counts the tokens in the end of the body.
 func TestUsageSettles(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, openAI, func(r *http.Request) *http.Response {
 		body := `{"usage": {"prompt_tokens": 9, "total_tokens": 12}}`
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}
 	})
-	// An estimate of 1001 each would not let 60 calls leave at once.
+	// Estimates of 1001 each would not let 60 calls leave at once.
 	for range 60 {
 		if err := get(t, client, "https://api.openai.com/v1/responses"); err != nil {
 			t.Fatal(err)

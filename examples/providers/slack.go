@@ -7,7 +7,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// Slack returns a client for one token, which is one workspace. perMinute is that of the
+// Slack returns a client for one token of one workspace. perMinute is the limit of the
 // methods' tier: 20 in tier 2, 50 in tier 3, 100 in tier 4.
 //
 //	slack/method   requests per minute for each method

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// newApp returns the app, which believes the proxies in these networks, and
-// nobody else, when they say whom they were reached from.
+// newApp returns the app. It trusts the addresses in headers from proxies in these
+// networks, and from no other clients.
 func newApp(proxies ...netip.Prefix) (http.Handler, error) {
 	store, err := localstore.New(localstore.Config{}) // with replicas: as in examples/plans
 	if err != nil {
@@ -26,7 +26,7 @@ func newApp(proxies ...netip.Prefix) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Users by their name, wherever they are, and everybody else by address.
+	// Users count by their name, from any address, and all others by address.
 	byUser := weir.KeyFirst(weir.KeyContext(userOf), byAddress)
 	limitReaders, err := newLimit("readers", store, byUser)
 	if err != nil {
@@ -34,7 +34,7 @@ func newApp(proxies ...netip.Prefix) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /hello", limitVisitors(hello()))
-	mux.Handle("GET /feed", authenticate(limitReaders(hello()))) // the other way round all are visitors
+	mux.Handle("GET /feed", authenticate(limitReaders(hello()))) // in the other order all are visitors
 	return mux, nil
 }
 
@@ -53,11 +53,11 @@ func userOf(ctx context.Context) (string, bool) {
 	return name, ok
 }
 
-// passwords stand for a real check, as examples/plans has it.
+// passwords are in place of a real check as in examples/plans.
 var passwords = map[string]string{"ann": "pelican-92", "bob": "walrus-17"}
 
-// authenticate finds out who a request is from. Nobody has to log in, but who
-// tries must be who they say.
+// authenticate finds the user of a request. A login is optional, but a wrong one is
+// refused.
 func authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, password, ok := r.BasicAuth()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// runDemo has visitors come to the proxy, and one past it, and prints what they
-// see. All connections are real ones on this machine, with other addresses.
+// runDemo sends visitors to the proxy, and one past it, and prints their answers. All
+// connections are real ones on this machine, with other addresses.
 func runDemo(out io.Writer) error {
 	app, err := newApp(netip.MustParsePrefix("10.0.0.0/8"))
 	if err != nil {
@@ -60,7 +60,7 @@ func runDemo(out io.Writer) error {
 	return d.err
 }
 
-// serveOn serves until what it returns is called.
+// serveOn serves until stop is called.
 func serveOn(s *street, h http.Handler) (stop func()) {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
@@ -71,7 +71,7 @@ func serveOn(s *street, h http.Handler) (stop func()) {
 	}
 }
 
-// tour makes requests and prints the answers. After an error it does nothing.
+// tour makes requests and prints the answers. After an error it makes none.
 type tour struct {
 	out io.Writer
 	to  *street
@@ -80,8 +80,7 @@ type tour struct {
 
 func (t *tour) says(text string) { fmt.Fprintf(t.out, "\n%s\n\n", text) }
 
-// get makes a request from an address, with a header, or with the name and
-// password of a user.
+// get makes a request from an address, with a header, or with a user's name and password.
 func (t *tour) get(from, path string, with ...string) {
 	if t.err != nil {
 		return

@@ -1,12 +1,12 @@
-// Command proxy is an app behind a reverse proxy that limits its visitors by
-// the address they come to the proxy from.
+// Command proxy is an app behind a reverse proxy. The app limits its visitors by the
+// addresses that the proxy sees.
 //
 //	go run ./examples/proxy
 //	curl -i http://127.0.0.1:8080/hello
 //	curl -i -H 'X-Forwarded-For: 192.0.2.1' http://127.0.0.1:8080/hello
 //	curl -i -u ann:pelican-92 http://127.0.0.1:8080/feed
 //
-// With -demo it has visitors from many addresses, and shows what they see.
+// With -demo it plays visitors from many addresses, and shows their answers.
 package main
 
 import (
@@ -24,8 +24,8 @@ import (
 var (
 	addr    = flag.String("addr", "127.0.0.1:8080", "where the proxy listens")
 	appAddr = flag.String("app", "127.0.0.1:8081", "where the app listens")
-	// An address of its own, as a trusted one must be nobody else's: not even
-	// that of the curl above. On macOS: ifconfig lo0 alias 127.0.0.2
+	// The proxy has its own address, as a trusted address must belong to no client, not
+	// even to the curl above. On macOS: ifconfig lo0 alias 127.0.0.2
 	proxyIP = flag.String("proxy", "127.0.0.2", "the `address` that the proxy calls the app from")
 	demo    = flag.Bool("demo", false, "show what visitors see, and exit")
 )
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// serve runs the app and the proxy, until one of them fails.
+// serve runs the app and the proxy, until one fails.
 func serve() error {
 	from, err := netip.ParseAddr(*proxyIP)
 	if err != nil {

@@ -26,14 +26,14 @@ func TestDemo(t *testing.T) {
 	if err := runDemo(&out); err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine a second may pass in between.
+	// On a busy machine a second may pass between two answers.
 	if got := regexp.MustCompile(`;t=\d+`).ReplaceAllString(out.String(), ";t=…"); got != string(want) {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}
 }
 
-// TestThousandForgedHeaders checks that nobody gets around the limit by writing
-// another address each time, and nobody is locked out by that.
+// TestThousandForgedHeaders writes another address into each request. That neither evades
+// the limit nor locks another visitor out.
 func TestThousandForgedHeaders(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"X-Forwarded-For", "Forwarded", "X-Real-IP"} {
@@ -44,7 +44,7 @@ func TestThousandForgedHeaders(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// get is a request as the app sees it from the proxy.
+				// get makes a request that the app sees from the proxy.
 				get := func(visitor, forged string) int {
 					r := httptest.NewRequest(http.MethodGet, "/hello", http.NoBody)
 					r.RemoteAddr = "10.0.0.1:4711"
@@ -79,7 +79,7 @@ func TestWrongPassword(t *testing.T) {
 	t.Parallel()
 	app, err := newApp()
 	if err == nil || app != nil {
-		t.Error("an app that trusts a header from nobody")
+		t.Error("an app that trusts no proxy")
 	}
 	app, err = newApp(netip.MustParsePrefix("10.0.0.0/8"))
 	if err != nil {
@@ -96,7 +96,7 @@ func TestWrongPassword(t *testing.T) {
 	}
 }
 
-// TestDemoInDocs checks that docs/inbound.md shows lines that are printed.
+// TestDemoInDocs checks that the demo prints the lines in docs/inbound.md.
 func TestDemoInDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/inbound.md")

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// street is a listener on this machine to which connections come from whatever
-// addresses they say, as they would in a network: only for the demo.
+// street is a listener on this machine whose connections come from any addresses, as in a
+// network: only for the demo.
 type street struct {
 	net.Listener
 	mu   sync.Mutex
-	from map[string]netip.Addr // by the address that the connection really has
+	from map[string]netip.Addr // by the connection's real address
 }
 
 func newStreet() (*street, error) {
@@ -27,7 +27,7 @@ func newStreet() (*street, error) {
 func (s *street) dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	addr := netip.MustParseAddr(from)
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
-		s.mu.Lock() // so that nobody looks where it is from before it is written down
+		s.mu.Lock() // held until the address is in from
 		defer s.mu.Unlock()
 		var d net.Dialer
 		c, err := d.DialContext(ctx, "tcp", s.Addr().String())
@@ -52,7 +52,7 @@ type guest struct {
 	street *street
 }
 
-// RemoteAddr returns where the connection says that it is from.
+// RemoteAddr returns the connection's pretended address.
 func (g *guest) RemoteAddr() net.Addr {
 	real := g.Conn.RemoteAddr().(*net.TCPAddr)
 	g.street.mu.Lock()

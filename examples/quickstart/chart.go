@@ -30,7 +30,7 @@ func (c *chart) intro(length time.Duration) {
 
 func (c *chart) title(s string) { fmt.Fprintf(c.w, "\n%s\n", s) }
 
-// follow draws a row each tick, from start on and for that long.
+// follow draws a row each tick, for length from start on.
 func (c *chart) follow(ctx context.Context, p *weirtest.Provider, start time.Time, length time.Duration) {
 	var opened time.Time // the present window, which lasts one period
 	for at := start; at.Before(start.Add(length)); at = at.Add(tick) {
@@ -65,7 +65,7 @@ func (c *chart) bar(served, refused int) string {
 	return s + x + strings.Repeat(" ", barWidth-served-refused)
 }
 
-// gauge draws the units that are used of a window.
+// gauge draws the used units of a window.
 func gauge(used int) string {
 	used = min(used, calls)
 	return strings.Repeat("#", used) + strings.Repeat(".", calls-used)

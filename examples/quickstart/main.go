@@ -1,11 +1,14 @@
-// Command quickstart sends one load twice to a provider on this machine, which
-// allows 10 calls per any 2 seconds: first without weir, then with it. It draws when
-// calls were served and refused, and how full the provider's window was.
+// Command quickstart sends one load twice to a provider on this machine, which allows 10
+// calls per any 2 seconds: first without weir, then with it. It draws the served and
+// refused calls over time, and the used units of the provider's window.
 //
 //	go run ./examples/quickstart
 //
-// It exits with 1 when the provider refused a call with weir or too little of its
-// limit was used, with 2 when it can't start, with 130 when it is interrupted.
+// Exit codes:
+//
+//	1     the provider refused a call with weir, or too little of its limit was used
+//	2     it can't start
+//	130   it was interrupted
 package main
 
 import (
@@ -24,7 +27,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// With the first signal handled, a second one ends the program at once.
+	// The first signal is handled. A second one ends the program at once.
 	context.AfterFunc(ctx, stop)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -35,7 +38,7 @@ const (
 	exitInterrupted = 130
 )
 
-// run is main without the process around it, and returns the exit code.
+// run is main without the process, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	windows, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {

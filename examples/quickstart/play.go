@@ -19,7 +19,7 @@ const (
 	// again is the pause of a caller that the provider refused.
 	again = 400 * time.Millisecond
 
-	calls  = 10 // that the provider allows per period
+	calls  = 10 // allowed by the provider per period
 	period = 2 * time.Second
 )
 
@@ -27,20 +27,20 @@ const (
 type provider struct {
 	*weirtest.Provider
 	url   string
-	base  http.RoundTripper // to reach it
+	base  http.RoundTripper // reaches it
 	close func() error
 }
 
-// outcome is the end of one run.
+// outcome is the result of one run.
 type outcome struct {
 	served, refused int64
-	failed          error // the first call that failed otherwise
+	failed          error // the first other failure of a call
 }
 
-// result is the end of both runs.
+// result is the result of both runs.
 type result struct {
 	without, with outcome
-	allowed       int64 // the most calls that the provider serves in one run
+	allowed       int64 // the maximum of served calls in one run
 }
 
 // play runs the load without weir, and then with it. Each run has a new provider.
@@ -81,8 +81,8 @@ func plain(base http.RoundTripper) ([]*http.Client, error) {
 	return all, nil
 }
 
-// limited returns the workers' clients with weir. Each has a limiter of its own over
-// the store that they share. Processes share a redisstore in the same way.
+// limited returns the workers' clients with weir. Each has its own limiter over one
+// shared store. Processes share a redisstore in the same way.
 func limited(base http.RoundTripper) ([]*http.Client, error) {
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {
@@ -105,7 +105,7 @@ func limited(base http.RoundTripper) ([]*http.Client, error) {
 	return all, nil
 }
 
-// load has all callers call for that long, and draws what the provider sees.
+// load makes all callers call for a time, and draws the provider's view.
 func load(ctx context.Context, p *provider, clients []*http.Client, length time.Duration, c *chart) (o outcome) {
 	start := time.Now()
 	ctx, cancel := context.WithDeadline(ctx, start.Add(length))
@@ -128,7 +128,7 @@ func load(ctx context.Context, p *provider, clients []*http.Client, length time.
 	return o
 }
 
-// callOn calls until ctx ends, or weir says that the next slot lies past its end.
+// callOn calls until ctx ends, or until weir's next slot lies past that end.
 func callOn(ctx context.Context, client *http.Client, url string) error {
 	for {
 		status, err := call(ctx, client, url)

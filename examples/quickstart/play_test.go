@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/weirtest"
 )
 
-// inBubble starts the provider in this process, where synctest keeps the time.
+// inBubble starts the provider in this process, on the clock of synctest.
 func inBubble(cfg weirtest.ProviderConfig) (*provider, error) {
 	p, err := weirtest.NewProvider(cfg)
 	if err != nil {
@@ -22,7 +22,7 @@ func inBubble(cfg weirtest.ProviderConfig) (*provider, error) {
 	return &provider{p, "http://provider.example/", p.Transport(), func() error { return nil }}, nil
 }
 
-// TestChart compares all that is printed, but for colours, with a file.
+// TestChart compares all output, apart from colours, with a file.
 func TestChart(t *testing.T) {
 	const file = "testdata/chart.txt"
 	for name, colour := range map[string]bool{"plain": false, "with colours": true} {
@@ -54,7 +54,7 @@ func TestChart(t *testing.T) {
 }
 
 // TestEveryLengthIsFair: the limiter's windows are longer by the margin, and yet a run
-// sees as many as the provider's.
+// has as many of them as of the provider's.
 func TestEveryLengthIsFair(t *testing.T) {
 	t.Parallel()
 	for windows := minWindows; windows <= maxWindows; windows++ {

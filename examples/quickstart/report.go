@@ -6,13 +6,13 @@ import (
 	"io"
 )
 
-// enough is the share of the allowed calls that has to be used.
+// enough is the minimum share of the allowed calls that must be used.
 const enough = 0.95
 
-// share returns the part of the allowed calls that were served.
+// share returns the served part of the allowed calls.
 func (r *result) share(o outcome) float64 { return float64(o.served) / float64(r.allowed) }
 
-// broken returns the promise that was broken, or nil.
+// broken returns the broken promises, or nil.
 func (r *result) broken() error {
 	var errs []error
 	if r.with.refused > 0 {

@@ -11,13 +11,13 @@ type goroutine struct {
 	stack string // as the runtime prints it, from "goroutine 7 [select]:" on
 }
 
-// running returns the goroutines of this process by their ids, which the
-// runtime never uses twice.
+// running returns the goroutines of this process by id. The runtime never uses an id
+// twice.
 func running() map[string]goroutine {
 	buf := make([]byte, 64<<10)
 	n := runtime.Stack(buf, true)
 	for n == len(buf) {
-		// A full buffer means that the dump was cut off.
+		// A full buffer has cut the dump off.
 		buf = make([]byte, 2*len(buf))
 		n = runtime.Stack(buf, true)
 	}
@@ -38,8 +38,8 @@ func parse(dump string) map[string]goroutine {
 	return all
 }
 
-// lifelong are the packages whose goroutines may start at any time and then
-// stay, or end when they please, without being anybody's leak.
+// lifelong are packages with goroutines that may start and end at any time. They are no
+// leaks.
 var lifelong = []string{
 	"runtime.",       // finalizers, tracing
 	"runtime/pprof.", // go test -cpuprofile
@@ -48,12 +48,11 @@ var lifelong = []string{
 	"internal/fuzz.", // the coordinator of go test -fuzz
 }
 
-// harmless reports whether g was started by one of the lifelong packages.
+// harmless reports whether a lifelong package started g.
 //
-// The creator decides, not the innermost frame: nearly every goroutine blocks
-// inside the runtime. Package testing is not in the list, because its own
-// goroutines end with the tests, and a test's goroutine that has not ended is
-// worth seeing.
+// The creator decides, not the innermost frame: nearly every goroutine blocks inside the
+// runtime. Package testing is not in the list: its goroutines end with the tests, and a
+// test's leftover goroutine is a leak.
 func (g goroutine) harmless() bool {
 	i := strings.LastIndex(g.stack, "\ncreated by ")
 	if i < 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// This test and the next are not parallel: they look at all goroutines.
+// This test and the next look at all goroutines, so they are not parallel.
 func TestLeaked(t *testing.T) {
 	before := running()
 	stop := make(chan struct{})
@@ -17,7 +17,7 @@ func TestLeaked(t *testing.T) {
 	}
 	close(stop)
 	if got := leaked(before, patience); len(got) != 0 {
-		t.Errorf("leaked = %q after the goroutine was told to end, want none", got)
+		t.Errorf("leaked = %q after the end of the goroutine, want none", got)
 	}
 }
 
@@ -34,7 +34,7 @@ func TestRunningGrowsItsBuffer(t *testing.T) {
 	}
 	close(stop)
 	if got := len(leaked(before, patience)); got != 0 {
-		t.Errorf("%d goroutines leaked after they were told to end, want none", got)
+		t.Errorf("%d goroutines leaked after their end, want none", got)
 	}
 }
 

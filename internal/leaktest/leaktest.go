@@ -4,8 +4,8 @@
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m) }
 //
-// so that a forgotten Close, an unstopped timer loop or a connection nobody
-// closed fails the package, with the stack of what is still running.
+// A forgotten Close, a running timer loop or an open connection then fails the package,
+// with the stack of each goroutine left.
 package leaktest
 
 import (
@@ -18,20 +18,17 @@ import (
 	"time"
 )
 
-// patience bounds how long goroutines may take to end after the last test:
-// those that were told to stop need a moment until they have.
+// patience is the maximum time for goroutines to end after the last test.
 const patience = 2 * time.Second
 
-// Main runs the tests of m, then waits up to two seconds for every goroutine
-// that started meanwhile to end, and exits the process. The exit code is that
-// of the tests; it is 1 when they passed and goroutines are left, whose stacks
-// are printed to standard error.
+// Main runs the tests of m, waits up to two seconds for all goroutines that started
+// meanwhile, and exits the process. The exit code is that of the tests. If they passed
+// and goroutines are left, it is 1, and the stacks go to standard error.
 //
-// Goroutines that ran before Main was called, and those of the runtime and of
-// package testing, are not leaks. Idle connections of [http.DefaultTransport]
-// are closed. Nothing is checked after a failure, which often leaves things
-// open that the failed test would have closed, and in the worker processes of
-// go test -fuzz, whose exit code has a meaning of its own.
+// These goroutines are not leaks: earlier ones, and those of the runtime and of package
+// testing. Main closes idle connections of [http.DefaultTransport]. It does not check
+// after a failure, which often leaves things open. Nor does it check the worker processes
+// of go test -fuzz, whose exit code has another meaning.
 //
 // Main never returns, so it must be the last call of TestMain.
 func Main(m *testing.M) {
@@ -43,20 +40,20 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// fuzzWorker reports whether this process was started by go test -fuzz to try
-// inputs. The flag is not documented; without it this is no worker.
+// fuzzWorker reports whether go test -fuzz started this process to try inputs. The flag
+// is not documented; a process without it is no worker.
 func fuzzWorker() bool {
 	f := flag.Lookup("test.fuzzworker")
 	return f != nil && f.Value.String() == "true"
 }
 
-// leaked polls until every goroutine that is not in before has ended, for as
-// long as patience, and returns those that have not.
+// leaked waits until every goroutine that is not in before has ended, for as long as
+// patience. It returns the rest.
 func leaked(before map[string]goroutine, patience time.Duration) []goroutine {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		// Each time, because a connection in use turns idle only when its
-		// response has been read to the end.
+		// This repeats because a connection becomes idle only when its response has been
+		// read to the end.
 		if t, ok := http.DefaultTransport.(interface{ CloseIdleConnections() }); ok {
 			t.CloseIdleConnections()
 		}
@@ -73,7 +70,7 @@ func leaked(before map[string]goroutine, patience time.Duration) []goroutine {
 	}
 }
 
-// report writes what leaked to w and returns the exit code for it.
+// report writes leaks to w and returns the exit code.
 func report(w io.Writer, leaks []goroutine) int {
 	if len(leaks) == 0 {
 		return 0

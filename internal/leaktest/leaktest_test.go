@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// TestMain runs more tests at once than there are processors, as most of them wait.
-// The command line is parsed later, and wins.
+// TestMain runs more tests at once than there are processors, as most of them wait. A
+// flag of the command line overrides this.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	Main(m)
 }
 
-// childEnv makes TestChild, BenchmarkChild and FuzzChild misbehave as its
-// value says; they do nothing when it is empty.
+// childEnv holds the misbehaviour of TestChild, BenchmarkChild and FuzzChild. Empty: they
+// do nothing.
 const childEnv = "LEAKTEST_CHILD"
 
 // child runs this test binary again and returns its exit code and its output.
@@ -53,8 +53,8 @@ func TestMainExit(t *testing.T) {
 		behaviour string
 		args      []string
 		code      int
-		want      []string // all of them appear in the output
-		unwanted  string   // does not appear, unless empty
+		want      []string // parts of the output
+		unwanted  string   // no part of the output; "": none
 	}{
 		{"clean", "", test, 0, nil, leak},
 		{"a goroutine that stays", "leak", test, 1, []string{leak, "leakForever"}, ""},
@@ -101,7 +101,7 @@ func TestChild(t *testing.T) {
 		go leakForever()
 		go leakForever()
 	case "slow":
-		// It ends after the test, by the clock: that is what Main must bear.
+		// It ends by the clock after the test. Main must wait for it.
 		go time.Sleep(300 * time.Millisecond)
 	case "idle":
 		get(t).Close()
@@ -141,15 +141,15 @@ func FuzzChild(f *testing.F) {
 
 func leakForever() { select {} }
 
-// get asks a server that outlives the test for a page through the default
-// client, and returns the body, of which something is left to read.
+// get asks a server that outlives the test for a page, through the default client. It
+// returns the body, with an unread rest.
 func get(t *testing.T) io.Closer {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(bytes.Repeat([]byte("x"), 1<<20))
 	}))
 	t.Cleanup(func() {
-		// Close would wait for the connection and close idle ones itself.
+		// Close would wait for the connection, and close idle ones itself.
 		s.Listener.Close()
 		s.Config.SetKeepAlivesEnabled(false)
 	})

@@ -2,5 +2,5 @@
 
 package long
 
-// Race says that the race detector is on: everything takes several times as long.
+// Race reports whether the race detector is on: all code takes several times as long.
 const Race = true

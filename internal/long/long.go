@@ -1,10 +1,10 @@
-// Package long says how much tests try. By default go test ./... takes little
-// more than a minute: random stories are told for a few seeds each, and runs of
-// whole programs, fault matrices and measurements are left out. With
+// Package long sets the amount of work of tests. By default go test ./... takes little
+// more than a minute: it runs random stories for a few seeds, and leaves out whole
+// programs, fault matrices and measurements. This runs all of them:
 //
 //	go test -tags long ./...
 //
-// all of it is tried. No test is left out of .ci/run.
+// .ci/run leaves no test out.
 package long
 
 import (
@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// Of returns how many of n seeds, stories or rounds to try: all n with the build
-// tag long, a sixth under the race detector, which slows everything down, and a
-// twelfth by default. It is at least one.
+// Of returns the number of seeds, stories or rounds to run, out of n: all with the build
+// tag long, a sixth under the race detector, which is slow, and a twelfth by default. It
+// is at least 1.
 func Of(n int) int { return max(n/thinning, 1) }
 
-// Only skips a test without the build tag long.
+// Only skips a test unless the build tag long is set.
 func Only(tb testing.TB) {
 	tb.Helper()
 	if !Enabled {
@@ -25,10 +25,10 @@ func Only(tb testing.TB) {
 	}
 }
 
-// Some returns Of(n) unlike numbers from 0 to n-1, in any order.
+// Some returns Of(n) different numbers from 0 to n-1, in random order.
 func Some(rng *rand.Rand, n int) []int { return rng.Perm(n)[:Of(n)] }
 
-// Or returns full with the build tag long, and otherwise short.
+// Or returns full with the build tag long, otherwise short.
 func Or[T any](full, short T) T {
 	if Enabled {
 		return full

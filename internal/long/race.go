@@ -2,7 +2,7 @@
 
 package long
 
-// Enabled says that the build tag long is set.
+// Enabled reports whether the build tag long is set.
 const Enabled = true
 
 const thinning = 6

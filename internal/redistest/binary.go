@@ -12,8 +12,8 @@ const (
 	requireEnv = "WEIR_REQUIRE_REDIS"
 )
 
-// binary returns the path of redis-server, and ends the test without one: with
-// a failure where a server is required, else by skipping.
+// binary returns the path of redis-server. Without one it ends the test: with a failure
+// if a server is required, else with a skip.
 func binary(tb testing.TB) string {
 	tb.Helper()
 	path, missing, required := find(os.Getenv, exec.LookPath)
@@ -28,9 +28,8 @@ func binary(tb testing.TB) string {
 	return ""
 }
 
-// find looks for a redis-server. When missing is not empty there is none,
-// which it explains in one line, and required says whether a test may go on
-// without.
+// find looks for a redis-server. missing, if not empty, says in one line why there is
+// none. required reports whether a test must then fail.
 func find(getenv func(string) string, lookPath func(string) (string, error)) (path, missing string, required bool) {
 	name, where := "redis-server", "redis-server not found on PATH"
 	if set := getenv(serverEnv); set != "" {

@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What find says becomes a skip in one line, or a failure.
+// A missing server is a skip with one line, or a failure.
 func TestWithoutAServer(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

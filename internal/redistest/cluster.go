@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cluster is a Redis Cluster of three masters without replicas. It refuses all
-// keys while one of them is away, as clusters do unless told otherwise.
+// Cluster is a Redis Cluster of three masters without replicas. While a master is away it
+// refuses all keys, the default of Redis.
 type Cluster struct {
 	// Nodes are the masters, each with a third of the slots, in that order.
 	Nodes []*Server
@@ -21,9 +21,9 @@ type Cluster struct {
 
 const slots = 16384
 
-// StartCluster starts a cluster and returns when every node serves its slots,
-// which takes two to three seconds: Redis makes a new master wait for two. The
-// nodes are killed when tb ends. The arguments go to every node.
+// StartCluster starts a cluster and returns when every node serves its slots. This takes
+// two to three seconds, as Redis makes a new master wait for two. The nodes are killed
+// when tb ends. The arguments go to every node.
 func StartCluster(tb testing.TB, args ...string) *Cluster {
 	tb.Helper()
 	const nodes = 3
@@ -45,7 +45,7 @@ func StartCluster(tb testing.TB, args ...string) *Cluster {
 			addSlots = append(addSlots, strconv.Itoa(slot))
 		}
 		node.must(addSlots...)
-		// Nodes that start with the same epoch would have to settle that first.
+		// With equal epochs, nodes would first have to settle that.
 		node.must("CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1))
 		for _, other := range c.Nodes[:i] {
 			node.must("CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port.number))
@@ -55,8 +55,7 @@ func StartCluster(tb testing.TB, args ...string) *Cluster {
 	return c
 }
 
-// Await returns when every node finds that all slots are served, as after a
-// node was killed and restarted.
+// Await returns when every node finds all slots served, for example after a restart.
 func (c *Cluster) Await() {
 	c.tb.Helper()
 	for _, node := range c.Nodes {
@@ -67,14 +66,14 @@ func (c *Cluster) Await() {
 			}
 			info := fields(text)
 			if info["cluster_state"] != "ok" || info["cluster_slots_ok"] != strconv.Itoa(slots) {
-				return fmt.Errorf("%s says:\n%s", node.Addr, text)
+				return fmt.Errorf("%s reports:\n%s", node.Addr, text)
 			}
 			return nil
 		})
 	}
 }
 
-// Node returns the node that the key belongs to. The first node must be alive.
+// Node returns the node that serves a key. The first node must be alive.
 func (c *Cluster) Node(key string) *Server {
 	c.tb.Helper()
 	text := c.Nodes[0].must("CLUSTER", "KEYSLOT", key)
@@ -89,9 +88,8 @@ func (c *Cluster) Node(key string) *Server {
 	return c.Nodes[i]
 }
 
-// Client returns a client of the cluster with the defaults of go-redis, except
-// for what opts change. It is closed when the test that started the cluster
-// ends, and may be closed before.
+// Client returns a client of the cluster with the defaults of go-redis, changed by opts.
+// It is closed when the cluster's test ends, or earlier by the test.
 func (c *Cluster) Client(opts ...func(*redis.ClusterOptions)) *redis.ClusterClient {
 	o := &redis.ClusterOptions{Addrs: c.Addrs}
 	for _, opt := range opts {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Move is a slot on its way from one node of a cluster to another. In between,
-// the keys that are there still are answered by the first node, those that are
-// not by the second one, which takes what is sent on to it only.
+// Move is a slot on its way from one node of a cluster to another. Meanwhile the first
+// node answers for keys that it still has. It redirects other keys to the second node,
+// which takes redirected calls only.
 type Move struct {
 	cluster  *Cluster
 	slot     string
 	from, to *Server
 }
 
-// Move begins to move the slot of a key from one node to another. The clients of
-// the cluster find out by themselves.
+// Move starts to move the slot of a key from one node to another. The cluster's clients
+// find out by themselves.
 func (c *Cluster) Move(key string, from, to *Server) *Move {
 	c.tb.Helper()
 	m := &Move{c, from.must("CLUSTER", "KEYSLOT", key), from, to}
@@ -24,13 +24,13 @@ func (c *Cluster) Move(key string, from, to *Server) *Move {
 	return m
 }
 
-// Key moves a key of the slot, if it is there.
+// Key moves a key of the slot, if it exists.
 func (m *Move) Key(key string) {
 	m.cluster.tb.Helper()
 	m.from.must("MIGRATE", "127.0.0.1", strconv.Itoa(m.to.port.number), key, "0", "5000")
 }
 
-// End moves what is left of the slot, and the slot itself.
+// End moves the rest of the slot, and the slot itself.
 func (m *Move) End() {
 	m.cluster.tb.Helper()
 	for {

@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Stop halts the server with SIGSTOP: it answers nothing any more, while the
-// kernel goes on accepting connections and data for it. Cont, Kill and Restart
-// end that.
+// Stop halts the server with SIGSTOP. It answers nothing, but the kernel still accepts
+// connections and data for it. Cont, Kill and Restart end the halt.
 func (s *Server) Stop() {
 	s.tb.Helper()
 	if err := s.proc.stop(); err != nil {
@@ -21,7 +20,7 @@ func (s *Server) Stop() {
 	})
 }
 
-// Cont lets a stopped server go on. It then answers what has arrived meanwhile.
+// Cont continues a stopped server, which then answers all that has arrived meanwhile.
 func (s *Server) Cont() {
 	s.tb.Helper()
 	if err := s.proc.cont(); err != nil {
@@ -29,20 +28,19 @@ func (s *Server) Cont() {
 	}
 }
 
-// Kill ends the server with SIGKILL, running or stopped, and returns when it is
-// gone: connections to it are reset, new ones refused. A killed server may be
-// killed again.
+// Kill ends the server with SIGKILL, running or stopped, and returns when it is gone. Its
+// connections are reset, and new ones refused. Killing it again does nothing.
 func (s *Server) Kill() { s.proc.kill() }
 
-// Restart starts the server again, after killing it if it runs, on the same
-// port and with an empty memory, and returns when it answers. A cluster node
-// keeps its name and its slots, but no keys.
+// Restart starts the server again on the same port, without its data, and returns when it
+// answers. It kills a running server first. A cluster node keeps its name and its slots,
+// but no keys.
 func (s *Server) Restart() {
 	s.tb.Helper()
 	s.Kill()
 	var fatal error
-	// Where a port cannot be kept, a connection from anywhere to anywhere may
-	// have got it for its own end, and lets it go when it closes.
+	// On systems where a port can't be claimed, any connection may have it as its local
+	// port until it closes.
 	err := poll(patience, nil, func() error {
 		err := s.launch()
 		if errors.Is(err, errPortTaken) {

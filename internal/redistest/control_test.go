@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// faultTimeout is how long a test waits to see that no answer comes.
+// faultTimeout is how long a test waits for an answer that must not come.
 const faultTimeout = 100 * time.Millisecond
 
 func TestStopAndCont(t *testing.T) {
@@ -22,7 +22,7 @@ func TestStopAndCont(t *testing.T) {
 	if ne := net.Error(nil); !errors.As(err, &ne) || !ne.Timeout() {
 		t.Errorf("GET from a stopped server: %v, want a timeout", err)
 	}
-	// The kernel still accepts for it.
+	// The kernel still accepts connections for it.
 	conn, err := net.DialTimeout("tcp", s.Addr, patience)
 	if err != nil {
 		t.Errorf("connecting to a stopped server: %v", err)

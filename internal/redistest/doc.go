@@ -2,13 +2,12 @@
 // cluster of three masters, or a master and a replica watched by a sentinel.
 // A [Proxy] in front of any of them makes its network fail.
 //
-// The servers listen on free ports of 127.0.0.1, keep nothing on disk, and are
-// killed when the test that started them is over. On Linux they also die with
-// the test binary, however it ends; elsewhere a test binary that is killed, or
-// that panics outside of a test's goroutine, leaves its servers running.
+// The servers listen on free ports of 127.0.0.1 and keep nothing on disk. The end of a
+// test kills its servers. On Linux they also die with the test binary, however it ends.
+// On other systems they outlive a test binary that is killed, or that panics outside of a
+// test's goroutine.
 //
-// The server is the one that the environment variable WEIR_REDIS_SERVER names,
-// by path or by name, or else redis-server from PATH. Any server that takes
-// the arguments of redis-server 6 or later will do. Tests are skipped where
-// there is none, and fail instead when WEIR_REQUIRE_REDIS is set to 1.
+// The environment variable WEIR_REDIS_SERVER names the server, by path or by name; the
+// default is redis-server from PATH. Any server with the arguments of redis-server 6 or
+// later will do. Without a server tests are skipped, or fail if WEIR_REQUIRE_REDIS is 1.
 package redistest

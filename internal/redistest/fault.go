@@ -2,8 +2,7 @@ package redistest
 
 import "time"
 
-// Fault is what a [Proxy] does to the connections through it. The zero value is
-// [Pass].
+// Fault is a behaviour of a [Proxy] towards its connections. The zero value is [Pass].
 type Fault struct {
 	kind  kind
 	delay time.Duration
@@ -25,36 +24,35 @@ const (
 var (
 	// Pass forwards everything at once.
 	Pass = Fault{}
-	// Refuse resets the open connections and lets nobody listen, so that new
-	// ones are refused: a server that is not running.
+	// Refuse resets open connections and refuses new ones, like a server that is not
+	// running.
 	Refuse = Fault{kind: refuse}
-	// Blackhole accepts connections and swallows what they carry in both
-	// directions, also that the server closes one: a broken network. When the
-	// fault is over, connections that lost something are reset.
+	// Blackhole accepts connections and swallows all bytes in both directions, and the
+	// server's closing, like a broken network. The end of the fault resets connections
+	// that lost bytes.
 	Blackhole = Fault{kind: blackhole}
 )
 
-// Delay forwards each chunk d after it was read, in both directions: a slow
-// network. A round trip takes at least 2d longer. What waits already when the
-// fault changes waits to its end.
+// Delay forwards each chunk d after reading it, in both directions, like a slow network.
+// A round trip takes at least 2d longer. A change of the fault does not shorten delays
+// under way.
 func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 
-// CutMidReply closes a connection once n bytes of replies have come through
-// since the fault was set, counted for each connection alone: a server that
-// dies while it answers. It has done what it was asked by then. With n = 0 the
-// connection closes in place of a reply.
+// CutMidReply closes a connection after n bytes of replies, like a server that dies while
+// it answers: it has run the command by then. Each connection counts for itself, from the
+// start of the fault. With n = 0 the connection closes in place of a reply.
 func CutMidReply(n int) Fault { return Fault{kind: cut, bytes: n} }
 
-// Throttle lets bytesPerSecond through each connection in each direction: a
-// chunk arrives when all of it would have.
+// Throttle limits each connection to bytesPerSecond in each direction. A chunk arrives as
+// a whole, at the time of its last byte.
 func Throttle(bytesPerSecond int) Fault { return Fault{kind: throttle, bytes: bytesPerSecond} }
 
-// Corrupt makes every byte of replies a question mark from the n-th on, counted
-// since the fault was set for each connection alone: with n = 0 a reply is none
-// by its first byte, later what it holds is damaged.
+// Corrupt replaces the bytes of replies with question marks, from the n-th byte on. Each
+// connection counts for itself, from the start of the fault. With n = 0 a reply loses its
+// type; with a larger n its content is damaged.
 func Corrupt(n int) Fault { return Fault{kind: corrupt, bytes: n} }
 
-// swallows reports whether what l carries now is lost, and if so marks l.
+// swallows reports whether l loses its bytes now, and if so marks l.
 func (p *Proxy) swallows(l *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,8 +60,8 @@ func (p *Proxy) swallows(l *link) bool {
 	return p.fault.kind == blackhole
 }
 
-// judge decides what becomes of a chunk: how many bytes of it are forwarded,
-// after what wait, and whether that is the end of the link.
+// judge decides about a chunk: how many bytes are forwarded after which wait, and whether
+// the link ends then.
 func (p *Proxy) judge(l *link, chunk []byte, replies bool) (keep int, wait time.Duration, end bool) {
 	n := len(chunk)
 	p.mu.Lock()

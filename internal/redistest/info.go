@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Info returns a section of the server's INFO, "stats" for example, by field.
-// Asking costs one connection and one INFO, which the counters include.
+// Info returns the fields of a section of the server's INFO, for example "stats". It
+// costs one connection and one INFO, which the counters include.
 func (s *Server) Info(section string) map[string]string {
 	s.tb.Helper()
 	info, err := s.info(section, 5*time.Second)
@@ -24,7 +24,7 @@ func (s *Server) info(section string, timeout time.Duration) (map[string]string,
 	return fields(text), err
 }
 
-// has returns nil when a field of INFO has the wanted value.
+// has returns nil if a field of INFO has the wanted value.
 func (s *Server) has(section, field, want string) error {
 	info, err := s.info(section, 5*time.Second)
 	if err == nil && info[field] != want {
@@ -33,10 +33,9 @@ func (s *Server) has(section, field, want string) error {
 	return err
 }
 
-// Commands returns how often each command was called since the server was
-// started, by its name in lower case, a subcommand as "config|get". Calls from
-// within scripts count as well, and so does what clients send of their own when
-// they connect.
+// Commands returns the number of calls of each command since the server's start. Names
+// are in lower case, subcommands like "config|get". Calls from scripts count too, and so
+// do the commands that clients send when they connect.
 func (s *Server) Commands() map[string]int {
 	s.tb.Helper()
 	calls := make(map[string]int)
@@ -55,10 +54,9 @@ func (s *Server) Commands() map[string]int {
 	return calls
 }
 
-// CommandsDuring returns how often each command was called while f ran; those
-// that were not are missing. A client must have done the same before, or else
-// the commands by which it connects are among them: go-redis has pipelines use
-// connections of their own.
+// CommandsDuring returns the number of calls of each command while f ran, without zeros.
+// A client's first calls include the commands by which it connects, so it must make the
+// same calls before: go-redis uses separate connections for pipelines.
 func (s *Server) CommandsDuring(f func()) map[string]int {
 	s.tb.Helper()
 	before := s.Commands()
@@ -67,7 +65,7 @@ func (s *Server) CommandsDuring(f func()) map[string]int {
 	for name, n := range before {
 		during[name] -= n
 	}
-	// The first INFO counted itself only after it had answered.
+	// The first INFO counted itself after its answer.
 	during["info"]--
 	maps.DeleteFunc(during, func(_ string, n int) bool { return n == 0 })
 	return during

@@ -11,18 +11,18 @@ import (
 // link is one connection through a proxy.
 type link struct {
 	client *net.TCPConn
-	closed chan struct{} // closed when the link is
+	closed chan struct{} // closed with the link
 
 	// The proxy's mutex protects these.
-	lossy   bool // something of what it carried was swallowed
-	replied int  // bytes forwarded to the client since the fault was set
+	lossy   bool // some of its bytes were swallowed
+	replied int  // bytes forwarded to the client since the start of the fault
 
 	mu     sync.Mutex
 	server *net.TCPConn // nil until there is a connection
 }
 
-// attach gives the link its connection to the server, and reports whether the
-// link is still open.
+// attach gives the link its connection to the server, and reports whether the link is
+// still open.
 func (l *link) attach(server *net.TCPConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,8 +36,8 @@ func (l *link) attach(server *net.TCPConn) bool {
 	}
 }
 
-// close closes both ends, once. With reset they learn it by a RST, as from a
-// process that is gone, else by a FIN after everything that was forwarded.
+// close closes both ends, once: with reset by a RST, as after a process has gone, else by
+// a FIN after all forwarded bytes.
 func (l *link) close(reset bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,14 +58,14 @@ func (l *link) close(reset bool) {
 	}
 }
 
-// pump carries the bytes from one end to the other until one of them closes,
-// or the fault of p ends the link.
+// pump carries bytes from one end to the other until either closes, or the fault of p
+// ends the link.
 func (l *link) pump(p *Proxy, from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		if err != nil {
-			// A broken network does not tell the client of the server's end.
+			// A broken network hides the server's end from the client.
 			if from == l.client || !p.swallows(l) {
 				l.close(!errors.Is(err, io.EOF))
 			}

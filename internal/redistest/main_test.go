@@ -9,14 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// TestMain runs more tests at once than there are processors, as most of them wait.
-// The command line is parsed later, and wins.
+// TestMain runs more tests at once than there are processors, as most of them wait. A
+// flag of the command line overrides this.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "8")
 	leaktest.Main(m)
 }
 
-// impatient makes a client give up soon, and report the first error it gets.
+// impatient makes a client give up soon, with the first error.
 func impatient(o *redis.Options) {
 	o.MaxRetries = -1
 	o.DialerRetries = 1

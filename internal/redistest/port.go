@@ -6,23 +6,22 @@ import (
 	"strconv"
 )
 
-// busOffset is the distance of a cluster node's bus port from its port. Redis
-// 7 can be told another bus port, earlier versions cannot.
+// busOffset is the distance from a cluster node's port to its bus port. Redis 6 has no
+// option for another distance.
 const busOffset = 10000
 
 // address is the loopback address of a port.
 func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// port is a loopback port that was free when it was claimed. On Linux nobody
-// else is given it until release, whether somebody listens on it or not;
-// elsewhere it may be gone when it is wanted. Releasing it again does nothing.
+// port is a loopback port that was free when it was claimed. On Linux the kernel gives it
+// to no other socket until release. On other systems another process may take it. A
+// second release does nothing.
 type port struct {
 	number  int
 	release func()
 }
 
-// claimAny claims any free port. With bus it claims the one of the cluster bus
-// as well.
+// claimAny claims any free port. With bus it also claims the port of its cluster bus.
 func claimAny(bus bool) (port, error) {
 	for range 100 {
 		p, err := claim(0)

@@ -8,16 +8,16 @@ import (
 
 // claim claims a port, or any free one if number is 0.
 //
-// It holds a socket that is bound to the port and never listens. As long as it
-// does, the kernel picks that port for nobody who asks for any, and refuses
-// connections to it while nobody listens; but with SO_REUSEADDR, which redis
-// and package net set, those who ask for this very port can listen on it.
+// It holds a socket that is bound to the port and never listens. Meanwhile the kernel
+// does not pick that port for others, and refuses connections to it while no socket
+// listens. A socket with SO_REUSEADDR, as of redis and package net, can still listen on
+// this very port.
 func claim(number int) (port, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return port{}, os.NewSyscallError("socket", err)
 	}
-	// Once, since the kernel may give fd to somebody else afterwards.
+	// It runs once, as the kernel may reuse fd afterwards.
 	release := sync.OnceFunc(func() { _ = syscall.Close(fd) })
 	if err := bind(fd, &number); err != nil {
 		release()
@@ -26,7 +26,7 @@ func claim(number int) (port, error) {
 	return port{number, release}, nil
 }
 
-// bind binds fd to the port, and sets it to the one that it got if it was 0.
+// bind binds fd to *number. For 0 it picks a port, and stores it there.
 func bind(fd int, number *int) error {
 	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
 		return os.NewSyscallError("setsockopt", err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// While a port is claimed, nobody who asks for any gets it: not for listening,
-// not for the near end of a connection. With 500 of some 28000 ports claimed,
-// 3000 questions would otherwise meet one of them dozens of times.
+// The kernel picks no claimed port: neither for a listener nor for the near end of a
+// connection. With 500 of about 28000 ports claimed, 3000 picks would otherwise meet
+// dozens of them.
 func TestClaimedPortsAreNotGivenAway(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -34,17 +34,17 @@ func TestClaimedPortsAreNotGivenAway(t *testing.T) {
 		}
 		got.Close()
 		if n := got.Addr().(*net.TCPAddr).Port; claimed[n] {
-			t.Fatalf("port %d is claimed and was given to a listener", n)
+			t.Fatalf("port %d is claimed, and a listener got it", n)
 		}
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Resetting it leaves no state behind that keeps the port busy.
+		// A reset leaves no state that keeps the port busy.
 		_ = conn.(*net.TCPConn).SetLinger(0)
 		conn.Close()
 		if n := conn.LocalAddr().(*net.TCPAddr).Port; claimed[n] {
-			t.Fatalf("port %d is claimed and was given to a connection", n)
+			t.Fatalf("port %d is claimed, and a connection got it", n)
 		}
 		far, err := l.Accept()
 		if err == nil {

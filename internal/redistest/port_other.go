@@ -4,8 +4,8 @@ package redistest
 
 import "net"
 
-// claim finds out that a port is free, or any one if number is 0. There is no
-// portable way to keep it so.
+// claim checks that a port is free, or finds a free one if number is 0. There is no
+// portable way to keep it.
 func claim(number int) (port, error) {
 	l, err := net.Listen("tcp", address(number))
 	if err != nil {

@@ -16,8 +16,8 @@ func TestClaim(t *testing.T) {
 	}
 	defer p.release()
 	for range 3 {
-		// A child that another test is just starting has what this process listens
-		// on until it runs its program.
+		// A child that another test starts has this process's listeners until it runs its
+		// program.
 		await(t, "a claimed port that refuses connections", func() error {
 			conn, err := net.Dial("tcp", address(p.number))
 			if err == nil {
@@ -33,7 +33,7 @@ func TestClaim(t *testing.T) {
 			t.Fatalf("listening on a claimed port: %v", err)
 		}
 		if _, err := claim(p.number); err == nil {
-			t.Error("a port that somebody listens on can be claimed")
+			t.Error("a port with a listener can be claimed")
 		}
 		conn, err := net.Dial("tcp", address(p.number))
 		if err != nil {

@@ -5,23 +5,22 @@ import (
 	"runtime"
 )
 
-// process is a child that lives no longer than this process does.
+// process is a child that ends with this process at the latest.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the child has ended and was waited for
+	done chan struct{} // closed after the end of the child, and Wait
 	err  error         // how it ended; only valid after done
 }
 
-// spawn starts cmd, which must write its output to files, if anywhere, so that
-// waiting for it never means waiting for somebody who inherited a pipe.
+// spawn starts cmd, which must write its output to files, if anywhere. With a pipe, Wait
+// would also wait for every process that inherits it.
 func spawn(cmd *exec.Cmd) (*process, error) {
 	cmd.SysProcAttr = dieWithParent()
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// Linux counts as the parent the thread that forked the child, not the
-		// process. Had that thread some other work, the child would be killed
-		// when the runtime lets the thread go, in the middle of a test.
+		// For Linux the parent is the thread that forked the child, not the process. When
+		// the runtime ends that thread, in the middle of a test, the child would die.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(p.done)
@@ -38,9 +37,9 @@ func spawn(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// kill ends the process, also when it is stopped, and returns when it is gone.
+// kill ends the process, running or stopped, and returns when it is gone.
 func (p *process) kill() {
-	// The only error is that the process has ended already.
+	// The only error is that of an ended process.
 	_ = p.cmd.Process.Kill()
 	<-p.done
 }

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// endEnv makes TestHelperProcess start servers and end as it says.
+// endEnv makes TestHelperProcess start servers, and names its end.
 const endEnv = "REDISTEST_END"
 
-// However the test binary ends, no server is left, not even a stopped one.
+// No server outlives the test binary, however that ends, not even a stopped server.
 func TestServersEndWithTheirParent(t *testing.T) {
 	t.Parallel()
 	binary(t)
@@ -26,7 +26,7 @@ func TestServersEndWithTheirParent(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestHelperProcess$", "-test.v")
 			cmd.Env = append(os.Environ(), endEnv+"="+end, "GORACE=atexit_sleep_ms=0")
-			// Nobody cleans up behind the helper, so its directories are ours.
+			// The helper leaves its directories behind, so they are in this test's.
 			cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
 			stdin, err := cmd.StdinPipe()
 			if err != nil {
@@ -90,8 +90,7 @@ func TestServersEndWithTheirParent(t *testing.T) {
 	}
 }
 
-// A thread that ends must not take the servers along that a goroutine on it has
-// started.
+// The end of a thread does not end servers that a goroutine on it has started.
 func TestServersOutliveTheStartingThread(t *testing.T) {
 	t.Parallel()
 	binary(t)
@@ -100,8 +99,9 @@ func TestServersOutliveTheStartingThread(t *testing.T) {
 	done := make(chan struct{})
 	var start func()
 	start = func() {
-		// A goroutine that ends without unlocking takes its thread along, but
-		// not the main thread: that one is held here while another starts s.
+		// A goroutine that ends with a locked thread ends the thread, unless that is the
+		// main thread. If this is the main thread, it is held here while another one
+		// starts s.
 		runtime.LockOSThread()
 		if syscall.Gettid() == os.Getpid() {
 			wg.Go(start)
@@ -114,7 +114,7 @@ func TestServersOutliveTheStartingThread(t *testing.T) {
 	wg.Go(start)
 	wg.Wait()
 	if s == nil {
-		t.FailNow() // Start has said why
+		t.FailNow() // Start has logged why
 	}
 	select {
 	case <-s.proc.done:
@@ -123,8 +123,8 @@ func TestServersOutliveTheStartingThread(t *testing.T) {
 	}
 }
 
-// gone reports whether a process has ended. Whoever inherits the orphan may
-// never wait for it, so a zombie has ended, too.
+// gone reports whether a process has ended. Its new parent may never wait for it, so a
+// zombie has ended too.
 func gone(pid int) bool {
 	s := state(pid)
 	return s == "" || s == "Z" || s == "X"

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Proxy forwards TCP connections to a server, with the faults that it is told
-// to have. It is safe for concurrent use.
+// Proxy forwards TCP connections to a server, with the fault of the last Set. It is safe
+// for concurrent use.
 type Proxy struct {
-	// Addr is where the proxy listens, as host:port.
+	// Addr is the proxy's address, as host:port.
 	Addr string
 
 	tb     testing.TB
@@ -25,8 +25,8 @@ type Proxy struct {
 	accepted int
 }
 
-// NewProxy starts a proxy in front of target, a host:port that need not answer
-// yet. It ends, with all of its connections, when tb does.
+// NewProxy starts a proxy in front of target, a host:port that need not answer yet. The
+// proxy and its connections end with tb.
 func NewProxy(tb testing.TB, target string) *Proxy {
 	tb.Helper()
 	port, err := claimAny(false)
@@ -43,8 +43,8 @@ func NewProxy(tb testing.TB, target string) *Proxy {
 	return p
 }
 
-// Set makes f the proxy's only fault, also for connections that are open. It
-// fails the test when it cannot listen again after [Refuse].
+// Set makes f the proxy's only fault, also for open connections. It fails the test if it
+// can't listen again after [Refuse].
 func (p *Proxy) Set(f Fault) {
 	p.tb.Helper()
 	p.mu.Lock()
@@ -68,14 +68,14 @@ func (p *Proxy) Set(f Fault) {
 	}
 }
 
-// Accepted returns how many connections the proxy has accepted so far.
+// Accepted returns the number of connections accepted so far.
 func (p *Proxy) Accepted() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.accepted
 }
 
-// Open returns how many connections are open through the proxy.
+// Open returns the number of open connections through the proxy.
 func (p *Proxy) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Proxy) listen() error {
 	return nil
 }
 
-// serve carries one connection until either end closes it or a fault does.
+// serve carries one connection until either end closes it, or a fault does.
 func (p *Proxy) serve(client *net.TCPConn) {
 	l := &link{client: client, closed: make(chan struct{})}
 	p.mu.Lock()

@@ -24,8 +24,8 @@ func dial(t *testing.T, p *Proxy) net.Conn {
 	return conn
 }
 
-// exchange sends one PING and returns what comes back of its PONG until the
-// connection ends, or for as long as wait.
+// exchange sends one PING. It returns the bytes of the reply until the connection ends,
+// or for as long as wait.
 func exchange(t *testing.T, conn net.Conn, wait time.Duration) (string, error) {
 	t.Helper()
 	if _, err := io.WriteString(conn, ping); err != nil {
@@ -73,8 +73,8 @@ func TestProxyPass(t *testing.T) {
 	if got, err := exchange(t, b, patience); err == nil || isTimeout(err) {
 		t.Errorf("reply %q, %v from a killed server; want the connection to end", got, err)
 	}
-	// The proxy listens, so all that it can do about the next one is to end it,
-	// which the client may see before it has sent anything.
+	// The proxy can only end the next connection, as it listens. The client may see that
+	// before it has sent anything.
 	if conn, err := net.Dial("tcp", p.Addr); err == nil {
 		if got, err := exchange(t, conn, patience); err == nil || isTimeout(err) {
 			t.Errorf("reply %q, %v without a server; want the connection to end", got, err)
@@ -128,7 +128,7 @@ func TestProxyBlackhole(t *testing.T) {
 	p.Set(Pass)
 	for name, conn := range map[string]net.Conn{"an open": used, "a new": fresh} {
 		if got, err := exchange(t, conn, patience); err == nil || isTimeout(err) {
-			t.Errorf("%s connection that lost something: reply %q, %v; want a reset", name, got, err)
+			t.Errorf("%s connection with a loss: reply %q, %v; want a reset", name, got, err)
 		}
 	}
 	wantPong(t, idle)
@@ -191,7 +191,7 @@ func TestProxyCutMidReply(t *testing.T) {
 	}
 }
 
-// With n beyond the first reply the connection lives until n are through.
+// With n beyond the first reply, the connection lives for n bytes.
 func TestProxyCutInALaterReply(t *testing.T) {
 	t.Parallel()
 	p := NewProxy(t, Start(t).Addr)

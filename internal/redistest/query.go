@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// query sends one command to the server at addr and returns the reply as text,
-// the elements of an array each on a line of its own. It has timeout for all of
-// that.
+// query sends one command to the server at addr and returns the reply as text, with a
+// line for each element of an array. timeout is for all of that.
 //
-// It speaks the protocol itself, on a connection of its own: a client would
-// add its handshake to the commands that a test counts.
+// It speaks the protocol itself, on a connection of its own: a client's handshake would
+// add to the commands that a test counts.
 func query(addr string, timeout time.Duration, args ...string) (string, error) {
 	conn, err := net.DialTimeout("tcp", addr, timeout)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestSentinel(t *testing.T) {
 			}
 			c := s.Client(func(o *redis.FailoverOptions) { o.ReadTimeout = time.Second })
 			mustSet(t, c, "k", "before")
-			// The replica has what the master had, up to what is on its way.
+			// The replica has all the master's data, except for data on its way.
 			if err := c.Wait(t.Context(), 1, 0).Err(); err != nil {
 				t.Fatal(err)
 			}

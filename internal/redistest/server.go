@@ -15,12 +15,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Server is a redis-server process of a test. Its methods fail the test when
-// they cannot do what they say, so they belong on the test's goroutine, one
-// call at a time; the clients may be used from anywhere.
+// Server is a redis-server process of a test. Its methods fail the test on an error, so
+// only the test's goroutine may call them, one at a time. Clients may be used from
+// anywhere.
 type Server struct {
-	// Addr is where the server listens, as host:port. It stays the same when
-	// the server is restarted.
+	// Addr is the server's address, as host:port. A restart keeps it.
 	Addr string
 
 	tb     testing.TB
@@ -31,23 +30,23 @@ type Server struct {
 	proc   *process
 }
 
-// Start starts a server that keeps its data in memory only, and returns when it
-// answers. It is killed when tb ends.
+// Start starts a server with its data in memory only, and returns when it answers. It is
+// killed when tb ends.
 //
-// The arguments are passed on, as "--maxmemory", "1mb". They must not set a
-// password, since Start would not know it: use CONFIG SET for that.
+// The arguments are passed on, as "--maxmemory", "1mb". They must not set a password,
+// which Start would not know: use CONFIG SET for that.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	memoryOnly := []string{"--save", "", "--appendonly", "no"}
 	return start(tb, false, append(memoryOnly, args...)...)
 }
 
-// start starts a server with the given arguments and a port, a directory and
-// an address that it adds. With bus the server also has its cluster bus.
+// start starts a server with the given arguments, and adds a port, a directory and an
+// address. With bus the server also has its cluster bus.
 func start(tb testing.TB, bus bool, args ...string) *Server {
 	tb.Helper()
-	// The directory comes first, so that it is removed after the server that
-	// writes into it was killed.
+	// TempDir comes first, so its directory is removed last, after the server that writes
+	// there was killed.
 	s := &Server{tb: tb, binary: binary(tb), dir: tb.TempDir(), args: args}
 	tb.Cleanup(s.end)
 	if err := s.launchOn(func() (port, error) { return claimAny(bus) }); err != nil {
@@ -56,8 +55,7 @@ func start(tb testing.TB, bus bool, args ...string) *Server {
 	return s
 }
 
-// launchOn launches the server on a port that next returns, and on another one
-// when somebody else was faster.
+// launchOn launches the server on a port from next, and on another one if that is taken.
 func (s *Server) launchOn(next func() (port, error)) error {
 	for attempt := 0; ; attempt++ {
 		p, err := next()
@@ -73,7 +71,7 @@ func (s *Server) launchOn(next func() (port, error)) error {
 	}
 }
 
-// end kills the process if there is one, and gives up the port.
+// end kills the process, if any, and releases the port.
 func (s *Server) end() {
 	if s.proc != nil {
 		s.proc.kill()
@@ -83,7 +81,7 @@ func (s *Server) end() {
 	}
 }
 
-// errPortTaken is the error of launch when somebody else got the port.
+// errPortTaken is the error of launch when another process has the port.
 var errPortTaken = errors.New("redistest: the port is taken")
 
 // launch starts the process and returns when it answers.
@@ -107,14 +105,13 @@ func (s *Server) launch() error {
 	if strings.Contains(strings.ToLower(s.Log()), "address already in use") {
 		return errPortTaken
 	}
-	return fmt.Errorf("redistest: %s did not start: %w (%v); it said:\n%s", s.binary, err, s.proc.err, s.Log())
+	return fmt.Errorf("redistest: %s did not start: %w (%v); its output:\n%s", s.binary, err, s.proc.err, s.Log())
 }
 
-// ready returns nil when the server answers. That it answers as the process
-// that was started matters, because while that one still finds its port taken
-// the other server that has taken it may answer.
+// ready returns nil if the server answers. It checks the process ID: another server on
+// the port may answer while ours still finds the port taken.
 func (s *Server) ready() error {
-	// Whoever has the port instead may accept and say nothing.
+	// Another process on the port may accept and never answer.
 	info, err := s.info("server", 500*time.Millisecond)
 	if err != nil {
 		return err
@@ -127,7 +124,7 @@ func (s *Server) ready() error {
 
 func (s *Server) logFile() string { return filepath.Join(s.dir, "server.log") }
 
-// Log returns what the server has printed since it was started last.
+// Log returns the server's output since its last start.
 func (s *Server) Log() string {
 	text, err := os.ReadFile(s.logFile())
 	if err != nil {
@@ -136,9 +133,8 @@ func (s *Server) Log() string {
 	return string(text)
 }
 
-// Client returns a client of the server with the defaults of go-redis, except
-// for what opts change. It is closed when the test that started the server
-// ends, and may be closed before.
+// Client returns a client of the server with the defaults of go-redis, changed by opts.
+// It is closed when the server's test ends, or earlier by the test.
 func (s *Server) Client(opts ...func(*redis.Options)) *redis.Client {
 	o := &redis.Options{Addr: s.Addr}
 	for _, opt := range opts {
@@ -149,8 +145,8 @@ func (s *Server) Client(opts ...func(*redis.Options)) *redis.Client {
 	return c
 }
 
-// closeAfter closes a client at the end of the test. The error is dropped: the
-// test may have closed it, or killed what it was connected to.
+// closeAfter closes a client at the end of the test. It drops the error: the test may
+// have closed the client, or killed its server.
 func closeAfter(tb testing.TB, c interface{ Close() error }) {
 	tb.Cleanup(func() { _ = c.Close() })
 }
@@ -160,7 +156,7 @@ func (s *Server) do(args ...string) (string, error) {
 	return query(s.Addr, 5*time.Second, args...)
 }
 
-// must is do for a command that has to succeed.
+// must is do for a command that must succeed.
 func (s *Server) must(args ...string) string {
 	s.tb.Helper()
 	reply, err := s.do(args...)

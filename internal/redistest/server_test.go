@@ -92,7 +92,7 @@ func TestLaunchReportsWhatTheServerSaid(t *testing.T) {
 	s := unstarted(t, "--no-such-option", "1")
 	err := s.launchOn(func() (port, error) { return claimAny(false) })
 	if err == nil || !strings.Contains(err.Error(), "no-such-option") {
-		t.Errorf("error %v, want the one that redis-server printed", err)
+		t.Errorf("error %v, want redis-server's own", err)
 	}
 }
 

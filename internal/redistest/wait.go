@@ -7,16 +7,15 @@ import (
 )
 
 const (
-	// startTimeout bounds how long a server may take until it answers.
+	// startTimeout is the maximum time from a server's start to its first answer.
 	startTimeout = 10 * time.Second
-	// patience bounds every other wait for servers to do what they must: far
-	// more than that takes, because a busy machine is no reason to fail.
+	// patience is the maximum of every other wait for servers. It is long: a busy
+	// machine is no reason to fail.
 	patience = 20 * time.Second
 )
 
-// poll calls cond, less and less often, until it returns nil. It gives up when
-// the time is over, or done is closed (nil never is), and returns the last
-// error.
+// poll calls cond, less and less often, until it returns nil. It gives up when the time
+// is over or done is closed, and returns the last error. done may be nil.
 func poll(timeout time.Duration, done <-chan struct{}, cond func() error) error {
 	deadline := time.Now().Add(timeout)
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -35,7 +34,7 @@ func poll(timeout time.Duration, done <-chan struct{}, cond func() error) error 
 	}
 }
 
-// await fails the test when cond does not come to return nil.
+// await fails the test if cond keeps returning errors.
 func await(tb testing.TB, what string, cond func() error) {
 	tb.Helper()
 	if err := poll(patience, nil, cond); err != nil {

@@ -13,10 +13,9 @@ type part struct {
 	costs []int64
 }
 
-// cut lowers charges on this process's share that cost more than the share ever holds, if
-// they fit the whole limit. It returns the excess of each charge, nil without any. Of a
-// window the last of the parts comes first. It may fit the rest of a window that the call
-// before has begun.
+// cut lowers the cost of each charge that exceeds this process's share but fits the whole
+// limit. It returns the excess of each charge, or nil without any. The first part of a
+// window's charge is the smallest, so it may fit into an open window.
 func cut(charges, whole []store.Charge) (over []int64) {
 	for i := range charges {
 		c := &charges[i]
@@ -36,12 +35,13 @@ func cut(charges, whole []store.Charge) (over []int64) {
 	return over
 }
 
-// takeAhead books the excess of a request over its share: first the units that are left
-// now, then parts that fit, each at the first instant at which it does, key by key. Later
-// calls wait for them, so calls of any costs together keep the rate. It returns all
-// bookings. d, the decision of the share, gets the units that remain after them.
+// takeAhead books the excess of a request over its share, key by key. The first part
+// takes the units that are left now. Each further part takes the first instant that has
+// room for it, up to the maximum wait. Later calls wait for these bookings, so a fleet
+// keeps the rate whatever its calls cost.
 //
-// It does not book further ahead than the longest wait.
+// takeAhead returns all bookings. d is the decision of the share, and gets the units that
+// remain after them.
 func (s *Store) takeAhead(ctx context.Context, req store.Request, over []int64, d *store.Decision) []part {
 	ctx = context.WithoutCancel(ctx)
 	parts := []part{{d.Receipt, costs(req.Charges)}}
@@ -66,8 +66,8 @@ func (s *Store) takeAhead(ctx context.Context, req store.Request, over []int64, 
 	return parts
 }
 
-// nextPart makes the charges at places cost the next part of the excess, and all others
-// nothing. It reports whether there is any.
+// nextPart sets the charges at places to the next part of the excess, and all others to
+// 0. It reports whether there is such a part.
 func nextPart(charges []store.Charge, places []int, over, left []int64) (some bool) {
 	for i := range charges {
 		charges[i].Cost = 0
@@ -87,7 +87,7 @@ func nextPart(charges []store.Charge, places []int, over, left []int64) (some bo
 	return some
 }
 
-// tell notes in a decision the units that remain of its i-th charge.
+// tell writes the remaining units of the i-th charge into a decision.
 func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	if d.Charges != nil {
 		d.Charges[i].Remaining, d.Charges[i].ResetAfter = st.Remaining, st.ResetAfter
@@ -97,13 +97,13 @@ func tell(d *store.Decision, c *store.Charge, i int, st store.ChargeState) {
 	}
 }
 
-// bookedOut reports whether a state is that of a window that is yet to start:
-// what remains of it can't be had before that, and nothing else can.
+// bookedOut reports whether a state is that of a window that starts later. No unit is
+// free before that start.
 func bookedOut(l *store.Limit, st store.ChargeState) bool {
 	return (l.Algorithm == store.FixedWindow || l.Algorithm == store.AlignedWindow) && st.ResetAfter > l.Period
 }
 
-// free returns the units that may be had of a limit before its window ends.
+// free returns the free units of a limit before its window ends.
 func free(l *store.Limit, st store.ChargeState) int64 {
 	if bookedOut(l, st) {
 		return 0
@@ -119,8 +119,8 @@ func costs(charges []store.Charge) []int64 {
 	return costs
 }
 
-// cancelParts cancels local bookings. The last part comes first, as each part was booked
-// behind those before it.
+// cancelParts cancels local bookings, the last part first: each part is booked behind the
+// earlier ones.
 func cancelParts(ctx context.Context, local store.Canceler, r *receipt) error {
 	for _, p := range slices.Backward(r.parts) {
 		if err := local.Cancel(ctx, p.of); err != nil {
@@ -133,8 +133,8 @@ func cancelParts(ctx context.Context, local store.Canceler, r *receipt) error {
 	return local.Cancel(ctx, r.of)
 }
 
-// settleParts corrects bookings in parts, the last part first. They may be less than the
-// estimate: units that were never booked are not given back.
+// settleParts corrects bookings in parts, the last part first. The parts may hold fewer
+// units than the estimate. Units without a booking are not given back.
 func settleParts(ctx context.Context, local store.Settler, r *receipt, cost func(charge int) int64) error {
 	more := make([]int64, len(r.charges))
 	for i := range more {

@@ -15,8 +15,8 @@ func (s corrected) Settle(_ context.Context, of any, costs ...int64) error {
 	return nil
 }
 
-// Of a call of 60 of which 30 were booked, as the rest is too far ahead, no more than
-// was booked is given back.
+// A call costs 60, but only 30 are booked, as the rest is too far ahead. At most 30 are
+// given back.
 func TestPartsThatWereNotBookedAreNotGivenBack(t *testing.T) {
 	t.Parallel()
 	r := receipt{parts: []part{{1, []int64{10}}, {2, []int64{10}}, {3, []int64{10}}}, charges: []store.Charge{{Cost: 60}}}

@@ -11,22 +11,22 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// errBudget is the error of a call that took too long.
+// errBudget is the error of a call without an answer within the budget.
 var errBudget = errors.New("fallback: no answer within the budget")
 
 const (
-	// maxPatience is the longest that a call which may wait asks the primary.
+	// maxPatience is the maximum time that a waiting call gives the primary.
 	maxPatience = time.Second
-	// firstPatience is the shortest until the primary has answered for the first time:
-	// connecting may take several round trips.
+	// firstPatience is the minimum time for the primary's first answer: connecting may
+	// take several round trips.
 	firstPatience = time.Second
 )
 
-// patience is how long a call waits for the primary. The last tenth of the
-// budget is kept for deciding locally, and for timers that are late.
+// patience returns how long a call waits for the primary. The last tenth of the budget is
+// for the local decision and for late timers.
 func (c *Config) patience() time.Duration { return c.Budget - c.Budget/10 }
 
-// ending returns the end of the patience of a call that comes now.
+// ending returns the end of the patience of a call that starts now.
 func (s *Store) ending(now time.Time, maxWait time.Duration) *ending {
 	patience := s.cfg.patience()
 	own := max(patience, min(maxWait/10, maxPatience))
@@ -39,19 +39,19 @@ func (s *Store) ending(now time.Time, maxWait time.Duration) *ending {
 	return new(endings).next(now, own)
 }
 
-// attempt is a call of the primary. It may outlast its caller, who then uses the
-// request's charges for another.
+// attempt is a call of the primary. It may outlast its caller, which then reuses the
+// request's charges, so the attempt has a copy.
 type attempt struct {
 	store *Store
 	req   store.Request
-	room  [1]store.Charge // of the common case, as seen
+	room  [1]store.Charge // for one charge, as seen is
 	seen  [1]store.Seen
-	owes  bool // the primary does not know all that it has to
+	owes  bool // the primary lacks a state of these keys
 	began time.Time
 	end   *ending // of its patience
 	ctx   endingContext
 	stage atomic.Int32
-	heard chan struct{} // closed when answered in time, on a goroutine of its own
+	heard chan struct{} // for besides: closed by an answer in time
 	d     store.Decision
 	err   error
 }
@@ -72,8 +72,8 @@ func (s *Store) attempt(req *store.Request) *attempt {
 	return a
 }
 
-// recall sets when the primary last spoke of the keys. A state that lapses soon does not
-// count: it may be gone when the call arrives.
+// recall sets the times of the primary's last answers for the keys. It leaves out states
+// that lapse soon: they may be gone when the call arrives.
 func (a *attempt) recall() {
 	s := a.store
 	a.owes = s.memory.recall(a.req.Charges, a.req.Seen, s.clock.now()+s.cfg.Budget.Microseconds())
@@ -84,10 +84,9 @@ var attempts = sync.Pool{New: func() any { return new(attempt) }}
 
 // decision returns the primary's decision, if it comes in time.
 //
-// The end of the caller's context says nothing about the primary, and must not
-// keep the breaker from opening either: where all callers have less patience
-// than the budget, a silent primary would stall each of them for ever. So the
-// call goes on without its caller, for as long as the budget lasts.
+// A context that ends says nothing about the primary, so the call goes on without its
+// caller until the budget ends. Otherwise callers with less patience than the budget would
+// never open the breaker, and each would wait for a silent primary.
 func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
 	if st := a.start(ctx); st != nil {
 		if d, done, err := a.await(ctx, st); done {
@@ -101,10 +100,10 @@ func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
 	return a.besides(ctx)
 }
 
-// besides has the primary decide on a goroutine of its own, since a client may heed
-// neither its context nor any budget.
+// besides calls the primary on a goroutine of its own: a client may heed neither its
+// context nor a budget.
 //
-// At the end of the patience the client's context ends. So the client sends nothing late.
+// The client's context ends with the patience, so the client sends nothing late.
 func (a *attempt) besides(ctx context.Context) (store.Decision, error) {
 	a.heard = make(chan struct{})
 	timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.at)+a.store.cfg.Budget)
@@ -142,12 +141,11 @@ func (a *attempt) besides(ctx context.Context) (store.Decision, error) {
 	return a.d, nil
 }
 
-// heldUp reports whether the answer is only late because this process was held
-// up, by the garbage collector or a busy machine: then the timer is late as
-// well, and the answer may lie in the socket already. A stall of ours must not
-// open the breaker.
+// heldUp reports whether this process caused the delay, by garbage collection or on a
+// busy machine. The timer is late as well then, and the answer may lie in the socket
+// already. Such a stall must not open the breaker.
 //
-// It takes the answer from the channel, if that comes.
+// heldUp takes the answer from the channel, if it comes.
 func (a *attempt) heldUp(answered <-chan struct{}) bool {
 	if time.Since(a.end.at) < time.Millisecond {
 		return false
@@ -162,7 +160,8 @@ func (a *attempt) heldUp(answered <-chan struct{}) bool {
 	}
 }
 
-// run asks the primary. A grant without a caller is given back, if that is possible.
+// run calls the primary. It gives a grant without a caller back, if the primary can
+// cancel.
 func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 	a.d, a.err = a.ask(ctx)
 	if a.err != nil && ctx.Err() != nil {
@@ -184,7 +183,8 @@ func (a *attempt) run(ctx context.Context, cancel context.CancelFunc) {
 	}
 }
 
-// ask asks the primary, and first makes good its losses.
+// ask asks the primary for a decision, and passes the states that it lacks along. If the
+// primary reports a loss, ask tries again with the lost states.
 func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -215,10 +215,10 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	return d, err
 }
 
-// maxLosses is how often a call may find a state that was lost.
+// maxLosses is the maximum number of losses that one call may find.
 const maxLosses = 3
 
-// report tells the breaker, and the memory, of an answer.
+// report passes an outcome to the breaker and the memory.
 func (a *attempt) report() {
 	switch s := a.store; {
 	case a.err == nil:
@@ -237,7 +237,7 @@ func (a *attempt) report() {
 	}
 }
 
-// learn notes the primary's answer.
+// learn stores the states in the primary's answer.
 func (s *Store) learn(a *attempt) {
 	if at := a.req.Seen[0].At; at > 0 {
 		s.clock.heard(int64(at))
@@ -252,9 +252,8 @@ func (a *attempt) fail(err error) {
 
 func panicked(r any) error { return fmt.Errorf("fallback: the primary store panicked: %v", r) }
 
-// within runs f for as long as the budget lasts. f goes on by itself when it is
-// not done by then, so it must not touch anything of the caller's; its context
-// is over.
+// within runs f until the budget ends. A slow f goes on without its caller and with an
+// ended context, so it must not touch the caller's data.
 func (s *Store) within(ctx context.Context, f func(context.Context) error) error {
 	return within(ctx, s.cfg.patience(), f)
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Callers whose deadlines are shorter than the budget must not keep a silent
-// primary from being noticed.
+// Callers with deadlines below the budget do not hide a silent primary from the breaker.
 func TestImpatientCallersLetTheBreakerOpen(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestImpatientCallersLetTheBreakerOpen(t *testing.T) {
 	})
 }
 
-// What the primary grants after its caller has gone on is given back.
+// A grant of the primary is given back if its caller has gone on.
 func TestLateGrantsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"the caller left": 10 * time.Millisecond, "the budget is over": time.Hour} {
@@ -98,7 +97,7 @@ type foreign struct{}
 func (foreign) Error() string  { return "the key holds something else" }
 func (foreign) OfOneKey() bool { return true }
 
-// Something foreign under one key is that key's trouble alone.
+// A foreign value under one key affects that key alone.
 func TestForeignKey(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
@@ -134,8 +133,8 @@ func TestForeignKey(t *testing.T) {
 	}
 }
 
-// A breaker must not close while the keys that made it open still have nobody
-// who decides on them, as those of a cluster's dead master.
+// The breaker stays open while the keys that opened it still fail, as under a cluster's
+// dead master.
 func TestProbeLooksAtWhatFailed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// BenchmarkTake measures what the fallback adds: over a primary that answers at
-// once, and while that is away. The primary alone is what to compare with.
+// BenchmarkTake measures the cost of the fallback: over a primary that answers at once,
+// and over one that is away. The primary alone is the baseline.
 func BenchmarkTake(b *testing.B) {
 	limit := store.Per(1<<40, time.Second)
 	for _, bench := range []struct {
@@ -45,7 +45,7 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// away returns a store whose breaker is open and stays so.
+// away returns a store whose breaker is open for good.
 func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
 	p := newPrimary(tb)
 	p.set(errAway, 0)
@@ -66,8 +66,8 @@ func overRedis(tb testing.TB) *redisstore.Store {
 	return s
 }
 
-// BenchmarkRefused measures a call that Redis has refused just now: the primary
-// remembers, and without that it goes as all calls do.
+// BenchmarkRefused measures a repeated call just after a refusal: with a primary that
+// remembers refusals, and with one that does not.
 func BenchmarkRefused(b *testing.B) {
 	primary := overRedis(b)
 	for _, bench := range []struct {
@@ -93,8 +93,8 @@ func BenchmarkRefused(b *testing.B) {
 	}
 }
 
-// BenchmarkOverRedis measures what the fallback adds to Redis that 64 callers ask
-// at once, of one key and of many.
+// BenchmarkOverRedis measures the cost of the fallback over Redis, for 64 concurrent
+// callers with one key and with many.
 func BenchmarkOverRedis(b *testing.B) {
 	primary := overRedis(b)
 	for _, bench := range []struct {

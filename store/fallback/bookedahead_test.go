@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Slots that were booked ahead stay booked: the next one that Redis grants after a fault
-// comes after all of them.
+// Slots that were booked ahead stay booked: after a fault, Redis grants the next slot
+// behind all of them.
 func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 	t.Parallel()
 	const slots, rate = 120, 20
@@ -36,7 +36,7 @@ func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 			continue
 		}
 		for _, next := range []string{"the process itself", "another that booked", "one that starts then"} {
-			// A Redis that lost its memory quietly hears of its loss from calls alone.
+			// After a quiet loss, Redis learns of lost slots from calls alone.
 			if next == "one that starts then" && (fault.name == "quiet restart" || fault.name == "quiet flush") {
 				continue
 			}
@@ -61,7 +61,7 @@ func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 				case "another that booked":
 					asks = both[0]
 				case "one that starts then":
-					time.Sleep(time.Second) // of what goes on in the background
+					time.Sleep(time.Second) // for restores in the background
 					asks = limiterOver(t, f.direct(), "spaced", store.Limit(l))
 				}
 				r, err := asks.Reserve(context.Background(), "k")

@@ -9,27 +9,26 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// mostBrakes is how many keys' brakes are kept for the primary while it is away.
-// Further ones stay local.
+// mostBrakes is the maximum number of keys with brakes for the primary. Further brakes
+// stay local.
 const mostBrakes = 4096
 
 // brakes are those that the primary does not know yet.
 type brakes struct {
 	mu      sync.Mutex
 	pending map[id]pendingBrake
-	some    atomic.Bool // are pending
+	some    atomic.Bool // pending is not empty
 }
 
 type pendingBrake struct {
 	charges []store.Charge
 	brake   store.Brake
 	at      time.Time
-	lifted  bool // what slowed the key down before
+	lifted  bool // a Lift came before this brake
 }
 
-// Brake implements [store.Braker]. While the primary is away the key is slowed
-// down in this process, and for all others when it is back, as far as that is
-// not over by then.
+// Brake implements [store.Braker]. While the primary is away, the brake slows the key
+// down in this process alone. The primary gets the rest of it on its return.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
 	primary, ok := s.cfg.Primary.(store.Braker)
 	if !ok {
@@ -59,8 +58,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	return nil
 }
 
-// brakeLocal has the local store, which knows this process's share of the
-// limits, slow a key down in its share of the rate.
+// brakeLocal brakes a key in the local store, which has this process's share of the rate:
+// gaps grow by the number of processes.
 func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.Brake) {
 	local, ok := s.cfg.Local.(store.Braker)
 	if !ok {
@@ -73,8 +72,8 @@ func (s *Store) brakeLocal(ctx context.Context, charges []store.Charge, b store.
 	_ = local.Brake(ctx, share(charges, n), b)
 }
 
-// keep remembers a brake for the primary. Of several of a key the pause that
-// ends last counts, and the latest of everything else.
+// keep remembers a brake for the primary. The pause that ends last wins; of all else the
+// latest wins.
 func (k *brakes) keep(charges []store.Charge, b store.Brake) {
 	key, now := id{charges[0].Scope, charges[0].Key}, time.Now()
 	k.mu.Lock()
@@ -101,7 +100,7 @@ func (k *brakes) keeps(key id) bool {
 	return ok
 }
 
-// joined is a brake together with one of some time before.
+// joined combines a brake with an earlier one.
 func joined(old, b store.Brake, since time.Duration) store.Brake {
 	if left := old.Pause - since; left > b.Pause {
 		b.Pause, b.Slack = left, 0
@@ -115,8 +114,8 @@ func joined(old, b store.Brake, since time.Duration) store.Brake {
 	return b
 }
 
-// deliver tells the primary, which is back, of brakes that were set while it was away. If
-// it is gone again, the rest is kept for the next time.
+// deliver passes the pending brakes to the primary after its return. If the primary is
+// gone again, the rest waits for its next return.
 func (s *Store) deliver() {
 	primary, ok := s.cfg.Primary.(store.Braker)
 	if !ok {
@@ -145,7 +144,7 @@ func (s *Store) deliver() {
 	}
 }
 
-// restore keeps brakes again that were not delivered, but for keys with a newer brake.
+// restore puts undelivered brakes back, except for keys with a newer brake.
 func (k *brakes) restore(pending map[id]pendingBrake) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -156,15 +155,14 @@ func (k *brakes) restore(pending map[id]pendingBrake) {
 	k.some.Store(true)
 }
 
-// heed has the local store know of a pause that the primary has told of.
+// heed copies a pause in the primary's answer to the local store.
 func (s *Store) heed(a *attempt) {
 	if a.d.Reason == store.ReasonPaused && a.d.RetryAfter > 0 {
 		s.brakeLocal(context.Background(), binding(a.req.Charges, &a.d), store.Brake{Pause: min(a.d.RetryAfter, store.MaxPeriod/4)})
 	}
 }
 
-// binding returns the charges of the key whose limit a decision says is the binding
-// one.
+// binding returns the charges of the key with the decision's binding limit.
 func binding(charges []store.Charge, d *store.Decision) (mine []store.Charge) {
 	if oneKey(charges) {
 		return charges
@@ -187,9 +185,9 @@ func binding(charges []store.Charge, d *store.Decision) (mine []store.Charge) {
 // watch is a subscription to both stores.
 type watch []store.Watch
 
-// WatchBrakes implements [store.Braker]. The clock of the local store holds if this
-// process alone knows of the brake, also for slots that the primary granted: both
-// clocks count from the Unix epoch.
+// WatchBrakes implements [store.Braker]. If this process alone knows of a brake, the
+// local store's clock applies, also to slots from the primary: both clocks count from the
+// Unix epoch.
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	var w watch
 	if primary, ok := s.cfg.Primary.(store.Braker); ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// What is set while the primary is away adds up as it would there.
+// Brakes set while the primary is away add up as they would there.
 func TestBrakesAreKeptTogether(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

@@ -14,7 +14,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// shaky is a primary store that fails while it is told to.
+// shaky is a primary store that fails while down is set.
 type shaky struct {
 	*localstore.Store
 	down atomic.Bool
@@ -36,8 +36,7 @@ func (s *shaky) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	return s.Store.Brake(ctx, charges, b)
 }
 
-// TestPausesAndOutages: a pause holds whoever decides: one set before an outage,
-// in it, and after it.
+// A pause holds for either store: set before an outage, in it, or after it.
 func TestPausesAndOutages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +70,7 @@ func TestPausesAndOutages(t *testing.T) {
 		pause("before", 10*time.Second)
 		paused("before", true, false)
 		paused("never", false, false)
-		// A pause of another process, which this one has met.
+		// Another process sets a pause, and this one learns of it.
 		if err := primary.Store.Brake(ctx, []store.Charge{{Scope: "api", Key: "others", Limit: store.Per(10, time.Second)}}, store.Brake{Pause: 10 * time.Second}); err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +94,7 @@ func TestPausesAndOutages(t *testing.T) {
 		paused("meanwhile", true, false)
 		d, err := primary.Store.Take(ctx, store.Request{Charges: []store.Charge{{Scope: "api", Key: "meanwhile", Limit: store.Per(10, time.Second), Cost: 1}}})
 		if err != nil || d.Reason != store.ReasonPaused {
-			t.Errorf("the primary was not told: %+v, %v", d, err)
+			t.Errorf("the primary does not know the pause: %+v, %v", d, err)
 		}
 		if err := l.Resume(ctx, "meanwhile"); err != nil {
 			t.Fatal(err)
@@ -104,7 +103,7 @@ func TestPausesAndOutages(t *testing.T) {
 	})
 }
 
-// TestPauseInAnOutageHoldsThoseWhoWait on what the primary had granted.
+// A pause set in an outage also holds calls that wait for slots from the primary.
 func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -139,7 +138,7 @@ func TestPauseInAnOutageHoldsThoseWhoWait(t *testing.T) {
 			t.Fatal(err)
 		}
 		if after := <-went; after < 5*time.Second || after > 7*time.Second {
-			t.Errorf("a call that waited went after %v", after)
+			t.Errorf("a waiting call left after %v", after)
 		}
 	})
 }
@@ -157,8 +156,8 @@ func (r *refusingBrakes) Brake(ctx context.Context, charges []store.Charge, b st
 	return r.Store.Brake(ctx, charges, b)
 }
 
-// TestPausesOutlastAnInterruptedReturn: what the primary could not be told of
-// when it came back, as it went away again, it is told of the next time.
+// The primary goes away again while it learns of pauses. It learns of the rest on its
+// next return.
 func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -193,12 +192,12 @@ func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 		p.gone.Store(false)
 		back := func() {
 			time.Sleep(2 * time.Second)
-			look() // It has the probe made.
+			look() // It starts the probe.
 			synctest.Wait()
 		}
 		back()
 		if n := told(); n != 1 {
-			t.Fatalf("the primary was told of %d pauses, want 1", n)
+			t.Fatalf("the primary learnt of %d pauses, want 1", n)
 		}
 		p.gone.Store(true)
 		look()
@@ -206,12 +205,12 @@ func TestPausesOutlastAnInterruptedReturn(t *testing.T) {
 		p.gone.Store(false)
 		back()
 		if n := told(); n != 3 {
-			t.Errorf("the primary was told of %d pauses, want 3", n)
+			t.Errorf("the primary learnt of %d pauses, want 3", n)
 		}
 	})
 }
 
-// comingAndGoing is a primary that is there or not.
+// comingAndGoing is a primary that is away while gone is set.
 type comingAndGoing struct {
 	*refusingBrakes
 	gone atomic.Bool

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// State is who decides.
+// State says which side decides.
 type State uint8
 
 const (
@@ -22,8 +22,7 @@ const (
 
 var stateNames = [states]string{"closed", "open", "half_open"}
 
-// String returns the state in lower case with underscores, fit for a metric's
-// label.
+// String returns the state in lower case with underscores, fit for a metric's label.
 func (s State) String() string {
 	if s >= states {
 		return "unknown"
@@ -32,41 +31,37 @@ func (s State) String() string {
 }
 
 const (
-	// rounds is how many rounds of calls in a row must fail. Calls that began before a
-	// failure ended belong to its round.
+	// rounds is the number of failed rounds in a row that open the breaker. Calls that
+	// began before a failure ended belong to its round.
 	rounds = 3
-	// silence is the shortest time without a success after which the breaker opens.
+	// silence is the minimum time without a success before the breaker opens.
 	silence = 100 * time.Millisecond
-	// firstProbe is how long after the breaker opened the primary is probed.
+	// firstProbe is the maximum time from the opening to the first probe.
 	firstProbe = 100 * time.Millisecond
-	// idle is how long without calls probes go on.
+	// idle is how long probes go on without calls.
 	idle = time.Minute
 )
 
-// breaker says who decides:
-//
-//	closed     three rounds without a success in 100 ms, or a refused connection → open
-//	open       a timer → half-open
-//	half-open  the probe succeeds → closed; fails → open, for twice as long
+// breaker chooses the deciding side. The package documentation has its states.
 type breaker struct {
 	probe func() error
-	most  time.Duration // the longest time between probes
+	most  time.Duration // the maximum time between probes
 	tell  func(Change)
-	back  func() // called when it has closed
+	back  func() // runs after the breaker has closed
 
 	closed  atomic.Bool
 	failing atomic.Bool // a call has failed, and none succeeded since
 	met     atomic.Bool // a call has succeeded
 	called  atomic.Int64
-	outages atomic.Int64 // so far
+	outages atomic.Int64 // number so far
 
 	mu     sync.Mutex
 	st     State
-	since  time.Time // of the change to there or away
+	since  time.Time // the time of the last change
 	err    error     // the last failure
-	failed int       // rounds
-	first  time.Time // when the first of them began
-	ended  time.Time // when the last of them ended
+	failed int       // failed rounds in a row
+	first  time.Time // the start of the first one
+	ended  time.Time // the end of the last one
 	wait   time.Duration
 	timer  *time.Timer // nil: it has stopped
 	told   changes
@@ -79,7 +74,7 @@ func (b *breaker) open(now time.Time) {
 
 func (b *breaker) isClosed() bool { return b.closed.Load() }
 
-// allow reports whether the primary is to be asked.
+// allow reports whether a call may go to the primary.
 func (b *breaker) allow() bool {
 	if b.closed.Load() {
 		return true
@@ -95,7 +90,7 @@ func (b *breaker) allow() bool {
 	return false
 }
 
-// succeed notes that the primary has answered.
+// succeed notes an answer of the primary.
 func (b *breaker) succeed() {
 	if !b.met.Load() {
 		b.met.Store(true)
@@ -109,13 +104,13 @@ func (b *breaker) succeed() {
 	b.failed = 0
 }
 
-// fail notes that a call that began at an instant has failed.
+// fail notes the failure of a call that began at an instant.
 func (b *breaker) fail(began time.Time, err error) {
 	b.mu.Lock()
 	b.err = err
 	now := time.Now()
 	switch {
-	case b.st != StateClosed || began.Before(b.since): // An outcome from another time.
+	case b.st != StateClosed || began.Before(b.since): // The call began in an earlier state.
 		b.mu.Unlock()
 		return
 	case b.failed > 0 && began.Before(b.ended):
@@ -140,9 +135,10 @@ func (b *breaker) fail(began time.Time, err error) {
 	b.told.deliver(b.tell)
 }
 
-// schedule makes the next probe come, some time after the last one began. The lock is held.
+// schedule sets the timer of the next probe. took is the time that the last probe took.
+// The lock is held.
 func (b *breaker) schedule(took time.Duration) {
-	// Half of the time is random, so that processes do not come at once.
+	// Half of the time is random, so that processes do not probe all at once.
 	wait := b.wait/2 + rand.N(b.wait/2+1)
 	b.timer = time.AfterFunc(max(wait-took, wait/8), b.try)
 }
@@ -188,7 +184,7 @@ func (b *breaker) state() State {
 	return b.st
 }
 
-// away returns for how long the primary has been away, and its last error.
+// away returns the time since the primary went away, and its last error.
 func (b *breaker) away() (time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

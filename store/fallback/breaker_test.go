@@ -60,8 +60,8 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// Whenever the primary comes back, and whatever it did before, it is used again
-// within one probe interval.
+// The primary decides again within one probe interval of its return, after any kind of
+// outage.
 func TestBackWithinOneProbe(t *testing.T) {
 	t.Parallel()
 	const gap = 5 * time.Millisecond
@@ -98,8 +98,8 @@ func TestBackWithinOneProbe(t *testing.T) {
 	}
 }
 
-// A silent primary costs a call the budget, less the tenth that is kept for
-// deciding locally, and the others nothing.
+// A silent primary costs one call the budget, less the tenth for the local decision. It
+// costs the others nothing.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// The first calls of a process wait for connections, for longer than the budget. When
-// none comes, the breaker opens after one round.
+// The first calls of a process wait longer than the budget, for connections. If none
+// comes, the breaker opens after one round.
 func TestSlowFirstConnection(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -159,14 +159,14 @@ func TestSlowFirstConnection(t *testing.T) {
 	}
 }
 
-// Three rounds of calls in a row have to fail, and 100 ms to pass without a success. Calls
-// that began before a failure ended belong to its round.
+// The breaker opens after three failed rounds in a row, and 100 ms without a success.
+// Calls that began before a failure ended belong to its round.
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		took  time.Duration // a call
-		gap   time.Duration // between calls of a caller
-		every int           // how many calls succeed: one of so many; 0: none
+		took  time.Duration // by a call
+		gap   time.Duration // between the calls of one caller
+		every int           // every n-th call succeeds; 0: none
 		open  time.Duration // when the breaker opens; 0: never
 	}{
 		"silent":                    {took: 45 * time.Millisecond, gap: time.Millisecond, open: 137 * time.Millisecond},
@@ -205,7 +205,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// A pause of the primary of 60 ms opens nothing, however many calls come meanwhile.
+// A pause of the primary of 60 ms opens no breaker, however many calls come meanwhile.
 func TestShortPause(t *testing.T) {
 	t.Parallel()
 	for _, callers := range []int{1, 8, 64, 256} {
@@ -236,7 +236,7 @@ func TestShortPause(t *testing.T) {
 	}
 }
 
-// What is no outage never opens the breaker.
+// An error that is no outage never opens the breaker.
 func TestNoOutage(t *testing.T) {
 	t.Parallel()
 	one := store.Per(1, time.Hour)
@@ -247,7 +247,7 @@ func TestNoOutage(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		"what the store can't": func(t *testing.T, s *fallback.Store, p *primary) {
+		"unsupported by the store": func(t *testing.T, s *fallback.Store, p *primary) {
 			p.set(fmt.Errorf("cross slot: %w", store.ErrUnsupported), 0)
 			if _, err := s.Take(context.Background(), charge("k", 1, one)); !errors.Is(err, store.ErrUnsupported) {
 				t.Error(err)

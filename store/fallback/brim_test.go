@@ -11,8 +11,9 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Processes admit more than the limit together, as with the default Replicas. The units
-// fill the limit to the brim, and block the key for its window at most.
+// Processes together admit more than the limit, as with the default Replicas. On the
+// primary's return these units fill the limit to the brim, and block the key for one
+// window at most.
 func TestOutageBlocksForOneWindowAtMost(t *testing.T) {
 	t.Parallel()
 	const processes, rate = 4, 100
@@ -50,7 +51,7 @@ func TestOutageBlocksForOneWindowAtMost(t *testing.T) {
 					local[n] = admitted[n].Load()
 				}
 				together(processes*len(limits), func(i int) { ask(i, 1) })
-				time.Sleep(100 * time.Millisecond) // of what goes on in the background
+				time.Sleep(100 * time.Millisecond) // for restores in the background
 				for n, l := range limits {
 					used := f.used(l.Algorithm.String(), "k", l)
 					wait := f.blocked(l.Algorithm.String(), "k", l)

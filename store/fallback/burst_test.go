@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// TestNoSecondBurst takes a key to its limit and the primary away and back,
-// with and without its memory: the key never gets more.
+// TestNoSecondBurst takes a key to its limit, and the primary away and back, with and
+// without its memory. The key never gets more.
 func TestNoSecondBurst(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(20, time.Hour) {
@@ -64,7 +64,7 @@ func TestNoSecondBurst(t *testing.T) {
 	}
 }
 
-// After an outage longer than the window nothing of before counts.
+// After an outage longer than the window, no earlier unit counts.
 func TestLongOutageLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(10, time.Second) {

@@ -11,8 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ways are how a real Redis goes away and comes back: without and with what it
-// knew.
+// ways are outages of a real Redis, which loses its memory or keeps it.
 var ways = map[string]func(*redistest.Server, *redistest.Proxy) (begin, end func()){
 	"without memory": func(s *redistest.Server, _ *redistest.Proxy) (begin, end func()) { return s.Kill, s.Restart },
 	"with memory": func(_ *redistest.Server, p *redistest.Proxy) (begin, end func()) {
@@ -28,7 +27,7 @@ func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T
 				t.Parallel()
 				server := redistest.Start(t)
 				proxy := redistest.NewProxy(t, server.Addr)
-				// Each call that Redis answers too late is charged twice. A busy machine
+				// Redis charges a call twice if its answer comes too late. A busy machine
 				// keeps this patience.
 				const patience = 2 * time.Second
 				client := server.Client(func(o *redis.Options) {
@@ -47,11 +46,10 @@ func outages(t *testing.T, rate int64, period time.Duration, f func(t *testing.T
 	}
 }
 
-// A key that was used up before an outage of a real Redis, or in it, gets no
-// fresh burst in it, nor afterwards.
+// A key that is used up before or in an outage of a real Redis gets no fresh burst.
 func TestNoSecondBurstOnARealServer(t *testing.T) {
 	t.Parallel()
-	// An hour's aligned window ends once in a while, a year's hardly ever.
+	// An hour's aligned window may end in a test. A year's hardly ever does.
 	outages(t, 20, 365*24*time.Hour, func(t *testing.T, s *fallback.Store, l store.Limit, begin, end func()) {
 		admitted := map[string]int{}
 		call := func(key string, n int) {
@@ -104,7 +102,7 @@ func TestLongOutageOnARealServer(t *testing.T) {
 				admitted++
 			}
 		}
-		// What comes back while the loop runs is right; an aligned window may end.
+		// Units that return during the loop are right. An aligned window may end.
 		most := 21 + int(time.Since(start)*20/(500*time.Millisecond))
 		if l.Algorithm == store.AlignedWindow || l.Algorithm == store.SlidingCounter {
 			most += 20

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A bucket that is in use all the time has no fresh burst after an outage, however long
-// that was and whether or not the primary has kept its memory.
+// A busy bucket has no fresh burst after an outage, however long it was, and whether or
+// not the primary kept its memory.
 func TestBusyBucketAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	const rate, burst, outages = 10, 50, 5
@@ -47,8 +47,8 @@ func TestBusyBucketAfterAnOutage(t *testing.T) {
 							p.set(nil, 0)
 							call(5 * time.Second)
 						}
-						// Processes find the primary again one after the other. Whoever is first has
-						// the others' share meanwhile, and each keeps a unit.
+						// Processes find the primary one after the other. The first one
+						// has the others' share meanwhile, and each keeps a unit.
 						most := burst + int(time.Since(start).Seconds()*rate) + outages*replicas*6
 						if admitted > most {
 							t.Errorf("%d admitted in %v, want at most %d", admitted, time.Since(start), most)

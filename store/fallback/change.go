@@ -6,10 +6,10 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Change tells that the primary store went away, as the breaker has opened, or is back.
+// Change says that the primary store went away, as the breaker has opened, or came back.
 type Change = store.Change
 
-// changes are events that wait for their listener. It gets them in order, one at a time.
+// changes are events for the listener, which gets them in order, one at a time.
 type changes struct {
 	mu      sync.Mutex
 	list    []Change
@@ -22,7 +22,7 @@ func (c *changes) add(change Change) {
 	c.list = append(c.list, change)
 }
 
-// deliver tells of all. tell may use the store.
+// deliver passes all changes to tell, which may use the store.
 func (c *changes) deliver(tell func(Change)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *changes) deliver(tell func(Change)) {
 	}
 }
 
-// deliverOne tells of a change, without the lock meanwhile.
+// deliverOne passes one change to tell, without the lock.
 func (c *changes) deliverOne(change Change, tell func(Change)) {
 	c.mu.Unlock()
 	defer c.mu.Lock()

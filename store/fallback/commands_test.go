@@ -14,7 +14,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// sum adds up how often commands were called, and those that carry scripts.
+// sum adds up the calls of all commands, and of those that carry scripts.
 func sum(calls map[string]int) (all, scripts int) {
 	for name, n := range calls {
 		all += n
@@ -25,7 +25,8 @@ func sum(calls map[string]int) (all, scripts int) {
 	return all, scripts
 }
 
-// round asks once for each of 5 000 keys, and returns the commands that Redis carried out.
+// round asks once for each of 5000 keys, and returns the number of commands that Redis
+// ran.
 func (f *fleet) round(t testing.TB, limit store.Limit) (all, scripts, local int) {
 	t.Helper()
 	var next, degraded atomic.Int64
@@ -46,8 +47,8 @@ func (f *fleet) round(t testing.TB, limit store.Limit) (all, scripts, local int)
 	return all, scripts, int(degraded.Load())
 }
 
-// least returns the round of three with the least scripts: how calls share round trips
-// depends on the machine.
+// least returns the round of three with the fewest scripts: the machine decides how many
+// calls share a round trip.
 func (f *fleet) least(t testing.TB, limit store.Limit) (all, scripts int) {
 	t.Helper()
 	for i := range 3 {
@@ -62,7 +63,7 @@ func (f *fleet) least(t testing.TB, limit store.Limit) (all, scripts int) {
 	return all, scripts
 }
 
-// One failed call has Redis carry out no more commands for 5 000 other keys.
+// After one failed call, Redis runs no more commands than before for 5000 other keys.
 func TestOneFailedCallCostsNoCommands(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []struct {
@@ -101,11 +102,11 @@ func TestOneFailedCallCostsNoCommands(t *testing.T) {
 			first, firstScripts, _ := f.round(t, limit)
 			t.Logf("5000 calls: %d commands, %d of them scripts, before; %d and %d in the first round after", all, scripts, first, firstScripts)
 			if float64(first) > 1.05*float64(all) {
-				t.Errorf("%s: Redis carries out %d commands for 5000 other keys, before %d: %.2f times as many, want at most 1.05", fault.name, first, all, float64(first)/float64(all))
+				t.Errorf("%s: Redis runs %d commands for 5000 other keys, %d before: %.2f times as many, want at most 1.05", fault.name, first, all, float64(first)/float64(all))
 			}
-			// How many calls share a script depends on the machine, by a factor of two here.
+			// The machine decides how many calls share a script, by a factor of two here.
 			if firstScripts > 2*scripts+50 {
-				t.Errorf("%s: Redis gets %d scripts for 5000 other keys, before %d: %.1f times as many", fault.name, firstScripts, scripts, float64(firstScripts)/float64(scripts))
+				t.Errorf("%s: Redis gets %d scripts for 5000 other keys, %d before: %.1f times as many", fault.name, firstScripts, scripts, float64(firstScripts)/float64(scripts))
 			}
 		})
 	}

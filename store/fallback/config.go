@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// Policy says who decides while the primary store is away.
+// Policy says how calls are decided while the primary store is away.
 type Policy uint8
 
 const (
@@ -35,55 +35,53 @@ func (p Policy) String() string {
 	return policyNames[p]
 }
 
-// Config is what New makes a Store from. Only Primary is required.
+// Config has the parts of a Store. Only Primary is required.
 type Config struct {
-	// Primary decides as long as it can. Required.
+	// Primary decides while it answers. Required.
 	Primary store.Store
-	// Local decides while the primary is away. Nil: a new localstore. A store
-	// of your own is kept warm only if it is a [Seeder]. It has to book ahead, or
-	// calls that cost more than this process's share exceed that.
+	// Local decides while the primary is away. A store of your own starts from the
+	// primary's states only if it is a [Seeder]. If it can't book ahead, calls that cost
+	// more than this process's share exceed the share. Nil: a new localstore.
 	Local store.Store
 
-	// Budget is the longest that a call which wants its answer now is held up, whatever the
-	// client's own timeouts are. It waits for the primary for nine tenths of it. A call
-	// that may wait asks for a tenth of its MaxWait, if that is longer, up to 1 s. Until
-	// the primary has answered for the first time, calls wait up to 1 s. 0: 50 ms.
+	// Budget is the maximum delay by this store of a call that wants its answer now,
+	// whatever the client's own timeouts are. The call waits for the primary for nine
+	// tenths of it. A call with a MaxWait waits for a tenth of that, if that is longer, up
+	// to 1 s. Before the primary's first answer, calls wait up to 1 s. 0: 50 ms.
 	Budget time.Duration
-	// Probe is the longest time between two probes while the primary is away. The first
-	// comes after up to 100 ms, and each one up to twice as late as the one before. So
-	// the primary is used again within this time of its return. Probes end after a
-	// minute without calls, until the next call. 0: 2 s.
+	// Probe is the maximum time between two probes while the primary is away. The first
+	// comes after up to 100 ms, and each interval is up to twice the one before. So the
+	// primary decides again at most this long after its return. Probes end after a minute
+	// without calls, until the next call. 0: 2 s.
 	Probe time.Duration
-	// MaxKeys is the maximum number of keys in memory: about 110 bytes each. Losses of
-	// other keys are not restored, and their local units are not charged. 0: 1 048 576.
+	// MaxKeys is the maximum number of keys in memory, at about 110 bytes each. A loss of
+	// any other key is not restored, and its local units are not charged. 0: 1 048 576.
 	MaxKeys int
 
-	// Replicas is the number of processes that share the limits: the local
-	// share is a limit divided by it. 0: 1, that is the whole limit. It can't
-	// be combined with ReplicasFunc.
+	// Replicas is the number of processes that share the limits. Each one's local share
+	// is a limit divided by it. It can't be combined with ReplicasFunc. 0: 1, that is the
+	// whole limit.
 	Replicas int
-	// ReplicasFunc returns the number of processes, where that changes. It is
-	// called for every call, from many goroutines, so it must be quick and must
-	// not panic; below 1 counts as 1. Nil: Replicas.
+	// ReplicasFunc returns a number of processes that changes. Every call calls it, from
+	// many goroutines: it must be quick and must not panic. Below 1 counts as 1. Nil:
+	// Replicas.
 	ReplicasFunc func() int
 
-	// Policy says who decides while the primary is away. The zero value is
-	// Local.
+	// Policy applies while the primary is away. The zero value is Local.
 	Policy Policy
-	// Policies are the policies of limiters that have another one, by the
-	// limiter's name. Of a call that several levels decide the strictest counts:
-	// Closed, LocalThenClosed, Local, Open. It must not be changed afterwards.
+	// Policies overrides Policy for limiters, by their names. A call at several levels
+	// follows the strictest: Closed, then LocalThenClosed, Local, Open. The map must not
+	// change after New.
 	Policies map[string]Policy
-	// Grace is how long LocalThenClosed decides locally. It must be set with
-	// that policy, and 0 where neither Policy nor one of Policies is that.
+	// Grace is how long LocalThenClosed decides locally. It must be above 0 if Policy or
+	// one of Policies is LocalThenClosed, and 0 otherwise.
 	Grace time.Duration
 
-	// OnChange is told when the primary goes away and when it is back, once
-	// each and in order, on the goroutine of a call or a probe: it must be
-	// quick. It may use the store. weir.ObserveFallback makes it an event for a
-	// weir.Hook. Nil: it is called for no change.
+	// OnChange gets each change once and in order: the primary goes away, or comes back.
+	// It runs on the goroutine of a call or a probe, so it must be quick. It may use the
+	// store. weir.ObserveFallback turns changes into events of a weir.Hook. Nil: no call.
 	OnChange func(Change)
-	// Logger logs the same, and the first decision without the primary. Nil:
+	// Logger logs each change, and the first decision without the primary. Nil:
 	// slog.Default().
 	Logger *slog.Logger
 }
@@ -121,7 +119,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// defaults fills in what was left zero.
+// defaults replaces zero values.
 func (c *Config) defaults() {
 	if c.Budget == 0 {
 		c.Budget = 50 * time.Millisecond

@@ -12,7 +12,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t, fallback.Config{Primary: newPrimary(t)}) })
 }
 
-// Without a primary ever, the local store is what decides.
+// The primary is away from the start, so the local store decides.
 func TestConformanceAway(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store {
 		p := newPrimary(t)

@@ -9,16 +9,16 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// receipt says which store granted, and what.
+// receipt says which store granted which units.
 type receipt struct {
 	primary bool
 	of      any
-	parts   []part // of a call that costs more than this process's share; nil: of is all
-	at      int64  // when it was granted, or its slot, by the primary's clock
+	parts   []part // if the cost exceeds this process's share; nil: of is the one booking
+	at      int64  // its slot, by the primary's clock
 	charges []store.Charge
 }
 
-// Windows says which windows counted the booking, for the key's clock.
+// Windows returns the windows that counted the booking, for the key's clock.
 func (r receipt) Windows() (real int64, list []exact.Window) {
 	if of, ok := r.of.(interface {
 		Windows() (real int64, list []exact.Window)
@@ -28,8 +28,8 @@ func (r receipt) Windows() (real int64, list []exact.Window) {
 	return 0, nil
 }
 
-// Cancel implements [store.Canceler]. Units that the primary granted go back to it if it
-// is there. While it is away, they stay used.
+// Cancel implements [store.Canceler]. The units of a primary's grant go back to the
+// primary. While it is away, they stay used.
 func (s *Store) Cancel(ctx context.Context, of any) error {
 	r, ok := of.(receipt)
 	if !ok {
@@ -57,12 +57,13 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 	return s.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
 }
 
-// Settle implements [store.Settler], by the store that granted. A local grant is corrected
-// here, and in the later charge to the primary.
+// Settle implements [store.Settler], by the store that granted. A local grant is
+// corrected here, and in the later charge to the primary.
 //
-// Two costs stay at their estimates in the primary: that of a local grant that it has been
-// charged for already, as it has no booking to correct; and that of its own grant if it is
-// away, as it alone knows which part still counts.
+// Two costs stay at their estimates in the primary:
+//
+//   - a local grant that the primary has been charged for: it has no booking there
+//   - the primary's own grant while it is away: it alone knows which part still counts
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	r, ok := of.(receipt)
 	if !ok {
@@ -96,6 +97,6 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 	if !s.breaker.isClosed() {
 		return nil
 	}
-	costs = slices.Clone(costs) // The caller's, and the call may outlast this one.
+	costs = slices.Clone(costs) // The call may outlast its caller.
 	return s.within(ctx, func(ctx context.Context) error { return settler.Settle(ctx, r.of, costs...) })
 }

@@ -34,15 +34,15 @@ func remaining(t *testing.T, s store.Store, limits ...store.Limit) (list []int64
 	return list
 }
 
-// What was granted while the primary was away is settled where it was granted,
-// and the primary is charged what it really cost, if that is known in time.
+// The local store settles its own grants. The primary is charged the real cost, if it is
+// known in time.
 func TestLocalGrantsAreSettled(t *testing.T) {
 	t.Parallel()
 	limits := []store.Limit{store.Per(100, time.Hour), store.Per(100, time.Hour).By(store.SlidingWindow)}
 	for _, tt := range []struct {
 		name  string
 		costs []int64
-		want  string // what remains while the primary is away, and when it is back
+		want  string // remaining while the primary is away, and after its return
 	}{
 		{"less", []int64{3}, "[97 97]"},
 		{"nothing", []int64{0}, "[100 100]"},
@@ -67,7 +67,7 @@ func TestLocalGrantsAreSettled(t *testing.T) {
 					})
 					want := tt.want
 					if late {
-						want = "[90 90]" // It was charged the estimate.
+						want = "[90 90]" // The primary was charged the estimate.
 						if got := fmt.Sprint(remaining(t, s, limits...)); got != "[90 90]" {
 							t.Errorf("with the estimate charged %s remain", got)
 						}
@@ -82,7 +82,7 @@ func TestLocalGrantsAreSettled(t *testing.T) {
 	}
 }
 
-// What the primary granted is settled by the primary while it is there.
+// The primary settles its own grants while it is there.
 func TestPrimaryGrantsAreSettled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSettleMistakes(t *testing.T) {
 	s := open(t, fallback.Config{Primary: p})
 	ctx := context.Background()
 	if err := s.Settle(ctx, 7, 1); err == nil {
-		t.Error("a number was taken as a receipt")
+		t.Error("a number passes as a receipt")
 	}
 	d := take(t, s, cancelable("k", 1, store.Per(10, time.Hour)))
 	for _, costs := range [][]int64{nil, {-1}, {1, 2}} {
@@ -135,7 +135,7 @@ func TestSettleMistakes(t *testing.T) {
 	}
 }
 
-// A primary that is silent holds up nobody longer than the budget.
+// A silent primary holds a caller up for the budget at most.
 func TestSettleWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,11 +151,11 @@ func TestSettleWithinTheBudget(t *testing.T) {
 		if took := time.Since(start); took > 50*time.Millisecond {
 			t.Errorf("it took %v", took)
 		}
-		costs[0] = 1 // The slice is the caller's again.
+		costs[0] = 1 // The caller may change its slice again.
 		time.Sleep(2 * time.Minute)
 		p.set(nil, 0)
 		if got := remaining(t, s, store.Per(10, time.Hour)); got[0] != 10 {
-			t.Errorf("%d remain, want the 10 of a settlement that was only late", got[0])
+			t.Errorf("%d remain, want 10: the settlement was late", got[0])
 		}
 	})
 }

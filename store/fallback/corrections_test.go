@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// corrections give back 990 units of 1000, or all.
+// corrections give back 990 of 1000 units, or all.
 var corrections = []struct {
 	name string
 	left int64 // units that remain used
@@ -25,7 +25,7 @@ var corrections = []struct {
 	}},
 }
 
-// blips are faults that Redis' memory survives.
+// blips are faults that spare Redis' memory.
 var blips = []struct {
 	name  string
 	cause func(f *fleet)
@@ -47,7 +47,7 @@ var blips = []struct {
 	}},
 }
 
-// Units that were given back are not charged again after a fault of other keys.
+// Units that were given back are not charged again after a failure of other keys.
 func TestGivenBackIsNotChargedAgain(t *testing.T) {
 	t.Parallel()
 	for _, blip := range blips {

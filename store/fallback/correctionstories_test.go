@@ -16,7 +16,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// story is a random one of three processes and a key. A second key, its twin, has the
+// story is a random story of three processes and a key. Its twin, a second key, has the
 // same story without faults.
 type story struct {
 	f         *fleet
@@ -81,7 +81,7 @@ func (s *story) reset() error {
 	return s.twin[i].Reset(context.Background(), "twin of "+s.key)
 }
 
-// blip has calls of another key fail in every process.
+// blip cuts off a call of another key in every process.
 func (s *story) blip() {
 	s.text.WriteString("a call of each process is cut; ")
 	s.f.proxy.Set(redistest.CutMidReply(s.rng.IntN(3)))
@@ -90,7 +90,7 @@ func (s *story) blip() {
 	s.f.recover()
 }
 
-// outage has every process decide some calls by itself. They are settled before the end.
+// outage makes every process decide some calls by itself, and settle them before the end.
 func (s *story) outage() error {
 	s.text.WriteString("Redis goes; ")
 	s.f.proxy.Set(redistest.Refuse)
@@ -130,8 +130,8 @@ func (s *story) step() error {
 	return nil
 }
 
-// Random stories of reserve, settle, cancel and reset with faults that Redis' memory
-// survives: in the end Redis counts as much as without the faults.
+// Random stories reserve, settle, cancel and reset, with faults that spare Redis' memory.
+// At the end Redis counts as many units as without faults.
 func TestCorrectionStories(t *testing.T) {
 	t.Parallel()
 	const lanes = 8
@@ -139,7 +139,7 @@ func TestCorrectionStories(t *testing.T) {
 	var next, disturbed, wrong, again atomic.Int64
 	stories := int64(everywhere(1000, long.Or(300, 83)))
 	if long.Race {
-		stories = min(stories, 32) // The detector looks at the same code in each story.
+		stories = min(stories, 32) // Each story runs the same code.
 	}
 	limits := every(1000, undisturbed(24*time.Hour))
 	lane := func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestCorrectionStories(t *testing.T) {
 				wrong.Add(1)
 				again.Add(max(got-want, 0))
 				if wrong.Load() <= 5 {
-					t.Errorf("story %d, %v: Redis counts %d as used, want %d as without the faults: %s", n, l.Algorithm, got, want, s.text.String())
+					t.Errorf("story %d, %v: Redis counts %d as used, want %d, as without faults: %s", n, l.Algorithm, got, want, s.text.String())
 				}
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// denier is a primary that knows of one key that it is refused.
+// denier is a primary that remembers a refusal of one key.
 type denier struct {
 	*primary
 	key string
@@ -22,8 +22,8 @@ func (d denier) Denied(_ store.Store, req *store.Request) (store.Decision, bool)
 	return store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second}, true
 }
 
-// TestDeniedCallsAskNobody: the primary is asked for others, and says nothing
-// while it is away.
+// A remembered refusal costs no call of the primary; other keys do. While the primary is
+// away, its memory does not count.
 func TestDeniedCallsAskNobody(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
@@ -43,7 +43,7 @@ func TestDeniedCallsAskNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := s.Take(ctx, charge("denied", 1, limit)); err == nil {
-		t.Error("a context that is over should be told of")
+		t.Error("no error for a context that has ended")
 	}
 	p.set(errAway, 0)
 	for s.State() != fallback.StateOpen {

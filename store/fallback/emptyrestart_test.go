@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Redis comes back empty, and all processes ask for one key at one instant. Redis then
-// counts the lost units once, however many processes know of them.
+// Redis comes back empty, and all processes ask for one key at once. Redis counts the
+// lost units once, however many processes know of them.
 func TestEmptyRestartChargesOnce(t *testing.T) {
 	t.Parallel()
 	some := long.Or([]time.Duration{0, 10 * time.Millisecond}, []time.Duration{2 * time.Millisecond})
@@ -59,7 +59,7 @@ func emptyRestart(t *testing.T, processes int, rtt time.Duration) {
 		}
 	}
 	together(processes*len(limits), func(i int) { ask(i%len(limits), i/len(limits)) })
-	time.Sleep(100*time.Millisecond + 5*rtt) // of what goes on in the background
+	time.Sleep(100*time.Millisecond + 5*rtt) // for restores in the background
 	for n, l := range limits {
 		now := f.used(l.Algorithm.String(), "k", l)
 		want, drip := int64(used)+admitted[n].Load(), dripped(l, start)
@@ -73,7 +73,7 @@ func emptyRestart(t *testing.T, processes int, rtt time.Duration) {
 		}
 	}
 
-	// The rest of the limit is admitted, and no more. Then the key is blocked for a
+	// The rest of the limit is admitted, and no more. Then the key is blocked for one
 	// window at most.
 	var wg sync.WaitGroup
 	for n := range limits {
@@ -97,7 +97,7 @@ func emptyRestart(t *testing.T, processes int, rtt time.Duration) {
 	}
 }
 
-// Eight processes of the operating system, told by one process when to call.
+// Eight processes of the operating system call at the same instant.
 func TestEmptyRestartOfProcesses(t *testing.T) {
 	t.Parallel()
 	const processes, used, rate = 8, 64, 100
@@ -126,7 +126,7 @@ func TestEmptyRestartOfProcesses(t *testing.T) {
 		if slices.ContainsFunc(answers, func(a answer) bool { return a.Degraded > 0 }) {
 			t.Errorf("%v: decided without Redis after its return: %+v", l.Algorithm, answers)
 		}
-		time.Sleep(100 * time.Millisecond) // of what goes on in the background
+		time.Sleep(100 * time.Millisecond) // for restores in the background
 		want, now, drip := used+admitted, f.used(l.Algorithm.String(), "k", l), dripped(l, start)
 		if l.Algorithm == store.SlidingCounter {
 			drip = 1

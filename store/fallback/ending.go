@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// ending is the end of the patience of calls that came at about the same time: a
-// timer for each of them would cost more than the rest of a call.
+// ending is the end of the patience, shared by calls that start at about the same time: a
+// timer for each would cost more than the rest of a call.
 type ending struct {
-	from, until time.Time // who comes in between may share it
+	from, until time.Time // calls that start in between share it
 	at          time.Time
-	over        chan struct{} // closed at that time
+	over        chan struct{} // closed at at
 }
 
-// endings returns that of the call that comes now.
+// endings keeps the latest ending.
 type endings struct{ last atomic.Pointer[ending] }
 
-// sharing is the part of the patience that a call may have less than the one whose
-// ending it shares.
+// sharing divides the patience: a call may lose that part of it by sharing an ending.
 const sharing = 32
 
 func (e *endings) next(now time.Time, patience time.Duration) *ending {
@@ -27,16 +26,16 @@ func (e *endings) next(now time.Time, patience time.Duration) *ending {
 	}
 	end := &ending{from: now, until: now.Add(patience / sharing), at: now.Add(patience), over: make(chan struct{})}
 	time.AfterFunc(patience, func() { close(end.over) })
-	// A time without a monotonic reading is that of a bubble of testing/synctest,
-	// whose channels may not be used in another.
+	// A time without a monotonic reading belongs to a bubble of testing/synctest, whose
+	// channels must not leave the bubble.
 	if now != now.Round(0) {
 		e.last.Store(end)
 	}
 	return end
 }
 
-// endingContext is a context with the values of a call's, which ends with its patience. The
-// deadline that a client may set on its socket is later: a connection outlasts a short
+// endingContext has the values of a call's context, and ends with its patience. Its
+// deadline, which a client may set on its socket, is later: a connection outlasts a short
 // pause of the primary, and a stall of this process.
 type endingContext struct {
 	of       context.Context

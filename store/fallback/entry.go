@@ -8,11 +8,11 @@ import (
 // entry is the memory of a key, by the primary's clock:
 //
 //	at, used, last   the primary's last answer, and its time
-//	spendings        units admitted here since
+//	spendings        units admitted here since then
 //	debt             all units admitted here, of this process's share
 //
-// A state is that of package exact; of a sliding window the slot of the newest unit, and
-// the units that count.
+// States are those of package exact. A sliding window's state is the slot of its newest
+// unit, and the units that count.
 type entry struct {
 	limits *limits
 	key    string
@@ -26,11 +26,11 @@ type more struct {
 	used      []exact.State // of the further limits
 	spendings []*spending   // unknown to the primary, the oldest first
 	debt      []exact.State
-	parts     int64 // of the limit; the share is one
+	parts     int64 // the number of shares of the limit
 	last      int64
 	seeded    bool     // the local store knows the primary's answer
 	lost      int64    // the time of an answer that the primary has lost
-	sending   *sending // nil: no call tells the primary
+	sending   *sending // nil: no restore is under way
 }
 
 func (e *entry) extra() *more {
@@ -48,8 +48,8 @@ func (e *entry) state(i int) *exact.State {
 	return &e.more.used[i-1]
 }
 
-// be makes the limits of the key those of charges, and forgets the states of others. Units
-// that the primary does not know stay, under their limits.
+// be gives the key the limits of charges, and forgets the states of other limits. Units
+// that the primary does not know stay, under their old limits.
 func (e *entry) be(l *limits) {
 	*e = entry{limits: l, key: e.key, more: e.more}
 	if m := e.more; m != nil {
@@ -60,7 +60,7 @@ func (e *entry) be(l *limits) {
 	}
 }
 
-// told notes an answer of the primary.
+// told stores an answer of the primary.
 func (e *entry) told(seen []store.Seen) {
 	e.at = int64(seen[0].At)
 	for i := range seen {
@@ -92,13 +92,13 @@ func (e *entry) live(now int64) bool {
 	return false
 }
 
-// owes reports whether units were admitted that the primary does not know.
+// owes reports whether the primary lacks units that were admitted here.
 func (e *entry) owes() bool { return e.more != nil && len(e.more.spendings) > 0 }
 
 // lost reports whether the primary has lost its last answer.
 func (e *entry) lost() bool { return e.more != nil && e.at > 0 && e.more.lost == e.at }
 
-// idle reports whether nothing has to be remembered any more.
+// idle reports whether the entry has nothing left to remember.
 func (e *entry) idle(now int64) bool {
 	if e.more != nil && e.more.sending != nil || e.live(now) {
 		return false
@@ -116,7 +116,7 @@ func (e *entry) idle(now int64) bool {
 	return true
 }
 
-// carry returns the memories for the primary: the entry, and each spending.
+// carry returns the memories for the primary: the entry's, and one for each spending.
 func (e *entry) carry(k id, newID func() string, now int64) (list []carried) {
 	x := e.extra()
 	x.sending = &sending{over: make(chan struct{})}

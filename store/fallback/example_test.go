@@ -10,8 +10,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// A limiter over Redis that four replicas share, and that none of them needs
-// Redis for.
+// Four replicas share a limiter over Redis, and go on without Redis.
 func Example() {
 	redis, err := redisstore.Open("redis://redis:6379", redisstore.Config{})
 	if err != nil {
@@ -34,7 +33,7 @@ func Example() {
 	}
 	_ = limiter
 	http.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		// Redis away is worth knowing, and no reason to be taken out of service.
+		// An outage of Redis is worth showing, but the replica stays in service.
 		_, _ = w.Write([]byte("limits are decided by: " + store.State().String() + "\n"))
 	})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A process starts far from Redis. Redis decides its first calls too: to connect takes
-// several round trips, and the budget does not count those.
+// A process starts far from Redis. Redis decides its first calls too: connecting takes
+// several round trips, which the budget does not count.
 func TestStartFarFromRedis(t *testing.T) {
 	if long.Race {
 		t.Skip("with the race detector calls take longer than their budget")
@@ -25,7 +25,7 @@ func TestStartFarFromRedis(t *testing.T) {
 		for _, configured := range []bool{true, false} {
 			for _, callers := range []int{1, calls} {
 				// One after the other, 36 answers of 40 ms each miss the budget of 50 ms
-				// when the machine is late once.
+				// if the machine is late once.
 				if callers == 1 && rtt > long.Or(20, time.Duration(10))*time.Millisecond {
 					continue
 				}
@@ -34,8 +34,8 @@ func TestStartFarFromRedis(t *testing.T) {
 					f := newFleet(t, 0, rtt, fallback.Config{})
 					limit := store.Per(1_000_000, time.Hour)
 					take(t, f.direct(), charge("warm", 1, limit)) // Other processes have loaded the script.
-					// A stall of the machine uses up the rest of the
-					// budget. The best of five starts has none.
+					// A stall of the machine uses up the rest of the budget. The best of
+					// five starts has none.
 					local, took := calls, time.Duration(0)
 					for range 5 {
 						o := &redis.Options{Addr: f.proxy.Addr}

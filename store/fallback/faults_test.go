@@ -15,20 +15,20 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// bed is a Redis, the clients of it, and how it fails.
+// bed is a Redis with its clients, and a fault that begins and ends.
 type bed struct {
 	client     func(configured bool) redis.UniversalClient
 	begin, end func()
 }
 
-// fault is a way to fail. A harmless one is not noticed.
+// fault is a way to fail. The service does not notice a harmless one.
 type fault struct {
 	name     string
 	harmless bool
 	setUp    func(t testing.TB, during time.Duration) bed
 }
 
-// faults are all that is tried.
+// faults are all faults of the tests.
 var faults = []fault{
 	{name: "refused", setUp: through(redistest.Refuse)},
 	{name: "black hole", setUp: through(redistest.Blackhole)},
@@ -51,7 +51,7 @@ var faults = []fault{
 	{name: "a cluster loses a master", setUp: cluster},
 }
 
-// configure returns options for a client of a server, or what is in front of it.
+// configure sets the address of a client, and redisstore's options if configured.
 func configure(addr string, configured bool) func(*redis.Options) {
 	return func(o *redis.Options) {
 		o.Addr = addr
@@ -84,7 +84,7 @@ func direct(begin, end func(*redistest.Server)) func(testing.TB, time.Duration) 
 	}
 }
 
-// run sends commands over a connection of its own, some of which may kill it.
+// run sends commands over a connection of its own: some may kill it.
 func run(t testing.TB, server *redistest.Server, lines string) {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 1, DisableIdentity: true})
@@ -111,12 +111,11 @@ func commands(begin, end string) func(testing.TB, time.Duration) bed {
 	}
 }
 
-// minimal is the user that docs/redis.md gives the least to.
+// minimal is the smallest set of rights in docs/redis.md.
 const minimal = "acl setuser weir on >secret resetkeys ~weir:* resetchannels -@all +eval +evalsha +time +get +set +del +pttl +exists +llen " +
 	"+pexpire +lindex +rpush +rpop +ltrim +lset"
 
-// withUser is a server on which a user with the least it needs loses some of
-// that.
+// withUser starts a server with a user of minimal rights, who loses some of them.
 func withUser(less string) func(testing.TB, time.Duration) bed {
 	return func(t testing.TB, _ time.Duration) bed {
 		server := redistest.Start(t)
@@ -131,8 +130,8 @@ func withUser(less string) func(testing.TB, time.Duration) bed {
 	}
 }
 
-// misconfigured is a server that takes no writes because it can't save: where
-// its snapshot belongs there is a directory.
+// misconfigured starts a server that refuses writes because it can't save: a directory
+// has the name of its snapshot.
 func misconfigured(t testing.TB, _ time.Duration) bed {
 	server := redistest.Start(t)
 	c := server.Client()
@@ -161,7 +160,7 @@ func misconfigured(t testing.TB, _ time.Duration) bed {
 	}
 }
 
-// loading is a server that takes long to read its data after a restart.
+// loading starts a server that takes long to read its data after a restart.
 func loading(t testing.TB, during time.Duration) bed {
 	keys := int(during / time.Millisecond)
 	server := redistest.Start(t, "--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024")

@@ -15,8 +15,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// jittery is a primary whose answers come after a while, in any order, and
-// sometimes not at all.
+// jittery is a primary whose answers come late, in any order, and sometimes not at all.
 type jittery struct{ *primary }
 
 func (p jittery) Take(ctx context.Context, req store.Request) (store.Decision, error) {
@@ -29,8 +28,8 @@ func (p jittery) Take(ctx context.Context, req store.Request) (store.Decision, e
 	return d, err
 }
 
-// Many calls at once over a primary that comes and goes: what is admitted too
-// much is at most what was under way at once, and not that for each outage.
+// Many concurrent calls use a primary that comes and goes. The excess is at most the
+// number of concurrent calls, over all outages together.
 func TestFlappingUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	const callers = 16
@@ -41,7 +40,7 @@ func TestFlappingUnderConcurrency(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					p := newPrimary(t)
 					s := open(t, fallback.Config{Primary: jittery{p}, Probe: 100 * time.Millisecond})
-					time.Sleep(24 * time.Hour) // No aligned window ends meanwhile.
+					time.Sleep(24 * time.Hour) // No aligned window ends in the test.
 					var admitted atomic.Int64
 					var wg sync.WaitGroup
 					end := time.Now().Add(10 * time.Second)
@@ -76,8 +75,8 @@ func TestFlappingUnderConcurrency(t *testing.T) {
 	}
 }
 
-// Calls that cost the whole limit, over a primary that comes and goes: what is booked
-// ahead to make up for them holds from outage to outage.
+// Calls cost the whole limit, over a primary that comes and goes. Their excess, booked
+// ahead, still counts in later outages.
 func TestFlappingWithLargeCosts(t *testing.T) {
 	t.Parallel()
 	const rate, replicas = 100, 10
@@ -105,7 +104,7 @@ func TestFlappingWithLargeCosts(t *testing.T) {
 						}
 						time.Sleep(10 * time.Millisecond)
 					}
-					// Nothing of an outage is booked ahead in the primary: each process makes up
+					// The primary books nothing of an outage ahead. Each process makes up
 					// for it by itself, in the next outage.
 					there := time.Duration(float64(lasts) * times[1].Seconds() / (times[0] + times[1]).Seconds())
 					if most := rate*int((lasts+there)/time.Second) + (replicas+1)*rate; units > most {

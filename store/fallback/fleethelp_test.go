@@ -30,9 +30,9 @@ type fleet struct {
 	proxy   *redistest.Proxy
 	well    redistest.Fault // the network without a fault
 	stores  []*fallback.Store
-	opened  atomic.Int64  // how often a breaker opened
+	opened  atomic.Int64  // times that a breaker opened
 	admin   *redis.Client // goes around the proxy
-	replica string        // the address of one that lags
+	replica string        // the address of a lagging one
 }
 
 // newFleet starts a Redis and processes that are rtt away from it.
@@ -42,7 +42,7 @@ func newFleet(t testing.TB, processes int, rtt time.Duration, cfg fallback.Confi
 	return fleetOver(t, server, processes, rtt, cfg, opts...)
 }
 
-// fleetOver is newFleet for a server that runs.
+// fleetOver is newFleet for a running server.
 func fleetOver(t testing.TB, server *redistest.Server, processes int, rtt time.Duration, cfg fallback.Config, opts ...func(*redis.Options)) *fleet {
 	t.Helper()
 	f := &fleet{t: t, server: server, proxy: redistest.NewProxy(t, server.Addr)}
@@ -75,7 +75,7 @@ func (f *fleet) join(cfg fallback.Config, opts ...func(*redis.Options)) *fallbac
 	return s
 }
 
-// patientClient makes a client as patient as the tests of the books.
+// patientClient gives a client the patience of the tests of the books.
 func patientClient(o *redis.Options) {
 	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = patient, patient, patient, patient
 }
@@ -119,7 +119,7 @@ func limiterOver(t testing.TB, s store.Store, name string, l store.Limit) *weir.
 	return limiter
 }
 
-// direct returns a store that asks Redis itself, and remembers nothing.
+// direct returns a store over Redis alone, without a memory.
 func (f *fleet) direct() *redisstore.Store {
 	f.t.Helper()
 	s, err := redisstore.New(redisstore.Config{Client: f.admin})
@@ -129,7 +129,7 @@ func (f *fleet) direct() *redisstore.Store {
 	return s
 }
 
-// used returns how many units Redis counts as used.
+// used returns the number of used units in Redis.
 func (f *fleet) used(name, key string, l store.Limit) int64 {
 	f.t.Helper()
 	d, err := limiterOver(f.t, f.direct(), name, l).Peek(context.Background(), key)
@@ -139,7 +139,7 @@ func (f *fleet) used(name, key string, l store.Limit) int64 {
 	return l.Max() - d.Remaining
 }
 
-// blocked returns how long Redis lets one more unit wait. The unit is taken if it is free.
+// blocked returns the wait for one more unit in Redis. It takes the unit if that is free.
 func (f *fleet) blocked(name, key string, l store.Limit) time.Duration {
 	f.t.Helper()
 	d, err := limiterOver(f.t, f.direct(), name, l).Allow(context.Background(), key)
@@ -188,7 +188,7 @@ func (f *fleet) until(what string, done func(*fallback.Store, store.Decision) bo
 	wg.Wait()
 }
 
-// vanish restarts Redis without its memory. Every process notices.
+// vanish restarts Redis without its memory, and waits until every process has noticed.
 func (f *fleet) vanish() {
 	f.t.Helper()
 	f.proxy.Set(redistest.Refuse)
@@ -223,7 +223,8 @@ func together(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// undisturbed returns a period of about d. No aligned window of it ends within two minutes.
+// undisturbed returns a period of about d, whose aligned window does not end within two
+// minutes.
 func undisturbed(d time.Duration) time.Duration {
 	for ; ; d += d / 60 {
 		if left := d - time.Duration(time.Now().UnixNano())%d; left > 2*time.Minute {
@@ -232,7 +233,7 @@ func undisturbed(d time.Duration) time.Duration {
 	}
 }
 
-// dripped returns how many units a GCRA limit of rate per period regains since a time.
+// dripped returns the units that a GCRA limit regains since a time.
 func dripped(l store.Limit, since time.Time) int64 {
 	if l.Algorithm != store.GCRA {
 		return 0
@@ -240,14 +241,14 @@ func dripped(l store.Limit, since time.Time) int64 {
 	return int64(float64(l.Rate)*float64(time.Since(since))/float64(l.Period)) + 1
 }
 
-// stalls notes when this process could not run.
+// stalls notes the times in which this process could not run.
 type stalls struct {
 	mu   sync.Mutex
 	from []time.Time
 	took []time.Duration
 }
 
-// watchStalls starts to watch, until the test ends.
+// watchStalls watches until the test ends.
 func watchStalls(t testing.TB) *stalls {
 	s := &stalls{}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -267,7 +268,7 @@ func watchStalls(t testing.TB) *stalls {
 	return s
 }
 
-// longest returns the longest stall that touches a stretch of time.
+// longest returns the longest stall between two instants.
 func (s *stalls) longest(from, to time.Time) (most time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -279,7 +280,7 @@ func (s *stalls) longest(from, to time.Time) (most time.Duration) {
 	return most
 }
 
-// everywhere returns the first with WEIR_MEASURE=1, for stretches that take many minutes.
+// everywhere returns all with WEIR_MEASURE=1, else some: all takes many minutes.
 func everywhere[T any](all, some T) T {
 	if os.Getenv("WEIR_MEASURE") == "1" {
 		return all
@@ -287,8 +288,8 @@ func everywhere[T any](all, some T) T {
 	return some
 }
 
-// longestBlock returns how long a limit that is used up may refuse a unit: for its window,
-// and under a sliding counter until a unit of a full window has faded.
+// longestBlock returns the longest wait for a unit of a used-up limit: its window, and
+// for a sliding counter also until a unit of a full window has faded.
 func longestBlock(l store.Limit) time.Duration {
 	if l.Algorithm == store.SlidingCounter {
 		return l.Period + 2*l.Period/time.Duration(l.Rate)

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// failover is a master that is killed, and whose replica takes over by itself.
+// failover kills a master, whose replica takes over by itself.
 func failover(t testing.TB, _ time.Duration) bed {
 	s := redistest.StartSentinel(t)
 	return bed{
@@ -26,8 +26,7 @@ func failover(t testing.TB, _ time.Duration) bed {
 	}
 }
 
-// cluster is one that refuses all keys a second after it has lost a master, and
-// before that only those of the master.
+// cluster loses a master. It refuses that master's keys, and a second later all keys.
 func cluster(t testing.TB, _ time.Duration) bed {
 	c := redistest.StartCluster(t)
 	return bed{

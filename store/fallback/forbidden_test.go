@@ -14,8 +14,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Redis forbids the keys of one limiter (NOPERM). That one is decided locally, and the
-// calls of others by Redis. Four of five calls are forbidden.
+// Redis forbids the keys of one limiter (NOPERM). Its calls, four of five, are decided
+// locally. Redis decides those of other limiters.
 func TestForbiddenKeysOfOneLimiter(t *testing.T) {
 	t.Parallel()
 	for _, callers := range []int{5, 40} {

@@ -2,8 +2,8 @@ package fallback
 
 import "github.com/goweir/weir/store"
 
-// group returns the places of the charges with the key of the first-th, or nil
-// when an earlier one has that key.
+// group returns the places of all charges with the key of the first-th, or nil if an
+// earlier charge has that key.
 func group(charges []store.Charge, first int) (places []int) {
 	for i := range charges {
 		if charges[i].Key == charges[first].Key && charges[i].Scope == charges[first].Scope {
@@ -24,7 +24,7 @@ func pick(charges []store.Charge, places []int) (list []store.Charge) {
 	return list
 }
 
-// oneKey reports whether all charges are of the same key.
+// oneKey reports whether all charges have the same key.
 func oneKey(charges []store.Charge) bool {
 	for i := range charges[1:] {
 		if charges[i+1].Key != charges[0].Key || charges[i+1].Scope != charges[0].Scope {

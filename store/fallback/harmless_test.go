@@ -15,9 +15,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// On a real server too, what is no outage leaves the breaker alone: refusals,
-// wrong requests, contexts that end at any moment, and a key that holds
-// something else.
+// A real server too has errors that are no outage, and leave the breaker alone: refusals,
+// wrong requests, contexts that end at any moment, and a key with a foreign value.
 func TestHarmlessOnARealServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

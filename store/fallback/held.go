@@ -8,14 +8,13 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Keeper is a local store that can hold a lease which the primary has granted to this
-// process.
+// Keeper is a local store that also holds leases which the primary has granted.
 type Keeper interface {
-	// Keep holds a lease, however many there are.
+	// Keep holds a lease, however many there are already.
 	Keep(scope, key, id string, lease time.Duration)
 }
 
-// holders returns both stores as those that decide requests with a Hold.
+// holders returns both stores as holders of leases.
 func (s *Store) holders() (primary, local store.Holder, err error) {
 	primary, ok := s.cfg.Primary.(store.Holder)
 	local, too := s.cfg.Local.(store.Holder)
@@ -39,10 +38,14 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 	return s.within(ctx, func(ctx context.Context) error { return primary.Release(ctx, scope, key, ids...) })
 }
 
-// Renew implements [store.Holder]. Leases that the primary does not know but the
-// local store does, since they were granted by it or the primary has lost its
-// memory, are taken again there. Lost are leases that neither store knows. While the
-// primary is away, the local store alone decides that, and loses none if it is no Keeper.
+// Renew implements [store.Holder]. lost has the leases that neither store knows.
+//
+//	primary  local store    outcome
+//	knows    any            renewed
+//	lacks    knows          taken again from the primary: it lost the lease or never had it
+//	lacks    lacks          lost
+//	is away  knows          renewed
+//	is away  lacks          lost; renewed if the local store is no Keeper
 func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duration, ids ...string) (lost []string, err error) {
 	primary, local, err := s.holders()
 	if err != nil {
@@ -77,8 +80,8 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	return lost, nil
 }
 
-// takeAgain takes a lease of the primary again for a call that is in flight,
-// however many there are by now.
+// takeAgain takes a lease of the primary for a call that is in flight already. The number
+// of leases does not matter.
 func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
 	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
 	err := s.within(ctx, func(ctx context.Context) error {
@@ -88,22 +91,22 @@ func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) 
 	if err != nil {
 		return err
 	}
-	// Released meanwhile, it must not come back.
+	// A call that ended meanwhile must not get its lease back.
 	if gone, err := s.cfg.Local.(store.Holder).Renew(ctx, scope, key, h.Lease, h.ID); err != nil || len(gone) > 0 {
 		return s.Release(ctx, scope, key, h.ID)
 	}
 	return nil
 }
 
-// keep tells the local store of a lease that the primary has granted, so that
-// this process has no second share of them when the primary goes away.
+// keep copies a lease from the primary to the local store. Without it, this process would
+// get a second share of leases when the primary goes away.
 func (s *Store) keep(a *attempt) {
 	if k, ok := s.cfg.Local.(Keeper); ok && a.d.Allowed && a.req.Hold.Asked() {
 		k.Keep(a.req.Charges[0].Scope, a.req.Charges[0].Key, a.req.Hold.ID, a.req.Hold.Lease)
 	}
 }
 
-// forfeit releases the lease of an answer whose caller has gone on.
+// forfeit releases a lease whose caller has left.
 func (s *Store) forfeit(ctx context.Context, a *attempt) {
 	if h, ok := s.cfg.Primary.(store.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
 		c, id := a.req.Charges[0], a.req.Hold.ID

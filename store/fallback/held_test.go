@@ -18,7 +18,7 @@ func hold(key, id string, most int64) store.Request {
 	return req
 }
 
-// leases counts the leases of a key that a store knows, up to 20.
+// leases counts the leases of a key in a store, up to 20.
 func leases(t testing.TB, s interface {
 	store.Store
 	store.Holder
@@ -62,8 +62,8 @@ func back(t testing.TB, s *fallback.Store, p *primary) {
 	}
 }
 
-// While the primary is away, each process has its share of the calls in flight,
-// which those count in that it has from before; afterwards all count again.
+// While the primary is away, each process has its share of the calls in flight. Its
+// earlier calls count in the share. Afterwards all calls count in the primary again.
 func TestCallsInFlightInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, forgets := range []bool{false, true} {
@@ -143,19 +143,19 @@ func TestLateLease(t *testing.T) {
 		time.Sleep(time.Second)
 		main, _, _ := p.now()
 		if n := leases(t, main, "k"); n != 0 {
-			t.Errorf("%d leases for calls that nobody makes", n)
+			t.Errorf("%d leases without a call", n)
 		}
-		// The one that was decided locally counts in the share.
+		// The local decision counts in the share.
 		if lost, err := s.Renew(context.Background(), "", "k", 10*time.Second, "a", "b"); fmt.Sprint(lost) != "[b]" || err != nil {
 			t.Errorf("lost %v, %v, want b", lost, err)
 		}
 		if n := leases(t, main, "k"); n != 1 {
-			t.Errorf("%d leases, want that of the call that was decided locally", n)
+			t.Errorf("%d leases, want 1, of the local decision", n)
 		}
 	})
 }
 
-// A lease that is released while it is taken again of the primary stays released.
+// A lease that is released during its renewal stays released.
 func TestReleasedWhileRestored(t *testing.T) {
 	t.Parallel()
 	for _, after := range []time.Duration{5, 15, 25, 35} {
@@ -177,13 +177,13 @@ func TestReleasedWhileRestored(t *testing.T) {
 			}
 			main, _, _ := p.now()
 			if n := leases(t, main, "k"); n != 0 {
-				t.Errorf("released %v ms into a renewal, %d leases are left", int64(after), n)
+				t.Errorf("released %v ms into a renewal, %d leases remain", int64(after), n)
 			}
 		})
 	}
 }
 
-// Stores that can't hold say so, whether or not the primary is there.
+// Stores without leases return ErrUnsupported, whether or not the primary is away.
 func TestStoresThatCannotHold(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range map[string]fallback.Config{

@@ -20,8 +20,8 @@ import (
 type primary struct {
 	mu    sync.Mutex
 	store *modelstore.Store
-	err   error         // what calls fail with
-	after time.Duration // how long calls take
+	err   error         // of each call
+	after time.Duration // the time of a call
 	calls atomic.Int64
 }
 
@@ -36,7 +36,7 @@ func (p *primary) set(err error, after time.Duration) {
 	p.err, p.after = err, after
 }
 
-// forget makes it come back without its memory.
+// forget empties the primary's memory.
 func (p *primary) forget(t testing.TB) {
 	s := newPrimary(t).store
 	p.mu.Lock()
@@ -167,7 +167,7 @@ var (
 	errBroken = errors.New("connection reset")
 )
 
-// meet makes the primary answer a call. Before that, calls wait for it for longer.
+// meet makes the primary answer a call. Earlier calls wait longer for it.
 func meet(t testing.TB, s *fallback.Store) {
 	t.Helper()
 	if d := take(t, s, charge("another", 1, store.Per(1000, time.Second))); d.Degraded {

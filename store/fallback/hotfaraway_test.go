@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// The primary is far away, and loses a key that is asked for all the time. It decides all
-// calls for the key soon.
+// The primary is far away, and loses a busy key. It soon decides all calls for the key
+// again.
 func TestHotKeyFarAway(t *testing.T) {
 	t.Parallel()
 	for _, starts := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Calls name the same keys in different orders, and the primary has to be told of both.
-// None of them waits for another that waits for it.
+// Calls name the same two keys in different orders, and the primary lacks both. No two
+// calls wait for each other.
 func TestKeysInAnyOrder(t *testing.T) {
 	t.Parallel()
 	for range 20 {

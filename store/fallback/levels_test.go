@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// TestLevelsWithoutThePrimary: the local store names the level that refuses, with
-// its own limit, and of the levels' policies the strictest counts.
+// The local store names the refusing level with that level's own limit. The strictest of
+// the levels' policies applies.
 func TestLevelsWithoutThePrimary(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestLevelsWithoutThePrimary(t *testing.T) {
 		s := open(t, fallback.Config{Primary: p, Replicas: 2, Grace: time.Minute, Policies: map[string]fallback.Policy{
 			"open": fallback.Open, "closed": fallback.Closed, "grace": fallback.LocalThenClosed,
 		}})
-		// Shares of 2 and 2: alike, but of different limits.
+		// Both shares are 2, of different limits.
 		user, org := store.Per(4, time.Hour), store.Per(5, time.Hour)
 		ask := func(scopes ...string) (store.Decision, error) {
 			req := store.Request{Charges: []store.Charge{

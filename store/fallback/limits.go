@@ -9,7 +9,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// limits are those of a key, in one scope. Many keys share them.
+// limits are those of one key in one scope. Many keys share a value.
 type limits struct {
 	scope string
 	rules []exact.Rule
@@ -38,7 +38,7 @@ func (l *limits) are(charges []store.Charge) bool {
 	return true
 }
 
-// lapse returns the instant from which a limit is as if never used.
+// lapse returns the instant at which a limit is as if never used.
 func lapse(r *exact.Rule, s *exact.State) int64 {
 	if r.Limit.Algorithm == store.SlidingWindow {
 		return s.A + r.Period
@@ -46,8 +46,8 @@ func lapse(r *exact.Rule, s *exact.State) int64 {
 	return r.Lapse(s, nil)
 }
 
-// book takes units at an instant. Of a sliding window all units of two stretches of its
-// length count at the newest; C is those of the later stretch.
+// book takes units at an instant. A sliding window counts all units of two aligned periods
+// at the newest slot; C is the part of the later period.
 func book(r *exact.Rule, s *exact.State, at, units int64) {
 	if r.Limit.Algorithm != store.SlidingWindow {
 		r.Book(s, at, units)
@@ -62,19 +62,18 @@ func book(r *exact.Rule, s *exact.State, at, units int64) {
 	s.A, s.B, s.C = max(s.A, at), s.B+units, s.C+units
 }
 
-// bookAhead is book for more units than the limit ever holds: the excess counts in later
-// windows.
+// bookAhead is book for any number of units. Later windows count the excess.
 func bookAhead(r *exact.Rule, s *exact.State, at, units int64) {
 	book(r, s, at, units)
 	if r.Limit.Algorithm == store.SlidingWindow && units <= r.Max {
-		s.B = min(s.B, r.Max) // The rest does not count any more.
+		s.B = min(s.B, r.Max) // Older units count no more.
 	}
 	if n := (s.B - 1) / r.Max; r.Limit.Algorithm != store.GCRA && n > 0 {
 		s.A, s.B = s.A+n*r.Period, s.B-n*r.Max
 	}
 }
 
-// correct adds units to those taken at an instant, or takes them away, if they still count.
+// correct changes the units of a booking at an instant, if they still count.
 func correct(r *exact.Rule, s *exact.State, at, more int64) {
 	switch {
 	case r.Limit.Algorithm == store.GCRA && more < 0:
@@ -93,8 +92,8 @@ func correct(r *exact.Rule, s *exact.State, at, more int64) {
 	}
 }
 
-// larger returns the state with more units at an instant: the primary's, or that of the
-// units admitted here. Windows that are open are one.
+// larger returns the fuller state at an instant, of the primary's and the one of units
+// admitted here. Open windows of both are the same window.
 func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
 	later := said
 	if here.A > said.A || here.A == said.A && here.B > said.B {
@@ -117,10 +116,10 @@ func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
 	return said
 }
 
-// known keeps the limits that were met, so that keys share them. All are forgotten once
-// they are many: where each customer has limits of its own, sharing does not pay.
+// known keeps the limits of calls, so that keys share them. It forgets all at maxKnown:
+// sharing does not pay where each customer has limits of its own.
 type known struct {
-	all sync.Map // []*limits by the first limit
+	all sync.Map // []*limits, by the first limit
 	n   atomic.Int32
 }
 

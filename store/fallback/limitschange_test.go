@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A key gets other limits in an outage. The primary learns of all units, also of those that
-// were admitted under the limits before.
+// A key gets other limits in an outage. The primary learns of all units, also of those
+// under the earlier limits.
 func TestLimitsChangeInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {

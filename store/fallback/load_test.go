@@ -22,8 +22,8 @@ import (
 
 const loadRate = 200 // requests per second
 
-// service is an HTTP server behind the middleware, under constant load, that
-// notes what the limiter made of each request.
+// service is an HTTP server behind the middleware, under constant load. It records the
+// limiter's decision on each request.
 type service struct {
 	store   *fallback.Store
 	server  *httptest.Server
@@ -36,17 +36,17 @@ type service struct {
 	statuses map[int]int
 	lost     []error
 	changes  []time.Time
-	causes   []string    // of the changes
-	last     atomic.Bool // whether the last decision was degraded
+	causes   []string    // one per change
+	last     atomic.Bool // the last decision was degraded
 	degraded atomic.Int64
-	late     []time.Duration // by how much the load's ticks were
-	most     int             // goroutines, without those of net/http
+	late     []time.Duration // delays of the load's ticks
+	most     int             // goroutines, less those of net/http
 }
 
-// asking and conns are the requests of all loads and their connections.
+// asking counts the requests under way of all loads, and conns their connections.
 var asking, conns atomic.Int64
 
-// sample is what the limiter added to one request.
+// sample is the time that the limiter added to one request.
 type sample struct {
 	at   time.Time
 	took time.Duration
@@ -119,7 +119,7 @@ func (v *service) note(s sample) {
 	v.samples = append(v.samples, s)
 }
 
-// load sends requests at an even pace, whatever becomes of those before.
+// load sends requests at an even pace, whatever the outcome of earlier ones.
 func (v *service) load(ctx context.Context) {
 	ticks := time.NewTicker(time.Second / loadRate)
 	defer ticks.Stop()
@@ -141,7 +141,7 @@ func (v *service) load(ctx context.Context) {
 	}
 }
 
-// counted is a connection of the load.
+// counted is a connection of the load that counts itself.
 type counted struct {
 	net.Conn
 	closed func()
@@ -152,10 +152,11 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// own counts the goroutines that are not there for the load: of that a request
-// has one and another that waits for the client to leave, and a connection one
-// of the server's and two of the client's. How many of them there are at once
-// depends on how busy the machine is.
+// own counts the goroutines apart from those of the load. How many the load has depends
+// on the machine:
+//
+//	request      1, and 1 that waits for the client to leave
+//	connection   1 of the server, and 2 of the client
 func own() int {
 	return runtime.NumGoroutine() - 2*int(asking.Load()) - 3*int(conns.Load())
 }
@@ -180,14 +181,14 @@ func (v *service) request(i int) {
 // well reports whether Redis decides.
 func (v *service) well() bool { return v.store.State() == fallback.StateClosed && !v.last.Load() }
 
-// goroutines returns the most that were seen since the last reset.
+// goroutines returns the maximum since the last reset.
 func (v *service) goroutines() int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.most
 }
 
-// reset forgets what was noted so far.
+// reset forgets all records so far.
 func (v *service) reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -195,8 +196,7 @@ func (v *service) reset() {
 	v.degraded.Store(0)
 }
 
-// lag returns the 99th percentile of how late this process was to do something
-// that was due.
+// lag returns the 99th percentile of this process's delays at the load's ticks.
 func (v *service) lag() time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -204,8 +204,8 @@ func (v *service) lag() time.Duration {
 	return v.late[len(v.late)*99/100]
 }
 
-// between returns the 50th and 99th percentile, and the most, of what was added
-// to the requests that came in a stretch of time.
+// between returns the 50th and 99th percentile and the maximum of the times added to
+// requests between two instants.
 func (v *service) between(from, to time.Time) (p50, p99, most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -223,7 +223,7 @@ func (v *service) between(from, to time.Time) (p50, p99, most time.Duration) {
 	return took[n/2], took[n*99/100], took[n-1]
 }
 
-// eventually fails the test when cond does not come true.
+// eventually fails the test if cond stays false.
 func eventually(t testing.TB, what string, cond func() bool) time.Duration {
 	t.Helper()
 	start := time.Now()

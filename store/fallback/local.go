@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// decide decides without the primary, which failed with cause if this call
-// asked it.
+// decide decides without the primary. cause is the failure of this call there, or nil if
+// it did not ask.
 func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (store.Decision, error) {
 	s.alone.Do(func() {
 		err := cause
@@ -32,7 +32,7 @@ func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (st
 	return s.local(ctx, req)
 }
 
-// policy returns the policy of the charges' limiters, of several the strictest.
+// policy returns the strictest policy of the charges' limiters.
 func (s *Store) policy(charges []store.Charge) Policy {
 	strictness := [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
 	strictest := Open
@@ -51,7 +51,7 @@ func (s *Store) policy(charges []store.Charge) Policy {
 // local decides on this process's share.
 func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, error) {
 	shared, replicas := *req, max(s.cfg.ReplicasFunc(), 1)
-	shared.Seen = nil // It asks the primary.
+	shared.Seen = nil // It is for the primary.
 	shared.Charges = share(req.Charges, replicas)
 	shared.Hold = shareOfHold(req.Hold, replicas)
 	over := cut(shared.Charges, req.Charges)
@@ -100,8 +100,8 @@ func (s *Store) seed(charges, shared []store.Charge, now int64) {
 	}
 }
 
-// standing makes the key's time stand from the start of a pause on. The local store
-// does not know the slots ahead that the primary granted.
+// standing stops the key's time at the start of a pause. The local store does not know
+// the slots ahead that the primary granted.
 func standing(c store.Clock) store.Clock {
 	m, ok := c.(*exact.Move)
 	if !ok || m.Stand > 0 || !m.Paused(m.At) {
@@ -112,7 +112,7 @@ func standing(c store.Clock) store.Clock {
 	return &moved
 }
 
-// open allows a request, on limits that look untouched.
+// open allows a request, and shows its limits as unused.
 func open(req *store.Request) store.Decision {
 	first := &req.Charges[0]
 	d := store.Decision{
@@ -127,8 +127,8 @@ func open(req *store.Request) store.Decision {
 	return d
 }
 
-// closed returns the error of a call without a decision: its own failure, or else that of
-// the primary.
+// closed returns the error of a call without a decision. It wraps the call's own failure,
+// or else the primary's last one.
 func closed(cause, away error) error {
 	if cause == nil {
 		cause = away

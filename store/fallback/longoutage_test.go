@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// An outage is longer than a window. Afterwards the primary is charged about what still
-// counts, and in the next outage this process has its share.
+// An outage is longer than a window. Afterwards the primary is charged about the units
+// that still count, and in the next outage this process has its share.
 func TestOutageLongerThanAWindow(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
@@ -30,10 +30,10 @@ func TestOutageLongerThanAWindow(t *testing.T) {
 							time.Sleep(6 * time.Minute)
 						}
 						p.set(nil, 0)
-						take(t, s, charge("another", 1, l)) // makes probes go on
+						take(t, s, charge("another", 1, l)) // starts probes again
 						time.Sleep(5 * time.Second)
 						if used := 100 - take(t, p.store, charge("k", 0, l)).Remaining; used > 20 {
-							t.Errorf("the primary counts %d as used of about 10 in the last hour", used)
+							t.Errorf("the primary counts %d as used, want about 10 of the last hour", used)
 						}
 					}
 					outage(20)

@@ -20,27 +20,27 @@ import (
 type trouble struct {
 	name   string
 	during time.Duration
-	// above is how many units more than the limit may be admitted.
+	// above is the number of units that may be admitted over the limit.
 	above int64
-	// midway is called when 30 of 100 units are used, begin when 60 are.
+	// midway runs when 30 of 100 units are used, begin when 60 are.
 	midway, begin, end func(t testing.TB, f *fleet, line *dialing)
 }
 
 const (
 	troubled = 4          // processes
 	whole    = int64(100) // the limit
-	// ask is how many units more the processes admit together at the beginning of a fault:
-	// each knows only of the units that were used when it asked last.
+	// ask is how many more units the processes may admit at the start of a fault. Each
+	// knows only the units of its last answer.
 	ask = int64(4 * troubled)
-	// untold is how many units the others have admitted by themselves, of the 40 that were
-	// left, when the first process asks Redis again.
+	// untold is how many of the 40 remaining units the others have admitted when the
+	// first process asks Redis again.
 	untold = int64(40 * (troubled - 1) / troubled)
 )
 
-// troubles are all that is tried with long windows.
+// troubles are all faults for long windows.
 var troubles = []trouble{
 	{name: "restart empty", during: time.Second, above: untold + ask, begin: kill, end: restart},
-	// Redis has the units before the snapshot, and takes those after it again.
+	// Redis has the units before the snapshot, and admits those after it again.
 	{name: "restart with old data", during: 300 * time.Millisecond, above: 30 + untold + ask, midway: save, begin: kill, end: restart},
 	{name: "flush", above: ask, begin: command("flushall")},
 	{name: "failover to a lagging replica", during: 300 * time.Millisecond, above: 30 + untold + ask, midway: lag, begin: kill, end: promote},
@@ -59,14 +59,14 @@ var troubles = []trouble{
 	{name: "slow DNS", during: 2 * time.Second, above: untold + ask, begin: slowDNS, end: quickDNS},
 }
 
-// Four processes share 100 units of an hour or a day. Whatever happens to Redis, they are
-// admitted once, but for what the fault explains, and the key is blocked for a window at
-// most.
+// Four processes share 100 units of an hour or a day. Whatever happens to Redis, the
+// units are admitted once, except for the excess that a fault explains. The key is
+// blocked for one window at most.
 func TestLongWindowsThroughFaults(t *testing.T) {
 	t.Parallel()
 	for n, fault := range troubles {
 		for i, rtt := range []time.Duration{0, 2 * time.Millisecond, 10 * time.Millisecond} {
-			// A long run tries each fault with one of the times, a short one two faults.
+			// A long run tries each fault with one of the times, a short run two faults.
 			tried := long.Or(n%3 == i, i == 1 && (fault.name == "restart empty" || fault.name == "flush"))
 			if !everywhere(true, tried) {
 				continue
@@ -140,7 +140,7 @@ func throughTrouble(t *testing.T, fault trouble, rtt, period time.Duration) {
 		if all > most {
 			t.Errorf("%v: %d of %d admitted through %s, want at most %d", l.Algorithm, all, whole, fault.name, most)
 		}
-		// Each call that fails may be charged twice: by Redis, and where it was decided.
+		// A failed call may be charged twice: by Redis, and by the local store.
 		if all < whole*3/4 {
 			t.Errorf("%v: %d of %d admitted through %s, and the key is used up", l.Algorithm, all, whole, fault.name)
 		}
@@ -150,7 +150,7 @@ func throughTrouble(t *testing.T, fault trouble, rtt, period time.Duration) {
 	}
 }
 
-// blockedAt is blocked for the server that clients are led to.
+// blockedAt is blocked for the server that clients connect to.
 func (f *fleet) blockedAt(line *dialing, name, key string, l store.Limit) time.Duration {
 	if to := line.lead.Load(); to != nil {
 		c := redis.NewClient(&redis.Options{Addr: *to})

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// The primary forgets a key, and is so far away that a call finds that out too late to
-// restore it. The key is the primary's again after a few calls.
+// The primary forgets a key. It is so far away that a call learns of the loss too late to
+// restore the key. After a few calls the primary decides on the key again.
 func TestLossFarAway(t *testing.T) {
 	t.Parallel()
 	for _, starts := range []bool{false, true} {

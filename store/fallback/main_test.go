@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/internal/leaktest"
 )
 
-// TestMain runs more tests at once than there are processors, as most of them wait.
-// The command line is parsed later, and wins.
+// TestMain runs more tests at once than there are processors, as most of them wait. A
+// flag of the command line overrides this.
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "4")
 	leaktest.Main(m)

@@ -13,14 +13,14 @@ import (
 )
 
 // Redis comes back empty while many keys are in use. Each is restored once, by its first
-// call or in the background, and no breaker opens again.
+// call or in the background. No breaker opens again.
 func TestEmptyRestartWithManyKeys(t *testing.T) {
 	t.Parallel()
 	const processes, rate, used = 3, 10, 4
 	keys := everywhere(10_000, long.Or(1_000, 500))
 	for _, algorithm := range []store.Algorithm{store.GCRA, store.FixedWindow, store.SlidingWindow} {
 		for _, quiet := range everywhere([]time.Duration{0, 2 * time.Second}, []time.Duration{0}) {
-			t.Run(fmt.Sprintf("%v, nobody asks for %v", algorithm, quiet), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%v, no calls for %v", algorithm, quiet), func(t *testing.T) {
 				t.Parallel()
 				l := store.Per(rate, undisturbed(24*time.Hour)).By(algorithm)
 				f := newFleet(t, processes, 0, fallback.Config{Replicas: processes, Budget: patient})
@@ -71,12 +71,13 @@ func TestEmptyRestartWithManyKeys(t *testing.T) {
 						under++
 					}
 				}
-				t.Logf("%d keys: %d commands and %d scripts for all before, %d and %d after the loss, %d while nobody asked", keys, commands, scripts, first, firstScripts, after-was)
+				t.Logf("%d keys: %d commands and %d scripts for all before, %d and %d after the loss, %d without calls", keys, commands, scripts, first, firstScripts, after-was)
 				if over > 0 || under > 0 {
 					t.Errorf("%d keys of %d a day, %d used before the loss: %d admitted more, up to %d, and %d less", keys, rate, used, over, most, under)
 				}
-				// For each process and key: the call that finds the loss with many others, a
-				// restore with the call again, and perhaps one in the background.
+				// Per process and key: the call that finds the loss with many others, a
+				// restore with that call again, and perhaps one restore in the
+				// background.
 				if first > 8*commands {
 					t.Errorf("%d commands for %d keys after the loss, %d before it", first, keys, commands)
 				}

@@ -13,13 +13,13 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// memory has an entry for each key of this process: about 110 bytes for one limit and a
-// text of 12.
+// memory has an entry for each key of this process. An entry takes about 110 bytes, with
+// one limit and a key of 12 bytes.
 type memory struct {
 	shards [64]shard
 	seed   maphash.Seed
-	secret [32]byte // of the hashes of long keys
-	most   int      // entries of a shard
+	secret [32]byte // for the hashes of long keys
+	most   int      // maximum of entries in a shard
 	limits known
 	name   string // of this process, in the IDs of spendings
 	ids    atomic.Int64
@@ -28,13 +28,13 @@ type memory struct {
 type shard struct {
 	mu      sync.Mutex
 	entries map[uint64]*entry
-	_       [40]byte // A shard has a cache line of its own.
+	_       [40]byte // Each shard fills a cache line.
 }
 
-// maxText is the longest key that is kept as it is.
+// maxText is the maximum length of a key that is kept as it is.
 const maxText = 120
 
-// newLooks is how many entries a new key looks at, to drop those that lapsed.
+// newLooks is the number of entries that a new key looks at, to drop lapsed ones.
 const newLooks = 4
 
 func (t *memory) open(maxKeys int) {
@@ -45,7 +45,7 @@ func (t *memory) open(maxKeys int) {
 
 func (t *memory) id() string { return t.name + strconv.FormatInt(t.ids.Add(1), 36) }
 
-// lock returns the shard of a key, locked, and the hash of the key.
+// lock locks the shard of a key, and returns it with the key's hash.
 func (t *memory) lock(scope, key string) (*shard, uint64) {
 	h := maphash.String(t.seed, key) ^ 3*maphash.String(t.seed, scope)
 	sh := &t.shards[h%64]
@@ -53,10 +53,11 @@ func (t *memory) lock(scope, key string) (*shard, uint64) {
 	return sh, h
 }
 
-// text returns how a key is kept. A long one becomes a hash, which callers can't guess.
+// text returns the stored form of a key. A long key becomes a hash, which callers can't
+// guess.
 func (t *memory) text(key string) string {
 	if len(key) <= maxText {
-		return strings.Clone(key) // It may be part of a far longer one.
+		return strings.Clone(key) // key may be part of a far longer string.
 	}
 	h := sha256.New()
 	h.Write(t.secret[:])
@@ -64,7 +65,7 @@ func (t *memory) text(key string) string {
 	return "\x00" + string(h.Sum(nil))
 }
 
-// hashed reports whether a text is that of a long key.
+// hashed reports whether a stored text is the hash of a long key.
 func hashed(text string) bool { return len(text) == 1+sha256.Size && text[0] == 0 }
 
 func (e *entry) is(t *memory, scope, key string) bool {
@@ -80,7 +81,7 @@ func (t *memory) find(sh *shard, h uint64, scope, key string) *entry {
 }
 
 // entry returns the entry of the charges' key, with their limits. It returns nil for a
-// new key if there are too many. The shard is locked.
+// new key if the shard is full. The shard is locked.
 func (t *memory) entry(sh *shard, h uint64, charges []store.Charge, now int64) *entry {
 	c := &charges[0]
 	e := t.find(sh, h, c.Scope, c.Key)
@@ -112,9 +113,9 @@ func (t *memory) entry(sh *shard, h uint64, charges []store.Charge, now int64) *
 	return e
 }
 
-// recall sets when the primary last spoke of each charge's key. It leaves out answers that
-// lapse before an instant, and keys that another call restores now. owes: some units are
-// unknown to the primary.
+// recall sets the time of the primary's last answer for each charge's key. It leaves out
+// answers that lapse before until, and keys that another call restores now. owes reports
+// whether the primary lacks units, or a restore is under way.
 func (t *memory) recall(charges []store.Charge, seen []store.Seen, until int64) (owes bool) {
 	for i := range charges {
 		c := &charges[i]
@@ -136,7 +137,7 @@ func (t *memory) recall(charges []store.Charge, seen []store.Seen, until int64) 
 	return owes
 }
 
-// lose notes that the primary may have lost its answers on the charges' keys. The next
+// lose notes that the primary may have lost its states of the charges' keys. The next
 // call restores them in its one round trip: a budget may allow no more.
 func (t *memory) lose(charges []store.Charge, seen []store.Seen) {
 	for i := range charges {
@@ -149,7 +150,7 @@ func (t *memory) lose(charges []store.Charge, seen []store.Seen) {
 	}
 }
 
-// learn notes an answer of the primary.
+// learn stores an answer of the primary.
 func (t *memory) learn(charges []store.Charge, seen []store.Seen, now int64) {
 	t.each(charges, seen, func(charges []store.Charge, seen []store.Seen) {
 		if seen[0].At == 0 {
@@ -163,7 +164,7 @@ func (t *memory) learn(charges []store.Charge, seen []store.Seen, now int64) {
 	})
 }
 
-// each calls f for the charges of each key, and their part of the answer.
+// each calls f once per key, with the key's charges and its part of the answer.
 func (t *memory) each(charges []store.Charge, seen []store.Seen, f func([]store.Charge, []store.Seen)) {
 	if oneKey(charges) {
 		f(charges, seen)
@@ -182,8 +183,8 @@ func (t *memory) each(charges []store.Charge, seen []store.Seen, f func([]store.
 	}
 }
 
-// spend notes charges that were admitted here at an instant. shared are the same of this
-// process's share, one of so many parts.
+// spend notes charges that were admitted here at an instant. shared are the same charges
+// on this process's share, one of parts shares.
 func (t *memory) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
 	for first := range charges {
 		places := group(charges, first)
@@ -199,8 +200,8 @@ func (t *memory) spend(charges, shared []store.Charge, parts, at, now, outage in
 	}
 }
 
-// correct notes the real cost of charges that the primary, or this process, admitted at an
-// instant.
+// correct notes the real cost of charges that the primary, or this process, admitted at
+// an instant.
 func (t *memory) correct(charges []store.Charge, cost func(charge int) int64, at int64, primary bool) {
 	for i := range charges {
 		c, more := &charges[i], cost(i)-charges[i].Cost
@@ -225,7 +226,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 			correct(r, e.state(i), at, more)
 		case e.more != nil && e.more.debt != nil:
 			if r.Limit.Algorithm == store.GCRA {
-				more *= e.more.parts // The share's TAT moves so much more.
+				more *= e.more.parts // A unit takes parts times as long in the share.
 			}
 			correct(r, &e.more.debt[i], at, more)
 			if p := e.last(); p != nil {
@@ -237,8 +238,8 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 	}
 }
 
-// seedOne gives the local store the primary's state of the charges' key. shared are this
-// process's share of their limits.
+// seedOne gives the local store the primary's state of the charges' key. shared are the
+// same charges on this process's share.
 func (t *memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
 	c := &charges[0]
 	sh, h := t.lock(c.Scope, c.Key)

@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// heap returns the bytes that are in use after a collection.
+// heap returns the bytes in use after a collection.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -22,7 +22,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// heldPerKey returns the bytes that a store holds for each of n keys with a text of 12 bytes.
+// heldPerKey returns a store's bytes for each of n keys of 12 bytes.
 func heldPerKey(t testing.TB, s store.Store, l store.Limit, n int) float64 {
 	t.Helper()
 	ask := func(from, to int) {
@@ -45,7 +45,7 @@ func heldPerKey(t testing.TB, s store.Store, l store.Limit, n int) float64 {
 	return float64(grown) / float64(n)
 }
 
-// A process remembers a key of a well Redis in 120 bytes.
+// A process remembers a key in 120 bytes while Redis is well.
 func TestBytesPerKey(t *testing.T) {
 	const keys, most = 100_000, 120
 	if os.Getenv("WEIR_MEASURE") != "1" {
@@ -57,7 +57,7 @@ func TestBytesPerKey(t *testing.T) {
 			f.recover()
 			alone, behind := heldPerKey(t, f.direct(), l, keys), heldPerKey(t, f.stores[0], l, keys)
 			fmt.Printf("| %v | %.0f B behind fallback, %.0f B redisstore alone |\n", l.Algorithm, behind, alone)
-			// A map that has just grown is half empty, and 3 % are noise of the runtime.
+			// A map that has just grown is half empty. The runtime's noise is 3 %.
 			if behind-alone > most*1.03 {
 				t.Errorf("%v: %.0f bytes for each of %d keys, and %.0f without the fallback, want at most %d", l.Algorithm, behind, keys, alone, most)
 			}

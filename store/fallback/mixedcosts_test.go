@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// One of a fleet keeps to its share of a limit whatever its calls cost, up to the
-// whole limit, and does not leave it unused.
+// A process of a fleet keeps to its share of a limit whatever its calls cost, up to the
+// whole limit. It also uses the share.
 func TestShareOfMixedCosts(t *testing.T) {
 	t.Parallel()
 	const rate, replicas = 1000, 20
@@ -52,7 +52,7 @@ func TestShareOfMixedCosts(t *testing.T) {
 					share := int64(periods * rate / replicas)
 					floor := share * 8 / 10
 					if l.Algorithm == store.SlidingCounter {
-						floor = share * 4 / 10 // What is used at once of it is used in every second window.
+						floor = share * 4 / 10 // Units used at once are free again in every second window.
 					}
 					if most := share + rate/replicas + rate; admitted > most || admitted < floor {
 						t.Errorf("%d admitted in %d periods, want %d to %d", admitted, periods, floor, most)
@@ -63,8 +63,7 @@ func TestShareOfMixedCosts(t *testing.T) {
 	}
 }
 
-// What is said of a call that costs more than the share holds is so: it can be had
-// after the time that is said.
+// A refused call that costs more than the share holds is allowed after its RetryAfter.
 func TestOverTheShareAfterRetryAfter(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Second) {
@@ -90,7 +89,7 @@ func TestOverTheShareAfterRetryAfter(t *testing.T) {
 	}
 }
 
-// What was booked over the share is given back with the rest, and corrected.
+// Units booked over the share are given back and corrected with the rest.
 func TestOverTheShareIsCorrected(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Second) {
@@ -107,7 +106,7 @@ func TestOverTheShareIsCorrected(t *testing.T) {
 						d := take(t, s, req)
 						after := take(t, s, charge("c", 0, l))
 						if d.Remaining != after.Remaining || d.ResetAfter != after.ResetAfter {
-							t.Errorf("told of %d and %s, then %d and %s", d.Remaining, d.ResetAfter, after.Remaining, after.ResetAfter)
+							t.Errorf("the decision has %d and %s, then %d and %s", d.Remaining, d.ResetAfter, after.Remaining, after.ResetAfter)
 						}
 						if actual == 0 {
 							if err := s.Cancel(context.Background(), d.Receipt); err != nil {
@@ -118,13 +117,13 @@ func TestOverTheShareIsCorrected(t *testing.T) {
 						}
 						got := take(t, s, charge("c", 0, l))
 						if actual == 0 && (got.Remaining != before.Remaining || got.ResetAfter != before.ResetAfter) {
-							t.Errorf("cancelled, %d and %s are left, want %d and %s", got.Remaining, got.ResetAfter, before.Remaining, before.ResetAfter)
+							t.Errorf("after the cancel %d and %s are left, want %d and %s", got.Remaining, got.ResetAfter, before.Remaining, before.ResetAfter)
 						}
 						if actual > 0 && l.Algorithm == store.GCRA {
 							req := charge("c", actual, l)
 							req.MaxWait = time.Minute
 							if d := take(t, want, req); got.ResetAfter != d.ResetAfter {
-								t.Errorf("settled, as new after %s, want %s", got.ResetAfter, d.ResetAfter)
+								t.Errorf("after the settlement as new after %s, want %s", got.ResetAfter, d.ResetAfter)
 							}
 						}
 					})
@@ -134,8 +133,8 @@ func TestOverTheShareIsCorrected(t *testing.T) {
 	}
 }
 
-// Levels of which one costs more than its share do not hold each other up: what is
-// booked ahead of one key is nothing to the other.
+// One of two levels costs more than its share. Units booked ahead for its key do not hold
+// up the other key.
 func TestOverTheShareOfOneLevel(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Second) {
@@ -160,8 +159,8 @@ func TestOverTheShareOfOneLevel(t *testing.T) {
 	}
 }
 
-// A call that cost more than the share holds is charged in full when the primary
-// is back, as far as it has not been made up for by then.
+// A call costs more than the share holds. On its return the primary is charged the full
+// cost, less the units that have been made up for.
 func TestOverTheShareIsOwed(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Minute) {

@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A key that a cluster can't decide on while its slot is on the move is decided on
-// locally, and charged afterwards. That is no outage for the others.
+// A key's slot moves in a cluster, which can't decide on the key meanwhile. The local
+// store decides, and the primary is charged afterwards. Other keys have no outage.
 func TestSlotOnTheMove(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t)
@@ -35,6 +35,6 @@ func TestSlotOnTheMove(t *testing.T) {
 	}
 	move.End()
 	if d := take(t, s, charge("moving", 1, window)); d.Degraded || d.Remaining != 88 {
-		t.Errorf("when the slot has moved: %+v, want 88 remaining", d)
+		t.Errorf("after the move: %+v, want 88 remaining", d)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A primary that remembers nothing of losses, and tells no time, is charged what was spent
-// without it, as far as that still counts.
+// A primary without a clock, and without a memory of losses, is charged the spent units
+// that still count.
 func TestPrimaryWithoutAClock(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {

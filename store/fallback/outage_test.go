@@ -12,10 +12,10 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// outcome is what a fault did to a service.
+// outcome is the effect of a fault on a service.
 type outcome struct {
 	firstP50, firstP99   time.Duration // added to requests of the first second
-	openP50              time.Duration // and from 100 ms after the breaker opened on
+	openP50              time.Duration // added from 100 ms after the breaker opened on
 	openP99, openMax     time.Duration
 	degraded             int64
 	total, lost, errors5 int
@@ -25,8 +25,8 @@ type outcome struct {
 	recovery, lag        time.Duration
 }
 
-// suffer runs a fault on a service for each kind of client for a time, and waits
-// for their recovery.
+// suffer runs a fault for a time on a service for each kind of client, and waits for
+// their recovery.
 func suffer(t testing.TB, f fault, during time.Duration, configured ...bool) (outcomes []outcome) {
 	b := f.setUp(t, during)
 	var services []*service
@@ -68,7 +68,7 @@ func suffer(t testing.TB, f fault, during time.Duration, configured ...bool) (ou
 	return outcomes
 }
 
-// during notes what happened between two instants.
+// during records the events between two instants.
 func (v *service) during(o *outcome, start, end time.Time) {
 	opened, closed := start, end
 	v.mu.Lock()
@@ -86,7 +86,7 @@ func (v *service) during(o *outcome, start, end time.Time) {
 	o.lag = v.lag()
 }
 
-// answers notes what clients got.
+// answers counts the clients' answers.
 func (v *service) answers(o *outcome) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -99,9 +99,9 @@ func (v *service) answers(o *outcome) {
 	}
 }
 
-// TestOutages: under each fault, with go-redis as it is by default and as
-// redisstore.Configure makes it, no request fails, calls are decided locally
-// soon, goroutines do not pile up, and Redis decides again afterwards.
+// TestOutages checks each fault, with go-redis by default and after redisstore.Configure.
+// No request fails, and calls are soon decided locally. Goroutines do not pile up, and
+// Redis decides again afterwards.
 func TestOutages(t *testing.T) {
 	for _, f := range faults[:long.Or(len(faults), 2)] {
 		t.Run(f.name, func(t *testing.T) {
@@ -114,13 +114,13 @@ func TestOutages(t *testing.T) {
 				if !f.harmless && o.degraded == 0 {
 					t.Errorf("%s: no decision was degraded", client)
 				}
-				// Each probe may leave one call behind that hangs, and each such
-				// call has a few goroutines in go-redis and in the proxy.
+				// Each probe may leave one hanging call, with a few goroutines in
+				// go-redis and in the proxy.
 				if o.most > o.before+100 {
 					t.Errorf("%s: %d goroutines, %d before", client, o.most, o.before)
 				}
-				// Deciding locally takes microseconds and waits for nothing, so that
-				// what takes longer is the machine.
+				// A local decision takes microseconds and waits for nothing. The machine
+				// adds any longer delay.
 				if o.openP50 > 10*time.Millisecond+o.lag || o.openP99 > 40*time.Millisecond+20*o.lag {
 					t.Errorf("%s: after the breaker opened, %v were added to half and %v to the slowest percent, with a lag of %v", client, o.openP50, o.openP99, o.lag)
 				}
@@ -134,7 +134,7 @@ var clients = []string{"defaults", "configured"}
 // TestMeasureOutages prints the table of docs/outages.md.
 func TestMeasureOutages(t *testing.T) {
 	if os.Getenv("WEIR_MEASURE") != "1" {
-		t.Skip("WEIR_MEASURE=1 measures for some eight minutes")
+		t.Skip("WEIR_MEASURE=1 measures for about eight minutes")
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.2f", float64(d)/float64(time.Millisecond)) }
 	fmt.Println("| fault | client | first s p50 | p99 | open p99 | max | requests | 5xx | lost | changes | goroutines | back after |")

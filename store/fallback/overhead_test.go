@@ -18,7 +18,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A call of a lone caller allocates for the goroutine that asks Redis, and the budget.
+// A lone call allocates its budget, and the goroutine that asks Redis.
 func TestFewMoreAllocations(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector allocates")
@@ -44,8 +44,8 @@ func TestFewMoreAllocations(t *testing.T) {
 	}
 }
 
-// asks measures the decisions that callers get in a stretch of time: how many in a
-// second, and the CPU of this process for each, in microseconds.
+// asks returns the decisions per second of the callers over a time, and this process's
+// CPU time per decision in microseconds.
 func asks(t testing.TB, s store.Store, callers, keys int, d time.Duration) (rate, cpu float64) {
 	var n atomic.Int64
 	var wg sync.WaitGroup
@@ -77,11 +77,11 @@ func median(x []float64) float64 {
 	return x[len(x)/2]
 }
 
-// TestMeasureOverhead prints throughput and client CPU behind fallback against redisstore
+// TestMeasureOverhead prints throughput and client CPU behind fallback, and of redisstore
 // alone. The two take turns, so that both meet the same machine.
 func TestMeasureOverhead(t *testing.T) {
 	if os.Getenv("WEIR_MEASURE") != "1" {
-		t.Skip("WEIR_MEASURE=1 measures for some two minutes")
+		t.Skip("WEIR_MEASURE=1 measures for about two minutes")
 	}
 	f := fleetOver(t, redistest.Start(t), 0, 0, fallback.Config{})
 	primary := f.direct()

@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// What is owed may not fit what the others have left, and is booked ahead then.
-// What that leaves of a window to come is not free in the next outage.
+// The units of an outage may exceed the rest of the limit. The excess is booked ahead,
+// and is not free in the next outage.
 func TestOwedMoreThanIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(10, 24*time.Hour) {
@@ -21,7 +21,7 @@ func TestOwedMoreThanIsLeft(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						p := newPrimary(t)
 						s := open(t, fallback.Config{Primary: p, Replicas: replicas})
-						time.Sleep(time.Minute) // No aligned window ends meanwhile.
+						time.Sleep(time.Minute) // No aligned window ends in the test.
 						admitted := 0
 						spend := func() {
 							for range 12 {

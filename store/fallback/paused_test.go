@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A key that was paused when the primary went away has, after the pause, what was left
-// before it: that a pause leaves nothing does not mean that all is used.
+// A key is paused when the primary goes away. After the pause it has its rest from
+// before: a pause uses no units.
 func TestPausedAsThePrimaryGoes(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, 24*time.Hour) {
@@ -41,8 +41,8 @@ func TestPausedAsThePrimaryGoes(t *testing.T) {
 	}
 }
 
-// A pause of the wider level that the primary told of holds in an outage for that
-// level, all its limits, and not for the narrow one.
+// The primary tells of a pause of the wider level. In an outage the pause holds for that
+// level and all its limits, not for the narrow level.
 func TestPauseOfOneLevelAsThePrimaryGoes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestPauseOfOneLevelAsThePrimaryGoes(t *testing.T) {
 		take(t, s, store.Request{Charges: []store.Charge{user, org, day}})
 		lose(t, p, s)
 		if d := take(t, s, store.Request{Charges: []store.Charge{user}}); !d.Allowed {
-			t.Errorf("the user is not paused, and is refused for %s: %v", d.RetryAfter, d.Reason)
+			t.Errorf("the user is refused for %s without a pause: %v", d.RetryAfter, d.Reason)
 		}
 		user.Key = "another"
 		if d := take(t, s, store.Request{Charges: []store.Charge{user, org, day}}); d.Allowed || d.Reason != store.ReasonPaused {
@@ -76,7 +76,7 @@ func pause(t testing.TB, s store.Braker, d time.Duration, charges ...store.Charg
 	}
 }
 
-// lose takes the primary away, until the breaker is open.
+// lose takes the primary away, and waits until the breaker is open.
 func lose(t testing.TB, p *primary, s *fallback.Store) {
 	t.Helper()
 	p.set(errAway, 0)
@@ -85,8 +85,7 @@ func lose(t testing.TB, p *primary, s *fallback.Store) {
 	}
 }
 
-// admitted makes a call again and again until it is refused, and returns how often
-// it was admitted.
+// admitted repeats a call until it is refused, and returns how many were admitted.
 func admitted(t testing.TB, s store.Store, req store.Request) (n int) {
 	t.Helper()
 	for take(t, s, req).Allowed {
@@ -95,8 +94,8 @@ func admitted(t testing.TB, s store.Store, req store.Request) (n int) {
 	return n
 }
 
-// What was admitted in an outage is charged to a primary that has the key paused, and
-// stays charged when the pause becomes longer or is lifted.
+// Units of an outage are charged to a primary that has paused the key. They stay charged
+// when the pause is extended or lifted.
 func TestOwedToAPausedPrimary(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
@@ -133,7 +132,7 @@ func TestOwedToAPausedPrimary(t *testing.T) {
 	}
 }
 
-// A primary that has a key paused keeps nobody waiting for what is charged to it.
+// The primary has paused a key, and is charged units for it. No call waits for that.
 func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,9 +159,8 @@ func TestManyCallsOfAPausedKeyThatOwes(t *testing.T) {
 	})
 }
 
-// A call that cost more than the share holds is charged in full when the primary is
-// back, also when the key was paused after it: whether that is over by then or not, and
-// whether it ends or is lifted.
+// A call costs more than the share holds, and a pause of its key follows. The pause ends or
+// is lifted, before the primary's return or after it. The primary is charged the full cost.
 func TestOverTheShareIsOwedAfterAPause(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {

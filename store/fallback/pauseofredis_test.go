@@ -17,7 +17,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// moments are faults so short that no breaker may open.
+// moments are faults too short to open a breaker.
 var moments = []struct {
 	name  string
 	cause func(t testing.TB, f *fleet)
@@ -55,8 +55,8 @@ func killOne(t testing.TB, f *fleet) {
 	}
 }
 
-// One short pause of Redis, and one killed connection, never open the breaker, however
-// many callers there are.
+// One short pause of Redis, or one killed connection, opens no breaker, however many
+// callers there are.
 func TestShortPauseOpensNothing(t *testing.T) {
 	if long.Race {
 		t.Skip("with the race detector calls take longer than the pause")
@@ -77,7 +77,8 @@ func TestShortPauseOpensNothing(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				var wg sync.WaitGroup
 				var local, asked atomic.Int64
-				// More callers do not mean more calls: this process is to be idle most of the time.
+				// More callers make no more calls: this process has to be idle most of
+				// the time.
 				pace := max(5*time.Millisecond, time.Duration(callers)*100*time.Microsecond)
 				for i := range callers {
 					wg.Go(func() {
@@ -103,8 +104,8 @@ func TestShortPauseOpensNothing(t *testing.T) {
 					n, start, begun := f.opened.Load(), local.Load(), time.Now()
 					moment.cause(t, f)
 					time.Sleep(gap)
-					// A Redis that is away for longer is an outage, and on a machine that stood
-					// still it is, for this process.
+					// A longer absence of Redis is an outage. A machine that stands still
+					// looks the same to this process.
 					if slow.most() > 85*time.Millisecond || watch.longest(begun, time.Now()) > 10*time.Millisecond {
 						dropped++
 						continue
@@ -129,7 +130,7 @@ func TestShortPauseOpensNothing(t *testing.T) {
 	}
 }
 
-// answers measures how long Redis takes to answer, from this process.
+// answers measures how long Redis takes to answer this process.
 type answers struct{ longest atomic.Int64 }
 
 func (a *answers) reset()              { a.longest.Store(0) }

@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// plain makes any store a Restorer. It charges the spent units, as far as they fit. It
-// does not notice losses.
+// plain makes any store a Restorer. It charges spent units as far as they fit, and
+// notices no losses.
 type plain struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
@@ -49,7 +49,7 @@ func (p plain) Restore(ctx context.Context, m store.Memory) (lost bool, err erro
 	}
 	now := int64(d.At)
 	if now == 0 {
-		now = time.Now().UnixMicro() // The store has no clock, so what was spent is by this one.
+		now = time.Now().UnixMicro() // Without a clock of the store, spent units are by this process's.
 	}
 	for i := range req.Charges {
 		r := exact.RuleOf(&m.Limits[i])

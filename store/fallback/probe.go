@@ -8,19 +8,17 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// probeRequest is what a probe asks: a unit of a key of its own, that the
-// primary has to write down and that any store can count. Its limit is one that
-// no number of processes reaches, as a refusal would be written nowhere.
+// probeRequest takes a unit of a key of its own. Any store can count it, and the primary
+// has to write it: no number of processes reaches its limit.
 var probeRequest = store.Request{Charges: []store.Charge{{
 	Scope: "weir-probe", Key: "probe", Limit: store.Per(store.MaxUnits, time.Second).By(store.FixedWindow), Cost: 1,
 }}}
 
-// probe asks the primary whether it can decide. The key of the call that failed
-// last is looked at as well: in a cluster it may live elsewhere than the probe's
-// own, and a breaker that closes while a part of the keys has nobody to decide
-// on them would open again at once, and so on.
+// probe asks the primary whether it can decide. It also looks at the key of the last
+// failed call, which may be on another server of a cluster. If that server were still
+// away, a closed breaker would open again at once.
 func (s *Store) probe() error {
-	// To connect may take a while. A primary that is slower than the budget stays away.
+	// Connecting may take a while. A primary that is slower than the budget stays away.
 	err := s.try(&probeRequest, maxPatience)
 	if err == nil {
 		err = s.try(&probeRequest, s.cfg.patience())
@@ -40,7 +38,7 @@ func (s *Store) probe() error {
 	return nil
 }
 
-// try asks the primary for a decision that nobody waits for.
+// try asks the primary for a decision without a caller.
 func (s *Store) try(req *store.Request, patience time.Duration) error {
 	err := within(context.Background(), patience, func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, *req)
@@ -67,7 +65,7 @@ func ofOneKey(err error) bool {
 	return errors.As(err, &ke) && ke.OfOneKey()
 }
 
-// look returns a request that only looks at what another takes of.
+// look returns a request that looks at the keys of another, at no cost.
 func look(req *store.Request) *store.Request {
 	peek := store.Request{Charges: append([]store.Charge(nil), req.Charges...)}
 	for i := range peek.Charges {

@@ -22,13 +22,14 @@ const (
 	processTime = "WEIR_TEST_FALLBACK_TIME"
 	processes   = 4
 
-	// probeOfProcesses is how much later the last process may find Redis than the first.
+	// probeOfProcesses is the maximum time between the first and the last process to find
+	// Redis.
 	probeOfProcesses = 500 * time.Millisecond
 )
 
-// processLimits are what the processes ask for, each for a key of its own, more
-// often than it is granted. The sliding counter is left out, which grants less
-// than its rate to whoever asks all the time.
+// processLimits are the limits of the processes, each for a key of its own. Each gets
+// more calls than it grants. The sliding counter is left out: under constant calls it
+// grants less than its rate.
 var processLimits = []store.Limit{
 	store.Per(100, time.Second),
 	store.Per(100, time.Second).By(store.SlidingWindow),
@@ -36,8 +37,8 @@ var processLimits = []store.Limit{
 	store.Per(100, time.Second).By(store.AlignedWindow),
 }
 
-// TestProcess is one process of TestProcessesInAnOutage. It reports when it was
-// admitted, in ns since the Unix epoch.
+// TestProcess is one process of TestProcessesInAnOutage. It reports the times of its
+// admitted calls, in ns since the Unix epoch.
 func TestProcess(t *testing.T) {
 	addr := os.Getenv(processAddr)
 	if addr == "" {
@@ -71,8 +72,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestProcessesInAnOutage: four processes, each with its share, keep to the
-// limits together while Redis is away, and use at least 90 % of them then.
+// TestProcessesInAnOutage runs four processes, each with its share, while Redis is away.
+// Together they keep to the limits, and use at least 90 % of them.
 func TestProcessesInAnOutage(t *testing.T) {
 	outage, around := long.Or(6*time.Second, 2*time.Second), long.Or(2*time.Second, time.Second)
 	if os.Getenv("WEIR_MEASURE") == "1" {
@@ -134,7 +135,7 @@ func TestProcessesInAnOutage(t *testing.T) {
 			least := limit*9/10 - less
 			most := limit + processes*(l.Max()/processes) + more
 			if l.Algorithm != store.GCRA {
-				// A stretch of time touches one window more than fit into it.
+				// A stretch of time touches one window more than fits into it.
 				most += l.Rate
 			}
 			t.Logf("%v, %s: %d admitted in %v, the limit grants %d, at most %d are right", l.Algorithm, what, n, end.Sub(start), limit, most)
@@ -143,10 +144,10 @@ func TestProcessesInAnOutage(t *testing.T) {
 			}
 		}
 		check("in the outage", start, end, 0, 0)
-		// What was admitted just before the return counts in Redis from the return
-		// on, which for a window may be nearly all of one once more.
+		// Units admitted just before the return count in Redis from the return on. For a
+		// window that may be nearly a whole one again.
 		first, last := slices.Min(all[i]), slices.Max(all[i])
-		// Whoever finds Redis first has the share of the others meanwhile.
+		// The first process to find Redis has the others' share meanwhile.
 		more := l.Max() + int64(float64(l.Rate)*probeOfProcesses.Seconds())
 		check("from beginning to end", time.Unix(0, first), time.Unix(0, last), l.Max(), more)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// quietLosses are ways in which Redis loses a key while no call is under way. They take
-// the name of a key in Redis.
+// quietLosses make Redis lose keys while no call is under way. keys are their names in
+// Redis.
 var quietLosses = []struct {
 	name string
 	lose func(t testing.TB, f *fleet, keys ...string)
@@ -57,13 +57,13 @@ func evict(t testing.TB, f *fleet, keys ...string) {
 			break
 		}
 	}
-	// From now on it keeps the keys, and their logs.
+	// After this, Redis keeps the keys and their logs.
 	if err := f.admin.ConfigSet(ctx, "maxmemory", "0").Err(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// stateKeys are the names in Redis of one key under several limiters.
+// stateKeys returns the names in Redis of one key under several limiters.
 func stateKeys(limits []store.Limit) (keys []string) {
 	for _, l := range limits {
 		keys = append(keys, "weir:{"+l.Algorithm.String()+":k}", "weir:{"+l.Algorithm.String()+":k}:log")
@@ -71,8 +71,8 @@ func stateKeys(limits []store.Limit) (keys []string) {
 	return keys
 }
 
-// A key is exhausted, and Redis loses it while no process calls. The next calls find no
-// second burst, as every living process knows better.
+// A key is exhausted, and Redis loses it while no process calls. The next calls get no
+// second burst, as every living process knows of the units.
 func TestQuietLossHasNoSecondBurst(t *testing.T) {
 	t.Parallel()
 	const processes, rate = 4, 100
@@ -104,7 +104,7 @@ func TestQuietLossHasNoSecondBurst(t *testing.T) {
 					t.Fatalf("%v: %d admitted before the loss, want %d", l.Algorithm, n, rate)
 				}
 			}
-			// Remembered refusals are asked for again after a second.
+			// A remembered refusal lasts for a second.
 			time.Sleep(1100 * time.Millisecond)
 			loss.lose(t, f, stateKeys(limits)...)
 			opened := f.opened.Load()
@@ -164,7 +164,7 @@ func TestQuietLossTakesTheMaximum(t *testing.T) {
 	}
 }
 
-// A key that a process resets is no loss, also for those that knew of its units.
+// A Reset of a key is no loss, also for processes that know of its units.
 func TestResetIsNoLoss(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 3, 0, fallback.Config{Budget: patient})

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// nowOnly is a primary that can't book ahead, as Redis without scripts.
+// nowOnly is a primary that can't book ahead, like Redis without scripts.
 type nowOnly struct{ *primary }
 
 func (p nowOnly) Take(ctx context.Context, req store.Request) (store.Decision, error) {
@@ -55,8 +55,8 @@ func TestPrimaryThatCantBookAhead(t *testing.T) {
 	})
 }
 
-// A primary that restarts so quickly that the breaker stays closed may have
-// lost its memory all the same.
+// A primary may restart so quickly that the breaker stays closed, and still lose its
+// memory.
 func TestRestartBetweenTwoCalls(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
@@ -69,11 +69,11 @@ func TestRestartBetweenTwoCalls(t *testing.T) {
 	p.forget(t)
 	p.set(nil, 0)
 	if d := take(t, s, charge("k", 1, store.Per(10, time.Hour))); d.Allowed || d.Degraded {
-		t.Errorf("a key that was used up: %+v", d)
+		t.Errorf("a used-up key: %+v", d)
 	}
 }
 
-// What is given back of a local grant is not charged to the primary.
+// A cancelled local grant is not charged to the primary.
 func TestLocalCancelIsNotCharged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestLocalCancelIsNotCharged(t *testing.T) {
 	})
 }
 
-// A primary that is far away, but within the budget, is found to be back.
+// The breaker closes over a distant primary that answers within the budget.
 func TestDistantPrimary(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestDistantPrimary(t *testing.T) {
 	})
 }
 
-// Whoever is told of a change may use the store, and changes come in order.
+// OnChange may use the store, and gets changes in order.
 func TestOnChangeMayUseTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestOnChangeMayUseTheStore(t *testing.T) {
 				take(t, s, charge("k", 1, store.Per(1000, time.Hour)))
 			}
 			if gone, _ := s.Away(); c.Away != (s.State() != fallback.StateClosed) || gone != 0 {
-				t.Errorf("told of %+v: %v, away for %v", c, s.State(), gone)
+				t.Errorf("change %+v: the breaker is %v, away for %v", c, s.State(), gone)
 			}
 		}})
 		for range 3 {

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Redis refuses connections: all calls together are held up for 5 ms at most until this
-// process decides by itself.
+// Redis refuses connections. Until this process decides by itself, all calls together
+// wait 5 ms at most.
 func TestRefusedConnectionsHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	for _, configured := range []bool{true, false} {
@@ -21,7 +21,7 @@ func TestRefusedConnectionsHoldUpNobody(t *testing.T) {
 			t.Run(fmt.Sprintf("client configured: %v, connected before: %v", configured, connected), func(t *testing.T) {
 				t.Parallel()
 				f := newFleet(t, 0, 0, fallback.Config{})
-				// The quickest of several rounds has no stall of the machine in it.
+				// The quickest of several rounds is free of stalls of the machine.
 				best, calls := time.Hour, 0
 				for range 8 {
 					f.proxy.Set(redistest.Pass)
@@ -54,7 +54,7 @@ func TestRefusedConnectionsHoldUpNobody(t *testing.T) {
 					client.Close()
 				}
 				t.Logf("%d calls took %v until the breaker opened, in the best of 8 rounds", calls, best)
-				// By default go-redis dials five times, with pauses, before it says so.
+				// go-redis by default dials five times, with pauses, before it fails.
 				most := 500 * time.Millisecond
 				if configured {
 					most = 5 * time.Millisecond

@@ -10,8 +10,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// The number of processes changes in an outage. What was admitted before counts as much
-// as it did.
+// The number of processes changes in an outage. Units admitted before count as much as
+// ever.
 func TestReplicasChangeInAnOutage(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {

@@ -10,7 +10,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A Reset while a call tells the primary of the key does not hold up who waits for that.
+// A call restores a key, and another one waits for that. A Reset meanwhile does not hold
+// the waiting call up.
 func TestResetWhileThePrimaryIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	// pace is the most keys that are restored in the background in a second.
+	// pace is the maximum number of keys per second that are restored in the background.
 	pace = 1000
-	// kept is after how many keys in a row that the primary has kept, the search for
-	// others that it lost ends.
+	// kept is the number of kept keys in a row that end the search for lost ones.
 	kept = 16
-	// maxTries is how often in a row a search is tried again.
+	// maxTries is the maximum number of tries of a search in a row.
 	maxTries = 60
 )
 
@@ -28,22 +27,23 @@ type carried struct {
 	id
 	memory  store.Memory
 	spent   *spending // nil: nothing
-	version int       // of the spending
+	version int       // of spent
 	sending *sending
 }
 
 // sending is a restore under way. Other calls of the key wait for its end.
 type sending struct {
-	over chan struct{} // closed at the end
+	over chan struct{} // closed at its end
 	once sync.Once
 }
 
 func (s *sending) end() { s.once.Do(func() { close(s.over) }) }
 
 // carry returns the memories of the charges' keys that the primary lacks. While one call
-// restores a key, the others for that key wait: the primary would admit them on a state
-// that lacks units. After a tenth of the budget a call restores the key as well, which
-// counts once: its own round trip may take the rest. seen are the lost states; nil: none.
+// restores a key, other calls for it wait: the primary would admit them on a state that
+// lacks units. After a tenth of the budget they restore the key as well, as their own
+// round trips may take the rest. The primary counts it once. seen are the lost states, or
+// nil.
 func (s *Store) carry(ctx context.Context, charges []store.Charge, seen []store.Seen) (list []carried, err error) {
 	for _, first := range inOrder(charges) {
 		c, lost, waited := &charges[first], int64(0), false
@@ -57,7 +57,7 @@ func (s *Store) carry(ctx context.Context, charges []store.Charge, seen []store.
 			if sending == nil {
 				break
 			}
-			if _, plain := s.primary.(plain); timer == nil && !plain { // That would charge twice.
+			if _, plain := s.primary.(plain); timer == nil && !plain { // A plain store would charge twice.
 				timer = time.After(s.cfg.Budget / 10)
 			}
 			select {
@@ -73,7 +73,7 @@ func (s *Store) carry(ctx context.Context, charges []store.Charge, seen []store.
 	return list, nil
 }
 
-// inOrder returns the first charge of each key, in the order of the keys: so no two calls
+// inOrder returns the first charge of each key, in the order of the keys. So no two calls
 // wait for each other.
 func inOrder(charges []store.Charge) (places []int) {
 	for first := range charges {
@@ -88,12 +88,13 @@ func inOrder(charges []store.Charge) (places []int) {
 	return places
 }
 
-// telling calls f, which tells the primary of keys. One lost answer does not hold up a key.
+// telling calls f, which passes memories to the primary. A lost answer does not hold the
+// keys up: the end of ctx frees them.
 func (s *Store) telling(ctx context.Context, list []carried, f func([]store.Memory) error) (err error) {
 	if len(list) == 0 {
 		return f(nil)
 	}
-	err = errBudget // of a panic
+	err = errBudget // in case f panics
 	stop := context.AfterFunc(ctx, func() { s.sent(list, errBudget) })
 	defer stop()
 	defer func() { s.sent(list, err) }()
@@ -104,17 +105,17 @@ func (s *Store) telling(ctx context.Context, list []carried, f func([]store.Memo
 	return f(memories)
 }
 
-// sent notes that the primary knows of keys by now, or may not.
+// sent notes whether the primary knows the memories now.
 func (s *Store) sent(list []carried, err error) {
-	known := err == nil || refused(err) // The primary takes it from no process.
+	known := err == nil || refused(err) // The primary would refuse every process's memory.
 	for i := range list {
 		s.memory.sent(&list[i], known, s.clock.now())
 	}
 }
 
-// due returns the memories of a key, if the primary lacks them, or a channel that is closed
-// when another call has restored the key. lost is the time of the lost answer; 0: none.
-// A call that has waited restores the key at once.
+// due returns the memories of a key that the primary lacks, or the restore of another
+// call. A call that has waited gets the memories at once. lost is the time of the lost
+// answer, or 0.
 func (t *memory) due(k id, lost, now int64, waited bool) (list []carried, under *sending) {
 	sh, h := t.lock(k.scope, k.key)
 	defer sh.mu.Unlock()
@@ -129,7 +130,7 @@ func (t *memory) due(k id, lost, now int64, waited bool) (list []carried, under 
 	return list, nil
 }
 
-// sent notes that the primary knows a memory, or may not.
+// sent notes whether the primary knows a memory now.
 func (t *memory) sent(c *carried, known bool, now int64) {
 	c.sending.end()
 	sh, h := t.lock(c.scope, c.key)
@@ -149,8 +150,8 @@ func (t *memory) sent(c *carried, known bool, now int64) {
 	}
 }
 
-// lost notes that the primary has lost keys of a call. It starts restoreAll, at most once a
-// second: a primary that evicts keys loses one after the other.
+// lost notes that the primary has lost the keys of a call. It starts restoreAll, at most
+// once a second: a primary that evicts keys loses one after the other.
 func (s *Store) lost(a *attempt) {
 	s.memory.lose(a.req.Charges, a.req.Seen)
 	now := s.clock.local()
@@ -159,8 +160,8 @@ func (s *Store) lost(a *attempt) {
 	}
 }
 
-// soon starts restoreAll some time later. A call that failed alone may be the last of its
-// key.
+// soon starts restoreAll after a delay. A call that failed alone may be the last one for
+// its key.
 func (s *Store) soon(later time.Duration) {
 	if s.waits.CompareAndSwap(false, true) {
 		time.AfterFunc(later, func() {
@@ -172,8 +173,8 @@ func (s *Store) soon(later time.Duration) {
 	}
 }
 
-// restoreAll restores keys in the background that no call asks for: those with spent units,
-// and all others until the primary has kept some in a row.
+// restoreAll restores keys without calls, in the background: all keys with spent units,
+// and others until the primary has kept several in a row.
 func (s *Store) restoreAll() {
 	if !s.restoring.CompareAndSwap(false, true) {
 		return
@@ -186,7 +187,7 @@ func (s *Store) restoreAll() {
 				continue
 			}
 			if !s.restoreOne(k, limiter, &spared) {
-				// One slow answer is no reason to leave the rest.
+				// One slow answer must not end the search for good.
 				if s.tries.Add(1) < maxTries {
 					s.soon(time.Second)
 				}
@@ -234,15 +235,15 @@ func (s *Store) restoreOne(k name, limiter *rate.Limiter, spared *int) bool {
 	return false
 }
 
-// name is a key that may have to be restored.
+// name is a key that the primary may lack.
 type name struct {
 	id
-	lost int64 // the time of the answer that may be lost; 0: units were spent
+	lost int64 // the time of the answer that may be lost; 0: the key has spent units
 }
 
-// waiting returns the keys that the primary may lack, shard by shard: those with spent
-// units, or without an answer since an instant. Long keys wait for a call, as their text is
-// not known.
+// waiting returns the keys that the primary may lack, shard by shard: keys with spent
+// units, and keys without an answer since an instant. Long keys wait for a call, as their
+// text is not stored.
 func (t *memory) waiting(since int64) iter.Seq[name] {
 	return func(yield func(name) bool) {
 		var list []name

@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// asked is a primary that counts how often it could not decide.
+// asked is a primary that counts its failures.
 type asked struct {
 	*redisstore.Store
 	failed atomic.Int64
@@ -30,9 +30,8 @@ func (a *asked) Take(ctx context.Context, req store.Request) (store.Decision, er
 	return d, err
 }
 
-// outlast has a store without its Redis for a time, and returns how long it
-// took from its return to the first call that Redis decided, and how many
-// probes failed meanwhile.
+// outlast takes Redis away from a store for a time. It returns the time from Redis'
+// return to the first call that Redis decides, and the number of failed probes in it.
 func outlast(t testing.TB, outage, probe time.Duration, opts ...func(*redis.Options)) (took time.Duration, failed int64) {
 	server := redistest.Start(t)
 	proxy := redistest.NewProxy(t, server.Addr)
@@ -54,22 +53,22 @@ func outlast(t testing.TB, outage, probe time.Duration, opts ...func(*redis.Opti
 	return took, a.failed.Load() - before
 }
 
-// The first probe after Redis is back finds it, however many have failed: more
-// than the client's pool is large, here. By itself go-redis would dial 1 s and 2 s
-// after the first two.
+// The first probe after the return of Redis finds it, even after more failed probes than
+// the client's pool is large. go-redis by itself would dial 1 s and 2 s after the first
+// two.
 func TestFirstProbeFindsRedis(t *testing.T) {
 	took, failed := outlast(t, 1400*time.Millisecond, 100*time.Millisecond, redisstore.Configure, func(o *redis.Options) { o.PoolSize = 2 })
 	t.Logf("used after %v", took)
-	// One may have been under way.
+	// One probe may have been under way.
 	if failed > 1 {
 		t.Errorf("%d probes failed after Redis was back", failed)
 	}
 }
 
-// TestMeasureReturn prints the table of docs/outages.md on this.
+// TestMeasureReturn prints the table of return times in docs/outages.md.
 func TestMeasureReturn(t *testing.T) {
 	if os.Getenv("WEIR_MEASURE") != "1" {
-		t.Skip("WEIR_MEASURE=1 measures for some three minutes")
+		t.Skip("WEIR_MEASURE=1 measures for about three minutes")
 	}
 	for _, outage := range []time.Duration{0, 5 * time.Second, 40 * time.Second} {
 		for i, opts := range [][]func(*redis.Options){nil, {redisstore.Configure}} {
@@ -78,7 +77,7 @@ func TestMeasureReturn(t *testing.T) {
 			var wg sync.WaitGroup
 			const times = 12
 			for n := range times {
-				// They end at different times after the last probe.
+				// Outages end at different times after the last probe.
 				wg.Go(func() {
 					took, _ := outlast(t, outage+time.Duration(n)*time.Second/times, time.Second, opts...)
 					mu.Lock()

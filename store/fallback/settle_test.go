@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// cycle takes the primary away and back, with calls meanwhile.
+// cycle takes the primary away and back, with calls in between.
 func cycle(t *testing.T, p *primary, s *fallback.Store, while func()) {
 	p.set(errAway, 0)
 	for range 3 {
@@ -29,8 +29,8 @@ func cycle(t *testing.T, p *primary, s *fallback.Store, while func()) {
 	}
 }
 
-// Right after the primary is back, many calls of one key come at once: none may
-// be admitted on a state that lacks what is still to be charged.
+// Many calls of one key come right after the primary's return. None is admitted on a
+// state that lacks uncharged units.
 func TestCallsWaitForTheSettlement(t *testing.T) {
 	t.Parallel()
 	for _, memory := range []bool{true, false} {
@@ -74,8 +74,8 @@ func TestCallsWaitForTheSettlement(t *testing.T) {
 	}
 }
 
-// slowCharges is a primary that commits what books ahead, as settlements do,
-// and answers too late.
+// slowCharges is a primary that commits bookings ahead, as settlements are, but answers
+// too late.
 type slowCharges struct {
 	*primary
 	slow atomic.Bool
@@ -89,8 +89,8 @@ func (p *slowCharges) Take(ctx context.Context, req store.Request) (store.Decisi
 	return d, err
 }
 
-// A settlement whose answer is lost is not made again: what is owed is charged
-// once, however often its answer comes too late.
+// A settlement without an answer in time is not repeated. The units are charged once,
+// however often the answer is late.
 func TestSettlementIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +115,7 @@ func TestSettlementIsNotReplayed(t *testing.T) {
 	})
 }
 
-// A primary that is no Restorer is charged what was admitted without it, as far as that
-// fits.
+// A primary that is no Restorer is charged for the spent units, as far as they fit.
 func TestPlainPrimary(t *testing.T) {
 	t.Parallel()
 	for _, l := range every(100, time.Hour) {
@@ -148,16 +147,16 @@ func TestPlainPrimary(t *testing.T) {
 	}
 }
 
-// TestFadedIsNotLost: what has faded of a sliding counter since the primary last told
-// of it is not charged to a primary that has kept its memory, however long after the
-// failure the key is asked for; what a primary has lost is.
+// TestFadedIsNotLost lets units of a sliding counter fade after the primary's last
+// answer. A primary that kept its memory is not charged for them, however late the next
+// call for the key comes. A primary that lost its memory is.
 func TestFadedIsNotLost(t *testing.T) {
 	t.Parallel()
 	const p = 10 * time.Second
 	for name, test := range map[string]struct {
-		at, again, back time.Duration // when 100 are taken, then one, and when it is asked for after that
+		at, again, back time.Duration // when 100 units are taken, then one, and the next call
 		forgets         bool
-		others          int64 // what others take after that
+		others          int64 // units that others take after that
 		want            int64
 	}{
 		"late in the window after":         {at: p - time.Second, again: p + 200*time.Millisecond, back: 2*p - 800*time.Millisecond, want: 91},
@@ -188,7 +187,7 @@ func TestFadedIsNotLost(t *testing.T) {
 				if test.forgets {
 					primary.forget(t)
 				}
-				time.Sleep(time.Millisecond) // A birth is later than what was told before.
+				time.Sleep(time.Millisecond) // A birth is later than the last answer.
 				others := charge("k", test.others, l)
 				others.Seen = make([]store.Seen, 1)
 				take(t, primary, others)

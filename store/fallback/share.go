@@ -8,12 +8,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// mostParts bounds how small a share is: a call that takes the whole limit takes
-// about so many.
+// mostParts bounds how small a share is: about so many calls of a share fill the limit.
 const mostParts = 1024
 
-// share returns the charges with this process's share of their limits; the same
-// charges where that is the whole.
+// share returns the charges with this process's share of their limits, or the same
+// charges for one process.
 func share(charges []store.Charge, replicas int) []store.Charge {
 	n := int64(max(replicas, 1))
 	if n == 1 {
@@ -27,20 +26,22 @@ func share(charges []store.Charge, replicas int) []store.Charge {
 	return shared
 }
 
-// shareOf divides a limit by n. A bucket keeps its rate exactly, in a longer
-// period, and gets its part of the burst. A window gets its part of the rate,
-// rounded down; where that is less than one, it admits one in a longer window. So
-// the shares together keep the rate. They do not depend on what a call costs:
-// another limit for each cost would have the key's state change with every call.
-// Of a limit that so many share that its part is tiny, several parts are admitted
-// in as many times the window.
+// shareOf divides a limit by n, so that n shares together keep the rate:
+//
+//	bucket         the rate exactly, in a longer period, and a part of the burst
+//	window         a part of the rate, rounded down
+//	 below 1 unit  1 unit in a longer window
+//	 n > mostParts 1/mostParts of the rate, in a window n/mostParts times as long
+//
+// The share does not depend on the cost of a call: with a limit for each cost, the key's
+// state would change with every call.
 func shareOf(l store.Limit, n int64) store.Limit {
 	l.Name = l.Policy()
 	k := min(n, mostParts)
 	most := max(l.Max()/k, 1)
 	if l.Algorithm == store.GCRA {
 		l.Burst = most
-		// A bucket that takes longer than that to fill is not valid.
+		// A bucket that takes longer than MaxPeriod to fill is not valid.
 		l.Period = max(min(times(l.Period, n, 1), times(store.MaxPeriod, l.Rate, most)-time.Microsecond), l.Period)
 		return l
 	}
@@ -54,8 +55,7 @@ func shareOf(l store.Limit, n int64) store.Limit {
 	return l
 }
 
-// times returns d·a/b in whole microseconds, rounded up, at most the longest
-// period.
+// times returns d·a/b in whole microseconds, rounded up, at most store.MaxPeriod.
 func times(d time.Duration, a, b int64) time.Duration {
 	hi, lo := bits.Mul64(uint64(d/time.Microsecond), uint64(a))
 	if hi >= uint64(b) {
@@ -81,8 +81,8 @@ func scale(n, to, from int64) int64 {
 	return int64(min(q, store.MaxUnits))
 }
 
-// stateOfShare returns the state of this process's share of a limit, given that of the whole
-// at an instant. Slots of a bucket that are ahead stay as far ahead.
+// stateOfShare turns the state of a whole limit at an instant into one of this process's
+// share. Slots that lie ahead stay as far ahead.
 func stateOfShare(r, share *exact.Rule, s exact.State, now int64) exact.State {
 	if r.Limit.Algorithm != store.GCRA {
 		s.B, s.C = scaleUp(s.B, share.Max, r.Max), scaleUp(s.C, share.Max, r.Max)

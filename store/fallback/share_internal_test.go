@@ -7,8 +7,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Whatever limit is valid has valid shares, in so many parts of which whatever fits
-// the whole can be booked.
+// A valid limit has valid shares. Any cost that fits the limit can be booked in a bounded
+// number of parts of a share.
 func FuzzShareOf(f *testing.F) {
 	f.Add(int64(100), int64(time.Second), int64(0), uint8(0), int64(4))
 	f.Add(int64(1), int64(time.Second), int64(1_500_000_000), uint8(0), int64(1000))

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A fleet of four, each with its share, keeps the promise.
+// A fleet of four, each with its share, keeps the limit.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	for _, l := range append(every(100, time.Second), store.Per(10, time.Second), store.Per(3, time.Second).WithBurst(8), store.Per(2, time.Second).By(store.FixedWindow)) {

@@ -13,8 +13,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// connecting is a primary whose first answer after an outage takes longer than
-// the budget.
+// connecting is a primary whose first answer after an outage exceeds the budget.
 type connecting struct {
 	*localstore.Store
 	down, slow atomic.Bool
@@ -30,8 +29,7 @@ func (c *connecting) Take(ctx context.Context, req store.Request) (store.Decisio
 	return c.Store.Take(ctx, req)
 }
 
-// TestSlowFirstProbe: a probe that connecting held up is made again at once, not
-// an interval later.
+// A probe that was late because of connecting is repeated at once, not an interval later.
 func TestSlowFirstProbe(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +52,7 @@ func TestSlowFirstProbe(t *testing.T) {
 		p.slow.Store(true)
 		p.down.Store(false)
 		time.Sleep(time.Second)
-		ask() // It has the probe made.
+		ask() // It starts the probe.
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		if s.State() != fallback.StateClosed {

@@ -12,7 +12,7 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// slowRestorer takes too long to restore the third key, and those after it for some time.
+// slowRestorer is slow for some calls, from the restore of the third key on.
 type slowRestorer struct {
 	*primary
 	calls atomic.Int64
@@ -27,8 +27,8 @@ func (p *slowRestorer) Restore(ctx context.Context, m store.Memory) (bool, error
 	return p.primary.Restore(ctx, m)
 }
 
-// The primary is slow for a moment while keys are restored that no call asks for. They
-// are restored nonetheless.
+// The primary is slow for a moment during restores in the background. All keys are
+// restored nonetheless.
 func TestSlowMomentWhileRestoring(t *testing.T) {
 	t.Parallel()
 	for _, slow := range []int64{1, 10} {

@@ -7,28 +7,29 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// spending are units of a key that a process admitted in one outage, under the same limits.
-// A Reset forgets those before it, so outages stay apart.
+// spending has the units of a key that this process admitted in one outage, under the
+// same limits. Outages stay apart, as a Reset forgets the units before it.
 type spending struct {
 	limits  *limits
 	outage  int64
-	used    []exact.State // of each limit; of a bucket the TAT of the share
-	known   []int64       // of a bucket the TAT of the share before, as the primary knows it
+	used    []exact.State // of each limit; for a bucket the TAT of the share
+	known   []int64       // for a bucket the share's TAT without these units
 	ahead   int64         // the last slot granted here; 0: none
-	at      int64         // when the last unit was admitted
-	id      string        // "": the primary was never told
-	version int           // of used
+	at      int64         // the latest time of the last unit
+	id      string        // "": never sent to the primary
+	version int           // of used; it counts changes
 }
 
 const (
-	// maxSpendings is the maximum number of spendings of a key. The oldest goes.
+	// maxSpendings is the maximum number of spendings of a key. A further one replaces
+	// the oldest.
 	maxSpendings = 4
-	// spentMargin is how far this process may be behind the primary's clock.
+	// spentMargin is the maximum that this process's clock may be behind the primary's.
 	spentMargin = 5000
 )
 
-// spend notes charges that were admitted here at an instant. shared are the same of this
-// process's share, one of so many parts.
+// spend notes charges that were admitted here at an instant. shared are the same charges
+// on this process's share, one of parts shares.
 func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
 	m := e.extra()
 	if m.debt == nil {
@@ -61,7 +62,7 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
-// last returns the last spending under the limits of the key; nil: there is none.
+// last returns the last spending under the key's limits, or nil.
 func (e *entry) last() *spending {
 	for _, p := range slices.Backward(e.more.spendings) {
 		if p.limits == e.limits {
@@ -71,8 +72,8 @@ func (e *entry) last() *spending {
 	return nil
 }
 
-// spending returns a new one. A bucket goes on from the state that the primary knows: a
-// busy one is as full after the outage as before.
+// spending returns a new one. A bucket starts from the primary's state, so a busy one is
+// as full after the outage as before.
 func (e *entry) spending(shared []store.Charge, now, outage int64) *spending {
 	p := &spending{limits: e.limits, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
 	for i := range shared {
@@ -85,8 +86,7 @@ func (e *entry) spending(shared []store.Charge, now, outage int64) *spending {
 	return p
 }
 
-// divide makes the share one of so many parts. A bucket of smaller shares takes longer to
-// drain.
+// divide changes the number of shares. A bucket of smaller shares takes longer to drain.
 func (e *entry) divide(parts, now int64) {
 	m := e.more
 	if m.parts > 0 && m.parts != parts {
@@ -108,8 +108,8 @@ func (e *entry) divide(parts, now int64) {
 	m.parts = parts
 }
 
-// fill adds a spending to a memory. One that the primary may not know keeps its ID, and
-// grows.
+// fill adds a spending to a memory. A spending that the primary may not know keeps its
+// ID, and may grow.
 func (p *spending) fill(m *store.Memory, id func() string, parts, now int64) {
 	if p.id == "" {
 		p.id = id()
@@ -121,7 +121,7 @@ func (p *spending) fill(m *store.Memory, id func() string, parts, now int64) {
 		case algorithm == store.SlidingWindow:
 			u.Before = 0
 		case algorithm == store.GCRA:
-			// The share drains as slowly as all shares together drain the limit.
+			// A unit takes parts times as long in the share as in the whole limit.
 			spent := max(int64(u.At)-max(p.known[i], now), 0)
 			u = store.Used{At: store.Instant(now + (spent+parts-1)/parts)}
 		}
@@ -129,7 +129,7 @@ func (p *spending) fill(m *store.Memory, id func() string, parts, now int64) {
 	}
 }
 
-// paid notes that the primary knows a spending up to a version.
+// paid drops a spending that the primary knows, unless it has grown since version.
 func (m *more) paid(p *spending, version int) {
 	if i := slices.Index(m.spendings, p); i >= 0 && p.version == version {
 		m.spendings = slices.Delete(m.spendings, i, i+1)

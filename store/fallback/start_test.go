@@ -18,7 +18,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// behind returns a store over Redis, by a client as configured.
+// behind returns a store over Redis, through a client.
 func behind(t testing.TB, client redis.UniversalClient, cfg fallback.Config) *fallback.Store {
 	t.Helper()
 	primary, err := redisstore.New(redisstore.Config{Client: client})
@@ -29,8 +29,8 @@ func behind(t testing.TB, client redis.UniversalClient, cfg fallback.Config) *fa
 	return open(t, cfg)
 }
 
-// A process that starts while Redis is away serves at once, and uses Redis soon
-// after it comes up.
+// A process that starts while Redis is away serves at once, and uses Redis soon after it
+// comes up.
 func TestStartWithoutRedis(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -42,7 +42,7 @@ func TestStartWithoutRedis(t *testing.T) {
 				proxy.Set(fault)
 				start := time.Now()
 				s := behind(t, server.Client(configure(proxy.Addr, configured)), fallback.Config{})
-				// 10 ms are the promise. What could take longer is to connect.
+				// The promise is 10 ms. Connecting would take longer.
 				t.Logf("the constructors took %v", time.Since(start))
 				if proxy.Accepted() != 0 {
 					t.Error("a constructor connected")
@@ -64,8 +64,8 @@ func TestStartWithoutRedis(t *testing.T) {
 	}
 }
 
-// A decision whose answer comes too late has been made once, and is not sent
-// again: neither by the client nor by the fallback.
+// A decision whose answer comes too late was made once. Neither the client nor the
+// fallback sends it again.
 func TestNothingIsSentTwice(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]redistest.Fault{
@@ -82,7 +82,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// On a busy machine a call may not get as far as Redis in its budget.
+				// On a busy machine a call may not reach Redis in its budget.
 				for used, attempts := int64(0), 0; used == 0; attempts++ {
 					proxy.Set(redistest.Pass)
 					eventually(t, "Redis is not used", func() bool { return !take(t, s, req).Degraded })
@@ -93,7 +93,8 @@ func TestNothingIsSentTwice(t *testing.T) {
 						t.Errorf("%+v", d)
 					}
 					time.Sleep(500 * time.Millisecond)
-					// The local decision is restored, once. The late one counts as well.
+					// The local decision is restored, once. The late decision counts as
+					// well.
 					if used = before - take(t, direct, look).Remaining; used > 2 || used == 0 && attempts == 5 {
 						t.Fatalf("Redis counts the call %d times", used)
 					}
@@ -103,7 +104,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// Under Closed a failure of Redis is a 503 that does not say more, never a 429.
+// Under Closed a failure of Redis is a 503 without details, never a 429.
 func TestClosedAnswers503(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -133,11 +134,11 @@ func TestClosedAnswers503(t *testing.T) {
 	}
 	for _, err := range told {
 		if !errors.Is(err, weir.ErrStore) || !errors.Is(err, fallback.ErrAway) || errors.Is(err, weir.ErrLimited) {
-			t.Errorf("OnError was told %v", err)
+			t.Errorf("OnError got %v", err)
 		}
 	}
 	if len(told) != 20 {
-		t.Errorf("OnError was told %d times", len(told))
+		t.Errorf("OnError ran %d times", len(told))
 	}
 	server.Restart()
 	eventually(t, "Redis is not used", func() bool {

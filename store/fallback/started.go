@@ -8,8 +8,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// start has the primary begin to decide, if it can go on by itself and this process
-// owes it nothing of the keys.
+// start asks the primary to decide in the background. It returns nil if the primary can't
+// do so, or lacks a state of the keys.
 func (a *attempt) start(ctx context.Context) (st store.Started) {
 	s := a.store
 	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || a.owes {
@@ -17,15 +17,14 @@ func (a *attempt) start(ctx context.Context) (st store.Started) {
 	}
 	defer func() {
 		if recover() != nil {
-			st = nil // Take may do better, or is to tell.
+			st = nil // Take may do better, or shows the panic.
 		}
 	}()
 	a.ctx = endingContext{of: ctx, end: a.end, deadline: a.end.at.Add(2 * s.cfg.Budget)}
 	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
 }
 
-// await is decision for what was started. It reports false when the primary has to
-// be asked after all.
+// await returns the started decision. done is false when the primary needs another call.
 func (a *attempt) await(ctx context.Context, st store.Started) (d store.Decision, done bool, err error) {
 	answered := false
 	select {
@@ -52,13 +51,12 @@ func (a *attempt) await(ctx context.Context, st store.Started) (d store.Decision
 		a.report()
 	}
 	if done = done && !errors.Is(a.err, store.ErrLost); !done {
-		a.recall() // Others may have found out more.
+		a.recall() // Other calls may have learnt more.
 	}
 	return a.d, done, a.err
 }
 
-// outlive waits in the place of a caller who has left: what it shows of the primary
-// still counts.
+// outlive waits in place of a caller that has left: the outcome still counts.
 func (a *attempt) outlive(st store.Started) {
 	select {
 	case <-st.Done():
@@ -74,7 +72,7 @@ func (a *attempt) outlive(st store.Started) {
 	}
 }
 
-// take notes the answer to what was started.
+// take stores the answer of a started call.
 func (a *attempt) take(st store.Started) (done bool) {
 	if a.d, done, a.err = st.Decision(); a.err == nil {
 		return done
@@ -82,7 +80,7 @@ func (a *attempt) take(st store.Started) (done bool) {
 	a.d = store.Decision{}
 	for _, ended := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
 		if errors.Is(a.err, ended) {
-			a.err = errBudget // Nobody else's context goes to the client.
+			a.err = errBudget // The client sees this call's context alone.
 		}
 	}
 	return done

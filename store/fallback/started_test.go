@@ -12,10 +12,10 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// starter is a primary that goes on by itself.
+// starter is a primary that decides in the background.
 type starter struct {
 	*primary
-	hands bool // all calls over to Take
+	hands bool // hands all calls over to Take
 	panic bool // in Start
 }
 
@@ -52,7 +52,7 @@ func (c *startedCall) Decision() (store.Decision, bool, error) {
 	return c.d, !c.of.hands, c.err
 }
 
-// TestStarted: a primary that goes on by itself is waited for as long as any other.
+// TestStarted gives a call in the background the same patience as any other.
 func TestStarted(t *testing.T) {
 	t.Parallel()
 	const patience = 45 * time.Millisecond
@@ -60,8 +60,8 @@ func TestStarted(t *testing.T) {
 	for name, c := range map[string]struct {
 		starter  starter
 		err      error
-		after    time.Duration // that the primary takes
-		leave    time.Duration // when the caller does
+		after    time.Duration // time that the primary takes
+		leave    time.Duration // time until the caller leaves
 		want     error
 		degraded bool
 		took     time.Duration
@@ -100,7 +100,7 @@ func TestStarted(t *testing.T) {
 				if err == nil && (!d.Allowed || d.Degraded != c.degraded || d.Remaining != 9) {
 					t.Errorf("%+v", d)
 				}
-				// With a failure, two more are enough for the breaker to open.
+				// After one failure, two more open the breaker.
 				for range 2 {
 					time.Sleep(60 * time.Millisecond)
 					p.set(errBroken, 0)
@@ -116,8 +116,8 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// threeInARow returns a store whose breaker opens after three failures in a row, and
-// what makes calls that the primary answers so.
+// threeInARow returns a store whose breaker opens after three failures in a row. calls
+// makes n calls with that outcome of the primary.
 func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req store.Request, calls func(n int, err error)) {
 	p = &starter{primary: newPrimary(t)}
 	s = open(t, fallback.Config{Primary: p, Budget: 4 * time.Second, Probe: time.Second})
@@ -132,8 +132,8 @@ func threeInARow(t *testing.T) (p *starter, s *fallback.Store, req store.Request
 	}
 }
 
-// TestBreakerCountsFailuresInARow: a success between failures keeps the breaker
-// closed, and what began before an outage says nothing of the time after it.
+// A success between failures keeps the breaker closed. A call that began before an outage
+// does not count after it.
 func TestBreakerCountsFailuresInARow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestBreakerCountsFailuresInARow(t *testing.T) {
 		if s.State() != fallback.StateClosed {
 			t.Fatalf("the breaker is %v after no three failures in a row", s.State())
 		}
-		// Three that are slow to fail.
+		// Three calls are slow to fail.
 		p.set(down, 3*time.Second)
 		for range 3 {
 			go func() { _, _ = s.Take(context.Background(), req) }()
@@ -158,12 +158,12 @@ func TestBreakerCountsFailuresInARow(t *testing.T) {
 		}
 		p.set(nil, 0)
 		time.Sleep(time.Second)
-		calls(1, nil) // sets off the probe
+		calls(1, nil) // starts the probe
 		synctest.Wait()
 		if s.State() != fallback.StateClosed {
 			t.Fatalf("the breaker is %v after a probe", s.State())
 		}
-		time.Sleep(3 * time.Second) // Now they fail.
+		time.Sleep(3 * time.Second) // The slow calls fail now.
 		synctest.Wait()
 		if s.State() != fallback.StateClosed {
 			t.Errorf("the breaker is %v: failures from before the outage were counted", s.State())
@@ -171,7 +171,7 @@ func TestBreakerCountsFailuresInARow(t *testing.T) {
 	})
 }
 
-// TestSuccessFromBeforeAnOutage: it does not keep later ones from being counted.
+// A success from before an outage does not hide later failures.
 func TestSuccessFromBeforeAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestSuccessFromBeforeAnOutage(t *testing.T) {
 			t.Fatalf("the breaker is %v after a probe", s.State())
 		}
 		calls(1, down)
-		time.Sleep(3 * time.Second) // The slow one succeeds.
+		time.Sleep(3 * time.Second) // The slow call succeeds.
 		synctest.Wait()
 		calls(10, nil)
 		calls(2, down)
@@ -200,7 +200,7 @@ func TestSuccessFromBeforeAnOutage(t *testing.T) {
 	})
 }
 
-// around is a store with something to say of each call.
+// around is a store that wraps each call of another.
 type around struct {
 	*redisstore.Store
 	calls int
@@ -211,12 +211,12 @@ func (a *around) Take(ctx context.Context, req store.Request) (store.Decision, e
 	return a.Store.Take(ctx, req)
 }
 
-// TestStoreAroundThePrimary: what embeds a store that can go on by itself is not
-// passed by.
+// TestStoreAroundThePrimary embeds a primary with Start. Calls still go through the
+// wrapper.
 func TestStoreAroundThePrimary(t *testing.T) {
 	t.Parallel()
 	a := &around{Store: overRedis(t)}
-	// More than any call takes on a busy machine.
+	// No call takes longer on a busy machine.
 	s := open(t, fallback.Config{Primary: a, Budget: 5 * time.Second, Probe: 100 * time.Second})
 	for range 5 {
 		take(t, s, charge("k", 1, store.Per(2, time.Hour)))
@@ -226,7 +226,7 @@ func TestStoreAroundThePrimary(t *testing.T) {
 	}
 }
 
-// TestStoreInTwoBubbles: a store that tests in bubbles share is nobody's.
+// Tests in different bubbles may share a store.
 func TestStoreInTwoBubbles(t *testing.T) {
 	t.Parallel()
 	s := open(t, fallback.Config{Primary: newPrimary(t)})

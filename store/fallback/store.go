@@ -11,18 +11,17 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// ErrAway is returned under Closed while the primary store is away. The
-// primary's own error is wrapped beside it.
+// ErrAway is the error of calls under Closed while the primary store is away. It wraps
+// the primary's own error as well.
 var ErrAway = errors.New("fallback: the primary store is away")
 
 // Seeder is a local store that takes over the state of a key.
 type Seeder interface {
-	// Seed makes the state of a key what m says of it. m.At is the present instant by
-	// the clock of m.
+	// Seed sets the state of a key to m. m.At is the present instant by the clock of m.
 	Seed(m store.Memory)
 }
 
-// primary is the primary store, which a plain makes one if it is none.
+// primary is a primary store that restores. plain makes one of any other store.
 type primary interface {
 	store.Store
 	store.Restorer
@@ -31,22 +30,22 @@ type primary interface {
 // id is a key in a scope.
 type id struct{ scope, key string }
 
-// Denier is a primary store that may know by itself that a request is refused, as
-// it refused the like just now.
+// Denier is a primary store that remembers refusals, and can refuse a like request
+// without a call.
 type Denier interface {
-	// Denied returns the refusal of a valid request, and false when the store would
-	// have to be asked. It asks nobody but this process's memory. of is the store that
-	// the caller would ask otherwise: false is returned as well when it is not this
-	// one but something around it, which would be passed by.
+	// Denied returns the refusal of a valid request, or false when the store has to be
+	// asked. It reads this process's memory alone. of is the store that the caller would
+	// ask. If of is not this store but a wrapper around it, Denied returns false: the
+	// wrapper must see the call.
 	Denied(of store.Store, req *store.Request) (d store.Decision, ok bool)
 }
 
-// KeyError is an error of a primary store that may concern one key alone, as
-// something foreign that is stored under it. The primary has answered, so that
-// is no outage: only calls for that key are decided by the policy.
+// KeyError is an error of a primary store that may concern one key alone, such as a
+// foreign value under that key. The primary has answered, so this is no outage. The
+// policy decides calls for that key only.
 type KeyError interface {
 	error
-	// OfOneKey reports whether calls for other keys have nothing to fear.
+	// OfOneKey reports whether calls for other keys are safe.
 	OfOneKey() bool
 }
 
@@ -54,7 +53,7 @@ type KeyError interface {
 // concurrent use.
 type Store struct {
 	cfg       Config
-	denier    Denier // the primary, as starter; nil: it is none
+	denier    Denier // the primary, like starter; nil: it is none
 	primary   primary
 	starter   store.Starter
 	seeder    Seeder // the local store; nil: it is none
@@ -62,13 +61,13 @@ type Store struct {
 	breaker   breaker
 	endings   endings
 	memory    memory
-	restoring atomic.Bool  // in the background
-	waits     atomic.Bool  // for a restore in the background
-	tries     atomic.Int32 // that failed in a row
-	lostAt    atomic.Int64 // when a loss was last seen, by the process's clock
+	restoring atomic.Bool  // restoreAll runs
+	waits     atomic.Bool  // soon has set a timer
+	tries     atomic.Int32 // of restoreAll that failed in a row
+	lostAt    atomic.Int64 // the last loss, by the process's clock
 	brakes    brakes
-	failed    atomic.Pointer[store.Request] // looks at what the call that failed last asked for
-	alone     sync.Once                     // the first decision without the primary is logged
+	failed    atomic.Pointer[store.Request] // looks at the keys of the last failed call
+	alone     sync.Once                     // logs the first decision without the primary
 }
 
 var (
@@ -80,8 +79,8 @@ var (
 	_ store.Holder   = (*Store)(nil)
 )
 
-// New returns a Store, or a *store.ConfigError that names the wrong field. It
-// does no I/O: it returns at once whether or not the primary is there.
+// New returns a Store, or a *store.ConfigError that names the wrong field. It does no
+// I/O, so it returns at once also while the primary is away.
 func New(cfg Config) (*Store, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func New(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// tell tells of a change.
+// tell logs a change and passes it to OnChange.
 func (s *Store) tell(c Change) {
 	if c.Away {
 		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
@@ -155,14 +154,14 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	return s.decide(ctx, &a.req, err)
 }
 
-// denied is what the primary says by itself. The request is a copy, which other
-// calls need not have where an interface can keep it.
+// denied asks the Denier. The request is a copy: an interface may keep it, and other
+// calls need no allocation.
 func (s *Store) denied(req store.Request) (store.Decision, bool) {
 	return s.denier.Denied(s.cfg.Primary, &req)
 }
 
-// Reset implements [store.Resetter]: the key is forgotten locally, and by the
-// primary, whose failure is returned.
+// Reset implements [store.Resetter]. Both stores forget the key. It returns the first
+// error.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	s.memory.forget(scope, key)
 	if r, ok := s.cfg.Local.(store.Resetter); ok {
@@ -177,9 +176,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
 }
 
-// State returns who decides now, for a health endpoint.
+// State returns the breaker's state, for a health endpoint.
 func (s *Store) State() State { return s.breaker.state() }
 
-// Away returns for how long the primary has been away and its last error; 0 and
-// nil while it is there.
+// Away returns how long the primary has been away and its last error; 0 and nil while it
+// is there.
 func (s *Store) Away() (time.Duration, error) { return s.breaker.away() }

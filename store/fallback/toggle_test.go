@@ -13,8 +13,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// A Redis that comes and goes every 300 ms multiplies no limit, and the breaker
-// changes no more often than Redis does.
+// A Redis that comes and goes every 300 ms multiplies no limit. The breaker changes no
+// more often than Redis does.
 func TestToggledRedis(t *testing.T) {
 	t.Parallel()
 	total := long.Or(5*time.Second, 2*time.Second)
@@ -66,7 +66,7 @@ func TestToggledRedis(t *testing.T) {
 				took := time.Since(start)
 				mu.Lock()
 				defer mu.Unlock()
-				// One unit of an hour's 200 comes back every 18 s.
+				// A unit of an hour's 200 returns every 18 s.
 				t.Logf("%d outages in %v: %d of 200 an hour, %d of 100 a second and 20 at once, %d changes", outages, took, ofHourly, ofFast, changes)
 				if most := 200 + int64(took/(18*time.Second)); ofHourly > most {
 					t.Errorf("%d admitted of 200 an hour", ofHourly)

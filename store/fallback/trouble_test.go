@@ -15,7 +15,7 @@ import (
 
 // dialing connects clients, with faults of its own.
 type dialing struct {
-	slow atomic.Bool            // names take seconds to resolve
+	slow atomic.Bool            // resolving a name takes seconds
 	lose atomic.Int64           // percent of the calls that fail
 	lead atomic.Pointer[string] // connections go there; nil: to the client's address
 	stop chan struct{}          // ends flapping
@@ -42,8 +42,8 @@ func (d *dialing) dial(ctx context.Context, network, addr string) (net.Conn, err
 	return &losing{conn, d}, nil
 }
 
-// losing is a connection on which some calls fail: half of them before Redis hears of
-// them, half after.
+// losing is a connection on which some calls fail: half of them before they reach Redis,
+// half after.
 type losing struct {
 	net.Conn
 	of *dialing
@@ -85,7 +85,7 @@ func lossy(percent int64) func(testing.TB, *fleet, *dialing) {
 	return func(_ testing.TB, _ *fleet, d *dialing) { d.lose.Store(percent) }
 }
 
-// slowDNS has clients connect anew, which takes three seconds.
+// slowDNS makes clients connect anew, which takes three seconds.
 func slowDNS(t testing.TB, f *fleet, d *dialing) {
 	d.slow.Store(true)
 	run(t, f.server, "client kill type normal")
@@ -93,7 +93,7 @@ func slowDNS(t testing.TB, f *fleet, d *dialing) {
 
 func quickDNS(_ testing.TB, _ *fleet, d *dialing) { d.slow.Store(false) }
 
-// lag starts a replica that has what Redis has now, and gets nothing more.
+// lag starts a replica with the present data of Redis, and cuts it off from later data.
 func lag(t testing.TB, f *fleet, d *dialing) {
 	host, port, _ := strings.Cut(f.server.Addr, ":")
 	replica := redistest.Start(t, "--replicaof", host, port)
@@ -106,10 +106,10 @@ func lag(t testing.TB, f *fleet, d *dialing) {
 	f.replica = proxy.Addr
 }
 
-// promote leads all clients to the replica.
+// promote makes all clients connect to the replica.
 func promote(_ testing.TB, f *fleet, d *dialing) { d.lead.Store(&f.replica) }
 
-// flap begins and ends a fault every 300 ms, until unflap.
+// flap starts a fault every 300 ms and ends it again, until unflap.
 func flap(begin, end func(testing.TB, *fleet, *dialing)) func(testing.TB, *fleet, *dialing) {
 	return func(t testing.TB, f *fleet, d *dialing) {
 		go func() {

@@ -15,10 +15,10 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// spaced is a limit without a burst: one call each 50 ms.
+// spaced is a limit without a burst: one call per 50 ms.
 var spaced = store.Limit(weir.PerSecond(20).WithBurst(1))
 
-// absences begin and end.
+// absences are ways in which Redis goes away and comes back.
 var absences = []struct {
 	name       string
 	begin, end func(f *fleet)
@@ -29,7 +29,7 @@ var absences = []struct {
 	{"black hole", func(f *fleet) { f.proxy.Set(redistest.Blackhole) }, func(f *fleet) { f.proxy.Set(f.well) }},
 }
 
-// Waiting calls that an outage catches leave one by one, and together no faster than the
+// Calls that wait when an outage starts leave one by one, together no faster than the
 // limit.
 func TestWaitersKeepTheirDistance(t *testing.T) {
 	t.Parallel()
@@ -104,16 +104,16 @@ func judgeArrivals(t testing.TB, arrivals [][]time.Time, watch *stalls) {
 	span := all[len(all)-1].Sub(all[0])
 	rate := float64(len(all)-1) / (span.Seconds() * float64(spaced.Rate))
 	t.Logf("%d calls in %v: %.3f times the limit; at one instant %d of a process at most", len(all), span.Round(time.Millisecond), rate, most)
-	// In a short run, the first calls of each process in the outage and after it, which may
-	// be late or early by a slot, count for much.
+	// In a short run, the first calls of each process in and after the outage matter
+	// much. They may be late or early by a slot.
 	slack := float64(everywhere(1, 2*len(arrivals))) / float64(len(all))
 	if rate > 1.02+slack {
 		t.Errorf("%d calls left in %v: %.3f times the limit, want at most 1.02", len(all), span.Round(time.Millisecond), rate)
 	}
 }
 
-// instant returns how many calls of a process left within 5 ms at most, and when. Calls
-// are late, and leave together, where the machine stood still.
+// instant returns the maximum number of calls of a process that left within 5 ms, and the
+// time. Calls that leave together after a stall of the machine do not count.
 func instant(sorted []time.Time, watch *stalls) (most int, at time.Time) {
 	for i, first := range sorted {
 		n := 1
@@ -127,7 +127,7 @@ func instant(sorted []time.Time, watch *stalls) (most int, at time.Time) {
 	return most, at
 }
 
-// The same with four processes of the operating system, whose Redis is stopped.
+// Four processes of the operating system wait while their Redis is stopped.
 func TestWaitersOfProcesses(t *testing.T) {
 	t.Parallel()
 	const processes = 4

@@ -11,8 +11,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// Callers that ask again as soon as they were admitted are always waiting, through an
-// outage and for some time after it.
+// Callers that ask again right after each admission wait all the time, through an outage
+// and after it.
 func TestLoopsOfWaitersKeepTheirDistance(t *testing.T) {
 	t.Parallel()
 	long.Only(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
-// heard tells when a call has got as far as the store, and when it is answered. By
-// then it has its place among the calls that wait.
+// heard reports when a call reaches the store, and when it is answered: then it has its
+// place among the waiting calls.
 type heard struct{ *fallback.Store }
 
 type hearKey struct{}
@@ -33,9 +33,8 @@ func (h heard) Take(ctx context.Context, req store.Request) (store.Decision, err
 	return h.Store.Take(ctx, req)
 }
 
-// Waiting calls that an outage catches go on locally or end by their deadline,
-// with an error that says which; nothing hangs, and calls of one process keep
-// their order.
+// Calls that wait when an outage starts go on locally, or end at their deadline with an
+// error that says which. None hangs, and calls of one process keep their order.
 func TestWaitersInAnOutage(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]redistest.Fault{"refused": redistest.Refuse, "black hole": redistest.Blackhole} {
@@ -44,8 +43,9 @@ func TestWaitersInAnOutage(t *testing.T) {
 				t.Parallel()
 				server := redistest.Start(t)
 				proxy := redistest.NewProxy(t, server.Addr)
-				// A busy machine keeps this budget. Only the fault opens the breaker, after the
-				// last call has come: later calls would overtake those that wait for Redis.
+				// A busy machine keeps this budget. Only the fault opens the breaker,
+				// after the last call has come: later calls would overtake those that
+				// wait for Redis.
 				s := behind(t, server.Client(configure(proxy.Addr, false)), fallback.Config{Policy: policy, Budget: 2 * time.Second})
 				limiter, err := weir.New(weir.Config{Name: "api", Store: heard{s}, Limits: []weir.Limit{weir.PerSecond(20).WithBurst(1)}})
 				if err != nil {
@@ -98,8 +98,8 @@ func TestWaitersInAnOutage(t *testing.T) {
 				if took := time.Since(start); took > 20*time.Second {
 					t.Errorf("the last waiter ended after %v", took)
 				}
-				// On a busy machine a goroutine may report late. The first local slot goes to
-				// the first call that gives up Redis.
+				// On a busy machine a goroutine may report late. The first local slot
+				// goes to the first call that gives up Redis.
 				if out := len(order) - inOrder(went[:]); out > 3 {
 					t.Errorf("%d went out of order: %v", out, order)
 				}
@@ -118,10 +118,10 @@ func TestWaitersInAnOutage(t *testing.T) {
 	}
 }
 
-// inOrder returns the largest number of calls that went in the order of their arrival.
-// Slots are 50 ms apart. Late calls that go together may have any order.
+// inOrder returns the largest number of calls that left in the order of their arrival.
+// Slots are 50 ms apart. Late calls that leave together may have any order.
 func inOrder(went []time.Time) (most int) {
-	longest := make([]int, len(went)) // orders that end with each call
+	longest := make([]int, len(went)) // of the orders that end with each call
 	for i, at := range went {
 		if at.IsZero() {
 			continue
@@ -137,8 +137,8 @@ func inOrder(went []time.Time) (most int) {
 	return most
 }
 
-// A Transport is a waiting call too. Without time to wait it says that a limit
-// of ours is why.
+// A Transport waits for its calls too. Without time to wait, its error names our own
+// limit.
 func TestTransportInAnOutage(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -176,7 +176,7 @@ func TestTransportInAnOutage(t *testing.T) {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	// On a busy machine those milliseconds may be over before anybody decides.
+	// On a busy machine those milliseconds may pass before any decision.
 	const little = 10 * time.Millisecond
 	for tries := 1; ; tries++ {
 		start := time.Now()

@@ -32,14 +32,14 @@ type order struct {
 	At    time.Time // allow and wait start then
 }
 
-// answer is how it went.
+// answer is the outcome of an order.
 type answer struct {
 	Admitted, Degraded int
 	Arrivals           []int64 // in ns since the Unix epoch
 	Errors             []string
 }
 
-// worker is a process of the operating system with a store of its own.
+// worker is a process of the operating system with its own store.
 type worker struct {
 	orders  *json.Encoder
 	answers *json.Decoder
@@ -109,7 +109,7 @@ func (w *workers) each(o order) []answer {
 	return answers
 }
 
-// TestWorkerProcess is a worker, and not a test of its own.
+// TestWorkerProcess is a worker, not a test.
 func TestWorkerProcess(t *testing.T) {
 	addr := os.Getenv(workerAddr)
 	if addr == "" {

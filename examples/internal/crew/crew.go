@@ -1,9 +1,15 @@
-// Package crew runs a program's worker processes: the program itself, started
-// again with an environment variable set. A worker reads its job as JSON from
-// its standard input and answers true on its standard output when it is ready;
-// it is told true to begin, and whatever else the program agrees with it, and
-// answers with its outcome in the end. The end of its input ends it: that is
-// what the parent's death, however sudden, comes to.
+// Package crew runs a program's worker processes: the program itself, started again with
+// an environment variable. The parent writes to a worker's standard input, and reads its
+// standard output, both as JSON:
+//
+//	parent              worker
+//	its job
+//	                    true, when it is ready
+//	true, to begin
+//	further signals of the program
+//	                    its outcome
+//
+// The end of its input, for example by the parent's sudden death, ends a worker.
 package crew
 
 import (
@@ -17,7 +23,7 @@ import (
 	"time"
 )
 
-// Group is the workers of a program, from the parent's end.
+// Group is a program's workers, seen from the parent.
 type Group struct {
 	all    []*worker
 	cancel context.CancelFunc
@@ -29,8 +35,8 @@ type worker struct {
 	out *json.Decoder
 }
 
-// Start starts a worker for each job, with env set to 1, and waits until all are
-// ready to begin.
+// Start starts a worker for each job, with env set to 1, and waits until all are ready to
+// begin.
 func Start[Job any](ctx context.Context, env string, jobs []Job) (*Group, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -71,14 +77,13 @@ func start(ctx context.Context, exe, env string) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A worker ends when its input does. One that has not after a while is
-	// killed.
+	// The end of its input ends a worker. A worker that goes on is killed after a while.
 	cmd.Cancel = in.Close
 	cmd.WaitDelay = 3 * time.Second
 	return &worker{cmd: cmd, in: in, out: json.NewDecoder(out)}, cmd.Start()
 }
 
-// Tell tells all workers to begin, or the next thing that they wait for.
+// Tell gives all workers the signal to begin, or the next one.
 func (g *Group) Tell() error {
 	for i, w := range g.all {
 		if err := json.NewEncoder(w.in).Encode(true); err != nil {
@@ -88,8 +93,7 @@ func (g *Group) Tell() error {
 	return nil
 }
 
-// Outcomes waits for what the workers say in the end. When one ends early, so do
-// the others.
+// Outcomes returns the outcomes of all workers. If one ends early, the others end too.
 func Outcomes[Outcome any](g *Group) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(g.all))
 	var all sync.WaitGroup
@@ -109,12 +113,12 @@ func Outcomes[Outcome any](g *Group) ([]Outcome, error) {
 
 func ended(i int, err error) error { return fmt.Errorf("worker %d ended early: %w", i+1, err) }
 
-// Stop ends the workers that have not ended, and returns when none is left.
+// Stop ends the remaining workers, and returns when all have ended.
 func (g *Group) Stop() {
 	g.cancel()
 	for _, w := range g.all {
 		_ = w.in.Close()
-		_ = w.cmd.Wait() // how it ended was seen in Outcomes
+		_ = w.cmd.Wait() // Outcomes has the error
 	}
 }
 

@@ -1,2 +1,2 @@
-// Package program builds and runs an example as a user does, for its tests.
+// Package program builds and runs an example like a user, for its tests.
 package program

@@ -17,10 +17,10 @@ import (
 type Program struct {
 	*exec.Cmd
 	Errors bytes.Buffer // its standard error; complete after End
-	lines  chan string  // of its standard output; closed at the end
+	lines  chan string  // of its standard output; closed at its end
 }
 
-// Build builds the program whose test this is, and returns where it is.
+// Build builds the tested program, and returns its path.
 func Build(t *testing.T) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "program")
@@ -30,7 +30,7 @@ func Build(t *testing.T) string {
 	return bin
 }
 
-// Start runs the program in a process group of its own, as a shell does.
+// Start runs the program in a process group of its own, like a shell.
 func Start(t *testing.T, bin string, args ...string) *Program {
 	t.Helper()
 	p := &Program{Cmd: exec.Command(bin, args...), lines: make(chan string, 100)}
@@ -54,7 +54,7 @@ func Start(t *testing.T, bin string, args ...string) *Program {
 	return p
 }
 
-// Until reads the output up to a line that contains text, and returns that.
+// Until reads the output up to a line with text, and returns the line.
 func (p *Program) Until(t *testing.T, text string) string {
 	t.Helper()
 	for line := range p.lines {
@@ -66,9 +66,9 @@ func (p *Program) Until(t *testing.T, text string) string {
 	return ""
 }
 
-// End waits until the program and all of its workers are gone, and returns what
-// else was printed and the exit code. The workers inherit standard error, so
-// that Wait comes back only when the last of them has closed it.
+// End waits until the program and all its workers have ended, and returns the rest of the
+// output and the exit code. The workers inherit standard error, so Wait returns when the
+// last of them has closed it.
 func (p *Program) End(t *testing.T) (string, int) {
 	t.Helper()
 	var rest strings.Builder
@@ -79,7 +79,7 @@ func (p *Program) End(t *testing.T) (string, int) {
 	start := time.Now()
 	err := p.Wait()
 	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("workers were left for %v: %v", took, err)
+		t.Errorf("workers ran on for %v: %v", took, err)
 	}
 	return rest.String(), p.ProcessState.ExitCode()
 }

@@ -1,4 +1,4 @@
-// Package selfcall shows what an API answers, for the examples' -demo flag.
+// Package selfcall shows the answers of an API, for the examples' -demo flag.
 package selfcall
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Serve serves h on a free loopback port. It returns the URL, a client, and
-// what ends both.
+// Serve serves h on a free loopback port. It returns the URL, a client, and a function
+// that ends both.
 func Serve(h http.Handler) (url string, client *http.Client, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,8 +28,8 @@ func Serve(h http.Handler) (url string, client *http.Client, stop func(), err er
 	}, nil
 }
 
-// Run serves h on a free loopback port, requests /hello once with each of the
-// API keys, none where one is "", and writes what came back to w.
+// Run serves h on a free loopback port. It requests /hello once with each API key,
+// without a key for "", and writes the answers to w.
 func Run(w io.Writer, h http.Handler, apiKeys ...string) error {
 	url, client, stop, err := Serve(h)
 	if err != nil {
@@ -46,7 +46,7 @@ func Run(w io.Writer, h http.Handler, apiKeys ...string) error {
 	return nil
 }
 
-// shown are the headers that matter here.
+// shown are the headers in the output.
 var shown = []string{"RateLimit-Policy", "RateLimit", "Retry-After"}
 
 func request(ctx context.Context, w io.Writer, client *http.Client, url, key string) error {

@@ -1,5 +1,5 @@
-// Package sharedredis is the Redis that the processes of an example share: one
-// embedded in the program, so that nothing has to be installed, or a real one.
+// Package sharedredis is the Redis of an example's processes: a real one, or one embedded
+// in the program, which needs no installation.
 package sharedredis
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
-// Redis is a Redis that is there, and a store over it.
+// Redis is a running Redis, with a store over it.
 type Redis struct {
-	URL   string // for the other processes to connect to
-	What  string // for people, without a password
-	Run   string // for the names of this run's limiters: no other run has it
+	URL   string // for the other processes
+	What  string // for readers, without a password
+	Run   string // a part of limiters' names, unique to this run
 	Store *redisstore.Store
 
 	memory *miniredis.Miniredis // nil with a real Redis
 }
 
-// Open starts an embedded Redis, or connects to the one at a URL unless that is
-// empty, and makes sure that it decides. name starts Run.
+// Open starts an embedded Redis, or connects to the one at a URL if that is not empty,
+// and checks that it decides. name starts Run.
 func Open(ctx context.Context, at, name string) (*Redis, error) {
 	Silence()
 	s := &Redis{URL: at, Run: name + "-" + rand.Text()[:8]}
@@ -36,7 +36,7 @@ func Open(ctx context.Context, at, name string) (*Redis, error) {
 		if err := s.memory.Start(); err != nil {
 			return nil, fmt.Errorf("the embedded redis: %w", err)
 		}
-		s.memory.ClockTTL(true) // keys expire as time goes by, as in a real Redis
+		s.memory.ClockTTL(true) // keys expire over time, as in a real Redis
 		s.URL = "redis://" + s.memory.Addr()
 	}
 	var err error
@@ -81,7 +81,7 @@ func (s *Redis) Close() {
 	}
 }
 
-// Silence keeps go-redis from logging: what it would say is in the errors.
+// Silence turns go-redis' log off: errors say the same.
 func Silence() { redis.SetLogger(silent{}) }
 
 type silent struct{}
