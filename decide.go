@@ -83,7 +83,7 @@ func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *sto
 }
 
 // took ends a call of the store's Take, and makes d zero with an error.
-func (l *decider) took(ctx context.Context, id line.ID, began time.Time, d *store.Decision, err error) error {
+func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, err error) error {
 	if err != nil {
 		*d = store.Decision{}
 	}

@@ -10,6 +10,9 @@ func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait t
 	return l.wait(ctx, key, cost, maxWait)
 }
 
+// ForgetPanics makes the next panic of a Hook be logged.
+func ForgetPanics() { panicked.Store(0) }
+
 // Readable writes a duration as errors do.
 var Readable = readable
 

@@ -3,6 +3,9 @@ package weir
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -12,6 +15,8 @@ import (
 // runs on the goroutine of the call, so it must be quick, and on many goroutines at
 // once. Calls of the store that follow a call come on a goroutine in the background: a
 // slot given back, a lease released or renewed, a response heeded.
+//
+// A panic of Observe is logged, at most once a second, and the call goes on.
 type Hook interface {
 	Observe(ctx context.Context, e Event)
 }
@@ -26,7 +31,23 @@ func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
 // change as an [EventFallback] with the store's name as Scope.
 func ObserveFallback(hook Hook, name string) func(store.Change) {
 	return func(c store.Change) {
+		defer contain(name, EventFallback)
 		hook.Observe(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
+	}
+}
+
+// panicked is when the last panic of a Hook was logged, Unix time in seconds.
+var panicked atomic.Int64
+
+// contain recovers a panic of a Hook: it must neither cost a booked slot nor, in the
+// background, end the program.
+func contain(scope string, kind EventKind) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	if now := time.Now().Unix(); panicked.Swap(now) != now {
+		slog.Error("weir: a Hook panicked", "limiter", scope, "event", kind.String(), "panic", r, "stack", string(debug.Stack()))
 	}
 }
 

@@ -274,3 +274,74 @@ func enumsOf(file *ast.File) (names []string) {
 	}
 	return names
 }
+
+// TestAHookThatPanics costs no call, no slot and no lease, whichever event it is.
+func TestAHookThatPanics(t *testing.T) {
+	for kind := weir.EventDecision; kind <= weir.EventFallback; kind++ {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				logged := newWarnings(t)
+				weir.ForgetPanics()
+				hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+					if e.Kind == kind {
+						panic("a fault of the hook")
+					}
+				})
+				s := weirtest.NewStore(localStore(t))
+				l := onLocal(t, weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}, Hook: hook})
+				for range 3 {
+					if err := l.Wait(t.Context(), "key"); err != nil {
+						t.Error(err)
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+				if err := l.Wait(ctx, "key"); err == nil {
+					t.Error("no error at the deadline")
+				}
+				cancel()
+				ctx, cancel = context.WithCancel(t.Context())
+				time.AfterFunc(10*time.Millisecond, cancel)
+				if err := l.Wait(ctx, "key"); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+				if err := l.Pause(t.Context(), "other", time.Second); err != nil {
+					t.Error(err)
+				}
+				if err := l.Resume(t.Context(), "other"); err != nil {
+					t.Error(err)
+				}
+				r, err := l.Reserve(t.Context(), "third")
+				if err == nil {
+					err = r.Settle(t.Context(), 0)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				s.Next(weirtest.Fail(errors.New("down")))
+				if _, err := l.Allow(t.Context(), "key"); !errors.Is(err, weir.ErrStore) {
+					t.Error(err)
+				}
+				time.Sleep(time.Second)
+				if d, err := l.Allow(t.Context(), "key"); err != nil || !d.Allowed {
+					t.Errorf("the cancelled slot is lost: %+v, %v", d, err)
+				}
+				flights := onLocal(t, weir.Config{Store: s, Name: "flights", Limits: []weir.Limit{weir.PerSecond(100)}, InFlight: 1, Hook: hook})
+				for range 3 {
+					lease, err := flights.Acquire(t.Context(), "key")
+					if err != nil {
+						t.Fatal(err)
+					}
+					lease.Release()
+				}
+				synctest.Wait()
+				if n := l.Stats().Waiting; n != 0 {
+					t.Errorf("%d calls wait", n)
+				}
+				fires := kind != weir.EventLeaseLost && kind != weir.EventRefusal && kind != weir.EventBudget && kind != weir.EventSlowed && kind != weir.EventFallback
+				if n := logged.count("a fault of the hook"); fires && (n == 0 || !strings.Contains(logged.String(), "event="+kind.String())) {
+					t.Errorf("logged %d times: %s", n, logged)
+				}
+			})
+		})
+	}
+}

@@ -20,6 +20,7 @@ type observer struct {
 // show shows an event about a key.
 func (o *observer) show(ctx context.Context, id line.ID, e *Event) {
 	e.Scope, e.Key, e.Cost = o.name, id.Key, id.Cost
+	defer contain(o.name, e.Kind)
 	o.hook.Observe(ctx, *e)
 }
 
@@ -113,21 +114,25 @@ func (o *observer) budgets(ctx context.Context, id line.ID, list []upstream.Budg
 	}
 }
 
+// epoch is where times of begin count from. A time since then takes one reading of the
+// monotonic clock; time.Now reads the wall clock too, which takes 15 ns more.
+var epoch = time.Now()
+
 // begin returns the time at which a call of the store begins. Without a hook it reads
 // no clock.
-func (o *observer) begin() (began time.Time) {
+func (o *observer) begin() (began time.Duration) {
 	if o.hook != nil {
-		began = time.Now()
+		began = time.Since(epoch)
 	}
 	return began
 }
 
 // end ends a call of the store, which a source decided. It returns the caller's error.
-func (o *observer) end(ctx context.Context, op string, id line.ID, began time.Time, source store.Source, err error) error {
+func (o *observer) end(ctx context.Context, op string, id line.ID, began time.Duration, source store.Source, err error) error {
 	if o.hook == nil {
 		return o.storeError(ctx, op, id, err)
 	}
-	e := Event{Kind: EventStoreCall, Op: op, Took: time.Since(began)}
+	e := Event{Kind: EventStoreCall, Op: op, Took: time.Since(epoch) - began}
 	e.Decision.Source = source
 	e.Err = o.storeError(ctx, op, id, err)
 	o.show(ctx, id, &e)

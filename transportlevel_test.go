@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -412,8 +413,12 @@ func mustLimiter(cfg weir.Config) *weir.Limiter {
 	return l
 }
 
-// TestScopesGiveBackAll: the third of three limits refuses or panics, and the units of
-// all come back.
+// faulty is a Store with a fault.
+type faulty struct{}
+
+func (faulty) Take(context.Context, store.Request) (store.Decision, error) { panic("a fault") }
+
+// TestScopesGiveBackAll of three, when the third refuses, and when it panics.
 func TestScopesGiveBackAll(t *testing.T) {
 	t.Parallel()
 	for _, refuse := range []bool{false, true} {
@@ -423,12 +428,10 @@ func TestScopesGiveBackAll(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					first, second, third := &transportStore{}, &transportStore{}, &transportStore{delay: time.Hour}
 					limiter := func(name string, s weir.Store) *weir.Limiter {
-						return mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1)), Name: name, MaxWait: time.Minute,
-							Hook: weir.HookFunc(func(context.Context, weir.Event) {
-								if panics && name == "third" {
-									panic("hook")
-								}
-							})})
+						if panics && name == "third" {
+							s = faulty{}
+						}
+						return mustLimiter(weir.Config{Store: s, Limits: buckets(weir.PerSecond(1)), Name: name, MaxWait: time.Minute})
 					}
 					tr, err := weir.NewTransport(weir.TransportConfig{
 						Limiter: limiter("first", first), Key: weir.KeyHost(), Refuse: refuse, Base: transportUnused(t),

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 const (
 	// maxChange bounds the body of a change, in bytes.
 	maxChange = 4096
+	minPause  = time.Millisecond
 	maxPause  = 24 * time.Hour
 )
 
@@ -40,19 +42,23 @@ func (d *Dashboard) change(w http.ResponseWriter, r *http.Request) {
 	var c changeRequest
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange))
 	body.DisallowUnknownFields()
-	if err := body.Decode(&c); err != nil {
+	err := body.Decode(&c)
+	if _, more := body.Token(); err == nil && more != io.EOF {
+		err = errors.New("there is more than one")
+	}
+	if err != nil {
 		http.Error(w, "the body is no change: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if err := c.check(); err != nil {
+	if err = c.check(); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	switch err := d.reader.change(r.Context(), &c); {
+	switch err = d.reader.change(r.Context(), &c); {
 	case errors.Is(err, errNoKey):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case err != nil:
-		http.Error(w, "Redis did not do it: "+err.Error(), http.StatusBadGateway)
+		http.Error(w, "Redis did not do it: "+shorten(err.Error()), http.StatusBadGateway)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -61,8 +67,8 @@ func (d *Dashboard) change(w http.ResponseWriter, r *http.Request) {
 func (c *changeRequest) check() error {
 	switch c.Action {
 	case "pause":
-		if !(c.Seconds > 0 && c.Seconds <= maxPause.Seconds()) {
-			return fmt.Errorf("seconds: want more than 0, at most %.0f, got %g", maxPause.Seconds(), c.Seconds)
+		if !(c.Seconds >= minPause.Seconds() && c.Seconds <= maxPause.Seconds()) {
+			return fmt.Errorf("seconds: want %g to %.0f, got %g", minPause.Seconds(), maxPause.Seconds(), c.Seconds)
 		}
 	case "resume", "reset":
 		if c.Seconds != 0 {

@@ -12,8 +12,8 @@ import (
 // the events of this process alone.
 type Config struct {
 	// Client reads weir's state in Redis. The Dashboard never closes it, and needs no
-	// script: SCAN, GET, LRANGE, ZCARD, ZRANGE, TIME and PING are enough. Changes need
-	// the commands of a redisstore too. Nil: the page shows no state of Redis.
+	// script: SCAN, GETRANGE, LRANGE, ZCARD, ZRANGE, TIME and PING are enough. Changes need the
+	// commands of a redisstore too. Nil: the page shows no state of Redis.
 	Client redis.UniversalClient
 	// Prefix is that of redisstore.Config. Empty: "weir:".
 	Prefix string

@@ -78,10 +78,11 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !allow(w, r, http.MethodGet, http.MethodHead) {
 		return
 	}
+	asked, _, _ := strings.Cut(r.RequestURI, "?")
 	switch {
-	case r.URL.Path == "":
-		// http.StripPrefix may cut the slash off, which the page's links need.
-		h.Set("Location", path.Base(strings.SplitN(r.RequestURI, "?", 2)[0])+"/")
+	case r.URL.Path == "" && !strings.HasSuffix(asked, "/"):
+		// Below http.StripPrefix without a slash: the page's links need one.
+		h.Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusTemporaryRedirect)
 	case last == "":
 		page := assemble()

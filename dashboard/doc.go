@@ -24,12 +24,14 @@
 //	<prefix>/save    GET      the page with its data, as one HTML file to keep
 //	<prefix>/change  POST     pauses, resumes or resets a key; 403 without AllowChanges
 //
+// To let only some visitors make changes, authorise requests by their method: each change
+// is a POST. A rule for one path is too narrow, as <prefix>/x/change is a change too.
+//
 // # Costs
 //
-// One reader reads Redis, and only while a browser shows the page, however many browsers
-// there are. A reading takes at most one GET for each of 3,000 keys, and a SCAN over as
-// many: under 1 % of a core of Redis at one reading per second. With more keys, a reading
-// has new keys first, then busy ones and those with waiting calls or brakes; the others
-// take turns. The Hook takes 150 to 300 ns per decision, without allocations, and bounded
-// memory.
+// Redis is read only while a browser shows the page, by one reader, however many browsers
+// there are. A reading takes at most one GETRANGE for each of 3,000 keys, and a SCAN over as
+// many: under 1 % of a core of Redis at one reading a second. With more keys, new ones come
+// first, then those with waiting calls or brakes and the busiest; the others take turns. The
+// Hook takes 150 to 300 ns a decision, without allocations, and bounded memory.
 package dashboard

@@ -27,7 +27,7 @@ func TestHandler(t *testing.T) {
 		"the data, posted":         {"POST", "/admin/weir/state", 405, "Allow", "GET, HEAD"},
 		"a change, not posted":     {"GET", "/admin/weir/change", 405, "Allow", "POST"},
 		"a change of a read-only":  {"POST", "/admin/weir/change", 403, "Content-Type", "text/plain"},
-		"a prefix without a slash": {"GET", "", 307, "Location", "weir/"},
+		"a prefix without a slash": {"GET", "", 307, "Location", "./weir/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"time"
 )
@@ -12,8 +13,10 @@ type fullKey struct{ limiter, key string }
 const (
 	maxHot  = 256
 	hotHalf = 30 * time.Second
-	// oneIn is the number of new keys for each that gets a place when all are taken:
-	// finding a place takes a microsecond.
+	// maxKeptKey bounds a remembered key, in bytes. Redis has hashes in place of longer ones.
+	maxKeptKey = 1024
+	// oneIn is how rarely a new key gets a place when all are taken: to find one takes a
+	// microsecond.
 	oneIn = 64
 )
 
@@ -32,7 +35,7 @@ type hot struct {
 type hotCount struct{ calls, refused int64 }
 
 func (h *hot) add(k fullKey, refused bool, now time.Time) {
-	if !h.mu.TryLock() {
+	if len(k.key) > maxKeptKey || !h.mu.TryLock() {
 		return
 	}
 	defer h.mu.Unlock()
@@ -43,7 +46,7 @@ func (h *hot) add(k fullKey, refused bool, now time.Time) {
 			return
 		}
 		c = h.place()
-		k.key = string([]byte(k.key)) // A key may be part of a large text.
+		k.key = strings.Clone(k.key) // A key may be part of a large text.
 		h.counts[k] = c
 	}
 	c.calls++

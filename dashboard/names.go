@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -27,7 +28,7 @@ func (n namer) show(key string) string {
 
 // name names the key of a limiter in a row.
 func (n namer) name(limiter, key string) keyName {
-	return keyName{ID: idOf(limiter, key), Limiter: limiter, Key: n.show(key)}
+	return keyName{ID: idOf(limiter, key), Limiter: shorten(limiter), Key: n.show(key)}
 }
 
 // idOf returns the identity of a key in /change: 80 bits, so no two keys share one.
@@ -39,15 +40,19 @@ func idOf(limiter, key string) string {
 	return hex.EncodeToString(h.Sum(nil)[:10])
 }
 
-// shorten turns a text into valid UTF-8, and cuts it at maxShown.
+// shorten makes valid UTF-8 of a text, and cuts off its end if it is too long. Characters
+// without a shape, as control characters and marks that turn text around, become U+FFFD.
 func shorten(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= maxShown {
-		return text
+	var b strings.Builder
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			r = utf8.RuneError
+		}
+		if b.Len()+utf8.RuneLen(r) > maxShown {
+			b.WriteString("…")
+			break
+		}
+		b.WriteRune(r)
 	}
-	cut := maxShown
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return b.String()
 }

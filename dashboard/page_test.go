@@ -154,7 +154,7 @@ func testChangesInBrowser(t *testing.T, b *browser) {
 	p.await("one key", `document.querySelectorAll("#busy tbody tr").length === 1`)
 	p.eval(`document.querySelector("#busy button").click()`)
 	click("#ask-yes")
-	p.await("an error", has("ask-error", "seconds: want more than 0"))
+	p.await("an error", has("ask-error", "seconds: want 0.001"))
 	click("#ask-no")
 	if p.eval(`document.getElementById("ask").open`) != false {
 		t.Error("Cancel leaves the question open")

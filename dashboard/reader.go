@@ -25,6 +25,7 @@ type reader struct {
 	mu      sync.Mutex
 	running chan struct{} // closed when the reading ends; nil: none runs
 	last    *reading
+	began   time.Time // of last
 	err     error
 	away    time.Time // the first failure of the readings
 }
@@ -95,6 +96,11 @@ func (r *reader) watch() store.Watch {
 // silence the page. A slow reading goes on, and a later call gets its result.
 func (r *reader) next(ctx context.Context, interval time.Duration) view {
 	r.mu.Lock()
+	if r.running == nil && r.last != nil && r.err == nil && time.Since(r.began) < interval*3/4 {
+		// Another poller has just stopped: single requests cost no more than an open page.
+		defer r.mu.Unlock()
+		return view{r.last, r.err, r.away}
+	}
 	if r.running == nil {
 		r.running = make(chan struct{})
 		go r.run(ctx, r.running)
@@ -143,6 +149,7 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	default:
 		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more}, nil, time.Time{}
 		r.last.index()
+		r.began = began
 	}
 }
 
@@ -164,6 +171,7 @@ func textsOf(k *inspect.Key) (limiter, key string) {
 // change makes a change to a key of the last reading.
 func (r *reader) change(ctx context.Context, c *changeRequest) error {
 	r.mu.Lock()
+	r.began = time.Time{} // The next view has to show the change.
 	var key *inspect.Key
 	if r.last != nil {
 		key = r.last.byID[c.ID]

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"maps"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,7 +35,8 @@ func (r *reasons) set(k fullKey, text string, ends time.Time) {
 	if len(r.all) >= maxReasons {
 		maps.DeleteFunc(r.all, func(_ fullKey, old reason) bool { return old.ends.Before(time.Now()) })
 	}
-	if len(r.all) < maxReasons {
+	if len(r.all) < maxReasons && len(k.key) <= maxKeptKey {
+		k.key = strings.Clone(k.key) // A key may be part of a large text.
 		r.all[k] = reason{text, ends}
 	}
 }

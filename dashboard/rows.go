@@ -47,7 +47,7 @@ type tables struct {
 func (t *tables) redis(v view) *redisPart {
 	p := &redisPart{Age: -1}
 	if v.err != nil {
-		p.Error, p.AwayFor = v.err.Error(), ms(t.now.Sub(v.away))
+		p.Error, p.AwayFor = shorten(v.err.Error()), ms(t.now.Sub(v.away))
 	}
 	if v.reading == nil {
 		return p

@@ -15,7 +15,6 @@ type Collector struct {
 	others    *prometheus.CounterVec
 	waits     *prometheus.HistogramVec
 	lost      *prometheus.CounterVec
-	calls     *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	refusals  *prometheus.CounterVec
 	pauses    *prometheus.HistogramVec
@@ -37,7 +36,7 @@ func New() *Collector {
 	c.others = c.counter("weir_other_limits_total", "Decisions on keys that also count under limits which the call does not name.", "limiter")
 	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", instruments.WaitBuckets, "limiter", "result")
 	c.lost = c.counter("weir_leases_lost_total", "Calls in flight that are not counted any more.", "limiter")
-	c.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
+	c.resolved.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
 	c.failures = c.counter("weir_store_errors_total", "Calls of the store that failed.", "limiter", "operation")
 	c.refusals = c.counter("weir_upstream_refusals_total", "Requests that the upstream refused because of its limits.", "limiter", "status", "said")
 	c.resolved.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")

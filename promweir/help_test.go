@@ -48,6 +48,7 @@ func (w *world) with(t testing.TB, configure ...func(*weir.Config)) {
 	for _, f := range configure {
 		f(&cfg)
 	}
+	w.l = nil // Its name is free then.
 	var err error
 	if w.l, err = weir.New(cfg); err != nil {
 		t.Fatal(err)

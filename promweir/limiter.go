@@ -16,10 +16,14 @@ type vectors struct {
 	near      *prometheus.CounterVec
 	limit     *prometheus.GaugeVec
 	remaining *prometheus.GaugeVec
+	calls     *prometheus.HistogramVec
 }
 
 // limiter holds the resolved series of one limiter.
 type limiter struct {
+	of      *vectors
+	name    string
+	takes   [8]atomic.Pointer[prometheus.Observer] // answered ones, by source
 	limits  *instruments.Series[weir.Limit, limit]
 	budgets *instruments.Series[string, budget]
 }
@@ -27,11 +31,27 @@ type limiter struct {
 // limiter returns the series of a limiter.
 func (v *vectors) limiter(name string) *limiter {
 	return &limiter{
+		of: v, name: name,
 		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
 			return &limit{of: v, limiter: name, policy: l.Policy()}
 		}, func() *limit { return &limit{of: v, limiter: name, policy: "other"} }),
 		budgets: instruments.NewSeries(instruments.MaxBudgets, func(b string) *budget { return &budget{v, name, b} }, nil),
 	}
+}
+
+// called counts a call of the store. Most calls are answered takes.
+func (l *limiter) called(e *weir.Event) {
+	source := min(e.Decision.Source, 7)
+	if e.Op != "take" || e.Err != nil {
+		l.of.calls.WithLabelValues(l.name, e.Op, source.String(), e.Result()).Observe(e.Took.Seconds())
+		return
+	}
+	take := &l.takes[source]
+	if take.Load() == nil {
+		made := l.of.calls.WithLabelValues(l.name, e.Op, source.String(), e.Result())
+		take.Store(&made)
+	}
+	(*take.Load()).Observe(e.Took.Seconds())
 }
 
 // limit holds the resolved series of one limit.

@@ -21,7 +21,7 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	case weir.EventWait:
 		c.waits.WithLabelValues(e.Scope, e.Result()).Observe(e.Wait.Seconds())
 	case weir.EventStoreCall:
-		c.calls.WithLabelValues(e.Scope, e.Op, e.Decision.Source.String(), e.Result()).Observe(e.Took.Seconds())
+		c.limiters.Get(e.Scope).called(&e)
 	case weir.EventStoreError:
 		op := "unknown"
 		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {

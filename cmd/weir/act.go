@@ -107,7 +107,11 @@ refused or wait. Waiting calls keep their order. The pause that ends last wins.`
 }
 
 func sayPaused(before, after *inspect.Key) string {
-	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), inspect.Short(after.Brake.Pause), after.At.Add(after.Brake.Pause).UTC().Format("15:04:05 MST"))
+	format := "15:04:05 MST"
+	if after.Brake.Pause >= 12*time.Hour {
+		format = "2006-01-02 " + format
+	}
+	text := fmt.Sprintf("%s is paused for %s, until %s by the server's clock.", after.Text(), inspect.Short(after.Brake.Pause), after.At.Add(after.Brake.Pause).UTC().Format(format))
 	if before.Brake.Pause >= after.Brake.Pause {
 		text += " It was paused for longer already."
 	}

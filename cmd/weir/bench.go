@@ -93,14 +93,26 @@ func (m *measurement) at(part float64) time.Duration {
 
 func (m *measurement) perSecond() float64 { return float64(len(m.times)) / m.Elapsed.Seconds() }
 
-func (b *bench) run(cmd *cobra.Command, s *session) (err error) {
+func (b *bench) run(cmd *cobra.Command, s *session) error {
 	l, err := weir.New(weir.Config{Store: s.Store, Name: benchName, Limits: []weir.Limit{weir.PerDay(1e9)}})
 	if err != nil {
 		return err
 	}
 	id := rand.Text()
 	key := func(i int) string { return id + "-" + strconv.Itoa(i%b.keys) }
-	defer func() { err = errors.Join(err, b.clean(cmd.Context(), s, key)) }()
+	all, err := b.measureAll(cmd, s, l, key)
+	// Before anything is printed: the reader of the output may be gone, which ends programs.
+	if err = errors.Join(err, b.clean(cmd.Context(), s, key)); err != nil {
+		return err
+	}
+	if b.json {
+		return printMeasurementsJSON(cmd.OutOrStdout(), all)
+	}
+	return printMeasurements(cmd.OutOrStdout(), all)
+}
+
+// measureAll makes the measurements.
+func (b *bench) measureAll(cmd *cobra.Command, s *session, l *weir.Limiter, key func(i int) string) (all []measurement, err error) {
 	decide := func(ctx context.Context, i int) error {
 		d, err := l.Allow(ctx, key(i))
 		if err == nil && !d.Allowed {
@@ -122,26 +134,21 @@ func (b *bench) run(cmd *cobra.Command, s *session) (err error) {
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	defer p.clear()
-	var all []measurement
 	for _, part := range parts {
 		p.begun = time.Time{}
 		p.show("%s, %s", part.name, b.duration)
 		// The first call connects, and brings the script.
 		if err := part.call(cmd.Context(), 0); err != nil {
-			return err
+			return nil, err
 		}
 		m, err := measure(cmd.Context(), part.callers, b.duration, part.call)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.Name, m.Callers = part.name, part.callers
 		all = append(all, m)
 	}
-	p.clear()
-	if b.json {
-		return printMeasurementsJSON(cmd.OutOrStdout(), all)
-	}
-	return printMeasurements(cmd.OutOrStdout(), all)
+	return all, nil
 }
 
 // clean deletes the keys, also after an interruption.

@@ -171,6 +171,7 @@ func TestPauseResumeReset(t *testing.T) {
 	do(0, "api:new had no state", "reset", "api:new")
 	do(2, "no limits of api:other are stored: name them, as --limit 25/5s", "pause", "api:other", "10m")
 	do(0, "api:other is paused for 10m", "pause", "api:other", "10m", "--limit", "25/5s,outbound")
+	do(0, "until "+time.Now().Add(50*24*time.Hour).UTC().Format("2006-01-"), "pause", "api:other", "1200h", "--limit", "25/5s")
 	do(2, "--limit", "pause", "api:other", "10m", "--limit", "25")
 	do(2, `duration "soon": want more than 0`, "pause", "api:user:1", "soon")
 	do(2, "want more than 0", "pause", "api:user:1", "0s")

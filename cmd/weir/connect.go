@@ -120,7 +120,7 @@ func (c *connection) completeKey(cmd *cobra.Command, args []string, start string
 	_ = c.with(func(s *session) error {
 		l, err := s.List(ctx, inspect.Query{Contains: start, MaxKeys: 200, MaxScan: 20_000})
 		for i := range l.Keys {
-			if text := l.Keys[i].Text(); strings.HasPrefix(text, start) {
+			if text, ok := completion(l.Keys[i].Text(), start); ok {
 				found = append(found, text)
 			}
 		}

@@ -29,8 +29,10 @@ has to be one of this machine, unless --public says otherwise.`,
 	f.BoolVar(&cfg.ShowKeys, "show-keys", false, "show keys as they are, not as hashes")
 	f.BoolVar(&cfg.AllowChanges, "allow-changes", false, "let visitors pause, resume and reset keys")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		// A name may stand for another address than it says.
+		notHere := &exit{exitUsage, errFlag("listen", listen, "a loopback address with a port, as 127.0.0.1:8377, or --public")}
 		if !*public && !loopback(listen) {
-			return &exit{exitUsage, errFlag("listen", listen, "a loopback address with a port, as 127.0.0.1:8377, or --public")}
+			return notHere
 		}
 		return c.with(func(s *session) error {
 			cfg.Client, cfg.Prefix = s.Client(), s.Prefix()
@@ -40,6 +42,10 @@ has to be one of this machine, unless --public says otherwise.`,
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
 				return &exit{exitUsage, fmt.Errorf("--listen: %w", errors.Unwrap(err))}
+			}
+			if !*public && !loopback(l.Addr().String()) {
+				_ = l.Close()
+				return notHere
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "http://%s/\n", l.Addr())
 			return dashboard.Serve(cmd.Context(), l, cfg)

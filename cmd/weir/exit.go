@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"strings"
 
 	"github.com/goweir/weir"
@@ -36,11 +37,14 @@ func (e *exit) Unwrap() error { return e.err }
 func failed(err error) error {
 	var wrong *weir.ConfigError
 	var answer redis.Error
+	var output *fs.PathError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrong):
 		return &exit{exitUsage, err}
+	case errors.As(err, &output): // The disk is full, or the reader of a pipe has ended.
+		return &exit{exitFound, err}
 	case errors.Is(err, context.Canceled):
 		return &exit{exitFound, errors.New("interrupted")}
 	case errors.Is(err, redisstore.ErrState):
@@ -78,5 +82,5 @@ func message(err error) string {
 	if err == nil {
 		return ""
 	}
-	return strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "weir: ")
+	return printable(strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "weir: "))
 }

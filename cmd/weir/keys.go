@@ -29,7 +29,7 @@ const listHelp = `
 --sort is name, use (used share), refusal (how long calls are refused from now
 on; the state counts no refusals of the past) or queue (the last slot).
 
-The command reads with SCAN, GET, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
+The command reads with SCAN, GETRANGE, PTTL, LRANGE, ZCARD, ZRANGE and TIME. It
 changes nothing, and runs no script.`
 
 func (l *listing) flags(cmd *cobra.Command, sort inspect.Order, first int) {
@@ -140,12 +140,7 @@ func listingJSON(found inspect.Listing, all int) any {
 	}{found.Keys, all, found.Cut, found.Plain}
 }
 
-func writeLine(out io.Writer, format string, args ...any) error {
-	_, err := fmt.Fprintf(out, format+"\n", args...)
-	return err
-}
-
-// progress shows the progress of long work on a terminal.
+// progress says on a terminal how far long work is.
 type progress struct {
 	out   io.Writer
 	on    bool

@@ -21,6 +21,7 @@ func main() {
 	redis.SetLogger(silent{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // A second signal ends the program at once.
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -57,7 +58,7 @@ Exit codes:
 
   0  all is well
   1  there are findings, a call would be refused, a key holds something else,
-     or the command was interrupted
+     the output can't be written, or the command was interrupted
   2  a wrong flag or argument
   3  Redis is away, or denies a command`
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -54,7 +55,7 @@ func newSimulate() *cobra.Command {
 		Use: "simulate", Short: "Run traffic through limits, and compare algorithms", Long: simulateHelp,
 		Example: "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
 		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
-		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.InOrStdin(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.InOrStdin(), c.OutOrStdout()) },
 	}
 	f := c.Flags()
 	f.StringArrayVar(&s.limits, "limit", nil, "limit to try; repeat it to compare several")
@@ -78,7 +79,8 @@ func errFlag(flag, got, want string) error {
 	return fmt.Errorf("--%s %q: want %s", flag, got, want)
 }
 
-func (s *simulation) run(stdin io.Reader, out io.Writer) error {
+// run simulates until the context ends.
+func (s *simulation) run(ctx context.Context, stdin io.Reader, out io.Writer) error {
 	cfg, err := s.config()
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func (s *simulation) run(stdin io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	reports, err := simulate.Run(cfg, calls)
+	reports, err := simulateUntil(ctx, cfg, calls)
 	if err != nil {
 		return err
 	}
@@ -108,6 +110,32 @@ func (s *simulation) run(stdin io.Reader, out io.Writer) error {
 		return s.printJSON(out, reports, log)
 	}
 	return s.print(out, reports, log)
+}
+
+// simulateUntil simulates, and returns when the context ends: a read of standard input may
+// still be under way then.
+func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simulate.Arrival]) ([]simulate.Report, error) {
+	var reports []simulate.Report
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		reports, err = simulate.Run(cfg, func(yield func(simulate.Arrival) bool) {
+			for call := range calls {
+				if ctx.Err() != nil || !yield(call) {
+					return
+				}
+			}
+		})
+	}()
+	select {
+	case <-ctx.Done():
+	case <-done:
+		if ctx.Err() == nil {
+			return reports, err
+		}
+	}
+	return nil, failed(context.Canceled)
 }
 
 func (s *simulation) config() (cfg simulate.Config, err error) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/goweir/weir/internal/inspect"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore"
 )
 
 // writeTable writes a line for each key, cut off at a width; 0: no cut. All texts are
@@ -77,7 +79,10 @@ func note(k *inspect.Key) string {
 			list = append(list, fmt.Sprintf(format, args...))
 		}
 	}
-	add(k.Err != nil, "not weir's")
+	foreign, version := errors.Is(k.Err, redisstore.ErrState), errors.Is(k.Err, redisstore.ErrVersion)
+	add(foreign && !version, "not weir's")
+	add(version, "another version")
+	add(k.Err != nil && !foreign, "can't be read")
 	add(k.Brake.Pause > 0, "paused %s", inspect.Short(k.Brake.Pause))
 	add(k.Brake.Slow(), "rate %d/64", k.Brake.Rate)
 	add(k.InFlight > 0, "%d in flight", k.InFlight)

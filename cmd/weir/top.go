@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir/internal/inspect"
@@ -48,10 +49,10 @@ func newTop() *cobra.Command {
 	return c
 }
 
-// isTerminal reports whether w is a terminal.
+// isTerminal reports whether a person sees the output, on a screen that knows the cursor.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // watch draws until the context ends.
@@ -72,7 +73,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	defer tick.Stop()
 	for {
 		width, height, err := term.GetSize(int(out.Fd()))
-		if err != nil || width < 20 || height < 6 {
+		if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
 			width, height = 80, 24
 		}
 		if err := l.frame(cmd, s, width, height, interval); err != nil {
@@ -105,12 +106,12 @@ func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, inter
 		return printJSON(cmd.OutOrStdout(), listingJSON(found, all))
 	}
 	if height > 0 {
-		found.Keys = whole[:min(len(whole), height-5)]
+		found.Keys = whole[:min(len(whole), max(height-5, 1))]
 	}
 	var b bytes.Buffer
 	l.draw(&b, s.Prefix(), found, whole, width, interval)
 	if height > 0 {
-		b = screen(b.Bytes())
+		b = screen(b.String(), width, height)
 	}
 	_, err = cmd.OutOrStdout().Write(b.Bytes())
 	return err
@@ -159,10 +160,16 @@ func one(on bool) int64 {
 	return 0
 }
 
-// screen makes each line overwrite that of the frame before.
-func screen(frame []byte) (b bytes.Buffer) {
+// screen makes lines overwrite those of the frame before. It cuts off what does not fit.
+func screen(frame string, width, height int) (b bytes.Buffer) {
+	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
 	b.WriteString(home)
-	b.Write(bytes.ReplaceAll(bytes.TrimSuffix(frame, []byte("\n")), []byte("\n"), []byte(clearLine+"\r\n")))
-	b.WriteString(clearLine + clearUp)
+	for i, line := range lines[:min(len(lines), height)] {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(line[:min(len(line), width)] + clearLine)
+	}
+	b.WriteString(clearUp)
 	return b
 }

@@ -75,3 +75,37 @@ func TestTop(t *testing.T) {
 		}
 	}
 }
+
+// TestScreen: a frame fits each terminal.
+func TestScreen(t *testing.T) {
+	t.Parallel()
+	var whole strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&whole, "line %d %s\n", i, strings.Repeat("x", 100))
+	}
+	for _, test := range []struct{ width, height int }{{80, 24}, {20, 5}, {1, 1}, {300, 9}} {
+		b := screen(whole.String(), test.width, test.height)
+		lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(b.String(), home), clearUp), "\r\n")
+		if len(lines) != min(test.height, 9) {
+			t.Errorf("%d lines of %d", len(lines), test.height)
+		}
+		for _, line := range lines {
+			if text, ok := strings.CutSuffix(line, clearLine); !ok || len(text) > test.width {
+				t.Errorf("%q in %d columns", line, test.width)
+			}
+		}
+	}
+}
+
+// TestDumbTerminal: a terminal without a cursor gets no commands.
+func TestDumbTerminal(t *testing.T) {
+	_, program := terminal(t)
+	t.Setenv("TERM", "dumb")
+	if isTerminal(program) {
+		t.Error("top draws on a dumb terminal")
+	}
+	t.Setenv("TERM", "xterm")
+	if !isTerminal(program) {
+		t.Error("no terminal is known")
+	}
+}

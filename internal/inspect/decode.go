@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/goweir/weir/internal/exact"
@@ -23,17 +24,21 @@ func (k *Key) decode(s *stored) error {
 
 func (k *Key) decodeAll(s *stored) error {
 	k.TTL, k.NoTTL = lifetime(s.ttl)
-	k.flights(s)
+	held := k.flights(s)
 	value, err := s.value.Result()
-	if errors.Is(err, redis.Nil) {
-		k.Missing, k.Next = true, Next{Allowed: true, Limit: -1}
-		return nil
-	}
 	if err != nil {
 		return stateError(err)
 	}
+	// GETRANGE answers with nothing where there is no key.
+	if value == "" && s.ttl.Val() == gone {
+		k.Missing, k.Next = true, Next{Allowed: true, Limit: -1}
+		return held
+	}
 	state, err := redisstate.Parse(value)
-	if err != nil {
+	switch {
+	case err != nil && value == "":
+		return fmt.Errorf("%w: %w", stateError(err), errTorn)
+	case err != nil:
 		return stateError(err)
 	}
 	if state.Logged {
@@ -47,13 +52,18 @@ func (k *Key) decodeAll(s *stored) error {
 		}
 		k.Partial = !all
 	}
-	return k.evaluate(state)
+	if err := k.evaluate(state); err != nil {
+		return err
+	}
+	return held
 }
 
 // stateError gives an unreadable value the error that decisions return for it.
 func stateError(err error) error {
 	var answer redis.Error
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, redisstate.ErrVersion):
 		return fmt.Errorf("%w (%w)", redisstore.ErrVersion, err)
 	case errors.Is(err, redisstate.ErrValue), redis.HasErrorPrefix(err, "WRONGTYPE"):
@@ -65,7 +75,7 @@ func stateError(err error) error {
 }
 
 // flights counts the leases that have not ended.
-func (k *Key) flights(s *stored) {
+func (k *Key) flights(s *stored) error {
 	k.InFlight = s.leases.Val()
 	now := k.At.UnixMicro()
 	for _, lease := range s.flights.Val() {
@@ -75,6 +85,8 @@ func (k *Key) flights(s *stored) {
 			k.LeaseEnds = micros(left)
 		}
 	}
+	k.InFlight = max(k.InFlight, 0) // Leases may come between the two commands.
+	return stateError(s.leases.Err())
 }
 
 // evaluate reads the state at the instant of the read, by package exact.
@@ -168,4 +180,7 @@ func (k *Key) setNext(s *redisstate.State, f *exact.Found, now int64) {
 	}
 }
 
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
+// micros returns a duration of n µs, or the longest one: a forged state may be ahead of any.
+func micros(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
+}

@@ -177,6 +177,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add("1g7/60s=1|1|c1.1000000000000001.0.0.1.1000000000000.900000000000000.1.1.10000000000000.1000000000000000", "", int64(0))
 	f.Add("1g1125899906842624/1=1|1|q4503599627370495.1.1.1.1.1", "", int64(0))
+	f.Add("1c7/60s=946684800000000.5.5;f1/1=0.2251799813685248;a1/1576800000s=9007199254740991.1|946684800000000|r", "", int64(1))
+	f.Add("1w1/1s=0.0|0|l0.5.0.3.0.0.0", "0.2251799813685248.0 1.0 2.2251799813685248 3.0 4.2251799813685248", int64(0))
 	f.Fuzz(func(t *testing.T, value, log string, after int64) {
 		if after < 0 || after > 1<<52 {
 			return
@@ -187,12 +189,12 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%q %q: %+v", value, log, l)
 			}
 		}
+		if b := k.Brake; b.Pause < 0 || b.For < 0 || k.Err == nil && !k.Missing && (b.Rate < 0 || b.Rate > 64) || k.Behind < 0 {
+			t.Errorf("%q %q: %+v", value, log, k)
+		}
 		if k.Next.RetryAfter < 0 || k.Ahead.First > k.Ahead.Last || k.Ahead.First < 0 {
 			t.Errorf("%q %q: %+v", value, log, k)
 		}
-		k.Explain()
-		if _, err := json.Marshal(k); err != nil {
-			t.Error(err)
-		}
+		checkTexts(t, k)
 	})
 }

@@ -48,7 +48,7 @@ func (i *Inspector) Faults(ctx context.Context, q Query) []redisstore.Finding {
 func unread(server string, err error) redisstore.Finding {
 	return redisstore.Finding{
 		Name: "unread", Level: redisstore.Unknown, Server: server, What: "the keys can't be read",
-		Remedy: "ACL SETUSER with +scan +get +pttl +lrange +zcard +zrange +time", Err: err,
+		Remedy: "ACL SETUSER with +scan +getrange +pttl +lrange +zcard +zrange +time", Err: err,
 	}
 }
 
@@ -87,8 +87,10 @@ func (e *examples) of(one, more string) string {
 type faults struct {
 	server                             string
 	lasting, foreign, versions, behind examples
-	longest                            time.Duration // how far the clock is behind a state, at most
-	skew                               time.Duration // between the server's clock and this machine's
+	unread                             examples
+	err                                error         // of the last unread one
+	longest                            time.Duration // that the clock is behind a state
+	skew                               time.Duration // of the server's clock to this machine's
 	left                               []leftOut
 }
 
@@ -146,8 +148,11 @@ func (f *faults) look(k *Key) {
 	switch {
 	case errors.Is(k.Err, redisstore.ErrVersion):
 		f.versions.add(k.Stored)
-	case k.Err != nil:
+	case errors.Is(k.Err, redisstore.ErrState):
 		f.foreign.add(k.Stored)
+	case k.Err != nil: // As while a cluster moves the key: that is no fault of the key.
+		f.unread.add(k.Stored)
+		f.err = k.Err
 	}
 	if k.Behind > maxSkew {
 		f.behind.add(k.Stored)
@@ -184,6 +189,11 @@ func (f *faults) findings() (found []redisstore.Finding) {
 	if f.versions.n > 0 {
 		add("state", redisstore.Fault, f.versions.of("key has a state of another version of weir", "keys have a state of another version of weir"),
 			"use one version of weir, or weir reset KEY")
+	}
+	if f.unread.n > 0 {
+		finding := unread(f.server, f.err)
+		finding.What = f.unread.of("key can't be read", "keys can't be read")
+		found = append(found, finding)
 	}
 	switch {
 	case f.behind.n > 0:

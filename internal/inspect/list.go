@@ -95,7 +95,7 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 				return false, err
 			}
 			for _, k := range keys {
-				if l.At = k.At; !k.Missing || k.InFlight > 0 {
+				if l.At = k.At; !k.Missing || k.InFlight > 0 || k.Err != nil {
 					l.Keys = append(l.Keys, k)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/internal/redisstate"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -15,6 +16,8 @@ const (
 	maxLog, fewLog = 20_000, 600
 	// maxLeases bounds the leases of a key that are read.
 	maxLeases = 1000
+	// maxState is the number of bytes of a value that are read: more than any state has.
+	maxState = redisstate.MaxSize + 1
 	// batch is the number of keys that share a round trip.
 	batch = 50
 )
@@ -70,7 +73,7 @@ func (i *Inspector) reread(ctx context.Context, n node, k *Key, entries int64) e
 
 func ask(ctx context.Context, pipe redis.Pipeliner, state string, entries int64) stored {
 	return stored{
-		value: pipe.Get(ctx, state), ttl: pipe.PTTL(ctx, state), log: pipe.LRange(ctx, rediskey.Log(state), -entries, -1),
+		value: pipe.GetRange(ctx, state, 0, maxState-1), ttl: pipe.PTTL(ctx, state), log: pipe.LRange(ctx, rediskey.Log(state), -entries, -1),
 		leases: pipe.ZCard(ctx, rediskey.Held(state)), flights: pipe.ZRangeWithScores(ctx, rediskey.Held(state), 0, maxLeases-1),
 	}
 }
@@ -95,9 +98,11 @@ func refusesAll(err error) bool {
 	return false
 }
 
-// lifetime returns the time until a key expires, and whether it never does. Redis answers
-// -1 without an expiry, and -2 without a key.
+// Redis answers these to PTTL without an expiry, and without a key.
+const lasting, gone time.Duration = -1, -2
+
+// lifetime returns the time until a key expires, and whether it never does.
 func lifetime(cmd *redis.DurationCmd) (left time.Duration, lasts bool) {
 	d := cmd.Val()
-	return max(d, 0), cmd.Err() == nil && d == -1
+	return max(d, 0), cmd.Err() == nil && d == lasting
 }

@@ -220,7 +220,7 @@ func TestReadsOnly(t *testing.T) {
 	server := redistest.Start(t)
 	admin := server.Client()
 	n := fill(t, admin)
-	must(t, admin.Do(t.Context(), "ACL", "SETUSER", "eyes", "on", ">p", "resetkeys", "%R~weir:*", "-@all", "+scan", "+get", "+pttl", "+lrange", "+zcard", "+zrange", "+time").Err())
+	must(t, admin.Do(t.Context(), "ACL", "SETUSER", "eyes", "on", ">p", "resetkeys", "%R~weir:*", "-@all", "+scan", "+getrange", "+pttl", "+lrange", "+zcard", "+zrange", "+time").Err())
 	before := map[string]string{}
 	for _, name := range admin.Keys(t.Context(), "weir:*").Val() {
 		before[name] = admin.Dump(t.Context(), name).Val()

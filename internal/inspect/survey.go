@@ -10,7 +10,7 @@ import (
 )
 
 // Survey reads the keys of a prefix again and again, at a bounded cost: a reading goes on
-// with the SCAN of the one before, and sends one GET for each of at most 3,000 keys. New
+// with the SCAN of the one before, and sends one GETRANGE for each of at most 3,000 keys. New
 // keys come first, then those with slots ahead, with a brake or with the largest used
 // shares. The others take turns. A Survey reads logs and leases of keys that have them,
 // and no TTL.
@@ -47,7 +47,9 @@ const (
 	surveyStep = 500
 	// surveyTop is the number of keys with the largest used shares that each reading reads.
 	surveyTop = 200
-	// urgency is how many turns of other keys an urgent key may take, so that all get a turn.
+	// maxText bounds the texts of a key that is added, in bytes.
+	maxText = 4096
+	// urgency is how many turns of others a key may have, so that all get their turn.
 	urgency = 8
 )
 
@@ -66,7 +68,9 @@ func (s *Survey) Add(limiter, key string) {
 	if !ok {
 		return
 	}
-	name.Scope, name.Key = limiter, key // Also for names with a hash.
+	if len(limiter)+len(key) <= maxText {
+		name.Scope, name.Key = limiter, key // Also where a hash stands for them.
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k := s.add(name); k != nil {

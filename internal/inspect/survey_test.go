@@ -116,7 +116,7 @@ func TestSurveyOfManyKeys(t *testing.T) {
 	must(t, client.ConfigResetStat(ctx).Err())
 	_, _, err = s.Read(ctx)
 	must(t, err)
-	if info := client.Info(ctx, "commandstats").Val(); !strings.Contains(info, fmt.Sprintf("cmdstat_get:calls=%d,", surveyKeys)) || strings.Contains(info, "lrange") {
+	if info := client.Info(ctx, "commandstats").Val(); !strings.Contains(info, fmt.Sprintf("cmdstat_getrange:calls=%d,", surveyKeys)) || strings.Contains(info, "lrange") {
 		t.Errorf("a reading sent\n%s", info)
 	}
 }

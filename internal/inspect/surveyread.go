@@ -16,7 +16,7 @@ func (s *Survey) read(ctx context.Context, n node, some []surveyed) error {
 	for j := range some {
 		k := &some[j]
 		all[j] = stored{
-			value: pipe.Get(ctx, k.name.State), ttl: redis.NewDurationResult(0, nil), log: redis.NewStringSliceResult(nil, nil),
+			value: pipe.GetRange(ctx, k.name.State, 0, maxState-1), ttl: redis.NewDurationResult(gone, nil), log: redis.NewStringSliceResult(nil, nil),
 			leases: redis.NewIntResult(0, nil), flights: redis.NewZSliceCmdResult(nil, nil),
 		}
 		if k.log {
@@ -57,7 +57,7 @@ func (s *Survey) note(k *Key) {
 	if known == nil {
 		return
 	}
-	missing := k.Missing && k.InFlight == 0
+	missing := k.Missing && k.InFlight == 0 && k.Err == nil
 	if missing && known.missed {
 		delete(s.known, k.Stored)
 		return

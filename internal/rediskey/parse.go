@@ -27,12 +27,14 @@ func Parse(prefix, name string) (n Name, ok bool) {
 		return n, false
 	}
 	tag, part, ok := strings.Cut(rest, "}")
-	if !ok || part != "" && (len(part) < 2 || part[0] != ':') {
+	if !ok {
 		return n, false
 	}
 	n.State = name[:len(name)-len(part)]
 	if part != "" {
-		n.Part = part[1:]
+		if n.Part, ok = strings.CutPrefix(part, ":"); !ok || !isPart(n.Part) {
+			return n, false
+		}
 	}
 	if hash, ok := strings.CutPrefix(tag, "#"); ok {
 		n.Hash = hash
@@ -43,8 +45,23 @@ func Parse(prefix, name string) (n Name, ok bool) {
 	return n, State(prefix, n.Scope, n.Key) == n.State
 }
 
-// Text returns scope and key as names have them, without the braces: for people, and for
-// [ParseText].
+// maxMark is the length of the longest part: a mark with its id.
+const maxMark = 100
+
+// isPart reports whether a text may stand behind a state's colon. Names are shown to
+// people, so a mark's id is printable ASCII.
+func isPart(text string) bool {
+	switch {
+	case text == "log" || text == "held":
+		return true
+	case len(text) == 1:
+		return text[0] >= '0' && text[0] <= '7'
+	}
+	return strings.HasPrefix(text, "r") && len(text) <= maxMark && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// Text returns scope and key as they stand in names, without the braces: for people,
+// and for [ParseText].
 func Text(scope, key string) string { return escape(scope, true) + ":" + escape(key, false) }
 
 // ParseText reads scope and key from their text. It reports false without a colon. Bytes that

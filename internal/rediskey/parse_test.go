@@ -25,6 +25,8 @@ func TestParse(t *testing.T) {
 	for _, name := range []string{
 		"", "weir:", "weir:{", "weir:{a:b", "weir:a:b}", "other:{a:b}", "weir:{a:b}x", "weir:{a:b}:", "weir:{ab}",
 		"weir:{a:b c}", "weir:{a:%41}", "weir:{#12}", "weir:{#" + strings.Repeat("g", 40) + "}", "weir:{a:" + strings.Repeat("x", 200) + "}",
+		"weir:{a:b}:8", "weir:{a:b}:logs", "weir:{a:b}:r\x1b]0;x\x07", "weir:{a:b}:r\u202e", "weir:{a:b}:r a", "weir:{a:b}:r" + strings.Repeat("x", 200),
+		"weir:{a:\x1b[2J}", "weir:{a:\u202e}", "weir:{a:\xff}", "weir:{a:b}:log\n",
 	} {
 		if got, ok := Parse("weir:", name); ok {
 			t.Errorf("%q: %+v", name, got)

@@ -47,7 +47,7 @@ func (s *State) ReadLog(entries []string) (all bool, err error) {
 	}
 	g := &s.Log
 	g.First = first
-	block, sum := h.start, h.gone
+	block, sum, total := h.start, h.gone, int64(0)
 	for i, text := range entries {
 		at, own, before := int64(0), int64(0), int64(0)
 		head := (first+int64(i))%blockSize == 0
@@ -68,6 +68,9 @@ func (s *State) ReadLog(entries []string) (all bool, err error) {
 			return false, wrong("sums of its log do not rise")
 		}
 		sum = block + own
+		if total += units; total > 2*exact.MostUnits {
+			return false, wrong("its log has more units than sums can have")
+		}
 		g.Entries = append(g.Entries, exact.Entry{At: s.Born + at, Sum: last(g) + units})
 	}
 	return all, nil

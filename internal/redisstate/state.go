@@ -20,12 +20,17 @@ type State struct {
 	log logHead
 }
 
+// MaxSize is above the number of bytes of any state: 64 limits with all their numbers.
+const MaxSize = 128 << 10
+
 // maxParts is the maximum number of limits, as in the scripts.
 const maxParts = 64
 
 // Parse reads the value of a key's state.
 func Parse(value string) (*State, error) {
 	switch {
+	case len(value) > MaxSize:
+		return nil, wrong("it is too long")
 	case value == "" || value[0] < '0' || value[0] > '9':
 		return nil, wrong("it starts with no version")
 	case value[0] != '1':

@@ -1,0 +1,113 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/goweir/weir"
+)
+
+// TestHostileTexts: the page gets texts that are text, of a bounded length.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Config{ShowKeys: true})
+	key := "</script>\u202e\x1b[2J\xff\n\u2028&\u200b"
+	book(t, f.limiter, key, 20)
+	must(t, f.client.Set(t.Context(), "weir:{%E2%80%AE%1B:x}", f.client.Get(t.Context(), "weir:{api:%3C/script%3E}").Val(), time.Hour).Err())
+	long := strings.Repeat("\x1b", 1<<20)
+	for _, e := range []weir.Event{
+		{Kind: weir.EventStoreError, Scope: "api", Err: errors.New(long)},
+		{Kind: weir.EventBudget, Scope: "api", Budget: long, Limit: 1, Remaining: 1},
+		{Kind: weir.EventPaused, Scope: "api", Key: long, By: weir.ByHand, Pause: time.Hour},
+		{Kind: weir.EventDecision, Scope: "api", Key: long},
+		{Kind: weir.EventWaitBegin, Scope: "api", Key: long},
+	} {
+		f.dash.Observe(t.Context(), e)
+	}
+	got := f.await(t, "the key", func(got *frame) bool { return len(got.Busy) == 1 })
+	data := encode(got)
+	if !json.Valid(data) || len(data) > 20_000 || strings.ContainsAny(string(data), "<>&\n") {
+		t.Errorf("%d bytes: %s", len(data), data)
+	}
+	if row := got.Busy[0]; row.Key != "</script>\uFFFD\uFFFD[2J\uFFFD\uFFFD\uFFFD&\uFFFD" {
+		t.Errorf("%q", row.Key)
+	}
+	texts := []string{got.Busy[0].Key, got.Busy[0].Limiter, got.Upstream[0].Budget}
+	for _, row := range got.Log {
+		texts = append(texts, row.Text)
+	}
+	for _, row := range got.Waiting {
+		texts = append(texts, row.Key)
+	}
+	for _, text := range texts {
+		if len(text) > maxShown+len("…") || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%q", text)
+		}
+	}
+	if n := len(f.dash.hot.copy(time.Now())); n != 0 {
+		t.Errorf("%d keys of 1 MiB are kept", n)
+	}
+	if n := len(f.dash.reasons.copy(time.Now())); n != 0 {
+		t.Errorf("%d reasons for keys of 1 MiB are kept", n)
+	}
+}
+
+// TestSingleRequestsReadRarely: many requests for the data cost no more than an open page.
+func TestSingleRequestsReadRarely(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, Config{Interval: time.Minute})
+	f.state(t)
+	reads := f.server.CommandsDuring(func() {
+		for range 20 {
+			if got := f.state(t); got.Redis.Error != "" || got.Redis.Age < 0 {
+				t.Errorf("%+v", got.Redis)
+			}
+		}
+	})
+	if n := reads["scan"]; n > 1 {
+		t.Errorf("20 requests made %d readings", n)
+	}
+}
+
+// TestPathsWithTricks: no path leads to another site, and none leaves the page out.
+func TestPathsWithTricks(t *testing.T) {
+	t.Parallel()
+	d := newDashboard(t, Config{})
+	for name, test := range map[string]struct {
+		uri, path string
+		status    int
+		location  string
+	}{
+		"the root":                  {"/", "", 200, ""},
+		"a prefix with a slash":     {"/admin/weir/", "", 200, ""},
+		"a prefix without a slash":  {"/admin/weir", "", 307, "./weir/"},
+		"a query":                   {"/admin/weir?x=/", "", 307, "./weir/"},
+		"another site as a prefix":  {"//evil.example", "", 307, "./evil.example/"},
+		"a scheme as a prefix":      {"/javascript:alert(1)", "", 307, "./javascript:alert(1)/"},
+		"a whole URL":               {"http://evil.example/weir", "", 307, "./weir/"},
+		"nothing":                   {"", "", 307, "././"},
+		"dots":                      {"/x/../state", "/x/../state", 200, ""},
+		"two slashes":               {"//state", "//state", 200, ""},
+		"an encoded slash":          {"/x%2Fstate", "/x/state", 200, ""},
+		"a null":                    {"/state%00", "/state\x00", 404, ""},
+		"a file":                    {"/page/live.js", "/page/live.js", 404, ""},
+		"another case":              {"/STATE", "/STATE", 404, ""},
+		"a change with two slashes": {"//change", "//change", 405, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+			r.RequestURI, r.URL.Path = test.uri, test.path
+			w := httptest.NewRecorder()
+			d.ServeHTTP(w, r)
+			if w.Code != test.status || w.Header().Get("Location") != test.location {
+				t.Errorf("%d, %q", w.Code, w.Header().Get("Location"))
+			}
+		})
+	}
+}
