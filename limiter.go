@@ -142,7 +142,7 @@ func (l *Limiter) newLines() *line.Lines {
 	cfg := line.Config{
 		Max: l.maxWaiters,
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
-			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
+			l.events.failed(ctx, "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
 		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
 	}
@@ -170,8 +170,8 @@ func (l *Limiter) newLines() *line.Lines {
 // newFlights connects the calls in flight to the store, which is a Holder.
 func (l *Limiter) newFlights() *flight.Flights {
 	holder := l.store.(store.Holder)
-	// call asks the store on no caller's behalf. A panic on its goroutine would end
-	// the program.
+	// call asks the store on no caller's behalf. A panic of the store or the hook on its
+	// goroutine would end the program.
 	call := func(op, key string, do func(ctx context.Context) error) (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), min(line.GiveBackTimeout, l.lease/3))
 		defer cancel()
@@ -180,6 +180,7 @@ func (l *Limiter) newFlights() *flight.Flights {
 			if r := recover(); r != nil {
 				err = fmt.Errorf("panic: %v", r)
 			}
+			defer func() { _ = recover() }()
 			err = l.events.end(context.Background(), op, line.ID{Key: key}, began, store.SourceStore, err)
 		}()
 		return do(ctx)

@@ -59,8 +59,9 @@ func (o *observer) waitEnds(ctx context.Context, id line.ID, d *store.Decision, 
 	}
 }
 
-// lost shows the loss of a lease.
+// lost shows the loss of a lease. It runs in the background: see failed.
 func (o *observer) lost(key string) {
+	defer func() { _ = recover() }()
 	if o.hook != nil {
 		o.show(context.Background(), line.ID{Key: key}, &Event{Kind: EventLeaseLost})
 	}
@@ -151,6 +152,13 @@ func (o *observer) storeError(ctx context.Context, op string, id line.ID, err er
 		o.show(ctx, id, &Event{Kind: EventStoreError, Err: err})
 	}
 	return err
+}
+
+// failed shows that a call of the store in the background failed. A panic of the hook on
+// a goroutine of ours would end the program.
+func (o *observer) failed(ctx context.Context, op string, id line.ID, err error) {
+	defer func() { _ = recover() }()
+	_ = o.storeError(context.WithoutCancel(ctx), op, id, err)
 }
 
 // detached asks the store for a call whose context is over.

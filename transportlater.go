@@ -23,7 +23,7 @@ var errCrowded = errors.New("too many calls that follow responses are under way"
 func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
 	ctx = context.WithoutCancel(ctx)
 	done, asked := make(chan struct{}), time.Now()
-	lost := func() { _ = l.events.storeError(ctx, op, id, errCrowded) }
+	lost := func() { l.events.failed(ctx, op, id, errCrowded) }
 	began := l.laters.begin(func() {
 		defer close(done)
 		if time.Since(asked) > concludeTimeout {
@@ -39,12 +39,12 @@ func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ct
 	return done
 }
 
-// within makes a call in a bounded time. A panic of the store on a goroutine of ours
-// would end the program, so the hook sees it as a failure.
+// within makes a call in a bounded time. A panic of the store or the hook on a goroutine
+// of ours would end the program, so the hook sees it as a failure.
 func (l *Limiter) within(ctx context.Context, most time.Duration, op string, id line.ID, call func(ctx context.Context)) {
 	defer func() {
 		if r := recover(); r != nil {
-			_ = l.events.storeError(ctx, op, id, fmt.Errorf("panic: %v", r))
+			l.events.failed(ctx, op, id, fmt.Errorf("panic: %v", r))
 		}
 	}()
 	timed, cancel := context.WithTimeout(ctx, most)
