@@ -1,7 +1,10 @@
 package combine
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -35,5 +38,37 @@ func TestPace(t *testing.T) {
 				t.Errorf("%s: %d round trips after %v, %d of a key, want %d", tc.name, p.trips, trip.at, p.ofKey(), trip.want)
 			}
 		}
+	}
+}
+
+// TestFailuresTellNoPace: a round trip that fails at once does not count as a short one.
+func TestFailuresTellNoPace(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]bool{"fails": true, "is short": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var took time.Duration
+				var err error
+				q := New(Config[string, int]{MaxRoundTrips: 64, Send: func(context.Context, []Group[string, int]) error {
+					time.Sleep(took)
+					return err
+				}})
+				do := func() { _, _, _ = q.Do(t.Context(), "key", 1) }
+				took = 3 * time.Millisecond
+				do()
+				if took = 10 * time.Microsecond; fails {
+					err = errors.New("refused")
+				}
+				do()
+				want := 50
+				if !fails {
+					want = DefaultRoundTrips
+				}
+				if q.pace.trips != want {
+					t.Errorf("%d round trips, want %d", q.pace.trips, want)
+				}
+			})
+		})
 	}
 }
