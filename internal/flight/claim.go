@@ -62,6 +62,12 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, la
 		return Full, retryAfter, nil
 	}
 	var over <-chan time.Time
+	waits := true // In line, or its turn has come.
+	defer func() {
+		if waits { // ctx has ended, or c.Waits or late has panicked.
+			fs.leave(f, c)
+		}
+	}()
 	for {
 		if c.turn != nil {
 			if c.Waits != nil {
@@ -76,13 +82,15 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, la
 			select {
 			case <-c.turn:
 			case <-ctx.Done():
-				fs.leave(f, c)
 				return Refused, 0, ctx.Err()
 			case <-over:
+				waits = false
 				return Full, fs.leave(f, c), ErrMaxWait
 			}
 		}
+		waits = false
 		a, retryAfter, again := f.ask(ctx, c, try)
+		waits = again || a == Full && !c.Refuse
 		switch {
 		case again:
 			late()

@@ -230,3 +230,44 @@ func TestLate(t *testing.T) {
 		h.gone(t)
 	})
 }
+
+// TestPanic: a claim whose own function panics leaves the line, and its turn to the next.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	boom := func() { panic("boom") }
+	ask := func(h *holder, c *flight.Claim, takes time.Duration, late func()) (a flight.Answer, panicked any) {
+		defer func() { panicked = recover() }()
+		a, _, _ = h.Ask(context.Background(), c, time.Time{}, h.try("", takes), late)
+		return a, nil
+	}
+	for name, panics := range map[string]func(h *holder) (panicked any){
+		"as it begins to wait": func(h *holder) any {
+			first := flight.Claim{Key: "k"}
+			_, _ = ask(h, &first, 0, nothing)
+			_, panicked := ask(h, &flight.Claim{Key: "k", Arrival: 1, Waits: boom}, 0, nothing)
+			first.Lease.Release()
+			return panicked
+		},
+		"after a late grant": func(h *holder) any {
+			_, panicked := ask(h, &flight.Claim{Key: "k"}, 600*time.Millisecond, boom)
+			return panicked
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := newHolder(1, 1)
+				if panicked := panics(h); panicked != "boom" {
+					t.Errorf("%v", panicked)
+				}
+				synctest.Wait()
+				next := flight.Claim{Key: "k", Arrival: 2, Refuse: true}
+				if a, _ := ask(h, &next, 0, nothing); a != flight.Granted {
+					t.Errorf("the next claim: %v", a)
+				}
+				next.Lease.Release()
+				h.gone(t)
+			})
+		})
+	}
+}
