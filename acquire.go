@@ -85,8 +85,14 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
 	} else if err = l.check(ctx, id); err == nil {
 		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
+		decided := false
+		defer func() {
+			if !decided { // The hook has panicked.
+				c.Lease.Release()
+			}
+		}()
 		d, _, err = c.decide(ctx, id, time.Time{}, 0)
-		lease = &Lease{c.Lease}
+		lease, decided = &Lease{c.Lease}, true
 	}
 	switch {
 	case err != nil:

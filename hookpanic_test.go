@@ -131,3 +131,43 @@ func TestHooksThatAreNone(t *testing.T) {
 		}()
 	}
 }
+
+// TestHookPanicHoldsNoLease: a panic of the Hook reaches the caller, and the call is not in
+// flight.
+func TestHookPanicHoldsNoLease(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(ctx context.Context, l *weir.Limiter) error{
+		"Acquire":    func(ctx context.Context, l *weir.Limiter) error { _, err := l.Acquire(ctx, "key"); return err },
+		"TryAcquire": func(ctx context.Context, l *weir.Limiter) error { _, err := l.TryAcquire(ctx, "key"); return err },
+		"Do": func(ctx context.Context, l *weir.Limiter) error {
+			return l.Do(ctx, "key", func(context.Context) error { return nil })
+		},
+	} {
+		for _, kind := range []weir.EventKind{weir.EventDecision, weir.EventStoreCall} {
+			t.Run(name+", "+kind.String(), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					panics := true
+					l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(100)), InFlight: 1, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+						if panics && e.Kind == kind {
+							panics = false
+							panic("hook")
+						}
+					})})
+					func() {
+						defer func() {
+							if r := recover(); r != "hook" {
+								t.Errorf("recovered %v", r)
+							}
+						}()
+						t.Error(call(t.Context(), l))
+					}()
+					synctest.Wait()
+					if keys, beats := l.Flights(); keys != 0 || beats {
+						t.Errorf("%d keys are left, the heartbeat runs: %v", keys, beats)
+					}
+				})
+			})
+		}
+	}
+}
