@@ -21,12 +21,16 @@ const (
 )
 
 // newPace returns the pace of so many round trips. With 0 they follow the network, from
-// DefaultRoundTrips to most.
+// DefaultRoundTrips, or most if that is less, to most.
 func newPace(fixed, most int) pace {
 	if fixed > 0 {
 		return pace{min: fixed, max: fixed, trips: fixed}
 	}
-	return pace{min: DefaultRoundTrips, max: max(most, DefaultRoundTrips), trips: DefaultRoundTrips}
+	if most <= 0 {
+		most = DefaultRoundTrips
+	}
+	first := min(most, DefaultRoundTrips)
+	return pace{min: first, max: most, trips: first}
 }
 
 // saw adds a round trip that is back.
