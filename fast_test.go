@@ -224,7 +224,9 @@ func (a *answering) RoundTrip(*http.Request) (*http.Response, error) { return (*
 // silent are the headers of a response without any about limits.
 var silent = http.Header{
 	"Content-Type": {"application/json"}, "Content-Length": {"512"}, "Date": {"Mon, 02 Jan 2006 15:04:05 GMT"},
-	"Cache-Control": {"no-store"}, "Vary": {"Accept-Encoding"}, "X-Request-Id": {"0123456789abcdef"},
+	"Cache-Control": {"no-store"}, "Vary": {"Accept-Encoding"}, "X-Request-Id": {"0123456789abcdef"}, "Server": {"nginx"},
+	"Strict-Transport-Security": {"max-age=31536000"}, "X-Content-Type-Options": {"nosniff"}, "Etag": {`"abc"`}, "Connection": {"keep-alive"},
+	"Link": {"<https://a.test/?page=2>; rel=next"},
 }
 
 // local returns a Transport whose requests need not wait, and a base that does nothing.

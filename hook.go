@@ -24,13 +24,21 @@ type Hook interface {
 // HookFunc is a function that is a Hook.
 type HookFunc func(ctx context.Context, e Event)
 
-// Observe calls f.
-func (f HookFunc) Observe(ctx context.Context, e Event) { f(ctx, e) }
+// Observe calls f, unless it is nil.
+func (f HookFunc) Observe(ctx context.Context, e Event) {
+	if f != nil {
+		f(ctx, e)
+	}
+}
 
 // ObserveFallback returns a function for fallback.Config.OnChange: hook observes each
-// change as an [EventFallback] with the store's name as Scope.
+// change as an [EventFallback] with the store's name as Scope. A nil hook observes
+// nothing.
 func ObserveFallback(hook Hook, name string) func(store.Change) {
 	return func(c store.Change) {
+		if hook == nil {
+			return
+		}
 		defer contain(name, EventFallback)
 		hook.Observe(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
 	}

@@ -51,21 +51,21 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 		at.Limiter.events.refused(req.Context(), at.ID, resp.StatusCode, signal.Pause)
 	}
 	booked[0].Limiter.events.budgets(req.Context(), booked[0].ID, budgets)
-	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, view))
+	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, &view))
 	if len(budgets) > 1 || signal.Refused {
 		for other := range view.Others(budgets, bookings, cmp.Or(t.reader.MaxPause, upstream.MaxPause)) {
-			slowing = append(slowing, slow(req.Context(), booked, other))
+			slowing = append(slowing, slow(req.Context(), booked, &other))
 		}
 	}
 	line.Linger(slowing...)
 }
 
 // slow brakes the target of a view, if that says anything new.
-func slow(ctx context.Context, booked []booking, view heed.View) <-chan struct{} {
+func slow(ctx context.Context, booked []booking, view *heed.View) <-chan struct{} {
 	b := &booked[view.Target]
 	view.UnderWay = b.shard.Counted(b.Key)
 	if _, news := view.Brake(); news {
-		return b.slowDown(ctx, view)
+		return b.slowDown(ctx, *view)
 	}
 	return nil
 }

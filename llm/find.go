@@ -150,13 +150,36 @@ func members(data []byte, f func(at int, value, rest []byte)) {
 			if value = bytes.TrimLeft(value, " \t\r\n"); !colon || len(value) == 0 || value[0] != '{' {
 				continue
 			}
-			var raw json.RawMessage
-			d := json.NewDecoder(bytes.NewReader(value))
-			if err := d.Decode(&raw); err == nil {
-				f(at, raw, value[d.InputOffset():])
+			if n := object(value); n > 0 {
+				f(at, value[:n], value[n:])
 			}
 		}
 	}
+}
+
+// maxUsage bounds a usage, in bytes: a response may nest hundreds of them.
+const maxUsage = 2 << 10
+
+// object returns the length of the object at the beginning of data; 0: it is too long or
+// not complete.
+func object(data []byte) int {
+	depth, inString := 0, false
+	for i := 0; i < min(len(data), maxUsage); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return 0
 }
 
 // escaped reports whether a quote behind data is part of a string.

@@ -202,3 +202,18 @@ func FuzzReadRequest(f *testing.F) {
 		}
 	})
 }
+
+// TestNestedUsages: a body with hundreds of usages, one in the other, costs a few
+// milliseconds: not each is read to its end.
+func TestNestedUsages(t *testing.T) {
+
+	const n = 800
+	body := []byte(strings.Repeat(`{"usage":`, n) + `{"inputTokens":3,"outputTokens":4}` + strings.Repeat("}", n))
+	end := &weir.BodyEnd{Bytes: int64(len(body)), Head: body[:4096], Tail: body[len(body)-4096:], Whole: true}
+	for _, kind := range []string{"application/json", "text/event-stream", "application/vnd.amazon.eventstream"} {
+		resp := &http.Response{Header: http.Header{"Content-Type": {kind}}}
+		if allocs := testing.AllocsPerRun(1, func() { llm.ReadUsage(llm.Bedrock, resp, end) }); allocs > 5*n {
+			t.Errorf("%s: %v allocations", kind, allocs)
+		}
+	}
+}

@@ -44,16 +44,21 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the header names with the word limit, sorted.
+// limitNames returns the header names with the word limit, sorted: the first ones, and
+// none that is too long to read.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if wordLimit.in(name) {
-			names = append(names, name)
+		if !wordLimit.in(name) || len(name) > maxTimeLength {
+			continue
 		}
+		i, _ := slices.BinarySearch(names, name)
+		if i == maxNames {
+			continue
+		}
+		names = slices.Insert(names[:min(len(names), maxNames-1)], i, name)
 	}
-	slices.Sort(names)
-	return names[:min(len(names), maxNames)]
+	return names
 }
 
 func (f *family) add(n headerName, values []string, date time.Time) {

@@ -91,9 +91,6 @@ func (n *headerName) isLabel() bool {
 // parseName reads a name in lower case. The name has the word ratelimit in it, or
 // the word limit and a role at its end: x-app-limit-24hour-remaining.
 func parseName(name string) (headerName, bool) {
-	if len(name) > maxTimeLength {
-		return headerName{}, false
-	}
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
 		if before, after, ok := strings.Cut(name, word); ok {
 			return parseAfter(before+word, after), true

@@ -94,7 +94,7 @@ func (r *Reader) Read(resp *http.Response, now time.Time) Signal {
 }
 
 // ReadAll is Read. It also returns all budgets that the signal's Budget was chosen
-// from, the smallest share left first, and informational ones last.
+// from, the smallest share left first, and informational ones last: at most 32.
 func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) {
 	s := Signal{Budget: unsaid("")}
 	if !r.Speaks(resp) || cached(resp.Header) {
@@ -180,7 +180,7 @@ func (r *Reader) rates(budgets []Budget) []Budget {
 	if len(rates) > 1 {
 		slices.SortFunc(rates, compare)
 	}
-	return rates
+	return rates[:min(len(rates), maxBudgets)]
 }
 
 func (r *Reader) skips(b *Budget) bool {

@@ -13,6 +13,7 @@ const (
 	maxNames      = 64   // about limits
 	maxItems      = 32   // of a list
 	maxLineLength = 4096 // bytes; longer lines are ignored
+	maxBudgets    = 32   // of a response
 )
 
 // precision orders the kinds of Retry-After headers.
@@ -30,7 +31,7 @@ const (
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
-		if !wordRetryAfter.in(name) {
+		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)

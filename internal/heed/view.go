@@ -56,13 +56,14 @@ func newView(s *upstream.Signal, bookings []Booking, at int, ours bool) View {
 }
 
 // Others yields the views of the other budgets of the response that are limits of ours. A
-// budget whose target v or an earlier budget has can only pause it. If v is a refusal, such
-// a budget of its target is left out: the refusal says how long. No pause is longer than
-// maxPause.
+// budget whose target v or an earlier budget has can only pause it, for longer than before.
+// If v is a refusal, such a budget of its target is left out: the refusal says how long. No
+// pause is longer than maxPause.
 func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
 	return func(yield func(View) bool) {
-		seen := make([]bool, len(bookings))
-		seen[v.Target] = true
+		seen, paused := make([]bool, len(bookings)), make([]time.Duration, len(bookings))
+		b, _ := v.Brake()
+		seen[v.Target], paused[v.Target] = true, b.Pause
 		for i := range budgets {
 			s := upstream.Signal{Budget: budgets[i]}
 			if s.Informational || s.Budget == v.signal.Budget {
@@ -72,11 +73,16 @@ func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause ti
 				s.Pause = min(max(s.Reset, 0), maxPause)
 			}
 			at, ours := target(&s, budgets, bookings)
-			if !ours || seen[at] && (s.Pause == 0 || v.signal.Refused && at == v.Target) {
+			if !ours || seen[at] && (s.Pause <= paused[at] || v.signal.Refused && at == v.Target) {
 				continue
 			}
 			other := newView(&s, bookings, at, ours)
+			if at == v.Target {
+				other.UnderWay = v.UnderWay
+			}
 			other.second, seen[at] = seen[at], true
+			b, _ := other.Brake()
+			paused[at] = max(paused[at], b.Pause)
 			if !yield(other) {
 				return
 			}

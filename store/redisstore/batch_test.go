@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -135,5 +136,38 @@ func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 			return err
 		}
 		return next(ctx, cmds)
+	}
+}
+
+// TestUnansweredBatch: a batch fails as a whole only if the server has answered none of it,
+// so that its time does not count as that of a round trip.
+func TestUnansweredBatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer error
+		fails  bool
+	}{
+		"answered":                  {nil, false},
+		"refused by the server":     {serverError("ERR busy"), false},
+		"without a connection":      {errors.New("refused"), true},
+		"without the server's time": {context.DeadlineExceeded, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, client := miniClient(t)
+			g := new(gate)
+			client.AddHook(g)
+			s := newStore(t, client)
+			if c.answer != nil {
+				answer := func() error { return c.answer }
+				g.answer.Store(&answer)
+			}
+			req := charge("key", 1, store.Per(5, time.Hour))
+			one := &call{limits: s.limits.of(req.Charges)}
+			err := s.decide(t.Context(), []combine.Group[string, call]{{Key: rediskey.State(s.prefix, "", "key"), Calls: []*call{one}}})
+			if (err != nil) != c.fails || !errors.Is(one.err, c.answer) || err != nil && !errors.Is(err, c.answer) {
+				t.Errorf("%v, the call's error is %v", err, one.err)
+			}
+		})
 	}
 }

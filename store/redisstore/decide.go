@@ -18,7 +18,8 @@ type run struct {
 }
 
 // decide decides a batch in one round trip. On one server many keys share an EVALSHA. On a
-// cluster or a ring each run has its own, in a pipeline. Errors are set in the calls.
+// cluster or a ring each run has its own, in a pipeline. Errors are set in the calls. decide
+// returns an error if the server has answered none of them.
 func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]) error {
 	runs := runsOf(groups)
 	packed := !s.slotted.Load()
@@ -30,7 +31,18 @@ func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]
 	if packed && len(runs) > 1 {
 		s.decideAllowed(ctx, runs)
 	}
-	return nil
+	return unanswered(runs)
+}
+
+// unanswered returns the error of the first run if the server has answered none.
+func unanswered(runs []run) error {
+	for i := range runs {
+		err := runs[i].calls[0].err
+		if _, answered := errors.AsType[redis.Error](err); err == nil || answered {
+			return nil
+		}
+	}
+	return runs[0].calls[0].err
 }
 
 // decideAllowed decides runs again, one by one, after a key forbidden to the user failed

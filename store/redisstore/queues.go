@@ -32,7 +32,9 @@ const maxQueues = 1024
 
 func (q *queues) open(s *Store) {
 	q.config.Send = s.decide
-	q.config.MaxRoundTrips = min(poolSize(s.client)*3/4, maxRoundTrips)
+	size := poolSize(s.client)
+	// On few connections, more round trips would wait for a connection, up to its timeout.
+	q.config.MaxRoundTrips = min(max(size*3/4, min(size, combine.DefaultRoundTrips)), maxRoundTrips)
 	q.first = combine.New(q.config)
 	switch c := s.client.(type) {
 	case *redis.Client:

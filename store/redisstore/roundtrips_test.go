@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
 )
@@ -76,5 +77,36 @@ func TestPoolSize(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 		_ = c.client.Close()
+	}
+}
+
+// TestSmallPool: calls share round trips, so those of a store alone never wait for a
+// connection, however few there are.
+func TestSmallPool(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for size := 1; size <= 4; size++ {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			proxy := redistest.NewProxy(t, server.Addr)
+			client := redis.NewClient(&redis.Options{Addr: proxy.Addr, PoolSize: size, PoolTimeout: time.Millisecond})
+			t.Cleanup(func() { _ = client.Close() })
+			s, err := New(Config{Client: client, Prefix: fmt.Sprintf("pool%d:", size)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			take(t, s, charge("first", 1, store.Per(5, time.Hour)))
+			proxy.Set(redistest.Delay(20 * time.Millisecond))
+			var reqs []store.Request
+			for i := range 10 {
+				reqs = append(reqs, charge(fmt.Sprint("key", i), 1, store.Per(5, time.Hour)))
+			}
+			for _, st := range startAll(t, s, reqs...) {
+				<-st.Done()
+				if d, done, err := st.Decision(); err != nil || !done || !d.Allowed {
+					t.Errorf("%+v, %t, %v", d, done, err)
+				}
+			}
+		})
 	}
 }

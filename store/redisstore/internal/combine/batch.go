@@ -51,7 +51,7 @@ type batch[K comparable, C any] struct {
 	entries []*entry[K, C]
 	keys    []*keyState[K, C]
 
-	took    time.Duration // the round trip. 0: it panicked
+	took    time.Duration // the round trip. 0: it failed
 	callers int           // that have not left
 	ctx     context.Context
 	cancel  context.CancelFunc

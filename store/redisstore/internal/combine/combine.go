@@ -65,7 +65,8 @@ type Config[K comparable, C any] struct {
 	// DefaultRoundTrips, and more where round trips take longer: one for each 60 µs, up
 	// to MaxRoundTrips.
 	RoundTrips int
-	// MaxRoundTrips is for RoundTrips = 0. 0 means DefaultRoundTrips.
+	// MaxRoundTrips is for RoundTrips = 0. 0 means DefaultRoundTrips; fewer than these
+	// are the number of round trips.
 	MaxRoundTrips int
 	// MaxKeys is the maximum number of keys in a batch. 0 means DefaultMaxKeys.
 	MaxKeys int

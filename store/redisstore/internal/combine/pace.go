@@ -21,12 +21,16 @@ const (
 )
 
 // newPace returns the pace of a fixed number of round trips. With 0 the number follows the
-// network, from DefaultRoundTrips to most.
+// network, from DefaultRoundTrips to most. If most is less, the number is most.
 func newPace(fixed, most int) pace {
 	if fixed > 0 {
 		return pace{min: fixed, max: fixed, trips: fixed}
 	}
-	return pace{min: DefaultRoundTrips, max: max(most, DefaultRoundTrips), trips: DefaultRoundTrips}
+	if most <= 0 {
+		most = DefaultRoundTrips
+	}
+	first := min(most, DefaultRoundTrips)
+	return pace{min: first, max: most, trips: first}
 }
 
 // saw notes the duration of a round trip that is back.

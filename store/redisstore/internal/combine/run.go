@@ -27,11 +27,14 @@ func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	return b
 }
 
-// send sends a batch and takes the time.
+// send sends a batch and takes the time, unless it fails: a refused connection tells
+// nothing of the network.
 func (q *Queue[K, C]) send(ctx context.Context, b *batch[K, C]) error {
 	began := time.Now()
 	err := q.config.Send(ctx, b.groups)
-	b.took = time.Since(began)
+	if err == nil {
+		b.took = time.Since(began)
+	}
 	return err
 }
 

@@ -1,0 +1,54 @@
+package upstream_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/goweir/weir/upstream"
+)
+
+// TestManyBudgetsAreFew: a response names at most 32 budgets, the smallest shares first,
+// and no name is longer than a line.
+func TestManyBudgetsAreFew(t *testing.T) {
+	t.Parallel()
+	list := func(n int) string {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprintf("b%d;%d", i, i))
+		}
+		return strings.Join(items, ",")
+	}
+	for name, lines := range map[string]func(h http.Header){
+		"of names": func(h http.Header) {
+			for i := range 1000 {
+				h.Set(fmt.Sprintf("X-RateLimit-Remaining-%04d", i), fmt.Sprint(i))
+			}
+		},
+		"of lists": func(h http.Header) {
+			for _, kind := range []string{"A", "B", "C"} {
+				h.Set("X-RateLimit-Remaining-"+kind, list(100))
+			}
+		},
+		"in a header with a long name": func(h http.Header) {
+			h.Set("X-"+strings.Repeat("a", 1<<20)+"-Limit", "0/5")
+			h.Set("X-RateLimit-Remaining", "0")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := response(200)
+			lines(resp.Header)
+			s, all := new(upstream.Reader).ReadAll(resp, date)
+			if n := len(all); n == 0 || n > 32 || all[0] != s.Budget || s.Remaining != 0 {
+				t.Errorf("%d budgets, the first is %+v", n, s.Budget)
+			}
+			for i := range all {
+				if len(all[i].Name) > 4096 {
+					t.Errorf("a name of %d bytes", len(all[i].Name))
+				}
+			}
+		})
+	}
+}
