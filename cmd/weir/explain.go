@@ -22,9 +22,14 @@ queue, the brake, and the next call.`,
 					return err
 				}
 				if conn.json {
-					return printJSON(cmd.OutOrStdout(), k)
+					err = printJSON(cmd.OutOrStdout(), k)
+				} else {
+					err = printExplained(cmd.OutOrStdout(), &k)
 				}
-				return printExplained(cmd.OutOrStdout(), &k)
+				if err == nil && k.Err != nil { // The text has it.
+					return &exit{code: exitFound}
+				}
+				return err
 			})
 		},
 	}

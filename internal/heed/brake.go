@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
 )
 
 const (
@@ -75,4 +76,39 @@ func (v *View) cut(unit time.Duration) store.Cut {
 		c.Recovery = min(max(100*c.Unit, minRecovery), c.Recovery)
 	}
 	return c
+}
+
+// Others yields the views of the other budgets of the response that are limits of ours. A
+// budget whose target v or an earlier budget has can only pause it, for longer than before.
+// If v is a refusal, such a budget of its target is left out: the refusal says how long. No
+// pause is longer than maxPause.
+func (v *View) Others(budgets []upstream.Budget, bookings []Booking, maxPause time.Duration) func(yield func(View) bool) {
+	return func(yield func(View) bool) {
+		seen, paused := make([]bool, len(bookings)), make([]time.Duration, len(bookings))
+		b, _ := v.Brake()
+		seen[v.Target], paused[v.Target] = true, b.Pause
+		for i := range budgets {
+			s := upstream.Signal{Budget: budgets[i]}
+			if s.Informational || s.Budget == v.signal.Budget {
+				continue
+			}
+			if s.Remaining == 0 {
+				s.Pause = min(max(s.Reset, 0), maxPause)
+			}
+			at, ours := target(&s, budgets, bookings)
+			if !ours || seen[at] && (s.Pause <= paused[at] || v.signal.Refused && at == v.Target) {
+				continue
+			}
+			other := newView(&s, bookings, at, ours)
+			if at == v.Target {
+				other.UnderWay = v.UnderWay
+			}
+			other.second, seen[at] = seen[at], true
+			b, _ := other.Brake()
+			paused[at] = max(paused[at], b.Pause)
+			if !yield(other) {
+				return
+			}
+		}
+	}
 }

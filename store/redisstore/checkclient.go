@@ -68,7 +68,7 @@ func (c *check) pool(is *clientOptions) {
 		option = "pool_size in the URL"
 	}
 	c.add(Finding{
-		Name: "pool", Level: Warning, What: fmt.Sprintf("the pool has room for %d connections, and shared round trips alone use %d: other calls wait", size, shared),
+		Name: "pool", Level: Warning, What: fmt.Sprintf("the pool has room for %d connections, and shared round trips alone use %d: other calls wait", size, min(size, shared)),
 		Remedy: fmt.Sprintf("raise %s to %d or more, or leave it out: go-redis's default is enough", option, shared+1),
 	})
 }
