@@ -30,7 +30,7 @@ func TestInFlightConfig(t *testing.T) {
 		"a lease with half a µs": {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: time.Second + 500}, "Config.Lease"},
 		"a negative lease":       {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: -time.Second}, "Config.Lease"},
 		"the shortest lease":     {weir.Config{Name: "api", Store: st, InFlight: 1, Lease: time.Second}, ""},
-		"the longest lease":      {weir.Config{Name: "api", Store: st, InFlight: store.MaxUnits, Lease: store.MaxLease}, ""},
+		"the longest lease":      {weir.Config{Name: "longest", Store: st, InFlight: store.MaxUnits, Lease: store.MaxLease}, ""},
 		"no lease":               {weir.Config{Name: "api", Store: st, InFlight: 1}, ""},
 		"no bound":               {weir.Config{Name: "api", Store: freeStore{}}, ""},
 	} {

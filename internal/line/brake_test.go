@@ -193,3 +193,32 @@ func TestBrakeOfThousands(t *testing.T) {
 		})
 	}
 }
+
+// TestPauseHoldsLateSlots: three slots have come together, late, and leave one by one. A
+// pause of 5 s after 0.5 s holds the rest. They leave after it, at most twice as late (4 s)
+// as they were before.
+func TestPauseHoldsLateSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(3, true)
+		b.watch(t)
+		limit := store.Limit{Rate: 1, Period: time.Second, Burst: 1}
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() {
+				call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+				defer call.Exit()
+				call.Took = 2 * time.Second
+				if _, again, err := call.Wait(t.Context(), b.slot(0, i, limit), time.Time{}); again || err != nil {
+					t.Error(again, err)
+				}
+				b.went(fmt.Sprint(i))
+			})
+			synctest.Wait()
+		}
+		time.Sleep(500 * ms)
+		b.tell("k", clock(5*time.Second, 0))
+		wg.Wait()
+		b.want(t, []string{"0 at 0s", "1 at 5.984375s", "2 at 9s"}, nil)
+	})
+}

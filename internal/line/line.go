@@ -146,7 +146,7 @@ func (q *line) halted(now time.Time) {
 func (q *line) paced(s *Slot, now time.Time) time.Time {
 	p := q.shard.pace(q.id.Key, now)
 	p.answered(s.took, now)
-	return p.free(s.limits, q.id.Cost, s.At, now)
+	return s.standing(p.free(s.limits, q.id.Cost, s.At, now))
 }
 
 // admit admits a waiter, whose slot is the i-th.

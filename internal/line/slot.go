@@ -88,6 +88,17 @@ func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	return !s.hasWindow() // There may have been several brakes.
 }
 
+// standing returns when a late slot leaves that the pace allows at a time. A pause set since
+// the slot came holds it too: the slot leaves that late in the key's time.
+func (s *Slot) standing(late time.Time) time.Time {
+	by := late.Sub(s.At)
+	if by <= 0 || s.own == 0 || s.Clock == nil || s.Clock.Set() <= s.Comes {
+		return late
+	}
+	comes := s.Clock.Real(s.own + store.Instant(by.Microseconds()))
+	return later(late, s.booked.Add(time.Duration(comes-s.granted)*time.Microsecond))
+}
+
 // hasWindow reports whether a window with a beginning counts the booking.
 func (s *Slot) hasWindow() bool {
 	return slices.ContainsFunc(s.limits, func(l store.Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
