@@ -40,6 +40,10 @@ const (
 	firstProbe = 100 * time.Millisecond
 	// idle is how long probes go on without calls.
 	idle = time.Minute
+	// refusedProbes is how many probes of refused connections come in the maximum time
+	// between others. They cost nothing, and a fleet returns together: a process that still
+	// decides by itself beside one that asks the primary exceeds the limit.
+	refusedProbes = 8
 )
 
 // breaker chooses the deciding side. The package documentation has its states.
@@ -122,7 +126,7 @@ func (b *breaker) fail(began time.Time, err error) {
 		b.ended = now
 	}
 	enough := b.failed >= rounds && now.Sub(b.first) >= silence || b.failed > 0 && !b.met.Load()
-	if enough || errors.Is(err, syscall.ECONNREFUSED) {
+	if enough || noConnection(err) {
 		b.st = StateOpen
 		b.outages.Add(1)
 		b.closed.Store(false)
@@ -160,7 +164,11 @@ func (b *breaker) try() {
 	now := time.Now()
 	if err != nil {
 		b.st, b.err = StateOpen, err
-		if b.wait = min(2*b.wait, b.most); b.called.Load() < now.Add(-idle).UnixNano() {
+		most := b.most
+		if noConnection(err) {
+			most /= refusedProbes
+		}
+		if b.wait = min(2*b.wait, most); b.called.Load() < now.Add(-idle).UnixNano() {
 			b.timer = nil
 		} else {
 			b.schedule(now.Sub(start))
@@ -177,6 +185,8 @@ func (b *breaker) try() {
 		b.back()
 	}
 }
+
+func noConnection(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 func (b *breaker) state() State {
 	b.mu.Lock()

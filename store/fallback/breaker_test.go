@@ -39,14 +39,23 @@ func TestBreaker(t *testing.T) {
 		if away, err := s.Away(); away < 0 || !errors.Is(err, errAway) {
 			t.Errorf("away for %v: %v", away, err)
 		}
-		// Probes come after up to 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, … s, whatever the traffic.
-		for range 1000 {
-			time.Sleep(10 * time.Millisecond)
-			take(t, s, req)
-		}
-		synctest.Wait()
-		if probes := p.calls.Load() - before; probes < 8 || probes > 14 {
-			t.Errorf("%d probes in 10 s", probes)
+		// Probes of a primary that refuses connections come after up to 0.1, 0.2, 0.25,
+		// 0.25, … s, of another after up to 0.1, 0.2, 0.4, 0.8, 1.6, 2, 2, … s, whatever the
+		// traffic.
+		for _, away := range []struct {
+			err          error
+			fewest, most int64
+		}{{errAway, 40, 82}, {errors.New("no answer"), 5, 14}} {
+			p.set(away.err, 0)
+			before := p.calls.Load()
+			for range 1000 {
+				time.Sleep(10 * time.Millisecond)
+				take(t, s, req)
+			}
+			synctest.Wait()
+			if probes := p.calls.Load() - before; probes < away.fewest || probes > away.most {
+				t.Errorf("%v: %d probes in 10 s", away.err, probes)
+			}
 		}
 		p.set(nil, 0)
 		time.Sleep(2*time.Second + time.Millisecond)
@@ -54,7 +63,7 @@ func TestBreaker(t *testing.T) {
 		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
 			t.Errorf("after a probe: %+v, %v", d, s.State())
 		}
-		if len(changes) != 2 || !changes[0].Away || changes[1].Away || !errors.Is(changes[0].Err, errAway) || changes[1].After < 10*time.Second {
+		if len(changes) != 2 || !changes[0].Away || changes[1].Away || !errors.Is(changes[0].Err, errAway) || changes[1].After < 20*time.Second {
 			t.Errorf("changes: %+v", changes)
 		}
 	})

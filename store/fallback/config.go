@@ -50,9 +50,10 @@ type Config struct {
 	// to 1 s. Before the primary's first answer, calls wait up to 1 s. 0: 50 ms.
 	Budget time.Duration
 	// Probe is the maximum time between two probes while the primary is away. The first
-	// comes after up to 100 ms, and each interval is up to twice the one before. So the
-	// primary decides again at most this long after its return. Probes end after a minute
-	// without calls, until the next call. 0: 2 s.
+	// comes after up to 100 ms, and each interval is up to twice the one before. While
+	// connections are refused, an eighth of Probe is the maximum. So the primary decides
+	// again at most this long after its return. Probes end after a minute without calls,
+	// until the next call. 0: 2 s.
 	Probe time.Duration
 	// MaxKeys is the maximum number of keys in memory, at about 110 bytes each. A loss of
 	// any other key is not restored, and its local units are not charged. 0: 1 048 576.

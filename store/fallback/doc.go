@@ -21,8 +21,8 @@
 // request, and an error of one key (see [KeyError]).
 //
 // The first probe comes after up to 100 ms. Each failed probe doubles the time to the
-// next, up to Config.Probe. Half of that time is random. Probes end after a minute without
-// calls, until the next call.
+// next, up to Config.Probe, or an eighth of it while connections are refused. Half of that
+// time is random. Probes end after a minute without calls, until the next call.
 //
 // # The share
 //
