@@ -195,6 +195,7 @@ func TestFadedIsNotLost(t *testing.T) {
 				if d := take(t, s, charge("k", 0, l)); d.Remaining != test.want {
 					t.Errorf("%d remaining, want %d", d.Remaining, test.want)
 				}
+				time.Sleep(time.Second) // The last restores end by themselves.
 			})
 		})
 	}
