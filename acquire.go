@@ -153,7 +153,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			l.lines.Waits(start)
 		}
 		q := question{
-			ID: id, cancelable: c.cancelable, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
+			ID: id, cancelable: c.cancelable, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
 		}
 		if !c.Refuse && !inBackground(ctx) {
 			rest := maxWait

@@ -36,25 +36,20 @@ type question struct {
 	line.ID
 	maxWait    time.Duration
 	cancelable bool
+	silent     bool // the hook sees the call of the store, and no decision
 	hold       store.Hold
 }
 
-// ask checks a question about a call that has no end, asks the store, and shows the
-// decision to the hook.
+// ask is take for a question about a call that has no end, and checks it.
 func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
 	if err := l.checkEndless(ctx, q.ID); err != nil {
 		return err
 	}
-	if err := l.take(ctx, q, limits, d); err != nil {
-		return err
-	}
-	if l.events.hook != nil {
-		l.events.decision(ctx, q.ID, d)
-	}
-	return nil
+	return l.take(ctx, q, limits, d)
 }
 
-// take asks the store about a valid question, and leaves d zero with an error.
+// take asks the store about a valid question, shows the decision to the hook, and leaves
+// d zero with an error.
 func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
 	behind := inBackground(ctx)
 	if behind {
@@ -66,7 +61,7 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
 	l.done(charges, isOwn(limits, l.limits))
 	if err != nil || l.events.hook != nil {
-		err = l.took(ctx, q.ID, began, d, err)
+		err = l.took(ctx, q.ID, began, d, !q.silent, err)
 	}
 	return err
 }
@@ -77,15 +72,20 @@ func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *sto
 	r.Checked = true
 	began := l.events.begin()
 	if *d, err = l.store.Take(ctx, *r); err != nil || l.events.hook != nil {
-		err = l.took(ctx, id, began, d, err)
+		err = l.took(ctx, id, began, d, false, err)
 	}
 	return err
 }
 
-// took ends a call of the store's Take, and makes d zero with an error.
-func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, err error) error {
-	if err != nil {
+// took ends a call of the store's Take, shows it with its decision or without, and makes d
+// zero with an error.
+func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, decided bool, err error) error {
+	switch {
+	case err != nil:
 		*d = store.Decision{}
+	case decided:
+		l.events.taken(ctx, id, began, d)
+		return nil
 	}
 	return l.events.end(ctx, "take", id, began, d.Source, err)
 }

@@ -76,8 +76,8 @@ const (
 	EventLeaseLost
 	// EventWaitBegin: a wait began. One EventWait follows.
 	EventWaitBegin
-	// EventStoreCall: a call of the store ended, well or not. Decisions that a store
-	// makes in its process's memory alone may come without one.
+	// EventStoreCall: a call of the store ended, well or not, and no EventDecision shows
+	// it.
 	EventStoreCall
 	// EventRefusal: an upstream refused a request that a [Transport] sent.
 	EventRefusal
@@ -117,8 +117,11 @@ func (k EventKind) String() string {
 // personal data: it is no label for metrics. Scope and Decision.Limit are bounded. Budget
 // comes from outside: bound its values.
 //
+// Each call of the store has one event with an Op: the EventDecision that it made, or an
+// EventStoreCall. A decision in a process's memory alone may need no call.
+//
 //	Kind             further fields
-//	EventDecision    Cost, Decision
+//	EventDecision    Cost, Decision, and Op and Took of the call of the store that made it
 //	EventWaitBegin   Cost, Decision: the last on the call, zero before the first
 //	EventWait        Cost, Decision as above, Wait, Err: why the wait ended early
 //	EventStoreCall   Cost, Op, Took, Err, Decision.Source of a take
@@ -149,8 +152,8 @@ type Event struct {
 	Decision Decision
 	// Wait is the time from the call to the end of its wait.
 	Wait time.Duration
-	// Op is the operation of a store: take, cancel, settle, brake, reset, release or
-	// renew. The last two are of leases.
+	// Op is the operation of a call of the store: take, cancel, settle, brake, reset,
+	// release or renew. The last two are of leases. Empty: the event shows no call.
 	Op string
 	// Took is the time that a call of the store took.
 	Took time.Duration

@@ -33,10 +33,19 @@ func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, sou
 	}
 }
 
-// decision shows a decision.
+// decision shows a decision that no call of the store made, or whose call is shown.
 func (o *observer) decision(ctx context.Context, id line.ID, d *store.Decision) {
 	if o.hook != nil {
 		e := Event{Kind: EventDecision}
+		e.Decision.from(d)
+		o.show(ctx, id, &e)
+	}
+}
+
+// taken shows a decision and the call of the store that made it.
+func (o *observer) taken(ctx context.Context, id line.ID, began time.Duration, d *store.Decision) {
+	if o.hook != nil {
+		e := Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began}
 		e.Decision.from(d)
 		o.show(ctx, id, &e)
 	}

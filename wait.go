@@ -187,10 +187,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 		return d, bound, err
 	}
 	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
-	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
-	if err == nil && !c.silent {
-		l.events.decision(ctx, c.id, &d)
-	}
+	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true, silent: c.silent}, c.limits, &d)
 	return d, boundOf(byDeadline), err
 }
 

@@ -291,12 +291,19 @@ func TestNewFails(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision observes a decision's event.
+// BenchmarkDecision observes a decision's event, without and with a call of the store.
 func BenchmarkDecision(b *testing.B) {
-	w := newWorld(b, otelweir.Config{})
-	e := weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key", Cost: 1, Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9}}
-	b.ReportAllocs()
-	for b.Loop() {
-		w.Observe(context.Background(), e)
+	for name, op := range map[string]string{"in memory": "", "by a call": "take"} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, otelweir.Config{})
+			e := weir.Event{
+				Kind: weir.EventDecision, Scope: "api", Key: "key", Cost: 1, Op: op, Took: time.Millisecond,
+				Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9},
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Observe(context.Background(), e)
+			}
+		})
 	}
 }
