@@ -19,6 +19,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/otelweir"
 	"github.com/goweir/weir/retry"
 	"github.com/goweir/weir/store"
@@ -288,6 +289,20 @@ func TestNewFails(t *testing.T) {
 	}
 	if _, err := otelweir.New(otelweir.Config{}); err != nil {
 		t.Errorf("with the default provider: %v", err)
+	}
+}
+
+// TestDecisionsAllocateNothing, without and with a call of the store.
+func TestDecisionsAllocateNothing(t *testing.T) {
+	if long.Race {
+		t.Skip("the race detector allocates")
+	}
+	w := newWorld(t, otelweir.Config{})
+	for _, op := range []string{"", "take"} {
+		e := weir.Event{Kind: weir.EventDecision, Scope: "api", Op: op, Took: time.Millisecond, Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9}}
+		if n := testing.AllocsPerRun(500, func() { w.Observe(context.Background(), e) }); n != 0 {
+			t.Errorf("%q: %v allocations", op, n)
+		}
 	}
 }
 
