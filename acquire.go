@@ -155,7 +155,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		q := question{
 			ID: id, cancelable: c.cancelable, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
 		}
-		if !c.Refuse && !inBackground(ctx) {
+		if !c.Refuse && !line.InBackground(ctx) {
 			rest := maxWait
 			if maxWait > 0 {
 				rest = max(time.Until(end), 1)

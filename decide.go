@@ -51,7 +51,7 @@ func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store
 // take asks the store about a valid question, shows the decision to the hook, and leaves
 // d zero with an error.
 func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
-	behind := inBackground(ctx)
+	behind := line.InBackground(ctx)
 	if behind {
 		q.maxWait = 0
 	}
@@ -93,7 +93,7 @@ func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *
 // takeFast asks the store's shorter way for units that are free now and are kept.
 // It reports false where the store has none, and has charged nothing then.
 func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store.Outcome, done bool, err error) {
-	if l.prepared == nil || cost < 0 || key == "" || inBackground(ctx) || ctx.Err() != nil {
+	if l.prepared == nil || cost < 0 || key == "" || line.InBackground(ctx) || ctx.Err() != nil {
 		return o, false, nil
 	}
 	return l.prepared.Take(key, cost)
@@ -127,6 +127,20 @@ func (l *decider) fill(charges []store.Charge, id line.ID, behind bool) {
 			c.Reserve = reserve(l.percent, &c.Limit)
 		}
 	}
+}
+
+// reserve returns how many units of a limit a background call leaves to others: the
+// share rounded up, and at most all but one, so that it can be used at all. 0
+// percent is the default.
+func reserve(percent int, l *store.Limit) int64 {
+	if percent == 0 {
+		if l.Algorithm != store.GCRA {
+			return 0
+		}
+		percent = 10
+	}
+	max := l.Max()
+	return min((max*int64(percent)+99)/100, max-1)
 }
 
 // done keeps charges for later calls.

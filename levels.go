@@ -56,7 +56,7 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 
 // takeLevels makes the store decide on valid levels, now and all at once.
 func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
-	l, behind := levels[0].Limiter, inBackground(ctx)
+	l, behind := levels[0].Limiter, line.InBackground(ctx)
 	charges := l.other.Get().(*[]store.Charge)
 	*charges = (*charges)[:0]
 	for i := range levels {

@@ -90,7 +90,7 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 		return nil, decisionOf(&d), err
 	}
 	w.longest, w.byDeadline = deadline.Max(ctx, time.Now(), maxWait)
-	if maxWait > 0 && !d.Allowed && !inBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
+	if maxWait > 0 && !d.Allowed && !line.InBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
 		r, d, err = w.wait(ctx, d)
 	}
 	if err == nil {

@@ -33,7 +33,7 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	laters  laters        // calls of later
+	laters  laters
 	waiting atomic.Int64  // calls
 	user    *names.User   // keeps the name
 	rules   []store.Limit // limits, for the store's side
@@ -60,12 +60,13 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	events := observer{cfg.Name, cfg.Hook}
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: observer{cfg.Name, cfg.Hook},
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events},
 	}
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }

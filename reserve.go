@@ -55,7 +55,7 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	switch {
 	case err != nil || r != nil:
 		return r, err
-	case inBackground(ctx): // It takes free units or nothing.
+	case line.InBackground(ctx): // It takes free units or nothing.
 		return nil, l.refusal(id, &d, BoundNone, 0)
 	}
 	return nil, l.refusal(id, &d, boundOf(byDeadline || late), l.maxWait)

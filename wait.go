@@ -114,7 +114,7 @@ type leaser interface {
 // wait waits for the slot.
 func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 	defer c.exit()
-	if inBackground(ctx) {
+	if line.InBackground(ctx) {
 		g, err := c.waitInBackground(ctx)
 		c.observe(ctx, err)
 		return g, err
@@ -248,6 +248,20 @@ func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now t
 	return l.refusal(id, &refused, BoundDeadline, 0)
 }
 
+// InBackground returns a context whose calls are of the background class: they get the
+// units that other calls leave. A background call takes units that are free now, and
+// only while no call waits for slots. It never books ahead, so no later call of the other
+// class waits behind it. It leaves a share to the others: see Config.Reserve.
+//
+// Waiting background calls of one process form a line in the order of their arrival.
+// The first in line asks the store again when there may be room. It fails with a
+// *[LimitedError] as soon as it is clear that MaxWait or its deadline comes before it
+// would ask again. The calls behind it wait until then: after MaxWait they fail with a
+// *[LimitedError], at the deadline with the context's error.
+func InBackground(ctx context.Context) context.Context {
+	return line.WithBackground(ctx)
+}
+
 // waitInBackground waits for the call's turn to ask, and then for free units.
 func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error) {
 	l, key := c.limiter, c.id.Key
@@ -296,6 +310,16 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 			return grant{}, err
 		}
 	}
+}
+
+// backgroundDelay is how long a background call waits after units are free again.
+// Those of a window are free all at once, and calls that waited for the first of
+// them may want the rest.
+func backgroundDelay(l *store.Limit) time.Duration {
+	if l.Algorithm == store.GCRA {
+		return 0
+	}
+	return min(5*time.Millisecond, l.Period/100)
 }
 
 // sleep waits for d, or until ctx ends, and reports a slow call.
