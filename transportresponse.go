@@ -36,7 +36,11 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	if t.ignore || len(booked) == 0 {
 		return
 	}
-	said := t.answerTo(req, resp)
+	said := resp
+	if resp.Request == nil && len(t.reader.Dialects) > 0 { // A dialect reads the request's host.
+		named := *resp
+		named.Request, said = req, &named
+	}
 	if !t.reader.Speaks(said) {
 		return
 	}
@@ -92,17 +96,6 @@ func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} 
 	})
 }
 
-// answerTo returns a response that names its request, for the dialect of its host:
-// itself, or a copy where the base has left the request out.
-func (t *listener) answerTo(req *http.Request, resp *http.Response) *http.Response {
-	if resp.Request != nil || len(t.reader.Dialects) == 0 {
-		return resp
-	}
-	named := *resp
-	named.Request = req
-	return &named
-}
-
 // conclude ends the leases of a request with an outcome and settles its real costs:
 // now, or when the response's body has ended.
 func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
@@ -114,12 +107,15 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 		switch {
 		case b.lease == nil && b.Settle == nil: // as most often
 		case err != nil:
-			settles = append(settles, b.fail(req.Context(), err))
+			b.lease.Release()
+			if b.Settle != nil && httpbody.NeverSent(err) { // Without a connection it cost nothing.
+				settles = append(settles, b.settle(req.Context(), 0))
+			}
 		default:
 			settling, known := b.settleBy(req.Context(), resp, nil)
 			settles = append(settles, settling)
 			waits := b.Settle != nil && !known
-			counts, open = counts || waits, open || waits || b.lease.counts()
+			counts, open = counts || waits, open || waits || b.lease != nil && b.lease.held.Held()
 		}
 	}
 	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
@@ -149,15 +145,6 @@ func release(booked []booking) {
 	for i := range booked {
 		booked[i].lease.Release()
 	}
-}
-
-// fail concludes a request without a response. Without a connection it cost nothing.
-func (b *booking) fail(ctx context.Context, err error) (settling <-chan struct{}) {
-	b.lease.Release()
-	if b.Settle != nil && httpbody.NeverSent(err) {
-		return b.settle(ctx, 0)
-	}
-	return nil
 }
 
 // settleBy settles the cost if the response tells it, and the end of its body unless

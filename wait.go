@@ -24,16 +24,11 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 
 // WaitN is Wait for a cost.
 func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
-	return l.wait(ctx, key, cost, l.maxWait)
-}
-
-// wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
-func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
 	id := line.ID{Key: key, Cost: cost}
 	if l.slotNow(ctx, id, nil) {
 		return nil
 	}
-	_, err := l.waitSlot(ctx, id, maxWait, nil)
+	_, err := l.waitSlot(ctx, id, l.maxWait, nil)
 	return err
 }
 
@@ -113,7 +108,12 @@ type leaser interface {
 
 // wait waits for the slot.
 func (c *waitingCall) wait(ctx context.Context) (grant, error) {
-	defer c.exit()
+	defer func() {
+		c.Exit()
+		if c.waits {
+			c.limiter.waiting.Add(-1)
+		}
+	}()
 	if line.InBackground(ctx) {
 		g, err := c.waitInBackground(ctx)
 		c.observe(ctx, err)
@@ -223,14 +223,6 @@ func (c *waitingCall) begin(ctx context.Context) {
 func (c *waitingCall) observe(ctx context.Context, err error) {
 	if !c.silent && (c.waits || c.hadToLineUp()) {
 		c.limiter.events.waitEnds(ctx, c.id, &c.d, c.start, err)
-	}
-}
-
-// exit ends the call.
-func (c *waitingCall) exit() {
-	c.Exit()
-	if c.waits {
-		c.limiter.waiting.Add(-1)
 	}
 }
 
