@@ -36,27 +36,22 @@ type question struct {
 	line.ID
 	maxWait    time.Duration
 	cancelable bool
+	silent     bool // the hook sees the call of the store, and no decision
 	hold       store.Hold
 }
 
-// ask checks a question about a call that has no end, asks the store, and shows the
-// decision to the hook.
+// ask is take for a question about a call that has no end, and checks it.
 func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
 	if err := l.checkEndless(ctx, q.ID); err != nil {
 		return err
 	}
-	if err := l.take(ctx, q, limits, d); err != nil {
-		return err
-	}
-	if l.events.hook != nil {
-		l.events.decision(ctx, q.ID, d)
-	}
-	return nil
+	return l.take(ctx, q, limits, d)
 }
 
-// take asks the store about a valid question, and leaves d zero with an error.
+// take asks the store about a valid question, shows the decision to the hook, and leaves
+// d zero with an error.
 func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
-	behind := inBackground(ctx)
+	behind := line.InBackground(ctx)
 	if behind {
 		q.maxWait = 0
 	}
@@ -66,7 +61,7 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
 	l.done(charges, isOwn(limits, l.limits))
 	if err != nil || l.events.hook != nil {
-		err = l.took(ctx, q.ID, began, d, err)
+		err = l.took(ctx, q.ID, began, d, !q.silent, err)
 	}
 	return err
 }
@@ -77,15 +72,20 @@ func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *sto
 	r.Checked = true
 	began := l.events.begin()
 	if *d, err = l.store.Take(ctx, *r); err != nil || l.events.hook != nil {
-		err = l.took(ctx, id, began, d, err)
+		err = l.took(ctx, id, began, d, false, err)
 	}
 	return err
 }
 
-// took ends a call of the store's Take, and makes d zero with an error.
-func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, err error) error {
-	if err != nil {
+// took ends a call of the store's Take, shows it with its decision or without, and makes d
+// zero with an error.
+func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, decided bool, err error) error {
+	switch {
+	case err != nil:
 		*d = store.Decision{}
+	case decided:
+		l.events.taken(ctx, id, began, d)
+		return nil
 	}
 	return l.events.end(ctx, "take", id, began, d.Source, err)
 }
@@ -93,7 +93,7 @@ func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *
 // takeFast asks the store's shorter way for units that are free now and are kept.
 // It reports false where the store has none, and has charged nothing then.
 func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store.Outcome, done bool, err error) {
-	if l.prepared == nil || cost < 0 || key == "" || inBackground(ctx) || ctx.Err() != nil {
+	if l.prepared == nil || cost < 0 || key == "" || line.InBackground(ctx) || ctx.Err() != nil {
 		return o, false, nil
 	}
 	return l.prepared.Take(key, cost)
@@ -127,6 +127,20 @@ func (l *decider) fill(charges []store.Charge, id line.ID, behind bool) {
 			c.Reserve = reserve(l.percent, &c.Limit)
 		}
 	}
+}
+
+// reserve returns how many units of a limit a background call leaves to others: the
+// share rounded up, and at most all but one, so that it can be used at all. 0
+// percent is the default.
+func reserve(percent int, l *store.Limit) int64 {
+	if percent == 0 {
+		if l.Algorithm != store.GCRA {
+			return 0
+		}
+		percent = 10
+	}
+	max := l.Max()
+	return min((max*int64(percent)+99)/100, max-1)
 }
 
 // done keeps charges for later calls.

@@ -150,12 +150,8 @@ func (e *StoreError) Is(target error) bool { return target == ErrStore }
 // limiter's: a timeout inside the store is not the end of the caller's context,
 // and a limit on the store's own calls is not the caller's limit.
 func (e *StoreError) Unwrap() error {
-	if isContextError(e.Err) || errors.Is(e.Err, ErrLimited) {
+	if errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, ErrLimited) {
 		return nil
 	}
 	return e.Err
-}
-
-func isContextError(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

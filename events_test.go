@@ -30,6 +30,9 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 		switch e.Kind {
 		case weir.EventDecision:
 			text += fmt.Sprint(" ", e.Cost, " ", e.Decision.Reason, " ", e.Decision.Source)
+			if e.Op != "" {
+				text += fmt.Sprint(", ", e.Op, " ", e.Took)
+			}
 		case weir.EventWaitBegin:
 			text += fmt.Sprint(" ", e.Decision.Reason)
 		case weir.EventWait:
@@ -95,11 +98,13 @@ func (w *eventWorld) answer(t *testing.T, configure func(*weir.TransportConfig),
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	const (
-		took    = "decision 1 allowed store"
+		took    = "decision 1 allowed store, take 10ms"
+		took2   = "decision 2 allowed store, take 10ms"
+		granted = "decision 1 allowed store" // with a lease, after its take
 		take    = "store_call take 10ms false"
 		brake   = "store_call brake 0s false"
 		settle  = "store_call settle 0s false"
-		refused = "decision 1 limited store"
+		refused = "decision 1 limited store, take 10ms"
 	)
 	must := func(t *testing.T, err error) {
 		t.Helper()
@@ -123,16 +128,16 @@ func TestEvents(t *testing.T) {
 		want      []string
 	}{
 		{"nothing", nil, func(*testing.T, *eventWorld) {}, nil},
-		{"Allow", nil, use, []string{took, take}},
+		{"Allow", nil, use, []string{took}},
 		{"a refused Allow", nil, func(t *testing.T, w *eventWorld) {
 			for range 3 {
 				use(t, w)
 			}
-		}, []string{took, took, refused, take, take, take}},
+		}, []string{took, took, refused}},
 		{"Peek", nil, func(t *testing.T, w *eventWorld) {
 			_, err := w.l.Peek(t.Context(), "key")
 			must(t, err)
-		}, []string{"decision 0 allowed store", take}},
+		}, []string{"decision 0 allowed store, take 10ms"}},
 		{"a wrong cost", nil, func(t *testing.T, w *eventWorld) {
 			if _, err := w.l.AllowN(t.Context(), "key", -1); err == nil {
 				t.Error("admitted")
@@ -144,7 +149,7 @@ func TestEvents(t *testing.T) {
 				t.Error("decided")
 			}
 		}, []string{"store_call take 0s true", "store_error true"}},
-		{"Wait without a wait", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Wait(t.Context(), "key")) }, []string{took, take}},
+		{"Wait without a wait", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Wait(t.Context(), "key")) }, []string{took}},
 		{"Wait", nil, func(t *testing.T, w *eventWorld) {
 			use(t, w)
 			use(t, w)
@@ -155,12 +160,12 @@ func TestEvents(t *testing.T) {
 				}
 			}()
 			must(t, w.l.Wait(t.Context(), "key"))
-		}, []string{took, took, took, take, take, take, take, "wait allowed 1s false", "wait_begin allowed"}},
+		}, []string{took, took, took, take, "wait allowed 1s false", "wait_begin allowed"}},
 		{"Wait in the background", nil, func(t *testing.T, w *eventWorld) {
 			use(t, w)
 			use(t, w)
 			must(t, w.l.Wait(weir.InBackground(t.Context()), "key"))
-		}, []string{took, took, took, refused, take, take, take, take, "wait allowed 2s false", "wait_begin limited"}},
+		}, []string{took, took, took, refused, "wait allowed 2s false", "wait_begin limited"}},
 		{"a cancelled Wait", nil, func(t *testing.T, w *eventWorld) {
 			use(t, w)
 			use(t, w)
@@ -169,7 +174,7 @@ func TestEvents(t *testing.T) {
 			if err := w.l.Wait(ctx, "key"); err == nil {
 				t.Error("admitted")
 			}
-		}, []string{took, took, took, "store_call cancel 0s false", take, take, take, "wait allowed 500ms true", "wait_begin allowed"}},
+		}, []string{took, took, took, "store_call cancel 0s false", "wait allowed 500ms true", "wait_begin allowed"}},
 		{"too many waiters", func(c *weir.Config) { c.MaxWaiters = 1 }, func(t *testing.T, w *eventWorld) {
 			use(t, w)
 			use(t, w)
@@ -179,14 +184,14 @@ func TestEvents(t *testing.T) {
 				t.Error("admitted")
 			}
 			time.Sleep(time.Second)
-		}, []string{took, took, took, "decision 1 too_many_waiters limiter", take, take, take, take, "wait allowed 1s false", "wait_begin allowed"}},
+		}, []string{took, took, took, "decision 1 too_many_waiters limiter", take, "wait allowed 1s false", "wait_begin allowed"}},
 		{"Acquire and Release", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
 			lease := acquire(t, w.l, "key")
 			if s := w.l.Stats(); s != (weir.Stats{InFlight: 1}) {
 				t.Errorf("%+v, want one lease", s)
 			}
 			lease.Release()
-		}, []string{took, "store_call release 0s false", take}},
+		}, []string{granted, "store_call release 0s false", take}},
 		{"a wait for room", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
 			lease := acquire(t, w.l, "key")
 			time.AfterFunc(100*ms, func() {
@@ -196,25 +201,25 @@ func TestEvents(t *testing.T) {
 				lease.Release()
 			})
 			acquire(t, w.l, "key").Release()
-		}, []string{took, took, "store_call release 0s false", "store_call release 0s false", take, take, "wait allowed 110ms false", "wait_begin allowed"}},
+		}, []string{granted, granted, "store_call release 0s false", "store_call release 0s false", take, take, "wait allowed 110ms false", "wait_begin allowed"}},
 		{"no room", func(c *weir.Config) { c.InFlight = 1 }, func(t *testing.T, w *eventWorld) {
 			lease := acquire(t, w.l, "key")
 			if _, err := w.l.TryAcquire(t.Context(), "key"); err == nil {
 				t.Error("admitted")
 			}
 			lease.Release()
-		}, []string{took, "decision 1 in_flight limiter", "store_call release 0s false", take}},
+		}, []string{granted, "decision 1 in_flight limiter", "store_call release 0s false", take}},
 		{"Settle", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Settle(t.Context(), 1)) },
-			[]string{"decision 2 allowed store", "settled 2 1", settle, take}},
+			[]string{took2, "settled 2 1", settle}},
 		{"Settle of a right estimate", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Settle(t.Context(), 2)) },
-			[]string{"decision 2 allowed store", "settled 2 2", take}},
+			[]string{took2, "settled 2 2"}},
 		{"two Settles", nil, func(t *testing.T, w *eventWorld) {
 			r := reserve(t, w)
 			must(t, r.Settle(t.Context(), 1))
 			must(t, r.Settle(t.Context(), 1))
-		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		}, []string{took2, "settled 2 1", settle}},
 		{"Cancel", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Cancel(t.Context())) },
-			[]string{"decision 2 allowed store", "store_call cancel 0s false", take}},
+			[]string{took2, "store_call cancel 0s false"}},
 		{"SettleLevels", nil, func(t *testing.T, w *eventWorld) {
 			r, _, err := weir.ReserveLevels(t.Context(), weir.Level{Limiter: w.l, Key: "key", Cost: 2})
 			must(t, err)
@@ -230,14 +235,14 @@ func TestEvents(t *testing.T) {
 			r, err := w.l.ReserveN(t.Context(), "key", 0)
 			must(t, err)
 			must(t, r.Settle(t.Context(), 1))
-		}, []string{"decision 0 allowed store", take}},
+		}, []string{"decision 0 allowed store, take 10ms"}},
 		{"a Transport that settles", nil, func(t *testing.T, w *eventWorld) {
 			for _, cost := range []int64{1, 0} {
 				w.answer(t, func(c *weir.TransportConfig) {
 					c.Settle = func(*http.Response, *weir.BodyEnd) (int64, bool) { return cost, true }
 				}, 200, http.Header{})
 			}
-		}, []string{took, took, "settled 1 0", "settled 1 1", settle, take, take}},
+		}, []string{took, took, "settled 1 0", "settled 1 1", settle}},
 		{"WaitLevels without the primary store", nil, func(t *testing.T, w *eventWorld) {
 			w.store.Next(weirtest.Refuse(time.Second), weirtest.Decide(store.Decision{Allowed: true, Degraded: true, Source: store.SourceFallback}))
 			_, _, err := weir.WaitLevels(t.Context(), time.Minute, weir.Level{Limiter: w.l, Key: "key"})
@@ -245,7 +250,7 @@ func TestEvents(t *testing.T) {
 		}, []string{"decision 1 allowed fallback", "store_call take 0s false", "store_call take 0s false", "wait allowed 0s false", "wait_begin limited"}},
 		{"DoN", nil, func(t *testing.T, w *eventWorld) {
 			must(t, w.l.DoN(t.Context(), "key", 2, func(context.Context) (int64, error) { return 1, nil }))
-		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
+		}, []string{took2, "settled 2 1", settle}},
 		{"Pause", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Pause(t.Context(), "key", time.Minute)) },
 			[]string{"paused hand 1m0s", brake}},
 		{"Penalize", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Penalize(t.Context(), "key", time.Minute)) },
@@ -257,23 +262,23 @@ func TestEvents(t *testing.T) {
 		}, nil},
 		{"Resume", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Resume(t.Context(), "key")) }, []string{"lifted hand", brake}},
 		{"Reset", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Reset(t.Context(), "key")) }, []string{"store_call reset 0s false"}},
-		{"a response that says nothing", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 200, http.Header{}) }, []string{took, take}},
+		{"a response that says nothing", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 200, http.Header{}) }, []string{took}},
 		{"a refusal with a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 429, http.Header{"Retry-After": {"2"}}) },
-			[]string{took, "paused upstream 2s", "refusal 429 2s", brake, take}},
+			[]string{took, "paused upstream 2s", "refusal 429 2s", brake}},
 		{"a refusal without a time", nil, func(t *testing.T, w *eventWorld) { w.answer(t, nil, 429, http.Header{}) },
-			[]string{took, "refusal 429 0s", "slowed upstream", brake, take}},
+			[]string{took, "refusal 429 0s", "slowed upstream", brake}},
 		{"a refusal that is ignored", nil, func(t *testing.T, w *eventWorld) {
 			w.answer(t, func(c *weir.TransportConfig) { c.IgnoreUpstream = true }, 429, http.Header{"Retry-After": {"2"}})
 		},
-			[]string{took, take}},
+			[]string{took}},
 		{"a budget", nil, func(t *testing.T, w *eventWorld) {
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
-		}, []string{`budget "day" 700/1000`, took, take}},
+		}, []string{`budget "day" 700/1000`, took}},
 		{"a lower limit, and then it is ours again", func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerHour(7200).WithBurst(100)} }, func(t *testing.T, w *eventWorld) {
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=50;t=3600`}, "Ratelimit-Policy": {`"hour";q=60;w=3600`}})
 			time.Sleep(time.Minute)
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=7200;t=3600`}, "Ratelimit-Policy": {`"hour";q=7200;w=3600`}})
-		}, []string{`budget "hour" 50/60`, `budget "hour" 7200/7200`, took, took, "lifted upstream", "slowed upstream", brake, brake, take, take}},
+		}, []string{`budget "hour" 50/60`, `budget "hour" 7200/7200`, took, took, "lifted upstream", "slowed upstream", brake, brake}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -3,11 +3,14 @@ package weir
 import (
 	"context"
 	"time"
+
+	"github.com/goweir/weir/internal/line"
 )
 
 // WaitMax is WaitN with a MaxWait of the call's own.
 func (l *Limiter) WaitMax(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
-	return l.wait(ctx, key, cost, maxWait)
+	_, err := l.waitSlot(ctx, line.ID{Key: key, Cost: cost}, maxWait, nil)
+	return err
 }
 
 // ForgetPanics makes the next panic of a Hook be logged.

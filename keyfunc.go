@@ -99,8 +99,7 @@ func newOneHeader(field, name string, max int) (*oneHeader, error) {
 		return nil, err
 	}
 	return &oneHeader{
-		name:    name,
-		max:     max,
+		name: name, max: max,
 		none:    fmt.Errorf("%w: the header %s is missing or empty", ErrNoKey, name),
 		several: fmt.Errorf("%w: several %s headers", ErrAmbiguousKey, name),
 		long:    fmt.Errorf("%w: the header %s is over %d bytes long", ErrMalformedKey, name, max),

@@ -87,24 +87,24 @@ func withoutDot(host string) string {
 // The client chooses among the routes. A pattern without a method counts each of
 // HTTP's own methods by itself. All other methods count together, as OTHER, because
 // a client can invent those too.
-func KeyRoute() KeyFunc { return routeKey }
-
-func routeKey(r *http.Request) (string, error) {
-	pattern := strings.TrimLeft(r.Pattern, " \t")
-	if pattern == "" {
-		return "", errNoRoute
+func KeyRoute() KeyFunc {
+	return func(r *http.Request) (string, error) {
+		pattern := strings.TrimLeft(r.Pattern, " \t")
+		if pattern == "" {
+			return "", errNoRoute
+		}
+		// Only a method can be followed by white space before the path begins.
+		if i := strings.IndexAny(pattern, " \t/"); i > 0 && pattern[i] != '/' {
+			return pattern, nil
+		}
+		method := "OTHER"
+		switch r.Method {
+		case "":
+			method = http.MethodGet
+		case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+			http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
+			method = r.Method
+		}
+		return method + " " + pattern, nil
 	}
-	// Only a method can be followed by white space before the path begins.
-	if i := strings.IndexAny(pattern, " \t/"); i > 0 && pattern[i] != '/' {
-		return pattern, nil
-	}
-	method := "OTHER"
-	switch r.Method {
-	case "":
-		method = http.MethodGet
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
-		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace:
-		method = r.Method
-	}
-	return method + " " + pattern, nil
 }

@@ -23,14 +23,14 @@ const ipKeyBits = 64
 // a program in front rewrites RemoteAddr from a header. Behind a proxy the address
 // is the proxy's, so that all clients share one key: use [KeyClientIP] there.
 // People behind one NAT share their key.
-func KeyRemoteIP() KeyFunc { return remoteIPKey }
-
-func remoteIPKey(r *http.Request) (string, error) {
-	addr, err := clientip.Remote(r)
-	if err != nil {
-		return "", err
+func KeyRemoteIP() KeyFunc {
+	return func(r *http.Request) (string, error) {
+		addr, err := clientip.Remote(r)
+		if err != nil {
+			return "", err
+		}
+		return clientip.Key(addr, ipKeyBits), nil
 	}
-	return clientip.Key(addr, ipKeyBits), nil
 }
 
 // ClientIP says how [KeyClientIP] finds the address of a client behind proxies.

@@ -34,23 +34,14 @@ func KeyJoin(fs ...KeyFunc) KeyFunc {
 			if i > 0 {
 				joined = append(joined, '|')
 			}
-			joined = appendEscaped(joined, key)
+			joined = append(joined, joinEscaper.Replace(key)...)
 		}
 		return string(joined), nil
 	}
 }
 
-func appendEscaped(to []byte, key string) []byte {
-	for {
-		i := strings.IndexAny(key, `|\`)
-		if i < 0 {
-			return append(to, key...)
-		}
-		to = append(to, key[:i]...)
-		to = append(to, '\\', key[i])
-		key = key[i+1:]
-	}
-}
+// joinEscaper marks the characters of a key that mean something in a joined one.
+var joinEscaper = strings.NewReplacer(`|`, `\|`, `\`, `\\`)
 
 // KeyFirst returns a KeyFunc that asks several functions in order and counts by the
 // first that finds an identity, as by user, else by address. An empty key is no

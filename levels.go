@@ -2,11 +2,15 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/internal/names"
+	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
 
@@ -56,7 +60,7 @@ func AllowLevels(ctx context.Context, levels ...Level) (Decision, error) {
 
 // takeLevels makes the store decide on valid levels, now and all at once.
 func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.Decision, err error) {
-	l, behind := levels[0].Limiter, inBackground(ctx)
+	l, behind := levels[0].Limiter, line.InBackground(ctx)
 	charges := l.other.Get().(*[]store.Charge)
 	*charges = (*charges)[:0]
 	for i := range levels {
@@ -178,3 +182,235 @@ func (l *Limiter) DecidesWith(wider *Limiter) error {
 }
 
 func levelField(i int, field string) string { return "levels[" + strconv.Itoa(i) + "]." + field }
+
+// ReserveLevels is [AllowLevels] for a call that may not be made, or whose cost is
+// corrected afterwards. Cancel gives all units back to all levels; Settle and
+// SettleLevels correct the cost. The slot is now, or there is none: the Reservation
+// has no Delay. To wait for a slot, use [WaitLevels].
+//
+// A refusal is a Decision, not an error, and comes without a Reservation. If ctx
+// ends before the store answers, ReserveLevels returns the context's error and
+// gives the granted units back.
+func ReserveLevels(ctx context.Context, levels ...Level) (*Reservation, Decision, error) {
+	if err := checkLevels(ctx, levels); err != nil {
+		return nil, Decision{}, err
+	}
+	r, d, err := reserveLevels(ctx, levels)
+	if err == nil {
+		observeLevels(ctx, levels, &d)
+	}
+	return r, decisionOf(&d), err
+}
+
+// reserveLevels takes of all levels at once, now.
+func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Decision, error) {
+	d, err := takeLevels(ctx, levels, true)
+	if err != nil || !d.Allowed {
+		return nil, d, err
+	}
+	if err := ctx.Err(); err != nil {
+		first := levels[0].Limiter
+		line.Linger(first.lines.HandBack(ctx, levels[0].id(), d.Receipt))
+		return nil, store.Decision{}, err
+	}
+	taken := make([]levelTaken, len(levels))
+	for i := range levels {
+		v := &levels[i]
+		taken[i] = levelTaken{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
+	}
+	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: time.Now(), levels: taken}, d, nil
+}
+
+// WaitLevels is [ReserveLevels] for a call that may wait for at most maxWait, and
+// not past the deadline of ctx: it returns when the call's slot has come, so that
+// the Reservation has no Delay. With a maxWait of 0 nothing is waited for; one
+// below 0 is a *[ConfigError].
+//
+// Otherwise the call waits level by level, the narrowest first: while it waits on a
+// narrow level it holds up no call on a wide one. Each level is a call of the store, on
+// a cluster as on one server. On each level the call waits as one of [Limiter.Wait]
+// does: in line, counted against the MaxWaiters of that Limiter, and longer if the
+// level's key is paused before the slot there has come.
+//
+// The booked slots are given back when a later level refuses or ctx ends. A call that
+// was refused is then decided on once more, without waiting. Calls of the background
+// class do not wait (see [InBackground]).
+//
+// A level counts a call at its own slot. A call that then waits for a wider level leaves
+// later. So when the wait for the wide level gets shorter, calls of one narrow key may
+// leave closer together than the narrow limit admits, though never faster than the wide
+// limit admits. If the narrow limit must never be exceeded, give the wide one room.
+//
+// The Hook of the first level's Limiter observes the returned decision, and the wait
+// with its beginning if there was any. A wait that ended with an error has the Scope of
+// its level.
+func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*Reservation, Decision, error) {
+	if maxWait < 0 {
+		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
+	}
+	if err := checkLevels(ctx, levels); err != nil {
+		return nil, Decision{}, err
+	}
+	w := levelWait{levels: levels, start: time.Now()}
+	r, d, err := reserveLevels(ctx, levels)
+	if err != nil {
+		return nil, decisionOf(&d), err
+	}
+	w.longest, w.byDeadline = deadline.Max(ctx, time.Now(), maxWait)
+	if maxWait > 0 && !d.Allowed && !line.InBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
+		r, d, err = w.wait(ctx, d)
+	}
+	if err == nil {
+		observeLevels(ctx, levels, &d)
+	}
+	if w.waited {
+		w.observe(ctx, d, err)
+	}
+	return r, decisionOf(&d), err
+}
+
+// isShort reports whether a refused call can wait for units.
+func isShort(d *store.Decision) bool {
+	return d.Reason == store.ReasonLimited || d.Reason == store.ReasonPaused
+}
+
+// levelWait is a call that waits for one level after the other.
+type levelWait struct {
+	levels     []Level
+	start      time.Time
+	longest    time.Duration
+	byDeadline bool // bounds longest
+	taken      []levelTaken
+	at         int            // the level that it waits for
+	last       store.Decision // the last on that level, or on all of them
+	waited     bool
+	full       bool // refused by the level's MaxWaiters
+}
+
+// wait waits for one level after the other. If one refuses, it decides on all of them
+// once more.
+func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservation, d store.Decision, err error) {
+	book := func(i int) error {
+		w.at, w.last = i, first
+		return w.book(ctx, &w.levels[i])
+	}
+	giveBack := func(i int) <-chan struct{} {
+		alone := w.taken[i].alone
+		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
+	}
+	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
+	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, refused); {
+	case err == nil:
+		d = mergeLevels(w.levels, w.taken)
+		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
+	case !refused(err):
+		return nil, store.Decision{}, err
+	}
+	if d = first; w.waited {
+		r, d, err = reserveLevels(ctx, w.levels)
+	} else {
+		err = nil // Too many calls wait, and the decision is fresh.
+	}
+	if w.full && err == nil && isShort(&d) {
+		w.refuseFull(&d)
+	}
+	return r, d, err
+}
+
+// book books a slot of a level and waits for it. It does not wait for a level that
+// it only looks at.
+func (w *levelWait) book(ctx context.Context, v *Level) error {
+	l, now := v.Limiter, time.Now()
+	id := l.lineOf(v.Key, v.cost(), v.limits())
+	c := waitingCall{
+		limiter: l, id: id, limits: v.limits(), start: now, maxWait: max(w.longest-now.Sub(w.start), 1), silent: true, d: w.last,
+	}
+	var g grant
+	var err error
+	if v.Peek {
+		w.begin(ctx, v)
+		c.d, _, err = c.ask(ctx)
+		g = grantOf(&c.d)
+	} else {
+		var ok bool
+		if c.Call, ok = l.lines.Enter(id); !ok {
+			w.full = true
+			return ErrLimited
+		}
+		w.begin(ctx, v)
+		c.Since = w.start
+		g, err = c.wait(ctx)
+	}
+	w.last = c.d
+	if err != nil {
+		return err
+	}
+	if c.at.IsZero() {
+		c.at = time.Now()
+	}
+	c.d.Receipt, c.d.At = g.receipt, g.at // They go with the slot, which may have been another call's.
+	w.taken = append(w.taken, levelTaken{limiter: l, id: id, alone: &Reservation{limiter: l, id: id, decision: c.d, at: c.at, waited: !v.Peek}})
+	return nil
+}
+
+// begin shows that the wait begins, on its first level.
+func (w *levelWait) begin(ctx context.Context, v *Level) {
+	if !w.waited {
+		v.events(w.levels[0].Limiter.events.hook).waitBegins(ctx, v.id(), &w.last)
+	}
+	w.waited = true
+}
+
+// refuseFull turns a refusal into one by MaxWaiters of the level.
+func (w *levelWait) refuseFull(d *store.Decision) {
+	i := 0
+	for j := range w.at {
+		i += len(w.levels[j].limits())
+	}
+	c, v := d.Charge(i), &w.levels[w.at]
+	d.Reason, d.Scope, d.Limit = store.ReasonTooManyWaiters, v.Limiter.name, store.Limit(v.limits()[0])
+	d.Remaining, d.ResetAfter = c.Remaining, c.ResetAfter
+}
+
+// observe shows the hook the end of the wait.
+func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
+	hook := w.levels[0].Limiter.events.hook
+	if hook == nil {
+		return
+	}
+	at := bindingLevel(w.levels, &d)
+	switch {
+	case err != nil:
+		at, d = &w.levels[w.at], w.last
+	case !d.Allowed:
+		err = at.Limiter.refusal(at.id(), &d, boundOf(w.byDeadline), w.longest)
+	}
+	at.events(hook).waitEnds(ctx, at.id(), &d, w.start, err)
+}
+
+// mergeLevels returns the decision on all levels, each booked alone, as of the
+// instant at which the last slot came.
+func mergeLevels(levels []Level, taken []levelTaken) store.Decision {
+	d := store.Decision{Allowed: true}
+	binds := false
+	for i := range taken {
+		alone := taken[i].alone
+		since, limits := time.Since(alone.at), levels[i].limits()
+		d.Degraded, d.At = d.Degraded || alone.decision.Degraded, alone.decision.At
+		d.Source = max(d.Source, alone.decision.Source)
+		for j := range limits {
+			c := alone.decision.Charge(j)
+			limit := store.Limit(limits[j])
+			c.ResetAfter = max(0, c.ResetAfter-since)
+			d.Charges = append(d.Charges, c)
+			if !binds || product.Compare(c.Remaining, d.Limit.Max(), d.Remaining, limit.Max()) < 0 {
+				binds = true
+				d.Scope, d.Limit, d.Remaining, d.ResetAfter = levels[i].Limiter.name, limit, c.Remaining, c.ResetAfter
+			}
+		}
+	}
+	if len(d.Charges) == 1 {
+		d.Charges = nil
+	}
+	return d
+}

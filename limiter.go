@@ -33,7 +33,7 @@ type Limiter struct {
 	background line.Background
 	// flights is nil without Config.InFlight.
 	flights *flight.Flights
-	laters  laters        // calls of later
+	laters  laters
 	waiting atomic.Int64  // calls
 	user    *names.User   // keeps the name
 	rules   []store.Limit // limits, for the store's side
@@ -60,12 +60,13 @@ func New(cfg Config) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
+	events := observer{cfg.Name, cfg.Hook}
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: observer{cfg.Name, cfg.Hook},
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease,
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events},
 	}
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
@@ -90,6 +91,59 @@ func (l *Limiter) unmade() string {
 		return "a zero one"
 	}
 	return ""
+}
+
+// Allow reports whether one unit of key may be used now, and takes it if so. A refusal
+// is a Decision, not an error. An error is a failure of the store ([ErrStore]), a wrong
+// key, or the end of ctx.
+func (l *Limiter) Allow(ctx context.Context, key string) (d Decision, err error) {
+	err = l.allow(ctx, key, 1, &d)
+	return d, err
+}
+
+// AllowN is Allow for a cost. A cost of 0 looks without taking.
+func (l *Limiter) AllowN(ctx context.Context, key string, cost int64) (d Decision, err error) {
+	err = l.allow(ctx, key, cost, &d)
+	return d, err
+}
+
+// AllowLimits is AllowN with other limits than the limiter's, for limits that depend on
+// the call, such as those of a customer's plan. There is at least one, and no two have
+// the same policy name, as in Config.Limits. A key's limits may change from call to
+// call: the share already used carries over.
+func (l *Limiter) AllowLimits(ctx context.Context, key string, cost int64, limits []Limit) (Decision, error) {
+	if err := store.CheckLimits("limits", limits); err != nil {
+		return Decision{}, err
+	}
+	var d store.Decision
+	err := l.ask(ctx, &question{ID: line.ID{Key: key, Cost: cost}}, limits, &d)
+	return decisionOf(&d), err
+}
+
+// Peek returns the state of key and takes nothing: Allowed is always true, and
+// Remaining and ResetAfter are the state.
+func (l *Limiter) Peek(ctx context.Context, key string) (Decision, error) {
+	var d store.Decision
+	err := l.ask(ctx, &question{ID: line.ID{Key: key}}, l.limits, &d)
+	return decisionOf(&d), err
+}
+
+// allow decides on units that are free now and are kept. It sets d, which was
+// zero.
+func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision) error {
+	id := line.ID{Key: key, Cost: cost}
+	switch o, done, err := l.takeFast(ctx, key, cost); {
+	case err != nil:
+		return l.events.storeError(ctx, "take", id, err)
+	case done:
+		d.set(&o, l.source, l.limits[0], l.name)
+		l.events.fast(ctx, id, &o, l.source, l.limits[0])
+		return nil
+	}
+	var decided store.Decision
+	err := l.ask(ctx, &question{ID: id}, l.limits, &decided)
+	d.from(&decided)
+	return err
 }
 
 // Limits returns a copy of the limiter's limits.
@@ -145,7 +199,10 @@ func (l *Limiter) newLines() *line.Lines {
 		Panicked: func(ctx context.Context, id line.ID, recovered any) {
 			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
-		Slow: func(waited time.Duration) { warnSlow(l.name, waited) },
+		Slow: func(waited time.Duration) {
+			slog.Warn("weir: a call has waited for over a minute; MaxWait or the context's deadline bounds waits",
+				"limiter", l.name, "waited", waited.Round(time.Second))
+		},
 	}
 	if c, ok := l.store.(store.Canceler); ok {
 		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
@@ -197,8 +254,11 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost:  l.events.lost,
-		Stuck: func() { warnStuck(l.name, l.inFlight, l.lease) },
+		Lost: l.events.lost,
+		Stuck: func() {
+			slog.Warn("weir: this process holds all calls in flight of a key, each for longer than Config.Lease; are leases released and response bodies closed?",
+				"limiter", l.name, "in_flight", l.inFlight, "lease", l.lease)
+		},
 	})
 }
 
@@ -217,16 +277,4 @@ func (l *Limiter) lineOf(key string, cost int64, limits []Limit) line.ID {
 	}
 	id.Limits = string(b)
 	return id
-}
-
-// warnSlow logs that a call of a limiter waits for long.
-func warnSlow(limiter string, waited time.Duration) {
-	slog.Warn("weir: a call has waited for over a minute; MaxWait or the context's deadline bounds waits",
-		"limiter", limiter, "waited", waited.Round(time.Second))
-}
-
-// warnStuck logs that no call in flight has ended within the time of a lease.
-func warnStuck(limiter string, inFlight int64, lease time.Duration) {
-	slog.Warn("weir: this process holds all calls in flight of a key, each for longer than Config.Lease; are leases released and response bodies closed?",
-		"limiter", limiter, "in_flight", inFlight, "lease", lease)
 }

@@ -18,26 +18,20 @@ import (
 // or deadline fails with a *[LimitedError]. A key without waiting calls may start with a
 // burst: the burst of a GCRA limit, or the rate of a window.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
-	if err := checkPause(d); err != nil {
-		return err
-	}
-	return l.brake(ctx, key, store.Brake{Pause: d}, ByHand)
+	return l.pause(ctx, key, d, ByHand)
 }
 
 // Penalize is [Limiter.Pause] for a key that is blocked because of its calls. Its event
 // has By ByPenalty.
 func (l *Limiter) Penalize(ctx context.Context, key string, d time.Duration) error {
-	if err := checkPause(d); err != nil {
-		return err
-	}
-	return l.brake(ctx, key, store.Brake{Pause: d}, ByPenalty)
+	return l.pause(ctx, key, d, ByPenalty)
 }
 
-func checkPause(d time.Duration) error {
+func (l *Limiter) pause(ctx context.Context, key string, d time.Duration, by By) error {
 	if d <= 0 || d > store.MaxPeriod/4 {
 		return &store.ConfigError{Field: "pause", Want: "more than 0, at most 12.5 years", Got: d.String()}
 	}
-	return nil
+	return l.brake(ctx, key, store.Brake{Pause: d}, by)
 }
 
 // Resume lifts a pause and a lower rate of key. It returns ErrUnsupported when the

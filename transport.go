@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -253,12 +252,10 @@ func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []boo
 // keep to http.RoundTripper's contract all the same.
 func either(base http.RoundTripper, resp *http.Response, err error) (*http.Response, error) {
 	if err == nil {
-		return nil, fmt.Errorf("weir: transport: the base %T %w", base, errNoOutcome)
+		return nil, fmt.Errorf("weir: transport: the base %T returned neither a response nor an error", base)
 	}
 	if resp.Body != nil {
 		_ = resp.Body.Close()
 	}
 	return nil, err
 }
-
-var errNoOutcome = errors.New("returned neither a response nor an error")

@@ -71,7 +71,10 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 		if i > 0 && ownWaits {
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
-		v.heeds = heed.Level{Name: v.Limiter.name, Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: v.unit()}
+		v.heeds = heed.Level{Name: v.Limiter.name, Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: heed.Requests}
+		if v.Cost != nil || v.Settle != nil {
+			v.heeds.Unit = heed.Costs
+		}
 		v.keys = new(heed.Memory)
 	}
 	unit = levels[0].heeds.Unit
@@ -84,10 +87,6 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	return levels, unit, nil
 }
 
-// keyChoices are the usual keys.
-const keyChoices = `a function that says who shares the limit: KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), ` +
-	`KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`
-
 // check reports the first wrong field.
 func (v *transportLevel) check() error {
 	if got := v.Limiter.unmade(); got != "" {
@@ -97,17 +96,10 @@ func (v *transportLevel) check() error {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
 	}
 	if v.Key == nil {
-		return &store.ConfigError{Field: "TransportConfig." + v.place + "Key", Want: keyChoices, Got: "nil"}
+		return &store.ConfigError{Field: "TransportConfig." + v.place + "Key", Got: "nil", Want: "a function that says who shares the limit: " +
+			`KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`}
 	}
 	return nil
-}
-
-// unit returns the unit that the level counts in.
-func (v *transportLevel) unit() heed.Unit {
-	if v.Cost != nil || v.Settle != nil {
-		return heed.Costs
-	}
-	return heed.Requests
 }
 
 // booking is a request's slot on one level.
@@ -166,7 +158,13 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 
 // read returns the key and cost of a request, or false when it is not counted.
 func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err error) {
-	key, err := v.Key(outgoing(req))
+	outgoing := req
+	if req.RequestURI != "" { // A reverse proxy leaves it in, but only a server sets that.
+		shallow := *req
+		shallow.RequestURI = ""
+		outgoing = &shallow
+	}
+	key, err := v.Key(outgoing)
 	if err == nil {
 		err = v.Limiter.checkKey(key)
 	}
@@ -187,17 +185,6 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 		return id, false, &store.ConfigError{Field: "TransportConfig." + v.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(id.Cost, 10)}
 	}
 	return id, true, nil
-}
-
-// outgoing returns a request without the RequestURI that a reverse proxy leaves in
-// it: only a server sets that.
-func outgoing(req *http.Request) *http.Request {
-	if req.RequestURI == "" {
-		return req
-	}
-	out := *req
-	out.RequestURI = ""
-	return &out
 }
 
 // book takes the booking's slot when it has come, or fails. With InFlight it takes a lease

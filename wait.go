@@ -24,16 +24,11 @@ func (l *Limiter) Wait(ctx context.Context, key string) error {
 
 // WaitN is Wait for a cost.
 func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
-	return l.wait(ctx, key, cost, l.maxWait)
-}
-
-// wait is WaitN with a longest wait of its own; 0: bounded by ctx alone.
-func (l *Limiter) wait(ctx context.Context, key string, cost int64, maxWait time.Duration) error {
 	id := line.ID{Key: key, Cost: cost}
 	if l.slotNow(ctx, id, nil) {
 		return nil
 	}
-	_, err := l.waitSlot(ctx, id, maxWait, nil)
+	_, err := l.waitSlot(ctx, id, l.maxWait, nil)
 	return err
 }
 
@@ -113,8 +108,13 @@ type leaser interface {
 
 // wait waits for the slot.
 func (c *waitingCall) wait(ctx context.Context) (grant, error) {
-	defer c.exit()
-	if inBackground(ctx) {
+	defer func() {
+		c.Exit()
+		if c.waits {
+			c.limiter.waiting.Add(-1)
+		}
+	}()
+	if line.InBackground(ctx) {
 		g, err := c.waitInBackground(ctx)
 		c.observe(ctx, err)
 		return g, err
@@ -187,10 +187,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, e
 		return d, bound, err
 	}
 	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
-	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true}, c.limits, &d)
-	if err == nil && !c.silent {
-		l.events.decision(ctx, c.id, &d)
-	}
+	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true, silent: c.silent}, c.limits, &d)
 	return d, boundOf(byDeadline), err
 }
 
@@ -229,14 +226,6 @@ func (c *waitingCall) observe(ctx context.Context, err error) {
 	}
 }
 
-// exit ends the call.
-func (c *waitingCall) exit() {
-	c.Exit()
-	if c.waits {
-		c.limiter.waiting.Add(-1)
-	}
-}
-
 // late returns the error of a slot that the call can't use, because the round trip to
 // the store took too long. The store's answer came at now.
 func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now time.Time) error {
@@ -249,6 +238,20 @@ func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now t
 	refused := *d
 	refused.Reason, refused.RetryAfter = store.ReasonLimited, d.Delay
 	return l.refusal(id, &refused, BoundDeadline, 0)
+}
+
+// InBackground returns a context whose calls are of the background class: they get the
+// units that other calls leave. A background call takes units that are free now, and
+// only while no call waits for slots. It never books ahead, so no later call of the other
+// class waits behind it. It leaves a share to the others: see Config.Reserve.
+//
+// Waiting background calls of one process form a line in the order of their arrival.
+// The first in line asks the store again when there may be room. It fails with a
+// *[LimitedError] as soon as it is clear that MaxWait or its deadline comes before it
+// would ask again. The calls behind it wait until then: after MaxWait they fail with a
+// *[LimitedError], at the deadline with the context's error.
+func InBackground(ctx context.Context) context.Context {
+	return line.WithBackground(ctx)
 }
 
 // waitInBackground waits for the call's turn to ask, and then for free units.
@@ -299,6 +302,16 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 			return grant{}, err
 		}
 	}
+}
+
+// backgroundDelay is how long a background call waits after units are free again.
+// Those of a window are free all at once, and calls that waited for the first of
+// them may want the rest.
+func backgroundDelay(l *store.Limit) time.Duration {
+	if l.Algorithm == store.GCRA {
+		return 0
+	}
+	return min(5*time.Millisecond, l.Period/100)
 }
 
 // sleep waits for d, or until ctx ends, and reports a slow call.

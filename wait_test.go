@@ -95,7 +95,7 @@ func TestWaitAtOnce(t *testing.T) {
 			n.want(t, i, 0, nil)
 		}
 		s.check(t, l, 3, 3)
-		if got := fmt.Sprint(kinds); got != "[store_call decision store_call decision store_call decision]" {
+		if got := fmt.Sprint(kinds); got != "[decision decision decision]" {
 			t.Errorf("events %v, want decisions only", kinds)
 		}
 	})

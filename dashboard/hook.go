@@ -33,6 +33,9 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.fellBack(&e, now)
 		return
 	}
+	if e.Op != "" && e.Decision.Source == weir.SourceStore {
+		h.counts.took.add(e.Took)
+	}
 	l := h.counts.of(e.Scope)
 	k := fullKey{e.Scope, e.Key}
 	switch e.Kind {
@@ -44,10 +47,6 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 	case weir.EventWait:
 		l.waiting.Add(-1)
 		h.waits.end(k, now.Add(-e.Wait))
-	case weir.EventStoreCall:
-		if e.Decision.Source == weir.SourceStore {
-			h.counts.took.add(e.Took)
-		}
 	case weir.EventStoreError:
 		l.errors.Add(1)
 		h.notes.add("error "+e.Scope, levelFault, fmt.Sprintf("%s: %v", e.Scope, e.Err))

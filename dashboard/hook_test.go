@@ -35,13 +35,16 @@ func TestLimiterRow(t *testing.T) {
 			[]weir.Event{{Kind: weir.EventDecision, Decision: weir.Decision{Reason: weir.ReasonPaused}}, {Kind: weir.EventDecision, Decision: weir.Decision{Reason: 200}}},
 			limiterRow{Refused: map[string]int64{"paused": 1, "unknown": 1}, RefusedRate: .2},
 		},
-		"degraded":         {[]weir.Event{{Kind: weir.EventDecision, Decision: weir.Decision{Allowed: true, Degraded: true}}}, limiterRow{Admitted: 1, Degraded: 1, AdmittedRate: .1}},
-		"waits":            {[]weir.Event{begin, begin}, limiterRow{Waiting: 2}},
-		"waited":           {[]weir.Event{begin, {Kind: weir.EventWait}}, limiterRow{}},
-		"an end alone":     {[]weir.Event{{Kind: weir.EventWait}}, limiterRow{}},
-		"a store error":    {[]weir.Event{{Kind: weir.EventStoreError, Err: errors.New("no")}}, limiterRow{StoreErrors: 1}},
-		"a future event":   {[]weir.Event{{Kind: 250}}, limiterRow{}},
-		"a budget":         {[]weir.Event{{Kind: weir.EventBudget}}, limiterRow{}},
+		"degraded":       {[]weir.Event{{Kind: weir.EventDecision, Decision: weir.Decision{Allowed: true, Degraded: true}}}, limiterRow{Admitted: 1, Degraded: 1, AdmittedRate: .1}},
+		"waits":          {[]weir.Event{begin, begin}, limiterRow{Waiting: 2}},
+		"waited":         {[]weir.Event{begin, {Kind: weir.EventWait}}, limiterRow{}},
+		"an end alone":   {[]weir.Event{{Kind: weir.EventWait}}, limiterRow{}},
+		"a store error":  {[]weir.Event{{Kind: weir.EventStoreError, Err: errors.New("no")}}, limiterRow{StoreErrors: 1}},
+		"a future event": {[]weir.Event{{Kind: 250}}, limiterRow{}},
+		"a budget":       {[]weir.Event{{Kind: weir.EventBudget}}, limiterRow{}},
+		"a decision of the store": {
+			[]weir.Event{{Kind: weir.EventDecision, Op: "take", Decision: weir.Decision{Allowed: true}}}, limiterRow{Admitted: 1, AdmittedRate: .1},
+		},
 		"a store call":     {[]weir.Event{{Kind: weir.EventStoreCall}}, limiterRow{}},
 		"a settlement":     {[]weir.Event{{Kind: weir.EventSettled}}, limiterRow{}},
 		"an empty failure": {[]weir.Event{{Kind: weir.EventStoreError}}, limiterRow{StoreErrors: 1}},
@@ -80,8 +83,8 @@ func TestHistory(t *testing.T) {
 		time.Sleep(time.Second)
 		decide(true, 2)
 		decide(false, 5)
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Scope: "api", Took: 2 * time.Millisecond})
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Scope: "api", Took: time.Second, Decision: weir.Decision{Source: weir.SourceDenyCache}})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Op: "brake", Scope: "api", Took: 2 * time.Millisecond})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Op: "take", Scope: "api", Took: time.Second, Decision: weir.Decision{Source: weir.SourceDenyCache}})
 		time.Sleep(3 * time.Second)
 		decide(true, 1)
 		time.Sleep(time.Second)
@@ -129,8 +132,13 @@ func TestStoreCalls(t *testing.T) {
 		d := newDashboard(t, Config{})
 		d.counts.tick(time.Now())
 		for i := range 100 {
-			d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Scope: "api", Took: time.Duration(i+1) * time.Millisecond})
+			e := weir.Event{Kind: weir.EventDecision, Op: "take", Scope: "api", Took: time.Duration(i+1) * time.Millisecond}
+			if i%2 == 1 {
+				e.Kind, e.Op = weir.EventStoreCall, "settle"
+			}
+			d.Observe(t.Context(), e)
 		}
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Scope: "api"}) // without a call
 		time.Sleep(time.Second)
 		s := shown(d).Process.Store
 		if s.Calls != 100 || *s.P50 < 45 || *s.P50 > 55 || *s.P99 < 90 || *s.P99 > 108 {

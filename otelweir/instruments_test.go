@@ -19,6 +19,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/leaktest"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/otelweir"
 	"github.com/goweir/weir/retry"
 	"github.com/goweir/weir/store"
@@ -291,12 +292,33 @@ func TestNewFails(t *testing.T) {
 	}
 }
 
-// BenchmarkDecision observes a decision's event.
+// TestDecisionsAllocateNothing, without and with a call of the store.
+func TestDecisionsAllocateNothing(t *testing.T) {
+	if long.Race {
+		t.Skip("the race detector allocates")
+	}
+	w := newWorld(t, otelweir.Config{})
+	for _, op := range []string{"", "take"} {
+		e := weir.Event{Kind: weir.EventDecision, Scope: "api", Op: op, Took: time.Millisecond, Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9}}
+		if n := testing.AllocsPerRun(500, func() { w.Observe(context.Background(), e) }); n != 0 {
+			t.Errorf("%q: %v allocations", op, n)
+		}
+	}
+}
+
+// BenchmarkDecision observes a decision's event, without and with a call of the store.
 func BenchmarkDecision(b *testing.B) {
-	w := newWorld(b, otelweir.Config{})
-	e := weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key", Cost: 1, Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9}}
-	b.ReportAllocs()
-	for b.Loop() {
-		w.Observe(context.Background(), e)
+	for name, op := range map[string]string{"in memory": "", "by a call": "take"} {
+		b.Run(name, func(b *testing.B) {
+			w := newWorld(b, otelweir.Config{})
+			e := weir.Event{
+				Kind: weir.EventDecision, Scope: "api", Key: "key", Cost: 1, Op: op, Took: time.Millisecond,
+				Decision: weir.Decision{Allowed: true, Limit: weir.PerSecond(9), Remaining: 9},
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				w.Observe(context.Background(), e)
+			}
+		})
 	}
 }

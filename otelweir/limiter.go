@@ -13,6 +13,9 @@ import (
 
 // limiter holds the resolved attributes of one limiter.
 type limiter struct {
+	of      *metrics
+	name    string
+	takes   [8]atomic.Pointer[[]metric.RecordOption] // answered ones, by source
 	limits  *instruments.Series[weir.Limit, limit]
 	budgets *instruments.Series[string, budget]
 }
@@ -20,6 +23,7 @@ type limiter struct {
 // limiter returns the attributes of a limiter.
 func (m *metrics) limiter(name string) *limiter {
 	return &limiter{
+		of: m, name: name,
 		limits: instruments.NewSeries(instruments.MaxLimits, func(l weir.Limit) *limit {
 			return newLimit(m, name, l.Policy())
 		}, func() *limit { return newLimit(m, name, "other") }),
@@ -27,6 +31,24 @@ func (m *metrics) limiter(name string) *limiter {
 			return &budget{m, with(limiterKey.String(name), budgetKey.String(b))}
 		}, nil),
 	}
+}
+
+// called records a call of the store. Most calls are answered takes.
+func (l *limiter) called(ctx context.Context, e *weir.Event) {
+	source, answered := min(e.Decision.Source, 7), e.Op == "take" && e.Err == nil
+	if options := l.takes[source].Load(); answered && options != nil {
+		l.of.calls.Record(ctx, e.Took.Seconds(), *options...)
+		return
+	}
+	attributes := []attribute.KeyValue{limiterKey.String(l.name), operationKey.String(e.Op), sourceKey.String(source.String())}
+	if e.Err != nil {
+		attributes = append(attributes, errorKey.String(e.Result()))
+	}
+	options := []metric.RecordOption{with(attributes...)}
+	if answered {
+		l.takes[source].Store(&options)
+	}
+	l.of.calls.Record(ctx, e.Took.Seconds(), options...)
 }
 
 // limit holds the resolved attributes of one limit.

@@ -21,18 +21,18 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 	limiter := limiterKey.String(e.Scope)
 	switch e.Kind {
 	case weir.EventDecision:
-		i.resolved.Get(e.Scope).limits.Get(e.Decision.Limit).decided(ctx, &e)
+		l := i.resolved.Get(e.Scope)
+		if e.Op != "" {
+			l.called(ctx, &e)
+		}
+		l.limits.Get(e.Decision.Limit).decided(ctx, &e)
 		if e.Decision.OtherLimits {
 			i.others.Add(ctx, 1, with(limiter))
 		}
 	case weir.EventWait:
 		i.waits.Record(ctx, e.Wait.Seconds(), with(limiter, resultKey.String(e.Result())))
 	case weir.EventStoreCall:
-		attributes := []attribute.KeyValue{limiter, operationKey.String(e.Op), sourceKey.String(e.Decision.Source.String())}
-		if e.Err != nil {
-			attributes = append(attributes, errorKey.String(e.Result()))
-		}
-		i.calls.Record(ctx, e.Took.Seconds(), with(attributes...))
+		i.resolved.Get(e.Scope).called(ctx, &e)
 	case weir.EventStoreError:
 		op := "unknown"
 		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {

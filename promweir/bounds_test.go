@@ -103,13 +103,20 @@ func TestDecisionsAllocateNothing(t *testing.T) {
 	if long.Race {
 		t.Skip("the race detector allocates")
 	}
-	w := newWorld(t, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(1 << 40)} })
-	if n := testing.AllocsPerRun(500, func() {
-		if _, err := w.l.Allow(background, "key"); err != nil {
-			t.Error(err)
+	for name, asked := range map[string]weir.Store{"in memory": nil, "by a call of the store": stub{}} {
+		w := newWorld(t, func(c *weir.Config) {
+			c.Limits = []weir.Limit{weir.PerSecond(1 << 40)}
+			if asked != nil {
+				c.Store = asked
+			}
+		})
+		if n := testing.AllocsPerRun(500, func() {
+			if _, err := w.l.Allow(background, "key"); err != nil {
+				t.Error(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
 	}
 }
 

@@ -16,14 +16,15 @@ type vectors struct {
 	near      *prometheus.CounterVec
 	limit     *prometheus.GaugeVec
 	remaining *prometheus.GaugeVec
-	calls     *prometheus.HistogramVec
+	calls     *prometheus.HistogramVec // without answered takes
+	takes     takes
 }
 
 // limiter holds the resolved series of one limiter.
 type limiter struct {
 	of      *vectors
 	name    string
-	takes   [8]atomic.Pointer[prometheus.Observer] // answered ones, by source
+	takes   [weir.SourceLimiter + 1]atomic.Pointer[take] // by source
 	limits  *instruments.Series[weir.Limit, limit]
 	budgets *instruments.Series[string, budget]
 }
@@ -39,19 +40,17 @@ func (v *vectors) limiter(name string) *limiter {
 	}
 }
 
-// called counts a call of the store. Most calls are answered takes.
+// called counts a call of the store.
 func (l *limiter) called(e *weir.Event) {
-	source := min(e.Decision.Source, 7)
-	if e.Op != "take" || e.Err != nil {
-		l.of.calls.WithLabelValues(l.name, e.Op, source.String(), e.Result()).Observe(e.Took.Seconds())
+	if source := e.Decision.Source; e.Op == "take" && e.Err == nil && source <= weir.SourceLimiter {
+		l.of.takes.get(&l.takes[source], l.name, source).add(e.Took)
 		return
 	}
-	take := &l.takes[source]
-	if take.Load() == nil {
-		made := l.of.calls.WithLabelValues(l.name, e.Op, source.String(), e.Result())
-		take.Store(&made)
+	result := "answered"
+	if e.Err != nil {
+		result = e.Result()
 	}
-	(*take.Load()).Observe(e.Took.Seconds())
+	l.of.calls.WithLabelValues(l.name, e.Op, e.Decision.Source.String(), result).Observe(e.Took.Seconds())
 }
 
 // limit holds the resolved series of one limit.

@@ -14,7 +14,11 @@ import (
 func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	switch e.Kind {
 	case weir.EventDecision:
-		c.limiters.Get(e.Scope).limits.Get(e.Decision.Limit).decided(&e)
+		l := c.limiters.Get(e.Scope)
+		if e.Op != "" {
+			l.called(&e)
+		}
+		l.limits.Get(e.Decision.Limit).decided(&e)
 		if e.Decision.OtherLimits {
 			c.others.WithLabelValues(e.Scope).Inc()
 		}

@@ -1,0 +1,174 @@
+package weir
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/goweir/weir/internal/heed"
+	"github.com/goweir/weir/internal/httpbody"
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
+)
+
+// listener slows keys down as responses say, for all processes that share the store.
+type listener struct {
+	reader *upstream.Reader
+	ignore bool
+}
+
+// count adds n to the requests under way of all keys that a request counts against.
+func (t *listener) count(booked []booking, n int64) {
+	if t.ignore {
+		return
+	}
+	for i := range booked {
+		booked[i].shard.Count(booked[i].Key, n)
+	}
+}
+
+// heed slows a key down as the response to a booked request says. It makes no call of
+// the store when the response says nothing new, and does not wait long for one.
+func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response) {
+	if t.ignore || len(booked) == 0 {
+		return
+	}
+	said := resp
+	if resp.Request == nil && len(t.reader.Dialects) > 0 { // A dialect reads the request's host.
+		named := *resp
+		named.Request, said = req, &named
+	}
+	if !t.reader.Speaks(said) {
+		return
+	}
+	t.reader.Peek(resp)
+	said.Body = resp.Body
+	signal, budgets := t.reader.ReadAll(said, time.Time{})
+	var two [2]heed.Booking
+	bookings := two[:0]
+	for i := range booked {
+		bookings = append(bookings, booked[i].heard())
+	}
+	view := heed.Compare(&signal, budgets, bookings)
+	if at := &booked[view.Target]; signal.Refused {
+		at.Limiter.events.refused(req.Context(), at.ID, resp.StatusCode, signal.Pause)
+	}
+	booked[0].Limiter.events.budgets(req.Context(), booked[0].ID, budgets)
+	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, &view))
+	if len(budgets) > 1 || signal.Refused {
+		for other := range view.Others(budgets, bookings, cmp.Or(t.reader.MaxPause, upstream.MaxPause)) {
+			slowing = append(slowing, slow(req.Context(), booked, &other))
+		}
+	}
+	line.Linger(slowing...)
+}
+
+// slow brakes the target of a view, if that says anything new.
+func slow(ctx context.Context, booked []booking, view *heed.View) <-chan struct{} {
+	b := &booked[view.Target]
+	view.UnderWay = b.shard.Counted(b.Key)
+	if _, news := view.Brake(); news {
+		return b.slowDown(ctx, *view)
+	}
+	return nil
+}
+
+// slowDown brakes the booking's key, in the background: see [laters].
+func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} {
+	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
+	return level.Limiter.laters.later(ctx, "brake", id, func(ctx context.Context) {
+		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}) }
+		if view.Doubtful() && !shard.Settles(id.Key, granted, &view, look) {
+			return
+		}
+		brake, _ := view.Brake()
+		longest := level.heeds.MaxPause
+		view.Again = view.Refused() && brake.Pause > 0 && shard.Again(id.Key, min(brake.Pause, longest))
+		if brake, news := view.Brake(); news {
+			brake.Pause = min(brake.Pause, longest)
+			brake.Slack = min(brake.Slack, longest-brake.Pause)
+			brake.Gap, brake.GapFor = min(brake.Gap, longest), min(brake.GapFor, longest)
+			_ = level.Limiter.brake(ctx, id.Key, brake, ByUpstream) // The hook sees the error.
+		}
+	})
+}
+
+// conclude ends the leases of a request with an outcome and settles its real costs:
+// now, or when the response's body has ended.
+func conclude(req *http.Request, booked []booking, resp *http.Response, err error) {
+	counts, open := false, false
+	var two [2]<-chan struct{}
+	settles := two[:0]
+	for i := range booked {
+		b := &booked[i]
+		switch {
+		case b.lease == nil && b.Settle == nil: // as most often
+		case err != nil:
+			b.lease.Release()
+			if b.Settle != nil && httpbody.NeverSent(err) { // Without a connection it cost nothing.
+				settles = append(settles, b.settle(req.Context(), 0))
+			}
+		default:
+			settling, known := b.settleBy(req.Context(), resp, nil)
+			settles = append(settles, settling)
+			waits := b.Settle != nil && !known
+			counts, open = counts || waits, open || waits || b.lease != nil && b.lease.held.Held()
+		}
+	}
+	if len(settles) > 0 { // A call of Linger costs 5 % of a request that is not settled.
+		line.Linger(settles...)
+	}
+	if open {
+		concludeLater(req.Context(), slices.Clone(booked), resp, counts) // The response may outlive the request.
+	}
+}
+
+// concludeLater concludes a request when the response's body has ended.
+func concludeLater(ctx context.Context, booked []booking, resp *http.Response, counts bool) {
+	httpbody.OnEnd(resp, counts, func(end *httpbody.End) {
+		release(booked)
+		var two [2]<-chan struct{}
+		settles := two[:0]
+		for i := range booked {
+			settling, _ := booked[i].settleBy(ctx, resp, (*BodyEnd)(end))
+			settles = append(settles, settling)
+		}
+		line.Linger(settles...)
+	})
+}
+
+// release ends the leases of bookings.
+func release(booked []booking) {
+	for i := range booked {
+		booked[i].lease.Release()
+	}
+}
+
+// settleBy settles the cost if the response tells it, and the end of its body unless
+// that is nil. The first cost that is known counts.
+func (b *booking) settleBy(ctx context.Context, resp *http.Response, end *BodyEnd) (settling <-chan struct{}, known bool) {
+	if b.Settle == nil || b.settled {
+		return nil, b.settled
+	}
+	cost, known := b.Settle(resp, end)
+	if b.settled = known; known {
+		settling = b.settle(ctx, cost)
+	}
+	return settling, known
+}
+
+// settle settles the real cost, in the background: see [laters]. The estimate
+// stays booked if that fails, as for a cost that can't be.
+func (b *booking) settle(ctx context.Context, cost int64) <-chan struct{} {
+	if cost == b.Cost {
+		if b.grant.receipt != nil {
+			b.Limiter.events.settled(ctx, b.ID, cost)
+		}
+		return nil
+	}
+	r := b.Limiter.taken(b.ID, b.grant.receipt)
+	return b.Limiter.laters.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
+}
