@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goweir/weir/store"
-	"github.com/redis/go-redis/v9"
 )
 
 // Open returns a Store with a client of its own, or a *store.ConfigError. No error holds
@@ -42,26 +41,4 @@ func Open(url string, cfg Config) (*Store, error) {
 	}
 	s.owned = true
 	return s, nil
-}
-
-// Client returns the client: that of New's caller, or the one of Open, which Close closes.
-func (s *Store) Client() redis.UniversalClient { return s.client }
-
-// Prefix returns the start of every key, "weir:" if the Config had none.
-func (s *Store) Prefix() string { return s.prefix }
-
-// Close ends the Store: calls fail with [ErrClosed] from then on, and calls under way
-// fail soon. It closes the client of a Store made by [Open]. The client given to [New] is
-// the caller's and stays open. Further calls of Close do nothing.
-func (s *Store) Close() error {
-	if s.closed.Swap(true) {
-		return nil
-	}
-	s.watches.mu.Lock()
-	s.watches.end()
-	s.watches.mu.Unlock()
-	if !s.owned {
-		return nil
-	}
-	return s.client.Close()
 }

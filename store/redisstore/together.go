@@ -2,37 +2,15 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
-	"github.com/goweir/weir/internal/exact"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
-
-// call is a request for units of one key, now or not at all, and its answer.
-type call struct {
-	limits *script.Limits
-	seen   int64   // see script.Key
-	answer *answer // nil before the round trip
-	place  int64   // among the calls decided together
-	err    error
-}
-
-// answer is the script's answer to calls of one key under the same limits, which the script
-// decides in order. It does not change.
-type answer struct {
-	script.Answer
-	now         int64
-	seen        int64         // the earliest of the calls, see script.Calls
-	sent, heard time.Duration // by the clock of the store
-	states      [1]script.State
-}
 
 // combines reports whether a request shares round trips: it takes units of one key, now or
 // not at all, without a receipt.
@@ -44,7 +22,6 @@ type place = deny.Place[*script.Limits, *answer]
 
 // question identifies a request that combines.
 type question struct {
-	state  string
 	limits *script.Limits
 	place  *place
 	turn   uint64
@@ -69,14 +46,12 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	if err := ctx.Err(); err != nil {
 		return store.Decision{}, err
 	}
-	c := &req.Charges[0]
-	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
-	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
+	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
+	done, _, err := s.queues.of(ctx, state).Do(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
 	if err == nil {
 		err = done.err
 	}
-	var split *splitError
-	if errors.As(err, &split) {
+	if isSplit(err) {
 		return s.takeAlone(ctx, req) // Nothing was decided. takeAlone tries a few times.
 	}
 	if err != nil {
@@ -87,9 +62,6 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	}
 	return s.conclude(ctx, req, &q, &done)
 }
-
-// lost reports whether the call's state was lost for sure: no other call saw it earlier.
-func (c *call) lost() bool { return c.answer.Lost() && c.seen > 0 && c.seen <= c.answer.seen }
 
 // conclude returns the decision of a call that was decided.
 func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
@@ -112,29 +84,6 @@ func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, d
 		}
 	}
 	return done.decision(req, a.now), nil
-}
-
-// decision returns the caller's decision.
-func (c *call) decision(req *store.Request, now int64) store.Decision {
-	var room [4]exact.Outcome
-	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
-	v := exact.Verdict{Allowed: c.place < c.answer.Calls, Now: now, Slot: now}
-	a := c.answer.Answer
-	later := a.Calls - c.place - 1
-	if v.Allowed && later > 0 {
-		a.States = c.limits.Before(a.States, later)
-	}
-	seen := a.View(c.limits, nil, outcomes, 0, now)
-	switch {
-	case !v.Allowed:
-		v.Slot = a.Real
-	case a.Clock != nil:
-		seen.Slot = a.Clock.Now(now) // The answer has the slot of the first refused call.
-	default:
-		seen.Slot = now
-	}
-	v.Keys = []exact.Seen{seen}
-	return exact.Decide(req, &v, outcomes)
 }
 
 // denied returns a remembered refusal of an equal request.
@@ -180,11 +129,10 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 		return nil
 	}
 	q := s.question(req)
-	c := &req.Charges[0]
-	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
+	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
 	st := unused.Get().(*started)
 	*st = started{store: s, question: q, req: req, ctx: ctx}
-	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
+	st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
 	return st
 }
 
@@ -207,8 +155,7 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 	if err == nil {
 		err = c.err
 	}
-	var split *splitError
-	if errors.As(err, &split) || err == nil && c.answer.Calls < 0 && !c.lost() {
+	if isSplit(err) || err == nil && c.answer.Calls < 0 && !c.lost() {
 		return d, false, nil
 	}
 	if err == nil {
