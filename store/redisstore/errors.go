@@ -42,11 +42,8 @@ var meanings = []struct {
 	{"CROSSSLOT", ErrCrossSlot},
 }
 
-// classify wraps server errors that have a meaning for weir.
+// classify wraps an error of the server that has a meaning for weir.
 func classify(err error) error {
-	if err == nil {
-		return nil
-	}
 	for _, m := range meanings {
 		if strings.Contains(err.Error(), m.text) {
 			return &stateError{m.kind, err}
@@ -59,10 +56,14 @@ func classify(err error) error {
 }
 
 // isSplit reports whether a call was refused because its keys may be on two nodes.
-func isSplit(err error) bool { return redis.HasErrorPrefix(err, "TRYAGAIN") }
+func isSplit(err error) bool { return begins(err, "TRYAGAIN") }
 
 // isForbidden reports whether a call was refused because the user may not use its keys.
-func isForbidden(err error) bool { return redis.HasErrorPrefix(err, "NOPERM") }
+func isForbidden(err error) bool { return begins(err, "NOPERM") }
+
+// begins reports whether an error of the server begins with a word. redis.HasErrorPrefix
+// allocates, also for nil.
+func begins(err error, word string) bool { return err != nil && redis.HasErrorPrefix(err, word) }
 
 // keyError is the refusal of a call whose keys are on the move or forbidden.
 type keyError struct{ error }

@@ -6,7 +6,6 @@ import (
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
-	"github.com/redis/go-redis/v9"
 )
 
 // Restore implements [store.Restorer] with one EVALSHA. For spent units, a key of the ID
@@ -60,4 +59,4 @@ func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any)
 }
 
 // undecided reports whether a script did not run, but may run by itself.
-func undecided(err error) bool { return isSplit(err) || redis.HasErrorPrefix(err, "NOSCRIPT") }
+func undecided(err error) bool { return isSplit(err) || begins(err, "NOSCRIPT") }

@@ -73,7 +73,7 @@ func (s *server) eval(ctx context.Context, text *script.Text, calls []once) {
 	s.exec(ctx, calls)
 	var again []once
 	for i, c := range calls {
-		if redis.HasErrorPrefix(c.Err(), "NOSCRIPT") {
+		if begins(c.Err(), "NOSCRIPT") {
 			args := c.Args()
 			args[0], args[1] = "eval", text.Body
 			calls[i] = newOnce(ctx, args)
@@ -109,10 +109,13 @@ func (s *server) run(ctx context.Context, text *script.Text, args []any) (any, e
 // if the server may be another one. An answer, and the end of a context or a timeout, keep
 // them.
 func (s *server) failed(err error) error {
+	if err == nil {
+		return nil
+	}
 	var answered redis.Error
 	var timeout net.Error
-	if err != nil && !errors.As(err, &answered) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) &&
-		(!errors.As(err, &timeout) || !timeout.Timeout()) {
+	keeps := errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if !keeps && (!errors.As(err, &timeout) || !timeout.Timeout()) {
 		s.restores.Store(false)
 		s.denials.Lose()
 	}
