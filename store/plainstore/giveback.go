@@ -22,20 +22,19 @@ const (
 )
 
 // giveBack takes a refused call's units out of the windows that counted them. It goes on in
-// the background after the end of the context.
+// the background after the end of the context. The windows are its own then.
 func (s *Store) giveBack(ctx context.Context, windows []window) error {
 	if !slices.ContainsFunc(windows, func(w window) bool { return w.counted }) {
 		return nil
 	}
-	own, done := slices.Clone(windows), make(chan error, 1)
+	done := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 		defer cancel()
-		done <- s.takeOut(ctx, own)
+		done <- s.takeOut(ctx, windows)
 	}()
 	select {
 	case err := <-done:
-		copy(windows, own)
 		return err
 	case <-ctx.Done():
 	}
