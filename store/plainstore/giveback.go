@@ -6,14 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
 const (
-	// giveBackTimeout bounds the time for which the store tries to take units of a call back.
-	giveBackTimeout = 5 * time.Second
-	// giveBackGrace is the time that a call stays for that after its context's end.
-	giveBackGrace = 20 * time.Millisecond
 	// lateness is the longest time that units may be under way. A command sent that long
 	// before a window's end can't reach the next window.
 	lateness = 100 * time.Millisecond
@@ -27,24 +24,7 @@ func (s *Store) giveBack(ctx context.Context, windows []window) error {
 	if !slices.ContainsFunc(windows, func(w window) bool { return w.counted }) {
 		return nil
 	}
-	done := make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
-		defer cancel()
-		done <- s.takeOut(ctx, windows)
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(giveBackGrace)
-	defer grace.Stop()
-	select {
-	case <-done:
-	case <-grace.C:
-	}
-	return ctx.Err()
+	return rediscall.GiveBack(ctx, func(ctx context.Context) error { return s.takeOut(ctx, windows) })
 }
 
 // takeOut takes the units out of all windows.
@@ -63,7 +43,7 @@ func (s *Store) takeOut(ctx context.Context, windows []window) error {
 	}
 	var err error
 	if len(far) > 0 {
-		_, err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []once { return w.add(ctx, -w.cost) })
+		_, err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) })
 	}
 	for _, w := range near {
 		w.refuses = !s.takeOutNear(ctx, w) || w.refuses
@@ -89,7 +69,7 @@ func (s *Store) takeOutNear(ctx context.Context, w *window) (done bool) {
 				w.used, w.left = now[0].used, now[0].left
 				return nil
 			}
-			_, err := exchange(ctx, tx.TxPipelined, now, func(w *window) []once { return w.add(ctx, -w.cost) })
+			_, err := exchange(ctx, tx.TxPipelined, now, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) })
 			if err == nil {
 				w.used -= w.cost
 			}

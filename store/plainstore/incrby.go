@@ -3,12 +3,14 @@ package plainstore
 import (
 	"cmp"
 	"context"
+
+	"github.com/goweir/weir/internal/rediscall"
 )
 
 // countAll counts with INCRBY, also beyond the rate. SET opens a window together with its
 // end. PEXPIRE NX would come after INCRBY, and needs Redis 7.
 func (s *Store) countAll(ctx context.Context, windows []window) error {
-	cmds, err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []once {
+	cmds, err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []rediscall.Once {
 		if w.cost == 0 {
 			return w.view(ctx)
 		}
@@ -30,10 +32,10 @@ func (s *Store) countAll(ctx context.Context, windows []window) error {
 
 // add returns the commands that add units to a window. They open an ended window, with the
 // same number of units.
-func (w *window) add(ctx context.Context, units int64) []once {
-	return []once{
-		newOnce(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
-		newOnce(ctx, "incrby", w.key, units),
-		newOnce(ctx, "pttl", w.key),
+func (w *window) add(ctx context.Context, units int64) []rediscall.Once {
+	return []rediscall.Once{
+		rediscall.New(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
+		rediscall.New(ctx, "incrby", w.key, units),
+		rediscall.New(ctx, "pttl", w.key),
 	}
 }

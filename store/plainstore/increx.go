@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -22,7 +23,7 @@ var errReply = errors.New("plainstore: the reply to INCREX is not two numbers")
 // COMMAND INFO counts as one without.
 func (s *Store) hasIncrEx(ctx context.Context) bool {
 	if s.incrEx.Load() == unknown {
-		cmd := newOnce(ctx, "command", "info", "increx")
+		cmd := rediscall.New(ctx, "command", "info", "increx")
 		err := s.client.Process(ctx, cmd)
 		list, _ := cmd.Slice()
 		var reply redis.Error
@@ -38,10 +39,10 @@ func (s *Store) hasIncrEx(ctx context.Context) bool {
 
 // countBounded counts with INCREX, which adds only units that fit under the rate.
 func (s *Store) countBounded(ctx context.Context, windows []window) error {
-	cmds, err := exchange(ctx, s.client.Pipelined, windows, func(w *window) []once {
+	cmds, err := exchange(ctx, s.client.Pipelined, windows, func(w *window) []rediscall.Once {
 		view := w.view(ctx)
 		if w.cost > 0 {
-			view[0] = newOnce(ctx, "increx", w.key, "byint", w.cost, "ubound", w.rate, "px", w.period, "enx")
+			view[0] = rediscall.New(ctx, "increx", w.key, "byint", w.cost, "ubound", w.rate, "px", w.period, "enx")
 		}
 		return view
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 )
@@ -47,5 +48,5 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	for i := range maxLimits {
 		args = append(args, rediskey.Counter(state, i))
 	}
-	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
+	return classify(s.client.Process(ctx, rediscall.New(ctx, args...)))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -63,22 +64,14 @@ func (s *server) decideAllowed(ctx context.Context, runs []run) {
 // The calls of a key keep their order.
 func runsOf(groups []combine.Group[string, call]) []run {
 	runs := make([]run, 0, len(groups))
-	left := 0
-	for i := range groups {
-		left += len(groups[i].Calls)
-	}
-	first := 0
-	for left > 0 {
+	for first := -1; first < len(runs); {
+		first = len(runs)
 		for i := range groups {
 			if len(groups[i].Calls) > 0 {
 				runs = append(runs, next(&groups[i]))
 			}
 		}
 		sort(runs[first:])
-		first, left = len(runs), 0
-		for i := range groups {
-			left += len(groups[i].Calls)
-		}
 	}
 	return runs
 }
@@ -142,7 +135,7 @@ func pack(room [][]run, runs []run, packed bool) [][]run {
 func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 	sent := s.elapsed()
 	var roomOfPacks [1][]run
-	var room [1]once
+	var room [1]rediscall.Once
 	packs, commands := pack(roomOfPacks[:0], runs, packed), room[:0]
 	for _, p := range packs {
 		commands = append(commands, s.command(ctx, p))
@@ -157,17 +150,17 @@ func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 }
 
 // command returns the EVALSHA of take for runs.
-func (s *server) command(ctx context.Context, runs []run) once {
+func (s *server) command(ctx context.Context, runs []run) rediscall.Once {
 	var room [1]script.Calls
 	calls := room[:0]
 	for i := range runs {
 		calls = append(calls, runs[i].Calls)
 	}
-	return newOnce(ctx, byHash(&script.Take, script.ManyArgs(calls, s.clock(), rediskey.Log)))
+	return rediscall.New(ctx, byHash(&script.Take, script.ManyArgs(calls, s.clock(), rediskey.Log))...)
 }
 
 // read sets the answers of calls.
-func read(runs []run, c once, sent, heard time.Duration) error {
+func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 	if err := c.Err(); err != nil {
 		return err
 	}

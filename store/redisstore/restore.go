@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -28,7 +29,7 @@ func (s *Store) restoreArgs(m *store.Memory) []any {
 // unless the server surely knows the script: take must not run without it. A key that moves
 // is restored by itself.
 func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any) (any, error) {
-	commands := make([]once, 0, len(list)+1)
+	commands := make([]rediscall.Once, 0, len(list)+1)
 	for i := range list {
 		if err := list[i].Validate(); err != nil {
 			return nil, err
@@ -37,9 +38,9 @@ func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any)
 		if i == 0 && !s.restores.Load() {
 			args[0], args[1] = "eval", script.Restore.Body
 		}
-		commands = append(commands, newOnce(ctx, args))
+		commands = append(commands, rediscall.New(ctx, args...))
 	}
-	commands = append(commands, newOnce(ctx, byHash(&script.Take, take)))
+	commands = append(commands, rediscall.New(ctx, byHash(&script.Take, take)...))
 	s.exec(ctx, commands)
 	s.restores.Store(commands[0].Err() == nil)
 	for i := range list {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/redis/go-redis/v9"
@@ -27,14 +28,6 @@ type server struct {
 	denials  *deny.Table[*script.Limits, *answer]
 }
 
-// once is a command that go-redis never sends a second time: after a lost reply the server
-// may have carried it out.
-type once struct{ *redis.Cmd }
-
-func (once) NoRetry() bool { return true }
-
-func newOnce(ctx context.Context, args []any) once { return once{redis.NewCmd(ctx, args...)} }
-
 // byHash makes the arguments of a script call name the script by its hash.
 func byHash(text *script.Text, args []any) []any {
 	args[0], args[1] = "evalsha", text.SHA
@@ -42,7 +35,7 @@ func byHash(text *script.Text, args []any) []any {
 }
 
 // exec sends commands in one write.
-func (s *server) exec(ctx context.Context, commands []once) {
+func (s *server) exec(ctx context.Context, commands []rediscall.Once) {
 	if s.closed.Load() {
 		for _, c := range commands {
 			c.SetErr(ErrClosed)
@@ -69,14 +62,14 @@ func (s *server) exec(ctx context.Context, commands []once) {
 
 // eval sends calls of a script in one write. It sends calls with an unknown hash again, with
 // the script's text.
-func (s *server) eval(ctx context.Context, text *script.Text, calls []once) {
+func (s *server) eval(ctx context.Context, text *script.Text, calls []rediscall.Once) {
 	s.exec(ctx, calls)
-	var again []once
+	var again []rediscall.Once
 	for i, c := range calls {
 		if begins(c.Err(), "NOSCRIPT") {
 			args := c.Args()
 			args[0], args[1] = "eval", text.Body
-			calls[i] = newOnce(ctx, args)
+			calls[i] = rediscall.New(ctx, args...)
 			again = append(again, calls[i])
 		}
 	}
@@ -96,7 +89,7 @@ const (
 // run runs a script. It sets the first two of args.
 func (s *server) run(ctx context.Context, text *script.Text, args []any) (any, error) {
 	for try := 1; ; try++ {
-		call := [1]once{newOnce(ctx, byHash(text, args))}
+		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
 		s.eval(ctx, text, call[:])
 		reply, err := call[0].Result()
 		if !isSplit(err) || try == splitTries || deadline.Sleep(ctx, splitPause<<try) != nil {

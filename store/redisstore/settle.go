@@ -23,18 +23,12 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 func (s *Store) correct(ctx context.Context, op string, of any, costs ...int64) error {
 	switch r := of.(type) {
 	case *receipt:
-		if r == nil {
-			break
-		}
 		cost, err := exact.Settled(len(r.charges), costs)
 		if err != nil {
 			return err
 		}
 		return s.settle(ctx, r, cost)
 	case *receipts:
-		if r == nil {
-			break
-		}
 		cost, err := exact.Settled(r.charges, costs)
 		if err != nil {
 			return err

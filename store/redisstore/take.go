@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -48,7 +49,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if isSplit(err) {
 		// A slot on the move: each node forgets the keys that it has.
 		for _, name := range []string{state, log, held} {
-			c := [1]once{newOnce(ctx, []any{"del", name})}
+			c := [1]rediscall.Once{rediscall.New(ctx, "del", name)}
 			s.exec(ctx, c[:])
 			if err = s.failed(c[0].Err()); err != nil {
 				break

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -48,29 +49,30 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	}
 	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
 	done, _, err := s.queues.of(ctx, state).Do(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
-	if err == nil {
-		err = done.err
+	d, decided, err := s.conclude(req, &q, &done, err)
+	if !decided {
+		return s.takeAlone(ctx, req) // It tries a few times.
 	}
-	if isSplit(err) {
-		return s.takeAlone(ctx, req) // Nothing was decided. takeAlone tries a few times.
+	if err != nil && err != store.ErrLost {
+		err = cmp.Or(deadline.Ended(ctx), err)
 	}
-	if err != nil {
-		if ended := deadline.Ended(ctx); ended != nil {
-			err = ended
-		}
-		return store.Decision{}, err
-	}
-	return s.conclude(ctx, req, &q, &done)
+	return d, err
 }
 
-// conclude returns the decision of a call that was decided.
-func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
+// conclude returns the decision of a call. decided is false if nothing was decided, and the
+// request has to be taken alone.
+func (s *Store) conclude(req *store.Request, q *question, done *call, failed error) (d store.Decision, decided bool, err error) {
 	a, c := done.answer, &req.Charges[0]
-	if done.lost() {
-		return store.Decision{}, store.ErrLost
-	}
-	if a.Calls < 0 {
-		return s.takeAlone(ctx, req) // Perhaps only some of the calls have lost their state.
+	failed = cmp.Or(failed, done.err)
+	switch {
+	case isSplit(failed):
+		return d, false, nil
+	case failed != nil:
+		return d, true, failed
+	case done.lost():
+		return d, true, store.ErrLost
+	case a.Calls < 0: // Perhaps only some of the calls have lost their state.
+		return d, false, nil
 	}
 	for i := range req.Seen {
 		a.See(q.limits, i, a.now, &req.Seen[i])
@@ -83,7 +85,7 @@ func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, d
 			s.denials.Put(q.place, q.turn, c.Scope, c.Key, q.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
 		}
 	}
-	return done.decision(req, a.now), nil
+	return done.decision(req, a.now), true, nil
 }
 
 // denied returns a remembered refusal of an equal request.
@@ -117,7 +119,6 @@ type started struct {
 	pending  combine.Pending[string, call]
 	question question
 	req      *store.Request
-	ctx      context.Context
 }
 
 // unused holds started calls for reuse.
@@ -131,7 +132,7 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 	q := s.question(req)
 	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
 	st := unused.Get().(*started)
-	*st = started{store: s, question: q, req: req, ctx: ctx}
+	*st = started{store: s, question: q, req: req}
 	st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
 	return st
 }
@@ -152,14 +153,5 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 		unused.Put(st)
 	}()
 	c, err := st.pending.Result()
-	if err == nil {
-		err = c.err
-	}
-	if isSplit(err) || err == nil && c.answer.Calls < 0 && !c.lost() {
-		return d, false, nil
-	}
-	if err == nil {
-		d, err = st.store.conclude(st.ctx, st.req, &st.question, &c)
-	}
-	return d, true, err
+	return st.store.conclude(st.req, &st.question, &c, err)
 }
