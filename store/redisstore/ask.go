@@ -51,9 +51,6 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	v.Now, v.Slot, v.Full = list.Number(), list.Number(), list.Number()
 	outcomes = make([]exact.Outcome, len(req.Charges))
 	v.Allowed = mode == script.All
-	if tag > 0 {
-		r = new(receipt)
-	}
 	var room [4]script.State
 	again, lost := false, false
 	for i := range keys {
@@ -71,6 +68,9 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 		if tag > 0 {
 			if part := list.Receipt(*k, &a); a.Calls > 0 {
 				part.Log = rediskey.Log(k.State)
+				if r == nil {
+					r = new(receipt)
+				}
 				r.keys = append(r.keys, part)
 			}
 		}
@@ -86,9 +86,6 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	}
 	if mode == script.Look && req.Hold.Asked() && req.NeverFits() < 0 {
 		v.Allowed = v.Full == 0 // A lease alone waits for no slot.
-	}
-	if r != nil && len(r.keys) == 0 {
-		r = nil
 	}
 	return v, outcomes, r, nil
 }

@@ -61,18 +61,16 @@ func (f Finding) String() string {
 // takes some milliseconds. It waits for an absent server as long as ctx and the client's
 // timeouts allow.
 func (s *Store) Check(ctx context.Context) (findings []Finding) {
+	take := func(ctx context.Context, scope, key string) error {
+		charge := store.Charge{Scope: scope, Key: key, Limit: store.Per(1000, time.Second), Cost: 1}
+		_, err := s.Take(ctx, store.Request{Charges: []store.Charge{charge}, Cancelable: true}) // in a script call of its own
+		return err
+	}
 	for _, f := range check.Run(ctx, check.Store{
 		Client: s.client, Owned: s.owned, Closed: s.closed.Load(), PassTime: s.passTime, Prefix: s.prefix, Channel: s.watches.Channel,
-		RoundTrips: cmp.Or(s.queues.config.RoundTrips, combine.DefaultRoundTrips), Take: s.checkTake, ErrClosed: ErrClosed, ErrTime: ErrTime,
+		RoundTrips: cmp.Or(s.queues.config.RoundTrips, combine.DefaultRoundTrips), Take: take, ErrClosed: ErrClosed, ErrTime: ErrTime,
 	}) {
 		findings = append(findings, Finding{f.Name, Level(f.Level), f.Server, f.What, f.Remedy, f.Err})
 	}
 	return findings
-}
-
-// checkTake takes a decision for Check, in a script call of its own.
-func (s *Store) checkTake(ctx context.Context, scope, key string) error {
-	charge := store.Charge{Scope: scope, Key: key, Limit: store.Per(1000, time.Second), Cost: 1}
-	_, err := s.Take(ctx, store.Request{Charges: []store.Charge{charge}, Cancelable: true})
-	return err
 }

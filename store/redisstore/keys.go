@@ -1,6 +1,8 @@
 package redisstore
 
 import (
+	"slices"
+
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -56,12 +58,8 @@ func placesOf(charges []store.Charge, i int) (places []int) {
 
 // sameKey reports whether all charges are of one key.
 func sameKey(charges []store.Charge) bool {
-	for i := range charges[1:] {
-		if charges[i+1].Key != charges[0].Key || charges[i+1].Scope != charges[0].Scope {
-			return false
-		}
-	}
-	return true
+	other := func(c store.Charge) bool { return c.Key != charges[0].Key || c.Scope != charges[0].Scope }
+	return !slices.ContainsFunc(charges[1:], other)
 }
 
 // seen returns when the caller last saw the key of the i-th charge; 0: never.

@@ -74,15 +74,13 @@ func partsOf(req *store.Request, keys []script.Key) []part {
 	parts := make([]part, len(keys))
 	for i, k := range keys {
 		p := &parts[i]
-		p.places = k.Places
-		k.Places = nil
+		p.key, p.places, p.key.Places = k, k.Places, nil
 		for j, at := range p.places {
-			p.req.Charges, k.Places = append(p.req.Charges, req.Charges[at]), append(k.Places, j)
+			p.req.Charges, p.key.Places = append(p.req.Charges, req.Charges[at]), append(p.key.Places, j)
 			if req.Seen != nil {
 				p.req.Seen = append(p.req.Seen, req.Seen[at])
 			}
 		}
-		p.key = k
 		for _, m := range req.Restore {
 			if c := &p.req.Charges[0]; m.Scope == c.Scope && m.Key == c.Key {
 				p.req.Restore = append(p.req.Restore, m)

@@ -41,6 +41,14 @@ type report struct {
 	findings []Finding
 }
 
+// target is a server that decides, and a key that it has.
+type target struct {
+	client redis.UniversalClient
+	addr   string
+	tls    bool
+	key    string
+}
+
 // scope starts the keys of a check, as the name of a limiter does.
 const scope = "weir-check"
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,26 +97,20 @@ func (w *Watches) end() {
 	}
 }
 
-// set notes whether the subscription of ctx is live.
-func (w *Watches) set(ctx context.Context, there bool) {
+// set notes since when the subscription of ctx is live; nil: it is not.
+func (w *Watches) set(ctx context.Context, live *time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ctx.Err() != nil {
-		return // A newer subscription may be there.
+	if ctx.Err() == nil { // Otherwise a newer subscription may be there.
+		w.live.Store(live)
 	}
-	var since *time.Time
-	if there {
-		now := time.Now()
-		since = &now
-	}
-	w.live.Store(since)
 }
 
 // subscribe keeps a subscription until ctx ends.
 func (w *Watches) subscribe(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := w.listen(ctx)
-		w.set(ctx, false)
+		w.set(ctx, nil)
 		wait := retry
 		if err != nil && (redis.HasErrorPrefix(err, "NOPERM") || strings.Contains(err.Error(), "unknown command")) {
 			wait = forbidden
@@ -139,20 +134,17 @@ func (w *Watches) listen(ctx context.Context) error {
 	for asked := false; ; {
 		msg, err := sub.ReceiveTimeout(ctx, ping)
 		var timeout net.Error
-		switch {
-		case errors.As(err, &timeout) && timeout.Timeout() && !asked && ctx.Err() == nil:
-			if err := sub.Ping(ctx); err != nil {
-				return err
-			}
-			asked = true
-			continue
-		case err != nil:
+		idle := !asked && errors.As(err, &timeout) && timeout.Timeout() && ctx.Err() == nil
+		if idle {
+			err = sub.Ping(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		asked = false
+		asked = idle
 		switch msg := msg.(type) {
 		case *redis.Subscription:
-			w.set(ctx, true)
+			w.set(ctx, new(time.Now()))
 		case *redis.Message:
 			if name, clock, ok := script.ParseBrake(msg.Payload); ok {
 				if scope, key, ok := parse(name); ok {
@@ -161,4 +153,17 @@ func (w *Watches) listen(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// Name returns the name of a key in messages: the length of the scope, scope and key.
+func Name(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
+
+// parse reads a Name.
+func parse(name string) (scope, key string, ok bool) {
+	length, rest, ok := strings.Cut(name, ":")
+	n, err := strconv.Atoi(length)
+	if !ok || err != nil || n < 0 || n > len(rest) {
+		return "", "", false
+	}
+	return rest[:n], rest[n:], true
 }
