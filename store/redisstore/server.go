@@ -92,9 +92,12 @@ func (s *server) run(ctx context.Context, text *script.Text, args []any) (any, e
 		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
 		s.eval(ctx, text, call[:])
 		reply, err := call[0].Result()
-		if !isSplit(err) || try == splitTries || deadline.Sleep(ctx, splitPause<<try) != nil {
-			return reply, s.failed(err)
+		if isSplit(err) && try < splitTries {
+			if err = deadline.Sleep(ctx, splitPause<<try); err == nil {
+				continue
+			}
 		}
+		return reply, s.failed(err)
 	}
 }
 
