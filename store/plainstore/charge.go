@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -52,12 +53,11 @@ func (s *Store) mend(ctx context.Context, windows []window, allowed bool) error 
 	if len(short) == 0 {
 		return nil
 	}
-	_, err := exchange(ctx, s.client.TxPipelined, short, func(w *window) []once {
+	return exchange(ctx, s.client.TxPipelined, short, func(w *window) []rediscall.Once {
 		units := int64(0)
 		if allowed {
 			units = w.cost
 		}
-		return []once{newOnce(ctx, "set", w.key, units, "px", w.period, "nx"), newOnce(ctx, "pexpire", w.key, w.period)}
-	})
-	return err
+		return []rediscall.Once{rediscall.New(ctx, "set", w.key, units, "px", w.period, "nx"), rediscall.New(ctx, "pexpire", w.key, w.period)}
+	}, (*window).unread)
 }

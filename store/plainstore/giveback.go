@@ -6,14 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
 const (
-	// giveBackTimeout bounds the time for which the store tries to take units of a call back.
-	giveBackTimeout = 5 * time.Second
-	// giveBackGrace is the time that a call stays for that after its context's end.
-	giveBackGrace = 20 * time.Millisecond
 	// lateness is the longest time that units may be under way. A command sent that long
 	// before a window's end can't reach the next window.
 	lateness = 100 * time.Millisecond
@@ -22,30 +19,12 @@ const (
 )
 
 // giveBack takes a refused call's units out of the windows that counted them. It goes on in
-// the background after the end of the context.
+// the background after the end of the context. The windows are its own then.
 func (s *Store) giveBack(ctx context.Context, windows []window) error {
 	if !slices.ContainsFunc(windows, func(w window) bool { return w.counted }) {
 		return nil
 	}
-	own, done := slices.Clone(windows), make(chan error, 1)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
-		defer cancel()
-		done <- s.takeOut(ctx, own)
-	}()
-	select {
-	case err := <-done:
-		copy(windows, own)
-		return err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(giveBackGrace)
-	defer grace.Stop()
-	select {
-	case <-done:
-	case <-grace.C:
-	}
-	return ctx.Err()
+	return rediscall.GiveBack(ctx, func(ctx context.Context) error { return s.takeOut(ctx, windows) })
 }
 
 // takeOut takes the units out of all windows.
@@ -64,7 +43,7 @@ func (s *Store) takeOut(ctx context.Context, windows []window) error {
 	}
 	var err error
 	if len(far) > 0 {
-		_, err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []once { return w.add(ctx, -w.cost) })
+		err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, (*window).unread)
 	}
 	for _, w := range near {
 		w.refuses = !s.takeOutNear(ctx, w) || w.refuses
@@ -90,7 +69,7 @@ func (s *Store) takeOutNear(ctx context.Context, w *window) (done bool) {
 				w.used, w.left = now[0].used, now[0].left
 				return nil
 			}
-			_, err := exchange(ctx, tx.TxPipelined, now, func(w *window) []once { return w.add(ctx, -w.cost) })
+			err := exchange(ctx, tx.TxPipelined, now, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, (*window).unread)
 			if err == nil {
 				w.used -= w.cost
 			}

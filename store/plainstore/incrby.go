@@ -1,39 +1,38 @@
 package plainstore
 
 import (
-	"cmp"
 	"context"
+
+	"github.com/goweir/weir/internal/rediscall"
 )
 
 // countAll counts with INCRBY, also beyond the rate. SET opens a window together with its
 // end. PEXPIRE NX would come after INCRBY, and needs Redis 7.
 func (s *Store) countAll(ctx context.Context, windows []window) error {
-	cmds, err := exchange(ctx, s.client.TxPipelined, windows, func(w *window) []once {
+	return exchange(ctx, s.client.TxPipelined, windows, func(w *window) []rediscall.Once {
 		if w.cost == 0 {
 			return w.view(ctx)
 		}
 		return w.add(ctx, w.cost)
-	})
-	for i := range windows {
-		w, replies := &windows[i], cmds[i]
-		n := len(replies)
-		if e := w.read(replies[n-2], replies[n-1]); e != nil {
-			err = cmp.Or(err, e)
-			continue
-		}
-		w.counted = w.cost > 0
-		w.refuses = w.counted && w.used > w.rate
-		w.reopen = w.counted && w.used == w.cost && replies[0].Err() != nil
+	}, (*window).readAll)
+}
+
+func (w *window) readAll(replies []rediscall.Once) error {
+	if err := w.read(replies); err != nil {
+		return err
 	}
-	return err
+	w.counted = w.cost > 0
+	w.refuses = w.counted && w.used > w.rate
+	w.reopen = w.counted && w.used == w.cost && replies[0].Err() != nil
+	return nil
 }
 
 // add returns the commands that add units to a window. They open an ended window, with the
 // same number of units.
-func (w *window) add(ctx context.Context, units int64) []once {
-	return []once{
-		newOnce(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
-		newOnce(ctx, "incrby", w.key, units),
-		newOnce(ctx, "pttl", w.key),
+func (w *window) add(ctx context.Context, units int64) []rediscall.Once {
+	return []rediscall.Once{
+		rediscall.New(ctx, "set", w.key, max(-units, 0), "px", w.period, "nx"),
+		rediscall.New(ctx, "incrby", w.key, units),
+		rediscall.New(ctx, "pttl", w.key),
 	}
 }

@@ -1,9 +1,7 @@
 package plainstore
 
 import (
-	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
@@ -27,11 +25,6 @@ type Store struct {
 	incrEx atomic.Int32
 }
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-)
-
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no
 // I/O.
 func New(cfg Config) (*Store, error) {
@@ -43,41 +36,4 @@ func New(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{client: cfg.Client, prefix: prefix}, nil
-}
-
-// Take implements [store.Store]. An allowed call takes one round trip, a refused one mostly
-// one or two.
-func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	if err := req.Validate(); err != nil {
-		return store.Decision{}, err
-	}
-	if err := supported(&req); err != nil {
-		return store.Decision{}, err
-	}
-	state := rediskey.State(s.prefix, req.Charges[0].Scope, req.Charges[0].Key)
-	windows := make([]window, len(req.Charges))
-	for i := range req.Charges {
-		c := &req.Charges[i]
-		period := (c.Limit.Period + time.Millisecond - 1) / time.Millisecond
-		windows[i] = window{key: rediskey.Counter(state, i), cost: c.Cost, rate: c.Limit.Rate, period: int64(period)}
-	}
-	var err error
-	if req.Free() || req.NeverFits() >= 0 {
-		err = look(ctx, s.client.Pipelined, windows)
-	} else {
-		err = s.charge(ctx, windows)
-	}
-	if err != nil {
-		return store.Decision{}, classify(err)
-	}
-	return decide(&req, windows), nil
-}
-
-// Reset implements [store.Resetter].
-func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	state, args := rediskey.State(s.prefix, scope, key), []any{"del"}
-	for i := range maxLimits {
-		args = append(args, rediskey.Counter(state, i))
-	}
-	return classify(s.client.Process(ctx, newOnce(ctx, args...)))
 }

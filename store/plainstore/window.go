@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -34,20 +35,13 @@ func (w *window) rest() time.Duration {
 	return time.Duration(left+1) * time.Millisecond
 }
 
-// once is a command that go-redis never sends a second time: after a lost reply the server may
-// have carried it out.
-type once struct{ *redis.Cmd }
-
-func (once) NoRetry() bool { return true }
-
-func newOnce(ctx context.Context, args ...any) once { return once{redis.NewCmd(ctx, args...)} }
-
 // pipeline sends commands in one round trip, as Pipelined or TxPipelined of a client.
 type pipeline func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)
 
-// exchange sends the commands of all windows in one round trip. A nil reply is no error.
-func exchange(ctx context.Context, send pipeline, windows []window, commands func(*window) []once) ([][]once, error) {
-	cmds, now := make([][]once, len(windows)), time.Now()
+// exchange sends the commands of all windows in one round trip, and reads the replies. A nil
+// reply is no error.
+func exchange(ctx context.Context, send pipeline, windows []window, commands func(*window) []rediscall.Once, read func(*window, []rediscall.Once) error) error {
+	cmds, now := make([][]rediscall.Once, len(windows)), time.Now()
 	for i := range windows {
 		windows[i].asked, cmds[i] = now, commands(&windows[i])
 	}
@@ -64,28 +58,32 @@ func exchange(ctx context.Context, send pipeline, windows []window, commands fun
 	if err == redis.Nil {
 		err = nil
 	}
-	return cmds, err
-}
-
-// read reads the replies to GET or INCRBY and to PTTL. A missing window has no units.
-func (w *window) read(used, left once) (err error) {
-	if w.used, err = used.Int64(); err != nil && err != redis.Nil {
-		return err
+	for i := range windows {
+		err = cmp.Or(err, read(&windows[i], cmds[i]))
 	}
-	w.left, err = left.Int64()
 	return err
 }
+
+// read reads the last two replies: to GET or INCRBY, and to PTTL. A missing window has no
+// units.
+func (w *window) read(replies []rediscall.Once) (err error) {
+	n := len(replies)
+	if w.used, err = replies[n-2].Int64(); err != nil && err != redis.Nil {
+		return err
+	}
+	w.left, err = replies[n-1].Int64()
+	return err
+}
+
+// unread reads no replies.
+func (*window) unread([]rediscall.Once) error { return nil }
 
 // look reads windows and changes nothing.
 func look(ctx context.Context, send pipeline, windows []window) error {
-	cmds, err := exchange(ctx, send, windows, func(w *window) []once { return w.view(ctx) })
-	for i := range windows {
-		err = cmp.Or(err, windows[i].read(cmds[i][0], cmds[i][1]))
-	}
-	return err
+	return exchange(ctx, send, windows, func(w *window) []rediscall.Once { return w.view(ctx) }, (*window).read)
 }
 
 // view returns the commands that read a window.
-func (w *window) view(ctx context.Context) []once {
-	return []once{newOnce(ctx, "get", w.key), newOnce(ctx, "pttl", w.key)}
+func (w *window) view(ctx context.Context) []rediscall.Once {
+	return []rediscall.Once{rediscall.New(ctx, "get", w.key), rediscall.New(ctx, "pttl", w.key)}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -142,7 +143,7 @@ func TestContextEnds(t *testing.T) {
 			if d.Charge(1).Remaining == 99 {
 				return
 			}
-			time.Sleep(giveBackGrace)
+			time.Sleep(rediscall.Grace)
 			d = take(t, s, charge("k", 0, one, hundred))
 		}
 		t.Errorf("after one of 100: %+v", d.Charges)

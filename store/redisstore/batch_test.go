@@ -42,8 +42,9 @@ func batch(s *Store, reqs []store.Request) ([]store.Decision, []error) {
 	ds, errs := make([]store.Decision, len(reqs)), make([]error, len(reqs))
 	for i := range reqs {
 		q := s.question(&reqs[i])
-		if errs[i] = calls[i].err; errs[i] == nil {
-			ds[i], errs[i] = s.conclude(ctx, &reqs[i], &q, calls[i])
+		var decided bool
+		if ds[i], decided, errs[i] = s.conclude(&reqs[i], &q, calls[i], nil); !decided {
+			ds[i], errs[i] = s.takeAlone(ctx, &reqs[i])
 		}
 	}
 	return ds, errs

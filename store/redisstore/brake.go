@@ -2,12 +2,12 @@ package redisstore
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/goweir/weir/store/redisstore/internal/watch"
 )
 
 // Brake implements [store.Braker] with one EVALSHA, which also publishes the key's clock on
@@ -24,32 +24,17 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	if !sameKey(charges) {
 		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
-	k := s.keyOf(charges, nil)
+	k := s.keyOf(charges)
 	k.Log = rediskey.Log(k.State)
 	c := &charges[0]
-	_, err := s.run(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Fastest(charges), s.clock(), s.channel(), brakeName(c.Scope, c.Key)))
+	_, err := s.run(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Fastest(charges), s.clock(), s.watches.Channel, watch.Name(c.Scope, c.Key)))
 	s.denials.Forget(c.Scope, c.Key)
 	return err
 }
 
-// channel returns the name of the channel for brakes.
-func (s *Store) channel() string { return s.prefix + "brakes" }
-
-// brakeName returns the name of a key in messages: the length of the scope, scope and key.
-func brakeName(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
-
-// parseName reads a brakeName.
-func parseName(name string) (scope, key string, ok bool) {
-	for i := range len(name) {
-		if name[i] != ':' {
-			continue
-		}
-		n, err := strconv.Atoi(name[:i])
-		rest := name[i+1:]
-		if err != nil || n < 0 || n > len(rest) {
-			return "", "", false
-		}
-		return rest[:n], rest[n:], true
-	}
-	return "", "", false
+// WatchBrakes implements [store.Braker]. While there are watchers, one connection of the
+// client is subscribed to "<prefix>brakes". It connects in the background, and again after
+// every cut. With a [redis.Ring] it never connects, as each shard has its own channels.
+func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
+	return s.watches.Add(f)
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/redisstore/internal/check"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -229,24 +230,24 @@ func TestCheckLeastACL(t *testing.T) {
 	admin := server.Client()
 	lines := aclLines(t)
 	rules := strings.Fields(strings.Join(lines[:], " "))
-	check := func(name string, more ...string) []Finding {
+	with := func(name string, more ...string) []Finding {
 		setUser(t, server, "weir-"+name, append(slices.Clone(rules), more...)...)
 		return open(t, "redis://weir-"+name+":password@"+server.Addr).Check(t.Context())
 	}
-	if got := namesOfFindings(check("whole")); !slices.Equal(got, []string{"unknown info"}) {
+	if got := namesOfFindings(with("whole")); !slices.Equal(got, []string{"unknown info"}) {
 		t.Errorf("found %v", got)
 	}
 	var tried int
-	for i, n := range needs {
-		for _, command := range strings.Fields(n.commands) {
-			want := string(n.level) + " " + n.name
+	for i, n := range check.Needs {
+		for _, command := range strings.Fields(n.Commands) {
+			want := n.Level + " " + n.Name
 			if strings.HasPrefix(command, "eval") {
 				want = "fault scripts"
 			}
 			if !slices.Contains(strings.Fields(lines[i]), "+"+command) {
-				t.Errorf("docs/redis.md does not have +%s for %s", command, n.what)
+				t.Errorf("docs/redis.md does not have +%s for %s", command, n.What)
 			}
-			found := check(command, "-"+command)
+			found := with(command, "-"+command)
 			if !slices.ContainsFunc(found, func(f Finding) bool {
 				return string(f.Level)+" "+f.Name == want && f.Err != nil && (strings.Contains(f.What, command) || want == "fault scripts")
 			}) {
@@ -269,7 +270,7 @@ func TestCheckLeastACL(t *testing.T) {
 		if name == "channel" && strings.HasPrefix(server.Info("server")["redis_version"], "6.0.") {
 			continue
 		}
-		found := check(name, test.rules...)
+		found := with(name, test.rules...)
 		if !slices.Equal(namesOfFindings(found), test.want) || !strings.Contains(findText(found), test.text) {
 			t.Errorf("%s: found %v, want %v with %q", name, found, test.want, test.text)
 		}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -199,5 +200,19 @@ func TestSlotThatNobodyServes(t *testing.T) {
 		if (err != nil) != (i == 0) {
 			t.Errorf("%s: %v", reqs[i].Charges[0].Key, err)
 		}
+	}
+}
+
+// TestContextEndsOnTheMove: a call whose keys are on the move fails with the end of its
+// context.
+func TestContextEndsOnTheMove(t *testing.T) {
+	t.Parallel()
+	s, g := gated(t)
+	answer := func() error { return serverError("TRYAGAIN Multiple keys request during rehashing of slot") }
+	g.answer.Store(&answer)
+	ctx, cancel := context.WithTimeout(t.Context(), splitPause)
+	defer cancel()
+	if _, err := s.Renew(ctx, "", "key", time.Second, "id"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 }

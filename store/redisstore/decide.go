@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -20,7 +21,7 @@ type run struct {
 // decide decides a batch in one round trip. On one server many keys share an EVALSHA. On a
 // cluster or a ring each run has its own, in a pipeline. Errors are set in the calls. decide
 // returns an error if the server has answered none of them.
-func (s *Store) decide(ctx context.Context, groups []combine.Group[string, call]) error {
+func (s *server) decide(ctx context.Context, groups []combine.Group[string, call]) error {
 	runs := runsOf(groups)
 	packed := !s.slotted.Load()
 	s.decideRuns(ctx, runs, packed)
@@ -47,11 +48,10 @@ func unanswered(runs []run) error {
 
 // decideAllowed decides runs again, one by one, after a key forbidden to the user failed
 // their shared EVALSHA. The server had decided nothing.
-func (s *Store) decideAllowed(ctx context.Context, runs []run) {
+func (s *server) decideAllowed(ctx context.Context, runs []run) {
 	var again []run
 	for i := range runs {
-		var denied *deniedError
-		if errors.As(runs[i].calls[0].err, &denied) {
+		if isForbidden(runs[i].calls[0].err) {
 			again = append(again, runs[i])
 		}
 	}
@@ -64,22 +64,14 @@ func (s *Store) decideAllowed(ctx context.Context, runs []run) {
 // The calls of a key keep their order.
 func runsOf(groups []combine.Group[string, call]) []run {
 	runs := make([]run, 0, len(groups))
-	left := 0
-	for i := range groups {
-		left += len(groups[i].Calls)
-	}
-	first := 0
-	for left > 0 {
+	for first := -1; first < len(runs); {
+		first = len(runs)
 		for i := range groups {
 			if len(groups[i].Calls) > 0 {
 				runs = append(runs, next(&groups[i]))
 			}
 		}
 		sort(runs[first:])
-		first, left = len(runs), 0
-		for i := range groups {
-			left += len(groups[i].Calls)
-		}
 	}
 	return runs
 }
@@ -126,100 +118,56 @@ func (r *run) work() int {
 	return len(r.Limits.Rules)
 }
 
+// pack returns the runs of each EVALSHA.
+func pack(room [][]run, runs []run, packed bool) [][]run {
+	for len(runs) > 0 {
+		n, work := 1, runs[0].work()
+		for packed && n < len(runs) && work+runs[n].work() <= maxWork {
+			work += runs[n].work()
+			n++
+		}
+		room, runs = append(room, runs[:n]), runs[n:]
+	}
+	return room
+}
+
 // decideRuns sends runs and reads the replies.
-func (s *Store) decideRuns(ctx context.Context, runs []run, packed bool) {
+func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 	sent := s.elapsed()
-	var room [1]command
-	commands := room[:0]
-	for i := 0; i < len(runs); {
-		end, work := i+1, runs[i].work()
-		for packed && end < len(runs) && work+runs[end].work() <= maxWork {
-			work += runs[end].work()
-			end++
-		}
-		commands = append(commands, s.command(ctx, runs[i:end]))
-		i = end
+	var roomOfPacks [1][]run
+	var room [1]rediscall.Once
+	packs, commands := pack(roomOfPacks[:0], runs, packed), room[:0]
+	for _, p := range packs {
+		commands = append(commands, s.command(ctx, p))
 	}
-	s.process(ctx, commands)
+	s.eval(ctx, &script.Take, commands)
 	heard := s.elapsed()
-	for i := range commands {
-		if err := commands[i].read(sent, heard); err != nil {
-			s.lost(err)
-			commands[i].fail(classify(err))
+	for i, p := range packs {
+		if err := read(p, commands[i], sent, heard); err != nil {
+			fail(p, s.failed(err))
 		}
 	}
 }
 
-// command is an EVALSHA of take, and its runs.
-type command struct {
-	once
-	runs []run
-}
-
-func (s *Store) command(ctx context.Context, runs []run) command {
+// command returns the EVALSHA of take for runs.
+func (s *server) command(ctx context.Context, runs []run) rediscall.Once {
 	var room [1]script.Calls
 	calls := room[:0]
 	for i := range runs {
 		calls = append(calls, runs[i].Calls)
 	}
-	args := script.ManyArgs(calls, s.clock(), rediskey.Log)
-	args[0], args[1] = "evalsha", script.Take.SHA
-	return command{once{redis.NewCmd(ctx, args...)}, runs}
+	return rediscall.New(ctx, byHash(&script.Take, script.ManyArgs(calls, s.clock(), rediskey.Log))...)
 }
 
-// process sends commands in one write. It sends those with an unknown hash again, as text.
-func (s *Store) process(ctx context.Context, commands []command) {
-	s.exec(ctx, commands)
-	var again []command
-	for i := range commands {
-		c := &commands[i]
-		if err := c.Err(); err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-			args := c.Args()
-			args[0], args[1] = "eval", script.Take.Body
-			s.restores.Store(false)
-			c.once = once{redis.NewCmd(ctx, args...)}
-			again = append(again, *c)
-		}
-	}
-	if len(again) > 0 {
-		s.exec(ctx, again)
-	}
-}
-
-func (s *Store) exec(ctx context.Context, commands []command) {
-	if s.closed.Load() {
-		for i := range commands {
-			commands[i].SetErr(ErrClosed)
-		}
-		return
-	}
-	if len(commands) == 1 {
-		if err := s.client.Process(ctx, commands[0].once); err != nil {
-			commands[0].SetErr(err)
-		}
-		return
-	}
-	pipe := s.client.Pipeline()
-	for i := range commands {
-		_ = pipe.Process(ctx, commands[i].once)
-	}
-	_, err := pipe.Exec(ctx)
-	for i := range commands {
-		if c := &commands[i]; err != nil && c.Err() == nil && c.Val() == nil {
-			c.SetErr(err)
-		}
-	}
-}
-
-// read sets the answers of the calls.
-func (c *command) read(sent, heard time.Duration) error {
+// read sets the answers of calls.
+func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 	if err := c.Err(); err != nil {
 		return err
 	}
 	list := script.NewReply(c.Val())
 	now := list.Number()
-	for i := range c.runs {
-		r := &c.runs[i]
+	for i := range runs {
+		r := &runs[i]
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
 		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
 		for j, of := range r.calls {
@@ -229,10 +177,10 @@ func (c *command) read(sent, heard time.Duration) error {
 	return list.End()
 }
 
-// fail sets the error of the calls.
-func (c *command) fail(err error) {
-	for i := range c.runs {
-		for _, of := range c.runs[i].calls {
+// fail sets the error of calls.
+func fail(runs []run, err error) {
+	for i := range runs {
+		for _, of := range runs[i].calls {
 			of.answer, of.err = nil, err
 		}
 	}

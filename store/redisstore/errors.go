@@ -30,47 +30,48 @@ var ErrClosed = errors.New("redisstore: the store is closed")
 // ErrTime is returned when the server refuses TIME in scripts: set Config.PassTime.
 var ErrTime = errors.New("redisstore: the server refuses TIME in scripts: set Config.PassTime")
 
-// isSplit reports whether a call was refused because its keys may be on two nodes.
-func isSplit(err error) bool { return err != nil && redis.HasErrorPrefix(err, "TRYAGAIN") }
+// meanings are server errors by a part of their text.
+var meanings = []struct {
+	text string
+	kind error
+}{
+	{"WEIRSTATE a value of another version", ErrVersion},
+	{"WEIRSTATE", ErrState},
+	{"WRONGTYPE", ErrState},
+	{"WEIRTIME", ErrTime},
+	{"CROSSSLOT", ErrCrossSlot},
+}
 
-// splitError is the refusal of a call whose keys are on the move.
-type splitError struct{ error }
-
-func (e *splitError) Unwrap() error { return e.error }
-
-// OfOneKey implements the KeyError of package fallback.
-func (e *splitError) OfOneKey() bool { return true }
-
-// classify wraps server errors that have a meaning for weir.
+// classify wraps an error of the server that has a meaning for weir.
 func classify(err error) error {
-	if err == nil {
-		return nil
+	for _, m := range meanings {
+		if strings.Contains(err.Error(), m.text) {
+			return &stateError{m.kind, err}
+		}
 	}
-	text := err.Error()
-	switch {
-	case strings.Contains(text, "WEIRSTATE a value of another version"):
-		return &stateError{kind: ErrVersion, err: err}
-	case strings.Contains(text, "WEIRSTATE"), strings.Contains(text, "WRONGTYPE"):
-		return &stateError{kind: ErrState, err: err}
-	case strings.Contains(text, "WEIRTIME"):
-		return &stateError{kind: ErrTime, err: err}
-	case strings.Contains(text, "CROSSSLOT"):
-		return &stateError{kind: ErrCrossSlot, err: err}
-	case isSplit(err):
-		return &splitError{err}
-	case redis.HasErrorPrefix(err, "NOPERM"):
-		return &deniedError{err}
+	if isSplit(err) || isForbidden(err) {
+		return &keyError{err}
 	}
 	return err
 }
 
-// deniedError is the refusal of a call with keys forbidden to the user.
-type deniedError struct{ error }
+// isSplit reports whether a call was refused because its keys may be on two nodes.
+func isSplit(err error) bool { return begins(err, "TRYAGAIN") }
 
-func (e *deniedError) Unwrap() error { return e.error }
+// isForbidden reports whether a call was refused because the user may not use its keys.
+func isForbidden(err error) bool { return begins(err, "NOPERM") }
+
+// begins reports whether an error of the server begins with a word. redis.HasErrorPrefix
+// allocates, also for nil.
+func begins(err error, word string) bool { return err != nil && redis.HasErrorPrefix(err, word) }
+
+// keyError is the refusal of a call whose keys are on the move or forbidden.
+type keyError struct{ error }
+
+func (e *keyError) Unwrap() error { return e.error }
 
 // OfOneKey implements the KeyError of package fallback: other keys may be allowed.
-func (e *deniedError) OfOneKey() bool { return true }
+func (e *keyError) OfOneKey() bool { return true }
 
 // stateError matches its kind and the server's error.
 type stateError struct{ kind, err error }

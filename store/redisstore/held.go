@@ -17,7 +17,7 @@ const maxIDs = 500
 
 // Release implements [store.Holder] with one ZREM for up to 500 leases.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
-	held := rediskey.Held(rediskey.State(s.prefix, scope, key))
+	held := rediskey.Held(s.name(scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
 		args := []any{"zrem", held}
 		for _, id := range some {
@@ -26,9 +26,8 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 		if s.closed.Load() {
 			return ErrClosed
 		}
-		if err := s.client.Do(ctx, args...).Err(); err != nil {
-			s.lost(err)
-			return classify(err)
+		if err := s.failed(s.client.Do(ctx, args...).Err()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -39,7 +38,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	if err := (store.Hold{Max: 1, ID: "id", Lease: lease}).Validate(); err != nil {
 		return nil, err
 	}
-	held := rediskey.Held(rediskey.State(s.prefix, scope, key))
+	held := rediskey.Held(s.name(scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
 		reply, err := s.run(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock()))
 		if err != nil {

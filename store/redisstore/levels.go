@@ -3,20 +3,11 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
-)
-
-const (
-	// handBackTimeout bounds the time for which the store tries to give one request's units
-	// back.
-	handBackTimeout = 5 * time.Second
-	// handBackGrace is the time that a call stays for that after its context's end: healthy
-	// servers need less.
-	handBackGrace = 20 * time.Millisecond
 )
 
 // part is the part of a request for one key that is decided by itself.
@@ -83,15 +74,13 @@ func partsOf(req *store.Request, keys []script.Key) []part {
 	parts := make([]part, len(keys))
 	for i, k := range keys {
 		p := &parts[i]
-		p.places = k.Places
-		k.Places = nil
+		p.key, p.places, p.key.Places = k, k.Places, nil
 		for j, at := range p.places {
-			p.req.Charges, k.Places = append(p.req.Charges, req.Charges[at]), append(k.Places, j)
+			p.req.Charges, p.key.Places = append(p.req.Charges, req.Charges[at]), append(p.key.Places, j)
 			if req.Seen != nil {
 				p.req.Seen = append(p.req.Seen, req.Seen[at])
 			}
 		}
-		p.key = k
 		for _, m := range req.Restore {
 			if c := &p.req.Charges[0]; m.Scope == c.Scope && m.Key == c.Key {
 				p.req.Restore = append(p.req.Restore, m)
@@ -134,27 +123,11 @@ func compose(req *store.Request, parts []part, allowed bool) store.Decision {
 	return exact.Decide(req, &v, outcomes)
 }
 
-// handBack gives the units of parts back, the widest first. It goes on without the caller
-// when the context ends.
+// handBack gives the units of parts back, the widest first.
 func (s *Store) handBack(ctx context.Context, parts []part) error {
-	done := make(chan error, 1)
-	go func() {
-		timed, cancel := context.WithTimeout(context.WithoutCancel(ctx), handBackTimeout)
-		defer cancel()
-		done <- s.settleParts(timed, parts, func(int) int64 { return 0 })
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	grace := time.NewTimer(handBackGrace)
-	defer grace.Stop()
-	select {
-	case <-done:
-	case <-grace.C:
-	}
-	return ctx.Err()
+	return rediscall.GiveBack(ctx, func(ctx context.Context) error {
+		return s.settleParts(ctx, parts, func(int) int64 { return 0 })
+	})
 }
 
 // settleParts corrects each part, the widest first, also after the error of another.

@@ -1,10 +1,16 @@
 package redisstore
 
 import (
+	"errors"
 	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
 // Open returns a Store with a client of its own, or a *store.ConfigError. No error holds
@@ -44,24 +50,146 @@ func Open(url string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Client returns the client: that of New's caller, or the one of Open, which Close closes.
-func (s *Store) Client() redis.UniversalClient { return s.client }
+// connect makes a client. It does no I/O, unless the URL asks for idle connections.
+type connect func() redis.UniversalClient
 
-// Prefix returns the start of every key, "weir:" if the Config had none.
-func (s *Store) Prefix() string { return s.prefix }
+// parser reads URLs of one kind.
+type parser func(url.URL) (connect, error)
 
-// Close ends the Store: calls fail with [ErrClosed] from then on, and calls under way
-// fail soon. It closes the client of a Store made by [Open]. The client given to [New] is
-// the caller's and stays open. Further calls of Close do nothing.
-func (s *Store) Close() error {
-	if s.closed.Swap(true) {
-		return nil
+// parseURL reads a URL of [Open]. No error holds any text of the URL: in a wrong URL a
+// password may stand anywhere.
+func parseURL(text string) (connect, error) {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return nil, badURL("a URL, as redis://localhost:6379", "an empty one")
+	case err != nil:
+		return nil, badURL("a URL, as redis://user:password@host:6379/0, with %XX for special characters in user and password", "another text")
+	case u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix":
+		return nil, badURL("redis://, rediss:// or unix:// at its start", "another scheme or none")
+	case u.Opaque != "":
+		return nil, badURL("// behind the scheme", "none")
+	case strings.Contains(u.Host, ","):
+		return nil, badURL("further hosts as parameters, as addr=host2:6379", "several before the path")
+	case u.Fragment != "":
+		return nil, badURL("%23 in place of #", "a #")
 	}
-	s.watches.mu.Lock()
-	s.watches.end()
-	s.watches.mu.Unlock()
-	if !s.owned {
-		return nil
+	parse, err := kindOf(u)
+	if err != nil {
+		return nil, err
 	}
-	return s.client.Close()
+	c, err := parse.counting(*u)
+	if err != nil {
+		return nil, parse.refused(*u)
+	}
+	return c, nil
+}
+
+func badURL(want, got string) error {
+	return &store.ConfigError{Field: "redisstore.Open: url", Want: want, Got: got}
+}
+
+// kindOf returns the parser of a URL.
+func kindOf(u *url.URL) (parser, error) {
+	query := u.Query()
+	switch {
+	case u.Scheme == "unix":
+		return parseSingle, nil
+	case query.Has("master_name") && query.Get("master_name") == "":
+		return nil, badURL("the name that Sentinel has for the master as master_name", "an empty one")
+	case query.Has("master_name"):
+		return parseFailover, nil
+	case query.Has("addr"):
+		return parseCluster, nil
+	}
+	return parseSingle, nil
+}
+
+func parseSingle(u url.URL) (connect, error) {
+	o, err := redis.ParseURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	Configure(o)
+	o.MaintNotificationsConfig = noLookup()
+	return func() redis.UniversalClient { return redis.NewClient(o) }, nil
+}
+
+func parseFailover(u url.URL) (connect, error) {
+	o, err := redis.ParseFailoverURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	if o.RouteByLatency || o.RouteRandomly || o.ReplicaOnly {
+		return nil, errors.New("decisions need the master")
+	}
+	ConfigureFailover(o)
+	return func() redis.UniversalClient { return redis.NewFailoverClient(o) }, nil
+}
+
+func parseCluster(u url.URL) (connect, error) {
+	o, err := redis.ParseClusterURL(u.String())
+	if err != nil {
+		return nil, err
+	}
+	if strings.Trim(u.Path, "/") != "" && u.Path != "/0" {
+		return nil, errors.New("a cluster has database 0 only")
+	}
+	ConfigureCluster(o)
+	o.MaintNotificationsConfig = noLookup()
+	return func() redis.UniversalClient { return redis.NewClusterClient(o) }, nil
+}
+
+// noLookup stops go-redis from looking the host up when it makes a client. go-redis asks for
+// the kind of address, for notices of a server's maintenance. Without it clients reconnect to
+// their own address.
+func noLookup() *maintnotifications.Config {
+	return &maintnotifications.Config{EndpointType: maintnotifications.EndpointTypeNone}
+}
+
+// counts are parameters with sizes. go-redis allocates that much at once, and panics if it
+// can't.
+var counts = []string{
+	"pool_size", "min_idle_conns", "max_idle_conns", "max_active_conns", "max_concurrent_dials",
+	"pipeline_pool_size", "pipeline_read_buffer_size", "pipeline_write_buffer_size",
+}
+
+const maxCount = 1 << 20
+
+// counting returns a parser that first refuses pairs that go-redis drops or panics at.
+func (parse parser) counting(u url.URL) (connect, error) {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range query {
+		if !slices.Contains(counts, name) {
+			continue
+		}
+		for _, text := range values {
+			n, bad := strconv.Atoi(text)
+			none := n == -1 && name == "pipeline_pool_size"
+			if text != "" && (bad != nil || n < 0 && !none || n > maxCount) {
+				return nil, errors.New("a count out of range")
+			}
+		}
+	}
+	return parse(u)
+}
+
+// refused returns an error that names the wrong part of a URL. It parses the URL with each
+// parameter alone.
+func (parse parser) refused(u url.URL) error {
+	pairs := strings.Split(u.RawQuery, "&")
+	u.RawQuery = ""
+	if _, err := parse.counting(u); err != nil {
+		return badURL("the number of a database as path, or the path of a unix socket", "another path")
+	}
+	for i, pair := range pairs {
+		u.RawQuery = pair
+		if _, err := parse.counting(u); err != nil {
+			return badURL("options of go-redis as parameters, as read_timeout=1s", fmt.Sprintf("an unknown one or a wrong value in parameter %d", i+1))
+		}
+	}
+	return badURL("a URL for go-redis", "another text")
 }

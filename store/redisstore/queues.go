@@ -1,12 +1,11 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/goweir/weir/store/redisstore/internal/client"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/redis/go-redis/v9"
 )
@@ -30,40 +29,14 @@ const maxRoundTrips = 256
 // gone. Calls in them still get an answer.
 const maxQueues = 1024
 
-func (q *queues) open(s *Store) {
-	q.config.Send = s.decide
-	size := poolSize(s.client)
+func (q *queues) open(s *server, roundTrips int) {
+	q.config.Send, q.config.RoundTrips = s.decide, roundTrips
+	options, _ := client.OptionsOf(s.client)
+	size := options.PoolSize()
 	// On few connections, more round trips would wait for a connection, up to its timeout.
 	q.config.MaxRoundTrips = min(max(size*3/4, min(size, combine.DefaultRoundTrips)), maxRoundTrips)
 	q.first = combine.New(q.config)
-	switch c := s.client.(type) {
-	case *redis.Client:
-	case interface {
-		MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-	}:
-		q.server = c.MasterForKey
-	case interface {
-		GetShardClientForKey(key string) (*redis.Client, error)
-	}:
-		q.server = func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
-	}
-}
-
-// poolSize returns the maximum number of a client's connections to each server.
-func poolSize(client redis.UniversalClient) int {
-	size, active := 0, 0
-	switch c := client.(type) {
-	case *redis.Client:
-		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
-	case *redis.ClusterClient:
-		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
-	case *redis.Ring:
-		size, active = c.Options().PoolSize, c.Options().MaxActiveConns
-	}
-	if size = cmp.Or(size, 10*runtime.GOMAXPROCS(0)); active > 0 { // a Ring's default
-		size = min(size, active)
-	}
-	return size
+	q.server = client.ForKey(s.client)
 }
 
 // of returns the queue of a key.

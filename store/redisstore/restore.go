@@ -3,10 +3,10 @@ package redisstore
 import (
 	"context"
 
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
-	"github.com/redis/go-redis/v9"
 )
 
 // Restore implements [store.Restorer] with one EVALSHA. For spent units, a key of the ID
@@ -21,7 +21,7 @@ func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err err
 
 func (s *Store) restoreArgs(m *store.Memory) []any {
 	s.denials.Forget(m.Scope, m.Key)
-	state := rediskey.State(s.prefix, m.Scope, m.Key)
+	state := s.name(m.Scope, m.Key)
 	return script.RestoreArgs(state, rediskey.Log(state), rediskey.Restored(state, m.ID), m, s.clock())
 }
 
@@ -29,60 +29,35 @@ func (s *Store) restoreArgs(m *store.Memory) []any {
 // unless the server surely knows the script: take must not run without it. A key that moves
 // is restored by itself.
 func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any) (any, error) {
-	var commands []command
+	commands := make([]rediscall.Once, 0, len(list)+1)
 	for i := range list {
 		if err := list[i].Validate(); err != nil {
 			return nil, err
 		}
-		args := s.restoreArgs(&list[i])
-		if args[0], args[1] = "evalsha", script.Restore.SHA; i == 0 && !s.restores.Load() {
+		args := byHash(&script.Restore, s.restoreArgs(&list[i]))
+		if i == 0 && !s.restores.Load() {
 			args[0], args[1] = "eval", script.Restore.Body
 		}
-		commands = append(commands, command{once: once{redis.NewCmd(ctx, args...)}})
+		commands = append(commands, rediscall.New(ctx, args...))
 	}
-	take[0], take[1] = "evalsha", script.Take.SHA
-	commands = append(commands, command{once: once{redis.NewCmd(ctx, take...)}})
+	commands = append(commands, rediscall.New(ctx, byHash(&script.Take, take)...))
 	s.exec(ctx, commands)
 	s.restores.Store(commands[0].Err() == nil)
-	last := &commands[len(list)]
 	for i := range list {
 		err := commands[i].Err()
-		if err != nil && (redis.HasErrorPrefix(err, "NOSCRIPT") || isSplit(err)) {
+		if undecided(err) {
 			_, err = s.Restore(ctx, list[i])
 		}
 		if err != nil {
-			s.lost(err)
-			return nil, classify(err)
+			return nil, s.failed(err)
 		}
 	}
-	if err := last.Err(); err != nil {
-		if redis.HasErrorPrefix(err, "NOSCRIPT") || isSplit(err) {
-			return s.run(ctx, &script.Take, take)
-		}
-		s.lost(err)
-		return nil, classify(err)
+	reply, err := commands[len(list)].Result()
+	if undecided(err) {
+		return s.run(ctx, &script.Take, take)
 	}
-	return last.Val(), nil
+	return reply, s.failed(err)
 }
 
-// seen returns when the caller last saw the key of the i-th charge; 0: never.
-func seen(req *store.Request, i int) int64 {
-	if req.Seen == nil {
-		return 0
-	}
-	return int64(req.Seen[i].At)
-}
-
-// see fills in the caller's Seen of a key's charges.
-func see(req *store.Request, k *script.Key, a *script.Answer, now int64) {
-	for i, at := range k.Places {
-		if req.Seen == nil {
-			return
-		}
-		to := &req.Seen[at]
-		a.See(k.Limits, i, now, to)
-		if a.Calls > 0 && a.Real > now {
-			to.Last = store.Instant(a.Real)
-		}
-	}
-}
+// undecided reports whether a script did not run, but may run by itself.
+func undecided(err error) bool { return isSplit(err) || begins(err, "NOSCRIPT") }

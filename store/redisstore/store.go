@@ -1,16 +1,15 @@
 package redisstore
 
 import (
-	"context"
 	"hash/maphash"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/goweir/weir/store/redisstore/internal/watch"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -41,36 +40,15 @@ type Config struct {
 // Store keeps limits in Redis. It is safe for concurrent use, by any number of
 // processes.
 type Store struct {
-	client   redis.UniversalClient
-	prefix   string
-	now      func() int64
-	passTime bool
-	ring     bool
-	cluster  bool
-	owned    bool // Open made the client.
-	closed   atomic.Bool
-	// slotted: the server refuses keys of different slots in one call.
-	slotted atomic.Bool
-	// restores: the server knows the script of Restore, unless it started anew.
-	restores atomic.Bool
-
+	server
+	prefix  string
+	ring    bool
+	owned   bool // Open made the client.
 	limits  knownLimits
 	queues  queues
-	denials *deny.Table[*script.Limits, *answer]
-	watches watches
+	watches *watch.Watches
 	tags    atomic.Uint64
 }
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
-	_ store.Starter  = (*Store)(nil)
-	_ store.Restorer = (*Store)(nil)
-)
 
 // New returns a Store, or a *store.ConfigError that names the wrong field. It
 // does no I/O.
@@ -85,68 +63,34 @@ func New(cfg Config) (*Store, error) {
 	if cfg.RoundTrips < 0 || cfg.RoundTrips > maxRoundTrips {
 		return nil, &store.ConfigError{Field: "redisstore.Config.RoundTrips", Want: "0 to " + strconv.Itoa(maxRoundTrips), Got: strconv.Itoa(cfg.RoundTrips)}
 	}
-	s := &Store{client: cfg.Client, prefix: prefix, now: cfg.now, passTime: cfg.PassTime, denials: deny.New[*script.Limits, *answer]()}
+	s := &Store{
+		server: server{client: cfg.Client, now: cfg.now, passTime: cfg.PassTime, denials: deny.New[*script.Limits, *answer]()},
+		prefix: prefix, watches: watch.New(cfg.Client, prefix+"brakes"),
+	}
 	_, s.ring = cfg.Client.(*redis.Ring)
-	_, s.cluster = cfg.Client.(*redis.ClusterClient)
-	s.slotted.Store(s.ring || s.cluster)
-	s.queues.config.RoundTrips = cfg.RoundTrips
-	s.queues.open(s)
+	_, cluster := cfg.Client.(*redis.ClusterClient)
+	s.slotted.Store(s.ring || cluster)
+	s.queues.open(&s.server, cfg.RoundTrips)
 	s.tags.Store(maphash.String(maphash.MakeSeed(), ""))
 	return s, nil
 }
 
-// tag returns a number that tells a key's state from one after a Reset.
-func (s *Store) tag() int64 { return int64(s.tags.Add(1)&(1<<32-1)) + 1 }
+// Client returns the client: that of New's caller, or the one of Open, which Close closes.
+func (s *Store) Client() redis.UniversalClient { return s.client }
 
-// Take implements [store.Store]: one EVALSHA, whatever the number of limits. For
-// charges of several keys on a cluster or a ring see Levels in the package's
-// documentation.
-func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	if err := req.Validate(); err != nil {
-		return store.Decision{}, err
-	}
-	if combines(&req) {
-		return s.takeTogether(ctx, &req)
-	}
-	d, err := s.takeAlone(ctx, &req)
-	for i := range req.Charges {
-		c := &req.Charges[i]
-		if d.Allowed || len(req.Charges) > 1 {
-			s.denials.Forget(c.Scope, c.Key)
-		}
-	}
-	return d, err
-}
+// Prefix returns the start of every key, "weir:" if the Config had none.
+func (s *Store) Prefix() string { return s.prefix }
 
-// Reset implements [store.Resetter]. It forgets the key's leases too.
-func (s *Store) Reset(ctx context.Context, scope, key string) error {
-	state := rediskey.State(s.prefix, scope, key)
-	defer s.denials.Forget(scope, key)
-	_, err := s.run(ctx, &script.Reset, script.ResetArgs(state, rediskey.Log(state), rediskey.Held(state), s.clock()))
-	if isSplit(err) {
-		// A slot on the move: each node forgets the keys that it has.
-		for _, name := range []string{state, rediskey.Log(state), rediskey.Held(state)} {
-			if _, err = s.send(ctx, s.client, "del", name); err != nil {
-				break
-			}
-		}
+// Close ends the Store: calls fail with [ErrClosed] from then on, and calls under way
+// fail soon. It closes the client of a Store made by [Open]. The client given to [New] is
+// the caller's and stays open. Further calls of Close do nothing.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
 	}
-	if err != nil {
-		s.lost(err)
+	s.watches.Close()
+	if !s.owned {
+		return nil
 	}
-	return classify(err)
-}
-
-// began is the start of this process, about.
-var began = time.Now()
-
-// startOfTests keeps a test's clock, in µs, within a time.Duration.
-const startOfTests = 946684800_000_000
-
-// elapsed is the clock of the store, which only counts.
-func (s *Store) elapsed() time.Duration {
-	if s.now != nil {
-		return time.Duration(s.now()-startOfTests) * time.Microsecond
-	}
-	return time.Since(began)
+	return s.client.Close()
 }

@@ -1,38 +1,17 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
-	"github.com/goweir/weir/internal/exact"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
-
-// call is a request for units of one key, now or not at all, and its answer.
-type call struct {
-	limits *script.Limits
-	seen   int64   // see script.Key
-	answer *answer // nil before the round trip
-	place  int64   // among the calls decided together
-	err    error
-}
-
-// answer is the script's answer to calls of one key under the same limits, which the script
-// decides in order. It does not change.
-type answer struct {
-	script.Answer
-	now         int64
-	seen        int64         // the earliest of the calls, see script.Calls
-	sent, heard time.Duration // by the clock of the store
-	states      [1]script.State
-}
 
 // combines reports whether a request shares round trips: it takes units of one key, now or
 // not at all, without a receipt.
@@ -44,7 +23,6 @@ type place = deny.Place[*script.Limits, *answer]
 
 // question identifies a request that combines.
 type question struct {
-	state  string
 	limits *script.Limits
 	place  *place
 	turn   uint64
@@ -69,36 +47,32 @@ func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Dec
 	if err := ctx.Err(); err != nil {
 		return store.Decision{}, err
 	}
-	c := &req.Charges[0]
-	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
-	done, _, err := s.queues.of(ctx, q.state).Do(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
-	if err == nil {
-		err = done.err
+	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
+	done, _, err := s.queues.of(ctx, state).Do(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
+	d, decided, err := s.conclude(req, &q, &done, err)
+	if !decided {
+		return s.takeAlone(ctx, req) // It tries a few times.
 	}
-	var split *splitError
-	if errors.As(err, &split) {
-		return s.takeAlone(ctx, req) // Nothing was decided. takeAlone tries a few times.
+	if err != nil && err != store.ErrLost {
+		err = cmp.Or(deadline.Ended(ctx), err)
 	}
-	if err != nil {
-		if ended := deadline.Ended(ctx); ended != nil {
-			err = ended
-		}
-		return store.Decision{}, err
-	}
-	return s.conclude(ctx, req, &q, &done)
+	return d, err
 }
 
-// lost reports whether the call's state was lost for sure: no other call saw it earlier.
-func (c *call) lost() bool { return c.answer.Lost() && c.seen > 0 && c.seen <= c.answer.seen }
-
-// conclude returns the decision of a call that was decided.
-func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, done *call) (store.Decision, error) {
+// conclude returns the decision of a call. decided is false if nothing was decided, and the
+// request has to be taken alone.
+func (s *Store) conclude(req *store.Request, q *question, done *call, failed error) (d store.Decision, decided bool, err error) {
 	a, c := done.answer, &req.Charges[0]
-	if done.lost() {
-		return store.Decision{}, store.ErrLost
-	}
-	if a.Calls < 0 {
-		return s.takeAlone(ctx, req) // Perhaps only some of the calls have lost their state.
+	failed = cmp.Or(failed, done.err)
+	switch {
+	case isSplit(failed):
+		return d, false, nil
+	case failed != nil:
+		return d, true, failed
+	case done.lost():
+		return d, true, store.ErrLost
+	case a.Calls < 0: // Perhaps only some of the calls have lost their state.
+		return d, false, nil
 	}
 	for i := range req.Seen {
 		a.See(q.limits, i, a.now, &req.Seen[i])
@@ -111,30 +85,7 @@ func (s *Store) conclude(ctx context.Context, req *store.Request, q *question, d
 			s.denials.Put(q.place, q.turn, c.Scope, c.Key, q.limits, a, a.sent, a.sent+time.Duration(a.Real-a.now)*time.Microsecond)
 		}
 	}
-	return done.decision(req, a.now), nil
-}
-
-// decision returns the caller's decision.
-func (c *call) decision(req *store.Request, now int64) store.Decision {
-	var room [4]exact.Outcome
-	outcomes := append(room[:0], make([]exact.Outcome, len(req.Charges))...)
-	v := exact.Verdict{Allowed: c.place < c.answer.Calls, Now: now, Slot: now}
-	a := c.answer.Answer
-	later := a.Calls - c.place - 1
-	if v.Allowed && later > 0 {
-		a.States = c.limits.Before(a.States, later)
-	}
-	seen := a.View(c.limits, nil, outcomes, 0, now)
-	switch {
-	case !v.Allowed:
-		v.Slot = a.Real
-	case a.Clock != nil:
-		seen.Slot = a.Clock.Now(now) // The answer has the slot of the first refused call.
-	default:
-		seen.Slot = now
-	}
-	v.Keys = []exact.Seen{seen}
-	return exact.Decide(req, &v, outcomes)
+	return done.decision(req, a.now), true, nil
 }
 
 // denied returns a remembered refusal of an equal request.
@@ -168,7 +119,6 @@ type started struct {
 	pending  combine.Pending[string, call]
 	question question
 	req      *store.Request
-	ctx      context.Context
 }
 
 // unused holds started calls for reuse.
@@ -180,11 +130,10 @@ func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) s
 		return nil
 	}
 	q := s.question(req)
-	c := &req.Charges[0]
-	q.state = rediskey.State(s.prefix, c.Scope, c.Key)
+	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
 	st := unused.Get().(*started)
-	*st = started{store: s, question: q, req: req, ctx: ctx}
-	st.pending = s.queues.of(ctx, q.state).Start(ctx, q.state, call{limits: q.limits, seen: seen(req, 0)})
+	*st = started{store: s, question: q, req: req}
+	st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
 	return st
 }
 
@@ -204,15 +153,5 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 		unused.Put(st)
 	}()
 	c, err := st.pending.Result()
-	if err == nil {
-		err = c.err
-	}
-	var split *splitError
-	if errors.As(err, &split) || err == nil && c.answer.Calls < 0 && !c.lost() {
-		return d, false, nil
-	}
-	if err == nil {
-		d, err = st.store.conclude(st.ctx, st.req, &st.question, &c)
-	}
-	return d, true, err
+	return st.store.conclude(st.req, &st.question, &c, err)
 }

@@ -77,12 +77,6 @@ func (b *batch[K, C]) add(k *keyState[K, C], maxCalls int) {
 	b.callers = len(b.calls)
 }
 
-// alone fills an empty batch with a call whose key has no other calls.
-func (b *batch[K, C]) alone(e *entry[K, C]) {
-	e.key.calls.push(&e.node)
-	b.add(e.key, 1)
-}
-
 // open creates the context, which ends after the timeout, if any.
 func (b *batch[K, C]) open(timeout time.Duration) {
 	deadline, ends := b.deadline()

@@ -16,13 +16,16 @@ var errExit = errors.New("combine: Send ended its goroutine")
 func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e.key = q.waiting.of(key)
-	if k := e.key; k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || !q.waiting.ready.empty() || !k.calls.empty() {
-		q.waiting.add(k, e, q.pace.ofKey())
+	k := q.waiting.of(key)
+	waits := k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || !q.waiting.ready.empty() || !k.calls.empty()
+	e.key = k
+	k.calls.push(&e.node)
+	if waits {
+		q.waiting.queue(k, q.pace.ofKey())
 		return nil
 	}
 	b := q.batches.Get().(*batch[K, C])
-	b.alone(e)
+	b.add(k, 1)
 	q.underWay++
 	return b
 }

@@ -27,13 +27,8 @@ func (w *waiting[K, C]) of(key K) *keyState[K, C] {
 	return k
 }
 
-// add makes a call of a key wait. The key is free under way in fewer than ofKey batches.
-func (w *waiting[K, C]) add(k *keyState[K, C], e *entry[K, C], ofKey int) {
-	k.calls.push(&e.node)
-	w.queue(k, ofKey)
-}
-
-// queue makes a key ready if it is free and has unsent calls.
+// queue makes a key ready if it is free and has unsent calls. A key is free while fewer than
+// ofKey batches under way have it.
 func (w *waiting[K, C]) queue(k *keyState[K, C], ofKey int) {
 	if !k.ready && k.underWay < ofKey && !k.calls.empty() {
 		k.ready = true

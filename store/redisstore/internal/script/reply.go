@@ -60,9 +60,6 @@ type State struct {
 // NeedsLog reports whether the call must be repeated with the key's log.
 func (a *Answer) NeedsLog() bool { return a.Calls == needsLog }
 
-// Failed reports whether the key could not be decided.
-func (a *Answer) Failed() bool { return a.Calls == failed }
-
 // Lost reports whether the state was lost since the caller saw it.
 func (a *Answer) Lost() bool { return a.Calls == lost }
 

@@ -81,7 +81,8 @@ plain = function(at, v)
   return { at = at, v = v, pause = 0, stand = 0, unit = 1, gap = 0, ends = 0, share = 0, since = 0, step = 0, next = 0 }
 end,
 
--- The clock after the server's clock stepped back: v and the brake are as before.
+-- The clock after the server's clock stepped back by a time: v and the brake are as before.
+-- Numbers whose time is over are 0.
 back = function(c, t, by)
   local k = C.plain(t, C.now(c, t + by))
   if not c then return k end

@@ -281,16 +281,6 @@ set_grades = function(l, list)
   end
   l.grades = n > 0 and table.concat(text, '.') or ''
 end,
-
--- Appends a grade, and removes grades with as much slack or more.
-grade_add = function(list, e)
-  local n = #list
-  while n > 0 and (list[n][3] > e[3] or (list[n][3] == e[3] and list[n][4] >= e[4])) do
-    list[n] = nil
-    n = n - 1
-  end
-  list[n + 1] = e
-end,
 }
 F.O = O
 end

@@ -30,14 +30,8 @@ local function first()
 end
 
 -- The clock from now on, without numbers whose time is over.
-local c, ahead, changed = F.C.plain(now, v), first(), false
-if old then
-  c.unit = old.unit
-  if old.pause > now then c.pause, c.stand = old.pause, old.stand end
-  if old.ends > now then c.gap, c.ends = old.gap, old.ends end
-  if F.C.share(old, now) < 64 then c.share, c.since, c.step = old.share, old.since, old.step end
-  if old.next > v then c.next = old.next end
-end
+local c, ahead, changed = F.C.back(old, now, 0), first(), false
+if c.next <= v then c.next = 0 end
 if lift then
   changed = c.pause > 0 or c.gap > 0 or c.share > 0
   c = F.C.plain(now, v)

@@ -29,7 +29,13 @@ local function settle_bucket(k, l, b)
     for _, g in ipairs(later) do
       g[3], g[4] = g[3] - w, g[4] - r
       if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
-      F.O.grade_add(list, g)
+      -- Grades with as much slack or more go.
+      local n = #list
+      while n > 0 and (list[n][3] > g[3] or list[n][3] == g[3] and list[n][4] >= g[4]) do
+        list[n] = nil
+        n = n - 1
+      end
+      list[n + 1] = g
     end
     F.O.set_grades(l, list)
     if w == 0 and r == 0 then return false end

@@ -1,22 +1,21 @@
-package redisstore
+package check
 
 import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/redis/go-redis/v9"
 )
 
-// needs are the commands of docs/redis.md, by their purpose. go-redis sends subscribe on a
-// connection of its own.
-var needs = []struct {
-	name     string // of the finding
-	what     string
-	level    Level
-	commands string
-}{
+// Need is the commands that a purpose needs. Name and Level are those of the finding.
+type Need struct{ Name, What, Level, Commands string }
+
+// Needs are the commands of docs/redis.md. go-redis sends subscribe on a connection of its
+// own.
+var Needs = []Need{
 	{"commands", "decisions", Fault, "eval evalsha time get set del pttl exists llen"},
 	{"windows", "sliding windows", Warning, "pexpire lindex lrange rpush rpop ltrim lset"},
 	{"channel", "pauses that reach waiting calls at once", Warning, "publish subscribe ping"},
@@ -27,57 +26,57 @@ const withoutScripts = "use package plainstore, which needs no scripts"
 
 // commands tries each command by itself, as a script does not name the command it may not
 // run.
-func (c *check) commands(ctx context.Context, t *target) {
-	tried, err := c.try(ctx, t)
+func (r *report) commands(ctx context.Context, t *target) {
+	tried, err := r.try(ctx, t)
 	if err != nil {
-		c.add(Finding{Name: "commands", Level: Unknown, Server: t.addr, What: "the commands of decisions can't be tried one by one", Remedy: "allow pipelines", Err: err})
+		r.add(Finding{Name: "commands", Level: Unknown, Server: t.addr, What: "the commands of decisions can't be tried one by one", Remedy: "allow pipelines", Err: err})
 		return
 	}
 	missing := map[string]error{}
 	for name, err := range tried {
 		switch {
 		case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "access"):
-			c.pattern(t, name, err)
+			r.pattern(t, name, err)
 		case redis.HasErrorPrefix(err, "NOPERM"), redis.HasErrorPrefix(err, "unknown command"):
 			missing[name] = err
 		default:
-			c.known(t.addr, err)
+			r.known(t.addr, err)
 		}
 	}
 	if err := errors.Join(missing["eval"], missing["evalsha"]); err != nil {
-		c.add(Finding{Name: "scripts", Level: Fault, Server: t.addr, What: "scripts are denied", Remedy: "allow EVAL and EVALSHA, or " + withoutScripts, Err: err})
+		r.add(Finding{Name: "scripts", Level: Fault, Server: t.addr, What: "scripts are denied", Remedy: "allow EVAL and EVALSHA, or " + withoutScripts, Err: err})
 	}
-	for _, n := range needs {
+	for _, n := range Needs {
 		var list []string
 		var first error
-		for _, name := range strings.Fields(n.commands) {
+		for _, name := range strings.Fields(n.Commands) {
 			if err := missing[name]; err != nil && !strings.HasPrefix(name, "eval") {
 				list = append(list, name)
 				first = errors.Join(first, err)
 			}
 		}
-		if list == nil || n.name == "channel" && c.store.ring {
+		if list == nil || n.Name == "channel" && r.ring() {
 			continue
 		}
-		c.add(Finding{Name: n.name, Level: n.level, Server: t.addr, What: n.what + " need commands that are denied: " + strings.Join(list, ", "), Remedy: "ACL SETUSER with +" + strings.Join(list, " +"), Err: first})
+		r.add(Finding{Name: n.Name, Level: n.Level, Server: t.addr, What: n.What + " need commands that are denied: " + strings.Join(list, ", "), Remedy: "ACL SETUSER with +" + strings.Join(list, " +"), Err: first})
 	}
 }
 
 // pattern adds a finding about keys or channels forbidden to the user.
-func (c *check) pattern(t *target, command string, err error) {
-	prefix := c.store.prefix
+func (r *report) pattern(t *target, command string, err error) {
+	prefix := r.Prefix
 	if command == "publish" || command == "subscribe" {
-		if !c.store.ring {
-			c.add(Finding{Name: "channel", Level: Warning, Server: t.addr, What: "pauses reach waiting calls late: the channel " + c.store.channel() + " is denied", Remedy: "ACL SETUSER with &" + prefix + "*", Err: err})
+		if !r.ring() {
+			r.add(Finding{Name: "channel", Level: Warning, Server: t.addr, What: "pauses reach waiting calls late: the channel " + r.Channel + " is denied", Remedy: "ACL SETUSER with &" + prefix + "*", Err: err})
 		}
 		return
 	}
-	c.add(Finding{Name: "keys", Level: Fault, Server: t.addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
+	r.add(Finding{Name: "keys", Level: Fault, Server: t.addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
 }
 
 // try sends each command, and returns the server's errors.
-func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
-	own := rediskey.State(c.store.prefix, checkScope, t.key)
+func (r *report) try(ctx context.Context, t *target) (map[string]error, error) {
+	own := rediskey.State(r.Prefix, scope, t.key)
 	text, list, set := own+":text", rediskey.Log(own), rediskey.Held(own)
 	const none, ms = "0000000000000000000000000000000000000000", 10_000
 	rows := [][]any{
@@ -87,10 +86,10 @@ func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
 		{"lset", list, 0, "1"}, {"ltrim", list, 0, 0}, {"rpop", list},
 		{"zadd", set, 1, "a"}, {"zcard", set}, {"zrange", set, 0, 0}, {"zrangebyscore", set, 1, 1}, {"zscore", set, "a"},
 		{"zremrangebyscore", set, 0, 0}, {"zrem", set, "a"},
-		{"publish", c.store.channel(), ""}, {"ping"},
+		{"publish", r.Channel, ""}, {"ping"},
 		{"del", text, list, set, own},
 	}
-	if !c.store.passTime {
+	if !r.PassTime {
 		rows = append(rows, []any{"time"})
 	}
 	pipe := t.client.Pipeline()
@@ -102,7 +101,7 @@ func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
 	if err != nil && !errors.As(err, &answer) {
 		return nil, err
 	}
-	errs := map[string]error{"subscribe": c.subscribe(ctx, t)}
+	errs := map[string]error{"subscribe": r.subscribe(ctx, t)}
 	for _, cmd := range sent {
 		errs[cmd.Name()] = cmd.Err()
 	}
@@ -110,15 +109,15 @@ func (c *check) try(ctx context.Context, t *target) (map[string]error, error) {
 }
 
 // subscribe returns the server's refusal of a subscription.
-func (c *check) subscribe(ctx context.Context, t *target) error {
-	if c.store.ring {
+func (r *report) subscribe(ctx context.Context, t *target) error {
+	if r.ring() {
 		return nil
 	}
 	sub := t.client.Subscribe(ctx)
 	defer func() { _ = sub.Close() }()
-	err := sub.Subscribe(ctx, c.store.channel())
+	err := sub.Subscribe(ctx, r.Channel)
 	if err == nil {
-		_, err = sub.ReceiveTimeout(ctx, watchPing)
+		_, err = sub.ReceiveTimeout(ctx, 2*time.Second)
 	}
 	var answer redis.Error
 	if !errors.As(err, &answer) {

@@ -1,4 +1,4 @@
-package redisstore
+package check
 
 import (
 	"context"
@@ -49,10 +49,10 @@ var answers = []struct {
 }
 
 // known adds a finding for an error of the table, and reports whether it was the last.
-func (c *check) known(server string, err error) (last bool) {
+func (r *report) known(server string, err error) (last bool) {
 	for _, a := range answers {
 		if redis.HasErrorPrefix(err, a.prefix) {
-			c.add(Finding{Name: a.name, Level: Fault, Server: server, What: a.what, Remedy: a.remedy, Err: err})
+			r.add(Finding{Name: a.name, Level: Fault, Server: server, What: a.what, Remedy: a.remedy, Err: err})
 			return a.last
 		}
 	}
@@ -61,9 +61,9 @@ func (c *check) known(server string, err error) (last bool) {
 
 // failed adds a finding for an error of a decision, and reports whether the check of the
 // server ends with it. Encrypted says that the client speaks TLS.
-func (c *check) failed(server string, encrypted bool, err error) (last bool) {
+func (r *report) failed(server string, encrypted bool, err error) (last bool) {
 	add := func(name, what, remedy string) bool {
-		c.add(Finding{Name: name, Level: Fault, Server: server, What: what, Remedy: remedy, Err: err})
+		r.add(Finding{Name: name, Level: Fault, Server: server, What: what, Remedy: remedy, Err: err})
 		return true
 	}
 	var answer redis.Error
@@ -71,15 +71,15 @@ func (c *check) failed(server string, encrypted bool, err error) (last bool) {
 	var plain tls.RecordHeaderError
 	var untrusted *tls.CertificateVerificationError
 	switch {
-	case errors.Is(err, ErrClosed), errors.Is(err, redis.ErrClosed):
+	case errors.Is(err, r.ErrClosed), errors.Is(err, redis.ErrClosed):
 		return add("closed", "the store or its client is closed", "check before Close")
-	case errors.Is(err, ErrTime):
+	case errors.Is(err, r.ErrTime):
 		add("time", "the server refuses TIME in scripts", "allow TIME, or set Config.PassTime and keep the clocks of all processes together")
 		return false
 	case errors.Is(err, redis.Nil):
 		return add("away", "Sentinel has no master of that name", "correct master_name in the URL")
 	case errors.As(err, &answer):
-		return c.known(server, err)
+		return r.known(server, err)
 	case errors.As(err, &lookup):
 		return add("away", "the host has no address", "correct the host, or its name in the DNS")
 	case errors.As(err, &plain):

@@ -1,4 +1,4 @@
-package redisstore
+package check
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 
 // info checks the settings that INFO shows. Users and proxies that forbid CONFIG often
 // allow INFO.
-func (c *check) info(ctx context.Context, t *target) {
+func (r *report) info(ctx context.Context, t *target) {
 	text, err := t.client.Info(ctx).Result()
 	if err != nil {
-		c.add(Finding{Name: "info", Level: Unknown, Server: t.addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
+		r.add(Finding{Name: "info", Level: Unknown, Server: t.addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
 		return
 	}
 	info := map[string]string{}
@@ -22,8 +22,8 @@ func (c *check) info(ctx context.Context, t *target) {
 			info[name] = value
 		}
 	}
-	add := func(name string, level Level, what, remedy string) {
-		c.add(Finding{Name: name, Level: level, Server: t.addr, What: what, Remedy: remedy})
+	add := func(name string, level string, what, remedy string) {
+		r.add(Finding{Name: name, Level: level, Server: t.addr, What: what, Remedy: remedy})
 	}
 	if major, err := strconv.Atoi(strings.Split(info["redis_version"], ".")[0]); err == nil && major < 6 {
 		add("version", Warning, "the server is Redis "+info["redis_version"]+", which is not tested", "use Redis 6 or later, or Valkey")
@@ -34,7 +34,7 @@ func (c *check) info(ctx context.Context, t *target) {
 	if info["role"] == "slave" {
 		add("replica", Fault, "the server is a replica", replicaRemedy)
 	}
-	if _, single := c.store.client.(*redis.Client); single && info["cluster_enabled"] == "1" {
+	if _, single := r.Client.(*redis.Client); single && info["cluster_enabled"] == "1" {
 		add("cluster", Warning, "the server is in cluster mode, and the client is not", clusterRemedy)
 	}
 	switch policy := info["maxmemory_policy"]; policy {

@@ -1,0 +1,85 @@
+package redisstore
+
+import (
+	"slices"
+
+	"github.com/goweir/weir/internal/rediskey"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/redisstore/internal/script"
+)
+
+// name returns the name of a key's state in Redis.
+func (s *Store) name(scope, key string) string { return rediskey.State(s.prefix, scope, key) }
+
+// keysOf groups the charges of a request by key.
+func (s *Store) keysOf(req *store.Request) (keys []script.Key) {
+	for first := range req.Charges {
+		places := placesOf(req.Charges, first)
+		if places == nil {
+			continue
+		}
+		charges := req.Charges
+		if len(places) < len(charges) {
+			charges = nil
+			for _, at := range places {
+				charges = append(charges, req.Charges[at])
+			}
+		}
+		k := s.keyOf(charges)
+		k.Places, k.Seen = places, seen(req, first)
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// keyOf returns charges of one key as the scripts need them.
+func (s *Store) keyOf(charges []store.Charge) script.Key {
+	k := script.Key{State: s.name(charges[0].Scope, charges[0].Key), Limits: s.limits.of(charges)}
+	if k.Limits.Logged {
+		k.Log = rediskey.Log(k.State)
+	}
+	return k
+}
+
+// placesOf returns the places of charges with the key of the i-th; nil if an earlier charge
+// has that key.
+func placesOf(charges []store.Charge, i int) (places []int) {
+	for j := range charges {
+		if charges[j].Key != charges[i].Key || charges[j].Scope != charges[i].Scope {
+			continue
+		}
+		if j < i {
+			return nil
+		}
+		places = append(places, j)
+	}
+	return places
+}
+
+// sameKey reports whether all charges are of one key.
+func sameKey(charges []store.Charge) bool {
+	other := func(c store.Charge) bool { return c.Key != charges[0].Key || c.Scope != charges[0].Scope }
+	return !slices.ContainsFunc(charges[1:], other)
+}
+
+// seen returns when the caller last saw the key of the i-th charge; 0: never.
+func seen(req *store.Request, i int) int64 {
+	if req.Seen == nil {
+		return 0
+	}
+	return int64(req.Seen[i].At)
+}
+
+// see fills in the caller's Seen of a key's charges.
+func see(req *store.Request, k *script.Key, a *script.Answer, now int64) {
+	for i, at := range k.Places {
+		if req.Seen == nil {
+			return
+		}
+		to := &req.Seen[at]
+		a.See(k.Limits, i, now, to)
+		if a.Calls > 0 && a.Real > now {
+			to.Last = store.Instant(a.Real)
+		}
+	}
+}

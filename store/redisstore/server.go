@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/rediscall"
+	"github.com/goweir/weir/store/redisstore/internal/deny"
+	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/redis/go-redis/v9"
+)
+
+// server is the way to Redis, and the memory of its answers.
+type server struct {
+	client   redis.UniversalClient
+	now      func() int64 // see Config
+	passTime bool
+	closed   atomic.Bool
+	// slotted: the server refuses keys of different slots in one call.
+	slotted atomic.Bool
+	// restores: the server knows the script of Restore, unless it started anew.
+	restores atomic.Bool
+	denials  *deny.Table[*script.Limits, *answer]
+}
+
+// byHash makes the arguments of a script call name the script by its hash.
+func byHash(text *script.Text, args []any) []any {
+	args[0], args[1] = "evalsha", text.SHA
+	return args
+}
+
+// exec sends commands in one write.
+func (s *server) exec(ctx context.Context, commands []rediscall.Once) {
+	if s.closed.Load() {
+		for _, c := range commands {
+			c.SetErr(ErrClosed)
+		}
+		return
+	}
+	if len(commands) == 1 {
+		if err := s.client.Process(ctx, commands[0]); err != nil {
+			commands[0].SetErr(err)
+		}
+		return
+	}
+	pipe := s.client.Pipeline()
+	for _, c := range commands {
+		_ = pipe.Process(ctx, c)
+	}
+	_, err := pipe.Exec(ctx)
+	for _, c := range commands {
+		if err != nil && c.Err() == nil && c.Val() == nil {
+			c.SetErr(err)
+		}
+	}
+}
+
+// eval sends calls of a script in one write. It sends calls with an unknown hash again, with
+// the script's text.
+func (s *server) eval(ctx context.Context, text *script.Text, calls []rediscall.Once) {
+	s.exec(ctx, calls)
+	var again []rediscall.Once
+	for i, c := range calls {
+		if begins(c.Err(), "NOSCRIPT") {
+			args := c.Args()
+			args[0], args[1] = "eval", text.Body
+			calls[i] = rediscall.New(ctx, args...)
+			again = append(again, calls[i])
+		}
+	}
+	if len(again) > 0 {
+		s.restores.Store(false)
+		s.exec(ctx, again)
+	}
+}
+
+// While a cluster moves a slot, a server refuses calls if it has only some of their keys. It
+// decides nothing then, so the call is repeated a few times.
+const (
+	splitTries = 5
+	splitPause = 5 * time.Millisecond
+)
+
+// run runs a script. It sets the first two of args.
+func (s *server) run(ctx context.Context, text *script.Text, args []any) (any, error) {
+	for try := 1; ; try++ {
+		call := [1]rediscall.Once{rediscall.New(ctx, byHash(text, args)...)}
+		s.eval(ctx, text, call[:])
+		reply, err := call[0].Result()
+		if isSplit(err) && try < splitTries {
+			if err = deadline.Sleep(ctx, splitPause<<try); err == nil {
+				continue
+			}
+		}
+		return reply, s.failed(err)
+	}
+}
+
+// failed returns a meaningful error for an error of the client. It drops remembered refusals
+// if the server may be another one. An answer, and the end of a context or a timeout, keep
+// them.
+func (s *server) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	var answered redis.Error
+	var timeout net.Error
+	keeps := errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if !keeps && (!errors.As(err, &timeout) || !timeout.Timeout()) {
+		s.restores.Store(false)
+		s.denials.Lose()
+	}
+	return classify(err)
+}
+
+// clock returns the first argument of every script.
+func (s *server) clock() any {
+	switch {
+	case s.now != nil:
+		return strconv.FormatInt(s.now(), 10) + "+"
+	case s.passTime:
+		return time.Now().UnixMicro()
+	}
+	return ""
+}
+
+// began is the start of this process, about.
+var began = time.Now()
+
+// elapsed is the clock of the store, which only counts.
+func (s *server) elapsed() time.Duration {
+	if s.now != nil {
+		return time.Duration(s.now()) * time.Microsecond
+	}
+	return time.Since(began)
+}
