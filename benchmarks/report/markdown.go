@@ -21,7 +21,7 @@ func Markdown(r *data.Results) string {
 		w.line("**A quick run, to see that everything works: its figures mean nothing.**")
 	}
 	w.machine()
-	w.line("## What weir promises\n\n%s", Goals(r))
+	w.line("## Goals\n\n%s", Goals(r))
 	w.local()
 	w.http()
 	w.redis()

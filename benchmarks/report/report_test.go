@@ -51,7 +51,7 @@ func TestMarkdown(t *testing.T) {
 			t.Errorf("%s: no %q in\n%s", name, want, text)
 		}
 	}
-	for _, never := range []string{"local.svg", "## Waiting", "NaN", "%!"} {
+	for _, never := range []string{"local.svg", "## Waiting", "NaN", "%!", "promise"} {
 		if strings.Contains(text, never) {
 			t.Errorf("there is %q in\n%s", never, text)
 		}

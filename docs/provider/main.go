@@ -21,8 +21,8 @@ func main() {
 	store := must(fallback.New(fallback.Config{Primary: redis})) // decides while Redis is away
 	limiter := must(weir.New(weir.Config{Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(1, time.Second)}}))
 	client := &http.Client{Transport: must(weir.NewTransport(weir.TransportConfig{Limiter: limiter, Key: weir.KeyHost()}))}
-	resp := must(client.Get("https://api.example.com")) // waits its turn
-	resp.Write(os.Stdout)                               // and closes the body
+	resp := must(client.Get("https://example.com")) // waits its turn
+	resp.Write(os.Stdout)                           // and closes the body
 }
 
 func must[T any](v T, err error) T {
