@@ -124,8 +124,7 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 	return err
 }
 
-// tryAcquireSlot takes a slot that is now, and a lease. A cancelable slot can be given
-// back.
+// tryAcquireSlot takes a slot that is now, and a lease. Cancelable, it can be given back.
 func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable bool) (g grant, lease *Lease, err error) {
 	var d store.Decision
 	lease = &noLease
@@ -177,19 +176,20 @@ type claim struct {
 	flight.Claim
 	limiter    *Limiter
 	cancelable bool
-	waits      bool // it counts as waiting
+	waits      bool      // it counts as waiting
+	asked      time.Time // when it asked the store last
 }
 
 func (c *claim) held() bool { return c.Lease != nil }
 
-func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (store.Decision, Bound, error) {
+func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, asked time.Time, err error) {
 	c.Arrival = arrival
-	return c.decide(ctx, id, start, maxWait)
+	d, bound, err = c.decide(ctx, id, start, maxWait)
+	return d, bound, c.asked, err
 }
 
-// decide asks the store for units and a lease together, until the store grants the
-// lease. bound is the bound that the wait of a refused call would have passed. maxWait
-// counts from start; 0: bounded by ctx alone.
+// decide asks the store for units and a lease together, until the store grants the lease.
+// A refused call's wait would have passed bound. maxWait counts from start; 0: no bound.
 func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
 	var end time.Time
@@ -211,11 +211,10 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			longest, byDeadline := deadline.Max(ctx, time.Now(), rest)
 			q.maxWait, bound = longest, boundOf(byDeadline)
 		}
+		c.asked = time.Now()
 		err = l.take(ctx, &q, l.limits, &d)
 		switch {
-		case errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported):
-			return flight.Refused, 0
-		case err != nil:
+		case err != nil && !errors.Is(err, store.ErrConfig) && !errors.Is(err, store.ErrUnsupported):
 			return flight.Unknown, 0
 		case d.Allowed:
 			return flight.Granted, 0
@@ -231,7 +230,10 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			l.events.waitBegins(ctx, id, &d)
 		}
 	}
-	late := func() { line.Linger(l.lines.HandBack(ctx, id, d.Receipt)) }
+	late := func() {
+		l.lines.Correct(id.Key, id.Cost) // HandBack takes off the units of a departure, and there was none.
+		line.Linger(l.lines.HandBack(ctx, id, d.Receipt))
+	}
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
 	switch {
 	case waitErr == flight.ErrMaxWait:

@@ -1,6 +1,8 @@
 package weir
 
 import (
+	"fmt"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -71,14 +73,14 @@ type Config struct {
 	Hook Hook
 }
 
-// check reports the first wrong field, as a *[ConfigError].
+// check reports the first wrong field.
 func (c *Config) check() error {
 	wrong := func(field, want, got string) error {
 		return &store.ConfigError{Field: "Config." + field, Want: want, Got: got}
 	}
 	switch {
-	case c.Store == nil:
-		return wrong("Store", "a store", "nil")
+	case c.Store == nil, reflect.ValueOf(c.Store).Kind() == reflect.Pointer && reflect.ValueOf(c.Store).IsNil():
+		return wrong("Store", "a store", fmt.Sprintf("%#v", c.Store))
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWaiters < 0:
@@ -108,8 +110,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// withDefaults returns the configuration with its defaults filled in, and with
-// limits of its own.
+// withDefaults returns the configuration with its defaults, and with limits of its own.
 func (c Config) withDefaults() Config {
 	if c.MaxPause == 0 {
 		c.MaxPause = defaultMaxPause

@@ -228,8 +228,7 @@ func (l *Limiter) newLines() *line.Lines {
 // newFlights connects the calls in flight to the store, which is a Holder.
 func (l *Limiter) newFlights() *flight.Flights {
 	holder := l.store.(store.Holder)
-	// call asks the store on no caller's behalf. A panic on its goroutine would end
-	// the program.
+	// call asks the store in the background, where a panic would end the program.
 	call := func(op, key string, do func(ctx context.Context) error) (err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), min(line.GiveBackTimeout, l.lease/3))
 		defer cancel()

@@ -24,6 +24,7 @@ func TestNewRefuses(t *testing.T) {
 		field  string
 	}{
 		{"nil store", func(c *weir.Config) { c.Store = nil }, "Config.Store"},
+		{"nil pointer to a store", func(c *weir.Config) { c.Store = (*answersLate)(nil) }, "Config.Store"},
 		{"no limits", func(c *weir.Config) { c.Limits = nil }, "Config.Limits"},
 		{"zero limit", func(c *weir.Config) { c.Limits = make([]weir.Limit, 1) }, "Config.Limits[0].Rate"},
 		{"zero rate", func(c *weir.Config) { c.Limits[0].Rate = 0 }, "Config.Limits[0].Rate"},

@@ -61,8 +61,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 	return true
 }
 
-// waitSlot waits for a slot of the limiter's limits, and for a lease unless lease is
-// nil.
+// waitSlot waits for a slot of the limiter's limits, and for a lease unless that is nil.
 func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease leaser) (grant, error) {
 	check := l.checkEndless
 	if lease != nil {
@@ -101,7 +100,8 @@ type waitingCall struct {
 
 // leaser asks the store for units and a lease together.
 type leaser interface {
-	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (store.Decision, Bound, error)
+	// ask also returns when it asked last: it may have waited for its turn before.
+	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, asked time.Time, err error)
 	held() bool   // it has the lease
 	Waited() bool // it waited for its turn to ask
 }
@@ -137,9 +137,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		}
 	}
 	answered, rules := time.Now(), l.stored(c.limits)
-	if c.lease == nil { // Otherwise it may have waited for its turn to ask.
-		c.Took = answered.Sub(c.asked)
-	}
+	c.Took = answered.Sub(c.asked)
 	if now := err == nil && d.Delay <= 0 && ctx.Err() == nil && c.Goes(rules, answered); err != nil || now {
 		c.observe(ctx, err)
 		return grantOf(&d), false, err
@@ -175,13 +173,13 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	return g, false, nil
 }
 
-// ask makes the store decide. A call that books again has its lease already, and needs
-// no other.
+// ask makes the store decide. A call that books again has its lease already.
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
 	l := c.limiter
 	c.asked = time.Now()
 	if c.lease != nil && !c.lease.held() {
-		return c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
+		d, bound, c.asked, err = c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
+		return d, bound, err
 	}
 	if err := ctx.Err(); err != nil {
 		return d, bound, err

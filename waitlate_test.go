@@ -128,6 +128,51 @@ func TestSlowStoreAdmitsNoHerd(t *testing.T) {
 	}
 }
 
+// TestSlowStoreAdmitsNoHerdInFlight is the same for calls with leases. A grant that comes
+// after half of a lease is handed back.
+func TestSlowStoreAdmitsNoHerdInFlight(t *testing.T) {
+	t.Parallel()
+	const slow = 5 * time.Second
+	for _, limit := range []weir.Limit{weir.PerSecond(10).WithBurst(1), weir.Outbound(25, 5*time.Second)} {
+		for name, took := range map[string]func(start time.Time, n int) time.Duration{
+			"every answer takes 5 s":       func(time.Time, int) time.Duration { return slow },
+			"all answers come at 5 s":      func(start time.Time, _ int) time.Duration { return slow - time.Since(start) },
+			"each third answer takes 5 s":  func(_ time.Time, n int) time.Duration { return slow * time.Duration(n%3/2) },
+			"each third answer takes 16 s": func(_ time.Time, n int) time.Duration { return 16 * time.Second * time.Duration(n%3/2) },
+		} {
+			for _, inFlight := range []int64{7, 100} {
+				t.Run(fmt.Sprint(limit, " ", inFlight, " ", name), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						start := time.Now()
+						s := &answersLate{Store: localStore(t), watched: true, took: func(n int) time.Duration { return took(start, n) }}
+						l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: []weir.Limit{limit}, InFlight: inFlight})
+						var mu sync.Mutex
+						var wg sync.WaitGroup
+						var all []left
+						for i := range 80 {
+							wg.Go(func() {
+								lease, err := l.Acquire(t.Context(), "key")
+								if err != nil {
+									t.Error(err)
+								}
+								defer lease.Release()
+								mu.Lock()
+								defer mu.Unlock()
+								all = append(all, left{i, 1, time.Since(start)})
+							})
+							time.Sleep(limit.Period / time.Duration(limit.Rate))
+						}
+						wg.Wait()
+						checkWindows(t, all, limit, 0)
+						time.Sleep(time.Minute)
+					})
+				})
+			}
+		}
+	}
+}
+
 // checkWindows checks that no window has more departures than a limit admits. A late
 // line catches up by a 64th of the time.
 func checkWindows(t *testing.T, all []left, limit weir.Limit, slack time.Duration) {

@@ -115,8 +115,7 @@ func (c *charger) punish(r *http.Request, key string) bool {
 	return blocked
 }
 
-// shadow asks the limiters in shadow about a request that the enforced limits admitted. A
-// request that these refused costs the shadows nothing.
+// shadow asks the limiters in shadow about a request that the enforced limits admitted.
 func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cost int64) {
 	for _, l := range c.cfg.Shadows {
 		switch d, err := l.AllowN(r.Context(), key, cost); {

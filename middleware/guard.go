@@ -9,8 +9,8 @@ import (
 	"github.com/goweir/weir/internal/answer"
 )
 
-// Guard is the middleware without a framework's way of calling handlers. Adapters
-// are made of it and decide nothing themselves. It is safe for concurrent use.
+// Guard is the middleware without a framework's way of calling handlers, for adapters. It
+// is safe for concurrent use. A zero Guard answers every request with 500.
 type Guard struct {
 	cfg     Config
 	charger charger
@@ -40,6 +40,9 @@ func NewGuard(cfg Config) (*Guard, error) {
 // the Guard Settles, Settle or the function that Record returns. Otherwise Check has
 // answered and returns false. It never wraps w. With Config.Delay it may wait.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	if g.cfg.Key == nil { // NewGuard did not make it.
+		return r, g.cfg.refuse(w, r, &broken)
+	}
 	if g.cfg.Skip != nil && g.cfg.Skip(r) || g.cfg.PassPreflights && preflight(r) {
 		return r, true
 	}

@@ -294,6 +294,15 @@ func TestPlanChange(t *testing.T) {
 	})
 }
 
+// TestZeroGuard checks that a zero Guard lets no request pass.
+func TestZeroGuard(t *testing.T) {
+	t.Parallel()
+	w := httptest.NewRecorder()
+	if _, ok := new(middleware.Guard).Check(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody)); ok || w.Code != http.StatusInternalServerError {
+		t.Errorf("passes: %t, status %d", ok, w.Code)
+	}
+}
+
 // TestHooksMayKeepDecisions checks that an event does not change after Observe, for a Hook
 // that hands it on to another goroutine.
 func TestHooksMayKeepDecisions(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 )
 
 // mark is the context of a request that a mount let pass. It also holds the header values
-// of the response, and the copy of the request with this context. So passing a request on
-// takes one allocation.
+// of the response, and the copy of the request: passing it on takes one allocation.
 type mark struct {
 	context.Context
 	limiter *weir.Limiter

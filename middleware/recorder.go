@@ -98,9 +98,8 @@ type flushing struct{ *recorder }
 
 func (f flushing) Flush() { _ = f.FlushError() }
 
-// writer returns the recorder with the optional methods of the inner ResponseWriter:
-// Flush, and with it Hijack and Push. The servers' own writers all flush. For other
-// writers http.ResponseController calls Unwrap.
+// writer returns the recorder with the inner ResponseWriter's Flush, Hijack and Push. The
+// servers' own writers all flush. For others http.ResponseController calls Unwrap.
 func (rec *recorder) writer() http.ResponseWriter {
 	if _, ok := rec.ResponseWriter.(http.Flusher); !ok {
 		return rec

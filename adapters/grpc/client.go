@@ -3,7 +3,9 @@ package weirgrpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -18,7 +20,8 @@ import (
 
 // ClientConfig configures [NewClient].
 type ClientConfig struct {
-	// Limiter decides when a call may be made. Required. Its MaxWait and
+	// Limiter decides when a call may be made. Required. Each of its limits comes from
+	// weir.Outbound, or has a window algorithm, or has a Burst. Its MaxWait and
 	// MaxWaiters bound the waiting, besides the call's context; with InFlight a
 	// call is in flight until it has ended.
 	Limiter *weir.Limiter
@@ -50,10 +53,29 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Limiter == nil || len(cfg.Limiter.Limits()) == 0 {
 		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
 	}
+	if err := checkOutbound(cfg.Limiter.Limits()); err != nil {
+		return nil, err
+	}
 	if cfg.Key == nil {
 		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
 	}
 	return &Client{cfg}, nil
+}
+
+// checkOutbound refuses the limits that weir.NewTransport refuses: GCRA without a Burst lets
+// nearly two periods' calls leave in one period.
+func checkOutbound(limits []weir.Limit) error {
+	for _, l := range limits {
+		if l.Algorithm != weir.GCRA || l.Burst != 0 {
+			continue
+		}
+		return &weir.ConfigError{
+			Field: "ClientConfig.Limiter",
+			Want:  fmt.Sprintf("Outbound(%d, %v) for a server that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
+			Got:   fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period),
+		}
+	}
+	return nil
 }
 
 // Unary is a grpc.UnaryClientInterceptor.
@@ -140,30 +162,54 @@ func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (
 	return key, lease, nil
 }
 
-// heedTimeout bounds the call of the store that pauses a key.
-const heedTimeout = time.Second
+const (
+	// heedTimeout bounds the call of the store that pauses a key.
+	heedTimeout = time.Second
+	// linger is the maximum time that a caller waits for that call.
+	linger = 20 * time.Millisecond
+)
 
-// heed pauses the key as the answer to a call says.
+// heed pauses the key as the answer to a call says, and does not wait long for the store.
 func (c *Client) heed(ctx context.Context, key string, err error) {
 	if err == nil || c.cfg.IgnoreRetryInfo {
 		return
 	}
-	st, _ := status.FromError(err)
-	if code := st.Code(); code != codes.ResourceExhausted && code != codes.Unavailable {
-		return
+	d := min(retryDelay(err), c.cfg.Limiter.MaxPause())
+	if d <= 0 {
+		return // A store that can't pause is the program's choice.
 	}
-	for _, detail := range st.Details() {
-		info, ok := detail.(*errdetails.RetryInfo)
-		if !ok || info.GetRetryDelay().AsDuration() <= 0 {
-			continue
-		}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil { // It would end the program.
+				slog.Error("weir: the store panicked, and paused nothing", "limiter", c.cfg.Limiter.Name(), "panic", r)
+			}
+		}()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 		defer cancel()
-		// The Limiter's Hook gets a failure. A store that can't pause is the program's
-		// choice.
-		_ = c.cfg.Limiter.Pause(ctx, key, min(info.GetRetryDelay().AsDuration(), c.cfg.Limiter.MaxPause()))
-		return
+		_ = c.cfg.Limiter.Pause(ctx, key, d) // The Limiter's Hook gets a failure.
+	}()
+	timer := time.NewTimer(linger)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
 	}
+}
+
+// retryDelay returns the RetryInfo of a refusal; 0 without one.
+func retryDelay(err error) time.Duration {
+	st, _ := status.FromError(err)
+	if code := st.Code(); code != codes.ResourceExhausted && code != codes.Unavailable {
+		return 0
+	}
+	for _, detail := range st.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok && info.GetRetryDelay().AsDuration() > 0 {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	return 0
 }
 
 // callError is the reason why a call was not made.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,7 +51,7 @@ func limiterOf(t testing.TB, cfg weir.Config) *weir.Limiter {
 func TestClientWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, MaxWait: time.Second})
+		l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1).WithBurst(1)}, MaxWait: time.Second})
 		cc := start(t, &talk{}, nil, outbound(t, weirgrpc.ClientConfig{Limiter: l})...)
 		began := time.Now()
 		if err := invoke(t.Context(), cc, ""); err != nil || time.Since(began) != 0 {
@@ -99,7 +100,7 @@ func TestClientErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l := limiterOf(t, weir.Config{Store: tt.store, Limits: []weir.Limit{weir.PerHour(1)}})
+			l := limiterOf(t, weir.Config{Store: tt.store, Limits: []weir.Limit{weir.PerHour(1).WithBurst(1)}})
 			calls := 0
 			cc := start(t, &talk{onCall: func(context.Context) { calls++ }}, nil, outbound(t, weirgrpc.ClientConfig{
 				Limiter: l, Key: func(context.Context, string, string) (string, error) { return "all", tt.key },
@@ -143,7 +144,7 @@ func TestClientHeeds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := mustServer(t, config(t, weir.PerHour(1)))
-				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, MaxPause: 2 * time.Hour})
+				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, MaxPause: 2 * time.Hour})
 				cc := start(t, &talk{}, append(unary(s), grpc.ChainStreamInterceptor(s.Stream)),
 					outbound(t, weirgrpc.ClientConfig{Limiter: l, IgnoreRetryInfo: tt.ignore})...)
 				if err := invoke(as(t.Context(), "ann"), cc, ""); err != nil {
@@ -209,7 +210,7 @@ func TestClientInFlight(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 1, MaxWait: time.Minute})
+				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, InFlight: 1, MaxWait: time.Minute})
 				cc := start(t, &talk{}, nil, outbound(t, weirgrpc.ClientConfig{Limiter: l})...)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -251,7 +252,7 @@ func TestClientStreamFailure(t *testing.T) {
 			t.Run(name+" "+fmt.Sprint(err), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
-					l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 1})
+					l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, InFlight: 1})
 					c, cerr := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l})
 					if cerr != nil {
 						t.Fatal(cerr)
@@ -289,11 +290,77 @@ func TestClientConfig(t *testing.T) {
 	}
 }
 
+// TestClientRefusesBursts checks that limits that let nearly two periods' calls leave in
+// one are refused, as by weir.NewTransport.
+func TestClientRefusesBursts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		limits []weir.Limit
+		ok     bool
+	}{
+		{[]weir.Limit{weir.PerSecond(25)}, false},
+		{[]weir.Limit{weir.Outbound(25, time.Second), weir.PerMinute(300)}, false},
+		{[]weir.Limit{weir.Outbound(25, time.Second), weir.Outbound(300, time.Minute)}, true},
+		{[]weir.Limit{weir.PerSecond(25).WithBurst(25)}, true},
+		{[]weir.Limit{weir.PerSecond(25).By(weir.FixedWindow)}, true},
+	}
+	for _, tt := range tests {
+		_, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: limiterOf(t, weir.Config{Limits: tt.limits})})
+		if ok := err == nil; ok != tt.ok || !ok && !strings.Contains(err.Error(), "ClientConfig.Limiter: want Outbound(") {
+			t.Errorf("%v: %v", tt.limits, err)
+		}
+	}
+}
+
+// brakes is a store whose Brake is a function.
+type brakes struct {
+	weir.Store
+	store.Braker
+	brake func(ctx context.Context) error
+}
+
+func (s *brakes) Brake(ctx context.Context, _ []store.Charge, _ store.Brake) error {
+	return s.brake(ctx)
+}
+
+// TestClientWaitsForNoBrake checks that a call whose answer pauses a key does not wait for
+// a store that hangs, and that a panic of the store does not end the program.
+func TestClientWaitsForNoBrake(t *testing.T) {
+	t.Parallel()
+	told, err := status.New(codes.ResourceExhausted, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, brake := range map[string]func(ctx context.Context) error{
+		"the store hangs":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+		"the store panics": func(context.Context) error { panic("a brake") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				local := newStore(t)
+				s := &brakes{Store: local, Braker: local.(store.Braker), brake: brake}
+				cc := start(t, &talk{}, nil)
+				c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: limiterOf(t, weir.Config{Store: s, Limits: []weir.Limit{weir.Outbound(10, time.Second)}})})
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				err = c.Unary(t.Context(), say, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return told.Err() })
+				if took := time.Since(began); status.Code(err) != codes.ResourceExhausted || errors.Is(err, weir.ErrLimited) || took > 20*time.Millisecond {
+					t.Errorf("got %v after %v", err, took)
+				}
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
 // TestClientHeedsWhenLeft checks that a RetryInfo pauses the key for other calls, even if
 // the call that got it is over.
 func TestClientHeedsWhenLeft(t *testing.T) {
 	t.Parallel()
-	l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000)}})
+	l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}})
 	c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: l})
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func ExampleNewClient() {
 		panic(err)
 	}
 	limiter, err := weir.New(weir.Config{
-		Name: "provider", Store: store, Limits: []weir.Limit{weir.PerSecond(25)}, MaxWait: 10 * time.Second,
+		Name: "provider", Store: store, Limits: []weir.Limit{weir.Outbound(25, time.Second)}, MaxWait: 10 * time.Second,
 	})
 	if err != nil {
 		panic(err)

@@ -102,7 +102,7 @@ func heed(ctx context.Context, w io.Writer, addr string) error {
 	if err != nil {
 		return err
 	}
-	limiter, err := weir.New(weir.Config{Name: "status", Store: store, Limits: []weir.Limit{weir.PerSecond(100)}})
+	limiter, err := weir.New(weir.Config{Name: "status", Store: store, Limits: []weir.Limit{weir.Outbound(100, time.Second)}})
 	if err != nil {
 		return err
 	}
