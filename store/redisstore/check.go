@@ -16,12 +16,12 @@ type Level string
 
 const (
 	// Fault means that decisions fail.
-	Fault Level = check.Fault
+	Fault Level = "fault"
 	// Warning means that decisions work, with a defect: limits may be exceeded, calls may
 	// take long, or an ability is missing.
-	Warning Level = check.Warning
+	Warning Level = "warning"
 	// Unknown means that the server does not answer this question.
-	Unknown Level = check.Unknown
+	Unknown Level = "unknown"
 )
 
 // Finding is one result of [Store.Check].
