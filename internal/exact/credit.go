@@ -26,6 +26,11 @@ func (g *Grade) binds(seq, slot int64) bool {
 	return g.Seq > seq && (g.Slot > slot || g.Slack.Whole < 0)
 }
 
+// begin forgets all grades but that of the booking that added the limit.
+func (c *Credit) begin(seq int64) {
+	c.Grades = append(c.Grades[:0], Grade{seq, 0, Micros{Whole: -1}})
+}
+
 // book notes a booking at a slot. The bucket would have been full at tat without it. Of
 // bookings of one slot the first has the smallest backlog.
 func (c *Credit) book(seq int64, tat Micros, slot int64) {

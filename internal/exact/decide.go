@@ -1,8 +1,6 @@
 package exact
 
 import (
-	"time"
-
 	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
@@ -119,5 +117,3 @@ func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Li
 func MaxWait(req *store.Request) int64 {
 	return min(req.MaxWait, store.MaxPeriod/4).Microseconds()
 }
-
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

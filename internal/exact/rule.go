@@ -1,6 +1,11 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"math/bits"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
 
 // Rule is a limit with the numbers that every decision needs.
 type Rule struct {
@@ -39,131 +44,72 @@ type State struct{ A, B, C int64 }
 // store's time, as a provider's windows do.
 func InRealTime(a store.Algorithm) bool { return a != store.GCRA && a != store.SlidingWindow }
 
-// Slot returns the earliest instant from b on at which the limit admits units, rounded
-// down and up. A sliding window needs its log.
-func (r *Rule) Slot(s *State, log *Log, b, units int64) (floor, slot int64) {
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		return gcraSlot(r, s, b, units)
-	case store.SlidingWindow:
-		slot = log.slot(r, s, b, units)
-	case store.SlidingCounter:
-		slot = counterSlot(r, s, b, units)
-	default:
-		slot = windowSlot(r, s, b, units)
+// Emission returns the emission interval of a valid limit in microseconds as a
+// reduced fraction num/den.
+func Emission(l *store.Limit) (num, den int64) {
+	p := l.Period.Microseconds()
+	a, b := p, l.Rate
+	for b != 0 {
+		a, b = b, a%b
 	}
-	return slot, slot
+	return p / a, l.Rate / a
 }
 
-// Book takes units at an instant. floor is rounded down, otherwise GCRA would drift.
-func (r *Rule) Book(s *State, floor, units int64) {
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		gcraBook(r, s, floor, units)
-	case store.SlidingWindow: // Key.Book adds the entry for all sliding windows.
-	case store.SlidingCounter:
-		counterBook(r, s, floor, units)
-	default:
-		windowBook(r, s, floor, units)
-	}
+// Pace holds the numbers of a GCRA limit, for stores that compute them once.
+type Pace struct {
+	Num, Den int64  // the emission interval, see Emission
+	Full     Micros // the time in which an empty limit fills up
+	one      Micros // the time that a unit takes
+	most     int64
 }
 
-// bound caps the numbers of a limit when settled costs exceed its capacity.
-func (r *Rule) bound(s *State, v int64) {
-	switch most := v + r.Pace.Full.Whole + MostDebt; {
-	case r.Limit.Algorithm != store.GCRA:
-		s.B = min(s.B, MostUnits)
-	case s.A > most:
-		s.A, s.B = most, 0
-	}
+// PaceOf returns the pace of a valid limit.
+func PaceOf(l *store.Limit) Pace {
+	p := Pace{most: l.Max()}
+	p.Num, p.Den = Emission(l)
+	p.Full, p.one = p.span(p.most), p.span(1)
+	return p
 }
 
-// View returns how many units remain at an instant, and how long until the limit is
-// as if never used.
-func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		return r.Pace.View(Micros{s.A, min(max(s.B, 0), r.Pace.Den-1)}, at)
-	case store.SlidingWindow:
-		seen := log.seen(r, s, at)
-		if remaining = r.Max - seen.A; seen.A > 0 {
-			reset = seen.B + r.Period - at
-		}
-	case store.SlidingCounter:
-		remaining, reset = counterView(r, s, at)
-	default:
-		remaining, reset = windowView(r, s, at)
+// Span returns the time that n units take, from 0 to store.MaxUnits. The result is capped
+// beyond MostDebt after an empty limit.
+func (p *Pace) Span(n int64) Micros {
+	if n == 1 {
+		return p.one
 	}
-	return max(remaining, 0), max(reset, 0)
+	return p.span(n)
 }
 
-// Lapse returns the instant from which the limit is as if never used.
-func (r *Rule) Lapse(s *State, log *Log) int64 {
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		return Micros{s.A, s.B}.Up()
-	case store.SlidingWindow:
-		return log.newest() + r.Period
-	case store.SlidingCounter:
-		return counterLapse(r, s)
+func (p *Pace) span(n int64) Micros {
+	const most = int64(store.MaxPeriod/time.Microsecond) + MostDebt
+	hi, lo := bits.Mul64(uint64(n), uint64(p.Num))
+	if hi >= uint64(p.Den) {
+		return Micros{Whole: most}
 	}
-	if s.B == 0 {
-		return s.A // The units of the window before are not known any more.
+	q, r := bits.Div64(hi, lo, uint64(p.Den))
+	if q >= uint64(most) {
+		return Micros{Whole: most}
 	}
-	return s.A + r.Period
+	return Micros{int64(q), int64(r)}
 }
 
-// Undo takes off the last units, all booked at one instant. The State of a sliding window is
-// as for View.
-func (r *Rule) Undo(s *State, units int64) {
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		t := Micros{s.A, s.B}.Minus(r.Pace.Span(units), r.Pace.Den)
-		s.A, s.B = t.Whole, t.Rem
-	case store.SlidingWindow:
-		s.A -= units
-	default:
-		s.B -= units
+// View returns the remaining units at now, and the microseconds until the limit is as if
+// never used, from the theoretical arrival time. Remaining is
+// ⌊(now + capacity − base)/T⌋ with base = max(tat, now).
+func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
+	ahead := tat
+	if ahead.Whole -= now; ahead.Whole < 0 {
+		return p.most, 0
 	}
-}
-
-// used returns how many units are used at an instant, rounded up, at most Max.
-func (r *Rule) used(s *State, log *Log, at int64) int64 {
-	if r.Limit.Algorithm != store.GCRA {
-		remaining, _ := r.View(s, log, at)
-		return r.Max - remaining
+	if !ahead.Less(p.Full) {
+		return 0, ahead.Up()
 	}
-	ahead := max(Micros{s.A, s.B}.Up()-at, 0)
-	if ahead > r.Pace.Full.Whole {
-		return r.Max
+	if p.Den == 1 { // For speed: measured, this saves a quarter of a small decision.
+		return (p.Full.Whole - ahead.Whole) / p.Num, ahead.Whole
 	}
-	units, rest := MulDiv(ahead, r.Pace.Den, r.Pace.Num)
-	if rest {
-		units++
-	}
-	return min(units, r.Max)
-}
-
-// Start returns the first state of a limit that replaces another, given the used share n/d
-// of that limit.
-func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
-	units, rest := MulDiv(min(n, d), r.Max, d)
-	if rest {
-		units++
-	}
-	switch r.Limit.Algorithm {
-	case store.GCRA:
-		s.A = v
-	case store.SlidingCounter, store.AlignedWindow:
-		s.A = align(now, r.Period)
-	case store.FixedWindow:
-		s.A = now
-	}
-	if InRealTime(r.Limit.Algorithm) {
-		v = now
-	}
-	if units > 0 {
-		r.Book(&s, v, units)
-	}
-	return s, units
+	free := p.Full.Minus(ahead, p.Den)
+	hi, lo := bits.Mul64(uint64(free.Whole), uint64(p.Den))
+	lo, carry := bits.Add64(lo, uint64(free.Rem), 0)
+	q, _ := bits.Div64(hi+carry, lo, uint64(p.Num))
+	return int64(q), ahead.Up()
 }
