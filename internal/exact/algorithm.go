@@ -53,16 +53,6 @@ func (r *Rule) Book(s *State, floor, units int64) {
 	}
 }
 
-// bound caps the numbers of a limit when settled costs exceed its capacity.
-func (r *Rule) bound(s *State, v int64) {
-	switch most := v + r.Pace.Full.Whole + MostDebt; {
-	case r.Limit.Algorithm != store.GCRA:
-		s.B = min(s.B, MostUnits)
-	case s.A > most:
-		s.A, s.B = most, 0
-	}
-}
-
 // View returns how many units remain at an instant, and how long until the limit is
 // as if never used. Without a log, A of a sliding window is its live units, and B the slot
 // of the newest one.
@@ -84,6 +74,27 @@ func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 		remaining, reset = windowView(r, s, at)
 	}
 	return max(remaining, 0), max(reset, 0)
+}
+
+// View returns how many units of a limit the next calls can take, and the time until it is
+// as if never used. The state is as for Rule.View.
+func View(r *Rule, s *State, log *Log, c *Clock, now int64) (remaining, reset int64) {
+	if InRealTime(r.Limit.Algorithm) {
+		remaining, reset = r.View(s, nil, now)
+	} else {
+		at := c.Now(now)
+		remaining, reset = r.View(s, log, at)
+		reset = c.Real(at+reset) - now
+	}
+	switch {
+	case c.Paused(now):
+		return 0, max(reset, c.Until-now)
+	case c.Next > c.Now(now):
+		return 0, max(reset, c.Real(c.Next)-now)
+	case c.Slow(now):
+		remaining = min(remaining, 1)
+	}
+	return remaining, max(reset, 0)
 }
 
 // Lapse returns the instant from which the limit is as if never used.

@@ -1,6 +1,10 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"slices"
+
+	"github.com/goweir/weir/store"
+)
 
 // Key is the state of one key. It changes only by its methods, which take the store's time
 // in microseconds. The script of package redisstore keeps the same numbers under the same
@@ -61,11 +65,25 @@ func (p *Part) book(at, units, seq int64) {
 	}
 }
 
+// note notes the backlog that a booking finds in a bucket.
+func (p *Part) note(seq, slot int64) { p.Credit.book(seq, Micros{p.State.A, p.State.B}, slot) }
+
 // begin notes the booking that added a limit, which does not count earlier bookings.
 func (p *Part) begin(seq int64) {
 	p.Opened = [2]int64{seq, seq}
 	if seq > 0 && p.is(store.GCRA) {
 		p.Credit.begin(seq)
+	}
+}
+
+// bound caps the numbers of a limit when settled costs exceed its capacity.
+func (p *Part) bound(v int64) {
+	s := &p.State
+	switch most := v + p.Rule.Pace.Full.Whole + MostDebt; {
+	case !p.is(store.GCRA):
+		s.B = min(s.B, MostUnits)
+	case s.A > most:
+		s.A, s.B = most, 0
 	}
 }
 
@@ -115,6 +133,19 @@ func (k *Key) logs() bool {
 	return false
 }
 
+// expire moves the sliding windows on to an instant, and returns the first log entry that
+// counts.
+func (k *Key) expire(v int64) (first int64) {
+	first = k.Log.end()
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.is(store.SlidingWindow) {
+			k.Log.expire(&p.Rule, &p.State, v)
+			first = min(first, p.State.A)
+		}
+	}
+	return first
+}
+
 // lapse returns the time of the store from which a part is as if never used.
 func (k *Key) lapse(p *Part) int64 {
 	if p.Left > 0 {
@@ -134,4 +165,61 @@ func (k *Key) Lapse() int64 {
 		at = max(at, k.lapse(&k.Parts[i]))
 	}
 	return at
+}
+
+// Found is a slot at which a key can serve a request.
+type Found struct {
+	V           int64   // the key's time now
+	Floor, Slot int64   // in the key's time; Floor is rounded down
+	Real        int64   // Slot by the store's clock
+	Each        []int64 // by the store's clock: the slot of each charge's limit alone
+	Parts       []int   // of each charge
+	old         int     // number of parts before
+	end         int64   // number of log entries before
+	clock       Clock   // after the booking
+	next        int64   // Clock.Next before
+	taken       uint64  // bits of the parts that a new limit has replaced
+	natural     bool    // the last limit, a bucket, makes the slot later than the queue
+}
+
+// room makes room for charges. A caller may bring its own, so that nothing is allocated.
+func (f *Found) room(charges int) {
+	if cap(f.Parts) < charges || cap(f.Each) < charges {
+		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
+	}
+	f.Parts, f.Each = f.Parts[:charges], f.Each[:charges]
+}
+
+// names reports whether a charge names the i-th part.
+func (f *Found) names(i int) bool { return slices.Contains(f.Parts, i) }
+
+// others reports whether a part from before has no charge.
+func (f *Found) others() bool {
+	for i := range f.old {
+		if !f.names(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// charge returns the charge that the i-th part counts: of the charges that name it, the one
+// with the largest cost; -1: no charge names it.
+func (f *Found) charge(charges []store.Charge, i int) int {
+	at := -1
+	for j, p := range f.Parts {
+		if p == i && (at < 0 || charges[j].Cost > charges[at].Cost) {
+			at = j
+		}
+	}
+	return at
+}
+
+// cost returns the units that the i-th part counts. A limit that no charge names
+// counts the largest cost.
+func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+	if at := f.charge(charges, i); at >= 0 {
+		return charges[at].Cost
+	}
+	return most
 }

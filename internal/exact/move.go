@@ -16,6 +16,18 @@ type Move struct {
 	First  int64 // in the key's time; 0: no slot is ahead
 }
 
+// unmoved returns a clock before a booking that set Clock.Next; nil: v is the store's time.
+func unmoved(c Clock, next int64) *Move {
+	if c.IsZero() {
+		return nil
+	}
+	m := &Move{Clock: c, Before: c}
+	m.Next = next
+	return m
+}
+
+func (m *Move) paused(t int64) bool { return m != nil && m.Paused(t) }
+
 // Real implements store.Clock.
 func (m *Move) Real(slot store.Instant) store.Instant {
 	at := m.Clock.Real(int64(slot))
@@ -53,12 +65,6 @@ func (m *Move) Counts(receipt any, before store.Instant) bool {
 		}
 	}
 	return true
-}
-
-// Window is a window with a beginning that counted a booking.
-type Window struct {
-	Algorithm     store.Algorithm
-	Period, Start int64
 }
 
 // window returns the start of a window after the move. No window ahead moves into the

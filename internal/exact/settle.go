@@ -155,9 +155,9 @@ func (p *Part) restore(b *Booked) {
 
 // start returns the start of the window that counted the booking.
 func (b *Booked) start(r *Receipt) int64 {
-	s := b.before.State
-	b.before.Rule.Book(&s, r.Real, b.Cost)
-	return s.A
+	p := b.before
+	p.book(r.Real, b.Cost, 0)
+	return p.State.A
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
@@ -170,8 +170,8 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	case alone:
 		p.restore(b)
 		if to > 0 {
-			p.Credit.book(r.Seq, Micros{p.State.A, p.State.B}, r.Slot)
-			gcraBook(&p.Rule, &p.State, r.Floor, to)
+			p.note(r.Seq, r.Slot)
+			p.book(r.Floor, to, r.Seq)
 		}
 	case to < b.Cost:
 		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.Cost-to), den)
@@ -183,9 +183,9 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	case p.Credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
-		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
+		p.book(0, to-b.Cost, r.Seq)
 	}
-	p.Rule.bound(&p.State, v)
+	p.bound(v)
 	return true
 }
 
