@@ -1,8 +1,6 @@
 package line
 
-import (
-	"context"
-)
+import "context"
 
 // InOrder books n limits one after the other, the narrowest first, and waits for each: a
 // call that waits on a narrow limit holds nothing of a wider one. If one fails, or panics,
@@ -20,7 +18,13 @@ func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i
 		}
 		if err != nil && stay != nil && stay(err) {
 			for _, back := range backs {
-				await(ctx, back)
+				if back == nil {
+					continue
+				}
+				select {
+				case <-back:
+				case <-ctx.Done():
+				}
 			}
 		}
 		Linger(backs...)
@@ -31,15 +35,4 @@ func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i
 		}
 	}
 	return nil
-}
-
-// await waits for done to be closed, unless it is nil, or for the end of ctx.
-func await(ctx context.Context, done <-chan struct{}) {
-	if done == nil {
-		return
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
 }
