@@ -12,7 +12,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 		slot := b
 		if charges[i].Cost > 0 && !p.inRealTime() {
 			var floor int64
-			floor, slot = k.slot(p, b, charges[i].Need())
+			floor, slot = p.Rule.Slot(&p.State, &k.Log, b, charges[i].Need())
 			f.Floor, f.Slot = max(f.Floor, floor), max(f.Slot, slot)
 			f.natural = p.is(store.GCRA) && floor > b
 		}
@@ -28,7 +28,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 		case charges[i].Cost == 0:
 			f.Each[i] = now
 		case p.inRealTime():
-			_, f.Each[i] = k.slot(p, from, charges[i].Need())
+			_, f.Each[i] = p.Rule.Slot(&p.State, &k.Log, from, charges[i].Need())
 			latest = max(latest, f.Each[i])
 		default:
 			f.Each[i] = max(f.clock.Real(f.Each[i]), now)

@@ -72,7 +72,7 @@ func (c *Clock) Real(x int64) int64 {
 // run returns v at the time to, given v at the time from, without a pause.
 func (c *Clock) run(v, from, to int64) int64 {
 	for from < to {
-		n, d, end := c.speed(from)
+		n, d, end := c.Speed(from)
 		if n == d {
 			return v + to - from
 		}
@@ -86,7 +86,7 @@ func (c *Clock) run(v, from, to int64) int64 {
 // reach is the inverse of run: the first time, not before from, at which v reaches x.
 func (c *Clock) reach(v, from, x int64) int64 {
 	for v < x {
-		n, d, end := c.speed(from)
+		n, d, end := c.Speed(from)
 		if n == d {
 			return from + x - v
 		}
@@ -99,8 +99,8 @@ func (c *Clock) reach(v, from, x int64) int64 {
 	return from
 }
 
-// speed returns the speed of v at a time, as n/d, and when it changes.
-func (c *Clock) speed(t int64) (n, d, end int64) {
+// Speed returns the speed of v at a time, pauses aside, as n/d, and when it changes.
+func (c *Clock) Speed(t int64) (n, d, end int64) {
 	n, d = 1, 1
 	if t < c.Ends && c.Gap > c.Unit {
 		n, d, end = c.Unit, c.Gap, c.Ends
@@ -121,20 +121,12 @@ func (c *Clock) share(t int64) int64 {
 
 // Slow reports whether v runs slower than the store's time, pauses aside.
 func (c *Clock) Slow(t int64) bool {
-	n, d, _ := c.speed(t)
+	n, d, _ := c.Speed(t)
 	return n != d
 }
 
 // Paused reports whether a pause holds all slots at a time.
 func (c *Clock) Paused(t int64) bool { return t < c.Until }
-
-// Advertised returns the time between two units that an upstream advertised; 0: none.
-func (c *Clock) Advertised(t int64) int64 {
-	if t < c.Ends {
-		return c.Gap
-	}
-	return 0
-}
 
 // Floor returns the first v from b on at which a slot may lie.
 func (c *Clock) Floor(b, t int64) int64 {
@@ -180,10 +172,4 @@ func (c *Clock) Lapse() int64 {
 		cut = c.Since + (fullShare-c.Share)*c.Step
 	}
 	return max(c.Until, c.Ends, cut)
-}
-
-// Speed returns the speed of v at a time as n/d, pauses aside.
-func (c *Clock) Speed(t int64) (n, d int64) {
-	n, d, _ = c.speed(t)
-	return n, d
 }

@@ -45,11 +45,6 @@ func (p *Part) is(a store.Algorithm) bool { return p.Rule.Limit.Algorithm == a }
 
 func (p *Part) inRealTime() bool { return InRealTime(p.Rule.Limit.Algorithm) }
 
-// slot returns the earliest slot of a part: see Rule.Slot.
-func (k *Key) slot(p *Part, b, units int64) (floor, slot int64) {
-	return p.Rule.Slot(&p.State, &k.Log, b, units)
-}
-
 // book takes units, and notes the booking that opens a window.
 func (p *Part) book(at, units, seq int64) {
 	was := p.State

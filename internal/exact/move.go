@@ -41,7 +41,12 @@ func (m *Move) Real(slot store.Instant) store.Instant {
 func (m *Move) Set() store.Instant { return store.Instant(m.Clock.At) }
 
 // Gap implements store.Clock.
-func (m *Move) Gap(at store.Instant) time.Duration { return micros(m.Advertised(int64(at))) }
+func (m *Move) Gap(at store.Instant) time.Duration {
+	if int64(at) >= m.Ends {
+		return 0
+	}
+	return micros(m.Clock.Gap)
+}
 
 // Counts implements store.Clock.
 func (m *Move) Counts(receipt any, before store.Instant) bool {

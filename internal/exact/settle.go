@@ -36,7 +36,9 @@ type Booked struct {
 func (r *Receipt) Windows() (real int64, list []Window) {
 	for i := range r.Booked {
 		if b := &r.Booked[i]; b.Cost > 0 && InRealTime(b.Limit.Algorithm) {
-			list = append(list, Window{b.Limit.Algorithm, b.before.Rule.Period, b.start(r)})
+			p := b.before
+			p.book(r.Real, b.Cost, 0)
+			list = append(list, Window{b.Limit.Algorithm, p.Rule.Period, p.State.A})
 		}
 	}
 	return r.Real, list
@@ -151,13 +153,6 @@ func (p *Part) restore(b *Booked) {
 	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
 	*p = b.before
 	p.Credit.Grades = grades
-}
-
-// start returns the start of the window that counted the booking.
-func (b *Booked) start(r *Receipt) int64 {
-	p := b.before
-	p.book(r.Real, b.Cost, 0)
-	return p.State.A
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
