@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -113,7 +114,8 @@ func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	case looked.IsZero():
 		return c.Counts(s.Receipt, before)
 	}
-	return !s.hasWindow() // There may have been several brakes.
+	// There may have been several brakes.
+	return !slices.ContainsFunc(s.limits, func(l store.Limit) bool { return exact.InRealTime(l.Algorithm) })
 }
 
 // standing returns when a late slot leaves that the pace allows at a time. A pause set since
@@ -125,9 +127,4 @@ func (s *Slot) standing(late time.Time) time.Time {
 	}
 	comes := s.Clock.Real(s.own + store.Instant(by.Microseconds()))
 	return later(late, s.booked.Add(time.Duration(comes-s.granted)*time.Microsecond))
-}
-
-// hasWindow reports whether a window with a beginning counts the booking.
-func (s *Slot) hasWindow() bool {
-	return slices.ContainsFunc(s.limits, func(l store.Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }
