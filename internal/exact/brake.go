@@ -3,83 +3,9 @@ package exact
 import (
 	"math"
 	"math/bits"
-	"time"
 
 	"github.com/goweir/weir/store"
 )
-
-// Move is a change of a key's clock. It implements store.Clock.
-//
-// Windows ahead move with the clock. A fixed window moves with its start. All aligned
-// windows move by the whole periods of the first slot ahead, so no two become one.
-type Move struct {
-	Clock
-	Before Clock // until Clock.At
-	First  int64 // in the key's time; 0: no slot is ahead
-}
-
-// Real implements store.Clock.
-func (m *Move) Real(slot store.Instant) store.Instant {
-	at := m.Clock.Real(int64(slot))
-	if m.Stand == 0 && int64(slot) > m.V { // Booked after the pause was set: v stands there.
-		at = max(at, m.Until)
-	}
-	return store.Instant(at)
-}
-
-// Set implements store.Clock.
-func (m *Move) Set() store.Instant { return store.Instant(m.Clock.At) }
-
-// Gap implements store.Clock.
-func (m *Move) Gap(at store.Instant) time.Duration { return micros(m.Advertised(int64(at))) }
-
-// Counts implements store.Clock.
-func (m *Move) Counts(receipt any, before store.Instant) bool {
-	r, ok := receipt.(interface {
-		Windows() (real int64, list []Window)
-	})
-	if !ok {
-		return true
-	}
-	real, list := r.Windows()
-	slot := m.Clock.Real(m.Before.Now(int64(before)))
-	for _, w := range list {
-		start := w.Start
-		if w.Algorithm == store.FixedWindow {
-			start += int64(before) - real
-		} else {
-			start = align(int64(before), w.Period)
-		}
-		if start = m.window(w.Algorithm, w.Period, start); slot < start || slot >= start+w.Period {
-			return false
-		}
-	}
-	return true
-}
-
-// Window is a window with a beginning that counted a booking.
-type Window struct {
-	Algorithm     store.Algorithm
-	Period, Start int64
-}
-
-// window returns the start of a window after the move. No window ahead moves into the
-// present one, whose units are not known any more.
-func (m *Move) window(a store.Algorithm, period, start int64) int64 {
-	if start <= m.At || m.First == 0 {
-		return start
-	}
-	cut := func(t int64) int64 { return t }
-	if a != store.FixedWindow {
-		cut = func(t int64) int64 { return align(t, period) }
-	}
-	first := cut(m.Before.Real(m.First))
-	by := max(cut(m.Clock.Real(m.First))-first, min(cut(m.At)+period-first, 0))
-	if a != store.FixedWindow {
-		return start + by
-	}
-	return max(m.Clock.Real(m.Before.Now(start)), start+by)
-}
 
 // Fastest returns the time between two units of the fastest limit, in whole
 // microseconds, at least one.
@@ -107,7 +33,7 @@ func (k *Key) Brake(charges []store.Charge, b *store.Brake, now int64) *Move {
 	}
 	moved := false
 	for i := range k.Parts {
-		if p := &k.Parts[i]; InRealTime(p.Rule.Limit.Algorithm) {
+		if p := &k.Parts[i]; p.inRealTime() {
 			was := p.State.A
 			p.State.A = m.window(p.Rule.Limit.Algorithm, p.Rule.Period, was)
 			moved = moved || p.State.A != was
@@ -141,25 +67,58 @@ func (k *Key) first(now int64) int64 {
 		}
 	case q.First > v:
 		return q.First
-	case q.Cost > 0 && len(k.Parts) == 1:
-		// Slots lie Cost emission intervals apart.
-		p := &k.Parts[0].Rule.Pace
-		hi, step := bits.Mul64(uint64(q.Cost), uint64(p.Num))
-		if hi > 0 || step > math.MaxInt64 {
-			break
+	default:
+		if num, den := k.apart(); num > 0 {
+			n, _ := MulDiv(v-q.First, den, num)
+			d, _ := MulDiv(n+1, num, den)
+			return max(q.First+d, v)
 		}
-		n, _ := MulDiv(v-q.First, p.Den, int64(step))
-		d, _ := MulDiv(n+1, int64(step), p.Den)
-		return max(q.First+d, v)
 	}
 	return v
 }
 
-func (k *Key) logs() bool {
-	for i := range k.Parts {
-		if k.Parts[i].Rule.Limit.Algorithm == store.SlidingWindow {
-			return true
-		}
+// apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num
+// is 0 if they lie differently far apart.
+func (k *Key) apart() (num, den int64) {
+	if k.Queue.Cost == 0 || len(k.Parts) != 1 {
+		return 0, 1
 	}
-	return false
+	p := &k.Parts[0].Rule.Pace
+	hi, lo := bits.Mul64(uint64(k.Queue.Cost), uint64(p.Num))
+	if hi > 0 || lo > math.MaxInt64 {
+		return 0, 1
+	}
+	return int64(lo), p.Den
+}
+
+// Ahead returns the first and the last slot ahead, by the store's clock, and the number of
+// bookings ahead. First is a lower bound. Without slots ahead all are 0. Bookings are -1 if
+// the state does not give their number.
+func (k *Key) Ahead(now int64) (first, last, bookings int64) {
+	first = k.first(now)
+	if first == 0 {
+		return 0, 0, 0
+	}
+	last = max(k.Queue.Last, first)
+	return max(k.Clock.Real(first), now), max(k.Clock.Real(last), now), k.bookings(first, last)
+}
+
+// bookings counts the bookings of slots from first to last.
+func (k *Key) bookings(first, last int64) int64 {
+	if k.logs() {
+		count := int64(0)
+		for n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) >= first }); n < k.Log.end(); n++ {
+			if k.Log.sum(n) != k.Log.sum(n+1) { // Else the booking was given back.
+				count++
+			}
+		}
+		return max(count, 1)
+	}
+	num, den := k.apart()
+	distance := last - first + num/den/2 // Slots are rounded.
+	if hi, _ := bits.Mul64(uint64(distance), uint64(den)); hi >= uint64(num) {
+		return -1
+	}
+	n, _ := MulDiv(distance, den, num)
+	return n + 1
 }

@@ -1,9 +1,6 @@
 package exact
 
-import (
-	"github.com/goweir/weir/internal/product"
-	"github.com/goweir/weir/store"
-)
+import "github.com/goweir/weir/internal/product"
 
 const (
 	// fullShare is the share of a key whose time runs at full speed.
@@ -75,7 +72,7 @@ func (c *Clock) Real(x int64) int64 {
 // run returns v at the time to, given v at the time from, without a pause.
 func (c *Clock) run(v, from, to int64) int64 {
 	for from < to {
-		n, d, end := c.speed(from)
+		n, d, end := c.Speed(from)
 		if n == d {
 			return v + to - from
 		}
@@ -89,25 +86,21 @@ func (c *Clock) run(v, from, to int64) int64 {
 // reach is the inverse of run: the first time, not before from, at which v reaches x.
 func (c *Clock) reach(v, from, x int64) int64 {
 	for v < x {
-		n, d, end := c.speed(from)
+		n, d, end := c.Speed(from)
 		if n == d {
 			return from + x - v
 		}
 		q, _ := MulDiv(end-from, n, d)
 		if v+q >= x {
-			q, rest := MulDiv(x-v, d, n)
-			if rest {
-				q++
-			}
-			return from + q
+			return from + mulDivUp(x-v, d, n)
 		}
 		v, from = v+q, end
 	}
 	return from
 }
 
-// speed returns the speed of v at a time, as n/d, and when it changes.
-func (c *Clock) speed(t int64) (n, d, end int64) {
+// Speed returns the speed of v at a time, pauses aside, as n/d, and when it changes.
+func (c *Clock) Speed(t int64) (n, d, end int64) {
 	n, d = 1, 1
 	if t < c.Ends && c.Gap > c.Unit {
 		n, d, end = c.Unit, c.Gap, c.Ends
@@ -128,20 +121,12 @@ func (c *Clock) share(t int64) int64 {
 
 // Slow reports whether v runs slower than the store's time, pauses aside.
 func (c *Clock) Slow(t int64) bool {
-	n, d, _ := c.speed(t)
+	n, d, _ := c.Speed(t)
 	return n != d
 }
 
 // Paused reports whether a pause holds all slots at a time.
 func (c *Clock) Paused(t int64) bool { return t < c.Until }
-
-// Advertised returns the time between two units that an upstream advertised; 0: none.
-func (c *Clock) Advertised(t int64) int64 {
-	if t < c.Ends {
-		return c.Gap
-	}
-	return 0
-}
 
 // Floor returns the first v from b on at which a slot may lie.
 func (c *Clock) Floor(b, t int64) int64 {
@@ -187,69 +172,4 @@ func (c *Clock) Lapse() int64 {
 		cut = c.Since + (fullShare-c.Share)*c.Step
 	}
 	return max(c.Until, c.Ends, cut)
-}
-
-// Apply returns the clock that a valid brake asks for, and whether it differs from c. unit
-// is the time between units of the key's fastest limit. first is the first slot ahead; 0:
-// none.
-func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
-	k := c.from(now)
-	if b.Lift {
-		lifted := Clock{At: now, V: k.V}
-		if k.V == now {
-			lifted = Clock{}
-		}
-		return lifted, k.Until > 0 || k.Gap > 0 || k.Share > 0
-	}
-	changed := false
-	if until := now + Whole(b.Pause); b.Pause > 0 && until > k.Until {
-		if k.Until == 0 {
-			k.Stand = first
-		}
-		k.Until, changed = until+Whole(b.Slack), true
-	}
-	if share := k.share(now); b.Cut.Unit > 0 && (share == fullShare || k.Since < int64(b.Cut.Since)) {
-		k.Share, k.Since, k.Step, changed = max(share/2, 1), now, max(Whole(b.Cut.Recovery)/fullShare, 1), true
-	}
-	if b.Tell {
-		gap, ends := min(Whole(b.Gap), maxGap), now+Whole(b.GapFor)
-		if gap == 0 || ends == now {
-			gap, ends = 0, 0
-		}
-		changed = changed || gap != k.Gap || ends != k.Ends
-		k.Gap, k.Ends = gap, ends
-	}
-	if !changed {
-		return c, false
-	}
-	k.Unit = unit
-	if first == 0 && k.Next > k.V {
-		// No unit comes closer to the one before than without the brake.
-		k.Next = max(k.Next, k.Now(c.Real(k.Next)))
-	}
-	return k, true
-}
-
-// from returns the same clock with At = now, without numbers whose time is over.
-func (c Clock) from(now int64) Clock {
-	c.At, c.V = now, c.Now(now)
-	if c.Until <= now {
-		c.Until, c.Stand = 0, 0
-	}
-	if c.Ends <= now {
-		c.Gap, c.Ends = 0, 0
-	}
-	if c.share(now) == fullShare {
-		c.Share, c.Since, c.Step = 0, 0, 0
-	}
-	if c.Next <= c.V {
-		c.Next = 0
-	}
-	return c
-}
-
-// Speed returns the speed of v at a time as n/d, pauses aside.
-func (c *Clock) Speed(t int64) (n, d int64) {
-	n, d, _ = c.speed(t)
-	return n, d
 }

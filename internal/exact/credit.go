@@ -21,9 +21,17 @@ type Grade struct {
 	Slack     Micros
 }
 
-// binds reports whether a grade bounds the units that a booking can give back.
-func (g *Grade) binds(seq, slot int64) bool {
-	return g.Seq > seq && (g.Slot > slot || g.Slack.Whole < 0)
+// first returns the first grade that bounds the units that a booking can give back.
+func (c *Credit) first(seq, slot int64) (i int) {
+	for i < len(c.Grades) && (c.Grades[i].Seq <= seq || c.Grades[i].Slot <= slot && c.Grades[i].Slack.Whole >= 0) {
+		i++
+	}
+	return i
+}
+
+// begin forgets all grades but that of the booking that added the limit.
+func (c *Credit) begin(seq int64) {
+	c.Grades = append(c.Grades[:0], Grade{seq, 0, Micros{Whole: -1}})
 }
 
 // book notes a booking at a slot. The bucket would have been full at tat without it. Of
@@ -73,10 +81,7 @@ func (c *Credit) add(g Grade) {
 // take gives up to back of a booking back, and returns the amount. Later bookings would
 // then have found a smaller backlog.
 func (c *Credit) take(seq, slot int64, back Micros, den int64) Micros {
-	first := 0
-	for first < len(c.Grades) && !c.Grades[first].binds(seq, slot) {
-		first++
-	}
+	first := c.first(seq, slot)
 	var room [maxGrades]Grade
 	later := append(room[:0], c.Grades[first:]...)
 	if len(later) > 0 && later[0].Slack.Less(back) {
@@ -95,10 +100,6 @@ func (c *Credit) take(seq, slot int64, back Micros, den int64) Micros {
 
 // lapsed reports whether a later booking found the bucket full.
 func (c *Credit) lapsed(seq, slot int64) bool {
-	for i := range c.Grades {
-		if g := &c.Grades[i]; g.binds(seq, slot) {
-			return g.Slack.Whole < 0
-		}
-	}
-	return false
+	first := c.first(seq, slot)
+	return first < len(c.Grades) && c.Grades[first].Slack.Whole < 0
 }

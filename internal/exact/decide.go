@@ -1,8 +1,6 @@
 package exact
 
 import (
-	"time"
-
 	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
@@ -23,8 +21,7 @@ type Verdict struct {
 type Seen struct {
 	Slot   int64 // in the key's time
 	Clock  *Move // nil: the key's time is the store's
-	Paused bool
-	Others bool // the key counts under limits that the request does not name
+	Others bool  // the key counts under limits that the request does not name
 	// Receipt is nil if the key was not booked or the request has no tag.
 	Receipt *Receipt
 }
@@ -86,7 +83,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 	switch d.Reason {
 	case store.ReasonLimited:
 		d.RetryAfter = micros(v.Slot - v.Now)
-		if key.Paused {
+		if key.Clock.paused(v.Now) {
 			d.Reason = store.ReasonPaused
 		}
 	case store.ReasonInFlight:
@@ -100,7 +97,7 @@ func Decide(req *store.Request, v *Verdict, outcomes []Outcome) store.Decision {
 		d.Slot = store.Instant(key.Slot)
 	}
 	if key.Clock != nil {
-		d.Clock, d.Gap = key.Clock, micros(key.Clock.Advertised(v.Now))
+		d.Clock, d.Gap = key.Clock, key.Clock.Gap(d.At)
 	}
 	return d
 }
@@ -119,5 +116,3 @@ func tighter(d *store.Decision, l *store.Limit, a store.ChargeState, m *store.Li
 func MaxWait(req *store.Request) int64 {
 	return min(req.MaxWait, store.MaxPeriod/4).Microseconds()
 }
-
-func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

@@ -1,7 +1,8 @@
 package exact
 
 import (
-	"github.com/goweir/weir/internal/product"
+	"slices"
+
 	"github.com/goweir/weir/store"
 )
 
@@ -29,9 +30,6 @@ type Part struct {
 	Left int64
 }
 
-// maxLeft is the maximum number of limits of a key that bookings left out.
-const maxLeft = 8
-
 // Queue has the slots booked ahead, in the key's time, and numbers the bookings that can be
 // given back.
 //
@@ -41,6 +39,128 @@ const maxLeft = 8
 //	Tag    tells this state from one after a Reset; 0: nothing can be given back
 //	Seq    the number of changes since Tag was set
 type Queue struct{ Last, First, Cost, Tag, Seq int64 }
+
+// is reports whether a part counts by an algorithm.
+func (p *Part) is(a store.Algorithm) bool { return p.Rule.Limit.Algorithm == a }
+
+func (p *Part) inRealTime() bool { return InRealTime(p.Rule.Limit.Algorithm) }
+
+// book takes units, and notes the booking that opens a window.
+func (p *Part) book(at, units, seq int64) {
+	was := p.State
+	p.Rule.Book(&p.State, at, units)
+	switch {
+	case !p.inRealTime() || p.State.A == was.A && was.B > 0:
+	case p.State.A == was.A:
+		p.Opened[0] = seq
+	case p.State.A == was.A+p.Rule.Period:
+		p.Opened = [2]int64{seq, p.Opened[0]}
+	default:
+		p.Opened = [2]int64{seq, seq}
+	}
+}
+
+// note notes the backlog that a booking finds in a bucket.
+func (p *Part) note(seq, slot int64) { p.Credit.book(seq, Micros{p.State.A, p.State.B}, slot) }
+
+// begin notes the booking that added a limit, which does not count earlier bookings.
+func (p *Part) begin(seq int64) {
+	p.Opened = [2]int64{seq, seq}
+	if seq > 0 && p.is(store.GCRA) {
+		p.Credit.begin(seq)
+	}
+}
+
+// bound caps the numbers of a limit when settled costs exceed its capacity.
+func (p *Part) bound(v int64) {
+	s := &p.State
+	switch most := v + p.Rule.Pace.Full.Whole + MostDebt; {
+	case !p.is(store.GCRA):
+		s.B = min(s.B, MostUnits)
+	case s.A > most:
+		s.A, s.B = most, 0
+	}
+}
+
+// part returns the index of a limit; -1: the key does not know it.
+func (k *Key) part(l *store.Limit) int {
+	for i := range k.Parts {
+		if k.Parts[i].Rule.Is(l) {
+			return i
+		}
+	}
+	return -1
+}
+
+// drop forgets limits that bookings have left out until they lapsed.
+func (k *Key) drop(now int64) {
+	k.keep(func(i int) bool { return k.Parts[i].Left == 0 || k.Parts[i].Left > now })
+}
+
+// keep forgets parts that do not stay. Without a sliding window the log starts anew.
+func (k *Key) keep(stays func(i int) bool) {
+	n := 0
+	for i := range k.Parts {
+		if !stays(i) {
+			continue
+		}
+		if n < i {
+			k.Parts[n] = k.Parts[i]
+		}
+		n++
+	}
+	if n == len(k.Parts) {
+		return
+	}
+	clear(k.Parts[n:])
+	if k.Parts = k.Parts[:n]; !k.logs() {
+		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
+	}
+}
+
+// logs reports whether the key has a sliding window.
+func (k *Key) logs() bool {
+	for i := range k.Parts {
+		if k.Parts[i].is(store.SlidingWindow) {
+			return true
+		}
+	}
+	return false
+}
+
+// expire moves the sliding windows on to an instant, and returns the first log entry that
+// counts.
+func (k *Key) expire(v int64) (first int64) {
+	first = k.Log.end()
+	for i := range k.Parts {
+		if p := &k.Parts[i]; p.is(store.SlidingWindow) {
+			k.Log.expire(&p.Rule, &p.State, v)
+			first = min(first, p.State.A)
+		}
+	}
+	return first
+}
+
+// lapse returns the time of the store from which a part is as if never used.
+func (k *Key) lapse(p *Part) int64 {
+	if p.Left > 0 {
+		return p.Left
+	}
+	at := p.Rule.Lapse(&p.State, &k.Log)
+	if p.inRealTime() {
+		return at
+	}
+	return k.Clock.Real(at)
+}
+
+// Lapse returns the time of the store from which the key is as if never used.
+func (k *Key) Lapse() int64 {
+	at := max(k.Clock.Real(k.Queue.Last), k.Clock.Lapse())
+	for i := range k.Parts {
+		at = max(at, k.lapse(&k.Parts[i]))
+	}
+	return at
+}
 
 // Found is a slot at which a key can serve a request.
 type Found struct {
@@ -57,137 +177,16 @@ type Found struct {
 	natural     bool    // the last limit, a bucket, makes the slot later than the queue
 }
 
-// Open finds the parts of charges, all of this key. It adds limits that the key does not
-// know: see adopt. Close undoes that unless the slot is booked.
-func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
-	k.drop(now)
-	f.V, f.old, f.end, f.taken = k.Clock.Now(now), len(k.Parts), k.Log.end(), 0
-	f.room(len(charges))
-	for i := range charges {
-		f.Parts[i] = k.part(&charges[i].Limit, f.old)
-	}
-	for i := range charges {
-		if f.Parts[i] < 0 {
-			f.Parts[i] = k.adopt(f, &charges[i].Limit, now)
-		}
-	}
-}
-
 // room makes room for charges. A caller may bring its own, so that nothing is allocated.
 func (f *Found) room(charges int) {
 	if cap(f.Parts) < charges || cap(f.Each) < charges {
 		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
 	}
-	f.Parts = f.Parts[:charges]
-	f.Each = f.Each[:charges]
+	f.Parts, f.Each = f.Parts[:charges], f.Each[:charges]
 }
 
-// Close forgets the limits that Open added.
-func (k *Key) Close(f *Found) {
-	clear(k.Parts[f.old:])
-	k.Parts = k.Parts[:f.old]
-	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
-}
-
-// part returns the index of a limit among the first n parts; -1: none.
-func (k *Key) part(l *store.Limit, n int) int {
-	for i := range n {
-		if k.Parts[i].Rule.Is(l) {
-			return i
-		}
-	}
-	return -1
-}
-
-// drop forgets limits that bookings have left out until they lapsed.
-func (k *Key) drop(now int64) {
-	left := k.Parts[:0]
-	for i := range k.Parts {
-		if p := k.Parts[i]; p.Left == 0 || p.Left > now {
-			left = append(left, p)
-		}
-	}
-	k.keep(left)
-}
-
-// keep sets the remaining parts of the key. Without a sliding window the log starts anew.
-func (k *Key) keep(left []Part) {
-	if len(left) == len(k.Parts) {
-		return
-	}
-	clear(k.Parts[len(left):])
-	if k.Parts = left; !k.logs() {
-		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
-	}
-}
-
-// adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
-// nearest period, and begins with the used share of that limit. A limit is replaced once.
-// Without such a limit the new one begins unused.
-//
-// The share counts at the last booked slot: all slots booked ahead stay as they are.
-func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
-	for i := f.old; i < len(k.Parts); i++ {
-		if k.Parts[i].Rule.Is(l) {
-			return i
-		}
-	}
-	v := max(f.V, k.Queue.Last)
-	at := max(now, k.Clock.Real(v))
-	n, d := int64(0), int64(1)
-	if i := k.nearest(f, l.Period.Microseconds()); i >= 0 {
-		p := &k.Parts[i]
-		f.taken |= 1 << i
-		t := v
-		if InRealTime(p.Rule.Limit.Algorithm) {
-			t = at
-		}
-		n, d = p.Rule.used(&p.State, &k.Log, t), p.Rule.Max
-	}
-	p := Part{Rule: RuleOf(l)}
-	var units int64
-	p.State, units = p.Rule.Start(n, d, v, at)
-	if l.Algorithm == store.SlidingWindow {
-		p.State.A = k.adoptLog(f, v, units)
-	}
-	k.Parts = append(k.Parts, p)
-	return len(k.Parts) - 1
-}
-
-// nearest returns the part that a limit replaces; -1: none.
-func (k *Key) nearest(f *Found, period int64) int {
-	best := -1
-	for i := range min(f.old, 64) {
-		if f.taken&(1<<i) != 0 || f.names(i) {
-			continue
-		}
-		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
-			best = i
-		}
-	}
-	return best
-}
-
-// nearer reports whether the ratio of p and a is smaller than the ratio of p and b.
-func nearer(p, a, b int64) bool {
-	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
-}
-
-// adoptLog starts the log with the used units of a sliding window, and returns the first
-// entry that counts. If other sliding windows count, their entries are more exact.
-func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
-	first = f.end
-	for i := range k.Parts {
-		if p := &k.Parts[i]; p.Rule.Limit.Algorithm == store.SlidingWindow {
-			k.Log.expire(&p.Rule, &p.State, f.V)
-			first = min(first, p.State.A)
-		}
-	}
-	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
-		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
-	}
-	return first
-}
+// names reports whether a charge names the i-th part.
+func (f *Found) names(i int) bool { return slices.Contains(f.Parts, i) }
 
 // others reports whether a part from before has no charge.
 func (f *Found) others() bool {
@@ -199,12 +198,23 @@ func (f *Found) others() bool {
 	return false
 }
 
-// names reports whether a charge names the i-th part.
-func (f *Found) names(i int) bool {
-	for _, p := range f.Parts {
-		if p == i {
-			return true
+// charge returns the charge that the i-th part counts: of the charges that name it, the one
+// with the largest cost; -1: no charge names it.
+func (f *Found) charge(charges []store.Charge, i int) int {
+	at := -1
+	for j, p := range f.Parts {
+		if p == i && (at < 0 || charges[j].Cost > charges[at].Cost) {
+			at = j
 		}
 	}
-	return false
+	return at
+}
+
+// cost returns the units that the i-th part counts. A limit that no charge names
+// counts the largest cost.
+func (f *Found) cost(charges []store.Charge, i int, most int64) int64 {
+	if at := f.charge(charges, i); at >= 0 {
+		return charges[at].Cost
+	}
+	return most
 }

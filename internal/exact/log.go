@@ -79,14 +79,9 @@ func (g *Log) seen(r *Rule, s *State, v int64) State {
 	return State{A: units, B: g.newest()}
 }
 
-// push adds an entry, and drops the entries before n.
+// push adds an entry. It forgets the entries before n once they are most of the log.
 func (g *Log) push(at, units, n int64) {
 	g.Entries = append(g.Entries, Entry{at, g.sum(g.end()) + units})
-	g.drop(n)
-}
-
-// drop forgets the entries before n, once they are most of the log.
-func (g *Log) drop(n int64) {
 	gone := int(n - g.First)
 	if gone < len(g.Entries) && gone*2 < len(g.Entries) || gone <= 0 {
 		return

@@ -1,19 +1,10 @@
 package exact
 
 import (
+	"slices"
 	"strconv"
-	"time"
 
 	"github.com/goweir/weir/store"
-)
-
-// Bounds of debt. Within them the arithmetic of every store is exact.
-const (
-	// MostDebt is the maximum debt of a bucket, in microseconds beyond an empty one. It is
-	// also the longest wait of a call.
-	MostDebt = int64(store.MaxPeriod / 4 / time.Microsecond)
-	// MostUnits is the maximum number of units of a window after settling.
-	MostUnits = 2 * store.MaxUnits
 )
 
 // Receipt is a booking, and the state before it. It does not change.
@@ -45,13 +36,15 @@ type Booked struct {
 func (r *Receipt) Windows() (real int64, list []Window) {
 	for i := range r.Booked {
 		if b := &r.Booked[i]; b.Cost > 0 && InRealTime(b.Limit.Algorithm) {
-			list = append(list, Window{b.Limit.Algorithm, b.before.Rule.Period, b.start(r)})
+			p := b.before
+			p.book(r.Real, b.Cost, 0)
+			list = append(list, Window{b.Limit.Algorithm, p.Rule.Period, p.State.A})
 		}
 	}
 	return r.Real, list
 }
 
-func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
+func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receipt {
 	q := k.Queue
 	if q.Tag == 0 {
 		k.Queue.Tag = tag
@@ -64,10 +57,6 @@ func (k *Key) receipt(f *Found, charges []store.Charge, tag int64) *Receipt {
 		r.Booked = make([]Booked, 0, len(k.Parts))
 	}
 	grades := r.grades[:0]
-	var most int64
-	for i := range charges {
-		most = max(most, charges[i].Cost)
-	}
 	for i := range k.Parts {
 		p := k.Parts[i]
 		b := Booked{Limit: p.Rule.Limit, Charge: f.charge(charges, i), Cost: f.cost(charges, i, most), before: p}
@@ -102,7 +91,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 			to = cost(b.Charge)
 		}
 		nothing = nothing && (to == 0 || b.Cost == 0)
-		if at := k.part(&b.Limit, len(k.Parts)); at >= 0 && b.Cost > 0 && to != b.Cost {
+		if at := k.part(&b.Limit); at >= 0 && b.Cost > 0 && to != b.Cost {
 			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
 		}
 	}
@@ -125,33 +114,38 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 
 // remove drops the limits that the booking of a receipt added.
 func (k *Key) remove(r *Receipt) {
-	left := k.Parts[:0]
-	for i := range k.Parts {
-		p, added := k.Parts[i], false
-		for j := r.parts; j < len(r.Booked); j++ {
-			added = added || p.Rule.Is(&r.Booked[j].Limit)
-		}
-		if !added {
-			left = append(left, p)
-		}
-	}
-	k.keep(left)
+	k.keep(func(i int) bool {
+		return !slices.ContainsFunc(r.Booked[r.parts:], func(b Booked) bool { return k.Parts[i].Rule.Is(&b.Limit) })
+	})
 }
 
 // settle corrects one limit to another cost.
 func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone bool) bool {
 	switch {
-	case p.Rule.Limit.Algorithm == store.SlidingWindow:
+	case p.is(store.SlidingWindow):
 		return false
-	case p.Rule.Limit.Algorithm == store.GCRA:
+	case p.is(store.GCRA):
 		return p.settleBucket(b, r, to, v, alone)
 	case alone && to == 0:
 		p.restore(b)
 		return true
-	case p.Rule.Limit.Algorithm == store.SlidingCounter:
-		return counterSettle(p, r.Seq, to-b.Cost, now)
 	}
-	return windowSettle(p, r.Seq, to-b.Cost, now)
+	return p.settleWindow(r.Seq, to-b.Cost, now)
+}
+
+// settleWindow corrects the units of the booking seq, if a window holds it. Debt in an
+// earlier window is a change too: it prevents the undo of bookings after it.
+func (p *Part) settleWindow(seq, more, now int64) bool {
+	s, end, counter := &p.State, p.State.A+p.Rule.Period, p.is(store.SlidingCounter)
+	switch {
+	case seq >= p.Opened[0] && (now < end || counter && now < end+p.Rule.Period):
+		s.B = corrected(s.B, more)
+	case counter && seq >= p.Opened[1] && seq < p.Opened[0] && now < end:
+		s.C = corrected(s.C, more)
+	default:
+		return more > 0 && now < s.A // Its window may still be open.
+	}
+	return true
 }
 
 // restore puts the limit from before the booking back.
@@ -159,13 +153,6 @@ func (p *Part) restore(b *Booked) {
 	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
 	*p = b.before
 	p.Credit.Grades = grades
-}
-
-// start returns the start of the window that counted the booking.
-func (b *Booked) start(r *Receipt) int64 {
-	s := b.before.State
-	b.before.Rule.Book(&s, r.Real, b.Cost)
-	return s.A
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
@@ -178,8 +165,8 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	case alone:
 		p.restore(b)
 		if to > 0 {
-			p.Credit.book(r.Seq, Micros{p.State.A, p.State.B}, r.Slot)
-			gcraBook(&p.Rule, &p.State, r.Floor, to)
+			p.note(r.Seq, r.Slot)
+			p.book(r.Floor, to, r.Seq)
 		}
 	case to < b.Cost:
 		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.Cost-to), den)
@@ -191,9 +178,9 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	case p.Credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
-		gcraBook(&p.Rule, &p.State, 0, to-b.Cost)
+		p.book(0, to-b.Cost, r.Seq)
 	}
-	p.Rule.bound(&p.State, v)
+	p.bound(v)
 	return true
 }
 
@@ -224,7 +211,7 @@ func (k *Key) settleLog(r *Receipt, more, v int64) bool {
 	live := false
 	for i := range k.Parts {
 		p := &k.Parts[i]
-		live = live || p.Rule.Limit.Algorithm == store.SlidingWindow && r.Slot+p.Rule.Period > v
+		live = live || p.is(store.SlidingWindow) && r.Slot+p.Rule.Period > v
 	}
 	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }

@@ -24,8 +24,8 @@ func TestDebt(t *testing.T) {
 		{"too much to count", store.Per(1, store.MaxPeriod), store.MaxUnits, Micros{Whole: most}},
 		{"too long to wait for", store.Per(1, 24*time.Hour), 40_000, Micros{Whole: most}},
 	} {
-		num, den := Emission(&tt.limit)
-		if got := Debt(tt.units, num, den); got != tt.want {
+		p := PaceOf(&tt.limit)
+		if got := p.Span(tt.units); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}

@@ -80,10 +80,6 @@ func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 		o.Remaining, o.Reset = g.Key.View(&g.Found, j, v.Now)
 	}
 	seen := &v.Keys[key]
-	seen.Others = g.Found.others()
-	seen.Slot, seen.Paused = g.Found.Slot, g.Key.Clock.Paused(v.Now)
-	if !g.Key.Clock.IsZero() {
-		seen.Clock = &Move{Clock: g.Key.Clock, Before: g.Key.Clock}
-		seen.Clock.Next = g.Found.next
-	}
+	seen.Others, seen.Slot = g.Found.others(), g.Found.Slot
+	seen.Clock = unmoved(g.Key.Clock, g.Found.next)
 }

@@ -33,11 +33,7 @@ func unweighted(units, period, counts int64) int64 {
 	if float64(units)*float64(period)/float64(counts) >= MostUnits {
 		return MostUnits
 	}
-	n, rest := MulDiv(units, period, counts)
-	if rest {
-		n++
-	}
-	return min(n, MostUnits)
+	return min(mulDivUp(units, period, counts), MostUnits)
 }
 
 // StateOf returns the state of a used limit. A sliding window also needs its log. Windows

@@ -1,8 +1,11 @@
 package exact
 
-import "github.com/goweir/weir/store"
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
 
-// Fixed and aligned windows: the last window and its units. A fixed window opens at
+// Fixed and aligned windows have the last window and its units. A fixed window opens at
 // its first unit, an aligned one at a multiple of the period.
 
 func windowSlot(r *Rule, s *State, b, units int64) int64 {
@@ -36,18 +39,60 @@ func windowView(r *Rule, s *State, at int64) (remaining, reset int64) {
 	return r.Max, 0
 }
 
-// windowSettle corrects the units of the booking seq, if the last window holds it. Debt in
-// an earlier window is a change too: it prevents the undo of bookings after it.
-func windowSettle(p *Part, seq, more, now int64) bool {
-	if seq < p.Opened[0] {
-		return more > 0 && now < p.State.A // Its window may still be open.
+// The sliding counter has the last aligned window, its units, and the units of the window
+// before. These weigh less as the window goes on.
+
+// counterSlot returns the first instant from b on at which
+// prev·(period − elapsed) + (cur + units)·period ≤ max·period.
+func counterSlot(r *Rule, s *State, b, units int64) int64 {
+	start, cur, prev := counterRoll(r, s, b)
+	b = max(b, start)
+	room := r.Max - cur - units
+	if room < 0 {
+		start, prev, room = start+r.Period, cur, r.Max-units
+		b = start
 	}
-	if now >= p.State.A+p.Rule.Period {
-		return false
+	if prev > room && product.Compare(room, r.Period, prev, r.Period-(b-start)) < 0 {
+		q, _ := MulDiv(room, r.Period, prev)
+		b = start + r.Period - q
 	}
-	p.State.B = corrected(p.State.B, more)
-	return true
+	return b
 }
 
-// corrected returns the units of a window after a correction.
-func corrected(units, more int64) int64 { return min(max(units+more, 0), max(units, MostUnits)) }
+func counterBook(r *Rule, s *State, at, units int64) {
+	s.A, s.B, s.C = counterRoll(r, s, at)
+	s.B += units
+}
+
+func counterView(r *Rule, s *State, at int64) (remaining, reset int64) {
+	start, cur, prev := counterRoll(r, s, at)
+	weight := mulDivUp(prev, r.Period-max(at-start, 0), r.Period)
+	switch {
+	case cur > 0:
+		reset = start + 2*r.Period - at
+	case prev > 0:
+		reset = start + r.Period - at
+	}
+	return r.Max - cur - weight, reset
+}
+
+func counterLapse(r *Rule, s *State) int64 {
+	switch {
+	case s.B > 0:
+		return s.A + 2*r.Period
+	case s.C > 0:
+		return s.A + r.Period
+	}
+	return s.A
+}
+
+// counterRoll returns the window that holds an instant, its units and the units before it.
+func counterRoll(r *Rule, s *State, t int64) (start, cur, prev int64) {
+	switch {
+	case t < s.A+r.Period:
+		return s.A, s.B, s.C
+	case t < s.A+2*r.Period:
+		return s.A + r.Period, 0, s.B
+	}
+	return align(t, r.Period), 0, 0
+}

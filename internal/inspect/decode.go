@@ -149,7 +149,7 @@ func (k *Key) setBrake(c *exact.Clock, now int64) {
 	if c.Paused(now) {
 		k.Brake.Pause = micros(c.Until - now)
 	}
-	if n, d := c.Speed(now); n != d {
+	if n, d, _ := c.Speed(now); n != d {
 		rate, _ := exact.MulDiv(64, n, d)
 		slow := *c
 		slow.Until = 0

@@ -3,10 +3,28 @@ package line
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
+
+type backgroundKey struct{}
+
+// anyBackground spares programs without background calls the search in a context, which
+// may be a long chain.
+var anyBackground atomic.Bool
+
+// WithBackground returns a context of calls of the background class.
+func WithBackground(ctx context.Context) context.Context {
+	anyBackground.Store(true)
+	return context.WithValue(ctx, backgroundKey{}, true)
+}
+
+// InBackground reports whether the calls of a context are of the background class.
+func InBackground(ctx context.Context) bool {
+	return anyBackground.Load() && ctx.Value(backgroundKey{}) != nil
+}
 
 // Background holds the lines of background calls, one for each key. They book nothing
 // ahead: the first call of a line has the token and asks the store again when there may be

@@ -23,57 +23,18 @@ type surplus struct {
 	done    chan struct{}
 }
 
-// giveBack gives a slot back in the background. The channel is closed afterwards;
-// nil: there is nothing to do. The shard is locked.
-//
-// A line has one goroutine for this. So a thousand cancelled calls start one goroutine,
-// and their give-backs do not overtake each other: each stays exact.
-func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
-	if q.lines.cfg.Cancel == nil || receipt == nil {
-		return nil
-	}
-	done := make(chan struct{})
-	q.back = done
-	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
-	if !q.giving {
-		q.giving = true
-		go q.giveAllBack()
-	}
-	return done
-}
-
-func (q *line) giveAllBack() {
+// giveAllBack gives back the slots that next returns, until it returns none.
+func giveAllBack(next func() []surplus, cancel func(surplus) error) {
 	var failed time.Duration
-	for {
-		q.shard.mu.Lock()
-		batch := q.surplus
-		q.surplus = nil
-		if len(batch) == 0 {
-			q.giving = false
-			q.advance()
-			q.shard.mu.Unlock()
-			return
-		}
-		q.shard.mu.Unlock()
+	for batch := next(); len(batch) > 0; batch = next() {
 		for _, s := range batch {
 			start := time.Now()
-			if failed < GiveBackTimeout && !q.giveOneBack(s) {
+			if failed < GiveBackTimeout && cancel(s) != nil {
 				failed += time.Since(start)
 			}
 			close(s.done)
 		}
 	}
-}
-
-// giveOneBack reports whether the store took the slot back.
-func (q *line) giveOneBack(s surplus) (ok bool) {
-	// A panic on this goroutine would end the program.
-	defer func() {
-		if r := recover(); r != nil {
-			q.lines.cfg.Panicked(s.ctx, q.id, r)
-		}
-	}()
-	return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) == nil
 }
 
 // Linger waits until background calls of the store are done, but not longer than
@@ -94,4 +55,39 @@ func Linger(calls ...<-chan struct{}) {
 			return
 		}
 	}
+}
+
+// InOrder books n limits one after the other, the narrowest first, and waits for each: a
+// call that waits on a narrow limit holds nothing of a wider one. If one fails, or panics,
+// InOrder gives back the booked ones, the widest first. It waits for the channels of
+// giveBack, which are closed afterwards, if stay returns true; a nil stay: never.
+func InOrder(ctx context.Context, n int, book func(i int) error, giveBack func(i int) <-chan struct{}, stay func(error) bool) (err error) {
+	booked := 0
+	defer func() {
+		if booked == n {
+			return
+		}
+		backs := make([]<-chan struct{}, 0, booked)
+		for i := booked - 1; i >= 0; i-- {
+			backs = append(backs, giveBack(i))
+		}
+		if err != nil && stay != nil && stay(err) {
+			for _, back := range backs {
+				if back == nil {
+					continue
+				}
+				select {
+				case <-back:
+				case <-ctx.Done():
+				}
+			}
+		}
+		Linger(backs...)
+	}()
+	for ; booked < n; booked++ {
+		if err = book(booked); err != nil {
+			return err
+		}
+	}
+	return nil
 }

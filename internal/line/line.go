@@ -2,7 +2,6 @@ package line
 
 import (
 	"container/list"
-	"context"
 	"slices"
 	"sort"
 	"time"
@@ -32,32 +31,6 @@ type line struct {
 	giving  bool            // a goroutine gives back
 	back    <-chan struct{} // closed when all of surplus is back
 }
-
-// waiter is a call in line.
-type waiter struct {
-	ctx     context.Context
-	arrival uint64
-	since   time.Time
-	bound   time.Time     // takes no slot after this one in exchange; zero: any
-	slot    *Slot         // nil once out of the line
-	used    *Slot         // in which it was admitted
-	excess  time.Duration // by which its slot leaves too late for it; 0: it does not
-	wake    chan struct{} // has one when it is out of the line
-	place   *list.Element // in line.arrivals
-}
-
-// signal wakes the waiter, which then finds out why.
-func (w *waiter) signal() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
-
-// isLate reports whether a slot comes too late for the waiter.
-func (w *waiter) isLate(s *Slot) bool { return w.isLateAt(s.At) }
-
-func (w *waiter) isLateAt(at time.Time) bool { return !w.bound.IsZero() && w.bound.Before(at) }
 
 // add puts a waiter and its slot in their places.
 func (q *line) add(w *waiter, s *Slot) {

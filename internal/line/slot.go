@@ -2,9 +2,12 @@ package line
 
 import (
 	"cmp"
+	"container/list"
+	"context"
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
@@ -25,6 +28,32 @@ type Slot struct {
 	spare   time.Duration // by which At may be too late: the answer's time on its way, at most
 	owner   *waiter
 }
+
+// waiter is a call in line.
+type waiter struct {
+	ctx     context.Context
+	arrival uint64
+	since   time.Time
+	bound   time.Time     // takes no slot after this one in exchange; zero: any
+	slot    *Slot         // nil once out of the line
+	used    *Slot         // in which it was admitted
+	excess  time.Duration // by which its slot leaves too late for it; 0: it does not
+	wake    chan struct{} // has one when it is out of the line
+	place   *list.Element // in line.arrivals
+}
+
+// signal wakes the waiter, which then finds out why.
+func (w *waiter) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// isLate reports whether a slot comes too late for the waiter.
+func (w *waiter) isLate(s *Slot) bool { return w.isLateAt(s.At) }
+
+func (w *waiter) isLateAt(at time.Time) bool { return !w.bound.IsZero() && w.bound.Before(at) }
 
 // Granted returns the slot of a decision under limits. The question left at asked, and the
 // answer came at now.
@@ -85,7 +114,8 @@ func (s *Slot) move(c store.Clock, looked time.Time) (holds bool) {
 	case looked.IsZero():
 		return c.Counts(s.Receipt, before)
 	}
-	return !s.hasWindow() // There may have been several brakes.
+	// There may have been several brakes.
+	return !slices.ContainsFunc(s.limits, func(l store.Limit) bool { return exact.InRealTime(l.Algorithm) })
 }
 
 // standing returns when a late slot leaves that the pace allows at a time. A pause set since
@@ -97,9 +127,4 @@ func (s *Slot) standing(late time.Time) time.Time {
 	}
 	comes := s.Clock.Real(s.own + store.Instant(by.Microseconds()))
 	return later(late, s.booked.Add(time.Duration(comes-s.granted)*time.Microsecond))
-}
-
-// hasWindow reports whether a window with a beginning counts the booking.
-func (s *Slot) hasWindow() bool {
-	return slices.ContainsFunc(s.limits, func(l store.Limit) bool { return l.Algorithm != store.GCRA && l.Algorithm != store.SlidingWindow })
 }

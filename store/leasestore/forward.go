@@ -31,9 +31,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	}
 	err := r.Reset(ctx, scope, key)
 	// Only units taken after the reset can be given back.
-	if u, some := s.drop(id{scope, key}); some {
-		_ = s.giveBack(u)
-	}
+	s.giveBack(s.drop(id{scope, key}))
 	return err
 }
 
@@ -47,9 +45,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	if err := br.Brake(ctx, charges, b); err != nil {
 		return err
 	}
-	if u, some := s.drop(id{charges[0].Scope, charges[0].Key}); some {
-		_ = s.giveBack(u) // The brake holds all the same.
-	}
+	s.giveBack(s.drop(id{charges[0].Scope, charges[0].Key}))
 	return nil
 }
 
@@ -60,22 +56,6 @@ func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watc
 		return nothing{}
 	}
 	return b.WatchBrakes(f)
-}
-
-// heed makes this process give units of a key back when another process brakes the key, if
-// the store behind reports brakes.
-func (s *Store) heed() {
-	s.heeding.Do(func() {
-		b, ok := s.cfg.Store.(store.Braker)
-		if !ok {
-			return
-		}
-		s.watch = b.WatchBrakes(func(scope, key string, _ store.Clock) {
-			if u, some := s.drop(id{scope, key}); some {
-				s.giving.Go(func() { _ = s.giveBack(u) })
-			}
-		})
-	})
 }
 
 // nothing is a watch over a store without brakes.

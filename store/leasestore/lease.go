@@ -19,7 +19,7 @@ type lease struct {
 	until time.Duration // the end of their use
 	since time.Duration // when they were asked for
 	seen  time.Duration // when the last call came
-	of    *prepared     // the prepared limit that is known to fit; nil: unknown
+	of    *store.Limit  // the prepared limit that is known to fit; nil: unknown
 	plain store.Outcome // d without the limit, for of
 
 	limits []store.Limit
@@ -38,7 +38,7 @@ type lease struct {
 
 // unused is a call that took units ahead, and its used units. The rest is given back.
 type unused struct {
-	receipt any
+	receipt any // nil: there are none
 	used    int64
 }
 
@@ -74,7 +74,8 @@ func (l *lease) use(req *store.Request, now time.Duration, d *store.Decision) ne
 		return wait
 	case l.taking == nil && fits && l.left >= cost && now < l.until:
 		l.left -= cost
-		l.decide(d, now)
+		*d = l.d
+		age(d, l.left, max(now-l.since, 0))
 		d.Source = store.SourceLease
 		return used
 	case l.taking != nil, now < l.alone && l.left == 0, cost > req.Charges[0].Limit.Max():
@@ -102,21 +103,26 @@ func (l *lease) forget() {
 	}
 }
 
-// decide sets the decision on a unit taken ahead, from the store's answer and its age.
-func (l *lease) decide(d *store.Decision, now time.Duration) {
-	*d = l.d
-	ago := max(now-l.since, 0)
+// age makes a decision that took units ahead one on a single unit: more units remain, and
+// the decision is some time ago.
+func age(d *store.Decision, more int64, ago time.Duration) {
 	d.Receipt = nil
-	d.Remaining += l.left
+	d.Remaining += more
 	d.ResetAfter = max(d.ResetAfter-ago, 0)
 	d.At = after(d.At, ago)
-	if len(l.d.Charges) > 0 {
-		d.Charges = slices.Clone(l.d.Charges)
-		for i := range d.Charges {
-			d.Charges[i].Remaining += l.left
-			d.Charges[i].ResetAfter = max(d.Charges[i].ResetAfter-ago, 0)
-		}
+	d.Charges = slices.Clone(d.Charges)
+	for i := range d.Charges {
+		d.Charges[i].Remaining += more
+		d.Charges[i].ResetAfter = max(d.Charges[i].ResetAfter-ago, 0)
 	}
+}
+
+// after returns an instant later than at; 0 if at is unknown.
+func after(at store.Instant, ago time.Duration) store.Instant {
+	if at == 0 {
+		return 0
+	}
+	return at + store.Instant(ago.Microseconds())
 }
 
 // The minimum number of units taken ahead. Calls for lapsing units share round trips. Calls
@@ -201,41 +207,9 @@ func (l *lease) refilled(period time.Duration) int64 {
 	return int64(min(n, uint64(limit.Max())))
 }
 
-// granted keeps the units that a call took.
-func (l *lease) granted(r *refill, period time.Duration) {
-	l.d, l.took, l.left, l.since, l.late = r.d, r.n-r.rest, r.n-r.cost, r.since, false
-	l.d.OtherLimits = false // Other limits may end before the lease.
-	if l.size = 0; r.n > r.cost {
-		l.size = r.n
-	}
-	l.until = l.since + period
-	l.of, l.plain = nil, store.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
-	for i := range l.limits {
-		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
-	}
-}
-
-// windowEnd returns the time left of the window that holds a unit taken just now.
-func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
-	switch limit.Algorithm {
-	case store.FixedWindow, store.AlignedWindow:
-		return reset
-	case store.SlidingCounter:
-		return max(reset-limit.Period, 0)
-	}
-	return longest
-}
-
 // lapse forgets unused lapsing units after their time.
 func (l *lease) lapse(now time.Duration) {
 	if l.left > 0 && l.d.Receipt == nil && now >= l.until {
 		l.size, l.left, l.late = l.took-l.left, 0, true
 	}
-}
-
-// end takes the unused units away, to be given back.
-func (l *lease) end() (u unused, some bool) {
-	u, some = unused{l.d.Receipt, l.took - l.left}, l.left > 0 && l.d.Receipt != nil
-	l.left, l.d.Receipt = 0, nil
-	return u, some
 }

@@ -2,7 +2,6 @@ package leasestore
 
 import (
 	"hash/maphash"
-	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -31,7 +30,7 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	l := sh.leases[h]
-	if l == nil || l.left < cost || now >= l.until || cost == 0 || l.key != key || l.scope != p.scope || l.of != p && !p.fits(l) {
+	if l == nil || l.left < cost || now >= l.until || cost == 0 || l.key != key || l.scope != p.scope || l.of != &p.limit && !p.fits(l) {
 		return o, false, nil
 	}
 	l.left -= cost
@@ -49,14 +48,6 @@ func (p *prepared) fits(l *lease) bool {
 	if len(l.limits) != 1 || l.limits[0] != p.limit || l.d.Degraded || l.isBraked(p.store.cfg.For) {
 		return false
 	}
-	l.of = p
+	l.of = &p.limit
 	return true
-}
-
-// after returns an instant later than at; 0 if at is unknown.
-func after(at store.Instant, ago time.Duration) store.Instant {
-	if at == 0 {
-		return 0
-	}
-	return at + store.Instant(ago.Microseconds())
 }

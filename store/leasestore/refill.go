@@ -3,7 +3,6 @@ package leasestore
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -18,8 +17,7 @@ type refill struct {
 	rest  int64         // unused lapsing units, which count towards cost
 	was   time.Duration // when these were taken
 	ahead bool          // n > cost: other calls wait
-	back  unused        // the earlier unused units, if some
-	some  bool
+	back  unused        // the earlier unused units
 	since time.Duration
 	deep  time.Duration // when lapsing units may be taken again, if the refusal says so
 	d     store.Decision
@@ -32,7 +30,7 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	if l.lapse(now); l.d.Receipt == nil {
 		r.rest, r.was = l.left, l.since
 	}
-	r.back, r.some = s.end(l)
+	r.back = s.end(l)
 	r.plan = l.plan(cost, s.cfg.Units, now, s.cfg.For)
 	if r.ahead = r.n > cost; r.ahead {
 		l.taking = make(chan struct{})
@@ -53,11 +51,11 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Request) (store.Decision, error) {
 	defer s.refilled(sh, r)
 	var back chan struct{}
-	if r.some {
+	if r.back.receipt != nil {
 		back = make(chan struct{})
 		go func() {
 			defer close(back)
-			_ = s.giveBack(r.back)
+			s.giveBack(r.back)
 		}()
 	}
 	if r.ahead {
@@ -66,7 +64,11 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 		all.Cancelable = r.leave == 0
 		err := r.take(ctx, s, all)
 		if r.d.Allowed || err != nil && !errors.Is(err, store.ErrUnsupported) {
-			return r.own(), err
+			d := r.d
+			if d.Allowed { // The units taken ahead still remain.
+				age(&d, r.n-r.cost, 0)
+			}
+			return d, err
 		}
 		if r.n = 0; r.leave > 0 && r.d.Reason == store.ReasonLimited {
 			r.n, r.deep = r.cost, r.since+max(r.d.RetryAfter, s.cfg.For/2)
@@ -97,21 +99,6 @@ func (r *refill) take(ctx context.Context, s *Store, req store.Request) (err err
 	return err
 }
 
-// own returns the decision of the call itself: units taken ahead still remain.
-func (r *refill) own() store.Decision {
-	d := r.d
-	if !d.Allowed {
-		return d
-	}
-	d.Receipt = nil
-	d.Remaining += r.n - r.cost
-	d.Charges = slices.Clone(d.Charges)
-	for i := range d.Charges {
-		d.Charges[i].Remaining += r.n - r.cost
-	}
-	return d
-}
-
 // refilled ends a refill. Without a grant, calls are decided alone for a while.
 func (s *Store) refilled(sh *shard, r *refill) {
 	sh.mu.Lock()
@@ -125,7 +112,7 @@ func (s *Store) refilled(sh *shard, r *refill) {
 	switch {
 	case !kept && r.d.Allowed && r.n > r.cost && r.d.Receipt != nil:
 		s.giving.Add(1)
-		go func() { _ = s.giveBack(unused{r.d.Receipt, r.cost - r.rest}) }()
+		go s.giveBack(unused{r.d.Receipt, r.cost - r.rest})
 	case !kept:
 	case !r.d.Allowed || r.n == 0:
 		if !r.d.Allowed && l.since == r.was {
@@ -141,6 +128,31 @@ func (s *Store) refilled(sh *shard, r *refill) {
 			s.arm(sh, l)
 		}
 	}
+}
+
+// granted keeps the units that a call took.
+func (l *lease) granted(r *refill, period time.Duration) {
+	l.d, l.took, l.left, l.since, l.late = r.d, r.n-r.rest, r.n-r.cost, r.since, false
+	l.d.OtherLimits = false // Other limits may end before the lease.
+	if l.size = 0; r.n > r.cost {
+		l.size = r.n
+	}
+	l.until = l.since + period
+	l.of, l.plain = nil, store.Outcome{Remaining: r.d.Remaining, ResetAfter: r.d.ResetAfter, At: r.d.At}
+	for i := range l.limits {
+		l.until = min(l.until, l.since+windowEnd(&l.limits[i], l.d.Charge(i).ResetAfter))
+	}
+}
+
+// windowEnd returns the time left of the window that holds a unit taken just now.
+func windowEnd(limit *store.Limit, reset time.Duration) time.Duration {
+	switch limit.Algorithm {
+	case store.FixedWindow, store.AlignedWindow:
+		return reset
+	case store.SlidingCounter:
+		return max(reset-limit.Period, 0)
+	}
+	return longest
 }
 
 // ask returns the request for n units, less the unused ones.

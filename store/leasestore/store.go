@@ -1,14 +1,75 @@
 package leasestore
 
 import (
-	"context"
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
+
+// Defaults and bounds of a Config.
+const (
+	DefaultUnits   = 4096
+	DefaultFor     = time.Second
+	DefaultMaxKeys = 1 << 16
+
+	mostUnits = 1 << 16
+	longest   = 10 * time.Second
+)
+
+// Config configures New. Only Store is required.
+type Config struct {
+	// Store decides and counts. Required: a [store.Settler], which takes unused units
+	// back. It is never closed.
+	Store store.Store
+	// Units is the maximum number of units that one call takes of a key, 1 to 65536. A
+	// call never takes more than a quarter of the remaining units. 1: takes nothing
+	// ahead. 0: DefaultUnits.
+	Units int64
+	// For is the time for which units may be used after they were taken: 1 ms to 10 s.
+	// A reset by another process takes effect here within For. So does a pause whose
+	// message this process misses. 0: DefaultFor.
+	For time.Duration
+	// MaxKeys is the maximum number of busy keys at once. Calls for further keys are
+	// decided one by one. 0: DefaultMaxKeys.
+	MaxKeys int
+}
+
+func (cfg *Config) check() error {
+	settler, _ := cfg.Store.(store.Settler)
+	switch {
+	case cfg.Store == nil:
+		return invalid("Store", "a store", "nil")
+	case settler == nil:
+		return invalid("Store", "a store that is a store.Settler", "one that is not")
+	case cfg.Units < 0 || cfg.Units > mostUnits:
+		return invalid("Units", "0 to "+strconv.Itoa(mostUnits), strconv.FormatInt(cfg.Units, 10))
+	case cfg.For != 0 && (cfg.For < time.Millisecond || cfg.For > longest):
+		return invalid("For", "0, or 1ms to "+longest.String(), cfg.For.String())
+	case cfg.MaxKeys < 0:
+		return invalid("MaxKeys", "0 or more", strconv.Itoa(cfg.MaxKeys))
+	}
+	return nil
+}
+
+func (cfg *Config) defaults() {
+	if cfg.Units == 0 {
+		cfg.Units = DefaultUnits
+	}
+	if cfg.For == 0 {
+		cfg.For = DefaultFor
+	}
+	if cfg.MaxKeys == 0 {
+		cfg.MaxKeys = DefaultMaxKeys
+	}
+}
+
+func invalid(field, want, got string) error {
+	return &store.ConfigError{Field: "leasestore.Config." + field, Want: want, Got: got}
+}
 
 // Store takes units ahead of the store behind it. It is safe for concurrent use. Without
 // Close its units stay unused until they lapse.
@@ -44,72 +105,19 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, start: time.Now(), seed: maphash.MakeSeed()}, nil
 }
 
-// Take implements [store.Store]. A call that takes units ahead lasts as long as one of the
-// store behind. Calls for the same key wait for it meanwhile.
-func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
-		return s.cfg.Store.Take(ctx, req)
-	}
-	if err := ctx.Err(); err != nil {
-		return store.Decision{}, err
-	}
-	if err := req.Validate(); err != nil {
-		return store.Decision{}, err
-	}
-	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
-	sh := s.shard(hash)
-	for {
-		var d store.Decision
-		next, r, wait := s.use(sh, hash, &req, &d)
-		switch next {
-		case used:
-			return d, nil
-		case alone:
-			return s.cfg.Store.Take(ctx, req)
-		case more:
-			return s.refill(ctx, sh, r, &req)
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return store.Decision{}, ctx.Err()
-		}
-	}
-}
-
-// leasable reports whether a request may take units ahead: it takes the same cost of all
-// limits of one key, now or not at all, without a receipt.
-func leasable(req *store.Request) bool {
-	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
-		return false
-	}
-	first := &req.Charges[0]
-	for i := range req.Charges {
-		c := &req.Charges[i]
-		if c.Cost != first.Cost || c.Reserve != 0 || c.Limit.Algorithm == store.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
-			return false
-		}
-	}
-	return first.Cost > 0
-}
-
 // now returns the time since the store was made.
 func (s *Store) now() time.Duration { return time.Since(s.start) }
 
-// Close gives all unused units back, with those of calls under way, and returns after that.
-// It tries for 3 s. Units that a silent store does not take back by then lie unused until
-// they lapse, and Close returns an error. Later calls go to the store behind unchanged.
-func (s *Store) Close() error {
-	s.closed.Store(true)
-	s.heeding.Do(func() {})
-	if s.watch != nil {
-		s.watch.Stop()
-	}
-	var all []unused
-	for i := range s.shards {
-		all = append(all, s.close(&s.shards[i])...)
-	}
-	err := s.giveAllBack(all)
-	s.giving.Wait()
-	return err
+// shard holds some of the leases.
+type shard struct {
+	mu     sync.Mutex
+	leases map[uint64]*lease // by the hash of the key; keys with equal hashes share one
+	closed bool
 }
+
+func (s *Store) shard(hash uint64) *shard { return &s.shards[hash%uint64(len(s.shards))] }
+
+func (s *Store) hash(k id) uint64 { return maphash.String(s.seed, k.key) ^ s.scopeHash(k.scope) }
+
+// scopeHash returns the scope's part of a key's hash.
+func (s *Store) scopeHash(scope string) uint64 { return 3 * maphash.String(s.seed, scope) }

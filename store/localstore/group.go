@@ -45,32 +45,24 @@ func (s *shards) group(charges []store.Charge) (groups []exact.Group, homes []ho
 // byKey returns charges with those of each key together, and sets their places in the
 // request.
 func byKey(charges []store.Charge, places []int) []store.Charge {
+	n := len(charges)
 	for i := range places {
-		places[i] = i
-	}
-	sorted := charges
-	for i := range places {
-		to := i + 1 // the place of the next charge of the key
-		for j := to; j < len(places); j++ {
-			if !sameKey(&sorted[j], &sorted[i]) {
-				continue
-			}
-			if j > to && &sorted[0] == &charges[0] {
-				sorted = slices.Clone(charges)
-			}
-			move(sorted, j, to)
-			move(places, j, to)
-			to++
+		first := 0 // the place of the key's first charge
+		for !sameKey(&charges[first], &charges[i]) {
+			first++
 		}
+		places[i] = first*n + i
+	}
+	slices.Sort(places)
+	for i := range places {
+		places[i] %= n
+	}
+	if slices.IsSorted(places) {
+		return charges
+	}
+	sorted := make([]store.Charge, n)
+	for i, at := range places {
+		sorted[i] = charges[at]
 	}
 	return sorted
-}
-
-// move moves an element to an earlier place, and the elements between back.
-func move[E any](s []E, from, to int) {
-	if from > to {
-		e := s[from]
-		copy(s[to+1:], s[to:from])
-		s[to] = e
-	}
 }

@@ -165,7 +165,6 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 	seen := exact.Seen{Slot: a.Slot, Clock: a.Clock, Others: a.Others}
 	if a.Clock != nil {
 		clock = &a.Clock.Clock
-		seen.Paused = clock.Paused(now)
 	}
 	for i := range limits.Rules {
 		at := i
@@ -174,7 +173,7 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 		}
 		o := &outcomes[at]
 		o.Key, o.Slot = key, a.States[i].Slot
-		o.Remaining, o.Reset = exact.View(&limits.Rules[i], a.States[i].State, clock, now)
+		o.Remaining, o.Reset = exact.View(&limits.Rules[i], &a.States[i].State, nil, clock, now)
 	}
 	return seen
 }

@@ -87,7 +87,7 @@ rule = function(spec)
   return l
 end,
 
--- The time of n units: whole microseconds and the rest, cut off as exact.Debt is.
+-- The time of n units: whole microseconds and the rest, cut off as exact.Pace.Span is.
 span = function(l, n)
   if n / l.q * l.num >= 1.6e15 + 394200000000000 then return 1576800000000000 + 394200000000000, 0 end
   return N.muldiv(n, l.num, l.q)

@@ -91,7 +91,11 @@ func (q *line) look(s *Slot, now time.Time) bool {
 func (q *line) ask(ctx context.Context, asked time.Time) {
 	timed, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	c, err := q.clock(timed)
+	var c store.Clock
+	err := q.guard(timed, func() (err error) {
+		c, err = q.lines.cfg.Clock(timed, q.id)
+		return err
+	})
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	l := &q.looks
@@ -105,15 +109,50 @@ func (q *line) ask(ctx context.Context, asked time.Time) {
 	q.advance()
 }
 
+// giveBack gives a slot back in the background. The channel is closed afterwards;
+// nil: there is nothing to do. The shard is locked.
+//
+// A line has one goroutine for this. So a thousand cancelled calls start one goroutine,
+// and their give-backs do not overtake each other: each stays exact.
+func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
+	if q.lines.cfg.Cancel == nil || receipt == nil {
+		return nil
+	}
+	done := make(chan struct{})
+	q.back = done
+	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
+	if !q.giving {
+		q.giving = true
+		go giveAllBack(q.takeSurplus, q.cancel)
+	}
+	return done
+}
+
+// takeSurplus takes the slots that wait to be given back.
+func (q *line) takeSurplus() []surplus {
+	q.shard.mu.Lock()
+	defer q.shard.mu.Unlock()
+	batch := q.surplus
+	if q.surplus = nil; len(batch) == 0 {
+		q.giving = false
+		q.advance()
+	}
+	return batch
+}
+
+func (q *line) cancel(s surplus) error {
+	return q.guard(s.ctx, func() error { return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) })
+}
+
 var errPanicked = errors.New("line: the store panicked")
 
-// clock returns the key's clock. A panic on this goroutine would end the program.
-func (q *line) clock(ctx context.Context) (c store.Clock, err error) {
+// guard calls the store. A panic on this goroutine would end the program.
+func (q *line) guard(ctx context.Context, call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			q.lines.cfg.Panicked(ctx, q.id, r)
 			err = errPanicked
 		}
 	}()
-	return q.lines.cfg.Clock(ctx, q.id)
+	return call()
 }

@@ -2,42 +2,27 @@ package exact
 
 import "github.com/goweir/weir/store"
 
-// Rule is a limit with the numbers that every decision needs.
-type Rule struct {
-	Limit  store.Limit // without its name
-	Max    int64
-	Period int64 // in µs
-	Pace   Pace  // of GCRA
-}
+// GCRA, the generic cell rate algorithm of ITU-T I.371: a bucket of Max units that
+// fills by one unit each emission interval T. It is full at its TAT.
 
-// RuleOf returns the rule of a valid limit.
-func RuleOf(l *store.Limit) Rule {
-	r := Rule{Limit: *l, Max: l.Max(), Period: l.Period.Microseconds()}
-	r.Limit.Name = ""
-	if l.Algorithm == store.GCRA {
-		r.Pace = PaceOf(l)
+// gcraSlot returns the first instant t from b on with TAT + units·T − Max·T ≤ t.
+func gcraSlot(r *Rule, s *State, b, units int64) (floor, slot int64) {
+	t := Micros{s.A, s.B}.Plus(r.Pace.Span(units), r.Pace.Den).Minus(r.Pace.Full, r.Pace.Den)
+	if t.Whole < b {
+		return b, b
 	}
-	return r
+	return t.Whole, t.Up()
 }
 
-// Is reports whether a limit counts as the rule does. Names do not matter.
-func (r *Rule) Is(l *store.Limit) bool {
-	return r.Limit.Rate == l.Rate && r.Limit.Period == l.Period && r.Max == l.Max() && r.Limit.Algorithm == l.Algorithm
+// gcraBook moves the TAT on from floor, or from the TAT if that is later.
+func gcraBook(r *Rule, s *State, floor, units int64) {
+	t := Micros{s.A, s.B}
+	if t.Whole < floor {
+		t = Micros{Whole: floor}
+	}
+	t = t.Plus(r.Pace.Span(units), r.Pace.Den)
+	s.A, s.B = t.Whole, t.Rem
 }
-
-// State is the state of one limit of one key. Instants of GCRA and of the sliding window are
-// in the key's time v. Instants of windows with a beginning are in the store's time.
-//
-//	GCRA            A.B  theoretical arrival time (TAT): whole µs, remainder
-//	SlidingWindow   A    entries of the log before the first live one; B their units
-//	SlidingCounter  A    start of the last window; B its units; C units of the one before
-//	FixedWindow     A    start of the last window; B its units
-//	AlignedWindow   A    start of the last window; B its units
-type State struct{ A, B, C int64 }
-
-// InRealTime reports whether a limit counts windows with a beginning. These follow the
-// store's time, as a provider's windows do.
-func InRealTime(a store.Algorithm) bool { return a != store.GCRA && a != store.SlidingWindow }
 
 // Slot returns the earliest instant from b on at which the limit admits units, rounded
 // down and up. A sliding window needs its log.
@@ -68,24 +53,18 @@ func (r *Rule) Book(s *State, floor, units int64) {
 	}
 }
 
-// bound caps the numbers of a limit when settled costs exceed its capacity.
-func (r *Rule) bound(s *State, v int64) {
-	switch most := v + r.Pace.Full.Whole + MostDebt; {
-	case r.Limit.Algorithm != store.GCRA:
-		s.B = min(s.B, MostUnits)
-	case s.A > most:
-		s.A, s.B = most, 0
-	}
-}
-
 // View returns how many units remain at an instant, and how long until the limit is
-// as if never used.
+// as if never used. Without a log, A of a sliding window is its live units, and B the slot
+// of the newest one.
 func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
 		return r.Pace.View(Micros{s.A, min(max(s.B, 0), r.Pace.Den-1)}, at)
 	case store.SlidingWindow:
-		seen := log.seen(r, s, at)
+		seen := *s
+		if log != nil {
+			seen = log.seen(r, s, at)
+		}
 		if remaining = r.Max - seen.A; seen.A > 0 {
 			reset = seen.B + r.Period - at
 		}
@@ -95,6 +74,27 @@ func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 		remaining, reset = windowView(r, s, at)
 	}
 	return max(remaining, 0), max(reset, 0)
+}
+
+// View returns how many units of a limit the next calls can take, and the time until it is
+// as if never used. The state is as for Rule.View.
+func View(r *Rule, s *State, log *Log, c *Clock, now int64) (remaining, reset int64) {
+	if InRealTime(r.Limit.Algorithm) {
+		remaining, reset = r.View(s, nil, now)
+	} else {
+		at := c.Now(now)
+		remaining, reset = r.View(s, log, at)
+		reset = c.Real(at+reset) - now
+	}
+	switch {
+	case c.Paused(now):
+		return 0, max(reset, c.Until-now)
+	case c.Next > c.Now(now):
+		return 0, max(reset, c.Real(c.Next)-now)
+	case c.Slow(now):
+		remaining = min(remaining, 1)
+	}
+	return remaining, max(reset, 0)
 }
 
 // Lapse returns the instant from which the limit is as if never used.
@@ -114,7 +114,7 @@ func (r *Rule) Lapse(s *State, log *Log) int64 {
 }
 
 // Undo takes off the last units, all booked at one instant. The State of a sliding window is
-// as for View.
+// as for View without a log.
 func (r *Rule) Undo(s *State, units int64) {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
@@ -137,20 +137,13 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 	if ahead > r.Pace.Full.Whole {
 		return r.Max
 	}
-	units, rest := MulDiv(ahead, r.Pace.Den, r.Pace.Num)
-	if rest {
-		units++
-	}
-	return min(units, r.Max)
+	return min(mulDivUp(ahead, r.Pace.Den, r.Pace.Num), r.Max)
 }
 
 // Start returns the first state of a limit that replaces another, given the used share n/d
 // of that limit.
 func (r *Rule) Start(n, d, v, now int64) (s State, units int64) {
-	units, rest := MulDiv(min(n, d), r.Max, d)
-	if rest {
-		units++
-	}
+	units = mulDivUp(min(n, d), r.Max, d)
 	switch r.Limit.Algorithm {
 	case store.GCRA:
 		s.A = v

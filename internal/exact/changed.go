@@ -1,0 +1,157 @@
+package exact
+
+import (
+	"github.com/goweir/weir/internal/product"
+	"github.com/goweir/weir/store"
+)
+
+// maxLeft is the maximum number of limits of a key that bookings left out.
+const maxLeft = 8
+
+// Open finds the parts of charges, all of this key. It adds limits that the key does not
+// know: see adopt. Close undoes that unless the slot is booked.
+func (k *Key) Open(f *Found, charges []store.Charge, now int64) {
+	k.drop(now)
+	f.V, f.old, f.end, f.taken = k.Clock.Now(now), len(k.Parts), k.Log.end(), 0
+	f.room(len(charges))
+	for i := range charges {
+		f.Parts[i] = k.part(&charges[i].Limit)
+	}
+	for i := range charges {
+		if f.Parts[i] < 0 {
+			f.Parts[i] = k.adopt(f, &charges[i].Limit, now)
+		}
+	}
+}
+
+// Close forgets the limits that Open added.
+func (k *Key) Close(f *Found) {
+	clear(k.Parts[f.old:])
+	k.Parts = k.Parts[:f.old]
+	k.Log.Entries = k.Log.Entries[:f.end-k.Log.First]
+}
+
+// adopt adds a limit. It replaces, of the limits that this call leaves out, the one with the
+// nearest period, and begins with the used share of that limit. A limit is replaced once.
+// Without such a limit the new one begins unused.
+//
+// The share counts at the last booked slot: all slots booked ahead stay as they are.
+func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
+	if i := k.part(l); i >= 0 { // The request names the limit twice.
+		return i
+	}
+	v := max(f.V, k.Queue.Last)
+	at := max(now, k.Clock.Real(v))
+	n, d := int64(0), int64(1)
+	if i := k.nearest(f, l.Period.Microseconds()); i >= 0 {
+		p := &k.Parts[i]
+		f.taken |= 1 << i
+		t := v
+		if p.inRealTime() {
+			t = at
+		}
+		n, d = p.Rule.used(&p.State, &k.Log, t), p.Rule.Max
+	}
+	p := Part{Rule: RuleOf(l)}
+	var units int64
+	p.State, units = p.Rule.Start(n, d, v, at)
+	if p.is(store.SlidingWindow) {
+		p.State.A = k.adoptLog(f, v, units)
+	}
+	k.Parts = append(k.Parts, p)
+	return len(k.Parts) - 1
+}
+
+// nearest returns the part that a limit replaces; -1: none.
+func (k *Key) nearest(f *Found, period int64) int {
+	best := -1
+	for i := range min(f.old, 64) {
+		if f.taken&(1<<i) != 0 || f.names(i) {
+			continue
+		}
+		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
+			best = i
+		}
+	}
+	return best
+}
+
+// nearer reports whether the ratio of p and a is smaller than the ratio of p and b.
+func nearer(p, a, b int64) bool {
+	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
+}
+
+// adoptLog starts the log with the used units of a sliding window, and returns the first
+// entry that counts. If other sliding windows count, their entries are more exact.
+func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
+	first = min(f.end, k.expire(f.V))
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
+		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
+	}
+	return first
+}
+
+// Refuse forgets the limits that Open added to a new key. A known key keeps them with
+// their used share, so that they recover at their own rate. Refuse reports whether the key
+// has changed.
+func (k *Key) Refuse(f *Found, now int64) bool {
+	if f.old == 0 || len(k.Parts) == f.old {
+		k.Close(f)
+		return false
+	}
+	if k.Queue.Tag != 0 {
+		k.Queue.Seq++
+		for i := f.old; i < len(k.Parts); i++ {
+			k.Parts[i].begin(k.Queue.Seq)
+		}
+	}
+	k.forget(f, now, false)
+	return true
+}
+
+// forget drops limits that the call leaves out, if they have lapsed or are too many. The
+// first parts go first. A booking resets the time of the limits that it names.
+func (k *Key) forget(f *Found, now int64, booked bool) {
+	over := -maxLeft
+	for i := range k.Parts {
+		p := &k.Parts[i]
+		switch {
+		case !f.names(i):
+			over++
+			if p.Left == 0 {
+				p.Left = k.lapse(p)
+			}
+		case booked:
+			p.Left = 0
+		}
+	}
+	if over == -maxLeft {
+		return
+	}
+	kept, old := 0, 0
+	k.keep(func(i int) bool {
+		stays := k.Parts[i].Left > now && over <= 0
+		if f.move(i, kept) {
+			stays = true
+		} else {
+			over--
+		}
+		if stays {
+			if kept++; i < f.old {
+				old++
+			}
+		}
+		return stays
+	})
+	f.old = old
+}
+
+// move notes the new place of a part, and reports whether a charge names it.
+func (f *Found) move(from, to int) (named bool) {
+	for j := range f.Parts {
+		if f.Parts[j] == from {
+			f.Parts[j], named = to, true
+		}
+	}
+	return named
+}

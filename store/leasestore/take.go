@@ -1,0 +1,108 @@
+package leasestore
+
+import (
+	"context"
+	"time"
+
+	"github.com/goweir/weir/store"
+)
+
+// Take implements [store.Store]. A call that takes units ahead lasts as long as one of the
+// store behind. Calls for the same key wait for it meanwhile.
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
+		return s.cfg.Store.Take(ctx, req)
+	}
+	if err := ctx.Err(); err != nil {
+		return store.Decision{}, err
+	}
+	if err := req.Validate(); err != nil {
+		return store.Decision{}, err
+	}
+	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
+	sh := s.shard(hash)
+	for {
+		var d store.Decision
+		next, r, wait := s.use(sh, hash, &req, &d)
+		switch next {
+		case used:
+			return d, nil
+		case alone:
+			return s.cfg.Store.Take(ctx, req)
+		case more:
+			return s.refill(ctx, sh, r, &req)
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return store.Decision{}, ctx.Err()
+		}
+	}
+}
+
+// leasable reports whether a request may take units ahead: it takes the same cost of all
+// limits of one key, now or not at all, without a receipt.
+func leasable(req *store.Request) bool {
+	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
+		return false
+	}
+	first := &req.Charges[0]
+	for i := range req.Charges {
+		c := &req.Charges[i]
+		if c.Cost != first.Cost || c.Reserve != 0 || c.Limit.Algorithm == store.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
+			return false
+		}
+	}
+	return first.Cost > 0
+}
+
+// use serves a call from units taken ahead, or returns its next step: with more, a refill;
+// with wait, a channel to wait for.
+func (s *Store) use(sh *shard, hash uint64, req *store.Request, d *store.Decision) (next, *refill, <-chan struct{}) {
+	now, first := s.now(), &req.Charges[0]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.closed {
+		return alone, nil, nil
+	}
+	l := sh.leases[hash]
+	if l == nil {
+		if l = s.add(sh, hash, now); l == nil {
+			return alone, nil, nil
+		}
+		l.id = id{first.Scope, first.Key}
+		l.adopt(req.Charges)
+	}
+	if l.key != first.Key || l.scope != first.Scope {
+		return alone, nil, nil
+	}
+	l.seen = now
+	n := l.use(req, now, d)
+	if n == more {
+		return n, s.begin(l, first.Cost, now), nil
+	}
+	return n, nil, l.taking
+}
+
+// add makes a lease of a key; nil when there are too many. It also looks at a few leases,
+// and forgets idle ones. The caller holds the shard's lock.
+func (s *Store) add(sh *shard, hash uint64, now time.Duration) *lease {
+	if sh.leases == nil {
+		sh.leases = make(map[uint64]*lease)
+	}
+	looks := 4
+	for other, l := range sh.leases {
+		if looks--; looks < 0 {
+			break
+		}
+		if l.lapse(now); l.taking == nil && l.left == 0 && now-l.seen > s.cfg.For {
+			delete(sh.leases, other)
+		}
+	}
+	if len(sh.leases) >= max(s.cfg.MaxKeys/len(s.shards), 1) {
+		return nil
+	}
+	l := new(lease)
+	sh.leases[hash] = l
+	return l
+}
