@@ -126,6 +126,7 @@ func (l *Limiter) ReserveAtMost(ctx context.Context, key string, min, max int64)
 // book books a slot at most maxWait away. A refusal comes without a Reservation;
 // late: the slot was granted so late that it lies past the deadline.
 func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait time.Duration) (r *Reservation, d store.Decision, late bool, err error) {
+	asked := time.Now()
 	err = l.ask(ctx, &question{ID: id, maxWait: maxWait, cancelable: true}, limits, &d)
 	if err != nil || !d.Allowed {
 		return nil, d, false, err
@@ -135,7 +136,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, l.stored(limits), now, now)))
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, l.stored(limits), asked, now)))
 	if ended != nil {
 		return nil, store.Decision{}, false, ended
 	}

@@ -239,7 +239,7 @@ func lateStory(t *testing.T, limits []weir.Limit, r *rand.Rand) {
 	}
 	for i := range calls {
 		c := &lateCall{arrives: time.Duration(r.Int64N(int64(span))), cost: 1 + r.Int64N(costs)}
-		switch r.IntN(8) + 10 {
+		switch r.IntN(8) {
 		case 0:
 			c.cancel = time.Duration(1 + r.Int64N(int64(span)))
 		case 1:

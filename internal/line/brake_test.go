@@ -208,8 +208,7 @@ func TestPauseHoldsLateSlots(t *testing.T) {
 			wg.Go(func() {
 				call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
 				defer call.Exit()
-				call.Took = 2 * time.Second
-				if _, again, err := call.Wait(t.Context(), b.slot(0, i, limit), time.Time{}); again || err != nil {
+				if _, again, err := call.Wait(t.Context(), b.lateSlot(2*time.Second, 0, i, limit), time.Time{}); again || err != nil {
 					t.Error(again, err)
 				}
 				b.went(fmt.Sprint(i))

@@ -110,7 +110,6 @@ func (c *Call) join(w *waiter, s *Slot) *line {
 	c.shard.mu.Lock()
 	defer c.shard.mu.Unlock()
 	q := c.shard.line(c.lines, c.id)
-	s.took, s.spare = c.Took, c.Took
 	q.add(w, s)
 	if h := &c.shard.heard; h.key == c.id.Key && s.precedes(h.clock) {
 		q.move(h.clock, time.Time{}) // The message came before the store's answer.

@@ -65,9 +65,14 @@ func micros(t time.Time) store.Instant { return store.Instant(t.UnixMicro()) }
 
 // slot returns the slot that comes after some time, granted now.
 func (b *bench) slot(after time.Duration, receipt any, limits ...store.Limit) *line.Slot {
+	return b.lateSlot(0, after, receipt, limits...)
+}
+
+// lateSlot returns a slot whose answer took some time.
+func (b *bench) lateSlot(took, after time.Duration, receipt any, limits ...store.Limit) *line.Slot {
 	now := micros(time.Now())
 	d := store.Decision{Delay: after, At: now, Slot: now + store.Instant(after.Microseconds()), Receipt: receipt}
-	return line.Granted(&d, limits, time.Now(), time.Now())
+	return line.Granted(&d, limits, time.Now().Add(-took), time.Now())
 }
 
 // went notes that a call has left.

@@ -54,7 +54,7 @@ func TestPace(t *testing.T) {
 					}
 					limits := []store.Limit{c.limit}
 					if !call.Goes(limits, time.Now()) {
-						if _, again, err := call.Wait(t.Context(), b.slot(0, nil, limits...), time.Time{}); again || err != nil {
+						if _, again, err := call.Wait(t.Context(), b.lateSlot(call.Took, 0, nil, limits...), time.Time{}); again || err != nil {
 							t.Fatal(again, err)
 						}
 					}
@@ -78,7 +78,7 @@ func (b *bench) pass(t *testing.T, key string, cost int64, took time.Duration, l
 	defer call.Exit()
 	call.Took = took
 	if !call.Goes([]store.Limit{limit}, time.Now()) {
-		if _, again, err := call.Wait(t.Context(), b.slot(0, nil, limit), time.Time{}); again || err != nil {
+		if _, again, err := call.Wait(t.Context(), b.lateSlot(took, 0, nil, limit), time.Time{}); again || err != nil {
 			t.Fatal(again, err)
 		}
 	}
@@ -285,10 +285,9 @@ func TestSlotsComeBySomeAnswers(t *testing.T) {
 				var left []time.Duration
 				for _, a := range c.answers {
 					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
-					call.Took = a.took
 					at := micros(b.start) - store.Instant(a.onItsWay.Microseconds())
 					d := store.Decision{Delay: a.granted + a.onItsWay, At: at, Slot: at + store.Instant((a.granted + a.onItsWay).Microseconds())}
-					s := line.Granted(&d, nil, b.start, b.start)
+					s := line.Granted(&d, nil, b.start.Add(-a.took), b.start)
 					wg.Go(func() {
 						if _, again, err := call.Wait(t.Context(), s, time.Time{}); again || err != nil {
 							t.Error(again, err)

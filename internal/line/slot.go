@@ -24,7 +24,7 @@ type Slot struct {
 	from    store.Instant // first instant of brakes that may not have moved it
 	sure    time.Time     // since then a brake may have been missed
 	limits  []store.Limit // that it was granted under
-	took    time.Duration // from question to answer; 0: unknown
+	took    time.Duration // from question to answer
 	spare   time.Duration // by which At may be too late: the answer's time on its way, at most
 	owner   *waiter
 }
@@ -61,6 +61,7 @@ func Granted(d *store.Decision, limits []store.Limit, asked, now time.Time) *Slo
 	s := &Slot{
 		At: now.Add(d.Delay), Clock: d.Clock, Receipt: d.Receipt,
 		own: d.Slot, granted: d.At, booked: now, from: d.At, sure: asked, limits: limits,
+		took: now.Sub(asked), spare: now.Sub(asked),
 	}
 	if d.At != 0 {
 		s.Comes = d.At + store.Instant(d.Delay.Microseconds())
