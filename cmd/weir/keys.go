@@ -89,7 +89,6 @@ func newKeys() *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "List keys with their use, queue and brake", Long: "Lists keys with their use, queue and brake.\n" + listHelp,
 		Example: "  weir keys --sort use --first 20\n  weir keys --limiter api --contains user: --json | jq .keys[].key",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
 				return err
@@ -111,7 +110,11 @@ func (l *listing) print(cmd *cobra.Command, s *session) error {
 		return printJSON(out, listingJSON(found, all))
 	}
 	if all == 0 {
-		return writeLine(out, "There are no keys under %s.", s.Prefix())
+		which := "keys"
+		if l.query.Limiter != "" || l.query.Contains != "" {
+			which = "such keys"
+		}
+		return writeLine(out, "There are no %s under %s.", which, s.Prefix())
 	}
 	if err := writeTable(out, found.Keys, 0); err != nil {
 		return err

@@ -53,8 +53,8 @@ func newSimulate() *cobra.Command {
 	var s simulation
 	c := &cobra.Command{
 		Use: "simulate", Short: "Run traffic through limits, and compare algorithms", Long: simulateHelp,
-		Example: "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
-		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		Example:      "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
+		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.InOrStdin(), c.OutOrStdout()) },
 	}
 	f := c.Flags()

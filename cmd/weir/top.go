@@ -27,7 +27,7 @@ func newTop() *cobra.Command {
 	var interval time.Duration
 	c := &cobra.Command{
 		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most. Ctrl-C ends it.\n" + listHelp,
-		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json", Args: cobra.NoArgs,
+		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
 				return err
