@@ -318,3 +318,35 @@ func TestCluster(t *testing.T) {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
 	}
 }
+
+// TestOneServerAway: without one of its servers, a cluster shows the keys of the others,
+// and the command fails.
+func TestOneServerAway(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	url := "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	defer s.Close()
+	l, err := weir.New(weir.Config{Store: s, Name: "api", Limits: []weir.Limit{weir.Per(5, time.Hour)}})
+	must(t, err)
+	for i := range 12 {
+		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
+		must(t, err)
+	}
+	gone := cluster.Nodes[2]
+	gone.Kill()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"keys"}, "api:user:"},
+		{[]string{"keys", "--json"}, `"away":["` + gone.Addr + `"]`},
+		{[]string{"top", "--once"}, "0 in flight  1 server away"},
+	} {
+		got := runOn(t.Context(), url, test.args...)
+		if got.code != 3 || !strings.Contains(got.out, test.want) || !strings.HasPrefix(got.errs, "weir: keys of "+gone.Addr+" are missing: ") || strings.Count(got.errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d: %s%s", test.args, got.code, got.out, got.errs)
+		}
+	}
+}

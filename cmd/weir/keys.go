@@ -105,7 +105,21 @@ func (l *listing) print(cmd *cobra.Command, s *session) error {
 	if err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
+	if err := l.show(cmd.OutOrStdout(), s, found, all); err != nil {
+		return err
+	}
+	return missing(found)
+}
+
+// missing is the error of a listing without the keys of a server.
+func missing(found inspect.Listing) error {
+	if len(found.Away) == 0 {
+		return nil
+	}
+	return failed(found.Away[0])
+}
+
+func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int) error {
 	if l.json {
 		return printJSON(out, listingJSON(found, all))
 	}
@@ -135,12 +149,17 @@ func listingJSON(found inspect.Listing, all int) any {
 	if found.Keys == nil {
 		found.Keys = []inspect.Key{}
 	}
+	var away []string
+	for _, a := range found.Away {
+		away = append(away, a.Server)
+	}
 	return struct {
 		Keys  []inspect.Key `json:"keys"`
 		All   int           `json:"found"`
 		Cut   bool          `json:"cut"`
 		Plain int           `json:"plain_counters"`
-	}{found.Keys, all, found.Cut, found.Plain}
+		Away  []string      `json:"away,omitempty"` // servers whose keys are missing
+	}{found.Keys, all, found.Cut, found.Plain, away}
 }
 
 // progress says on a terminal how far long work is.

@@ -37,7 +37,11 @@ func newTop() *cobra.Command {
 			}
 			return l.with(func(s *session) error {
 				if once {
-					return l.frame(cmd, s, 0, 0, 0)
+					found, err := l.frame(cmd, s, 0, 0, 0)
+					if err != nil {
+						return err
+					}
+					return missing(found)
 				}
 				return l.watch(cmd, s, interval)
 			})
@@ -76,7 +80,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 		if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
 			width, height = 80, 24
 		}
-		if err := l.frame(cmd, s, width, height, interval); err != nil {
+		if _, err := l.frame(cmd, s, width, height, interval); err != nil {
 			if cmd.Context().Err() != nil {
 				return nil // Ctrl-C ends it.
 			}
@@ -91,19 +95,19 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 }
 
 // frame reads and prints once, on a screen if width and height are set.
-func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
+func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) (found inspect.Listing, err error) {
 	l2 := *l
 	l2.first = 0
 	found, all, err := l2.read(cmd, s)
 	if err != nil {
-		return err
+		return found, err
 	}
 	whole := found.Keys
 	if l.first > 0 {
 		found.Keys = found.Keys[:min(l.first, len(found.Keys))]
 	}
 	if l.json {
-		return printJSON(cmd.OutOrStdout(), listingJSON(found, all))
+		return found, printJSON(cmd.OutOrStdout(), listingJSON(found, all))
 	}
 	if height > 0 {
 		found.Keys = whole[:min(len(whole), max(height-5, 1))]
@@ -114,7 +118,7 @@ func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, inter
 		b = screen(b.String(), width, height)
 	}
 	_, err = cmd.OutOrStdout().Write(b.Bytes())
-	return err
+	return found, err
 }
 
 // draw writes a head of two lines, and the table.
@@ -136,7 +140,11 @@ func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, wh
 	if interval > 0 {
 		fmt.Fprintf(b, "  every %s", interval)
 	}
-	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight\n\n", refusing, paused, slow, waiting, flights)
+	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight", refusing, paused, slow, waiting, flights)
+	if n := len(found.Away); n > 0 {
+		fmt.Fprintf(b, "  %s away", plural(n, "server"))
+	}
+	b.WriteString("\n\n")
 	_ = writeTable(b, found.Keys, width) // A bytes.Buffer never fails.
 	if n := len(whole) - len(found.Keys); n > 0 {
 		fmt.Fprintf(b, "%d more\n", n)

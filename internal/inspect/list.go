@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -49,9 +50,22 @@ type Listing struct {
 	Cut bool
 	// Plain is the number of counters of package plainstore, which are no Keys.
 	Plain int
+	// Away are the servers that did not answer, though others did. Their keys are missing.
+	Away []Away
 }
 
-// List reads the keys of all servers. Keys that end meanwhile are left out.
+// Away is a server that did not answer.
+type Away struct {
+	Server string
+	Err    error
+}
+
+func (a Away) Error() string { return fmt.Sprintf("keys of %s are missing: %v", a.Server, a.Err) }
+
+func (a Away) Unwrap() error { return a.Err }
+
+// List reads the keys of all servers. Keys that end meanwhile are left out. It fails if no
+// server answers.
 func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	var l Listing
 	q, err := q.withDefaults()
@@ -64,7 +78,10 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	}
 	for _, n := range nodes {
 		if err := i.listNode(ctx, n, &q, &l); err != nil {
-			return l, err
+			l.Away = append(l.Away, Away{n.addr, err})
+			if len(l.Away) == len(nodes) || ctx.Err() != nil {
+				return l, err
+			}
 		}
 	}
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
