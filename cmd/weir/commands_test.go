@@ -341,8 +341,8 @@ func TestOneServerAway(t *testing.T) {
 		want string
 	}{
 		{[]string{"keys"}, "api:user:"},
-		{[]string{"keys", "--json"}, `"away":["` + gone.Addr + `"]`},
-		{[]string{"top", "--once"}, "0 in flight  1 server away"},
+		{[]string{"keys", "--json"}, `"cut":true`},
+		{[]string{"top", "--once"}, "keys by use"},
 	} {
 		got := runOn(t.Context(), url, test.args...)
 		if got.code != 3 || !strings.Contains(got.out, test.want) || !strings.HasPrefix(got.errs, "weir: keys of "+gone.Addr+" are missing: ") || strings.Count(got.errs, "\n") != 1 {

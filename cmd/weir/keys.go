@@ -67,17 +67,19 @@ func (l *listing) check() error {
 	return nil
 }
 
-// read lists keys in the order of the flags, and returns the number of all.
+// read lists keys in the order of the flags, and returns the number of all. Some keys may
+// come with an error: that of a server of which none came.
 func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, all int, err error) {
 	q := l.query
 	p := newProgress(cmd.ErrOrStderr())
 	q.Progress = func(keys int) { p.show("%d keys", keys) }
 	found, err = s.List(cmd.Context(), q)
 	p.clear()
-	if err != nil {
+	if len(found.Keys) == 0 && err != nil {
 		return found, 0, err
 	}
-	err = inspect.Sort(found.Keys, inspect.Order(l.sort))
+	found.Cut = found.Cut || err != nil && l.json
+	_ = inspect.Sort(found.Keys, inspect.Order(l.sort)) // check has refused a wrong order.
 	if all = len(found.Keys); l.first > 0 {
 		found.Keys = found.Keys[:min(l.first, all)]
 	}
@@ -101,22 +103,14 @@ func newKeys() *cobra.Command {
 }
 
 func (l *listing) print(cmd *cobra.Command, s *session) error {
-	found, all, err := l.read(cmd, s)
-	if err != nil {
-		return err
+	found, all, missing := l.read(cmd, s)
+	if all == 0 && missing != nil {
+		return missing
 	}
 	if err := l.show(cmd.OutOrStdout(), s, found, all); err != nil {
 		return err
 	}
-	return missing(found)
-}
-
-// missing is the error of a listing without the keys of a server.
-func missing(found inspect.Listing) error {
-	if len(found.Away) == 0 {
-		return nil
-	}
-	return failed(found.Away[0])
+	return missing
 }
 
 func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int) error {
@@ -149,17 +143,12 @@ func listingJSON(found inspect.Listing, all int) any {
 	if found.Keys == nil {
 		found.Keys = []inspect.Key{}
 	}
-	var away []string
-	for _, a := range found.Away {
-		away = append(away, a.Server)
-	}
 	return struct {
 		Keys  []inspect.Key `json:"keys"`
 		All   int           `json:"found"`
 		Cut   bool          `json:"cut"`
 		Plain int           `json:"plain_counters"`
-		Away  []string      `json:"away,omitempty"` // servers whose keys are missing
-	}{found.Keys, all, found.Cut, found.Plain, away}
+	}{found.Keys, all, found.Cut, found.Plain}
 }
 
 // progress says on a terminal how far long work is.

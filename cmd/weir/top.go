@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,11 +38,7 @@ func newTop() *cobra.Command {
 			}
 			return l.with(func(s *session) error {
 				if once {
-					found, err := l.frame(cmd, s, 0, 0, 0)
-					if err != nil {
-						return err
-					}
-					return missing(found)
+					return l.frame(cmd, s, 0, 0, 0)
 				}
 				return l.watch(cmd, s, interval)
 			})
@@ -80,7 +77,7 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 		if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
 			width, height = 80, 24
 		}
-		if _, err := l.frame(cmd, s, width, height, interval); err != nil {
+		if err := l.frame(cmd, s, width, height, interval); err != nil {
 			if cmd.Context().Err() != nil {
 				return nil // Ctrl-C ends it.
 			}
@@ -95,30 +92,36 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 }
 
 // frame reads and prints once, on a screen if width and height are set.
-func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) (found inspect.Listing, err error) {
+func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
 	l2 := *l
 	l2.first = 0
-	found, all, err := l2.read(cmd, s)
-	if err != nil {
-		return found, err
+	found, all, missing := l2.read(cmd, s)
+	if all == 0 && missing != nil {
+		return missing
 	}
 	whole := found.Keys
 	if l.first > 0 {
 		found.Keys = found.Keys[:min(l.first, len(found.Keys))]
 	}
 	if l.json {
-		return found, printJSON(cmd.OutOrStdout(), listingJSON(found, all))
+		return cmp.Or(printJSON(cmd.OutOrStdout(), listingJSON(found, all)), missing)
 	}
 	if height > 0 {
 		found.Keys = whole[:min(len(whole), max(height-5, 1))]
 	}
 	var b bytes.Buffer
+	if missing != nil && height > 0 {
+		fmt.Fprintln(&b, printable(message(missing)))
+	}
 	l.draw(&b, s.Prefix(), found, whole, width, interval)
 	if height > 0 {
 		b = screen(b.String(), width, height)
 	}
-	_, err = cmd.OutOrStdout().Write(b.Bytes())
-	return found, err
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	if height > 0 && cmd.Context().Err() == nil {
+		missing = nil // The next frame may have all, and the frame says that keys are missing.
+	}
+	return cmp.Or(err, missing)
 }
 
 // draw writes a head of two lines, and the table.
@@ -140,11 +143,7 @@ func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, wh
 	if interval > 0 {
 		fmt.Fprintf(b, "  every %s", interval)
 	}
-	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight", refusing, paused, slow, waiting, flights)
-	if n := len(found.Away); n > 0 {
-		fmt.Fprintf(b, "  %s away", plural(n, "server"))
-	}
-	b.WriteString("\n\n")
+	fmt.Fprintf(b, "\n%d refuse  %d paused  %d slower  %d calls wait  %d in flight\n\n", refusing, paused, slow, waiting, flights)
 	_ = writeTable(b, found.Keys, width) // A bytes.Buffer never fails.
 	if n := len(whole) - len(found.Keys); n > 0 {
 		fmt.Fprintf(b, "%d more\n", n)

@@ -50,22 +50,10 @@ type Listing struct {
 	Cut bool
 	// Plain is the number of counters of package plainstore, which are no Keys.
 	Plain int
-	// Away are the servers that did not answer, though others did. Their keys are missing.
-	Away []Away
 }
 
-// Away is a server that did not answer.
-type Away struct {
-	Server string
-	Err    error
-}
-
-func (a Away) Error() string { return fmt.Sprintf("keys of %s are missing: %v", a.Server, a.Err) }
-
-func (a Away) Unwrap() error { return a.Err }
-
-// List reads the keys of all servers. Keys that end meanwhile are left out. It fails if no
-// server answers.
+// List reads the keys of all servers. Keys that end meanwhile are left out. If a server
+// fails, the error names it, and the Listing has the keys of the others.
 func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	var l Listing
 	q, err := q.withDefaults()
@@ -76,16 +64,14 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	if err != nil {
 		return l, err
 	}
+	var failed error
 	for _, n := range nodes {
 		if err := i.listNode(ctx, n, &q, &l); err != nil {
-			l.Away = append(l.Away, Away{n.addr, err})
-			if len(l.Away) == len(nodes) || ctx.Err() != nil {
-				return l, err
-			}
+			failed = fmt.Errorf("keys of %s are missing: %w", n.addr, err)
 		}
 	}
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
-	return l, nil
+	return l, failed
 }
 
 // listNode adds the keys of one server.
