@@ -44,7 +44,7 @@ once, which share round trips. Each takes --duration. The keys are its own,
 have one limit that admits all calls, and are deleted at the end.
 
 It loads the server: think before you run it beside a service.`,
-		Example: "  weir bench --callers 64 --keys 100 --duration 5s", Args: cobra.NoArgs,
+		Example: "  weir bench --callers 64 --keys 100 --duration 5s",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := b.check(); err != nil {
 				return err

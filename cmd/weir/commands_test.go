@@ -71,7 +71,9 @@ func TestLook(t *testing.T) {
 		{"keys", []string{"keys"}, 0, []string{"USED  UNITS  LIMIT", " 32%  8/25   25/1h", "api:user:1\n", "3 3m", "stripe:live\n"}},
 		{"keys by use", []string{"keys", "--sort", "use", "--first", "1"}, 0, []string{"100%", "2 more: --first 0 prints all"}},
 		{"keys of a limiter", []string{"keys", "--limiter", "stripe"}, 0, []string{"stripe:live"}},
-		{"no keys", []string{"keys", "--contains", "nobody"}, 0, []string{"There are no keys"}},
+		{"no such keys", []string{"keys", "--contains", "nobody"}, 0, []string{"There are no such keys under weir:."}},
+		{"no keys of a limiter", []string{"keys", "--limiter", "nobody"}, 0, []string{"There are no such keys under weir:."}},
+		{"no keys", []string{"keys", "--prefix", "other:"}, 0, []string{"There are no keys under other:."}},
 		{"some keys", []string{"keys", "--max-keys", "2"}, 0, []string{"There may be more keys"}},
 		{"top once", []string{"top", "--once"}, 0, []string{"weir top  weir:*  3 keys by use", "2 refuse  0 paused  0 slower  3 calls wait"}},
 		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
@@ -81,18 +83,25 @@ func TestLook(t *testing.T) {
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
 		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
-		{"a dash in a value", []string{"keys", "--contains", "-a"}, 0, []string{"There are no keys"}},
+		{"a dash in a value", []string{"keys", "--contains", "-a"}, 0, []string{"There are no such keys"}},
 		{"JSON", []string{"explain", "--json", "api:user:1"}, 0, []string{`{"key":"api:user:1","limiter":"api"`}},
 		{"a wrong key", []string{"explain", "api"}, 2, []string{`!weir: key "api": want LIMITER:KEY`}},
 		{"a wrong name", []string{"peek", "weir:{api:user:1}:log"}, 2, []string{"!want LIMITER:KEY"}},
 		{"a wrong order", []string{"keys", "--sort", "size"}, 2, []string{`!weir: --sort "size": want name, use, refusal or queue`}},
 		{"a wrong number", []string{"top", "--once", "--first", "-1"}, 2, []string{"!--first"}},
 		{"no bound", []string{"keys", "--max-keys", "0"}, 2, []string{"!--max-keys"}},
-		{"no key", []string{"explain"}, 2, []string{"!accepts 1 arg"}},
+		{"an unknown command", []string{"nosuch"}, 2, []string{`!weir: unknown command "nosuch" for "weir": see weir --help`}},
+		{"no key", []string{"explain"}, 2, []string{"!weir: want weir explain KEY, got 0 arguments: see weir explain --help"}},
+		{"too many keys", []string{"peek", "a:b", "c:d"}, 2, []string{"!weir: want weir peek KEY, got 2 arguments: see weir peek --help"}},
+		{"no duration", []string{"pause", "api:user:1"}, 2, []string{"!weir: want weir pause KEY DURATION, got 1 argument: see weir pause --help"}},
+		{"a key that looks like a flag", []string{"explain", "-dash:key"}, 2, []string{"!unknown shorthand flag", "!: see weir explain --help, and put -- before a KEY that starts with -"}},
+		{"a key behind two dashes", []string{"explain", "--", "-dash:key"}, 0, []string{"stored as weir:{-dash:key}"}},
+		{"a key where none belongs", []string{"keys", "api:user:1"}, 2, []string{"!weir: want weir keys, got 1 argument: see weir keys --help"}},
+		{"no number", []string{"keys", "--first", "x"}, 2, []string{"!: see weir keys --help"}},
 		{"no terminal", []string{"top"}, 2, []string{"!use --once"}},
 		{"a short interval", []string{"top", "--interval", "1ms"}, 2, []string{"!--interval"}},
 		{"a wrong prefix", []string{"keys", "--prefix", "{"}, 2, []string{"!weir: --prefix: want"}},
-		{"an unknown flag", []string{"keys", "--size"}, 2, []string{"!unknown flag"}},
+		{"an unknown flag", []string{"keys", "--size"}, 2, []string{"!unknown flag: --size: see weir keys --help"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runOn(t.Context(), url, test.args...)
@@ -307,5 +316,37 @@ func TestCluster(t *testing.T) {
 	}
 	if got := runOn(t.Context(), url, "bench", "--duration", "20ms", "--keys", "7"); got.code != 0 {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+}
+
+// TestOneServerAway: without one of its servers, a cluster shows the keys of the others,
+// and the command fails.
+func TestOneServerAway(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	url := "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
+	s, err := redisstore.Open(url, redisstore.Config{})
+	must(t, err)
+	defer s.Close()
+	l, err := weir.New(weir.Config{Store: s, Name: "api", Limits: []weir.Limit{weir.Per(5, time.Hour)}})
+	must(t, err)
+	for i := range 12 {
+		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
+		must(t, err)
+	}
+	gone := cluster.Nodes[2]
+	gone.Kill()
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"keys"}, "api:user:"},
+		{[]string{"keys", "--json"}, `"cut":true`},
+		{[]string{"top", "--once"}, "keys by use"},
+	} {
+		got := runOn(t.Context(), url, test.args...)
+		if got.code != 3 || !strings.Contains(got.out, test.want) || !strings.HasPrefix(got.errs, "weir: keys of "+gone.Addr+" are missing: ") || strings.Count(got.errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d: %s%s", test.args, got.code, got.out, got.errs)
+		}
 	}
 }

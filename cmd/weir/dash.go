@@ -19,7 +19,7 @@ func newDash() *cobra.Command {
 		Long: `Serves a live page over the keys in Redis: busy keys, waiting calls, pauses,
 latency. Ctrl-C ends it. The page does not ask who visits it, so the address
 has to be one of this machine, unless --public says otherwise.`,
-		Example: "  weir dash\n  weir dash --listen 127.0.0.1:9000 --show-keys --allow-changes", Args: cobra.NoArgs,
+		Example: "  weir dash\n  weir dash --listen 127.0.0.1:9000 --show-keys --allow-changes",
 	}
 	c.flags(cmd)
 	_ = cmd.Flags().MarkHidden("json")

@@ -22,7 +22,7 @@ command of the ACL on keys of its own, which it deletes.
 
 The client is the one that redisstore.Open makes of the URL: pass the URL of
 your service, with its options and its user.`,
-		Example: "  weir doctor --redis redis://weir:password@redis:6379/0", Args: cobra.NoArgs,
+		Example: "  weir doctor --redis redis://weir:password@redis:6379/0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return conn.with(func(s *session) error { return conn.examine(cmd, s, q) })
 		},

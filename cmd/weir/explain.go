@@ -14,7 +14,7 @@ func newExplain() *cobra.Command {
 		Use: "explain KEY", Short: "Explain the state of a key in words",
 		Long: `Explains the state of a key in words: its use, when units are free again, the
 queue, the brake, and the next call.`,
-		Example: "  weir explain api:user:1", Args: cobra.ExactArgs(1), ValidArgsFunction: conn.completeKey,
+		Example: "  weir explain api:user:1", ValidArgsFunction: conn.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return conn.with(func(s *session) error {
 				k, err := s.find(cmd.Context(), args[0])
@@ -54,8 +54,9 @@ func newPeek() *cobra.Command {
 	c := &cobra.Command{
 		Use: "peek KEY", Short: "Say whether a call would leave now, by the exit code too",
 		Long: `Says whether a call of cost 1 would leave now, and what remains of each limit.
-It takes nothing. The exit code is 1 if the call would be refused.`,
-		Example: "  weir peek api:user:1 && ./work", Args: cobra.ExactArgs(1), ValidArgsFunction: conn.completeKey,
+It takes nothing. The exit code is 1 if the call would be refused. Redis does
+not have Config.InFlight: calls in flight refuse no call here.`,
+		Example: "  weir peek api:user:1 && ./work", ValidArgsFunction: conn.completeKey,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return conn.with(func(s *session) error {
 				k, err := s.find(cmd.Context(), args[0])
@@ -88,6 +89,9 @@ func printPeek(out io.Writer, k *inspect.Key) error {
 	}
 	if k.Missing {
 		text += ", no state is stored"
+	}
+	if k.InFlight > 0 {
+		text += fmt.Sprintf(", %d in flight", k.InFlight)
 	}
 	if err := writeLine(out, "%s: %s", k.Text(), text); err != nil {
 		return err

@@ -94,9 +94,14 @@ func (f full) Write([]byte) (int, error) {
 func TestOutputErrors(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)
-	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"top", "--once"}, {"doctor"}, {"bench", "--duration", "1ms"}} {
+	for _, args := range [][]string{{"keys"}, {"keys", "--json"}, {"explain", "api:user:1"}, {"peek", "api:user:1"}, {"top", "--once"}, {"doctor"}, {"bench", "--duration", "1ms"}, {"simulate"}, {"simulate", "--json"}} {
 		var errs bytes.Buffer
-		code := run(t.Context(), append(args, "--redis", url), nil, full{syscall.ENOSPC}, &errs)
+		if args[0] == "simulate" {
+			args = append(args, "--limit", "5/s")
+		} else {
+			args = append(args, "--redis", url)
+		}
+		code := run(t.Context(), args, nil, full{syscall.ENOSPC}, &errs)
 		if code != 1 || errs.String() != "weir: write /dev/stdout: no space left on device\n" {
 			t.Errorf("%v: exit code %d: %s", args, code, &errs)
 		}

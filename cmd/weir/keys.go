@@ -67,17 +67,19 @@ func (l *listing) check() error {
 	return nil
 }
 
-// read lists keys in the order of the flags, and returns the number of all.
+// read lists keys in the order of the flags, and returns the number of all. Some keys may
+// come with an error: that of a server of which none came.
 func (l *listing) read(cmd *cobra.Command, s *session) (found inspect.Listing, all int, err error) {
 	q := l.query
 	p := newProgress(cmd.ErrOrStderr())
 	q.Progress = func(keys int) { p.show("%d keys", keys) }
 	found, err = s.List(cmd.Context(), q)
 	p.clear()
-	if err != nil {
+	if len(found.Keys) == 0 && err != nil {
 		return found, 0, err
 	}
-	err = inspect.Sort(found.Keys, inspect.Order(l.sort))
+	found.Cut = found.Cut || err != nil && l.json
+	_ = inspect.Sort(found.Keys, inspect.Order(l.sort)) // check has refused a wrong order.
 	if all = len(found.Keys); l.first > 0 {
 		found.Keys = found.Keys[:min(l.first, all)]
 	}
@@ -89,7 +91,6 @@ func newKeys() *cobra.Command {
 	c := &cobra.Command{
 		Use: "keys", Short: "List keys with their use, queue and brake", Long: "Lists keys with their use, queue and brake.\n" + listHelp,
 		Example: "  weir keys --sort use --first 20\n  weir keys --limiter api --contains user: --json | jq .keys[].key",
-		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
 				return err
@@ -102,16 +103,26 @@ func newKeys() *cobra.Command {
 }
 
 func (l *listing) print(cmd *cobra.Command, s *session) error {
-	found, all, err := l.read(cmd, s)
-	if err != nil {
+	found, all, missing := l.read(cmd, s)
+	if all == 0 && missing != nil {
+		return missing
+	}
+	if err := l.show(cmd.OutOrStdout(), s, found, all); err != nil {
 		return err
 	}
-	out := cmd.OutOrStdout()
+	return missing
+}
+
+func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int) error {
 	if l.json {
 		return printJSON(out, listingJSON(found, all))
 	}
 	if all == 0 {
-		return writeLine(out, "There are no keys under %s.", s.Prefix())
+		which := "keys"
+		if l.query.Limiter != "" || l.query.Contains != "" {
+			which = "such keys"
+		}
+		return writeLine(out, "There are no %s under %s.", which, s.Prefix())
 	}
 	if err := writeTable(out, found.Keys, 0); err != nil {
 		return err

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +38,10 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	root.SetIn(in)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
+	if _, done := errors.AsType[*exit](err); err != nil && ran == root && !done { // There is no such command.
+		err = misused(root, err)
+	}
 	if text := message(err); text != "" {
 		fmt.Fprintln(errs, "weir:", text)
 	}
@@ -67,6 +71,7 @@ func newRoot() *cobra.Command {
 		Use: "weir", Short: "Look after limits", Long: help, Version: version(),
 		SilenceUsage: true, SilenceErrors: true,
 	}
+	root.SetFlagErrorFunc(misused)
 	root.AddGroup(&cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "act", Title: "Act:"}, &cobra.Group{ID: "test", Title: "Test:"})
 	for group, commands := range map[string][]*cobra.Command{
 		"look": {newKeys(), newExplain(), newPeek(), newTop(), newDash()},
@@ -74,7 +79,7 @@ func newRoot() *cobra.Command {
 		"test": {newDoctor(), newBench(), newSimulate()},
 	} {
 		for _, c := range commands {
-			c.GroupID = group
+			c.GroupID, c.Args = group, arguments
 			root.AddCommand(c)
 		}
 	}

@@ -53,8 +53,8 @@ func newSimulate() *cobra.Command {
 	var s simulation
 	c := &cobra.Command{
 		Use: "simulate", Short: "Run traffic through limits, and compare algorithms", Long: simulateHelp,
-		Example: "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
-		Args:    cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		Example:      "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
+		SilenceUsage: true, SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.InOrStdin(), c.OutOrStdout()) },
 	}
 	f := c.Flags()
@@ -97,6 +97,8 @@ func (s *simulation) run(ctx context.Context, stdin io.Reader, out io.Writer) er
 		switch {
 		case log.Err != nil:
 			return fmt.Errorf("--log %s: %w", s.log, log.Err)
+		case log.Lines == 0:
+			return fmt.Errorf("--log %s: it has no lines", s.log)
 		case log.Lines == log.Bad:
 			return fmt.Errorf("--log %s: no line is readable: %w", s.log, log.FirstBad)
 		}
@@ -107,9 +109,9 @@ func (s *simulation) run(ctx context.Context, stdin io.Reader, out io.Writer) er
 		}
 	}
 	if s.json {
-		return s.printJSON(out, reports, log)
+		return failed(s.printJSON(out, reports, log))
 	}
-	return s.print(out, reports, log)
+	return failed(s.print(out, reports, log))
 }
 
 // simulateUntil simulates, and returns when the context ends: a read of standard input may
@@ -143,6 +145,8 @@ func (s *simulation) config() (cfg simulate.Config, err error) {
 	switch {
 	case len(s.limits) == 0:
 		return cfg, errFlag("limit", "", wantLimit)
+	case s.key != "" && s.log == "":
+		return cfg, errFlag("key", s.key, "--log too")
 	case s.duration <= 0:
 		return cfg, errFlag("duration", s.duration.String(), "more than 0")
 	case s.wait < 0:

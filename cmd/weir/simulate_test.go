@@ -69,7 +69,8 @@ func TestSimulate(t *testing.T) {
 		{"a provider", "", []string{"--limit", "25/5s,outbound", "--provider", "25/5s,aligned_window", "--pattern", "bursts:50/10s", "--wait", "1m"}, []string{"without weir", "429s", "0   96%  25/5s,outbound"}},
 		{"a ramp and a chart", "", []string{"--limit", "5/s,gcra", "--pattern", "ramp:1/s-20/s", "--chart"}, []string{"calls that leave per 1s", "┤"}},
 		{"a log", `{"ts":10.5,"user":"a"}` + "\n" + `{"ts":10.6,"user":"a"}` + "\n" + `{"ts":10.7,"user":"b"}` + "\nbad\n" + `{"ts":9,"user":"b"}`,
-			[]string{"--limit", "1/s,gcra", "--log", "-", "--key", "user"}, []string{"4 calls in 200ms", "1 of 5 lines are left out, as\nline 4: neither", "1 lines are out of order", "2        2      1  1/s,gcra"}},
+			[]string{"--limit", "1/s,gcra", "--log", "-", "--key", "user"}, []string{"4 calls in 200ms", "1 of 5 lines are left out, as\nline 4: neither", "1 line is out of order; it counts", "2        2      1  1/s,gcra"}},
+		{"a log of one line", `{"ts":10.5}`, []string{"--limit", "1/s,gcra", "--log", "-"}, []string{"1 call in 0s: -\n"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			out, err := simulated(t, test.stdin, test.args...)
@@ -136,6 +137,8 @@ func TestSimulateErrors(t *testing.T) {
 		{"an outbound provider", []string{"--limit", "5/s", "--provider", "5/s,outbound"}, "one of the five algorithms"},
 		{"no provider's limit", []string{"--limit", "5/s", "--provider", "x"}, "--provider"},
 		{"a missing log", []string{"--limit", "5/s", "--log", "missing"}, "--log: open missing"},
+		{"a key without a log", []string{"--limit", "5/s", "--key", "user"}, `--key "user": want --log too`},
+		{"an empty log", []string{"--limit", "5/s", "--log", os.DevNull}, "--log " + os.DevNull + ": it has no lines"},
 		{"a log without a readable line", []string{"--limit", "5/s", "--log", "-"}, "--log -: no line is readable: line 1: neither"},
 		{"no folder for the chart", []string{"--limit", "5/s", "--svg", "missing/x.svg"}, "--svg: open missing/x.svg"},
 	} {

@@ -53,10 +53,10 @@ func (s *simulation) print(out io.Writer, reports []simulate.Report, log *simula
 // printTraffic describes the calls.
 func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, log *simulate.Log) {
 	if log == nil {
-		fmt.Fprintf(b, "%d calls: %s for %s", reports[0].Offered, s.pattern, short(s.duration))
+		fmt.Fprintf(b, "%s: %s for %s", plural(int(reports[0].Offered), "call"), s.pattern, short(s.duration))
 	} else {
 		span := time.Duration(log.End-log.Start) * time.Microsecond
-		fmt.Fprintf(b, "%d calls in %s: %s", reports[0].Offered, short(span), s.log)
+		fmt.Fprintf(b, "%s in %s: %s", plural(int(reports[0].Offered), "call"), short(span), s.log)
 	}
 	if s.wait > 0 {
 		fmt.Fprintf(b, "; they wait up to %s", short(s.wait))
@@ -65,7 +65,9 @@ func (s *simulation) printTraffic(b *bytes.Buffer, reports []simulate.Report, lo
 	if log != nil && log.Bad > 0 {
 		fmt.Fprintf(b, "%d of %d lines are left out, as\n%v\n", log.Bad, log.Lines, log.FirstBad)
 	}
-	if log != nil && log.Moved > 0 {
+	if log != nil && log.Moved == 1 {
+		b.WriteString("1 line is out of order; it counts at the time of the line before\n")
+	} else if log != nil && log.Moved > 0 {
 		fmt.Fprintf(b, "%d lines are out of order; each counts at the time of the line before\n", log.Moved)
 	}
 	if s.provider != "" {

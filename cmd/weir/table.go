@@ -13,12 +13,22 @@ import (
 	"github.com/goweir/weir/store/redisstore"
 )
 
+// narrow is the width below which a table leaves out columns, so that keys are seen.
+const narrow = 60
+
 // writeTable writes a line for each key, cut off at a width; 0: no cut. All texts are
 // printable ASCII.
 func writeTable(out io.Writer, keys []inspect.Key, width int) error {
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "USED\tUNITS\tLIMIT\tWAITING\tNEXT\tNOTE\tKEY")
+	row := func(used, units, limit, waiting, next, note, key string) {
+		cells := []string{used, units, limit, waiting, next, note, key}
+		if width > 0 && width < narrow {
+			cells = []string{used, next, key, note}
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	row("USED", "UNITS", "LIMIT", "WAITING", "NEXT", "NOTE", "KEY")
 	for i := range keys {
 		k := &keys[i]
 		used, units, limit := "-", "-", "-"
@@ -28,7 +38,7 @@ func writeTable(out io.Writer, keys []inspect.Key, width int) error {
 				limit += fmt.Sprintf(" +%d", more)
 			}
 		}
-		fmt.Fprintln(w, strings.Join([]string{used, units, limit, waiting(k), next(k), note(k), k.Text()}, "\t"))
+		row(used, units, limit, waiting(k), next(k), note(k), k.Text())
 	}
 	// A bytes.Buffer never fails.
 	_ = w.Flush()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ func newTop() *cobra.Command {
 	var interval time.Duration
 	c := &cobra.Command{
 		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most. Ctrl-C ends it.\n" + listHelp,
-		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json", Args: cobra.NoArgs,
+		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
 				return err
@@ -94,27 +95,33 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
 	l2 := *l
 	l2.first = 0
-	found, all, err := l2.read(cmd, s)
-	if err != nil {
-		return err
+	found, all, missing := l2.read(cmd, s)
+	if all == 0 && missing != nil {
+		return missing
 	}
 	whole := found.Keys
 	if l.first > 0 {
 		found.Keys = found.Keys[:min(l.first, len(found.Keys))]
 	}
 	if l.json {
-		return printJSON(cmd.OutOrStdout(), listingJSON(found, all))
+		return cmp.Or(printJSON(cmd.OutOrStdout(), listingJSON(found, all)), missing)
 	}
 	if height > 0 {
 		found.Keys = whole[:min(len(whole), max(height-5, 1))]
 	}
 	var b bytes.Buffer
+	if missing != nil && height > 0 {
+		fmt.Fprintln(&b, printable(message(missing)))
+	}
 	l.draw(&b, s.Prefix(), found, whole, width, interval)
 	if height > 0 {
 		b = screen(b.String(), width, height)
 	}
-	_, err = cmd.OutOrStdout().Write(b.Bytes())
-	return err
+	_, err := cmd.OutOrStdout().Write(b.Bytes())
+	if height > 0 && cmd.Context().Err() == nil {
+		missing = nil // The next frame may have all, and the frame says that keys are missing.
+	}
+	return cmp.Or(err, missing)
 }
 
 // draw writes a head of two lines, and the table.

@@ -55,7 +55,11 @@ func (k *Key) Explain() []string {
 }
 
 func (l *Limit) explain() string {
-	text := fmt.Sprintf("%s: %d of %d units are used.", Describe(&l.Limit), l.Used, l.Max())
+	are := "are"
+	if l.Used == 1 {
+		are = "is"
+	}
+	text := fmt.Sprintf("%s: %d of %d units %s used.", Describe(&l.Limit), l.Used, l.Max(), are)
 	switch {
 	case l.ResetAfter == 0:
 		text = fmt.Sprintf("%s: none of %d units is used.", Describe(&l.Limit), l.Max())
@@ -100,7 +104,10 @@ func (b *Brake) explain() (lines []string) {
 
 // ExplainNext says how the next call fares.
 func (k *Key) ExplainNext() string {
-	if k.Next.Allowed {
+	switch {
+	case k.Next.Allowed && k.InFlight > 0:
+		return "The next call leaves at once, unless its limiter allows no more calls in flight: Redis does not have Config.InFlight."
+	case k.Next.Allowed:
 		return "The next call leaves at once."
 	}
 	why := map[string]string{"paused": "as the key is paused", "waiting": "as others wait before it"}[k.Next.Reason]
@@ -136,13 +143,13 @@ func Short(d time.Duration) string {
 		return d.String()
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%gms", float64(d.Round(10*time.Microsecond))/1e6)
-	case d < time.Second:
+	case d.Round(time.Millisecond) < time.Second:
 		return fmt.Sprintf("%gms", float64(d.Round(time.Millisecond))/1e6)
-	case d < time.Minute:
+	case d.Round(10*time.Millisecond) < time.Minute:
 		return fmt.Sprintf("%gs", float64(d.Round(10*time.Millisecond))/1e9)
-	case d < time.Hour:
+	case d.Round(time.Second) < time.Hour:
 		return two(d, time.Minute, "m", time.Second, "s")
-	case d < 48*time.Hour:
+	case d.Round(time.Minute) < 48*time.Hour:
 		return two(d, time.Hour, "h", time.Minute, "m")
 	}
 	return two(d, 24*time.Hour, "d", time.Hour, "h")

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -39,6 +40,9 @@ type node struct {
 	addr string
 }
 
+// errNoServer is the error of a Ring that finds all its shards down.
+var errNoServer = errors.New("no server is up")
+
 // nodes returns the servers: each master of a cluster, each shard of a ring.
 func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
 	var mu sync.Mutex
@@ -57,6 +61,9 @@ func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
 		err = c.ForEachShard(ctx, add)
 	default:
 		nodes = append(nodes, node{c, ""})
+	}
+	if err == nil && len(nodes) == 0 {
+		err = errNoServer
 	}
 	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.addr, b.addr) })
 	return nodes, err

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,8 @@ type Listing struct {
 	Plain int
 }
 
-// List reads the keys of all servers. Keys that end meanwhile are left out.
+// List reads the keys of all servers. Keys that end meanwhile are left out. If a server
+// fails, the error names it, and the Listing has the keys of the others.
 func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	var l Listing
 	q, err := q.withDefaults()
@@ -62,13 +64,14 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	if err != nil {
 		return l, err
 	}
+	var failed error
 	for _, n := range nodes {
 		if err := i.listNode(ctx, n, &q, &l); err != nil {
-			return l, err
+			failed = fmt.Errorf("keys of %s are missing: %w", n.addr, err)
 		}
 	}
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
-	return l, nil
+	return l, failed
 }
 
 // listNode adds the keys of one server.

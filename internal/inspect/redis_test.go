@@ -312,6 +312,38 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestOneServerAway: without one of its servers, a cluster has the keys of the others.
+func TestOneServerAway(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	client := cluster.Client(redisstore.ConfigureCluster)
+	fill(t, client)
+	i := newInspector(t, client, "")
+	all, err := i.List(t.Context(), Query{})
+	must(t, err)
+	gone := cluster.Node("weir:{api:user:9}")
+	gone.Kill()
+	some, err := i.List(t.Context(), Query{})
+	if err == nil || !strings.HasPrefix(err.Error(), "keys of "+gone.Addr+" are missing: dial tcp") {
+		t.Error(err)
+	}
+	var others []string
+	for _, k := range all.Keys {
+		if k.Server != gone.Addr {
+			others = append(others, k.Stored)
+		}
+	}
+	if names := storedNames(some.Keys); !slices.Equal(names, others) || len(others) == 0 || len(others) == len(all.Keys) {
+		t.Errorf("%d of %d keys: %q, want %q", len(names), len(all.Keys), names, others)
+	}
+	for _, s := range cluster.Nodes {
+		s.Kill()
+	}
+	if _, err := i.List(t.Context(), Query{}); err == nil {
+		t.Error("a cluster without servers has keys")
+	}
+}
+
 // TestPrefixIsNoPattern: characters of a prefix stand for themselves.
 func TestPrefixIsNoPattern(t *testing.T) {
 	t.Parallel()

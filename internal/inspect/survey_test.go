@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -199,5 +200,28 @@ func TestSurveyErrors(t *testing.T) {
 	server.Kill()
 	if _, _, err := s.Read(t.Context()); err == nil {
 		t.Error("no error without a server")
+	}
+}
+
+// TestSurveyOfARingThatIsDown: a Ring names no server once it finds all of them down.
+func TestSurveyOfARingThatIsDown(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	ring := redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": server.Addr}, HeartbeatFrequency: 10 * time.Millisecond, DialTimeout: 100 * time.Millisecond, MaxRetries: -1})
+	t.Cleanup(func() { _ = ring.Close() })
+	s := newSurvey(t, ring, 10)
+	s.Add("api", "a")
+	server.Kill()
+	for deadline := time.Now().Add(10 * time.Second); ring.Len() > 0; {
+		if time.Now().After(deadline) {
+			t.Fatal("the Ring does not find its shard down")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if _, _, err := s.Read(t.Context()); !errors.Is(err, errNoServer) {
+		t.Errorf("a reading: %v", err)
+	}
+	if _, err := s.inspector.List(t.Context(), Query{}); !errors.Is(err, errNoServer) {
+		t.Errorf("a list: %v", err)
 	}
 }
