@@ -131,8 +131,7 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if err != nil || !d.Allowed {
 		return nil, d, false, err
 	}
-	now := time.Now()
-	ended := ctx.Err()
+	now, ended := time.Now(), ctx.Err()
 	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
