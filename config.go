@@ -1,8 +1,6 @@
 package weir
 
 import (
-	"fmt"
-	"reflect"
 	"strconv"
 	"time"
 
@@ -78,9 +76,10 @@ func (c *Config) check() error {
 	wrong := func(field, want, got string) error {
 		return &store.ConfigError{Field: "Config." + field, Want: want, Got: got}
 	}
+	if err := store.CheckStore("Config.Store", c.Store); err != nil {
+		return err
+	}
 	switch {
-	case c.Store == nil, reflect.ValueOf(c.Store).Kind() == reflect.Pointer && reflect.ValueOf(c.Store).IsNil():
-		return wrong("Store", "a store", fmt.Sprintf("%#v", c.Store))
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWaiters < 0:

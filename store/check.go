@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +18,15 @@ type AnyLimit interface {
 		Burst     int64
 		Algorithm Algorithm
 	}
+}
+
+// CheckStore returns a *[ConfigError] for field when s is nil or a nil pointer, as a
+// constructor returns with an error.
+func CheckStore(field string, s Store) error {
+	if v := reflect.ValueOf(s); s == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return &ConfigError{Field: field, Want: "a store", Got: fmt.Sprintf("%#v", s)}
+	}
+	return nil
 }
 
 // CheckLimits validates limits for one key: at least one, each valid, no two with the same

@@ -39,10 +39,11 @@ type Config struct {
 }
 
 func (cfg *Config) check() error {
+	if err := store.CheckStore("leasestore.Config.Store", cfg.Store); err != nil {
+		return err
+	}
 	settler, _ := cfg.Store.(store.Settler)
 	switch {
-	case cfg.Store == nil:
-		return invalid("Store", "a store", "nil")
 	case settler == nil:
 		return invalid("Store", "a store that is a store.Settler", "one that is not")
 	case cfg.Units < 0 || cfg.Units > mostUnits:

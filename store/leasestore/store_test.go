@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/leasestore"
+	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/storetest"
 )
 
@@ -26,6 +27,7 @@ func TestConfigMistakes(t *testing.T) {
 		field string
 	}{
 		"no store":                     {leasestore.Config{}, "Store"},
+		"a nil pointer to a store":     {leasestore.Config{Store: (*localstore.Store)(nil)}, "Store"},
 		"a store that settles nothing": {leasestore.Config{Store: plain{}}, "Store"},
 		"negative units":               {leasestore.Config{Store: newBehind(t), Units: -1}, "Units"},
 		"too many units":               {leasestore.Config{Store: newBehind(t), Units: 1<<16 + 1}, "Units"},
