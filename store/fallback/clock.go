@@ -3,6 +3,9 @@ package fallback
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // clock estimates the primary's time in microseconds. It is behind by the travel time of
@@ -29,4 +32,16 @@ func (c *clock) heard(at int64) {
 	if d := offset - c.offset.Load(); d > jitter || d < -jitter {
 		c.offset.Store(offset)
 	}
+}
+
+// standing stops the key's time at the start of a pause. The local store does not know
+// the slots ahead that the primary granted.
+func standing(c store.Clock) store.Clock {
+	m, ok := c.(*exact.Move)
+	if !ok || m.Stand > 0 || !m.Paused(m.At) {
+		return c
+	}
+	moved := *m
+	moved.Stand = m.V
+	return &moved
 }

@@ -9,32 +9,6 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-// Policy says how calls are decided while the primary store is away.
-type Policy uint8
-
-const (
-	// Local decides on this process's share of the limits.
-	Local Policy = iota
-	// Open allows every call.
-	Open
-	// Closed fails every call with [ErrAway].
-	Closed
-	// LocalThenClosed is Local for Config.Grace, then Closed.
-	LocalThenClosed
-
-	policies
-)
-
-var policyNames = [policies]string{"local", "open", "closed", "local_then_closed"}
-
-// String returns the policy in lower case with underscores, fit for a metric's label.
-func (p Policy) String() string {
-	if p >= policies {
-		return "unknown"
-	}
-	return policyNames[p]
-}
-
 // Config has the parts of a Store. Only Primary is required.
 type Config struct {
 	// Primary decides while it answers. Required.
@@ -138,4 +112,26 @@ func (c *Config) defaults() {
 		n := max(c.Replicas, 1)
 		c.ReplicasFunc = func() int { return n }
 	}
+}
+
+// patience returns how long a call waits for the primary. The last tenth of the budget is
+// for the local decision and for late timers.
+func (c *Config) patience() time.Duration { return c.Budget - c.Budget/10 }
+
+// replicas returns the number of processes that share the limits.
+func (c *Config) replicas() int64 { return int64(max(c.ReplicasFunc(), 1)) }
+
+// policy returns the strictest policy of the charges' limiters.
+func (c *Config) policy(charges []store.Charge) Policy {
+	strictest := Open
+	for i := range charges {
+		p, ok := c.Policies[charges[i].Scope]
+		if !ok {
+			p = c.Policy
+		}
+		if strictness[p] > strictness[strictest] {
+			strictest = p
+		}
+	}
+	return strictest
 }

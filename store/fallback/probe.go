@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -48,28 +47,4 @@ func (s *Store) try(req *store.Request, patience time.Duration) error {
 		return err
 	}
 	return nil
-}
-
-// outage reports whether an error means that the primary can't decide.
-func outage(err error) bool {
-	return err != nil && !refused(err) && !ofOneKey(err) && !errors.Is(err, store.ErrLost)
-}
-
-// refused reports whether an error is a mistake in the request.
-func refused(err error) bool {
-	return errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported)
-}
-
-func ofOneKey(err error) bool {
-	var ke KeyError
-	return errors.As(err, &ke) && ke.OfOneKey()
-}
-
-// look returns a request that looks at the keys of another, at no cost.
-func look(req *store.Request) *store.Request {
-	peek := store.Request{Charges: append([]store.Charge(nil), req.Charges...)}
-	for i := range peek.Charges {
-		peek.Charges[i].Cost = 0
-	}
-	return &peek
 }

@@ -1,8 +1,11 @@
-package fallback
+package memory
 
 import (
+	"slices"
+
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/share"
 )
 
 // entry is the memory of a key, by the primary's clock:
@@ -10,9 +13,6 @@ import (
 //	at, used, last   the primary's last answer, and its time
 //	spendings        units admitted here since then
 //	debt             all units admitted here, of this process's share
-//
-// States are those of package exact. A sliding window's state is the slot of its newest
-// unit, and the units that count.
 type entry struct {
 	limits *limits
 	key    string
@@ -30,7 +30,7 @@ type more struct {
 	last      int64
 	seeded    bool     // the local store knows the primary's answer
 	lost      int64    // the time of an answer that the primary has lost
-	sending   *sending // nil: no restore is under way
+	sending   *Restore // nil: no restore is under way
 }
 
 func (e *entry) extra() *more {
@@ -48,8 +48,8 @@ func (e *entry) state(i int) *exact.State {
 	return &e.more.used[i-1]
 }
 
-// be gives the key the limits of charges, and forgets the states of other limits. Units
-// that the primary does not know stay, under their old limits.
+// be gives the key other limits, and forgets the states of the old ones. Units that the
+// primary does not know stay, under their old limits.
 func (e *entry) be(l *limits) {
 	*e = entry{limits: l, key: e.key, more: e.more}
 	if m := e.more; m != nil {
@@ -60,8 +60,8 @@ func (e *entry) be(l *limits) {
 	}
 }
 
-// told stores an answer of the primary.
-func (e *entry) told(seen []store.Seen) {
+// learn stores an answer of the primary.
+func (e *entry) learn(seen []store.Seen) {
 	e.at = int64(seen[0].At)
 	for i := range seen {
 		u := seen[i].Used
@@ -98,50 +98,50 @@ func (e *entry) owes() bool { return e.more != nil && len(e.more.spendings) > 0 
 // lost reports whether the primary has lost its last answer.
 func (e *entry) lost() bool { return e.more != nil && e.at > 0 && e.more.lost == e.at }
 
+// sending returns the restore under way, or nil.
+func (e *entry) sending() *Restore {
+	if e.more == nil {
+		return nil
+	}
+	return e.more.sending
+}
+
 // idle reports whether the entry has nothing left to remember.
 func (e *entry) idle(now int64) bool {
-	if e.more != nil && e.more.sending != nil || e.live(now) {
-		return false
-	}
-	if !e.owes() {
-		return true
-	}
-	for _, p := range e.more.spendings {
-		for i := range p.used {
-			if lapse(&p.limits.rules[i], &p.used[i]) > now {
-				return false
-			}
-		}
-	}
-	return true
+	return e.sending() == nil && !e.live(now) &&
+		(e.more == nil || !slices.ContainsFunc(e.more.spendings, func(p *spending) bool { return !p.idle(now) }))
 }
 
-// carry returns the memories for the primary: the entry's, and one for each spending.
-func (e *entry) carry(k id, newID func() string, now int64) (list []carried) {
-	x := e.extra()
-	x.sending = &sending{over: make(chan struct{})}
-	m := store.Memory{
-		Scope: e.limits.scope, Key: k.key, Limits: e.limits.list,
-		At: store.Instant(e.at), Last: store.Instant(x.last),
+// correct changes the units of a booking at an instant. primary says who admitted it.
+func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
+	i := slices.IndexFunc(e.limits.rules, func(r exact.Rule) bool { return r.Is(l) })
+	if i < 0 {
+		return
 	}
-	for i := range e.limits.rules {
-		m.Known = append(m.Known, usedOf(e.state(i)))
-	}
-	known := false
-	for _, p := range x.spendings {
-		one := m
-		if known = known || p.limits == e.limits; p.limits != e.limits {
-			one = store.Memory{Scope: m.Scope, Key: m.Key, Limits: p.limits.list}
+	switch r := &e.limits.rules[i]; {
+	case primary:
+		correct(r, e.state(i), at, more)
+	case e.more != nil && e.more.debt != nil:
+		if r.Limit.Algorithm == store.GCRA {
+			more *= e.more.parts // A unit takes parts times as long in the share.
 		}
-		p.fill(&one, newID, x.parts, now)
-		list = append(list, carried{k, one, p, p.version, x.sending})
+		correct(r, &e.more.debt[i], at, more)
+		if p := e.last(); p != nil {
+			p.version++
+			correct(r, &p.used[i], at, more)
+		}
 	}
-	if !known {
-		list = append(list, carried{k, m, nil, 0, x.sending})
-	}
-	return list
 }
 
-func usedOf(s *exact.State) store.Used {
-	return store.Used{At: store.Instant(s.A), Units: s.B, Before: s.C}
+// ofShare returns the key's state of a share of each limit.
+func (e *entry) ofShare(shared []store.Charge, now int64) (states []store.Used) {
+	for i := range shared {
+		part := exact.RuleOf(&shared[i].Limit)
+		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
+		if e.more.debt != nil {
+			s = larger(&part, s, e.more.debt[i], now)
+		}
+		states = append(states, usedOf(&s))
+	}
+	return states
 }

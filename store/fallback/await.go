@@ -1,0 +1,112 @@
+package fallback
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/goweir/weir/store"
+)
+
+// decision returns the primary's decision, if it comes in time.
+//
+// A context that ends says nothing about the primary, so the call goes on without its
+// caller until the budget ends. Otherwise callers with less patience than the budget would
+// never open the breaker, and each would wait for a silent primary.
+func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
+	if st := a.start(ctx); st != nil {
+		done, err := a.await(ctx, st)
+		switch {
+		case done && err == nil:
+			d := a.d
+			*a = attempt{}
+			attempts.Put(a)
+			return d, nil
+		case done && !errors.Is(err, store.ErrLost):
+			return store.Decision{}, err
+		}
+		a.recall() // Other calls may have learnt more.
+	}
+	if _, err := a.await(ctx, a.besides(ctx)); err != nil {
+		return store.Decision{}, err
+	}
+	a.store.keep(&a.req, &a.d)
+	if a.d.Receipt != nil {
+		at := a.store.clock.now() + a.d.Delay.Microseconds()
+		a.d.Receipt = receipt{primary: true, of: a.d.Receipt, at: at, charges: a.req.Charges}
+	}
+	return a.d, nil
+}
+
+// start asks the primary to decide in the background. It returns nil if the primary can't
+// do so, or lacks a state of the keys.
+func (a *attempt) start(ctx context.Context) (st store.Started) {
+	s := a.store
+	if s.starter == nil || a.req.Cancelable || a.req.Hold.Asked() || a.owes {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			st = nil // Take may do better, or shows the panic.
+		}
+	}()
+	a.ctx = a.end.Context(ctx, 2*s.cfg.Budget)
+	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
+}
+
+// await waits for a started decision. done is false when the primary needs another call.
+func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err error) {
+	select {
+	case <-st.Done():
+	case <-a.end.Over():
+		if !a.end.HeldUp(st.Done(), a.store.cfg.Budget/25) {
+			if st.Leave() {
+				a.fail(errBudget)
+				return true, errBudget
+			}
+			<-st.Done()
+		}
+	case <-ctx.Done():
+		select {
+		case <-st.Done():
+		default:
+			go a.outlive(ctx, st)
+			return true, ctx.Err()
+		}
+	}
+	return a.take(st)
+}
+
+// outlive waits in place of a caller that has left: the outcome still counts.
+func (a *attempt) outlive(ctx context.Context, st store.Started) {
+	select {
+	case <-st.Done():
+	case <-a.end.Over():
+		if st.Leave() {
+			a.fail(errBudget)
+			return
+		}
+		<-st.Done()
+	}
+	_, _ = a.take(st)
+	a.giveBack(ctx, &a.d, a.err)
+}
+
+// take stores and reports the answer of a started call.
+func (a *attempt) take(st store.Started) (done bool, err error) {
+	a.d, done, a.err = st.Decision()
+	if a.err != nil {
+		a.d = store.Decision{}
+		if _, ok := st.(*aside); !ok && ended(a.err) {
+			a.err = errBudget // The client sees this call's context alone.
+		}
+	}
+	if done {
+		a.report()
+	}
+	return done, a.err
+}
+
+func ended(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+}

@@ -1,0 +1,103 @@
+package fallback
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/memory"
+	"golang.org/x/time/rate"
+)
+
+const (
+	// pace is the maximum number of keys per second that are restored in the background.
+	pace = 1000
+	// kept is the number of kept keys in a row that end the search for lost ones.
+	kept = 16
+	// maxTries is the maximum number of tries of a search in a row.
+	maxTries = 60
+)
+
+// lost notes that the primary has lost the keys of a call. It starts restoreAll, at most
+// once a second: a primary that evicts keys loses one after the other.
+func (s *Store) lost(charges []store.Charge, seen []store.Seen) {
+	s.memory.Lose(charges, seen)
+	now := s.clock.local()
+	if last := s.lostAt.Load(); now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
+		s.restoreAll()
+	}
+}
+
+// soon starts restoreAll after a delay. A call that failed alone may be the last one for
+// its key.
+func (s *Store) soon(later time.Duration) {
+	if s.waits.CompareAndSwap(false, true) {
+		time.AfterFunc(later, func() {
+			s.waits.Store(false)
+			if s.breaker.Closed() {
+				s.restoreAll()
+			}
+		})
+	}
+}
+
+// restoreAll restores keys without calls, in the background: all keys with spent units,
+// and others until the primary has kept several in a row.
+func (s *Store) restoreAll() {
+	if !s.restoring.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer s.restoring.Store(false)
+		limiter, spared := rate.NewLimiter(pace, 1), 0
+		for key, lost := range s.memory.Lacking(s.clock.now()) {
+			if lost > 0 && spared >= kept {
+				continue
+			}
+			r, _ := s.due(context.Background(), key, lost)
+			if r == nil { // Calls have restored it.
+				continue
+			}
+			time.Sleep(limiter.Reserve().Delay())
+			was, err := s.restore(r)
+			if outage(err) {
+				// One slow answer must not end the search for good.
+				if s.tries.Add(1) < maxTries {
+					s.soon(time.Second)
+				}
+				return
+			}
+			if spared++; was {
+				spared = 0
+			}
+		}
+		s.tries.Store(0)
+	}()
+}
+
+// restore restores a key, unless the primary is away. lost reports whether the primary had
+// lost the key.
+func (s *Store) restore(r *memory.Restore) (lost bool, err error) {
+	list := []*memory.Restore{r}
+	if !s.breaker.Closed() {
+		s.sent(list, errBudget)
+		return false, errBudget
+	}
+	var any atomic.Bool // A slow call goes on without its caller.
+	err = s.within(context.Background(), func(ctx context.Context) error {
+		return s.carrying(ctx, list, func(memories []store.Memory) error {
+			for i := range memories {
+				was, err := s.primary.Restore(ctx, memories[i])
+				if err != nil {
+					return err
+				}
+				if was {
+					any.Store(true)
+				}
+			}
+			return nil
+		})
+	})
+	return any.Load(), err
+}

@@ -1,0 +1,38 @@
+package fallback
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/goweir/weir/store"
+)
+
+// ErrAway is the error of calls under Closed while the primary store is away. It wraps
+// the primary's own error as well.
+var ErrAway = errors.New("fallback: the primary store is away")
+
+// errBudget is the error of a call without an answer within the budget.
+var errBudget = errors.New("fallback: no answer within the budget")
+
+// KeyError is an error of a primary store that may concern one key alone, such as a
+// foreign value under that key. The primary has answered, so this is no outage. The
+// policy decides calls for that key only.
+type KeyError interface {
+	error
+	// OfOneKey reports whether calls for other keys are safe.
+	OfOneKey() bool
+}
+
+// outage reports whether an error means that the primary can't decide.
+func outage(err error) bool {
+	var ofKey KeyError
+	return err != nil && !refused(err) && !errors.Is(err, store.ErrLost) &&
+		!(errors.As(err, &ofKey) && ofKey.OfOneKey())
+}
+
+// refused reports whether an error is a mistake in the request.
+func refused(err error) bool {
+	return errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported)
+}
+
+func panicked(r any) error { return fmt.Errorf("fallback: the primary store panicked: %v", r) }
