@@ -13,11 +13,9 @@ import (
 )
 
 const (
-	// maxPatience is the maximum time that a waiting call gives the primary.
+	// maxPatience is the maximum time that a waiting call gives the primary. All calls give
+	// it to the primary's first answer: connecting may take several round trips.
 	maxPatience = time.Second
-	// firstPatience is the minimum time for the primary's first answer: connecting may
-	// take several round trips.
-	firstPatience = time.Second
 	// maxLosses is the maximum number of losses that one call may find.
 	maxLosses = 3
 )
@@ -54,7 +52,7 @@ func (s *Store) end(now time.Time, maxWait time.Duration) *patience.End {
 	usual := s.cfg.patience()
 	own := max(usual, min(maxWait/10, maxPatience))
 	if !s.breaker.Met() {
-		own = max(own, firstPatience)
+		own = max(own, maxPatience)
 	}
 	if own == usual {
 		return s.ends.Next(now, usual)
@@ -115,7 +113,7 @@ func (a *attempt) report() {
 		if s.brakes.Some() {
 			go s.deliver()
 		}
-	case outage(a.err):
+	case outage(a.err) != nil:
 		a.fail(a.err)
 	default:
 		s.breaker.Succeed()
@@ -125,18 +123,14 @@ func (a *attempt) report() {
 	}
 }
 
+// fail notes a failure. The next probe looks at the keys of the call, at no cost.
 func (a *attempt) fail(err error) {
-	a.store.failed.Store(look(&a.req))
-	a.store.breaker.Fail(a.began, err)
-}
-
-// look returns a request that looks at the keys of another, at no cost.
-func look(req *store.Request) *store.Request {
-	peek := store.Request{Charges: slices.Clone(req.Charges)}
-	for i := range peek.Charges {
-		peek.Charges[i].Cost = 0
+	look := &store.Request{Charges: slices.Clone(a.req.Charges)}
+	for i := range look.Charges {
+		look.Charges[i].Cost = 0
 	}
-	return &peek
+	a.store.failed.Store(look)
+	a.store.breaker.Fail(a.began, err)
 }
 
 // giveBack gives a grant without a caller back, if the primary can do so.

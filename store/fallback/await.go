@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/goweir/weir/store"
 )
@@ -58,7 +59,7 @@ func (a *attempt) start(ctx context.Context) (st store.Started) {
 func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err error) {
 	select {
 	case <-st.Done():
-	case <-a.end.Over():
+	case <-a.end.Over:
 		if !a.end.HeldUp(st.Done(), a.store.cfg.Budget/25) {
 			if st.Leave() {
 				a.fail(errBudget)
@@ -81,7 +82,7 @@ func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err e
 func (a *attempt) outlive(ctx context.Context, st store.Started) {
 	select {
 	case <-st.Done():
-	case <-a.end.Over():
+	case <-a.end.Over:
 		if st.Leave() {
 			a.fail(errBudget)
 			return
@@ -97,7 +98,8 @@ func (a *attempt) take(st store.Started) (done bool, err error) {
 	a.d, done, a.err = st.Decision()
 	if a.err != nil {
 		a.d = store.Decision{}
-		if _, ok := st.(*aside); !ok && ended(a.err) {
+		ended := func(by error) bool { return errors.Is(a.err, by) }
+		if _, ok := st.(*aside); !ok && slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded}, ended) {
 			a.err = errBudget // The client sees this call's context alone.
 		}
 	}
@@ -105,8 +107,4 @@ func (a *attempt) take(st store.Started) (done bool, err error) {
 		a.report()
 	}
 	return done, a.err
-}
-
-func ended(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/memory"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -50,7 +49,8 @@ func (s *Store) restoreAll() {
 	}
 	go func() {
 		defer s.restoring.Store(false)
-		limiter, spared := rate.NewLimiter(pace, 1), 0
+		pace, spared := time.NewTicker(time.Second/pace), 0
+		defer pace.Stop()
 		for key, lost := range s.memory.Lacking(s.clock.now()) {
 			if lost > 0 && spared >= kept {
 				continue
@@ -59,9 +59,9 @@ func (s *Store) restoreAll() {
 			if r == nil { // Calls have restored it.
 				continue
 			}
-			time.Sleep(limiter.Reserve().Delay())
+			<-pace.C
 			was, err := s.restore(r)
-			if outage(err) {
+			if outage(err) != nil {
 				// One slow answer must not end the search for good.
 				if s.tries.Add(1) < maxTries {
 					s.soon(time.Second)

@@ -29,7 +29,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	charges = slices.Clone(charges)
 	if s.breaker.Closed() {
 		err := s.brakePrimary(ctx, primary, charges, b)
-		if !outage(err) || ctx.Err() != nil {
+		if outage(err) == nil || ctx.Err() != nil {
 			if err == nil {
 				s.brakeLocal(ctx, charges, b)
 			}
@@ -63,10 +63,7 @@ func (s *Store) deliver() {
 		return
 	}
 	s.brakes.Deliver(func(charges []store.Charge, b store.Brake) error {
-		if err := s.brakePrimary(context.Background(), primary, charges, b); outage(err) {
-			return err
-		}
-		return nil
+		return outage(s.brakePrimary(context.Background(), primary, charges, b))
 	})
 }
 
@@ -75,8 +72,12 @@ func (s *Store) heed(charges []store.Charge, d *store.Decision) {
 	if d.Reason != store.ReasonPaused || d.RetryAfter <= 0 {
 		return
 	}
-	binding := slices.IndexFunc(charges, func(c store.Charge) bool { return c.Scope == d.Scope && c.Limit == d.Limit })
-	s.brakeLocal(context.Background(), keys.Pick(charges, charges, max(binding, 0)), store.Brake{Pause: min(d.RetryAfter, store.MaxPeriod/4)})
+	s.brakeLocal(context.Background(), keys.Pick(charges, charges, binding(charges, d)), store.Brake{Pause: min(d.RetryAfter, store.MaxPeriod/4)})
+}
+
+// binding returns the place of the charge with the binding limit; 0: it is not known.
+func binding(charges []store.Charge, d *store.Decision) int {
+	return max(0, slices.IndexFunc(charges, func(c store.Charge) bool { return c.Scope == d.Scope && c.Limit == d.Limit }))
 }
 
 // watch is a subscription to both stores.

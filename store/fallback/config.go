@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"log/slog"
 	"strconv"
 	"time"
@@ -65,21 +66,21 @@ func (c *Config) check() error {
 	invalid := func(field, want, got string) error {
 		return &store.ConfigError{Field: "fallback.Config." + field, Want: want, Got: got}
 	}
-	switch {
-	case c.Primary == nil:
-		return invalid("Primary", "a store", "nil")
-	case c.Budget < 0:
-		return invalid("Budget", "0 or more", c.Budget.String())
-	case c.MaxKeys < 0:
-		return invalid("MaxKeys", "0 or more", strconv.Itoa(c.MaxKeys))
-	case c.Probe < 0:
-		return invalid("Probe", "0 or more", c.Probe.String())
-	case c.Replicas < 0:
-		return invalid("Replicas", "0 or more", strconv.Itoa(c.Replicas))
-	case c.Replicas > 0 && c.ReplicasFunc != nil:
-		return invalid("ReplicasFunc", "nil when Replicas is set", "a function")
-	case c.Policy >= policies:
-		return invalid("Policy", "one of the four policies", strconv.Itoa(int(c.Policy)))
+	for _, f := range []struct {
+		wrong            bool
+		field, want, got string
+	}{
+		{c.Primary == nil, "Primary", "a store", "nil"},
+		{c.Budget < 0, "Budget", "0 or more", c.Budget.String()},
+		{c.MaxKeys < 0, "MaxKeys", "0 or more", strconv.Itoa(c.MaxKeys)},
+		{c.Probe < 0, "Probe", "0 or more", c.Probe.String()},
+		{c.Replicas < 0, "Replicas", "0 or more", strconv.Itoa(c.Replicas)},
+		{c.Replicas > 0 && c.ReplicasFunc != nil, "ReplicasFunc", "nil when Replicas is set", "a function"},
+		{c.Policy >= policies, "Policy", "one of the four policies", strconv.Itoa(int(c.Policy))},
+	} {
+		if f.wrong {
+			return invalid(f.field, f.want, f.got)
+		}
 	}
 	grace := c.Policy == LocalThenClosed
 	for name, p := range c.Policies {
@@ -96,18 +97,10 @@ func (c *Config) check() error {
 
 // defaults replaces zero values.
 func (c *Config) defaults() {
-	if c.Budget == 0 {
-		c.Budget = 50 * time.Millisecond
-	}
-	if c.Probe == 0 {
-		c.Probe = 2 * time.Second
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = localstore.DefaultMaxKeys
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Budget = cmp.Or(c.Budget, 50*time.Millisecond)
+	c.Probe = cmp.Or(c.Probe, 2*time.Second)
+	c.MaxKeys = cmp.Or(c.MaxKeys, localstore.DefaultMaxKeys)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.ReplicasFunc == nil {
 		n := max(c.Replicas, 1)
 		c.ReplicasFunc = func() int { return n }

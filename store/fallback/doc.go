@@ -12,17 +12,11 @@
 //	half-open  the policy    one probe of the primary succeeds             closed
 //	half-open  the policy    the probe fails                               open
 //
-// A call fails with an error, or without an answer within its budget. Calls that began
-// before a failure ended belong to its round, so one slow moment of the primary is one
-// round. Before the primary's first answer, one round is enough. A call goes on for its
-// whole budget after its caller has left, and its end counts.
-//
+// A call fails with an error, or without an answer within its budget, also if its caller
+// has left. Calls that began before a failure ended belong to its round, so one slow moment
+// of the primary is one round. Before the primary's first answer, one round is enough.
 // These are no failures: a refusal, the end of the caller's own context, a mistake in the
-// request, and an error of one key (see [KeyError]).
-//
-// The first probe comes after up to 100 ms. Each failed probe doubles the time to the
-// next, up to Config.Probe, or an eighth of it while connections are refused. Half of that
-// time is random. Probes end after a minute without calls, until the next call.
+// request, and an error of one key (see [KeyError]). Config.Probe has the times of probes.
 //
 // # The share
 //

@@ -23,11 +23,13 @@ type KeyError interface {
 	OfOneKey() bool
 }
 
-// outage reports whether an error means that the primary can't decide.
-func outage(err error) bool {
+// outage returns err if it means that the primary can't decide, or else nil.
+func outage(err error) error {
 	var ofKey KeyError
-	return err != nil && !refused(err) && !errors.Is(err, store.ErrLost) &&
-		!(errors.As(err, &ofKey) && ofKey.OfOneKey())
+	if refused(err) || errors.Is(err, store.ErrLost) || errors.As(err, &ofKey) && ofKey.OfOneKey() {
+		return nil
+	}
+	return err
 }
 
 // refused reports whether an error is a mistake in the request.

@@ -84,11 +84,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 // of leases does not matter.
 func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
 	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
-	err := s.within(ctx, func(ctx context.Context) error {
-		_, err := s.cfg.Primary.Take(ctx, req)
-		return err
-	})
-	if err != nil {
+	if err := s.try(ctx, &req, s.cfg.patience()); err != nil {
 		return err
 	}
 	// A call that ended meanwhile must not get its lease back.

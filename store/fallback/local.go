@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,24 +15,28 @@ import (
 // it did not ask.
 func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (store.Decision, error) {
 	s.alone.Do(func() {
-		err := cause
-		if err == nil {
-			_, err = s.breaker.Away()
-		}
-		s.cfg.Logger.Warn("weir: a call is decided without the primary store", "error", err)
+		_, last := s.breaker.Away()
+		s.cfg.Logger.Warn("weir: a call is decided without the primary store", "error", cmp.Or(cause, last))
 	})
-	switch s.cfg.policy(req.Charges) {
-	case Open:
+	policy := s.cfg.policy(req.Charges)
+	if policy == Open {
 		return open(req), nil
-	case LocalThenClosed:
-		if away, err := s.breaker.Away(); away > s.cfg.Grace {
-			return store.Decision{}, closed(cause, err)
+	}
+	if policy != Local {
+		away, last := s.breaker.Away()
+		if policy == Closed || away > s.cfg.Grace {
+			return store.Decision{}, closed(cmp.Or(cause, last))
 		}
-	case Closed:
-		_, err := s.breaker.Away()
-		return store.Decision{}, closed(cause, err)
 	}
 	return s.local(ctx, req)
+}
+
+// closed returns the error of a call without a decision.
+func closed(cause error) error {
+	if cause == nil {
+		return ErrAway
+	}
+	return fmt.Errorf("%w: %w", ErrAway, cause)
 }
 
 // local decides on this process's share.
@@ -54,11 +59,8 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if d.Allowed && over != nil {
 		parts = share.TakeAhead(context.WithoutCancel(ctx), s.cfg.Local, shared, over, &d)
 	}
-	for i := range shared.Charges {
-		if shared.Charges[i].Limit == d.Limit && shared.Charges[i].Scope == d.Scope {
-			d.Limit = req.Charges[i].Limit
-			break
-		}
+	if i := binding(shared.Charges, &d); shared.Charges[i].Limit == d.Limit {
+		d.Limit = req.Charges[i].Limit
 	}
 	at := now + d.Delay.Microseconds()
 	if d.Allowed && !req.Peek() {
@@ -86,16 +88,4 @@ func open(req *store.Request) store.Decision {
 		}
 	}
 	return d
-}
-
-// closed returns the error of a call without a decision. It wraps the call's own failure,
-// or else the primary's last one.
-func closed(cause, away error) error {
-	if cause == nil {
-		cause = away
-	}
-	if cause == nil {
-		return ErrAway
-	}
-	return fmt.Errorf("%w: %w", ErrAway, cause)
 }

@@ -52,24 +52,23 @@ func inOrder(charges []store.Charge) (places []int) {
 // the budget they restore the key as well, as their own round trips may take the rest. The
 // primary counts it once. lost is the time of the lost answer, or 0.
 func (s *Store) due(ctx context.Context, key keys.Key, lost int64) (*memory.Restore, error) {
-	r, under := s.memory.Due(key, lost, s.clock.now(), false)
-	if under == nil {
-		return r, nil
-	}
 	var timer <-chan time.Time
-	if _, twice := s.primary.(plain.Store); !twice { // A plain store would charge twice.
-		timer = time.After(s.cfg.Budget / 10)
-	}
-	for waited := false; under != nil; r, under = s.memory.Due(key, lost, s.clock.now(), waited) {
+	for waited := false; ; {
+		r, under := s.memory.Due(key, lost, s.clock.now(), waited)
+		if under == nil {
+			return r, nil
+		}
+		if _, twice := s.primary.(plain.Store); timer == nil && !twice { // A plain store would charge twice.
+			timer = time.After(s.cfg.Budget / 10)
+		}
 		select {
-		case <-under.Over():
+		case <-under.Over:
 		case <-timer:
 			waited = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	return r, nil
 }
 
 // carrying calls f, which passes memories to the primary. A lost answer does not hold the

@@ -11,15 +11,6 @@ import (
 	"github.com/goweir/weir/store/localstore"
 )
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
-)
-
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no
 // I/O, so it returns at once also while the primary is away.
 func New(cfg Config) (*Store, error) {
@@ -43,7 +34,7 @@ func New(cfg Config) (*Store, error) {
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.open()
-	s.breaker = breaker.New(breaker.Config{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll})
+	s.breaker = &breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: time.Now()}
 	return s, nil
 }
 

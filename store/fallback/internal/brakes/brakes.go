@@ -2,6 +2,7 @@
 package brakes
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,11 @@ func (p *Pending) Deliver(f func(charges []store.Charge, b store.Brake) error) {
 	p.mu.Unlock()
 	for key, one := range list {
 		if one.deliver(f) != nil {
-			p.restore(list)
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			maps.Copy(list, p.list)
+			p.list = list
+			p.some.Store(true)
 			return
 		}
 		delete(list, key)
@@ -99,14 +104,4 @@ func (p pending) deliver(f func([]store.Charge, store.Brake) error) error {
 	p.brake.Pause = max(p.brake.Pause-since, 0)
 	p.brake.GapFor = max(p.brake.GapFor-since, 0)
 	return f(p.charges, p.brake)
-}
-
-func (p *Pending) restore(list map[keys.Key]pending) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, newer := range p.list {
-		list[key] = newer
-	}
-	p.list = list
-	p.some.Store(true)
 }

@@ -29,29 +29,23 @@ const (
 	refusedProbes = 8
 )
 
-// Config has the parts of a Breaker. All are required.
-type Config struct {
+// Breaker is closed at first. It is safe for concurrent use. All functions are required.
+type Breaker struct {
 	Probe func() error
 	Most  time.Duration // the maximum time between probes
 	Tell  func(store.Change)
-	Back  func() // runs after the breaker has closed
-}
+	Back  func()    // runs after the breaker has closed
+	Since time.Time // the time of the last change; at first the present time
 
-// Breaker is closed at first. It is safe for concurrent use.
-type Breaker struct {
-	cfg Config
-
-	closed  atomic.Bool // changes under the lock, like failing
-	failing atomic.Bool // a call has failed, and none succeeded since
-	met     atomic.Bool // a call has succeeded
+	open    atomic.Bool  // changes under the lock, like failed
+	failed  atomic.Int32 // failed rounds in a row
+	met     atomic.Bool  // a call has succeeded
 	called  atomic.Int64
 	outages atomic.Int64
 
 	mu      sync.Mutex
 	probing bool
-	since   time.Time // the time of the last change
 	err     error     // the last failure
-	failed  int       // failed rounds in a row
 	first   time.Time // the start of the first one
 	ended   time.Time // the end of the last one
 	wait    time.Duration
@@ -60,15 +54,8 @@ type Breaker struct {
 	telling bool
 }
 
-// New returns a closed breaker.
-func New(cfg Config) *Breaker {
-	b := &Breaker{cfg: cfg, since: time.Now()}
-	b.closed.Store(true)
-	return b
-}
-
 // Closed reports whether the primary decides.
-func (b *Breaker) Closed() bool { return b.closed.Load() }
+func (b *Breaker) Closed() bool { return !b.open.Load() }
 
 // Met reports whether the primary has ever answered.
 func (b *Breaker) Met() bool { return b.met.Load() }
@@ -78,13 +65,13 @@ func (b *Breaker) Outages() int64 { return b.outages.Load() }
 
 // Allow reports whether a call may go to the primary.
 func (b *Breaker) Allow() bool {
-	if b.closed.Load() {
+	if b.Closed() {
 		return true
 	}
 	now := time.Now()
 	if b.called.Swap(now.UnixNano()) < now.Add(-idle/2).UnixNano() {
 		b.mu.Lock()
-		if !b.closed.Load() && b.timer == nil {
+		if !b.Closed() && b.timer == nil {
 			b.schedule(0)
 		}
 		b.mu.Unlock()
@@ -97,13 +84,11 @@ func (b *Breaker) Succeed() {
 	if !b.met.Load() {
 		b.met.Store(true)
 	}
-	if !b.failing.Load() {
-		return
+	if b.failed.Load() > 0 {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.failed.Store(0)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.failing.Store(false)
-	b.failed = 0
 }
 
 // Fail notes the failure of a call that began at an instant.
@@ -118,24 +103,24 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.err = err
-	if !b.closed.Load() || began.Before(b.since) { // The call began in an earlier state.
+	if !b.Closed() || began.Before(b.Since) { // The call began in an earlier state.
 		return false
 	}
 	now := time.Now()
-	if b.failed == 0 || !began.Before(b.ended) {
-		if b.failing.Store(true); b.failed == 0 {
-			b.first = began
-		}
-		b.failed++
+	if b.failed.Load() == 0 {
+		b.first = began
+	}
+	if b.failed.Load() == 0 || !began.Before(b.ended) {
+		b.failed.Add(1)
 		b.ended = now
 	}
-	enough := b.failed >= rounds && now.Sub(b.first) >= Silence || !b.met.Load()
+	enough := b.failed.Load() >= rounds && now.Sub(b.first) >= Silence || !b.met.Load()
 	if !enough && !noConnection(err) {
 		return false
 	}
 	b.outages.Add(1)
 	b.called.Store(now.UnixNano())
-	b.wait = min(firstProbe, b.cfg.Most)
+	b.wait = min(firstProbe, b.Most)
 	b.schedule(0)
 	b.change(store.Change{Away: true, Err: err}, now)
 	return true
@@ -151,11 +136,11 @@ func (b *Breaker) schedule(took time.Duration) {
 
 // change changes the side. The lock is held.
 func (b *Breaker) change(c store.Change, now time.Time) {
-	c.After = now.Sub(b.since)
-	b.since, b.failed = now, 0
-	b.failing.Store(false)
+	c.After = now.Sub(b.Since)
+	b.Since = now
+	b.failed.Store(0)
 	b.changes = append(b.changes, c)
-	b.closed.Store(!c.Away)
+	b.open.Store(c.Away)
 }
 
 // try probes the primary.
@@ -164,11 +149,11 @@ func (b *Breaker) try() {
 	b.probing = true
 	b.mu.Unlock()
 	start := time.Now()
-	err := b.cfg.Probe()
+	err := b.Probe()
 	b.probed(time.Since(start), err)
 	if err == nil {
 		b.deliver()
-		b.cfg.Back()
+		b.Back()
 	}
 }
 
@@ -183,7 +168,7 @@ func (b *Breaker) probed(took time.Duration, err error) {
 		b.change(store.Change{}, now)
 		return
 	}
-	most := b.cfg.Most
+	most := b.Most
 	if noConnection(err) {
 		most /= refusedProbes
 	}
@@ -207,21 +192,19 @@ func (b *Breaker) deliver() {
 	for len(b.changes) > 0 {
 		c := b.changes[0]
 		b.changes = b.changes[1:]
-		b.unlocked(func() { b.cfg.Tell(c) })
+		func() {
+			b.mu.Unlock()
+			defer b.mu.Lock()
+			b.Tell(c)
+		}()
 	}
-}
-
-func (b *Breaker) unlocked(f func()) {
-	b.mu.Unlock()
-	defer b.mu.Lock()
-	f()
 }
 
 // State returns whether the primary decides, and whether a probe of it is under way.
 func (b *Breaker) State() (closed, probing bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.closed.Load(), b.probing
+	return b.Closed(), b.probing
 }
 
 // Away returns the time since the primary went away, and its last error; 0 and nil while
@@ -229,8 +212,8 @@ func (b *Breaker) State() (closed, probing bool) {
 func (b *Breaker) Away() (time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed.Load() {
+	if b.Closed() {
 		return 0, nil
 	}
-	return time.Since(b.since), b.err
+	return time.Since(b.Since), b.err
 }

@@ -18,7 +18,7 @@ func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) 
 		}
 		sh, _, e := t.lock(c.Scope, c.Key)
 		if e != nil {
-			sending := e.sending() != nil
+			sending := e.more.sending != nil
 			owes = owes || e.owes() || e.lost() || sending
 			if e.live(until) && !sending {
 				seen[i].At = store.Instant(e.at)
@@ -33,11 +33,11 @@ func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) 
 // call restores them in its one round trip: a budget may allow no more.
 func (t *Memory) Lose(charges []store.Charge, seen []store.Seen) {
 	for i := range charges {
-		sh, _, e := t.lock(charges[i].Scope, charges[i].Key)
-		if e != nil && e.at > 0 && e.at == int64(seen[i].At) {
-			e.extra().lost = e.at
-		}
-		sh.mu.Unlock()
+		t.with(keys.Of(&charges[i]), func(e *entry) {
+			if e.at > 0 && e.at == int64(seen[i].At) {
+				e.extra().lost = e.at
+			}
+		})
 	}
 }
 
@@ -76,14 +76,9 @@ func (t *Memory) Spend(charges, shared []store.Charge, parts, at, now, outage in
 func (t *Memory) Correct(charges []store.Charge, cost func(charge int) int64, at int64, primary bool) {
 	for i := range charges {
 		c, more := &charges[i], cost(i)-charges[i].Cost
-		if c.Cost == 0 || more == 0 {
-			continue
+		if c.Cost > 0 && more != 0 {
+			t.with(keys.Of(c), func(e *entry) { e.correct(&c.Limit, at, more, primary) })
 		}
-		sh, _, e := t.lock(c.Scope, c.Key)
-		if e != nil {
-			e.correct(&c.Limit, at, more, primary)
-		}
-		sh.mu.Unlock()
 	}
 }
 
@@ -96,9 +91,12 @@ func (t *Memory) Forget(scope, key string) {
 	}
 }
 
+// Seeder is a local store that takes over the state of a key.
+type Seeder interface{ Seed(store.Memory) }
+
 // Seed gives a local store the primary's states of the charges' keys, once for each
 // answer. shared are the same charges on this process's share.
-func (t *Memory) Seed(charges, shared []store.Charge, now int64, local interface{ Seed(store.Memory) }) {
+func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
 	for i := range charges {
 		if keys.First(charges, i) {
 			t.seedOne(keys.Pick(charges, charges, i), keys.Pick(shared, charges, i), now, local)
@@ -106,20 +104,15 @@ func (t *Memory) Seed(charges, shared []store.Charge, now int64, local interface
 	}
 }
 
-func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local interface{ Seed(store.Memory) }) {
-	c := &charges[0]
-	sh, _, e := t.lock(c.Scope, c.Key)
-	defer sh.mu.Unlock()
-	if e == nil || e.at == 0 || !e.limits.are(charges) || e.more != nil && e.more.seeded {
-		return
-	}
-	e.extra().seeded = true
-	m := store.Memory{
-		Scope: c.Scope, Key: c.Key, At: store.Instant(now), Last: store.Instant(e.more.last),
-		Known: e.ofShare(shared, now),
-	}
-	for i := range shared {
-		m.Limits = append(m.Limits, shared[i].Limit)
-	}
-	local.Seed(m)
+func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
+	t.with(keys.Of(&charges[0]), func(e *entry) {
+		if e.at == 0 || !e.limits.are(charges) || e.more.seeded {
+			return
+		}
+		e.extra().seeded = true
+		local.Seed(store.Memory{
+			Scope: e.limits.scope, Key: charges[0].Key, Limits: listOf(shared),
+			At: store.Instant(now), Last: store.Instant(e.more.last), Known: e.ofShare(shared, now),
+		})
+	})
 }

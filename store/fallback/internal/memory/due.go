@@ -12,35 +12,25 @@ import (
 // key, Due returns that restore as under. A call that has waited begins one of its own.
 // lost is the time of the lost answer, or 0.
 func (t *Memory) Due(key keys.Key, lost, now int64, waited bool) (r, under *Restore) {
-	sh, _, e := t.lock(key.Scope, key.Key)
-	defer sh.mu.Unlock()
-	if e == nil {
-		return nil, nil
-	}
-	under = e.sending()
-	switch {
-	case under != nil && !waited:
-		return nil, under
-	case under != nil || e.owes() || e.lost() || lost > 0 && e.at == lost:
-		return e.restore(key.Key, t.newID, now), nil
-	}
-	return nil, nil
+	t.with(key, func(e *entry) {
+		under = e.more.sending
+		if under != nil && waited || under == nil && (e.owes() || e.lost() || lost > 0 && e.at == lost) {
+			r, under = e.restore(key.Key, t.newID, now), nil
+		}
+	})
+	return r, under
 }
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool, now int64) {
-	r.end()
-	sh, _, e := t.lock(r.Scope, r.Key.Key)
-	defer sh.mu.Unlock()
-	if e != nil {
-		e.sent(r, known, now)
-	}
+	r.once.Do(func() { close(r.Over) })
+	t.with(r.Key, func(e *entry) { e.sent(r, known, now) })
 }
 
 // restore returns the memories for the primary: the entry's, and one for each spending.
 func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 	x := e.extra()
-	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, over: make(chan struct{})}
+	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{})}
 	answer := store.Memory{
 		Scope: r.Scope, Key: key, Limits: e.limits.list,
 		At: store.Instant(e.at), Last: store.Instant(x.last),
@@ -74,7 +64,7 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 // spending that has grown since stays.
 func (e *entry) sent(r *Restore, known bool, now int64) {
 	m := e.more
-	if m == nil { // A Reset has forgotten it.
+	if m == &none { // A Reset has forgotten it.
 		return
 	}
 	if m.sending == r {

@@ -18,7 +18,7 @@ type entry struct {
 	key    string
 	at     int64       // 0: no answer
 	used   exact.State // of the first limit
-	more   *more       // nil in the common case
+	more   *more       // &none in the common case
 }
 
 // more has the parts that few keys need.
@@ -33,8 +33,12 @@ type more struct {
 	sending   *Restore // nil: no restore is under way
 }
 
+// none is shared, and never changes.
+var none more
+
+// extra returns parts that may change.
 func (e *entry) extra() *more {
-	if e.more == nil {
+	if e.more == &none {
 		e.more = new(more)
 	}
 	return e.more
@@ -51,12 +55,10 @@ func (e *entry) state(i int) *exact.State {
 // be gives the key other limits, and forgets the states of the old ones. Units that the
 // primary does not know stay, under their old limits.
 func (e *entry) be(l *limits) {
-	*e = entry{limits: l, key: e.key, more: e.more}
-	if m := e.more; m != nil {
-		m.used, m.debt, m.seeded = nil, nil, false
-	}
-	if n := len(l.rules) - 1; n > 0 {
-		e.extra().used = make([]exact.State, n)
+	e.limits, e.at, e.used = l, 0, exact.State{}
+	if n := len(l.rules) - 1; n > 0 || e.more != &none {
+		m := e.extra()
+		m.used, m.debt, m.seeded = make([]exact.State, n), nil, false
 	}
 }
 
@@ -71,7 +73,7 @@ func (e *entry) learn(seen []store.Seen) {
 			m.last = max(m.last, last)
 		}
 	}
-	if e.more != nil {
+	if e.more.seeded {
 		e.more.seeded = false
 	}
 }
@@ -81,7 +83,7 @@ func (e *entry) live(now int64) bool {
 	if e.at == 0 {
 		return false
 	}
-	if e.more != nil && e.more.last > now {
+	if e.more.last > now {
 		return true
 	}
 	for i := range e.limits.rules {
@@ -93,23 +95,15 @@ func (e *entry) live(now int64) bool {
 }
 
 // owes reports whether the primary lacks units that were admitted here.
-func (e *entry) owes() bool { return e.more != nil && len(e.more.spendings) > 0 }
+func (e *entry) owes() bool { return len(e.more.spendings) > 0 }
 
 // lost reports whether the primary has lost its last answer.
-func (e *entry) lost() bool { return e.more != nil && e.at > 0 && e.more.lost == e.at }
-
-// sending returns the restore under way, or nil.
-func (e *entry) sending() *Restore {
-	if e.more == nil {
-		return nil
-	}
-	return e.more.sending
-}
+func (e *entry) lost() bool { return e.at > 0 && e.more.lost == e.at }
 
 // idle reports whether the entry has nothing left to remember.
 func (e *entry) idle(now int64) bool {
-	return e.sending() == nil && !e.live(now) &&
-		(e.more == nil || !slices.ContainsFunc(e.more.spendings, func(p *spending) bool { return !p.idle(now) }))
+	return e.more.sending == nil && !e.live(now) &&
+		!slices.ContainsFunc(e.more.spendings, func(p *spending) bool { return !p.idle(now) })
 }
 
 // correct changes the units of a booking at an instant. primary says who admitted it.
@@ -121,7 +115,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 	switch r := &e.limits.rules[i]; {
 	case primary:
 		correct(r, e.state(i), at, more)
-	case e.more != nil && e.more.debt != nil:
+	case e.more.debt != nil:
 		if r.Limit.Algorithm == store.GCRA {
 			more *= e.more.parts // A unit takes parts times as long in the share.
 		}
@@ -135,8 +129,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 
 // ofShare returns the key's state of a share of each limit.
 func (e *entry) ofShare(shared []store.Charge, now int64) (states []store.Used) {
-	for i := range shared {
-		part := exact.RuleOf(&shared[i].Limit)
+	for i, part := range rulesOf(shared) {
 		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
 		if e.more.debt != nil {
 			s = larger(&part, s, e.more.debt[i], now)

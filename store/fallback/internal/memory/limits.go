@@ -14,6 +14,20 @@ type limits struct {
 	list  []store.Limit
 }
 
+func rulesOf(charges []store.Charge) (rules []exact.Rule) {
+	for i := range charges {
+		rules = append(rules, exact.RuleOf(&charges[i].Limit))
+	}
+	return rules
+}
+
+func listOf(charges []store.Charge) (list []store.Limit) {
+	for i := range charges {
+		list = append(list, charges[i].Limit)
+	}
+	return list
+}
+
 // are reports whether charges have these limits, in this order.
 func (l *limits) are(charges []store.Charge) bool {
 	if len(charges) != len(l.rules) || charges[0].Scope != l.scope {
@@ -31,29 +45,28 @@ func (l *limits) are(charges []store.Charge) bool {
 // sharing does not pay where each customer has limits of its own.
 type known struct {
 	mu  sync.Mutex
-	all map[store.Limit][]*limits // by the first limit
-	n   int
+	all map[plan]*limits
+}
+
+// plan is a scope with its first and last limit. A further one with the same is not shared.
+type plan struct {
+	scope       string
+	first, last store.Limit
 }
 
 const maxKnown = 1024
 
 func (k *known) of(charges []store.Charge) *limits {
-	first := charges[0].Limit
+	p := plan{charges[0].Scope, charges[0].Limit, charges[len(charges)-1].Limit}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, l := range k.all[first] {
-		if l.are(charges) {
-			return l
-		}
+	if l := k.all[p]; l != nil && l.are(charges) {
+		return l
 	}
-	if k.n++; k.all == nil || k.n > maxKnown {
-		k.all, k.n = make(map[store.Limit][]*limits), 1
+	if k.all == nil || len(k.all) >= maxKnown {
+		k.all = make(map[plan]*limits)
 	}
-	l := &limits{scope: charges[0].Scope}
-	for i := range charges {
-		l.rules = append(l.rules, exact.RuleOf(&charges[i].Limit))
-		l.list = append(l.list, charges[i].Limit)
-	}
-	k.all[first] = append(k.all[first], l)
+	l := &limits{p.scope, rulesOf(charges), listOf(charges)}
+	k.all[p] = l
 	return l
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Memory has an entry for each key of this process. An entry takes about 110 bytes, with
@@ -19,8 +20,7 @@ import (
 type Memory struct {
 	shards [64]shard
 	seed   maphash.Seed
-	secret [32]byte // for the hashes of long keys
-	most   int      // maximum of entries in a shard
+	most   int // maximum of entries in a shard
 	limits known
 	name   string // of this process, in the IDs of spendings
 	ids    atomic.Int64
@@ -42,7 +42,6 @@ const newLooks = 4
 func New(maxKeys int) *Memory {
 	t := &Memory{seed: maphash.MakeSeed(), name: rand.Text()[:12] + "-"}
 	t.most = max(maxKeys/len(t.shards), 1)
-	rand.Read(t.secret[:])
 	return t
 }
 
@@ -54,22 +53,28 @@ func (t *Memory) lock(scope, key string) (sh *shard, hash uint64, e *entry) {
 	sh = &t.shards[hash%64]
 	sh.mu.Lock()
 	e = sh.entries[hash]
-	if e != nil && (e.limits.scope != scope || e.key != key && (len(key) <= maxText || e.key != t.text(key))) {
+	if e != nil && (e.limits.scope != scope || e.key != key && (len(key) <= maxText || e.key != text(key))) {
 		e = nil
 	}
 	return sh, hash, e
 }
 
-// text returns the stored form of a key. A long key becomes a hash, which callers can't
-// guess.
-func (t *Memory) text(key string) string {
+// with calls f with the entry of a key, if it has one.
+func (t *Memory) with(key keys.Key, f func(*entry)) {
+	sh, _, e := t.lock(key.Scope, key.Key)
+	defer sh.mu.Unlock()
+	if e != nil {
+		f(e)
+	}
+}
+
+// text returns the stored form of a key: of a long key a hash.
+func text(key string) string {
 	if len(key) <= maxText {
 		return strings.Clone(key) // key may be part of a far longer string.
 	}
-	h := sha256.New()
-	h.Write(t.secret[:])
-	h.Write([]byte(key))
-	return "\x00" + string(h.Sum(nil))
+	sum := sha256.Sum256([]byte(key))
+	return "\x00" + string(sum[:])
 }
 
 // hashed reports whether a stored text is the hash of a long key.
@@ -86,7 +91,7 @@ func (t *Memory) entry(charges []store.Charge, now int64) (*shard, *entry) {
 		if sh.entries == nil {
 			sh.entries = make(map[uint64]*entry)
 		}
-		e = &entry{key: t.text(charges[0].Key)}
+		e = &entry{key: text(charges[0].Key), more: &none}
 		sh.entries[hash] = e
 	}
 	if e.limits == nil || !e.limits.are(charges) {

@@ -11,8 +11,8 @@ import (
 // timer for each would cost more than the rest of a call.
 type End struct {
 	At          time.Time
-	from, until time.Time     // calls that start in between share it
-	over        chan struct{} // closed at At
+	Over        <-chan struct{} // closed at At
+	from, until time.Time       // calls that start in between share it
 }
 
 // Ends keeps the latest End.
@@ -23,9 +23,9 @@ const sharing = 32
 
 // New returns the end of the patience of one call.
 func New(now time.Time, patience time.Duration) *End {
-	e := &End{At: now.Add(patience), from: now, until: now.Add(patience / sharing), over: make(chan struct{})}
-	time.AfterFunc(patience, func() { close(e.over) })
-	return e
+	over := make(chan struct{})
+	time.AfterFunc(patience, func() { close(over) })
+	return &End{now.Add(patience), over, now, now.Add(patience / sharing)}
 }
 
 // Next returns the end of the patience of a call. All calls have the same patience.
@@ -41,9 +41,6 @@ func (e *Ends) Next(now time.Time, patience time.Duration) *End {
 	}
 	return end
 }
-
-// Over is closed when the patience has ended.
-func (e *End) Over() <-chan struct{} { return e.over }
 
 // HeldUp reports whether this process caused the delay, by garbage collection or on a
 // busy machine. The timer is late as well then, and the answer may lie in the socket
@@ -68,7 +65,7 @@ func (e *End) HeldUp(answered <-chan struct{}, grace time.Duration) bool {
 // which a client may set on its socket, is later: a connection outlasts a short pause of
 // the store, and a stall of this process.
 type Context struct {
-	of       context.Context
+	context.Context
 	end      *End
 	deadline time.Time
 }
@@ -80,12 +77,11 @@ func (e *End) Context(of context.Context, later time.Duration) Context {
 
 // Deadline implements context.Context, like the methods below.
 func (c *Context) Deadline() (time.Time, bool) { return c.deadline, true }
-func (c *Context) Done() <-chan struct{}       { return c.end.over }
-func (c *Context) Value(key any) any           { return c.of.Value(key) }
+func (c *Context) Done() <-chan struct{}       { return c.end.Over }
 
 func (c *Context) Err() error {
 	select {
-	case <-c.end.over:
+	case <-c.end.Over:
 		return context.DeadlineExceeded
 	default:
 		return nil
