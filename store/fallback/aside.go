@@ -11,7 +11,6 @@ import (
 // aside is a call of the primary on a goroutine of its own: a client may heed neither its
 // context nor a budget. It is a store.Started.
 type aside struct {
-	of     *attempt
 	done   chan struct{} // gets a value with an answer in time
 	over   atomic.Bool   // the answer is there, or the caller has left
 	cancel context.CancelFunc
@@ -22,23 +21,20 @@ type aside struct {
 // besides starts the call. The client's context ends with the patience, so the client
 // sends nothing late.
 func (a *attempt) besides(ctx context.Context) *aside {
-	c := &aside{of: a, done: make(chan struct{}, 1)}
+	c := &aside{done: make(chan struct{}, 1)}
 	ctx, c.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
-	go c.run(ctx)
+	go func() {
+		defer c.cancel()
+		if c.d, c.err = a.ask(ctx); c.err != nil && ctx.Err() != nil {
+			c.err = errBudget
+		}
+		if c.over.CompareAndSwap(false, true) {
+			c.done <- struct{}{}
+		} else if c.err == nil {
+			a.giveBack(ctx, &c.d)
+		}
+	}()
 	return c
-}
-
-func (c *aside) run(ctx context.Context) {
-	defer c.cancel()
-	c.d, c.err = c.of.ask(ctx)
-	if c.err != nil && ctx.Err() != nil {
-		c.err = errBudget
-	}
-	if c.over.CompareAndSwap(false, true) {
-		c.done <- struct{}{}
-	} else {
-		c.of.giveBack(ctx, &c.d, c.err)
-	}
 }
 
 // Done implements [store.Started], like the methods below.

@@ -134,10 +134,7 @@ func (a *attempt) fail(err error) {
 }
 
 // giveBack gives a grant without a caller back, if the primary can do so.
-func (a *attempt) giveBack(ctx context.Context, d *store.Decision, err error) {
-	if err != nil {
-		return
-	}
+func (a *attempt) giveBack(ctx context.Context, d *store.Decision) {
 	ctx = context.WithoutCancel(ctx)
 	if h, ok := a.store.cfg.Primary.(store.Holder); ok && d.Allowed && a.req.Hold.Asked() {
 		c, id := a.req.Charges[0], a.req.Hold.ID

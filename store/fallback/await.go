@@ -55,7 +55,8 @@ func (a *attempt) start(ctx context.Context) (st store.Started) {
 	return s.starter.Start(&a.ctx, s.cfg.Primary, &a.req)
 }
 
-// await waits for a started decision. done is false when the primary needs another call.
+// await waits for a started decision, and reports it. done is false when the primary needs
+// another call.
 func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err error) {
 	select {
 	case <-st.Done():
@@ -71,30 +72,14 @@ func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err e
 		select {
 		case <-st.Done():
 		default:
-			go a.outlive(ctx, st)
+			go func() { // The outcome still counts.
+				if done, err := a.await(context.WithoutCancel(ctx), st); done && err == nil {
+					a.giveBack(ctx, &a.d)
+				}
+			}()
 			return true, ctx.Err()
 		}
 	}
-	return a.take(st)
-}
-
-// outlive waits in place of a caller that has left: the outcome still counts.
-func (a *attempt) outlive(ctx context.Context, st store.Started) {
-	select {
-	case <-st.Done():
-	case <-a.end.Over:
-		if st.Leave() {
-			a.fail(errBudget)
-			return
-		}
-		<-st.Done()
-	}
-	_, _ = a.take(st)
-	a.giveBack(ctx, &a.d, a.err)
-}
-
-// take stores and reports the answer of a started call.
-func (a *attempt) take(st store.Started) (done bool, err error) {
 	a.d, done, a.err = st.Decision()
 	if a.err != nil {
 		a.d = store.Decision{}

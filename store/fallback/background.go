@@ -2,7 +2,7 @@ package fallback
 
 import (
 	"context"
-	"sync/atomic"
+	"errors"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -60,7 +60,7 @@ func (s *Store) restoreAll() {
 				continue
 			}
 			<-pace.C
-			was, err := s.restore(r)
+			err := s.restore(r)
 			if outage(err) != nil {
 				// One slow answer must not end the search for good.
 				if s.tries.Add(1) < maxTries {
@@ -68,7 +68,7 @@ func (s *Store) restoreAll() {
 				}
 				return
 			}
-			if spared++; was {
+			if spared++; errors.Is(err, store.ErrLost) {
 				spared = 0
 			}
 		}
@@ -76,28 +76,29 @@ func (s *Store) restoreAll() {
 	}()
 }
 
-// restore restores a key, unless the primary is away. lost reports whether the primary had
-// lost the key.
-func (s *Store) restore(r *memory.Restore) (lost bool, err error) {
+// restore restores a key, unless the primary is away. It returns store.ErrLost if the
+// primary had lost the key.
+func (s *Store) restore(r *memory.Restore) error {
 	list := []*memory.Restore{r}
 	if !s.breaker.Closed() {
 		s.sent(list, errBudget)
-		return false, errBudget
+		return errBudget
 	}
-	var any atomic.Bool // A slow call goes on without its caller.
-	err = s.within(context.Background(), func(ctx context.Context) error {
-		return s.carrying(ctx, list, func(memories []store.Memory) error {
+	return s.within(context.Background(), func(ctx context.Context) error {
+		lost := false
+		err := s.carrying(ctx, list, func(memories []store.Memory) error {
 			for i := range memories {
 				was, err := s.primary.Restore(ctx, memories[i])
 				if err != nil {
 					return err
 				}
-				if was {
-					any.Store(true)
-				}
+				lost = lost || was
 			}
 			return nil
 		})
+		if err == nil && lost {
+			return store.ErrLost
+		}
+		return err
 	})
-	return any.Load(), err
 }

@@ -28,7 +28,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	}
 	charges = slices.Clone(charges)
 	if s.breaker.Closed() {
-		err := s.brakePrimary(ctx, primary, charges, b)
+		err := s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
 		if outage(err) == nil || ctx.Err() != nil {
 			if err == nil {
 				s.brakeLocal(ctx, charges, b)
@@ -39,10 +39,6 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	s.brakes.Keep(charges, b)
 	s.brakeLocal(ctx, charges, b)
 	return nil
-}
-
-func (s *Store) brakePrimary(ctx context.Context, primary store.Braker, charges []store.Charge, b store.Brake) error {
-	return s.within(ctx, func(ctx context.Context) error { return primary.Brake(ctx, charges, b) })
 }
 
 // brakeLocal brakes a key in the local store, which has this process's share of the rate.
@@ -63,7 +59,7 @@ func (s *Store) deliver() {
 		return
 	}
 	s.brakes.Deliver(func(charges []store.Charge, b store.Brake) error {
-		return outage(s.brakePrimary(context.Background(), primary, charges, b))
+		return outage(s.within(context.Background(), func(ctx context.Context) error { return primary.Brake(ctx, charges, b) }))
 	})
 }
 
@@ -103,12 +99,7 @@ func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watc
 
 // Covers implements [store.Watch].
 func (w watch) Covers(since time.Time) bool {
-	for _, of := range w {
-		if !of.Covers(since) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w, func(of store.Watch) bool { return !of.Covers(since) })
 }
 
 // Stop implements [store.Watch].

@@ -12,7 +12,6 @@ import (
 // an answer.
 type clock struct {
 	start  time.Time
-	epoch  int64
 	offset atomic.Int64
 }
 
@@ -20,9 +19,7 @@ type clock struct {
 // unchanged.
 const jitter = 2000
 
-func (c *clock) open() { c.start = time.Now(); c.epoch = c.start.UnixMicro() }
-
-func (c *clock) local() int64 { return c.epoch + time.Since(c.start).Microseconds() }
+func (c *clock) local() int64 { return c.start.UnixMicro() + time.Since(c.start).Microseconds() }
 
 func (c *clock) now() int64 { return c.local() + c.offset.Load() }
 

@@ -63,8 +63,12 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	invalid := func(field, want, got string) error {
-		return &store.ConfigError{Field: "fallback.Config." + field, Want: want, Got: got}
+	policy, of, grace := c.Policy, "Policy", c.Policy == LocalThenClosed
+	for name, p := range c.Policies {
+		if p >= policies {
+			policy, of = p, "Policies["+strconv.Quote(name)+"]"
+		}
+		grace = grace || p == LocalThenClosed
 	}
 	for _, f := range []struct {
 		wrong            bool
@@ -76,21 +80,12 @@ func (c *Config) check() error {
 		{c.Probe < 0, "Probe", "0 or more", c.Probe.String()},
 		{c.Replicas < 0, "Replicas", "0 or more", strconv.Itoa(c.Replicas)},
 		{c.Replicas > 0 && c.ReplicasFunc != nil, "ReplicasFunc", "nil when Replicas is set", "a function"},
-		{c.Policy >= policies, "Policy", "one of the four policies", strconv.Itoa(int(c.Policy))},
+		{policy >= policies, of, "one of the four policies", strconv.Itoa(int(policy))},
+		{grace != (c.Grace > 0), "Grace", "more than 0 with LocalThenClosed, else 0", c.Grace.String()},
 	} {
 		if f.wrong {
-			return invalid(f.field, f.want, f.got)
+			return &store.ConfigError{Field: "fallback.Config." + f.field, Want: f.want, Got: f.got}
 		}
-	}
-	grace := c.Policy == LocalThenClosed
-	for name, p := range c.Policies {
-		if p >= policies {
-			return invalid("Policies["+strconv.Quote(name)+"]", "one of the four policies", strconv.Itoa(int(p)))
-		}
-		grace = grace || p == LocalThenClosed
-	}
-	if grace != (c.Grace > 0) {
-		return invalid("Grace", "more than 0 with LocalThenClosed, else 0", c.Grace.String())
 	}
 	return nil
 }

@@ -95,14 +95,12 @@ func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
 // primary is left out while it is away.
 func (s *Store) correct(ctx context.Context, r *receipt, cost func(charge int) int64, f func(context.Context) error) error {
 	if !r.primary {
-		err := f(ctx)
-		if err == nil {
-			s.memory.Correct(r.charges, cost, r.at, false)
+		if err := f(ctx); err != nil {
+			return err
 		}
-		return err
 	}
-	s.memory.Correct(r.charges, cost, r.at, true)
-	if !s.breaker.Closed() {
+	s.memory.Correct(r.charges, cost, r.at, r.primary)
+	if !r.primary || !s.breaker.Closed() {
 		return nil
 	}
 	return s.within(ctx, f)

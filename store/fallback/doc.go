@@ -41,10 +41,8 @@
 // known. In this case it takes the maximum that any process knows. A kept state ignores
 // known, so units that were given back, settled or reset do not come back. The primary
 // adds spent once, to the brim of the limit at most. Slots that were booked ahead stay
-// booked. A busy GCRA limit is as full after an outage as before.
-//
-// A primary that is no Restorer is charged for spent, as far as that fits. Its losses go
-// unnoticed.
+// booked. A busy GCRA limit is as full after an outage as before. A primary that is no
+// Restorer is charged for spent, as far as that fits. Its losses go unnoticed.
 //
 // A call without an answer in time is not sent again, and is decided locally. The primary
 // may have charged it, too. A late grant is given back, if it can be.

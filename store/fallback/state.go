@@ -12,15 +12,13 @@ const (
 	StateClosed   State = iota // the primary decides
 	StateOpen                  // the policy decides
 	StateHalfOpen              // the policy decides while the primary is probed
-
-	states
 )
 
-var stateNames = [states]string{"closed", "open", "half_open"}
+var stateNames = [...]string{"closed", "open", "half_open"}
 
 // String returns the state in lower case with underscores, fit for a metric's label.
 func (s State) String() string {
-	if s >= states {
+	if int(s) >= len(stateNames) {
 		return "unknown"
 	}
 	return stateNames[s]

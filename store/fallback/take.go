@@ -33,8 +33,8 @@ func New(cfg Config) (*Store, error) {
 		s.primary, s.starter = plain.Store{Store: cfg.Primary}, nil
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
-	s.clock.open()
-	s.breaker = &breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: time.Now()}
+	s.clock.start = time.Now()
+	s.breaker = &breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: s.clock.start}
 	return s, nil
 }
 

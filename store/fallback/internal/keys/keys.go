@@ -1,7 +1,11 @@
 // Package keys groups the charges of a request by their keys.
 package keys
 
-import "github.com/goweir/weir/store"
+import (
+	"slices"
+
+	"github.com/goweir/weir/store"
+)
 
 // Key is a key in a scope.
 type Key struct{ Scope, Key string }
@@ -14,12 +18,7 @@ func Same(a, b *store.Charge) bool { return a.Key == b.Key && a.Scope == b.Scope
 
 // First reports whether no earlier charge has the key of the i-th.
 func First(charges []store.Charge, i int) bool {
-	for j := range charges[:i] {
-		if Same(&charges[j], &charges[i]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(charges[:i], func(c store.Charge) bool { return Same(&c, &charges[i]) })
 }
 
 // Pick returns the elements of a list that belong to charges with the key of the i-th
@@ -38,10 +37,5 @@ func Pick[T any](list []T, charges []store.Charge, i int) (picked []T) {
 
 // One reports whether all charges have the same key.
 func One(charges []store.Charge) bool {
-	for i := range charges[1:] {
-		if !Same(&charges[i+1], &charges[0]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(charges[1:], func(c store.Charge) bool { return !Same(&c, &charges[0]) })
 }

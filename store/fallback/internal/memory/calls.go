@@ -106,13 +106,9 @@ func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
 
 func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
 	t.with(keys.Of(&charges[0]), func(e *entry) {
-		if e.at == 0 || !e.limits.are(charges) || e.more.seeded {
-			return
+		if e.at > 0 && e.limits.are(charges) && !e.more.seeded {
+			e.extra().seeded = true
+			local.Seed(e.ofShare(charges[0].Key, shared, now))
 		}
-		e.extra().seeded = true
-		local.Seed(store.Memory{
-			Scope: e.limits.scope, Key: charges[0].Key, Limits: listOf(shared),
-			At: store.Instant(now), Last: store.Instant(e.more.last), Known: e.ofShare(shared, now),
-		})
 	})
 }

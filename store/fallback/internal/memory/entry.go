@@ -127,14 +127,16 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 	}
 }
 
-// ofShare returns the key's state of a share of each limit.
-func (e *entry) ofShare(shared []store.Charge, now int64) (states []store.Used) {
-	for i, part := range rulesOf(shared) {
+// ofShare returns the memory for a local store that has a share of each limit.
+func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
+	rules, list := rulesOf(shared)
+	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
+	for i, part := range rules {
 		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
 		if e.more.debt != nil {
 			s = larger(&part, s, e.more.debt[i], now)
 		}
-		states = append(states, usedOf(&s))
+		m.Known = append(m.Known, usedOf(&s))
 	}
-	return states
+	return m
 }

@@ -14,18 +14,12 @@ type limits struct {
 	list  []store.Limit
 }
 
-func rulesOf(charges []store.Charge) (rules []exact.Rule) {
+func rulesOf(charges []store.Charge) (rules []exact.Rule, list []store.Limit) {
 	for i := range charges {
 		rules = append(rules, exact.RuleOf(&charges[i].Limit))
-	}
-	return rules
-}
-
-func listOf(charges []store.Charge) (list []store.Limit) {
-	for i := range charges {
 		list = append(list, charges[i].Limit)
 	}
-	return list
+	return rules, list
 }
 
 // are reports whether charges have these limits, in this order.
@@ -66,7 +60,8 @@ func (k *known) of(charges []store.Charge) *limits {
 	if k.all == nil || len(k.all) >= maxKnown {
 		k.all = make(map[plan]*limits)
 	}
-	l := &limits{p.scope, rulesOf(charges), listOf(charges)}
+	l := &limits{scope: p.scope}
+	l.rules, l.list = rulesOf(charges)
 	k.all[p] = l
 	return l
 }

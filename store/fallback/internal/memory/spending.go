@@ -99,7 +99,8 @@ const maxSpendings = 4
 // spend notes charges that were admitted here at an instant. shared are the same charges
 // on this process's share, one of parts shares.
 func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
-	m, rules := e.extra(), rulesOf(shared)
+	m := e.extra()
+	rules, _ := rulesOf(shared)
 	if m.debt == nil {
 		m.debt = make([]exact.State, len(charges))
 	}

@@ -50,12 +50,11 @@ func TakeAhead(ctx context.Context, local store.Store, req store.Request, over [
 	parts := Parts{{d.Receipt, costs(req.Charges)}}
 	req.Charges = slices.Clone(req.Charges)
 	req.Hold, req.MaxWait = store.Hold{}, store.MaxPeriod
-	left := make([]int64, len(over))
-	for i := range left {
-		req.Charges[i].Reserve, left[i] = 0, free(&req.Charges[i].Limit, d.Charge(i))
+	for i := range req.Charges {
+		req.Charges[i].Reserve = 0
 	}
 	for first := range req.Charges {
-		for keys.First(req.Charges, first) && nextPart(req.Charges, first, over, left) {
+		for now := true; keys.First(req.Charges, first) && nextPart(req.Charges, first, over, d, now); now = false {
 			next, err := local.Take(ctx, req)
 			if err != nil || !next.Allowed {
 				break
@@ -72,22 +71,22 @@ func TakeAhead(ctx context.Context, local store.Store, req store.Request, over [
 }
 
 // nextPart sets the charges with the key of the first-th to the next part of the excess,
-// and all others to 0. It reports whether there is such a part.
-func nextPart(charges []store.Charge, first int, over, left []int64) (some bool) {
+// and all others to 0. now: to the part for the units that are left now. It reports
+// whether there is such a part.
+func nextPart(charges []store.Charge, first int, over []int64, d *store.Decision, now bool) (some bool) {
 	for i := range charges {
 		c := &charges[i]
 		if c.Cost = 0; !keys.Same(c, &charges[first]) {
 			continue
 		}
 		most := c.Limit.Max()
-		switch {
-		case left[i] > 0:
-			most = left[i]
-		case c.Limit.Algorithm == store.SlidingCounter:
+		if left := free(&c.Limit, d.Charge(i)); now && left > 0 {
+			most = left
+		} else if c.Limit.Algorithm == store.SlidingCounter {
 			most = (most + 1) / 2
 		}
 		c.Cost = min(over[i], most)
-		over[i], left[i] = over[i]-c.Cost, 0
+		over[i] -= c.Cost
 		some = some || c.Cost > 0
 	}
 	return some
