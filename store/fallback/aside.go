@@ -2,50 +2,43 @@ package fallback
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
 )
 
-// aside is a call of the primary on a goroutine of its own: a client may heed neither its
-// context nor a budget. It is a store.Started.
-type aside struct {
-	done   chan struct{} // gets a value with an answer in time
-	over   atomic.Bool   // the answer is there, or the caller has left
-	cancel context.CancelFunc
-	d      store.Decision
-	err    error
-}
+// aside is an attempt on a goroutine of its own: a client may heed neither its context nor
+// a budget. It is a store.Started.
+type aside attempt
 
 // besides starts the call. The client's context ends with the patience, so the client
 // sends nothing late.
 func (a *attempt) besides(ctx context.Context) *aside {
-	c := &aside{done: make(chan struct{}, 1)}
-	ctx, c.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
+	a.done = make(chan struct{}, 1)
+	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
 	go func() {
-		defer c.cancel()
-		if c.d, c.err = a.ask(ctx); c.err != nil && ctx.Err() != nil {
-			c.err = errBudget
+		defer a.cancel()
+		if a.d, a.err = a.ask(ctx); a.err != nil && ctx.Err() != nil {
+			a.err = errBudget
 		}
-		if c.over.CompareAndSwap(false, true) {
-			c.done <- struct{}{}
-		} else if c.err == nil {
-			a.giveBack(ctx, &c.d)
+		if a.over.CompareAndSwap(false, true) {
+			a.done <- struct{}{}
+		} else if a.err == nil {
+			a.giveBack(ctx)
 		}
 	}()
-	return c
+	return (*aside)(a)
 }
 
 // Done implements [store.Started], like the methods below.
-func (c *aside) Done() <-chan struct{} { return c.done }
+func (a *aside) Done() <-chan struct{} { return a.done }
 
-func (c *aside) Decision() (d store.Decision, done bool, err error) { return c.d, true, c.err }
+func (a *aside) Decision() (d store.Decision, done bool, err error) { return a.d, true, a.err }
 
-func (c *aside) Leave() bool {
-	left := c.over.CompareAndSwap(false, true)
+func (a *aside) Leave() bool {
+	left := a.over.CompareAndSwap(false, true)
 	if left {
-		c.cancel()
+		a.cancel()
 	}
 	return left
 }

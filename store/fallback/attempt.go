@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -33,6 +34,11 @@ type attempt struct {
 	ctx   patience.Context
 	d     store.Decision
 	err   error
+
+	// These belong to aside.
+	done   chan struct{} // gets a value with an answer in time
+	over   atomic.Bool   // the answer is there, or the caller has left
+	cancel context.CancelFunc
 }
 
 // attempts keeps unused attempts.
@@ -134,14 +140,14 @@ func (a *attempt) fail(err error) {
 }
 
 // giveBack gives a grant without a caller back, if the primary can do so.
-func (a *attempt) giveBack(ctx context.Context, d *store.Decision) {
+func (a *attempt) giveBack(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
-	if h, ok := a.store.cfg.Primary.(store.Holder); ok && d.Allowed && a.req.Hold.Asked() {
+	if h, ok := a.store.cfg.Primary.(store.Holder); ok && a.d.Allowed && a.req.Hold.Asked() {
 		c, id := a.req.Charges[0], a.req.Hold.ID
 		_ = a.store.within(ctx, func(ctx context.Context) error { return h.Release(ctx, c.Scope, c.Key, id) })
 	}
-	if c, ok := a.store.cfg.Primary.(store.Canceler); ok && d.Receipt != nil {
-		of := d.Receipt
+	if c, ok := a.store.cfg.Primary.(store.Canceler); ok && a.d.Receipt != nil {
+		of := a.d.Receipt
 		_ = a.store.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, of) })
 	}
 }

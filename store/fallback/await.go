@@ -74,7 +74,7 @@ func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err e
 		default:
 			go func() { // The outcome still counts.
 				if done, err := a.await(context.WithoutCancel(ctx), st); done && err == nil {
-					a.giveBack(ctx, &a.d)
+					a.giveBack(ctx)
 				}
 			}()
 			return true, ctx.Err()
