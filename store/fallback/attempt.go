@@ -74,7 +74,7 @@ func (a *attempt) recall() {
 }
 
 // ask asks the primary for a decision, and passes the states that it lacks along. If the
-// primary reports a loss, ask tries again with the lost states.
+// primary reports a loss, ask tries again with the states that it lacks now.
 func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -82,11 +82,10 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 		}
 	}()
 	s := a.store
-	var lost []store.Seen
 	for range maxLosses {
 		var list []*memory.Restore
-		if a.owes || lost != nil {
-			if list, err = s.carry(ctx, a.req.Charges, lost); err != nil {
+		if a.owes {
+			if list, err = s.carry(ctx, a.req.Charges); err != nil {
 				return d, err
 			}
 			a.recall()
@@ -100,8 +99,8 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 		if !errors.Is(err, store.ErrLost) {
 			return d, err
 		}
-		lost = slices.Clone(a.req.Seen)
 		s.lost(a.req.Charges, a.req.Seen)
+		a.owes = true
 	}
 	return d, err
 }

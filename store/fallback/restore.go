@@ -12,15 +12,10 @@ import (
 	"github.com/goweir/weir/store/fallback/internal/plain"
 )
 
-// carry begins to restore the charges' keys that the primary lacks. seen are the lost
-// states, or nil.
-func (s *Store) carry(ctx context.Context, charges []store.Charge, seen []store.Seen) (list []*memory.Restore, err error) {
+// carry begins to restore the charges' keys that the primary lacks.
+func (s *Store) carry(ctx context.Context, charges []store.Charge) (list []*memory.Restore, err error) {
 	for _, i := range inOrder(charges) {
-		lost := int64(0)
-		if seen != nil {
-			lost = int64(seen[i].At)
-		}
-		r, err := s.due(ctx, keys.Of(&charges[i]), lost)
+		r, err := s.due(ctx, keys.Of(&charges[i]), 0)
 		if err != nil {
 			s.sent(list, err)
 			return nil, err
@@ -50,7 +45,7 @@ func inOrder(charges []store.Charge) (places []int) {
 // due begins to restore a key, or returns nil. While one call restores a key, other calls
 // for it wait: the primary would admit them on a state that lacks units. After a tenth of
 // the budget they restore the key as well, as their own round trips may take the rest. The
-// primary counts it once. lost is the time of the lost answer, or 0.
+// primary counts it once. lost is the time of an answer that may be lost, or 0.
 func (s *Store) due(ctx context.Context, key keys.Key, lost int64) (*memory.Restore, error) {
 	var timer <-chan time.Time
 	for waited := false; ; {

@@ -10,7 +10,7 @@ import (
 
 // Due begins the restore of a key that the primary lacks. While another call restores the
 // key, Due returns that restore as under. A call that has waited begins one of its own.
-// lost is the time of the lost answer, or 0.
+// lost is the time of an answer that may be lost, or 0.
 func (t *Memory) Due(key keys.Key, lost, now int64, waited bool) (r, under *Restore) {
 	t.with(key, func(e *entry) {
 		under = e.more.sending
