@@ -62,15 +62,14 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 		return unknown, nil
 	}
 	ids = slices.Clone(ids)
-	answer := make(chan []string, 1)
-	if err := s.within(ctx, func(ctx context.Context) error {
-		gone, err := primary.Renew(ctx, scope, key, lease, ids...)
-		answer <- gone
+	var gone []string
+	if err := s.within(ctx, func(ctx context.Context) (err error) {
+		gone, err = primary.Renew(ctx, scope, key, lease, ids...)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	for _, id := range <-answer {
+	for _, id := range gone {
 		if slices.Contains(unknown, id) {
 			lost = append(lost, id)
 		} else if err := s.takeAgain(ctx, scope, key, store.Hold{Max: store.MaxUnits, ID: id, Lease: lease}); err != nil {

@@ -57,7 +57,7 @@ type Store struct {
 }
 
 // within runs f until the budget ends. A slow f goes on without its caller and with an
-// ended context, so it must not touch the caller's data.
+// ended context: its caller must not read its results then, or change its arguments.
 func (s *Store) within(ctx context.Context, f func(context.Context) error) error {
 	return within(ctx, s.cfg.patience(), f)
 }

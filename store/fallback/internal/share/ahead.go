@@ -71,8 +71,8 @@ func TakeAhead(ctx context.Context, local store.Store, req store.Request, over [
 }
 
 // nextPart sets the charges with the key of the first-th to the next part of the excess,
-// and all others to 0. now: to the part for the units that are left now. It reports
-// whether there is such a part.
+// and all others to 0. It reports whether there is such a part. now limits the part to the
+// units that are left now.
 func nextPart(charges []store.Charge, first int, over []int64, d *store.Decision, now bool) (some bool) {
 	for i := range charges {
 		c := &charges[i]
