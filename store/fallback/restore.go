@@ -142,7 +142,6 @@ func (s *Store) restoreAll() {
 			if r == nil { // Calls have restored it.
 				continue
 			}
-			<-pace.C
 			err := s.restore(r)
 			if outage(err) != nil {
 				// One slow answer must not end the search for good.
@@ -154,6 +153,7 @@ func (s *Store) restoreAll() {
 			if spared++; errors.Is(err, store.ErrLost) {
 				spared = 0
 			}
+			<-pace.C
 		}
 		s.tries.Store(0)
 	}()
