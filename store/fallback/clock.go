@@ -3,13 +3,15 @@ package fallback
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
 )
 
 // clock estimates the primary's time in microseconds. It is behind by the travel time of
 // an answer.
 type clock struct {
 	start  time.Time
-	epoch  int64
 	offset atomic.Int64
 }
 
@@ -17,9 +19,7 @@ type clock struct {
 // unchanged.
 const jitter = 2000
 
-func (c *clock) open() { c.start = time.Now(); c.epoch = c.start.UnixMicro() }
-
-func (c *clock) local() int64 { return c.epoch + time.Since(c.start).Microseconds() }
+func (c *clock) local() int64 { return c.start.UnixMicro() + time.Since(c.start).Microseconds() }
 
 func (c *clock) now() int64 { return c.local() + c.offset.Load() }
 
@@ -29,4 +29,16 @@ func (c *clock) heard(at int64) {
 	if d := offset - c.offset.Load(); d > jitter || d < -jitter {
 		c.offset.Store(offset)
 	}
+}
+
+// standing stops the key's time at the start of a pause. The local store does not know
+// the slots ahead that the primary granted.
+func standing(c store.Clock) store.Clock {
+	m, ok := c.(*exact.Move)
+	if !ok || m.Stand > 0 || !m.Paused(m.At) {
+		return c
+	}
+	moved := *m
+	moved.Stand = m.V
+	return &moved
 }

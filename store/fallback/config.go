@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"log/slog"
 	"strconv"
 	"time"
@@ -34,6 +35,8 @@ func (p Policy) String() string {
 	}
 	return policyNames[p]
 }
+
+var strictness = [policies]int{Open: 0, Local: 1, LocalThenClosed: 2, Closed: 3}
 
 // Config has the parts of a Store. Only Primary is required.
 type Config struct {
@@ -88,54 +91,65 @@ type Config struct {
 }
 
 func (c *Config) check() error {
-	invalid := func(field, want, got string) error {
-		return &store.ConfigError{Field: "fallback.Config." + field, Want: want, Got: got}
+	if err := store.CheckStore("fallback.Config.Primary", c.Primary); err != nil {
+		return err
 	}
-	switch {
-	case c.Primary == nil:
-		return invalid("Primary", "a store", "nil")
-	case c.Budget < 0:
-		return invalid("Budget", "0 or more", c.Budget.String())
-	case c.MaxKeys < 0:
-		return invalid("MaxKeys", "0 or more", strconv.Itoa(c.MaxKeys))
-	case c.Probe < 0:
-		return invalid("Probe", "0 or more", c.Probe.String())
-	case c.Replicas < 0:
-		return invalid("Replicas", "0 or more", strconv.Itoa(c.Replicas))
-	case c.Replicas > 0 && c.ReplicasFunc != nil:
-		return invalid("ReplicasFunc", "nil when Replicas is set", "a function")
-	case c.Policy >= policies:
-		return invalid("Policy", "one of the four policies", strconv.Itoa(int(c.Policy)))
-	}
-	grace := c.Policy == LocalThenClosed
+	policy, of, grace := c.Policy, "Policy", c.Policy == LocalThenClosed
 	for name, p := range c.Policies {
 		if p >= policies {
-			return invalid("Policies["+strconv.Quote(name)+"]", "one of the four policies", strconv.Itoa(int(p)))
+			policy, of = p, "Policies["+strconv.Quote(name)+"]"
 		}
 		grace = grace || p == LocalThenClosed
 	}
-	if grace != (c.Grace > 0) {
-		return invalid("Grace", "more than 0 with LocalThenClosed, else 0", c.Grace.String())
+	for _, f := range []struct {
+		wrong            bool
+		field, want, got string
+	}{
+		{c.Budget < 0, "Budget", "0 or more", c.Budget.String()},
+		{c.MaxKeys < 0, "MaxKeys", "0 or more", strconv.Itoa(c.MaxKeys)},
+		{c.Probe < 0, "Probe", "0 or more", c.Probe.String()},
+		{c.Replicas < 0, "Replicas", "0 or more", strconv.Itoa(c.Replicas)},
+		{c.Replicas > 0 && c.ReplicasFunc != nil, "ReplicasFunc", "nil when Replicas is set", "a function"},
+		{policy >= policies, of, "one of the four policies", strconv.Itoa(int(policy))},
+		{grace != (c.Grace > 0), "Grace", "more than 0 with LocalThenClosed, else 0", c.Grace.String()},
+	} {
+		if f.wrong {
+			return &store.ConfigError{Field: "fallback.Config." + f.field, Want: f.want, Got: f.got}
+		}
 	}
 	return nil
 }
 
 // defaults replaces zero values.
 func (c *Config) defaults() {
-	if c.Budget == 0 {
-		c.Budget = 50 * time.Millisecond
-	}
-	if c.Probe == 0 {
-		c.Probe = 2 * time.Second
-	}
-	if c.MaxKeys == 0 {
-		c.MaxKeys = localstore.DefaultMaxKeys
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Budget = cmp.Or(c.Budget, 50*time.Millisecond)
+	c.Probe = cmp.Or(c.Probe, 2*time.Second)
+	c.MaxKeys = cmp.Or(c.MaxKeys, localstore.DefaultMaxKeys)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.ReplicasFunc == nil {
 		n := max(c.Replicas, 1)
 		c.ReplicasFunc = func() int { return n }
 	}
+}
+
+// patience returns how long a call waits for the primary. The last tenth of the budget is
+// for the local decision and for late timers.
+func (c *Config) patience() time.Duration { return c.Budget - c.Budget/10 }
+
+// replicas returns the number of processes that share the limits.
+func (c *Config) replicas() int64 { return int64(max(c.ReplicasFunc(), 1)) }
+
+// policy returns the strictest policy of the charges' limiters.
+func (c *Config) policy(charges []store.Charge) Policy {
+	strictest := Open
+	for i := range charges {
+		p, ok := c.Policies[charges[i].Scope]
+		if !ok {
+			p = c.Policy
+		}
+		if strictness[p] > strictness[strictest] {
+			strictest = p
+		}
+	}
+	return strictest
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/share"
 )
 
 // receipt says which store granted which units.
 type receipt struct {
 	primary bool
 	of      any
-	parts   []part // if the cost exceeds this process's share; nil: of is the one booking
-	at      int64  // its slot, by the primary's clock
+	parts   share.Parts // if the cost exceeds this process's share; nil: of is the one booking
+	at      int64       // its slot, by the primary's clock
 	charges []store.Charge
 }
 
@@ -28,33 +29,35 @@ func (r receipt) Windows() (real int64, list []exact.Window) {
 	return 0, nil
 }
 
+// receiptOf returns a receipt of this store, and the store that granted it.
+func (s *Store) receiptOf(verb string, of any) (r receipt, by store.Store, err error) {
+	r, ok := of.(receipt)
+	switch {
+	case !ok:
+		return r, nil, fmt.Errorf("fallback: %s: a receipt of type %T is not of this store", verb, of)
+	case r.primary:
+		return r, s.cfg.Primary, nil
+	}
+	return r, s.cfg.Local, nil
+}
+
 // Cancel implements [store.Canceler]. The units of a primary's grant go back to the
 // primary. While it is away, they stay used.
 func (s *Store) Cancel(ctx context.Context, of any) error {
-	r, ok := of.(receipt)
-	if !ok {
-		return fmt.Errorf("fallback: cancel: a receipt of type %T is not of this store", of)
-	}
-	st := s.cfg.Local
-	if r.primary {
-		st = s.cfg.Primary
-	}
-	c, ok := st.(store.Canceler)
-	switch {
-	case !ok:
-		return store.ErrUnsupported
-	case !r.primary:
-		err := cancelParts(ctx, c, &r)
-		if err == nil {
-			s.memory.correct(r.charges, func(int) int64 { return 0 }, r.at, false)
-		}
+	r, by, err := s.receiptOf("cancel", of)
+	if err != nil {
 		return err
 	}
-	s.memory.correct(r.charges, func(int) int64 { return 0 }, r.at, true)
-	if !s.breaker.isClosed() {
-		return nil
+	c, ok := by.(store.Canceler)
+	if !ok {
+		return store.ErrUnsupported
 	}
-	return s.within(ctx, func(ctx context.Context) error { return c.Cancel(ctx, r.of) })
+	return s.correct(ctx, &r, func(int) int64 { return 0 }, func(ctx context.Context) error {
+		if r.parts != nil {
+			return r.parts.Cancel(ctx, c)
+		}
+		return c.Cancel(ctx, r.of)
+	})
 }
 
 // Settle implements [store.Settler], by the store that granted. A local grant is
@@ -65,38 +68,40 @@ func (s *Store) Cancel(ctx context.Context, of any) error {
 //   - a local grant that the primary has been charged for: it has no booking there
 //   - the primary's own grant while it is away: it alone knows which part still counts
 func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	r, ok := of.(receipt)
-	if !ok {
-		return fmt.Errorf("fallback: settle: a receipt of type %T is not of this store", of)
-	}
-	by := s.cfg.Local
-	if r.primary {
-		by = s.cfg.Primary
+	r, by, err := s.receiptOf("settle", of)
+	if err != nil {
+		return err
 	}
 	settler, ok := by.(store.Settler)
 	if !ok {
 		return store.ErrUnsupported
 	}
+	if r.primary {
+		costs = slices.Clone(costs) // The call may outlast its caller.
+	}
 	cost, err := exact.Settled(len(r.charges), costs)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !r.primary:
+	}
+	return s.correct(ctx, &r, cost, func(ctx context.Context) error {
 		if r.parts != nil {
-			err = settleParts(ctx, settler, &r, cost)
-		} else {
-			err = settler.Settle(ctx, r.of, costs...)
+			return r.parts.Settle(ctx, settler, r.charges, cost)
 		}
-		if err != nil {
+		return settler.Settle(ctx, r.of, costs...)
+	})
+}
+
+// correct corrects a grant in the memory, and by f in the store that granted it. The
+// primary is left out while it is away.
+func (s *Store) correct(ctx context.Context, r *receipt, cost func(charge int) int64, f func(context.Context) error) error {
+	if !r.primary {
+		if err := f(ctx); err != nil {
 			return err
 		}
-		s.memory.correct(r.charges, cost, r.at, false)
+	}
+	s.memory.Correct(r.charges, cost, r.at, r.primary)
+	if !r.primary || !s.breaker.Closed() {
 		return nil
 	}
-	s.memory.correct(r.charges, cost, r.at, true)
-	if !s.breaker.isClosed() {
-		return nil
-	}
-	costs = slices.Clone(costs) // The call may outlast its caller.
-	return s.within(ctx, func(ctx context.Context) error { return settler.Settle(ctx, r.of, costs...) })
+	return s.within(ctx, f)
 }

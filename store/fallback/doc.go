@@ -12,17 +12,11 @@
 //	half-open  the policy    one probe of the primary succeeds             closed
 //	half-open  the policy    the probe fails                               open
 //
-// A call fails with an error, or without an answer within its budget. Calls that began
-// before a failure ended belong to its round, so one slow moment of the primary is one
-// round. Before the primary's first answer, one round is enough. A call goes on for its
-// whole budget after its caller has left, and its end counts.
-//
+// A call fails with an error, or without an answer within its budget, also if its caller
+// has left. Calls that began before a failure ended belong to its round, so one slow moment
+// of the primary is one round. Before the primary's first answer, one round is enough.
 // These are no failures: a refusal, the end of the caller's own context, a mistake in the
-// request, and an error of one key (see [KeyError]).
-//
-// The first probe comes after up to 100 ms. Each failed probe doubles the time to the
-// next, up to Config.Probe, or an eighth of it while connections are refused. Half of that
-// time is random. Probes end after a minute without calls, until the next call.
+// request, and an error of one key (see [KeyError]). Config.Probe has the times of probes.
 //
 // # The share
 //
@@ -47,10 +41,8 @@
 // known. In this case it takes the maximum that any process knows. A kept state ignores
 // known, so units that were given back, settled or reset do not come back. The primary
 // adds spent once, to the brim of the limit at most. Slots that were booked ahead stay
-// booked. A busy GCRA limit is as full after an outage as before.
-//
-// A primary that is no Restorer is charged for spent, as far as that fits. Its losses go
-// unnoticed.
+// booked. A busy GCRA limit is as full after an outage as before. A primary that is no
+// Restorer is charged for spent, as far as that fits. Its losses go unnoticed.
 //
 // A call without an answer in time is not sent again, and is decided locally. The primary
 // may have charged it, too. A late grant is given back, if it can be.

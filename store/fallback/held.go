@@ -31,7 +31,7 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 	if err != nil {
 		return err
 	}
-	if err := local.Release(ctx, scope, key, ids...); err != nil || !s.breaker.isClosed() {
+	if err := local.Release(ctx, scope, key, ids...); err != nil || !s.breaker.Closed() {
 		return err
 	}
 	ids = slices.Clone(ids)
@@ -55,22 +55,21 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if !s.breaker.isClosed() {
+	if !s.breaker.Closed() {
 		if _, ok := s.cfg.Local.(Keeper); !ok {
 			unknown = nil
 		}
 		return unknown, nil
 	}
 	ids = slices.Clone(ids)
-	answer := make(chan []string, 1)
-	if err := s.within(ctx, func(ctx context.Context) error {
-		gone, err := primary.Renew(ctx, scope, key, lease, ids...)
-		answer <- gone
+	var gone []string
+	if err := s.within(ctx, func(ctx context.Context) (err error) {
+		gone, err = primary.Renew(ctx, scope, key, lease, ids...)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	for _, id := range <-answer {
+	for _, id := range gone {
 		if slices.Contains(unknown, id) {
 			lost = append(lost, id)
 		} else if err := s.takeAgain(ctx, scope, key, store.Hold{Max: store.MaxUnits, ID: id, Lease: lease}); err != nil {
@@ -84,11 +83,7 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 // of leases does not matter.
 func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) error {
 	req := store.Request{Charges: []store.Charge{{Scope: scope, Key: key, Limit: probeRequest.Charges[0].Limit}}, Hold: h}
-	err := s.within(ctx, func(ctx context.Context) error {
-		_, err := s.cfg.Primary.Take(ctx, req)
-		return err
-	})
-	if err != nil {
+	if err := s.try(ctx, &req, s.cfg.patience()); err != nil {
 		return err
 	}
 	// A call that ended meanwhile must not get its lease back.
@@ -100,24 +95,8 @@ func (s *Store) takeAgain(ctx context.Context, scope, key string, h store.Hold) 
 
 // keep copies a lease from the primary to the local store. Without it, this process would
 // get a second share of leases when the primary goes away.
-func (s *Store) keep(a *attempt) {
-	if k, ok := s.cfg.Local.(Keeper); ok && a.d.Allowed && a.req.Hold.Asked() {
-		k.Keep(a.req.Charges[0].Scope, a.req.Charges[0].Key, a.req.Hold.ID, a.req.Hold.Lease)
+func (s *Store) keep(req *store.Request, d *store.Decision) {
+	if k, ok := s.cfg.Local.(Keeper); ok && d.Allowed && req.Hold.Asked() {
+		k.Keep(req.Charges[0].Scope, req.Charges[0].Key, req.Hold.ID, req.Hold.Lease)
 	}
-}
-
-// forfeit releases a lease whose caller has left.
-func (s *Store) forfeit(ctx context.Context, a *attempt) {
-	if h, ok := s.cfg.Primary.(store.Holder); ok && a.err == nil && a.d.Allowed && a.req.Hold.Asked() {
-		c, id := a.req.Charges[0], a.req.Hold.ID
-		_ = s.within(context.WithoutCancel(ctx), func(ctx context.Context) error { return h.Release(ctx, c.Scope, c.Key, id) })
-	}
-}
-
-// shareOfHold is this process's share of the calls in flight, at least one.
-func shareOfHold(h store.Hold, replicas int) store.Hold {
-	if h.Asked() {
-		h.Max = max(h.Max/int64(max(replicas, 1)), 1)
-	}
-	return h
 }

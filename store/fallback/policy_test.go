@@ -61,7 +61,7 @@ func TestConfig(t *testing.T) {
 	t.Parallel()
 	p := newPrimary(t)
 	for field, cfg := range map[string]fallback.Config{
-		"Primary":      {},
+		"Primary":      {Primary: (*fallback.Store)(nil)},
 		"Budget":       {Primary: p, Budget: -1},
 		"MaxKeys":      {Primary: p, MaxKeys: -1},
 		"Probe":        {Primary: p, Probe: -1},

@@ -2,7 +2,6 @@ package fallback
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -18,58 +17,27 @@ var probeRequest = store.Request{Charges: []store.Charge{{
 // failed call, which may be on another server of a cluster. If that server were still
 // away, a closed breaker would open again at once.
 func (s *Store) probe() error {
+	ctx := context.Background()
 	// Connecting may take a while. A primary that is slower than the budget stays away.
-	err := s.try(&probeRequest, maxPatience)
-	if err == nil {
-		err = s.try(&probeRequest, s.cfg.patience())
-	}
-	if err != nil {
-		return err
+	for _, patience := range []time.Duration{maxPatience, s.cfg.patience()} {
+		if err := outage(s.try(ctx, &probeRequest, patience)); err != nil {
+			return err
+		}
 	}
 	s.deliver()
-	failed := s.failed.Load()
-	if failed == nil {
-		return nil
+	if failed := s.failed.Load(); failed != nil {
+		if err := outage(s.try(ctx, failed, maxPatience)); err != nil {
+			return err
+		}
+		s.failed.CompareAndSwap(failed, nil)
 	}
-	if err := s.try(failed, maxPatience); err != nil {
-		return err
-	}
-	s.failed.CompareAndSwap(failed, nil)
 	return nil
 }
 
 // try asks the primary for a decision without a caller.
-func (s *Store) try(req *store.Request, patience time.Duration) error {
-	err := within(context.Background(), patience, func(ctx context.Context) error {
+func (s *Store) try(ctx context.Context, req *store.Request, patience time.Duration) error {
+	return within(ctx, patience, func(ctx context.Context) error {
 		_, err := s.cfg.Primary.Take(ctx, *req)
 		return err
 	})
-	if outage(err) {
-		return err
-	}
-	return nil
-}
-
-// outage reports whether an error means that the primary can't decide.
-func outage(err error) bool {
-	return err != nil && !refused(err) && !ofOneKey(err) && !errors.Is(err, store.ErrLost)
-}
-
-// refused reports whether an error is a mistake in the request.
-func refused(err error) bool {
-	return errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported)
-}
-
-func ofOneKey(err error) bool {
-	var ke KeyError
-	return errors.As(err, &ke) && ke.OfOneKey()
-}
-
-// look returns a request that looks at the keys of another, at no cost.
-func look(req *store.Request) *store.Request {
-	peek := store.Request{Charges: append([]store.Charge(nil), req.Charges...)}
-	for i := range peek.Charges {
-		peek.Charges[i].Cost = 0
-	}
-	return &peek
 }

@@ -1,42 +1,12 @@
-package fallback
+package memory
 
 import (
-	"slices"
-	"sync"
-	"sync/atomic"
-
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
 )
 
-// limits are those of one key in one scope. Many keys share a value.
-type limits struct {
-	scope string
-	rules []exact.Rule
-	list  []store.Limit
-}
-
-func limitsOf(charges []store.Charge) *limits {
-	l := &limits{scope: charges[0].Scope}
-	for i := range charges {
-		l.rules = append(l.rules, exact.RuleOf(&charges[i].Limit))
-		l.list = append(l.list, charges[i].Limit)
-	}
-	return l
-}
-
-// are reports whether charges have these limits, in this order.
-func (l *limits) are(charges []store.Charge) bool {
-	if len(charges) != len(l.rules) || charges[0].Scope != l.scope {
-		return false
-	}
-	for i := range charges {
-		if !l.rules[i].Is(&charges[i].Limit) {
-			return false
-		}
-	}
-	return true
-}
+// States are those of package exact. A sliding window's state is the slot A of its newest
+// unit, and the units B that count.
 
 // lapse returns the instant at which a limit is as if never used.
 func lapse(r *exact.Rule, s *exact.State) int64 {
@@ -116,29 +86,6 @@ func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
 	return said
 }
 
-// known keeps the limits of calls, so that keys share them. It forgets all at maxKnown:
-// sharing does not pay where each customer has limits of its own.
-type known struct {
-	all sync.Map // []*limits, by the first limit
-	n   atomic.Int32
-}
-
-const maxKnown = 1024
-
-func (k *known) of(charges []store.Charge) *limits {
-	made := limitsOf(charges)
-	first := made.rules[0].Limit
-	value, _ := k.all.Load(first)
-	list, _ := value.([]*limits)
-	for _, l := range list {
-		if l.are(charges) {
-			return l
-		}
-	}
-	if k.n.Add(1) > maxKnown {
-		k.all.Clear()
-		k.n.Store(1)
-	}
-	k.all.Store(first, append(slices.Clip(list), made))
-	return made
+func usedOf(s *exact.State) store.Used {
+	return store.Used{At: store.Instant(s.A), Units: s.B, Before: s.C}
 }

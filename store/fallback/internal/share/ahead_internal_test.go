@@ -1,4 +1,4 @@
-package fallback
+package share
 
 import (
 	"context"
@@ -19,12 +19,12 @@ func (s corrected) Settle(_ context.Context, of any, costs ...int64) error {
 // given back.
 func TestPartsThatWereNotBookedAreNotGivenBack(t *testing.T) {
 	t.Parallel()
-	r := receipt{parts: []part{{1, []int64{10}}, {2, []int64{10}}, {3, []int64{10}}}, charges: []store.Charge{{Cost: 60}}}
+	parts := Parts{{1, []int64{10}}, {2, []int64{10}}, {3, []int64{10}}}
 	for cost, want := range map[int64]corrected{
 		70: {3: 20}, 60: {}, 45: {}, 30: {}, 25: {3: 5}, 15: {2: 5, 3: 0}, 0: {1: 0, 2: 0, 3: 0},
 	} {
 		got := corrected{}
-		if err := settleParts(context.Background(), got, &r, func(int) int64 { return cost }); err != nil || !maps.Equal(got, want) {
+		if err := parts.Settle(context.Background(), got, []store.Charge{{Cost: 60}}, func(int) int64 { return cost }); err != nil || !maps.Equal(got, want) {
 			t.Errorf("settled at %d: parts become %v, want %v (%v)", cost, got, want, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package fallback
+package brakes
 
 import (
 	"testing"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Brakes set while the primary is away add up as they would there.
@@ -33,16 +34,16 @@ func TestBrakesAreKeptTogether(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				var k brakes
+				var p Pending
 				charges := []store.Charge{{Key: "key", Limit: store.Per(1, time.Second)}}
 				for i, b := range test.brakes {
 					if i > 0 {
 						time.Sleep(s)
 					}
-					k.keep(charges, b)
+					p.Keep(charges, b)
 				}
-				got := k.pending[id{"", "key"}]
-				if got.brake != test.want || got.lifted != test.lifted || len(k.pending) != 1 {
+				got := p.list[keys.Key{Key: "key"}]
+				if got.brake != test.want || got.lifted != test.lifted || len(p.list) != 1 {
 					t.Errorf("kept %+v, lifted %v; want %+v, %v", got.brake, got.lifted, test.want, test.lifted)
 				}
 			})

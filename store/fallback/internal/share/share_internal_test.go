@@ -1,4 +1,4 @@
-package fallback
+package share
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 
 // A valid limit has valid shares. Any cost that fits the limit can be booked in a bounded
 // number of parts of a share.
-func FuzzShareOf(f *testing.F) {
+func FuzzLimit(f *testing.F) {
 	f.Add(int64(100), int64(time.Second), int64(0), uint8(0), int64(4))
 	f.Add(int64(1), int64(time.Second), int64(1_500_000_000), uint8(0), int64(1000))
 	f.Add(int64(3), int64(time.Hour), int64(0), uint8(1), int64(7))
@@ -19,7 +19,7 @@ func FuzzShareOf(f *testing.F) {
 		if l.Validate() != nil || replicas < 2 || replicas > 1<<31 {
 			t.Skip()
 		}
-		s := shareOf(l, replicas)
+		s := limit(l, replicas)
 		if err := s.Validate(); err != nil {
 			t.Fatalf("the share of %+v by %d: %v", l, replicas, err)
 		}

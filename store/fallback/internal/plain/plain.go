@@ -1,4 +1,5 @@
-package fallback
+// Package plain makes a Restorer of any store.
+package plain
 
 import (
 	"context"
@@ -8,12 +9,11 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// plain makes any store a Restorer. It charges spent units as far as they fit, and
-// notices no losses.
-type plain struct{ store.Store }
+// Store charges spent units as far as they fit, and notices no losses.
+type Store struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
-func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	for _, m := range req.Restore {
 		if _, err := p.Restore(ctx, m); err != nil {
 			return store.Decision{}, err
@@ -35,7 +35,7 @@ func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, err
 }
 
 // Restore implements store.Restorer.
-func (p plain) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
+func (p Store) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
 	if m.Spent == nil {
 		return false, nil
 	}
@@ -52,17 +52,22 @@ func (p plain) Restore(ctx context.Context, m store.Memory) (lost bool, err erro
 		now = time.Now().UnixMicro() // Without a clock of the store, spent units are by this process's.
 	}
 	for i := range req.Charges {
-		r := exact.RuleOf(&m.Limits[i])
-		s := r.StateOf(m.Spent[i], now, now)
-		used := s.B
-		if r.Limit.Algorithm != store.SlidingWindow {
-			remaining, _ := r.View(&s, nil, now)
-			used = r.Max - remaining
-		} else if s.A+r.Period <= now {
-			used = 0
-		}
-		req.Charges[i].Cost = min(used, d.Charge(i).Remaining)
+		req.Charges[i].Cost = min(units(&m.Limits[i], m.Spent[i], now), d.Charge(i).Remaining)
 	}
 	_, err = p.Store.Take(ctx, req)
 	return false, err
+}
+
+// units returns the units of a used limit that still count.
+func units(l *store.Limit, used store.Used, now int64) int64 {
+	r := exact.RuleOf(l)
+	s := r.StateOf(used, now, now)
+	switch {
+	case l.Algorithm != store.SlidingWindow:
+		remaining, _ := r.View(&s, nil, now)
+		return r.Max - remaining
+	case s.A+r.Period <= now:
+		return 0
+	}
+	return s.B
 }

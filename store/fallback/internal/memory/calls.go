@@ -1,0 +1,114 @@
+package memory
+
+import (
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/keys"
+)
+
+// Recall sets the time of the primary's last answer for each charge's key. It leaves out
+// answers that lapse before until, and keys that another call restores now. owes reports
+// whether the primary lacks units, or a restore is under way.
+func (t *Memory) Recall(charges []store.Charge, seen []store.Seen, until int64) (owes bool) {
+	for i := range charges {
+		c := &charges[i]
+		seen[i] = store.Seen{}
+		if i > 0 && keys.Same(c, &charges[i-1]) {
+			seen[i] = seen[i-1]
+			continue
+		}
+		sh, _, e := t.lock(c.Scope, c.Key)
+		if e != nil {
+			sending := e.more.sending != nil
+			owes = owes || e.owes() || e.lost() || sending
+			if e.live(until) && !sending {
+				seen[i].At = store.Instant(e.at)
+			}
+		}
+		sh.mu.Unlock()
+	}
+	return owes
+}
+
+// Lose notes that the primary may have lost its states of the charges' keys. The next
+// call restores them in its one round trip: a budget may allow no more.
+func (t *Memory) Lose(charges []store.Charge, seen []store.Seen) {
+	for i := range charges {
+		t.with(keys.Of(&charges[i]), func(e *entry) {
+			if e.at > 0 && e.at == int64(seen[i].At) {
+				e.extra().lost = e.at
+			}
+		})
+	}
+}
+
+// Learn stores an answer of the primary.
+func (t *Memory) Learn(charges []store.Charge, seen []store.Seen, now int64) {
+	for i := range charges {
+		if seen[i].At == 0 || !keys.First(charges, i) {
+			continue
+		}
+		sh, e := t.entry(keys.Pick(charges, charges, i), now)
+		if e != nil {
+			e.learn(keys.Pick(seen, charges, i))
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// Spend notes charges that were admitted here at an instant. shared are the same charges
+// on this process's share, one of parts shares.
+func (t *Memory) Spend(charges, shared []store.Charge, parts, at, now, outage int64) {
+	for i := range charges {
+		if !keys.First(charges, i) {
+			continue
+		}
+		mine := keys.Pick(charges, charges, i)
+		sh, e := t.entry(mine, now)
+		if e != nil {
+			e.spend(mine, keys.Pick(shared, charges, i), parts, at, now, outage)
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// Correct notes the real cost of charges that the primary, or this process, admitted at
+// an instant.
+func (t *Memory) Correct(charges []store.Charge, cost func(charge int) int64, at int64, primary bool) {
+	for i := range charges {
+		c, more := &charges[i], cost(i)-charges[i].Cost
+		if c.Cost > 0 && more != 0 {
+			t.with(keys.Of(c), func(e *entry) { e.correct(&c.Limit, at, more, primary) })
+		}
+	}
+}
+
+// Forget drops a key.
+func (t *Memory) Forget(scope, key string) {
+	sh, hash, e := t.lock(scope, key)
+	defer sh.mu.Unlock()
+	if e != nil {
+		delete(sh.entries, hash)
+	}
+}
+
+// Seeder is a local store that takes over the state of a key.
+type Seeder interface{ Seed(store.Memory) }
+
+// Seed gives a local store the primary's states of the charges' keys, once for each
+// answer. shared are the same charges on this process's share.
+func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
+	for i := range charges {
+		if keys.First(charges, i) {
+			t.seedOne(keys.Pick(charges, charges, i), keys.Pick(shared, charges, i), now, local)
+		}
+	}
+}
+
+func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
+	t.with(keys.Of(&charges[0]), func(e *entry) {
+		if e.at > 0 && e.limits.are(charges) && !e.more.seeded {
+			e.extra().seeded = true
+			local.Seed(e.ofShare(charges[0].Key, shared, now))
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package memory
+
+import (
+	"slices"
+
+	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/share"
+)
+
+// entry is the memory of a key, by the primary's clock:
+//
+//	at, used, last   the primary's last answer, and its time
+//	spendings        units admitted here since then
+//	debt             all units admitted here, of this process's share
+type entry struct {
+	limits *limits
+	key    string
+	at     int64       // 0: no answer
+	used   exact.State // of the first limit
+	more   *more       // &none in the common case
+}
+
+// more has the parts that few keys need.
+type more struct {
+	used      []exact.State // of the further limits
+	spendings []*spending   // unknown to the primary, the oldest first
+	debt      []exact.State
+	parts     int64 // the number of shares of the limit
+	last      int64
+	seeded    bool     // the local store knows the primary's answer
+	lost      int64    // the time of an answer that the primary has lost
+	sending   *Restore // nil: no restore is under way
+}
+
+// none is shared, and never changes.
+var none more
+
+// extra returns parts that may change.
+func (e *entry) extra() *more {
+	if e.more == &none {
+		e.more = new(more)
+	}
+	return e.more
+}
+
+// state returns the primary's state of the i-th limit.
+func (e *entry) state(i int) *exact.State {
+	if i == 0 {
+		return &e.used
+	}
+	return &e.more.used[i-1]
+}
+
+// be gives the key other limits, and forgets the states of the old ones. Units that the
+// primary does not know stay, under their old limits.
+func (e *entry) be(l *limits) {
+	e.limits, e.at, e.used = l, 0, exact.State{}
+	if n := len(l.rules) - 1; n > 0 || e.more != &none {
+		m := e.extra()
+		m.used, m.debt, m.seeded = make([]exact.State, n), nil, false
+	}
+}
+
+// learn stores an answer of the primary.
+func (e *entry) learn(seen []store.Seen) {
+	e.at = int64(seen[0].At)
+	for i := range seen {
+		u := seen[i].Used
+		*e.state(i) = exact.State{A: int64(u.At), B: u.Units, C: u.Before}
+		if last := int64(seen[i].Last); last > 0 {
+			m := e.extra()
+			m.last = max(m.last, last)
+		}
+	}
+	if e.more.seeded {
+		e.more.seeded = false
+	}
+}
+
+// live reports whether the primary's answer still counts at an instant.
+func (e *entry) live(now int64) bool {
+	if e.at == 0 {
+		return false
+	}
+	if e.more.last > now {
+		return true
+	}
+	for i := range e.limits.rules {
+		if lapse(&e.limits.rules[i], e.state(i)) > now {
+			return true
+		}
+	}
+	return false
+}
+
+// owes reports whether the primary lacks units that were admitted here.
+func (e *entry) owes() bool { return len(e.more.spendings) > 0 }
+
+// lost reports whether the primary has lost its last answer.
+func (e *entry) lost() bool { return e.at > 0 && e.more.lost == e.at }
+
+// idle reports whether the entry has nothing left to remember.
+func (e *entry) idle(now int64) bool {
+	return e.more.sending == nil && !e.live(now) &&
+		!slices.ContainsFunc(e.more.spendings, func(p *spending) bool { return !p.idle(now) })
+}
+
+// correct changes the units of a booking at an instant. primary says who admitted it.
+func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
+	i := slices.IndexFunc(e.limits.rules, func(r exact.Rule) bool { return r.Is(l) })
+	if i < 0 {
+		return
+	}
+	switch r := &e.limits.rules[i]; {
+	case primary:
+		correct(r, e.state(i), at, more)
+	case e.more.debt != nil:
+		if r.Limit.Algorithm == store.GCRA {
+			more *= e.more.parts // A unit takes parts times as long in the share.
+		}
+		correct(r, &e.more.debt[i], at, more)
+		if p := e.last(); p != nil {
+			p.version++
+			correct(r, &p.used[i], at, more)
+		}
+	}
+}
+
+// ofShare returns the memory for a local store that has a share of each limit.
+func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
+	rules, list := rulesOf(shared)
+	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
+	for i, part := range rules {
+		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
+		if e.more.debt != nil {
+			s = larger(&part, s, e.more.debt[i], now)
+		}
+		m.Known = append(m.Known, usedOf(&s))
+	}
+	return m
+}

@@ -1,0 +1,114 @@
+// Package memory remembers states of keys while the primary store is away, or may lose
+// them: its last answers, and units that this process has admitted by itself since.
+package memory
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/maphash"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/keys"
+)
+
+// Memory has an entry for each key of this process. An entry takes about 110 bytes, with
+// one limit and a key of 12 bytes. Instants are by the primary's clock, in microseconds.
+type Memory struct {
+	shards [64]shard
+	seed   maphash.Seed
+	most   int // maximum of entries in a shard
+	limits known
+	name   string // of this process, in the IDs of spendings
+	ids    atomic.Int64
+}
+
+type shard struct {
+	mu      sync.Mutex
+	entries map[uint64]*entry
+	_       [40]byte // Each shard fills a cache line.
+}
+
+// maxText is the maximum length of a key that is kept as it is.
+const maxText = 120
+
+// newLooks is the number of entries that a new key looks at, to drop lapsed ones.
+const newLooks = 4
+
+// New returns a memory of a maximum number of keys.
+func New(maxKeys int) *Memory {
+	t := &Memory{seed: maphash.MakeSeed(), name: rand.Text()[:12] + "-"}
+	t.most = max(maxKeys/len(t.shards), 1)
+	return t
+}
+
+func (t *Memory) newID() string { return t.name + strconv.FormatInt(t.ids.Add(1), 36) }
+
+// lock locks the shard of a key, and returns it with the key's hash and its entry, if any.
+func (t *Memory) lock(scope, key string) (sh *shard, hash uint64, e *entry) {
+	hash = maphash.String(t.seed, key) ^ 3*maphash.String(t.seed, scope)
+	sh = &t.shards[hash%64]
+	sh.mu.Lock()
+	e = sh.entries[hash]
+	if e != nil && (e.limits.scope != scope || e.key != key && (len(key) <= maxText || e.key != text(key))) {
+		e = nil
+	}
+	return sh, hash, e
+}
+
+// with calls f with the entry of a key, if it has one.
+func (t *Memory) with(key keys.Key, f func(*entry)) {
+	sh, _, e := t.lock(key.Scope, key.Key)
+	defer sh.mu.Unlock()
+	if e != nil {
+		f(e)
+	}
+}
+
+// text returns the stored form of a key: of a long key a hash.
+func text(key string) string {
+	if len(key) <= maxText {
+		return strings.Clone(key) // key may be part of a far longer string.
+	}
+	sum := sha256.Sum256([]byte(key))
+	return "\x00" + string(sum[:])
+}
+
+// hashed reports whether a stored text is the hash of a long key.
+func hashed(text string) bool { return len(text) == 1+sha256.Size && text[0] == 0 }
+
+// entry locks the shard of the charges' key, and returns it with the key's entry, which
+// has their limits. It returns nil for a new key if the shard is full.
+func (t *Memory) entry(charges []store.Charge, now int64) (*shard, *entry) {
+	sh, hash, e := t.lock(charges[0].Scope, charges[0].Key)
+	if e == nil {
+		if sh.dropIdle(now); len(sh.entries) >= t.most {
+			return sh, nil
+		}
+		if sh.entries == nil {
+			sh.entries = make(map[uint64]*entry)
+		}
+		e = &entry{key: text(charges[0].Key), more: &none}
+		sh.entries[hash] = e
+	}
+	if e.limits == nil || !e.limits.are(charges) {
+		e.be(t.limits.of(charges))
+	}
+	return sh, e
+}
+
+// dropIdle drops some entries with nothing left to remember.
+func (sh *shard) dropIdle(now int64) {
+	looks := newLooks
+	for hash, e := range sh.entries {
+		if looks--; looks < 0 {
+			return
+		}
+		if e.idle(now) {
+			delete(sh.entries, hash)
+		}
+	}
+}

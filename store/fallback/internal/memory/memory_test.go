@@ -1,0 +1,117 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/keys"
+	"github.com/goweir/weir/store/fallback/internal/memory"
+)
+
+const now = 1_700_000_000_000_000
+
+func charges(key string) []store.Charge {
+	return []store.Charge{{Scope: "s", Key: key, Limit: store.Per(10, time.Hour).By(store.FixedWindow), Cost: 1}}
+}
+
+func answer(at int64) []store.Seen {
+	return []store.Seen{{At: store.Instant(at), Used: store.Used{At: store.Instant(at), Units: 3}}}
+}
+
+// An answer of the primary is known until it lapses. Units that were admitted here are
+// owed until the primary has them.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"k", strings.Repeat("long", 100)} {
+		m, c, seen := memory.New(1000), charges(key), make([]store.Seen, 1)
+		if m.Recall(c, seen, now) || seen[0].At != 0 {
+			t.Fatalf("recalled %v of nothing", seen)
+		}
+		m.Learn(c, answer(now), now)
+		if m.Recall(c, seen, now+1) || seen[0].At != now {
+			t.Errorf("recalled %v, want the answer", seen)
+		}
+		if m.Recall(c, seen, now+time.Hour.Microseconds()); seen[0].At != 0 {
+			t.Errorf("recalled %v after its window", seen)
+		}
+		m.Spend(c, c, 1, now+2, now+2, 1)
+		k := keys.Of(&c[0])
+		r, under := m.Due(k, 0, now+3, false)
+		if r == nil || under != nil || len(r.Memories) != 1 || r.Memories[0].Known[0].Units != 3 || r.Memories[0].Spent[0].Units != 1 {
+			t.Fatalf("due: %+v", r)
+		}
+		if again, under := m.Due(k, 0, now+3, false); again != nil || under != r {
+			t.Error("two restores of a key at once")
+		}
+		// A lost answer keeps the ID. A unit since then stays owed.
+		m.Sent(r, false, now+4)
+		<-r.Over
+		again, _ := m.Due(k, 0, now+5, false)
+		if again == nil || again.Memories[0].ID != r.Memories[0].ID {
+			t.Fatalf("due again: %+v", again)
+		}
+		m.Spend(c, c, 1, now+6, now+6, 1)
+		m.Sent(again, true, now+7)
+		last, _ := m.Due(k, 0, now+8, false)
+		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
+			t.Fatalf("due at last: %+v", last)
+		}
+		m.Sent(last, true, now+9)
+		if m.Recall(c, seen, now+10) || seen[0].At != now+9 {
+			t.Errorf("recalled %v, want no more than the answer", seen)
+		}
+		m.Forget("s", key)
+		if m.Recall(c, seen, now+10); seen[0].At != 0 {
+			t.Errorf("recalled %v of a forgotten key", seen)
+		}
+	}
+}
+
+// A lost answer is due until the primary has it. Long keys wait for a call.
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	m, long := memory.New(1000), strings.Repeat("long", 100)
+	for _, key := range []string{"old", "new", "spent", long} {
+		at := int64(now)
+		if key == "new" {
+			at += 10
+		}
+		m.Learn(charges(key), answer(at), at)
+	}
+	m.Spend(charges("spent"), charges("spent"), 1, now+1, now+1, 1)
+	lacking := map[string]int64{}
+	for k, lost := range m.Lacking(now + 5) {
+		lacking[k.Key] = lost
+	}
+	if lost, ok := lacking["spent"]; len(lacking) != 2 || lacking["old"] != now || !ok || lost != 0 {
+		t.Errorf("lacking %v", lacking)
+	}
+	m.Lose(charges(long), answer(now))
+	if r, _ := m.Due(keys.Key{Scope: "s", Key: long}, 0, now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
+		t.Errorf("due: %+v", r)
+	}
+}
+
+// A full memory keeps its keys, and takes new ones when these have lapsed.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	m, seen := memory.New(1), make([]store.Seen, 1)
+	keep := func(at int64) (kept int) {
+		for i := range 1000 {
+			c := charges(time.Duration(at + int64(i)).String())
+			m.Learn(c, answer(at), at)
+			if m.Recall(c, seen, at); seen[0].At > 0 {
+				kept++
+			}
+		}
+		return kept
+	}
+	if kept := keep(now); kept == 0 || kept > 64 {
+		t.Errorf("kept %d keys, want 1 in each of 64 shards at most", kept)
+	}
+	if kept := keep(now + 2*time.Hour.Microseconds()); kept == 0 || kept > 64 {
+		t.Errorf("kept %d keys after the first ones have lapsed", kept)
+	}
+}

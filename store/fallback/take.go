@@ -1,0 +1,122 @@
+package fallback
+
+import (
+	"context"
+	"time"
+
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/breaker"
+	"github.com/goweir/weir/store/fallback/internal/memory"
+	"github.com/goweir/weir/store/fallback/internal/plain"
+	"github.com/goweir/weir/store/localstore"
+)
+
+// New returns a Store, or a *store.ConfigError that names the wrong field. It does no
+// I/O, so it returns at once also while the primary is away.
+func New(cfg Config) (*Store, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	cfg.defaults()
+	if cfg.Local == nil {
+		local, err := localstore.New(localstore.Config{})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Local = local
+	}
+	s := &Store{cfg: cfg, memory: memory.New(cfg.MaxKeys)}
+	s.denier, _ = cfg.Primary.(Denier)
+	s.starter, _ = cfg.Primary.(store.Starter)
+	var ok bool
+	if s.primary, ok = cfg.Primary.(primary); !ok {
+		s.primary, s.starter = plain.Store{Store: cfg.Primary}, nil
+	}
+	s.seeder, _ = cfg.Local.(Seeder)
+	s.clock.start = time.Now()
+	s.breaker = &breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: s.clock.start}
+	return s, nil
+}
+
+// tell logs a change and passes it to OnChange.
+func (s *Store) tell(c Change) {
+	if c.Away {
+		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
+	} else {
+		s.cfg.Logger.Info("weir: the primary store is back", "after", c.After)
+	}
+	if s.cfg.OnChange != nil {
+		s.cfg.OnChange(c)
+	}
+}
+
+// Take implements [store.Store].
+func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if err := ctx.Err(); err != nil {
+		return store.Decision{}, err
+	}
+	if err := req.Validate(); err != nil {
+		return store.Decision{}, err
+	}
+	if req.Hold.Asked() {
+		if _, _, err := s.holders(); err != nil {
+			return store.Decision{}, err
+		}
+	}
+	if s.denier != nil && s.breaker.Closed() {
+		if d, ok := s.denied(req); ok {
+			return d, nil
+		}
+	}
+	if !s.breaker.Allow() {
+		return s.decide(ctx, &req, nil)
+	}
+	a := s.attempt(&req)
+	d, err := a.decision(ctx)
+	switch {
+	case err == nil:
+		return d, nil
+	case refused(err):
+		return store.Decision{}, err
+	case ctx.Err() != nil:
+		return store.Decision{}, ctx.Err()
+	}
+	return s.decide(ctx, &a.req, err)
+}
+
+// denied asks the Denier. The request is a copy: an interface may keep it, and other
+// calls need no allocation.
+func (s *Store) denied(req store.Request) (store.Decision, bool) {
+	return s.denier.Denied(s.cfg.Primary, &req)
+}
+
+// Reset implements [store.Resetter]. Both stores forget the key. It returns the first
+// error.
+func (s *Store) Reset(ctx context.Context, scope, key string) error {
+	s.memory.Forget(scope, key)
+	if r, ok := s.cfg.Local.(store.Resetter); ok {
+		if err := r.Reset(ctx, scope, key); err != nil {
+			return err
+		}
+	}
+	r, ok := s.cfg.Primary.(store.Resetter)
+	if !ok {
+		return store.ErrUnsupported
+	}
+	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
+}
+
+// State returns the breaker's state, for a health endpoint.
+func (s *Store) State() State {
+	switch closed, probing := s.breaker.State(); {
+	case closed:
+		return StateClosed
+	case probing:
+		return StateHalfOpen
+	}
+	return StateOpen
+}
+
+// Away returns how long the primary has been away and its last error; 0 and nil while it
+// is there.
+func (s *Store) Away() (time.Duration, error) { return s.breaker.Away() }
