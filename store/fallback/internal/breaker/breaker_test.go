@@ -3,6 +3,7 @@ package breaker_test
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -70,7 +71,7 @@ func TestChangesInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b *breaker.Breaker
 		var got []bool
-		backs := 0
+		var backs atomic.Int32
 		b = &breaker.Breaker{
 			Probe: func() error { return nil }, Most: time.Second, Since: time.Now(),
 			Tell: func(c store.Change) {
@@ -78,15 +79,15 @@ func TestChangesInOrder(t *testing.T) {
 				_, _ = b.Away()
 				got = append(got, c.Away)
 			},
-			Back: func() { backs++ },
+			Back: func() { backs.Add(1) },
 		}
 		for range 3 {
 			b.Fail(time.Now(), syscall.ECONNREFUSED)
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
-		if want := []bool{true, false, true, false, true, false}; !slices.Equal(got, want) || backs != 3 || !b.Closed() {
-			t.Errorf("away: %v, want %v; back %d times", got, want, backs)
+		if want := []bool{true, false, true, false, true, false}; !slices.Equal(got, want) || backs.Load() != 3 || !b.Closed() {
+			t.Errorf("away: %v, want %v; back %d times", got, want, backs.Load())
 		}
 	})
 }
