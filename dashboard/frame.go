@@ -53,6 +53,8 @@ type storePart struct {
 type redisPart struct {
 	// Error is empty while Redis answers.
 	Error string `json:"error"`
+	// Missing names servers whose keys the last reading could not read.
+	Missing string `json:"missing,omitempty"`
 	// AwayFor is the time since Redis last answered.
 	AwayFor int64 `json:"away_for_ms,omitempty"`
 	// Age is the time since the rows were read.

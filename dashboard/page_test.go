@@ -212,6 +212,9 @@ func testSamplesInBrowser(t *testing.T, b *browser) {
 			if got := p.eval(`[...document.querySelectorAll("table, [role=region], [role=img], dialog")].filter(e => !e.getAttribute("aria-label") && !e.getAttribute("aria-labelledby") && e.offsetParent).length`); got != 0. {
 				t.Errorf("%s, %d wide: %v parts have no name", name, width, got)
 			}
+			if got := p.eval(has("alerts", "The keys of 10.0.0.4:6379 are missing")); got != (name == "part") {
+				t.Errorf("%s, %d wide: it names a missing server: %v", name, width, got)
+			}
 			if *write != "" {
 				for _, scheme := range []string{"light", "dark"} {
 					p.picture(scheme, filepath.Join(*write, name+"-"+map[int]string{360: "phone", 800: "tablet", 1280: "desk"}[width]+"-"+scheme+".png"), 0)

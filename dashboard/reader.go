@@ -36,6 +36,7 @@ type reading struct {
 	latency, took time.Duration
 	keys          []*inspect.Key
 	more          bool
+	missing       error                // of servers whose keys are missing
 	newest        map[string]time.Time // by server
 	byID          map[string]*inspect.Key
 }
@@ -128,17 +129,20 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 // run makes one reading, and closes done.
 func (r *reader) run(ctx context.Context, done chan struct{}) {
 	began := time.Now()
-	latency, err := r.ping(ctx)
-	var keys []*inspect.Key
-	var more bool
-	if err == nil {
-		keys, more, err = r.survey.Read(ctx)
+	keys, more, missing := r.survey.Read(ctx)
+	var latency time.Duration
+	err := missing
+	if keys != nil {
+		latency, err = r.ping(ctx)
 	}
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer close(done)
 	r.running = nil
+	if err != nil && keys != nil && missing != nil && r.last != nil {
+		latency, err = r.last.latency, nil // The round trip was to the missing server.
+	}
 	switch {
 	case ctx.Err() != nil: // The page was closed. Redis did not fail.
 	case err != nil:
@@ -147,7 +151,7 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 		}
 		r.err = err
 	default:
-		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more}, nil, time.Time{}
+		r.last, r.err, r.away = &reading{at: now, latency: latency, took: now.Sub(began), keys: keys, more: more, missing: missing}, nil, time.Time{}
 		r.last.index()
 		r.began = began
 	}

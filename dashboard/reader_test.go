@@ -2,12 +2,14 @@ package dashboard
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/redisstore"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -97,6 +99,42 @@ func TestOutage(t *testing.T) {
 	for len(stream.messages) > 0 {
 		<-stream.messages
 	}
+}
+
+// TestOneServerAway: without one of its servers, a cluster shows the keys of the others.
+func TestOneServerAway(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	client := cluster.Client(redisstore.ConfigureCluster)
+	s, err := redisstore.New(redisstore.Config{Client: client})
+	must(t, err)
+	api, err := weir.New(weir.Config{Name: "api", Store: s, Limits: []weir.Limit{perMinute}})
+	must(t, err)
+	for _, key := range ids(12) {
+		book(t, api, key, 5)
+	}
+	f := &fleet{dash: newDashboard(t, Config{Client: client, ShowKeys: true, Interval: minInterval})}
+	f.await(t, "all keys", func(got *frame) bool { return got.Redis.Keys == 12 && got.Redis.Missing == "" })
+	gone := cluster.Node("weir:{api:user:9}")
+	var lost []string
+	for _, key := range ids(12) {
+		if cluster.Node("weir:{api:"+key+"}") == gone {
+			lost = append(lost, key)
+		}
+	}
+	gone.Kill()
+	text := "keys of " + gone.Addr + " are missing: dial tcp"
+	f.await(t, "the missing server", func(got *frame) bool { return strings.HasPrefix(got.Redis.Missing, text) })
+	other := ids(12)[slices.IndexFunc(ids(12), func(key string) bool { return !slices.Contains(lost, key) })]
+	book(t, api, other, 1)
+	got := f.await(t, "a call of another server", func(got *frame) bool {
+		return len(got.Busy) > 0 && got.Busy[0].Key == other && got.Busy[0].Limits[0].Used == 6
+	})
+	if got.Redis.Error != "" || got.Redis.Keys != 12-len(lost) || len(got.Busy) != 12-len(lost) || got.Redis.Latency <= 0 {
+		t.Errorf("without %q: %s", lost, encode(got))
+	}
+	gone.Restart()
+	f.await(t, "its return", func(got *frame) bool { return got.Redis.Error == "" && got.Redis.Missing == "" })
 }
 
 // TestAPatientClient has a client with long timeouts over a silent server.

@@ -54,6 +54,9 @@ func (t *tables) redis(v view) *redisPart {
 	}
 	p.Age, p.Latency, p.Reading = ms(t.now.Sub(v.at)), fine(v.latency), fine(v.took)
 	p.Keys, p.More = len(v.keys), v.more
+	if v.missing != nil {
+		p.Missing = shorten(v.missing.Error())
+	}
 	for _, k := range v.keys {
 		age := v.age(k, t.now)
 		p.InFlight += k.InFlight

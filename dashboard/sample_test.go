@@ -9,7 +9,7 @@ var write = flag.String("write", "", "a folder to write pictures of sample pages
 
 // samples are pages at different moments.
 func samples() map[string]*frame {
-	return map[string]*frame{"full": sampleFrame(), "empty": emptyFrame(), "away": awayFrame(), "redis": redisFrame()}
+	return map[string]*frame{"full": sampleFrame(), "empty": emptyFrame(), "away": awayFrame(), "part": partFrame(), "redis": redisFrame()}
 }
 
 func number[T any](n T) *T { return &n }
@@ -104,6 +104,13 @@ func awayFrame() *frame {
 	f := sampleFrame()
 	f.Redis.Error, f.Redis.AwayFor, f.Redis.Age = "dial tcp 10.0.0.4:6379: connect: connection refused", 12_300, 12_900
 	f.Fallback[0] = fallbackRow{"redis", "open", 11_900}
+	return f
+}
+
+// partFrame is an outage of one server of a cluster.
+func partFrame() *frame {
+	f := sampleFrame()
+	f.Redis.Missing = "keys of 10.0.0.4:6379 are missing: dial tcp 10.0.0.4:6379: connect: connection refused"
 	return f
 }
 

@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	clock       = "15:04:05 MST"
 	minInterval = 100 * time.Millisecond
 	// The terminal's second screen without a cursor, and back again.
 	enterScreen, leaveScreen = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l"
@@ -27,7 +28,7 @@ func newTop() *cobra.Command {
 	var once bool
 	var interval time.Duration
 	c := &cobra.Command{
-		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most. Ctrl-C ends it.\n" + listHelp,
+		Use: "top", Short: "Watch the keys that are used most", Long: "Watches the keys that are used most, also while Redis goes away and comes back.\nCtrl-C ends it.\n" + listHelp,
 		Example: "  weir top\n  weir top --sort queue --limiter stripe\n  weir top --once --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := l.check(); err != nil {
@@ -38,7 +39,7 @@ func newTop() *cobra.Command {
 			}
 			return l.with(func(s *session) error {
 				if once {
-					return l.frame(cmd, s, 0, 0, 0)
+					return l.once(cmd, s)
 				}
 				return l.watch(cmd, s, interval)
 			})
@@ -56,7 +57,8 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// watch draws until the context ends.
+// watch draws until the context ends. Without Redis it draws the last keys, but it fails if
+// there are none yet.
 func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) (err error) {
 	out, ok := cmd.OutOrStdout().(*os.File)
 	if !ok || !isTerminal(out) || l.json {
@@ -72,15 +74,23 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	}()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for {
-		width, height, err := term.GetSize(int(out.Fd()))
-		if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
-			width, height = 80, 24
+	var last inspect.Listing
+	var away time.Time // when the first reading failed; zero: the last one did not
+	for first := true; ; first = false {
+		found, missing := l.all(cmd, s)
+		switch status := printable(message(missing)); {
+		case cmd.Context().Err() != nil:
+			return nil // Ctrl-C ends it.
+		case missing == nil || len(found.Keys) > 0:
+			last, away = found, time.Time{}
+			err = l.frame(out, s.Prefix(), last, status, interval)
+		case first:
+			return missing
+		default:
+			away = cmp.Or(away, time.Now())
+			err = l.frame(out, s.Prefix(), last, "Redis is away since "+away.UTC().Format(clock)+": "+status, interval)
 		}
-		if err := l.frame(cmd, s, width, height, interval); err != nil {
-			if cmd.Context().Err() != nil {
-				return nil // Ctrl-C ends it.
-			}
+		if err != nil {
 			return err
 		}
 		select {
@@ -91,37 +101,55 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	}
 }
 
-// frame reads and prints once, on a screen if width and height are set.
-func (l *listing) frame(cmd *cobra.Command, s *session, width, height int, interval time.Duration) error {
+// all reads the keys without the bound of --first.
+func (l *listing) all(cmd *cobra.Command, s *session) (inspect.Listing, error) {
 	l2 := *l
 	l2.first = 0
-	found, all, missing := l2.read(cmd, s)
-	if all == 0 && missing != nil {
+	found, _, missing := l2.read(cmd, s)
+	return found, missing
+}
+
+// once reads and prints once.
+func (l *listing) once(cmd *cobra.Command, s *session) error {
+	found, missing := l.all(cmd, s)
+	if len(found.Keys) == 0 && missing != nil {
 		return missing
 	}
 	whole := found.Keys
-	if l.first > 0 {
-		found.Keys = found.Keys[:min(l.first, len(found.Keys))]
-	}
+	found.Keys = l.top(whole)
 	if l.json {
-		return cmp.Or(printJSON(cmd.OutOrStdout(), listingJSON(found, all)), missing)
-	}
-	if height > 0 {
-		found.Keys = whole[:min(len(whole), max(height-5, 1))]
+		return cmp.Or(printJSON(cmd.OutOrStdout(), listingJSON(found, len(whole))), missing)
 	}
 	var b bytes.Buffer
-	if missing != nil && height > 0 {
-		fmt.Fprintln(&b, printable(message(missing)))
-	}
-	l.draw(&b, s.Prefix(), found, whole, width, interval)
-	if height > 0 {
-		b = screen(b.String(), width, height)
-	}
+	l.draw(&b, s.Prefix(), found, whole, 0, 0)
 	_, err := cmd.OutOrStdout().Write(b.Bytes())
-	if height > 0 && cmd.Context().Err() == nil {
-		missing = nil // The next frame may have all, and the frame says that keys are missing.
-	}
 	return cmp.Or(err, missing)
+}
+
+// top returns the keys that --first prints.
+func (l *listing) top(keys []inspect.Key) []inspect.Key {
+	if l.first > 0 {
+		return keys[:min(l.first, len(keys))]
+	}
+	return keys
+}
+
+// frame draws on a screen, below a status line if there is one.
+func (l *listing) frame(out *os.File, prefix string, found inspect.Listing, status string, interval time.Duration) error {
+	width, height, err := term.GetSize(int(out.Fd()))
+	if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
+		width, height = 80, 24
+	}
+	var b bytes.Buffer
+	if status != "" {
+		fmt.Fprintln(&b, status)
+	}
+	whole := found.Keys
+	found.Keys = whole[:min(len(whole), max(height-5, 1))]
+	l.draw(&b, prefix, found, whole, width, interval)
+	b = screen(b.String(), width, height)
+	_, err = out.Write(b.Bytes())
+	return err
 }
 
 // draw writes a head of two lines, and the table.
@@ -137,7 +165,7 @@ func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, wh
 	}
 	at := "-"
 	if !found.At.IsZero() {
-		at = found.At.UTC().Format("15:04:05 MST")
+		at = found.At.UTC().Format(clock)
 	}
 	fmt.Fprintf(b, "weir top  %s*  %s by %s  %s", prefix, plural(len(whole), "key"), l.sort, at)
 	if interval > 0 {

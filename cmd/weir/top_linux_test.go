@@ -5,10 +5,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
+
+	"github.com/goweir/weir/internal/redistest"
 )
 
 // terminal opens a pseudo terminal of 80 columns and 24 lines: its two ends.
@@ -73,6 +77,71 @@ func TestTop(t *testing.T) {
 		if len(strings.Trim(line, "\r\n")) > 80 {
 			t.Errorf("over 80 columns: %q", line)
 		}
+	}
+}
+
+// TestTopWhileRedisIsAway: top keeps the last frame, says since when Redis is away, and goes
+// on when it is back.
+func TestTopWhileRedisIsAway(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	must(t, server.Client().Set(t.Context(), "weir:{api:user:1}", "1g7/60s=0|1", time.Hour).Err())
+	person, program := terminal(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		code := run(ctx, []string{"top", "--redis", "redis://" + server.Addr, "--interval", "100ms"}, nil, program, &errs)
+		fmt.Fprint(program, "the end")
+		done <- code
+	}()
+	var seen []byte
+	frames := 0
+	read := func() {
+		t.Helper()
+		buf := make([]byte, 4096)
+		n, err := person.Read(buf)
+		must(t, err)
+		seen = append(seen, buf[:n]...)
+	}
+	// await returns the first whole frame from now on that is right.
+	await := func(want string, right func(frame string) bool) string {
+		t.Helper()
+		for ; ; read() {
+			for all := strings.Split(string(seen), home); frames < len(all)-1; frames++ {
+				if frame := all[frames]; right(frame) {
+					frames++
+					return frame
+				}
+			}
+			if bytes.Contains(seen, []byte("the end")) {
+				t.Fatalf("top ends before %s: %q\n%s", want, seen, &errs)
+			}
+		}
+	}
+	const status = "Redis is away since "
+	await("the key", func(frame string) bool { return strings.Contains(frame, "1 key by use") })
+	server.Kill()
+	since := func(frame string) string {
+		_, text, _ := strings.Cut(frame, status)
+		return text[:min(len(text), len("15:04:05 UTC: keys"))]
+	}
+	first := await("the outage", func(frame string) bool { return strings.Contains(frame, status) })
+	later := await("the next frame", func(frame string) bool { return strings.Contains(frame, status) })
+	if !regexp.MustCompile(`^\d\d:\d\d:\d\d UTC: keys$`).MatchString(since(first)) || since(first) != since(later) || !strings.Contains(later, "1 key by use") || !strings.Contains(later, "api:user:1") {
+		t.Errorf("while Redis is away: %q, then %q", first, later)
+	}
+	server.Restart()
+	await("the return", func(frame string) bool {
+		return strings.Contains(frame, "0 keys by use") && !strings.Contains(frame, status)
+	})
+	cancel()
+	for !bytes.Contains(seen, []byte("the end")) {
+		read()
+	}
+	if code := <-done; code != 0 || errs.Len() > 0 {
+		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }
 

@@ -126,14 +126,14 @@ function render(f, columns) {
   frame = f;
   const p = f.process, r = f.redis;
   const sum = name => p.limiters.reduce((n, l) => n + l[name + '_per_s'], 0);
-  const away = r && r.error;
+  const away = r && r.error, part = r && !away && r.missing;
   tile('Admitted', p && rate(sum('admitted')) + '/s', 'this process');
   tile('Refused', p && rate(sum('refused')) + '/s', p && sum('refused') ? percent(sum('refused') / (sum('admitted') + sum('refused'))) + ' of calls' : 'this process', p && sum('refused') ? 'warn' : '');
   const waiting = r ? r.waiting_calls : p ? p.waiting : null;
   tile('Waiting', waiting != null && count(waiting), r ? 'calls for ' + plural(r.waiting_keys, 'key') : 'calls, this process', waiting ? 'warn' : '');
   tile('Paused', r && count(r.paused_keys), r && (r.paused_keys === 1 ? 'key' : 'keys') + (r.slowed_keys ? ', and ' + count(r.slowed_keys) + ' slowed' : ''), r && r.paused_keys ? 'bad' : r && r.slowed_keys ? 'warn' : '');
   tile('Keys in use', r && count(r.keys) + (r.more ? '+' : ''), r && (r.in_flight ? plural(r.in_flight, 'call') + ' in flight' : 'in Redis'));
-  tile('Redis', r && (away ? 'away' : duration(r.latency_ms)), r && (away ? 'for ' + duration(r.away_for_ms) : 'a round trip'), away ? 'bad' : 'good');
+  tile('Redis', r && (away ? 'away' : duration(r.latency_ms)), r && (away ? 'for ' + duration(r.away_for_ms) : part ? 'a server is away' : 'a round trip'), away || part ? 'bad' : 'good');
   const open = f.fallback.filter(s => s.state !== 'closed');
   tile('Fallback', f.fallback.length && (open.length ? open[0].state : 'closed'), open.length ? 'for ' + duration(open[0].for_ms) : 'Redis decides', open.length ? 'bad' : 'good');
 
@@ -152,6 +152,7 @@ function render(f, columns) {
 
   const alerts = [];
   if (away) alerts.push(['bad', 'Redis is away.', r.error + (r.age_ms < 0 ? '.' : '. The tables show the last reading.')]);
+  if (part) alerts.push(['bad', 'A server of Redis is away.', 'The ' + part + '. The tables show the keys of the others.']);
   for (const s of open) alerts.push(['bad', 'Decisions without Redis.', 'The fallback ' + s.name + ' is open: this process decides by itself.']);
   if (r && r.unreadable) alerts.push(['', plural(r.unreadable, 'key') + ' can’t be read.', 'Their values are not weir’s: see weir doctor.']);
   if (r && r.more) alerts.push(['', 'There are more than ' + plural(r.keys, 'key') + '.', 'Config.MaxKeys bounds the keys that this page reads.']);
@@ -165,7 +166,7 @@ function render(f, columns) {
       return li;
     }));
   }
-  document.title = (away ? 'Redis away' : r && r.paused_keys ? plural(r.paused_keys, 'pause') : waiting ? count(waiting) + ' waiting' : 'all well') + ' – weir';
+  document.title = (away ? 'Redis away' : part ? 'A server away' : r && r.paused_keys ? plural(r.paused_keys, 'pause') : waiting ? count(waiting) + ' waiting' : 'all well') + ' – weir';
   setText(document.getElementById('about'), (p ? 'This process is ' + p.name + '. ' : '') +
     (f.keys === 'hashed' ? 'Keys are the first digits of their SHA-256. ' : '') +
     (r ? 'A reading of Redis took ' + duration(r.reading_ms) + '. ' : '') + 'Updated every ' + duration(f.interval_ms) + '.');

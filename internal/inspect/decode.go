@@ -124,11 +124,14 @@ func (k *Key) evaluate(s *redisstate.State) (err error) {
 	s.Find(&found, charges, now)
 	for i := range charges {
 		p := &s.Parts[found.Parts[i]]
-		at := now
-		if !exact.InRealTime(p.Rule.Limit.Algorithm) {
-			at = found.V
+		at, windows := found.V, exact.InRealTime(p.Rule.Limit.Algorithm)
+		if windows {
+			at = now
 		}
 		own, _ := p.Rule.View(&p.State, &s.Log, at)
+		if windows && p.State.A > now {
+			own = 0 // The state counts a window ahead. Calls wait for it, as none is free before.
+		}
 		l := Limit{Limit: p.Rule.Limit, Used: p.Rule.Max - own}
 		remaining, reset := s.View(&found, i, now)
 		l.Remaining, l.ResetAfter = remaining, micros(reset)

@@ -131,9 +131,6 @@ func (i *Inspector) lasting(ctx context.Context, n node, names []rediskey.Name, 
 	for _, name := range names {
 		pipe.PTTL(ctx, name.Full())
 	}
-	if len(names) == 0 {
-		return nil
-	}
 	sent, err := pipe.Exec(ctx)
 	for j := range sent {
 		if d, ok := sent[j].(interface{ Val() time.Duration }); ok && sent[j].Err() == nil && d.Val() == -1 {

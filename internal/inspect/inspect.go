@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -69,6 +71,21 @@ func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
 	return nodes, err
 }
 
+// each calls f for each server, and returns those without an error. The error names the
+// others.
+func each(nodes []node, f func(n node) error) (up []node, failed error) {
+	var missing []string
+	for _, n := range nodes {
+		if err := f(n); err != nil {
+			missing = append(missing, n.addr)
+			failed = fmt.Errorf("keys of %s are missing: %w", strings.Join(missing, ", "), err)
+		} else {
+			up = append(up, n)
+		}
+	}
+	return up, failed
+}
+
 // nodeOf returns the server that has a key.
 func (i *Inspector) nodeOf(ctx context.Context, state string) (node, error) {
 	var one *redis.Client
@@ -104,7 +121,7 @@ func (i *Inspector) Stored(ctx context.Context, state string) (Key, error) {
 	if err != nil {
 		return Key{}, err
 	}
-	keys, err := i.read(ctx, n, []rediskey.Name{name}, maxLog)
+	keys, err := i.read(ctx, n, []wanted{whole(name)}, maxLog)
 	if err != nil {
 		return Key{}, err
 	}

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -64,12 +63,7 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 	if err != nil {
 		return l, err
 	}
-	var failed error
-	for _, n := range nodes {
-		if err := i.listNode(ctx, n, &q, &l); err != nil {
-			failed = fmt.Errorf("keys of %s are missing: %w", n.addr, err)
-		}
-	}
+	_, failed := each(nodes, func(n node) error { return i.listNode(ctx, n, &q, &l) })
 	slices.SortFunc(l.Keys, func(a, b Key) int { return cmp.Compare(a.Stored, b.Stored) })
 	return l, failed
 }
@@ -78,7 +72,7 @@ func (i *Inspector) List(ctx context.Context, q Query) (Listing, error) {
 func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) error {
 	seen := map[string]bool{}
 	cut, err := i.scan(ctx, n, q, func(names []rediskey.Name) (more bool, err error) {
-		var states []rediskey.Name
+		var states []wanted
 		for _, name := range names {
 			if isCounter(name.Part) {
 				l.Plain++
@@ -88,7 +82,7 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 			}
 			seen[name.State] = true
 			name.Part = ""
-			states = append(states, name)
+			states = append(states, whole(name))
 		}
 		room := q.MaxKeys - len(l.Keys)
 		full := len(states) > room

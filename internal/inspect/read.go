@@ -22,6 +22,14 @@ const (
 	batch = 50
 )
 
+// wanted is a key to read, and the parts that it may have.
+type wanted struct {
+	name           rediskey.Name
+	ttl, log, held bool
+}
+
+func whole(name rediskey.Name) wanted { return wanted{name, true, true, true} }
+
 // stored are the replies about a key.
 type stored struct {
 	value   *redis.StringCmd
@@ -31,14 +39,14 @@ type stored struct {
 	flights *redis.ZSliceCmd
 }
 
-// read reads keys of one server, in their order.
-func (i *Inspector) read(ctx context.Context, n node, names []rediskey.Name, entries int64) ([]Key, error) {
-	keys := make([]Key, len(names))
-	all := make([]stored, len(names))
+// read reads keys of one server in one round trip, in their order.
+func (i *Inspector) read(ctx context.Context, n node, some []wanted, entries int64) ([]Key, error) {
+	keys := make([]Key, len(some))
+	all := make([]stored, len(some))
 	pipe := n.Pipeline()
 	at := pipe.Time(ctx)
-	for j := range names {
-		all[j] = ask(ctx, pipe, names[j].State, entries)
+	for j := range some {
+		all[j] = some[j].ask(ctx, pipe, entries)
 	}
 	if err := exec(ctx, pipe); err != nil {
 		return nil, err
@@ -47,12 +55,12 @@ func (i *Inspector) read(ctx context.Context, n node, names []rediskey.Name, ent
 	if err != nil {
 		return nil, err
 	}
-	for j := range names {
+	for j, w := range some {
 		k := &keys[j]
-		*k = Key{Limiter: names[j].Scope, Key: names[j].Key, Hash: names[j].Hash, Stored: names[j].State, Server: n.addr, At: now.Add(i.ahead)}
+		*k = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.addr, At: now.Add(i.ahead)}
 		if errors.Is(k.decode(&all[j]), errTorn) {
-			// Another call has changed the key between the commands.
-			if err := i.reread(ctx, n, k, entries); err != nil {
+			// Another call has changed the key between the commands, or its log is new.
+			if err := reread(ctx, n, k, entries); err != nil {
 				return nil, err
 			}
 		}
@@ -61,9 +69,10 @@ func (i *Inspector) read(ctx context.Context, n node, names []rediskey.Name, ent
 }
 
 // reread reads a key in one transaction.
-func (i *Inspector) reread(ctx context.Context, n node, k *Key, entries int64) error {
+func reread(ctx context.Context, n node, k *Key, entries int64) error {
 	pipe := n.TxPipeline()
-	s := ask(ctx, pipe, k.Stored, entries)
+	w := whole(rediskey.Name{State: k.Stored})
+	s := w.ask(ctx, pipe, entries)
 	if err := exec(ctx, pipe); err != nil {
 		return err
 	}
@@ -71,11 +80,22 @@ func (i *Inspector) reread(ctx context.Context, n node, k *Key, entries int64) e
 	return nil
 }
 
-func ask(ctx context.Context, pipe redis.Pipeliner, state string, entries int64) stored {
-	return stored{
-		value: pipe.GetRange(ctx, state, 0, maxState-1), ttl: pipe.PTTL(ctx, state), log: pipe.LRange(ctx, rediskey.Log(state), -entries, -1),
-		leases: pipe.ZCard(ctx, rediskey.Held(state)), flights: pipe.ZRangeWithScores(ctx, rediskey.Held(state), 0, maxLeases-1),
+func (w *wanted) ask(ctx context.Context, pipe redis.Pipeliner, entries int64) stored {
+	state := w.name.State
+	s := stored{
+		value: pipe.GetRange(ctx, state, 0, maxState-1), ttl: redis.NewDurationResult(gone, nil), log: redis.NewStringSliceResult(nil, nil),
+		leases: redis.NewIntResult(0, nil), flights: redis.NewZSliceCmdResult(nil, nil),
 	}
+	if w.ttl {
+		s.ttl = pipe.PTTL(ctx, state)
+	}
+	if w.log {
+		s.log = pipe.LRange(ctx, rediskey.Log(state), -entries, -1)
+	}
+	if w.held {
+		s.leases, s.flights = pipe.ZCard(ctx, rediskey.Held(state)), pipe.ZRangeWithScores(ctx, rediskey.Held(state), 0, maxLeases-1)
+	}
+	return s
 }
 
 // exec sends commands. An answer of the server to one of them is no error here.

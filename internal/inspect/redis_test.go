@@ -279,6 +279,26 @@ func TestAgrees(t *testing.T) {
 	}
 }
 
+// TestQueueOfWindows: while calls wait for the next window, no unit of the present one is
+// free.
+func TestQueueOfWindows(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client(redisstore.Configure)
+	i := newInspector(t, client, "")
+	for a := weir.GCRA; a <= weir.AlignedWindow; a++ {
+		l := newLimiter(t, client, weir.Config{Name: a.String(), Limits: []weir.Limit{weir.Per(10, 365*24*time.Hour).By(a)}})
+		book(t, l, "key", 15)
+		k, err := i.Key(t.Context(), a.String(), "key")
+		must(t, err)
+		if k.Ahead.Calls == 0 || len(k.Limits) != 1 || k.Limits[0].Used != 10 {
+			t.Errorf("%v: %+v", a, k)
+		}
+		if text := strings.Join(k.Explain(), "\n"); !strings.Contains(text, "10 of 10 units are used.") {
+			t.Errorf("%v: %s", a, text)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -29,12 +30,11 @@ type Survey struct {
 
 // surveyed is a known key.
 type surveyed struct {
-	name      rediskey.Name
-	log, held bool  // it has these parts
-	last      *Key  // nil: it was not read yet
-	read      int64 // number of the reading that read it
-	urgent    bool
-	missed    bool // by the last reading
+	wanted
+	last   *Key  // nil: it was not read yet
+	read   int64 // number of the reading that read it
+	urgent bool
+	missed bool // by the last reading
 }
 
 const (
@@ -86,7 +86,7 @@ func (s *Survey) add(name rediskey.Name) *surveyed {
 			s.more = true
 			return nil
 		}
-		k = &surveyed{name: name}
+		k = &surveyed{wanted: wanted{name: name}}
 		k.name.Part = ""
 		s.known[name.State] = k
 	}
@@ -100,7 +100,8 @@ func (s *Survey) add(name rediskey.Name) *surveyed {
 
 // Read makes a reading. It returns all known keys. Keys that it did not read are as before,
 // with their own time. Keys that ended are left out. more says that there are more keys than
-// the bound. Callers must not change the keys. One reading runs at a time.
+// the bound. If servers fail, the error names them, and keys has those of the others; nil
+// if all fail. Callers must not change the keys. One reading runs at a time.
 func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -112,20 +113,25 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 	s.number++
 	s.more = false
 	s.mu.Unlock()
-	for _, n := range nodes {
-		if err := s.scan(ctx, n); err != nil {
-			return nil, false, err
-		}
-	}
-	for n, some := range s.turn(ctx, nodes) {
-		for part := range slices.Chunk(some, surveyStep) {
-			if err := s.read(ctx, n, part); err != nil {
-				return nil, false, err
+	up, unseen := each(nodes, func(n node) error { return s.scan(ctx, n) })
+	turns := s.turn(ctx, nodes, up)
+	up, unread := each(up, func(n node) error {
+		for part := range slices.Chunk(turns[n], surveyStep) {
+			read, err := s.inspector.read(ctx, n, part, fewLog)
+			if err != nil {
+				return err
+			}
+			for _, k := range read {
+				s.note(&k)
 			}
 		}
+		return nil
+	})
+	if err = cmp.Or(unseen, unread); len(up) == 0 {
+		return nil, false, err
 	}
-	keys, more = s.end()
-	return keys, more, nil
+	keys, more = s.end(up)
+	return keys, more, err
 }
 
 // scan goes on with the search on a server.

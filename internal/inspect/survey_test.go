@@ -12,6 +12,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/redisstore"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -223,5 +224,47 @@ func TestSurveyOfARingThatIsDown(t *testing.T) {
 	}
 	if _, err := s.inspector.List(t.Context(), Query{}); !errors.Is(err, errNoServer) {
 		t.Errorf("a list: %v", err)
+	}
+}
+
+// TestSurveyWithoutOneServer: without one of its servers, a cluster has the keys of the
+// others, and reads them again.
+func TestSurveyWithoutOneServer(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
+	client := cluster.Client(redisstore.ConfigureCluster)
+	n := fill(t, client)
+	s := newSurvey(t, client, 1000)
+	read := func() ([]*Key, error) {
+		keys, _, err := s.Read(t.Context())
+		return keys, err
+	}
+	all, err := read()
+	must(t, err)
+	gone := cluster.Node("weir:{api:user:9}")
+	others := slices.DeleteFunc(slices.Clone(all), func(k *Key) bool { return k.Server == gone.Addr })
+	gone.Kill()
+	for range 2 {
+		some, err := read()
+		if err == nil || !strings.HasPrefix(err.Error(), "keys of "+gone.Addr+" are missing: dial tcp") {
+			t.Error(err)
+		}
+		if len(all) != n || len(some) != len(others) || len(some) == 0 || len(some) == n {
+			t.Errorf("%d of %d keys, want %d of %d", len(some), len(all), len(others), n)
+		}
+		for _, k := range some {
+			if k.Server == gone.Addr || !slices.ContainsFunc(others, func(o *Key) bool { return o.Stored == k.Stored && k.At.After(o.At) }) {
+				t.Errorf("%s of %s, read at %v", k.Stored, k.Server, k.At)
+			}
+		}
+		others = some
+	}
+	for _, server := range cluster.Nodes {
+		if server != gone {
+			server.Kill()
+		}
+	}
+	if some, err := read(); err == nil || some != nil {
+		t.Errorf("a cluster without servers has %d keys: %v", len(some), err)
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// turn returns the keys of each server that this reading reads.
-func (s *Survey) turn(ctx context.Context, nodes []node) map[node][]surveyed {
+// turn returns the keys that this reading reads, by server. Keys of servers that are not up
+// take no turn.
+func (s *Survey) turn(ctx context.Context, nodes, up []node) map[node][]wanted {
 	type waiting struct {
 		*surveyed
 		turns int64
@@ -26,27 +27,48 @@ func (s *Survey) turn(ctx context.Context, nodes []node) map[node][]surveyed {
 		list = append(list, waiting{k, turns})
 	}
 	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(b.turns, a.turns) })
-	all := map[node][]surveyed{}
-	for _, k := range list[:min(len(list), surveyKeys)] {
+	all, room := map[node][]wanted{}, surveyKeys
+	for _, k := range list {
 		n := nodes[0]
 		if len(nodes) > 1 {
-			var err error
-			if n, err = s.inspector.nodeOf(ctx, k.name.State); err != nil {
-				continue
-			}
+			n, _ = s.inspector.nodeOf(ctx, k.name.State) // After an error, no such server is up.
 		}
-		all[n] = append(all[n], *k.surveyed)
+		if !slices.Contains(up, n) {
+			continue
+		}
+		all[n] = append(all[n], k.wanted)
+		if room--; room == 0 {
+			break
+		}
 	}
 	return all
 }
 
-// end returns the keys, and finds those that the next reading reads first.
-func (s *Survey) end() (keys []*Key, more bool) {
+// note keeps a key that was read. It forgets a key that two readings in a row did not find:
+// an added key may come a moment later.
+func (s *Survey) note(k *Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.known[k.Stored]
+	if known == nil {
+		return
+	}
+	missing := k.Missing && k.InFlight == 0 && k.Err == nil
+	if missing && known.missed {
+		delete(s.known, k.Stored)
+		return
+	}
+	known.last, known.read, known.missed = k, s.number, missing
+	known.held = known.held || k.InFlight > 0
+}
+
+// end returns the keys of servers, and finds those that the next reading reads first.
+func (s *Survey) end(up []node) (keys []*Key, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys = make([]*Key, 0, len(s.known))
 	for _, k := range s.known {
-		if k.last != nil && !k.missed {
+		if k.last != nil && !k.missed && slices.ContainsFunc(up, func(n node) bool { return n.addr == k.last.Server }) {
 			keys = append(keys, k.last)
 		}
 	}
