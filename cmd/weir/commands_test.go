@@ -305,8 +305,15 @@ func TestCluster(t *testing.T) {
 		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
 		must(t, err)
 	}
-	if got := runOn(t.Context(), url, "keys"); got.code != 0 || strings.Count(got.out, "\n") != 13 {
+	if got := runOn(t.Context(), url, "keys"); got.code != 0 || strings.Count(got.out, "\n") != 13 || got.errs != "" {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
+	}
+	one := "redis://" + cluster.Addrs[0]
+	hint := "weir: " + cluster.Addrs[0] + " is one master of a cluster, and keys of the others are missing: name the address once more as addr in the URL\n"
+	for _, args := range [][]string{{"keys"}, {"keys", "--json"}} {
+		if got := runOn(t.Context(), one, args...); got.code != 0 || !strings.Contains(got.out, "api:user:") || got.errs != hint {
+			t.Errorf("%v: %d: %s%s", args, got.code, got.out, got.errs)
+		}
 	}
 	if got := runOn(t.Context(), url, "pause", "api:user:3", "1m"); got.code != 0 {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)

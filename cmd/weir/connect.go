@@ -15,6 +15,7 @@ import (
 	"github.com/goweir/weir/internal/inspect"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 )
 
@@ -107,6 +108,30 @@ func (s *session) find(ctx context.Context, text string) (inspect.Key, error) {
 		return inspect.Key{}, err
 	}
 	return s.Stored(ctx, t.stored)
+}
+
+// hint says that a client of one server leaves out the other masters of a cluster. HELLO
+// needs no permission, so servers outside clusters deny nothing here.
+func (s *session) hint(ctx context.Context) string {
+	one, single := s.Client().(*redis.Client)
+	if !single {
+		return ""
+	}
+	hello := redis.NewMapStringInterfaceCmd(ctx, "hello")
+	if one.Process(ctx, hello) != nil || hello.Val()["mode"] != "cluster" {
+		return ""
+	}
+	masters := map[string]bool{}
+	slots, err := one.ClusterSlots(ctx).Result()
+	for _, part := range slots {
+		if len(part.Nodes) > 0 {
+			masters[part.Nodes[0].ID] = true
+		}
+	}
+	if err == nil && len(masters) < 2 {
+		return ""
+	}
+	return one.Options().Addr + " is one master of a cluster, and keys of the others are missing: name the address once more as addr in the URL"
 }
 
 // completeKey completes a KEY from those in Redis.

@@ -110,6 +110,9 @@ func (l *listing) print(cmd *cobra.Command, s *session) error {
 	if err := l.show(cmd.OutOrStdout(), s, found, all); err != nil {
 		return err
 	}
+	if hint := s.hint(cmd.Context()); hint != "" {
+		_ = writeLine(cmd.ErrOrStderr(), "weir: %s", hint)
+	}
 	return missing
 }
 
