@@ -121,14 +121,8 @@ func (s *session) hint(ctx context.Context) string {
 	if one.Process(ctx, hello) != nil || hello.Val()["mode"] != "cluster" {
 		return ""
 	}
-	masters := map[string]bool{}
-	slots, err := one.ClusterSlots(ctx).Result()
-	for _, part := range slots {
-		if len(part.Nodes) > 0 {
-			masters[part.Nodes[0].ID] = true
-		}
-	}
-	if err == nil && len(masters) < 2 {
+	// cluster_size is the number of masters that have slots.
+	if info, err := one.ClusterInfo(ctx).Result(); err == nil && strings.Contains(info, "cluster_size:1\r") {
 		return ""
 	}
 	return one.Options().Addr + " is one master of a cluster, and keys of the others are missing: name the address once more as addr in the URL"
