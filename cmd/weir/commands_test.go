@@ -291,11 +291,10 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestCluster: the commands work on a cluster.
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	cluster := redistest.StartCluster(t)
-	url := "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
+// keysOn makes 12 keys on a cluster, and returns its URL.
+func keysOn(t *testing.T, cluster *redistest.Cluster) (url string) {
+	t.Helper()
+	url = "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
 	s, err := redisstore.Open(url, redisstore.Config{})
 	must(t, err)
 	defer s.Close()
@@ -305,6 +304,14 @@ func TestCluster(t *testing.T) {
 		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
 		must(t, err)
 	}
+	return url
+}
+
+// TestCluster: the commands work on a cluster.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.StartCluster(t)
+	url := keysOn(t, cluster)
 	if got := runOn(t.Context(), url, "keys"); got.code != 0 || strings.Count(got.out, "\n") != 13 || got.errs != "" {
 		t.Errorf("%d: %s%s", got.code, got.out, got.errs)
 	}
@@ -331,16 +338,7 @@ func TestCluster(t *testing.T) {
 func TestOneServerAway(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.StartCluster(t, "--cluster-require-full-coverage", "no")
-	url := "redis://" + cluster.Addrs[0] + "?addr=" + cluster.Addrs[1]
-	s, err := redisstore.Open(url, redisstore.Config{})
-	must(t, err)
-	defer s.Close()
-	l, err := weir.New(weir.Config{Store: s, Name: "api", Limits: []weir.Limit{weir.Per(5, time.Hour)}})
-	must(t, err)
-	for i := range 12 {
-		_, err := l.Allow(t.Context(), fmt.Sprint("user:", i))
-		must(t, err)
-	}
+	url := keysOn(t, cluster)
 	gone := cluster.Nodes[2]
 	gone.Kill()
 	for _, test := range []struct {

@@ -39,32 +39,60 @@ func terminal(t *testing.T) (person, program *os.File) {
 	return person, program
 }
 
+// topScreen is a terminal in which weir top runs.
+type topScreen struct {
+	t      *testing.T
+	person *os.File
+	stop   context.CancelFunc
+	done   chan int // gets the exit code
+	errs   bytes.Buffer
+	seen   []byte
+}
+
+// startTop starts weir top in a terminal.
+func startTop(t *testing.T, url string) *topScreen {
+	t.Helper()
+	person, program := terminal(t)
+	ctx, stop := context.WithCancel(t.Context())
+	s := &topScreen{t: t, person: person, stop: stop, done: make(chan int, 1)}
+	go func() {
+		code := run(ctx, []string{"top", "--redis", url, "--interval", "100ms"}, nil, program, &s.errs)
+		fmt.Fprint(program, "the end")
+		s.done <- code
+	}()
+	return s
+}
+
+func (s *topScreen) read() {
+	s.t.Helper()
+	buf := make([]byte, 4096)
+	n, err := s.person.Read(buf)
+	must(s.t, err)
+	s.seen = append(s.seen, buf[:n]...)
+}
+
+func (s *topScreen) ended() bool { return bytes.Contains(s.seen, []byte("the end")) }
+
+// end stops weir top, reads until its end, and checks its exit.
+func (s *topScreen) end() {
+	s.t.Helper()
+	for s.stop(); !s.ended(); s.read() {
+	}
+	if code := <-s.done; code != 0 || s.errs.Len() > 0 {
+		s.t.Errorf("exit code %d: %s", code, &s.errs)
+	}
+}
+
 // TestTop: frames fit a terminal, follow each other, and leave no trace.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)
-	person, program := terminal(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan int, 1)
-	var errs bytes.Buffer
-	go func() {
-		code := run(ctx, []string{"top", "--redis", url, "--interval", "100ms"}, nil, program, &errs)
-		fmt.Fprint(program, "the end")
-		done <- code
-	}()
-	var seen []byte
-	for buf := make([]byte, 4096); !bytes.Contains(seen, []byte("the end")); {
-		n, err := person.Read(buf)
-		must(t, err)
-		if seen = append(seen, buf[:n]...); bytes.Count(seen, []byte(home)) >= 3 {
-			cancel()
-		}
+	s := startTop(t, url)
+	for bytes.Count(s.seen, []byte(home)) < 3 {
+		s.read()
 	}
-	if code := <-done; code != 0 || errs.Len() > 0 {
-		t.Errorf("exit code %d: %s", code, &errs)
-	}
-	text := string(seen)
+	s.end()
+	text := string(s.seen)
 	if !strings.HasPrefix(text, enterScreen+home) || !strings.HasSuffix(text, leaveScreen+"the end") {
 		t.Errorf("the screen is not as before: %q", text)
 	}
@@ -86,37 +114,20 @@ func TestTopWhileRedisIsAway(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	must(t, server.Client().Set(t.Context(), "weir:{api:user:1}", "1g7/60s=0|1", time.Hour).Err())
-	person, program := terminal(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan int, 1)
-	var errs bytes.Buffer
-	go func() {
-		code := run(ctx, []string{"top", "--redis", "redis://" + server.Addr, "--interval", "100ms"}, nil, program, &errs)
-		fmt.Fprint(program, "the end")
-		done <- code
-	}()
-	var seen []byte
+	s := startTop(t, "redis://"+server.Addr)
 	frames := 0
-	read := func() {
-		t.Helper()
-		buf := make([]byte, 4096)
-		n, err := person.Read(buf)
-		must(t, err)
-		seen = append(seen, buf[:n]...)
-	}
 	// await returns the first whole frame from now on that is right.
 	await := func(want string, right func(frame string) bool) string {
 		t.Helper()
-		for ; ; read() {
-			for all := strings.Split(string(seen), home); frames < len(all)-1; frames++ {
+		for ; ; s.read() {
+			for all := strings.Split(string(s.seen), home); frames < len(all)-1; frames++ {
 				if frame := all[frames]; right(frame) {
 					frames++
 					return frame
 				}
 			}
-			if bytes.Contains(seen, []byte("the end")) {
-				t.Fatalf("top ends before %s: %q\n%s", want, seen, &errs)
+			if s.ended() {
+				t.Fatalf("top ends before %s: %q\n%s", want, s.seen, &s.errs)
 			}
 		}
 	}
@@ -136,13 +147,7 @@ func TestTopWhileRedisIsAway(t *testing.T) {
 	await("the return", func(frame string) bool {
 		return strings.Contains(frame, "0 keys by use") && !strings.Contains(frame, status)
 	})
-	cancel()
-	for !bytes.Contains(seen, []byte("the end")) {
-		read()
-	}
-	if code := <-done; code != 0 || errs.Len() > 0 {
-		t.Errorf("exit code %d: %s", code, &errs)
-	}
+	s.end()
 }
 
 // TestScreen: a frame fits each terminal.

@@ -20,12 +20,3 @@ func TestConformanceAway(t *testing.T) {
 		return open(t, fallback.Config{Primary: p})
 	})
 }
-
-var (
-	_ store.Store    = (*fallback.Store)(nil)
-	_ store.Canceler = (*fallback.Store)(nil)
-	_ store.Settler  = (*fallback.Store)(nil)
-	_ store.Resetter = (*fallback.Store)(nil)
-	_ store.Braker   = (*fallback.Store)(nil)
-	_ store.Holder   = (*fallback.Store)(nil)
-)

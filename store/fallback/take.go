@@ -5,50 +5,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/breaker"
-	"github.com/goweir/weir/store/fallback/internal/memory"
-	"github.com/goweir/weir/store/fallback/internal/plain"
-	"github.com/goweir/weir/store/localstore"
 )
-
-// New returns a Store, or a *store.ConfigError that names the wrong field. It does no
-// I/O, so it returns at once also while the primary is away.
-func New(cfg Config) (*Store, error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
-	}
-	cfg.defaults()
-	if cfg.Local == nil {
-		local, err := localstore.New(localstore.Config{})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Local = local
-	}
-	s := &Store{cfg: cfg, memory: memory.New(cfg.MaxKeys)}
-	s.denier, _ = cfg.Primary.(Denier)
-	s.starter, _ = cfg.Primary.(store.Starter)
-	var ok bool
-	if s.primary, ok = cfg.Primary.(primary); !ok {
-		s.primary, s.starter = plain.Store{Store: cfg.Primary}, nil
-	}
-	s.seeder, _ = cfg.Local.(Seeder)
-	s.clock.start = time.Now()
-	s.breaker = &breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: s.clock.start}
-	return s, nil
-}
-
-// tell logs a change and passes it to OnChange.
-func (s *Store) tell(c Change) {
-	if c.Away {
-		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
-	} else {
-		s.cfg.Logger.Info("weir: the primary store is back", "after", c.After)
-	}
-	if s.cfg.OnChange != nil {
-		s.cfg.OnChange(c)
-	}
-}
 
 // Take implements [store.Store].
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {

@@ -54,7 +54,10 @@ func TakeAhead(ctx context.Context, local store.Store, req store.Request, over [
 		req.Charges[i].Reserve = 0
 	}
 	for first := range req.Charges {
-		for now := true; keys.First(req.Charges, first) && nextPart(req.Charges, first, over, d, now); now = false {
+		if !keys.First(req.Charges, first) {
+			continue
+		}
+		for n := 0; nextPart(req.Charges, first, over, d, n == 0); n++ {
 			next, err := local.Take(ctx, req)
 			if err != nil || !next.Allowed {
 				break
@@ -71,16 +74,16 @@ func TakeAhead(ctx context.Context, local store.Store, req store.Request, over [
 }
 
 // nextPart sets the charges with the key of the first-th to the next part of the excess,
-// and all others to 0. It reports whether there is such a part. now limits the part to the
-// units that are left now.
-func nextPart(charges []store.Charge, first int, over []int64, d *store.Decision, now bool) (some bool) {
+// and all others to 0. It reports whether there is such a part. soonest limits the part to
+// the units that are left now.
+func nextPart(charges []store.Charge, first int, over []int64, d *store.Decision, soonest bool) (some bool) {
 	for i := range charges {
 		c := &charges[i]
 		if c.Cost = 0; !keys.Same(c, &charges[first]) {
 			continue
 		}
 		most := c.Limit.Max()
-		if left := free(&c.Limit, d.Charge(i)); now && left > 0 {
+		if left := free(&c.Limit, d.Charge(i)); soonest && left > 0 {
 			most = left
 		} else if c.Limit.Algorithm == store.SlidingCounter {
 			most = (most + 1) / 2
