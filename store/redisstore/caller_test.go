@@ -32,10 +32,11 @@ type callerJob struct {
 
 // callerReport is its result, with instants in ns since the Unix epoch.
 type callerReport struct {
-	Sent    []int64 // when calls left
-	Refused []int64 // when responses with 429 arrived
-	Failure string  // of a call; empty: none
-	Late    time.Duration
+	Sent     []int64       // when calls left
+	Refused  []int64       // when responses with 429 arrived
+	Failure  string        // of a call; empty: none
+	Late     time.Duration // the longest delay of a timer
+	Exchange time.Duration // the longest, from a call's departure to its response
 }
 
 // callerName returns the upstream's key for a process.
@@ -130,13 +131,15 @@ func (p *callerProcess) call(ctx context.Context, client *http.Client) error {
 
 // RoundTrip implements http.RoundTripper.
 func (p *callerProcess) RoundTrip(req *http.Request) (*http.Response, error) {
-	sent := time.Now().UnixNano()
+	sent := time.Now()
 	resp, err := p.base.RoundTrip(req)
+	answered := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.report.Sent = append(p.report.Sent, sent)
+	p.report.Sent = append(p.report.Sent, sent.UnixNano())
+	p.report.Exchange = max(p.report.Exchange, answered.Sub(sent))
 	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
-		p.report.Refused = append(p.report.Refused, time.Now().UnixNano())
+		p.report.Refused = append(p.report.Refused, answered.UnixNano())
 	}
 	return resp, err
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -178,7 +179,7 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 	t.Parallel()
 	const (
 		processes, goroutines = 4, 50
-		margin                = 400 * time.Millisecond
+		margin                = 600 * time.Millisecond
 	)
 	windows, window := long.Or(3, 2), long.Or(10*time.Second, 3*time.Second)
 	theirs := weir.Per(processes*goroutines, window).By(weir.SlidingWindow)
@@ -199,41 +200,47 @@ func TestUpstreamsWindowIsUsedByAll(t *testing.T) {
 				late := watchLateness(t)
 				commands = server.CommandsDuring(func() {
 					for _, c := range startCallers(t, jobs...) {
-						slack = max(slack, c.report(t).Late)
+						r := c.report(t)
+						slack = max(slack, r.Late, r.Exchange)
 					}
 				})
 				return up, commands, max(slack, late.stop())
 			}
-			up, commands, slack := try()
-			// A process that is later than the margin sends too early for the upstream's clock.
-			for tries := 1; slack > margin/2; tries++ {
-				if tries == 6 {
-					t.Fatalf("the machine is too busy: it was late by %v", slack)
+			verdict := func(up *weirtest.Server, commands map[string]int) (faults []string) {
+				all, n := up.Arrivals(), up.Counts()
+				took := all[len(all)-1].At.Sub(all[0].At)
+				// The perfect client uses each window when it opens.
+				budget := theirs.Rate * int64(took/theirs.Period+1)
+				used := float64(n.Admitted) / float64(budget)
+				calls := commands["evalsha"] + commands["eval"]
+				t.Logf("%d admitted and %d refused in %v: %.1f %% of its limit; %d decisions, %v",
+					n.Admitted, n.Refused(), took, 100*used, calls, commands)
+				if n.Refused() != 0 {
+					faults = append(faults, fmt.Sprintf("%d were refused", n.Refused()))
 				}
-				t.Logf("the machine was late by %v: again", slack)
+				if n.Admitted != int64(processes*goroutines*windows) || used < 0.85 {
+					faults = append(faults, fmt.Sprintf("%d admitted in %v, %.1f %% of %d", n.Admitted, took, 100*used, budget))
+				}
+				// Some waiters take another call: they waited before their process watched for brakes.
+				if most := int(n.Admitted) + 4*processes; calls > most {
+					faults = append(faults, fmt.Sprintf("%d decisions for %d calls, want at most %d", calls, n.Admitted, most))
+				}
+				if commands["publish"] != 0 {
+					faults = append(faults, fmt.Sprintf("a brake was set %d times, though the limits agree", commands["publish"]))
+				}
+				return faults
+			}
+			up, commands, slack := try()
+			faults := verdict(up, commands)
+			// A call that arrives later than the margin breaks the upstream's limit.
+			for tries := 1; len(faults) > 0 && slack > margin/2 && tries < 6; tries++ {
+				t.Logf("the machine was late by %v: again after %q", slack, faults)
 				time.Sleep(2 * window)
 				up, commands, slack = try()
+				faults = verdict(up, commands)
 			}
-			all, n := up.Arrivals(), up.Counts()
-			took := all[len(all)-1].At.Sub(all[0].At)
-			// The perfect client uses each window when it opens.
-			budget := theirs.Rate * int64(took/theirs.Period+1)
-			used := float64(n.Admitted) / float64(budget)
-			calls := commands["evalsha"] + commands["eval"]
-			t.Logf("%d admitted and %d refused in %v: %.1f %% of its limit; %d decisions, %v",
-				n.Admitted, n.Refused(), took, 100*used, calls, commands)
-			if n.Refused() != 0 {
-				t.Errorf("%d were refused", n.Refused())
-			}
-			if n.Admitted != int64(processes*goroutines*windows) || used < 0.85 {
-				t.Errorf("%d admitted in %v, %.1f %% of %d", n.Admitted, took, 100*used, budget)
-			}
-			// Some waiters take another call: they waited before their process watched for brakes.
-			if most := int(n.Admitted) + 4*processes; calls > most {
-				t.Errorf("%d decisions for %d calls, want at most %d", calls, n.Admitted, most)
-			}
-			if commands["publish"] != 0 {
-				t.Errorf("a brake was set %d times, though the limits agree", commands["publish"])
+			for _, fault := range faults {
+				t.Errorf("%s; the machine was late by %v", fault, slack)
 			}
 		})
 	}
