@@ -25,18 +25,13 @@ func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (st
 	if policy != Local {
 		away, last := s.breaker.Away()
 		if policy == Closed || away > s.cfg.Grace {
-			return store.Decision{}, closed(cmp.Or(cause, last))
+			if cause = cmp.Or(cause, last); cause == nil {
+				return store.Decision{}, ErrAway
+			}
+			return store.Decision{}, fmt.Errorf("%w: %w", ErrAway, cause)
 		}
 	}
 	return s.local(ctx, req)
-}
-
-// closed returns the error of a call without a decision.
-func closed(cause error) error {
-	if cause == nil {
-		return ErrAway
-	}
-	return fmt.Errorf("%w: %w", ErrAway, cause)
 }
 
 // local decides on this process's share.

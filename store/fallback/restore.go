@@ -125,38 +125,45 @@ func (s *Store) soon(later time.Duration) {
 	}
 }
 
-// restoreAll restores keys without calls, in the background: all keys with spent units,
-// and others until the primary has kept several in a row.
+// restoreAll restores keys without calls, in the background. A search that is under way is
+// followed by another one: it may have passed a key that lacks units since.
 func (s *Store) restoreAll() {
-	if !s.restoring.CompareAndSwap(false, true) {
+	if s.searches.Add(1) > 1 {
 		return
 	}
 	go func() {
-		defer s.restoring.Store(false)
-		limiter, spared := rate.NewLimiter(pace, 1), 0
-		for key, lost := range s.memory.Lacking(s.clock.now()) {
-			if lost > 0 && spared >= kept {
-				continue
-			}
-			time.Sleep(limiter.Reserve().Delay())
-			r, _ := s.due(context.Background(), key, lost)
-			if r == nil { // Calls have restored it.
-				continue
-			}
-			err := s.restore(r)
-			if outage(err) != nil {
-				// One slow answer must not end the search for good.
-				if s.tries.Add(1) < maxTries {
-					s.soon(time.Second)
-				}
-				return
-			}
-			if spared++; errors.Is(err, store.ErrLost) {
-				spared = 0
-			}
+		for asked := int32(0); !s.searches.CompareAndSwap(asked, 0); {
+			asked = s.searches.Load()
+			s.search()
 		}
-		s.tries.Store(0)
 	}()
+}
+
+// search restores keys with spent units, and others until the primary has kept some in a row.
+func (s *Store) search() {
+	limiter, spared := rate.NewLimiter(pace, 1), 0
+	for key, lost := range s.memory.Lacking(s.clock.now()) {
+		if lost > 0 && spared >= kept {
+			continue
+		}
+		r, _ := s.due(context.Background(), key, lost)
+		if r == nil { // Calls have restored it.
+			continue
+		}
+		time.Sleep(limiter.Reserve().Delay())
+		err := s.restore(r)
+		if outage(err) != nil {
+			// One slow answer must not end the search for good.
+			if s.tries.Add(1) < maxTries {
+				s.soon(time.Second)
+			}
+			return
+		}
+		if spared++; errors.Is(err, store.ErrLost) {
+			spared = 0
+		}
+	}
+	s.tries.Store(0)
 }
 
 // restore restores a key, unless the primary is away. It returns store.ErrLost if the

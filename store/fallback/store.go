@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -38,22 +39,22 @@ type primary interface {
 // Store is a primary store with a local one behind it. It is safe for
 // concurrent use.
 type Store struct {
-	cfg       Config
-	denier    Denier // the primary, like starter; nil: it is none
-	primary   primary
-	starter   store.Starter
-	seeder    Seeder // the local store; nil: it is none
-	clock     clock
-	breaker   *breaker.Breaker
-	ends      patience.Ends
-	memory    *memory.Memory
-	restoring atomic.Bool  // restoreAll runs
-	waits     atomic.Bool  // soon has set a timer
-	tries     atomic.Int32 // of restoreAll that failed in a row
-	lostAt    atomic.Int64 // the last loss, by the process's clock
-	brakes    brakes.Pending
-	failed    atomic.Pointer[store.Request] // looks at the keys of the last failed call
-	alone     sync.Once                     // logs the first decision without the primary
+	cfg      Config
+	denier   Denier // the primary, like starter; nil: it is none
+	primary  primary
+	starter  store.Starter
+	seeder   Seeder // the local store; nil: it is none
+	clock    clock
+	breaker  breaker.Breaker
+	ends     patience.Ends
+	memory   *memory.Memory
+	searches atomic.Int32 // asked for by restoreAll and not ended
+	waits    atomic.Bool  // soon has set a timer
+	tries    atomic.Int32 // of restoreAll that failed in a row
+	lostAt   atomic.Int64 // the last loss, by the process's clock
+	brakes   brakes.Pending
+	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
+	alone    sync.Once                     // logs the first decision without the primary
 }
 
 // within runs f until the budget ends. A slow f goes on without its caller and with an
@@ -80,9 +81,6 @@ func within(ctx context.Context, patience time.Duration, f func(context.Context)
 			return err
 		}
 	case <-timed.Done():
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 	}
-	return errBudget
+	return cmp.Or(ctx.Err(), errBudget)
 }

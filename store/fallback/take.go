@@ -63,7 +63,7 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
 }
 
-// State returns the breaker's state, for a health endpoint.
+// State returns the breaker's state, for a health endpoint. A zero Store is closed.
 func (s *Store) State() State {
 	switch closed, probing := s.breaker.State(); {
 	case closed:
