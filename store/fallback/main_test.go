@@ -10,6 +10,6 @@ import (
 // TestMain runs more tests at once than there are processors, as most of them wait. A
 // flag of the command line overrides this.
 func TestMain(m *testing.M) {
-	_ = flag.Set("test.parallel", "4")
+	_ = flag.Set("test.parallel", "8")
 	leaktest.Main(m)
 }
