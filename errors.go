@@ -3,7 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -93,9 +93,9 @@ func (e *LimitedError) neverFits() string {
 	if e.Cost == 0 {
 		return "the cost never fits"
 	}
-	s := "a cost of " + strconv.FormatInt(e.Cost, 10) + " never fits"
+	s := fmt.Sprintf("a cost of %d never fits", e.Cost)
 	if most := e.Limit.Max(); e.Cost > most { // Otherwise calls of the background class leave more than the rest to others.
-		s += ", the maximum is " + strconv.FormatInt(most, 10)
+		s += fmt.Sprintf(", the maximum is %d", most)
 	}
 	return s
 }
@@ -141,7 +141,7 @@ type StoreError struct {
 	Err error  // the store's
 }
 
-func (e *StoreError) Error() string { return "weir: store: " + e.Op + ": " + e.Err.Error() }
+func (e *StoreError) Error() string { return fmt.Sprintf("weir: store: %s: %v", e.Op, e.Err) }
 
 // Is reports whether target is [ErrStore].
 func (e *StoreError) Is(target error) bool { return target == ErrStore }

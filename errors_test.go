@@ -224,6 +224,9 @@ func TestDeadlineThatTheStoreHearsOfFirst(t *testing.T) {
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	failure := reflect.TypeFor[error]()
+	if text := new(weir.StoreError).Error(); text != "weir: store: : <nil>" {
+		t.Errorf("a zero StoreError says %q", text)
+	}
 	for _, zero := range []any{new(weir.Limiter), new(weir.Reservation), new(weir.Lease), new(weir.Transport)} {
 		v := reflect.ValueOf(zero)
 		for i := range v.NumMethod() {

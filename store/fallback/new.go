@@ -5,18 +5,8 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/breaker"
-	"github.com/goweir/weir/store/fallback/internal/memory"
 	"github.com/goweir/weir/store/fallback/internal/plain"
 	"github.com/goweir/weir/store/localstore"
-)
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
 )
 
 // New returns a Store, or a *store.ConfigError that names the wrong field. It does no
@@ -33,7 +23,8 @@ func New(cfg Config) (*Store, error) {
 		}
 		cfg.Local = local
 	}
-	s := &Store{cfg: cfg, memory: memory.New(cfg.MaxKeys)}
+	s := &Store{cfg: cfg}
+	s.memory.Open(cfg.MaxKeys)
 	s.denier, _ = cfg.Primary.(Denier)
 	s.starter, _ = cfg.Primary.(store.Starter)
 	var ok bool

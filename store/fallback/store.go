@@ -47,7 +47,7 @@ type Store struct {
 	clock    clock
 	breaker  breaker.Breaker
 	ends     patience.Ends
-	memory   *memory.Memory
+	memory   memory.Memory
 	searches atomic.Int32 // asked for by restoreAll and not ended
 	waits    atomic.Bool  // soon has set a timer
 	tries    atomic.Int32 // of restoreAll that failed in a row

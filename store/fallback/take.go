@@ -12,6 +12,9 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if err := ctx.Err(); err != nil {
 		return store.Decision{}, err
 	}
+	if s.primary == nil {
+		return store.Decision{}, &store.ConfigError{Field: "fallback.Store", Want: "one made by New", Got: "a zero one"}
+	}
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}

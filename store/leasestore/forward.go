@@ -19,7 +19,11 @@ func (s *Store) Cancel(ctx context.Context, receipt any) error {
 
 // Settle implements [store.Settler]. Its receipts belong to the store behind, too.
 func (s *Store) Settle(ctx context.Context, receipt any, costs ...int64) error {
-	return s.cfg.Store.(store.Settler).Settle(ctx, receipt, costs...)
+	st, ok := s.cfg.Store.(store.Settler)
+	if !ok {
+		return store.ErrUnsupported
+	}
+	return st.Settle(ctx, receipt, costs...)
 }
 
 // Reset implements [store.Resetter]. Units that this process took ahead are forgotten, too.

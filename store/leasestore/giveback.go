@@ -106,7 +106,7 @@ func (s *Store) expired(sh *shard, l *lease) (u unused) {
 // drop takes the unused units of a key's lease. Units under way are given back when they
 // come.
 func (s *Store) drop(k id) unused {
-	hash := s.hash(k)
+	hash := hashOf(k)
 	sh := s.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

@@ -20,12 +20,12 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 	if of != store.Store(s) || s.cfg.Units == 1 || limit.Algorithm == store.SlidingWindow {
 		return nil
 	}
-	return &prepared{store: s, scope: scope, limit: limit, hash: s.scopeHash(scope)}
+	return &prepared{store: s, scope: scope, limit: limit, hash: scopeHash(scope)}
 }
 
 // Take implements [store.Prepared]. It decides only with a unit taken ahead.
 func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
-	s, h := p.store, maphash.String(p.store.seed, key)^p.hash
+	s, h := p.store, maphash.String(seed, key)^p.hash
 	sh, now := s.shard(h), s.now()
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

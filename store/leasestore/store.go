@@ -77,7 +77,6 @@ func invalid(field, want, got string) error {
 type Store struct {
 	cfg    Config
 	start  time.Time
-	seed   maphash.Seed
 	shards [64]shard
 	closed atomic.Bool
 	giving sync.WaitGroup // calls that give units back or have units under way
@@ -86,16 +85,6 @@ type Store struct {
 	watch   store.Watch // nil before heed, and without brakes
 }
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Preparer = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
-)
-
 // New returns a Store, or a *store.ConfigError that names the wrong field. It
 // does no I/O.
 func New(cfg Config) (*Store, error) {
@@ -103,7 +92,7 @@ func New(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	cfg.defaults()
-	return &Store{cfg: cfg, start: time.Now(), seed: maphash.MakeSeed()}, nil
+	return &Store{cfg: cfg, start: time.Now()}, nil
 }
 
 // now returns the time since the store was made.
@@ -118,7 +107,10 @@ type shard struct {
 
 func (s *Store) shard(hash uint64) *shard { return &s.shards[hash%uint64(len(s.shards))] }
 
-func (s *Store) hash(k id) uint64 { return maphash.String(s.seed, k.key) ^ s.scopeHash(k.scope) }
+// seed is that of all hashes of the process.
+var seed = maphash.MakeSeed()
+
+func hashOf(k id) uint64 { return maphash.String(seed, k.key) ^ scopeHash(k.scope) }
 
 // scopeHash returns the scope's part of a key's hash.
-func (s *Store) scopeHash(scope string) uint64 { return 3 * maphash.String(s.seed, scope) }
+func scopeHash(scope string) uint64 { return 3 * maphash.String(seed, scope) }

@@ -10,6 +10,9 @@ import (
 // Take implements [store.Store]. A call that takes units ahead lasts as long as one of the
 // store behind. Calls for the same key wait for it meanwhile.
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if s.cfg.Store == nil {
+		return store.Decision{}, &store.ConfigError{Field: "leasestore.Store", Want: "one made by New", Got: "a zero one"}
+	}
 	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
 		return s.cfg.Store.Take(ctx, req)
 	}
@@ -19,7 +22,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}
-	hash := s.hash(id{req.Charges[0].Scope, req.Charges[0].Key})
+	hash := hashOf(id{req.Charges[0].Scope, req.Charges[0].Key})
 	sh := s.shard(hash)
 	for {
 		var d store.Decision

@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -52,14 +51,6 @@ func (s *Store) hotKeys() (keys []string) {
 		}
 	}
 	return keys
-}
-
-// setSeed makes a new store use another store's hashes.
-func (s *Store) setSeed(seed maphash.Seed) {
-	s.seed = seed
-	for i := range s.all {
-		s.all[i].small.seed = seed
-	}
 }
 
 // coolAll cools all keys.
@@ -155,7 +146,6 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			s, cold := openStore(t), openStore(t)
-			cold.setSeed(s.seed)
 			l := store.Per(1+rng.Int64N(3)*4, time.Duration(1+rng.IntN(20))*time.Millisecond).WithBurst(1 + rng.Int64N(30))
 			keys := neighbours(s, 3)
 			hot := 0

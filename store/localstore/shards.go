@@ -20,7 +20,6 @@ const (
 // shards are all keys.
 type shards struct {
 	all    [shardCount]shard
-	seed   maphash.Seed
 	secret [32]byte // of the hashes of long keys
 	most   int64
 	count  atomic.Int64  // of keys
@@ -28,11 +27,8 @@ type shards struct {
 }
 
 func (s *shards) init(maxKeys int) {
-	s.seed, s.most = maphash.MakeSeed(), int64(maxKeys)
+	s.most = int64(maxKeys)
 	rand.Read(s.secret[:])
-	for i := range s.all {
-		s.all[i].small.init(s.seed)
-	}
 }
 
 // id returns the stored name of a key.
@@ -43,7 +39,7 @@ func (s *shards) id(scope, key string) id {
 	return id{scope, key}
 }
 
-func (s *shards) hash(k *id) uint64 { return hash(s.seed, maphash.String(s.seed, k.key), k.scope) }
+func (s *shards) hash(k *id) uint64 { return hash(maphash.String(seed, k.key), k.scope) }
 
 func (s *shards) index(k id) int { return int(s.hash(&k) % shardCount) }
 

@@ -25,8 +25,11 @@ func digest(secret *[32]byte, key string) string {
 	return string(h.Sum(nil))
 }
 
+// seed is that of all hashes of the process.
+var seed = maphash.MakeSeed()
+
 // hash returns the hash of a key in a scope, given the hash of its text.
-func hash(seed maphash.Seed, key uint64, scope string) uint64 {
+func hash(key uint64, scope string) uint64 {
 	if scope != "" {
 		key ^= maphash.String(seed, scope) * 3
 	}

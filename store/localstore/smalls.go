@@ -1,25 +1,19 @@
 package localstore
 
-import (
-	"hash/maphash"
-
-	"github.com/goweir/weir/internal/exact"
-)
+import "github.com/goweir/weir/internal/exact"
 
 // smalls holds the small keys of a shard, behind its lock. Hot keys need no lock.
 type smalls struct {
 	last  int64  // the time of the last call
 	calls uint64 // of keys that were not hot
 	table
-	_   [32]byte // hot has its own cache lines.
+	_   [40]byte // hot has its own cache lines.
 	hot hots
 }
 
 // looksForHot is the number of calls for each look for a hot key. A key in constant use comes
 // up soon.
 const looksForHot = 8
-
-func (m *smalls) init(seed maphash.Seed) { m.seed = seed }
 
 // since returns the time of a call, given its look at the clock. Another call may have been
 // faster.

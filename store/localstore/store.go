@@ -53,7 +53,7 @@ type Config struct {
 	MaxKeys int
 }
 
-// Store keeps limits in memory. It is safe for concurrent use.
+// Store keeps limits in memory. It is safe for concurrent use. The zero Store is full.
 type Store struct {
 	shards
 	start    time.Time
@@ -61,16 +61,6 @@ type Store struct {
 	tags     atomic.Int64 // of receipts, see exact.Queue
 	watchers watchers.Set
 }
-
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
-	_ store.Preparer = (*Store)(nil)
-)
 
 // New returns a Store, or a *store.ConfigError that names the wrong field. Its clock is the
 // process's monotonic one, set by the wall clock now. Later corrections of the wall clock do

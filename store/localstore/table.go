@@ -11,7 +11,6 @@ import (
 // are small most of the time. The table is a hash table with open addressing and linear
 // probing. It has no pointers, so the garbage collector does not look into it.
 type table struct {
-	seed    maphash.Seed
 	tags    []uint8 // one for each slot; 0: the slot is empty
 	slots   []small
 	classes []members
@@ -39,9 +38,9 @@ func (t *table) home(h uint64) int { return int(h >> 32 * uint64(len(t.tags)) >>
 func (t *table) hash(at *small) uint64 {
 	scope := t.classes[at.class].of.scope
 	if at.n == isLong {
-		return hash(t.seed, maphash.String(t.seed, t.long.all[at.place()]), scope)
+		return hash(maphash.String(seed, t.long.all[at.place()]), scope)
 	}
-	return hash(t.seed, maphash.Bytes(t.seed, at.text[:at.n]), scope)
+	return hash(maphash.Bytes(seed, at.text[:at.n]), scope)
 }
 
 // find returns the slot of a key, or -1. with is the key's class, if known: it saves a

@@ -24,6 +24,8 @@ func (t *table) key(at *small) id {
 	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
 }
 
+func hashOf(k *id) uint64 { return hash(maphash.String(seed, k.key), k.scope) }
+
 // TestTableIsAMap compares a table with a map while keys come, lapse and go. Most have one of
 // a few hashes, so their slots collide.
 func TestTableIsAMap(t *testing.T) {
@@ -31,8 +33,6 @@ func TestTableIsAMap(t *testing.T) {
 	for seed := range uint64(6) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var tab smalls
-		s := maphash.MakeSeed()
-		tab.seed = s
 		limits := []store.Limit{store.Per(1, time.Second), store.Per(1, time.Second).By(store.FixedWindow), store.Per(5, time.Minute).By(store.SlidingCounter)}
 		type known struct {
 			lapse   int64 // when it lapses
@@ -40,7 +40,6 @@ func TestTableIsAMap(t *testing.T) {
 		}
 		want := map[id]known{}
 		room := 1 + rng.IntN(500)
-		hashOf := func(k *id) uint64 { return hash(s, maphash.String(s, k.key), k.scope) }
 		now := int64(1e15)
 		for step := range 20_000 {
 			k := id{scope: []string{"", "a", "b"}[rng.IntN(3)], key: fmt.Sprint(rng.IntN(room))}
@@ -120,13 +119,11 @@ func TestTableIsAMap(t *testing.T) {
 func TestMostClasses(t *testing.T) {
 	t.Parallel()
 	var tab table
-	s := maphash.MakeSeed()
-	tab.seed = s
 	add := func(n int) int {
 		k, l := id{key: fmt.Sprint(n)}, store.Per(int64(n+1), time.Hour)
 		class := tab.class("", &l, nil, nil)
 		if class >= 0 {
-			tab.add(maphash.String(s, k.key), &k, class)
+			tab.add(hashOf(&k), &k, class)
 		}
 		return class
 	}
@@ -143,7 +140,7 @@ func TestMostClasses(t *testing.T) {
 		t.Fatal("one more")
 	}
 	k := id{key: "7"}
-	tab.remove(tab.find(maphash.String(s, "7"), &k, nil))
+	tab.remove(tab.find(maphash.String(seed, "7"), &k, nil))
 	if add(mostClasses) < 0 || len(tab.classes) != mostClasses {
 		t.Fatalf("no room in the place of one that is gone, %d classes", len(tab.classes))
 	}

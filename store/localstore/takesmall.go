@@ -78,7 +78,7 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 	if of != store.Store(s) || !isSmall(&limit) {
 		return nil
 	}
-	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(s.seed, 0, scope)}
+	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(0, scope)}
 }
 
 // Source implements [store.Prepared].
@@ -88,7 +88,7 @@ func (p *prepared) Source() store.Source { return store.SourceStore }
 func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err error) {
 	k := p.store.id(p.class.scope, key)
 	return p.store.takeSmall(&ask{
-		id: k, hash: maphash.String(p.store.seed, k.key) ^ p.hash,
+		id: k, hash: maphash.String(seed, k.key) ^ p.hash,
 		limit: &p.limit, class: p.class, cost: cost,
 	})
 }

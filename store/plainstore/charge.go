@@ -59,5 +59,5 @@ func (s *Store) mend(ctx context.Context, windows []window, allowed bool) error 
 			units = w.cost
 		}
 		return []rediscall.Once{rediscall.New(ctx, "set", w.key, units, "px", w.period, "nx"), rediscall.New(ctx, "pexpire", w.key, w.period)}
-	}, (*window).unread)
+	}, nil)
 }

@@ -12,6 +12,7 @@ import (
 // ErrState is returned if a counter's key holds another type, or no number: it belongs to
 // another program. Reset the key to go on.
 var ErrState = errors.New("plainstore: the key holds something else")
+var errZero = &store.ConfigError{Field: "plainstore.Store", Want: "one made by New", Got: "a zero one"}
 
 // foreign matches the server's and the client's errors about a foreign value.
 var foreign = regexp.MustCompile(`WRONGTYPE|not an integer|would overflow|strconv\.Parse`)

@@ -43,7 +43,7 @@ func (s *Store) takeOut(ctx context.Context, windows []window) error {
 	}
 	var err error
 	if len(far) > 0 {
-		err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, (*window).unread)
+		err = exchange(ctx, s.client.TxPipelined, far, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, nil)
 	}
 	for _, w := range near {
 		w.refuses = !s.takeOutNear(ctx, w) || w.refuses
@@ -69,7 +69,7 @@ func (s *Store) takeOutNear(ctx context.Context, w *window) (done bool) {
 				w.used, w.left = now[0].used, now[0].left
 				return nil
 			}
-			err := exchange(ctx, tx.TxPipelined, now, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, (*window).unread)
+			err := exchange(ctx, tx.TxPipelined, now, func(w *window) []rediscall.Once { return w.add(ctx, -w.cost) }, nil)
 			if err == nil {
 				w.used -= w.cost
 			}

@@ -10,16 +10,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-)
-
 // Take implements [store.Store]. An allowed call takes one round trip, a refused one mostly
 // one or two.
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
+	}
+	if s.client == nil {
+		return store.Decision{}, errZero
 	}
 	if err := supported(&req); err != nil {
 		return store.Decision{}, err
@@ -28,16 +26,14 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	windows := make([]window, len(req.Charges))
 	for i := range req.Charges {
 		c := &req.Charges[i]
-		period := (c.Limit.Period + time.Millisecond - 1) / time.Millisecond
-		windows[i] = window{key: rediskey.Counter(state, i), cost: c.Cost, rate: c.Limit.Rate, period: int64(period)}
+		period := int64((c.Limit.Period + time.Millisecond - 1) / time.Millisecond)
+		windows[i] = window{key: rediskey.Counter(state, i), cost: c.Cost, rate: c.Limit.Rate, period: period}
 	}
-	var err error
+	ask := s.charge
 	if req.Free() || req.NeverFits() >= 0 {
-		err = look(ctx, s.client.Pipelined, windows)
-	} else {
-		err = s.charge(ctx, windows)
+		ask = func(ctx context.Context, w []window) error { return look(ctx, s.client.Pipelined, w) }
 	}
-	if err != nil {
+	if err := ask(ctx, windows); err != nil {
 		return store.Decision{}, classify(err)
 	}
 	return decide(&req, windows), nil
@@ -45,6 +41,9 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 
 // Reset implements [store.Resetter].
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
+	if s.client == nil {
+		return errZero
+	}
 	state, args := rediskey.State(s.prefix, scope, key), []any{"del"}
 	for i := range maxLimits {
 		args = append(args, rediskey.Counter(state, i))

@@ -38,8 +38,8 @@ func (w *window) rest() time.Duration {
 // pipeline sends commands in one round trip, as Pipelined or TxPipelined of a client.
 type pipeline func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error)
 
-// exchange sends the commands of all windows in one round trip, and reads the replies. A nil
-// reply is no error.
+// exchange sends the commands of all windows in one round trip, and reads the replies, unless
+// read is nil. A nil reply is no error.
 func exchange(ctx context.Context, send pipeline, windows []window, commands func(*window) []rediscall.Once, read func(*window, []rediscall.Once) error) error {
 	cmds, now := make([][]rediscall.Once, len(windows)), time.Now()
 	for i := range windows {
@@ -59,7 +59,9 @@ func exchange(ctx context.Context, send pipeline, windows []window, commands fun
 		err = nil
 	}
 	for i := range windows {
-		err = cmp.Or(err, read(&windows[i], cmds[i]))
+		if read != nil {
+			err = cmp.Or(err, read(&windows[i], cmds[i]))
+		}
 	}
 	return err
 }
@@ -74,9 +76,6 @@ func (w *window) read(replies []rediscall.Once) (err error) {
 	w.left, err = replies[n-1].Int64()
 	return err
 }
-
-// unread reads no replies.
-func (*window) unread([]rediscall.Once) error { return nil }
 
 // look reads windows and changes nothing.
 func look(ctx context.Context, send pipeline, windows []window) error {

@@ -67,7 +67,7 @@ func (s *Store) Check(ctx context.Context) (findings []Finding) {
 		return err
 	}
 	for _, f := range check.Run(ctx, check.Store{
-		Client: s.client, Owned: s.owned, Closed: s.closed.Load(), PassTime: s.passTime, Prefix: s.prefix, Channel: s.watches.Channel,
+		Client: s.client, Owned: s.owned, Ended: s.ended(), PassTime: s.passTime, Prefix: s.prefix, Channel: s.watches.Channel,
 		RoundTrips: cmp.Or(s.queues.config.RoundTrips, combine.DefaultRoundTrips), Take: take, ErrClosed: ErrClosed, ErrTime: ErrTime,
 	}) {
 		findings = append(findings, Finding{f.Name, Level(f.Level), f.Server, f.What, f.Remedy, f.Err})

@@ -23,8 +23,8 @@ func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) e
 		for _, id := range some {
 			args = append(args, id)
 		}
-		if s.closed.Load() {
-			return ErrClosed
+		if err := s.ended(); err != nil {
+			return err
 		}
 		if err := s.failed(s.client.Do(ctx, args...).Err()); err != nil {
 			return err

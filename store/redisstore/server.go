@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/rediscall"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/redis/go-redis/v9"
@@ -25,7 +26,7 @@ type server struct {
 	slotted atomic.Bool
 	// restores: the server knows the script of Restore, unless it started anew.
 	restores atomic.Bool
-	denials  *deny.Table[*script.Limits, *answer]
+	denials  deny.Table[*script.Limits, *answer]
 }
 
 // byHash makes the arguments of a script call name the script by its hash.
@@ -34,11 +35,22 @@ func byHash(text *script.Text, args []any) []any {
 	return args
 }
 
+// ended returns the error of all calls of a Store that is closed, or that New has not made.
+func (s *server) ended() error {
+	switch {
+	case s.client == nil:
+		return &store.ConfigError{Field: "redisstore.Store", Want: "one made by New or Open", Got: "a zero one"}
+	case s.closed.Load():
+		return ErrClosed
+	}
+	return nil
+}
+
 // exec sends commands in one write.
 func (s *server) exec(ctx context.Context, commands []rediscall.Once) {
-	if s.closed.Load() {
+	if err := s.ended(); err != nil {
 		for _, c := range commands {
-			c.SetErr(ErrClosed)
+			c.SetErr(err)
 		}
 		return
 	}

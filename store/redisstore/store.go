@@ -7,8 +7,6 @@ import (
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/redisstore/internal/deny"
-	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/goweir/weir/store/redisstore/internal/watch"
 	"github.com/redis/go-redis/v9"
 )
@@ -46,7 +44,7 @@ type Store struct {
 	owned   bool // Open made the client.
 	limits  knownLimits
 	queues  queues
-	watches *watch.Watches
+	watches watch.Watches
 	tags    atomic.Uint64
 }
 
@@ -64,8 +62,8 @@ func New(cfg Config) (*Store, error) {
 		return nil, &store.ConfigError{Field: "redisstore.Config.RoundTrips", Want: "0 to " + strconv.Itoa(maxRoundTrips), Got: strconv.Itoa(cfg.RoundTrips)}
 	}
 	s := &Store{
-		server: server{client: cfg.Client, now: cfg.now, passTime: cfg.PassTime, denials: deny.New[*script.Limits, *answer]()},
-		prefix: prefix, watches: watch.New(cfg.Client, prefix+"brakes"),
+		server: server{client: cfg.Client, now: cfg.now, passTime: cfg.PassTime},
+		prefix: prefix, watches: watch.Watches{Client: cfg.Client, Channel: prefix + "brakes"},
 	}
 	_, s.ring = cfg.Client.(*redis.Ring)
 	_, cluster := cfg.Client.(*redis.ClusterClient)

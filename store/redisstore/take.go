@@ -9,17 +9,6 @@ import (
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
 
-var (
-	_ store.Store    = (*Store)(nil)
-	_ store.Canceler = (*Store)(nil)
-	_ store.Settler  = (*Store)(nil)
-	_ store.Resetter = (*Store)(nil)
-	_ store.Braker   = (*Store)(nil)
-	_ store.Holder   = (*Store)(nil)
-	_ store.Starter  = (*Store)(nil)
-	_ store.Restorer = (*Store)(nil)
-)
-
 // Take implements [store.Store]: one EVALSHA, whatever the number of limits. For
 // charges of several keys on a cluster or a ring see Levels in the package's
 // documentation.
@@ -27,7 +16,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}
-	if combines(&req) {
+	if s.combines(&req) {
 		return s.takeTogether(ctx, &req)
 	}
 	d, err := s.takeAlone(ctx, &req)

@@ -15,8 +15,8 @@ import (
 
 // combines reports whether a request shares round trips: it takes units of one key, now or
 // not at all, without a receipt.
-func combines(req *store.Request) bool {
-	return req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
+func (s *Store) combines(req *store.Request) bool {
+	return s.client != nil && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
 }
 
 type place = deny.Place[*script.Limits, *answer]
@@ -106,7 +106,7 @@ func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bo
 // It reports false if Redis has to decide. It is for stores around this one, see package
 // fallback. Take calls it by itself.
 func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok bool) {
-	if of != store.Store(s) || !combines(req) {
+	if of != store.Store(s) || !s.combines(req) {
 		return d, false
 	}
 	q := s.question(req)
@@ -126,7 +126,7 @@ var unused = sync.Pool{New: func() any { return new(started) }}
 
 // Start implements [store.Starter], for requests that share round trips.
 func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
-	if of != store.Store(s) || !combines(req) {
+	if of != store.Store(s) || !s.combines(req) {
 		return nil
 	}
 	q := s.question(req)

@@ -175,7 +175,7 @@ func batchesInOrder(t *testing.T, client redis.UniversalClient, name string, see
 			for j := range req.Charges {
 				req.Charges[j].Key = key
 			}
-			if combines(&req) {
+			if together.combines(&req) {
 				reqs = append(reqs, req)
 			}
 		}

@@ -19,7 +19,6 @@ import (
 // one limit and a key of 12 bytes. Instants are by the primary's clock, in microseconds.
 type Memory struct {
 	shards [64]shard
-	seed   maphash.Seed
 	most   int // maximum of entries in a shard
 	limits known
 	name   string // of this process, in the IDs of spendings
@@ -38,18 +37,19 @@ const maxText = 120
 // newLooks is the number of entries that a new key looks at, to drop lapsed ones.
 const newLooks = 4
 
-// New returns a memory of a maximum number of keys.
-func New(maxKeys int) *Memory {
-	t := &Memory{seed: maphash.MakeSeed(), name: rand.Text()[:12] + "-"}
-	t.most = max(maxKeys/len(t.shards), 1)
-	return t
+// seed is that of all memories.
+var seed = maphash.MakeSeed()
+
+// Open makes room for a maximum number of keys. The zero Memory has none.
+func (t *Memory) Open(maxKeys int) {
+	t.name, t.most = rand.Text()[:12]+"-", max(maxKeys/len(t.shards), 1)
 }
 
 func (t *Memory) newID() string { return t.name + strconv.FormatInt(t.ids.Add(1), 36) }
 
 // lock locks the shard of a key, and returns it with the key's hash and its entry, if any.
 func (t *Memory) lock(scope, key string) (sh *shard, hash uint64, e *entry) {
-	hash = maphash.String(t.seed, key) ^ 3*maphash.String(t.seed, scope)
+	hash = maphash.String(seed, key) ^ 3*maphash.String(seed, scope)
 	sh = &t.shards[hash%64]
 	sh.mu.Lock()
 	e = sh.entries[hash]

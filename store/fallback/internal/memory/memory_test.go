@@ -12,6 +12,12 @@ import (
 
 const now = 1_700_000_000_000_000
 
+func open(maxKeys int) *memory.Memory {
+	m := new(memory.Memory)
+	m.Open(maxKeys)
+	return m
+}
+
 func charges(key string) []store.Charge {
 	return []store.Charge{{Scope: "s", Key: key, Limit: store.Per(10, time.Hour).By(store.FixedWindow), Cost: 1}}
 }
@@ -25,7 +31,7 @@ func answer(at int64) []store.Seen {
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"k", strings.Repeat("long", 100)} {
-		m, c, seen := memory.New(1000), charges(key), make([]store.Seen, 1)
+		m, c, seen := open(1000), charges(key), make([]store.Seen, 1)
 		if m.Recall(c, seen, now) || seen[0].At != 0 {
 			t.Fatalf("recalled %v of nothing", seen)
 		}
@@ -72,7 +78,7 @@ func TestRestore(t *testing.T) {
 // A lost answer is due until the primary has it. Long keys wait for a call.
 func TestLacking(t *testing.T) {
 	t.Parallel()
-	m, long := memory.New(1000), strings.Repeat("long", 100)
+	m, long := open(1000), strings.Repeat("long", 100)
 	for _, key := range []string{"old", "new", "spent", long} {
 		at := int64(now)
 		if key == "new" {
@@ -97,7 +103,7 @@ func TestLacking(t *testing.T) {
 // A full memory keeps its keys, and takes new ones when these have lapsed.
 func TestFull(t *testing.T) {
 	t.Parallel()
-	m, seen := memory.New(1), make([]store.Seen, 1)
+	m, seen := open(1), make([]store.Seen, 1)
 	keep := func(at int64) (kept int) {
 		for i := range 1000 {
 			c := charges(time.Duration(at + int64(i)).String())

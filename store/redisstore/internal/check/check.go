@@ -17,8 +17,8 @@ import (
 // Run returns the findings about a store, those of the client first.
 func Run(ctx context.Context, s Store) []Finding {
 	r := &report{Store: s, id: rand.Text()}
-	if s.Closed {
-		r.failed("", false, s.ErrClosed)
+	if s.Ended != nil {
+		r.failed("", false, s.Ended)
 		return r.findings
 	}
 	r.client()

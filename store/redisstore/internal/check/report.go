@@ -10,9 +10,9 @@ import (
 // Store is a store as a check needs it.
 type Store struct {
 	Client          redis.UniversalClient
-	Owned           bool // the client was made from a URL
-	Closed          bool
-	PassTime        bool // decisions need no TIME
+	Owned           bool  // the client was made from a URL
+	Ended           error // of all calls; nil: the store is open
+	PassTime        bool  // decisions need no TIME
 	Prefix, Channel string
 	RoundTrips      int // the connections that shared round trips use
 	// Take takes a decision.

@@ -20,17 +20,14 @@ const (
 
 // Table has places for refusals, each for the last refusal of its keys. Of is a value that
 // identifies the question: only an equal question is refused. Times are durations by the
-// owner's clock. A Table is safe for concurrent use. New makes it.
+// owner's clock. The zero Table is empty. It is safe for concurrent use.
 type Table[Of comparable, A any] struct {
-	seed   maphash.Seed
 	losses atomic.Uint64
 	places [places]Place[Of, A]
 }
 
-// New returns an empty Table.
-func New[Of comparable, A any]() *Table[Of, A] {
-	return &Table[Of, A]{seed: maphash.MakeSeed()}
-}
+// seed is that of all Tables.
+var seed = maphash.MakeSeed()
 
 // Place holds the last refusal of its keys.
 type Place[Of comparable, A any] struct {
@@ -48,9 +45,9 @@ type refusal[Of comparable, A any] struct {
 
 // Place returns the place of a key.
 func (t *Table[Of, A]) Place(scope, key string) *Place[Of, A] {
-	h := maphash.String(t.seed, key)
+	h := maphash.String(seed, key)
 	if scope != "" {
-		h ^= maphash.String(t.seed, scope) * 0x9e3779b97f4a7c15
+		h ^= maphash.String(seed, scope) * 0x9e3779b97f4a7c15
 	}
 	return &t.places[h%places]
 }

@@ -33,13 +33,13 @@ func TestGet(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			table := New[int, string]()
+			var table Table[int, string]
 			for _, key := range []string{"key", long} {
 				p := table.Place("api", key)
 				table.Put(p, p.Turn(), "api", key, 1, "no", sent, ends)
 			}
 			if test.change != nil {
-				test.change(table)
+				test.change(&table)
 			}
 			a, ok := table.Get(table.Place(test.scope, test.key), test.scope, test.key, test.of, test.at)
 			if ok != test.want || ok && a != "no" {
@@ -52,7 +52,7 @@ func TestGet(t *testing.T) {
 // TestPut: a refusal is kept for at most a second, and replaces another one. It is not kept
 // if the place forgot since the question was sent.
 func TestPut(t *testing.T) {
-	table := New[int, string]()
+	var table Table[int, string]
 	p := table.Place("", "key")
 	get := func(of int, at time.Duration) string {
 		a, _ := table.Get(p, "", "key", of, at)

@@ -28,23 +28,17 @@ const (
 	forbidden = time.Minute
 )
 
-// Watches is a store's one subscription to brakes. It exists while there are watchers. New
-// makes it. All methods are safe for concurrent use.
+// Watches is a store's one subscription to brakes. It exists while there are watchers. With
+// a Ring, and without a client, it never does. All methods are safe for concurrent use.
 type Watches struct {
 	Channel string
-	client  redis.UniversalClient
+	Client  redis.UniversalClient
 	live    atomic.Pointer[time.Time] // no brake was missed since; nil: some may be
 
 	mu     sync.Mutex
 	all    watchers.Set
-	never  bool               // closed, or not possible
+	closed bool
 	cancel context.CancelFunc // nil: not subscribed
-}
-
-// New returns Watches of a channel. With a Ring they never subscribe.
-func New(client redis.UniversalClient, channel string) *Watches {
-	_, ring := client.(*redis.Ring)
-	return &Watches{Channel: channel, client: client, never: ring}
 }
 
 type watch struct {
@@ -57,7 +51,7 @@ func (w *Watches) Add(f watchers.Func) store.Watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := &watch{w, w.all.Add(f)}
-	if w.cancel == nil && !w.never {
+	if _, ring := w.Client.(*redis.Ring); w.cancel == nil && w.Client != nil && !ring && !w.closed {
 		ctx, cancel := context.WithCancel(context.Background())
 		w.cancel = cancel
 		go w.subscribe(ctx)
@@ -84,7 +78,7 @@ func (o *watch) Stop() {
 func (w *Watches) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.never = true
+	w.closed = true
 	w.end()
 }
 
@@ -121,7 +115,7 @@ func (w *Watches) subscribe(ctx context.Context) {
 
 // listen subscribes once, and passes messages on until it fails.
 func (w *Watches) listen(ctx context.Context) error {
-	sub := w.client.Subscribe(ctx)
+	sub := w.Client.Subscribe(ctx)
 	stop := context.AfterFunc(ctx, func() { _ = sub.Close() })
 	defer func() {
 		if stop() {
