@@ -99,9 +99,9 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 	return l.prepared.Take(key, cost)
 }
 
-// look returns the state of a key. It may take as long as a call that waits.
-func (l *decider) look(ctx context.Context, id line.ID) (d store.Decision, err error) {
-	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: store.MaxPeriod}, &d)
+// look returns the state of a key. It may take as long as a call that waits for maxWait.
+func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (d store.Decision, err error) {
+	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, &d)
 	return d, err
 }
 

@@ -218,7 +218,7 @@ func (l *Limiter) newLines() *line.Lines {
 			})
 		}
 		cfg.Clock = func(ctx context.Context, id line.ID) (store.Clock, error) {
-			d, err := l.look(ctx, id)
+			d, err := l.look(ctx, id, store.MaxPeriod)
 			return d.Clock, err
 		}
 	}
