@@ -46,7 +46,10 @@ type ClientConfig struct {
 // Each call is counted once. gRPC repeats calls after a broken connection, and where
 // a service config says so, without asking interceptors again. Turn the latter off
 // (grpc.WithDisableRetry), or leave room for it in the limits.
-type Client struct{ cfg ClientConfig }
+type Client struct {
+	cfg   ClientConfig
+	lanes chan struct{} // has a value for each pause in the background
+}
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
@@ -59,7 +62,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	if cfg.Key == nil {
 		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
 	}
-	return &Client{cfg}, nil
+	return &Client{cfg, make(chan struct{}, maxPauses)}, nil
 }
 
 // checkOutbound refuses the limits that weir.NewTransport refuses: GCRA without a Burst lets
@@ -167,6 +170,9 @@ const (
 	heedTimeout = time.Second
 	// linger is the maximum time that a caller waits for that call.
 	linger = 20 * time.Millisecond
+	// maxPauses is the maximum number of such calls in the background. Callers make more calls
+	// themselves, and wait for them.
+	maxPauses = 512
 )
 
 // heed pauses the key as the answer to a call says, and does not wait long for the store.
@@ -178,17 +184,17 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	if d <= 0 {
 		return // A store that can't pause is the program's choice.
 	}
+	select {
+	case c.lanes <- struct{}{}:
+	default:
+		c.pause(ctx, key, d)
+		return
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() {
-			if r := recover(); r != nil { // It would end the program.
-				slog.Error("weir: the store panicked, and paused nothing", "limiter", c.cfg.Limiter.Name(), "panic", r)
-			}
-		}()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
-		defer cancel()
-		_ = c.cfg.Limiter.Pause(ctx, key, d) // The Limiter's Hook gets a failure.
+		c.pause(ctx, key, d)
+		<-c.lanes
 	}()
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -196,6 +202,18 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	case <-done:
 	case <-timer.C:
 	}
+}
+
+// pause pauses the key, within heedTimeout. A panic of the store would end the program.
+func (c *Client) pause(ctx context.Context, key string, d time.Duration) {
+	defer func() {
+		if r := recover(); r != nil {
+			slog.Error("weir: the store panicked, and paused nothing", "limiter", c.cfg.Limiter.Name(), "panic", r)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
+	defer cancel()
+	_ = c.cfg.Limiter.Pause(ctx, key, d) // The Limiter's Hook gets a failure.
 }
 
 // retryDelay returns the RetryInfo of a refusal; 0 without one.

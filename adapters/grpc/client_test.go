@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -381,4 +382,38 @@ func TestClientHeedsWhenLeft(t *testing.T) {
 	if d, err := l.Allow(t.Context(), cc.Target()); d.Reason != weir.ReasonPaused || err != nil {
 		t.Errorf("others: %v, %v", d.Reason, err)
 	}
+}
+
+// TestClientPausesAreBounded checks that callers that leave a slow store behind leave no more
+// than 512 pauses under way.
+func TestClientPausesAreBounded(t *testing.T) {
+	t.Parallel()
+	told, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		local := newStore(t)
+		s := &brakes{Store: local, Braker: local.(store.Braker), brake: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		cc := start(t, &talk{}, nil)
+		c, err := weirgrpc.NewClient(weirgrpc.ClientConfig{Limiter: limiterOf(t, weir.Config{Store: s, Limits: []weir.Limit{weir.Outbound(10_000, time.Second)}})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left atomic.Int64
+		for range 1000 {
+			go func() {
+				_ = c.Unary(t.Context(), say, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return told.Err() })
+				left.Add(1)
+			}()
+		}
+		time.Sleep(500 * time.Millisecond)
+		if n := left.Load(); n != 512 {
+			t.Errorf("%d callers left their pauses behind, want 512", n)
+		}
+		time.Sleep(time.Minute)
+		if n := left.Load(); n != 1000 {
+			t.Errorf("%d callers are back, want 1000", n)
+		}
+	})
 }

@@ -136,11 +136,11 @@ func TestTopWhileRedisIsAway(t *testing.T) {
 	server.Kill()
 	since := func(frame string) string {
 		_, text, _ := strings.Cut(frame, status)
-		return text[:min(len(text), len("15:04:05 UTC: keys"))]
+		return text[:min(len(text), len("15:04:05 UTC: dial"))]
 	}
 	first := await("the outage", func(frame string) bool { return strings.Contains(frame, status) })
 	later := await("the next frame", func(frame string) bool { return strings.Contains(frame, status) })
-	if !regexp.MustCompile(`^\d\d:\d\d:\d\d UTC: keys$`).MatchString(since(first)) || since(first) != since(later) || !strings.Contains(later, "1 key by use") || !strings.Contains(later, "api:user:1") {
+	if !regexp.MustCompile(`^\d\d:\d\d:\d\d UTC: dial$`).MatchString(since(first)) || since(first) != since(later) || !strings.Contains(later, "1 key by use") || !strings.Contains(later, "api:user:1") {
 		t.Errorf("while Redis is away: %q, then %q", first, later)
 	}
 	server.Restart()

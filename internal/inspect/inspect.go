@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,16 +70,17 @@ func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
 	return nodes, err
 }
 
-// each calls f for each server, and returns those without an error. The error names the
-// others.
+// each calls f for each server, and returns those without an error. The error has those of
+// the others, with their names.
 func each(nodes []node, f func(n node) error) (up []node, failed error) {
-	var missing []string
 	for _, n := range nodes {
-		if err := f(n); err != nil {
-			missing = append(missing, n.addr)
-			failed = fmt.Errorf("keys of %s are missing: %w", strings.Join(missing, ", "), err)
-		} else {
+		switch err := f(n); {
+		case err == nil:
 			up = append(up, n)
+		case len(nodes) == 1:
+			failed = err
+		default:
+			failed = errors.Join(failed, fmt.Errorf("keys of %s are missing: %w", n.addr, err))
 		}
 	}
 	return up, failed

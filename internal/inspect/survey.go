@@ -1,8 +1,8 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -114,7 +114,7 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 	s.more = false
 	s.mu.Unlock()
 	up, unseen := each(nodes, func(n node) error { return s.scan(ctx, n) })
-	turns := s.turn(ctx, nodes, up)
+	turns := s.turn(ctx, up)
 	up, unread := each(up, func(n node) error {
 		for part := range slices.Chunk(turns[n], surveyStep) {
 			read, err := s.inspector.read(ctx, n, part, fewLog)
@@ -127,10 +127,10 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 		}
 		return nil
 	})
-	if err = cmp.Or(unseen, unread); len(up) == 0 {
+	if err = errors.Join(unseen, unread); len(up) == 0 {
 		return nil, false, err
 	}
-	keys, more = s.end(up)
+	keys, more = s.end(ctx, up)
 	return keys, more, err
 }
 

@@ -268,3 +268,36 @@ func TestSurveyWithoutOneServer(t *testing.T) {
 		t.Errorf("a cluster without servers has %d keys: %v", len(some), err)
 	}
 }
+
+// TestSurveyAfterAFailover: keys that another server has taken over stay until they are read
+// there.
+func TestSurveyAfterAFailover(t *testing.T) {
+	t.Parallel()
+	client := redistest.StartCluster(t).Client(redisstore.ConfigureCluster)
+	n := fill(t, client)
+	s := newSurvey(t, client, 1000)
+	keys, _, err := s.Read(t.Context())
+	must(t, err)
+	for _, k := range keys {
+		k.Server = "192.0.2.1:6379"
+	}
+	nodes, err := s.inspector.nodes(t.Context())
+	must(t, err)
+	if keys, _ = s.end(t.Context(), nodes); len(keys) != n {
+		t.Errorf("%d keys, want %d", len(keys), n)
+	}
+}
+
+// TestSeveralServersFail: the error names each server, and has the error of each.
+func TestSeveralServersFail(t *testing.T) {
+	one, other := errors.New("one"), errors.New("other")
+	up, err := each([]node{{addr: "a"}, {addr: "b"}, {addr: "c"}}, func(n node) error {
+		return map[string]error{"a": one, "c": other}[n.addr]
+	})
+	if len(up) != 1 || !errors.Is(err, one) || !errors.Is(err, other) || !strings.Contains(err.Error(), "keys of a are missing") || !strings.Contains(err.Error(), "keys of c are missing") {
+		t.Errorf("%v are up: %v", up, err)
+	}
+	if _, err := each([]node{{addr: "a"}}, func(node) error { return one }); err != one {
+		t.Errorf("the only server: %v", err)
+	}
+}

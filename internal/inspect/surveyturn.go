@@ -8,7 +8,7 @@ import (
 
 // turn returns the keys that this reading reads, by server. Keys of servers that are not up
 // take no turn.
-func (s *Survey) turn(ctx context.Context, nodes, up []node) map[node][]wanted {
+func (s *Survey) turn(ctx context.Context, up []node) map[node][]wanted {
 	type waiting struct {
 		*surveyed
 		turns int64
@@ -29,10 +29,7 @@ func (s *Survey) turn(ctx context.Context, nodes, up []node) map[node][]wanted {
 	slices.SortFunc(list, func(a, b waiting) int { return cmp.Compare(b.turns, a.turns) })
 	all, room := map[node][]wanted{}, surveyKeys
 	for _, k := range list {
-		n := nodes[0]
-		if len(nodes) > 1 {
-			n, _ = s.inspector.nodeOf(ctx, k.name.State) // After an error, no such server is up.
-		}
+		n, _ := s.inspector.nodeOf(ctx, k.name.State) // After an error, no such server is up.
 		if !slices.Contains(up, n) {
 			continue
 		}
@@ -63,12 +60,13 @@ func (s *Survey) note(k *Key) {
 }
 
 // end returns the keys of servers, and finds those that the next reading reads first.
-func (s *Survey) end(up []node) (keys []*Key, more bool) {
+func (s *Survey) end(ctx context.Context, up []node) (keys []*Key, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keys = make([]*Key, 0, len(s.known))
 	for _, k := range s.known {
-		if k.last != nil && !k.missed && slices.ContainsFunc(up, func(n node) bool { return n.addr == k.last.Server }) {
+		// After a failover, another server has the key.
+		if n, _ := s.inspector.nodeOf(ctx, k.name.State); k.last != nil && !k.missed && slices.Contains(up, n) {
 			keys = append(keys, k.last)
 		}
 	}
