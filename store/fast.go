@@ -48,15 +48,15 @@ func (o Outcome) Reason() Reason {
 }
 
 // Starter is a Store that can begin a decision and go on by itself. Its caller can wait for
-// other things as well, and leave at any time. That saves a wrapping store a goroutine for
-// each call.
+// other things as well, and leave at any time. That saves a wrapping store goroutines.
 type Starter interface {
 	// Start begins the Take of a valid request and returns without waiting. The request and ctx
 	// belong to it until the Started is over. ctx goes to the server. Its end is not reported.
 	//
 	// It returns nil, and has charged nothing, if only Take can decide. That is so for requests
 	// that are Cancelable or ask for a lease. of is the store that the caller would ask
-	// otherwise: Start also returns nil if of is a wrapper around this store.
+	// otherwise: Start also returns nil if of is a wrapper around this store. A refusal from
+	// memory has SourceDenyCache.
 	Start(ctx context.Context, of Store, req *Request) Started
 }
 

@@ -95,7 +95,13 @@ func TestProxyRefuse(t *testing.T) {
 		if got, err := exchange(t, open, patience); err == nil || isTimeout(err) {
 			t.Errorf("reply %q, %v; want a reset", got, err)
 		}
-		if _, err := net.Dial("tcp", p.Addr); !errors.Is(err, syscall.ECONNREFUSED) {
+		switch conn, err := net.Dial("tcp", p.Addr); {
+		case err == nil: // Another program may have the port for a moment.
+			if got, err := exchange(t, conn, patience); err == nil {
+				t.Errorf("connecting: reply %q, want it refused", got)
+			}
+			conn.Close()
+		case !errors.Is(err, syscall.ECONNREFUSED):
 			t.Errorf("connecting: %v, want it refused", err)
 		}
 		p.Set(Refuse)

@@ -49,7 +49,7 @@ func (s *Store) attempt(req *store.Request) *attempt {
 	*a = attempt{store: s, req: *req, began: now, end: s.end(now, req.MaxWait)}
 	a.req.Charges = append(a.room[:0], req.Charges...)
 	a.req.Seen = append(a.seen[:0], make([]store.Seen, len(req.Charges))...)
-	a.recall()
+	a.recall(now)
 	return a
 }
 
@@ -68,9 +68,9 @@ func (s *Store) end(now time.Time, maxWait time.Duration) *patience.End {
 
 // recall sets the times of the primary's last answers for the keys. It leaves out states
 // that lapse soon: they may be gone when the call arrives.
-func (a *attempt) recall() {
+func (a *attempt) recall(now time.Time) {
 	s := a.store
-	a.owes = s.memory.Recall(a.req.Charges, a.req.Seen, s.clock.now()+s.cfg.Budget.Microseconds())
+	a.owes = s.memory.Recall(a.req.Charges, a.req.Seen, s.clock.at(now)+s.cfg.Budget.Microseconds())
 }
 
 // ask asks the primary for a decision, and passes the states that it lacks along. If the
@@ -88,7 +88,7 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 			if list, err = s.carry(ctx, a.req.Charges); err != nil {
 				return d, err
 			}
-			a.recall()
+			a.recall(time.Now())
 		}
 		err = s.carrying(ctx, list, func(memories []store.Memory) (err error) {
 			req := a.req
@@ -109,11 +109,12 @@ func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
 func (a *attempt) report() {
 	switch s := a.store; {
 	case a.err == nil:
+		now := time.Now()
 		s.breaker.Succeed()
 		if at := a.req.Seen[0].At; at > 0 {
-			s.clock.heard(int64(at))
+			s.clock.heard(int64(at), now)
 		}
-		s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.now())
+		s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
 		s.heed(a.req.Charges, &a.d)
 		if s.brakes.Some() {
 			go s.deliver()

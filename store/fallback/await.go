@@ -27,7 +27,7 @@ func (a *attempt) decision(ctx context.Context) (store.Decision, error) {
 		case done && !errors.Is(err, store.ErrLost):
 			return store.Decision{}, err
 		}
-		a.recall() // Other calls may have learnt more.
+		a.recall(time.Now()) // Other calls may have learnt more.
 	}
 	if _, err := a.await(ctx, a.besides(ctx)); err != nil {
 		return store.Decision{}, err
@@ -89,7 +89,7 @@ func (a *attempt) await(ctx context.Context, st store.Started) (done bool, err e
 			a.err = errBudget // The client sees this call's context alone.
 		}
 	}
-	if done {
+	if done && a.d.Source != store.SourceDenyCache { // Such a decision says nothing about the primary.
 		a.report()
 	}
 	return done, a.err

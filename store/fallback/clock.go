@@ -19,13 +19,19 @@ type clock struct {
 // unchanged.
 const jitter = 2000
 
-func (c *clock) local() int64 { return c.start.UnixMicro() + time.Since(c.start).Microseconds() }
+// local returns the process's time at an instant.
+func (c *clock) local(at time.Time) int64 {
+	return c.start.UnixMicro() + at.Sub(c.start).Microseconds()
+}
 
-func (c *clock) now() int64 { return c.local() + c.offset.Load() }
+// at returns the primary's time at an instant.
+func (c *clock) at(t time.Time) int64 { return c.local(t) + c.offset.Load() }
 
-// heard takes the primary's time from an answer that has just come.
-func (c *clock) heard(at int64) {
-	offset := at - c.local()
+func (c *clock) now() int64 { return c.at(time.Now()) }
+
+// heard takes the primary's time from an answer that came at an instant.
+func (c *clock) heard(at int64, came time.Time) {
+	offset := at - c.local(came)
 	if d := offset - c.offset.Load(); d > jitter || d < -jitter {
 		c.offset.Store(offset)
 	}

@@ -15,12 +15,27 @@ type denier struct {
 	key string
 }
 
-func (d denier) Denied(_ store.Store, req *store.Request) (store.Decision, bool) {
+func (d denier) Start(_ context.Context, _ store.Store, req *store.Request) store.Started {
 	if req.Charges[0].Key != d.key {
-		return store.Decision{}, false
+		return nil
 	}
-	return store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second}, true
+	return denial{}
 }
+
+// denial is a decision that is there at once.
+type denial struct{}
+
+func (denial) Done() <-chan struct{} {
+	done := make(chan struct{}, 1)
+	done <- struct{}{}
+	return done
+}
+
+func (denial) Decision() (store.Decision, bool, error) {
+	return store.Decision{Reason: store.ReasonLimited, RetryAfter: time.Second, Source: store.SourceDenyCache}, true, nil
+}
+
+func (denial) Leave() bool { return false }
 
 // A remembered refusal costs no call of the primary; other keys do. While the primary is
 // away, its memory does not count.

@@ -25,7 +25,6 @@ func New(cfg Config) (*Store, error) {
 	}
 	s := &Store{cfg: cfg}
 	s.memory.Open(cfg.MaxKeys)
-	s.denier, _ = cfg.Primary.(Denier)
 	s.starter, _ = cfg.Primary.(store.Starter)
 	var ok bool
 	if s.primary, ok = cfg.Primary.(primary); !ok {

@@ -106,7 +106,7 @@ const (
 // once a second: a primary that evicts keys loses one after the other.
 func (s *Store) lost(charges []store.Charge, seen []store.Seen) {
 	s.memory.Lose(charges, seen)
-	now := s.clock.local()
+	now := s.clock.local(time.Now())
 	if last := s.lostAt.Load(); now-last > 1_000_000 && s.lostAt.CompareAndSwap(last, now) {
 		s.restoreAll()
 	}

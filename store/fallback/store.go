@@ -20,16 +20,6 @@ type Seeder interface {
 	Seed(m store.Memory)
 }
 
-// Denier is a primary store that remembers refusals, and can refuse a like request
-// without a call.
-type Denier interface {
-	// Denied returns the refusal of a valid request, or false when the store has to be
-	// asked. It reads this process's memory alone. of is the store that the caller would
-	// ask. If of is not this store but a wrapper around it, Denied returns false: the
-	// wrapper must see the call.
-	Denied(of store.Store, req *store.Request) (d store.Decision, ok bool)
-}
-
 // primary is a primary store that restores. plain makes one of any other store.
 type primary interface {
 	store.Store
@@ -40,10 +30,9 @@ type primary interface {
 // concurrent use.
 type Store struct {
 	cfg      Config
-	denier   Denier // the primary, like starter; nil: it is none
 	primary  primary
-	starter  store.Starter
-	seeder   Seeder // the local store; nil: it is none
+	starter  store.Starter // the primary; nil: it is none
+	seeder   Seeder        // the local store; nil: it is none
 	clock    clock
 	breaker  breaker.Breaker
 	ends     patience.Ends

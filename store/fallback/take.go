@@ -23,11 +23,6 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 			return store.Decision{}, err
 		}
 	}
-	if s.denier != nil && s.breaker.Closed() {
-		if d, ok := s.denied(req); ok {
-			return d, nil
-		}
-	}
 	if !s.breaker.Allow() {
 		return s.decide(ctx, &req, nil)
 	}
@@ -42,12 +37,6 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 		return store.Decision{}, ctx.Err()
 	}
 	return s.decide(ctx, &a.req, err)
-}
-
-// denied asks the Denier. The request is a copy: an interface may keep it, and other
-// calls need no allocation.
-func (s *Store) denied(req store.Request) (store.Decision, bool) {
-	return s.denier.Denied(s.cfg.Primary, &req)
 }
 
 // Reset implements [store.Resetter]. Both stores forget the key. It returns the first

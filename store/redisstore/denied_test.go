@@ -29,6 +29,15 @@ func stillCounted(t *testing.T) (*Store, func(time.Duration), *gate) {
 	return s, sleep, g
 }
 
+// deniedBy returns the remembered refusal of a request.
+func deniedBy(s *Store, req *store.Request) (d store.Decision, ok bool) {
+	if !s.combines(req) {
+		return d, false
+	}
+	q := s.question(req)
+	return s.denied(&q, req)
+}
+
 func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 	t.Parallel()
 	s, sleep, g := stillCounted(t)
@@ -49,7 +58,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 			t.Fatalf("after %d ms: %s", i, diff)
 		}
 		req := charge("key", 1, limit)
-		if denied, ok := s.Denied(s, &req); !ok || differ(denied, d) != "" || d.Source != store.SourceDenyCache {
+		if denied, ok := deniedBy(s, &req); !ok || differ(denied, d) != "" || d.Source != store.SourceDenyCache {
 			t.Fatalf("after %d ms: %+v, %t, want %+v", i, denied, ok, d)
 		}
 		sleep(time.Millisecond)
@@ -67,7 +76,7 @@ func TestRefusedKeyIsRefusedWithoutRedis(t *testing.T) {
 		"two limits":       charge("key", 1, limit, store.Per(1, time.Hour)),
 		"one that waits":   {Charges: charge("key", 1, limit).Charges, MaxWait: time.Second},
 	} {
-		if d, ok := s.Denied(s, &req); ok {
+		if d, ok := deniedBy(s, &req); ok {
 			t.Errorf("%s: refused without asking: %+v", name, d)
 		}
 	}
@@ -106,7 +115,7 @@ func TestRefusedKeyOfEachAlgorithm(t *testing.T) {
 			known := false
 			for step := range 60 {
 				before := g.commands.Load()
-				denied, ok := s.Denied(s, &one)
+				denied, ok := deniedBy(s, &one)
 				got := take(t, s, one)
 				if asked := g.commands.Load() > before; asked == known || asked != (got.Source == store.SourceStore) || ok && denied.Source != store.SourceDenyCache {
 					t.Fatalf("step %d: it asked: %t, %+v", step, asked, got)

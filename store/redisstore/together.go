@@ -39,9 +39,6 @@ func (s *Store) question(req *store.Request) question {
 func (s *Store) takeTogether(ctx context.Context, req *store.Request) (store.Decision, error) {
 	q := s.question(req)
 	if d, ok := s.denied(&q, req); ok {
-		for i := range req.Seen {
-			req.Seen[i].At = 0
-		}
 		return d, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -99,24 +96,15 @@ func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bo
 	now := a.now + int64((clock-a.heard)/time.Microsecond)
 	d = (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now)
 	d.Source = store.SourceDenyCache
+	clear(req.Seen)
 	return d, true
-}
-
-// Denied refuses a valid request without Redis, if an equal request was refused just now.
-// It reports false if Redis has to decide. It is for stores around this one, see package
-// fallback. Take calls it by itself.
-func (s *Store) Denied(of store.Store, req *store.Request) (d store.Decision, ok bool) {
-	if of != store.Store(s) || !s.combines(req) {
-		return d, false
-	}
-	q := s.question(req)
-	return s.denied(&q, req)
 }
 
 // started is a call begun by Start.
 type started struct {
 	store    *Store
 	pending  combine.Pending[string, call]
+	done     <-chan struct{}
 	question question
 	req      *store.Request
 }
@@ -124,24 +112,32 @@ type started struct {
 // unused holds started calls for reuse.
 var unused = sync.Pool{New: func() any { return new(started) }}
 
+// atOnce is the Done of requests that are denied.
+var atOnce = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
+
 // Start implements [store.Starter], for requests that share round trips.
 func (s *Store) Start(ctx context.Context, of store.Store, req *store.Request) store.Started {
 	if of != store.Store(s) || !s.combines(req) {
 		return nil
 	}
-	q := s.question(req)
-	state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
 	st := unused.Get().(*started)
-	*st = started{store: s, question: q, req: req}
-	st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: q.limits, seen: seen(req, 0)})
+	*st = started{store: s, question: s.question(req), req: req, done: atOnce}
+	if _, ok := s.denied(&st.question, req); !ok {
+		state := s.name(req.Charges[0].Scope, req.Charges[0].Key)
+		st.pending = s.queues.of(ctx, state).Start(ctx, state, call{limits: st.question.limits, seen: seen(req, 0)})
+		st.done = st.pending.Done()
+	}
 	return st
 }
 
 // Done implements [store.Started].
-func (st *started) Done() <-chan struct{} { return st.pending.Done() }
+func (st *started) Done() <-chan struct{} { return st.done }
 
 // Leave implements [store.Started].
 func (st *started) Leave() bool {
+	if st.done == atOnce {
+		return false
+	}
 	left, _ := st.pending.Leave()
 	return left
 }
@@ -152,6 +148,10 @@ func (st *started) Decision() (d store.Decision, done bool, err error) {
 		*st = started{}
 		unused.Put(st)
 	}()
+	if st.done == atOnce {
+		d, done = st.store.denied(&st.question, st.req) // The refusal may end meanwhile.
+		return d, done, nil
+	}
 	c, err := st.pending.Result()
 	return st.store.conclude(st.req, &st.question, &c, err)
 }

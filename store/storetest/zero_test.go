@@ -76,9 +76,6 @@ func TestZeroStores(t *testing.T) {
 				return nil
 			})
 		}
-		if z, ok := s.(fallback.Denier); ok {
-			try("Denied", func() error { _, _ = z.Denied(s, &req); return nil })
-		}
 		if s, ok := s.(fallback.Seeder); ok {
 			try("Seed", func() error { s.Seed(memory); return nil })
 		}
