@@ -47,11 +47,7 @@ func (t *Memory) Learn(charges []store.Charge, seen []store.Seen, now int64) {
 		if seen[i].At == 0 || !keys.First(charges, i) {
 			continue
 		}
-		sh, e := t.entry(keys.Pick(charges, charges, i), now)
-		if e != nil {
-			e.learn(keys.Pick(seen, charges, i))
-		}
-		sh.mu.Unlock()
+		t.change(keys.Pick(charges, charges, i), now, func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
 	}
 }
 
@@ -63,11 +59,7 @@ func (t *Memory) Spend(charges, shared []store.Charge, parts, at, now, outage in
 			continue
 		}
 		mine := keys.Pick(charges, charges, i)
-		sh, e := t.entry(mine, now)
-		if e != nil {
-			e.spend(mine, keys.Pick(shared, charges, i), parts, at, now, outage)
-		}
-		sh.mu.Unlock()
+		t.change(mine, now, func(e *entry) { e.spend(mine, keys.Pick(shared, charges, i), parts, at, now, outage) })
 	}
 }
 

@@ -80,24 +80,28 @@ func text(key string) string {
 // hashed reports whether a stored text is the hash of a long key.
 func hashed(text string) bool { return len(text) == 1+sha256.Size && text[0] == 0 }
 
-// entry locks the shard of the charges' key, and returns it with the key's entry, which
-// has their limits. It returns nil for a new key if the shard is full.
-func (t *Memory) entry(charges []store.Charge, now int64) (*shard, *entry) {
+// change calls f with the entry of the charges' key, which has their limits. It keeps a new
+// entry if there is anything to remember, and room.
+func (t *Memory) change(charges []store.Charge, now int64, f func(*entry)) {
 	sh, hash, e := t.lock(charges[0].Scope, charges[0].Key)
-	if e == nil {
+	defer sh.mu.Unlock()
+	fresh := e == nil
+	if fresh {
 		if sh.dropIdle(now); len(sh.entries) >= t.most {
-			return sh, nil
+			return
 		}
-		if sh.entries == nil {
-			sh.entries = make(map[uint64]*entry)
-		}
-		e = &entry{key: text(charges[0].Key), more: &none}
-		sh.entries[hash] = e
+		e = &entry{more: &none}
 	}
 	if e.limits == nil || !e.limits.are(charges) {
 		e.be(t.limits.of(charges))
 	}
-	return sh, e
+	if f(e); fresh && !e.idle(now) {
+		if sh.entries == nil {
+			sh.entries = make(map[uint64]*entry)
+		}
+		e.key = text(charges[0].Key)
+		sh.entries[hash] = e
+	}
 }
 
 // dropIdle drops some entries with nothing left to remember.
