@@ -48,11 +48,12 @@ func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 				both := f.limiters("spaced", store.Limit(l))
 				var last time.Time
 				for i := range slots {
+					asked := time.Now() // not the time of the answer, which may come late
 					r, err := both[i%2].Reserve(context.Background(), "k")
 					if err != nil {
 						t.Fatal(err)
 					}
-					last = time.Now().Add(r.Delay())
+					last = asked.Add(r.Delay())
 				}
 				booked := time.Until(last)
 				fault.cause(f)
