@@ -361,3 +361,36 @@ func TestRememberedRefusalDoesNotAllocate(t *testing.T) {
 		t.Errorf("%d commands", n)
 	}
 }
+
+// travel makes each command take some time by a store's clock.
+type travel struct{ sleep func(time.Duration) }
+
+func (h *travel) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *travel) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h *travel) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		defer h.sleep(10 * time.Millisecond)
+		return next(ctx, cmd)
+	}
+}
+
+// TestRefusalThatCameMeanwhile: a call looks at the clock, and then finds the refusal of
+// another call that was under way. Its own refusal is no older.
+func TestRefusalThatCameMeanwhile(t *testing.T) {
+	t.Parallel()
+	_, c := miniClient(t)
+	s, sleep := newStill(t, c, "")
+	limit := store.Per(1, time.Second)
+	take(t, s, charge("key", 1, limit))
+	c.AddHook(&travel{sleep})
+	first := take(t, s, charge("key", 1, limit))
+	sleep(-5 * time.Millisecond)
+	d := take(t, s, charge("key", 1, limit))
+	if first.Allowed || d.Source != store.SourceDenyCache || d.At < first.At || d.RetryAfter > first.RetryAfter {
+		t.Errorf("%+v\nafter %+v", d, first)
+	}
+}

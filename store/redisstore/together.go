@@ -93,7 +93,7 @@ func (s *Store) denied(q *question, req *store.Request) (d store.Decision, ok bo
 		return d, false
 	}
 	// The server's clock is at least this far.
-	now := a.now + int64((clock-a.heard)/time.Microsecond)
+	now := a.now + max(int64((clock-a.heard)/time.Microsecond), 0) // The answer may have come since the look at the clock.
 	d = (&call{limits: q.limits, answer: a, place: a.Calls}).decision(req, now)
 	d.Source = store.SourceDenyCache
 	clear(req.Seen)
