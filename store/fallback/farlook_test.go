@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
@@ -14,6 +15,9 @@ import (
 // Waiting calls look at their key for brakes. Far from Redis, a look takes longer than a
 // call that wants its answer now may. Redis decides it all the same.
 func TestLooksFarFromRedis(t *testing.T) {
+	if long.Race {
+		t.Skip("with the race detector calls take longer than their budget")
+	}
 	t.Parallel()
 	f := newFleet(t, 1, 120*time.Millisecond, fallback.Config{})
 	f.recover()
