@@ -193,8 +193,8 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer func() { <-c.lanes }()
 		c.pause(ctx, key, d)
-		<-c.lanes
 	}()
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
