@@ -286,11 +286,19 @@ func TestTransportInFlight(t *testing.T) {
 	})
 }
 
-// ending is a body that calls a function once, when it is closed.
+// ending is a body that calls a function once, at its end or when it is closed.
 type ending struct {
 	io.Reader
 	once  sync.Once
 	ended func()
+}
+
+func (e *ending) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if err == io.EOF {
+		e.once.Do(e.ended)
+	}
+	return n, err
 }
 
 func (e *ending) Close() error {
