@@ -112,7 +112,7 @@ func (a *attempt) report() {
 		now := time.Now()
 		s.breaker.Succeed()
 		if at := a.req.Seen[0].At; at > 0 {
-			s.clock.heard(int64(at), now)
+			s.clock.heard(int64(at), a.began, now)
 		}
 		s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
 		s.heed(a.req.Charges, &a.d)

@@ -8,16 +8,12 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// clock estimates the primary's time in microseconds. It is behind by the travel time of
-// an answer.
+// clock estimates the primary's time in microseconds. It trusts this process's clock, until
+// an answer disproves it.
 type clock struct {
 	start  time.Time
 	offset atomic.Int64
 }
-
-// jitter is the maximum variation of an answer's travel time that leaves the offset
-// unchanged.
-const jitter = 2000
 
 // local returns the process's time at an instant.
 func (c *clock) local(at time.Time) int64 {
@@ -29,11 +25,12 @@ func (c *clock) at(t time.Time) int64 { return c.local(t) + c.offset.Load() }
 
 func (c *clock) now() int64 { return c.at(time.Now()) }
 
-// heard takes the primary's time from an answer that came at an instant.
-func (c *clock) heard(at int64, came time.Time) {
-	offset := at - c.local(came)
-	if d := offset - c.offset.Load(); d > jitter || d < -jitter {
-		c.offset.Store(offset)
+// heard takes the primary's time from an answer. The primary has read its clock after the
+// question and before the answer.
+func (c *clock) heard(at int64, asked, came time.Time) {
+	least, most := at-c.local(came), at-c.local(asked)
+	if offset := c.offset.Load(); offset < least || offset > most {
+		c.offset.Store(least + (most-least)/2)
 	}
 }
 
