@@ -34,10 +34,10 @@ func TestStartFarFromRedis(t *testing.T) {
 					f := newFleet(t, 0, rtt, fallback.Config{})
 					limit := store.Per(1_000_000, time.Hour)
 					take(t, f.direct(), charge("warm", 1, limit)) // Other processes have loaded the script.
-					// A stall of the machine uses up the rest of the budget. The best of
-					// five starts has none.
+					// A stall of the machine uses up the rest of the budget. The best
+					// start has none. A busy machine gets 20 s for it.
 					local, took := calls, time.Duration(0)
-					for range 5 {
+					for tries, end := 0, time.Now().Add(20*time.Second); tries < 5 || time.Now().Before(end); tries++ {
 						o := &redis.Options{Addr: f.proxy.Addr}
 						configure(o.Addr, configured)(o)
 						client := redis.NewClient(o)

@@ -83,7 +83,11 @@ func TestLongWindowsThroughFaults(t *testing.T) {
 func throughTrouble(t *testing.T, fault trouble, rtt, period time.Duration) {
 	start := time.Now()
 	line := newDialing()
-	f := newFleet(t, troubled, rtt, fallback.Config{Replicas: troubled, Probe: 500 * time.Millisecond}, func(o *redis.Options) { o.Dialer = line.dial })
+	cfg := fallback.Config{Replicas: troubled, Probe: 500 * time.Millisecond}
+	if long.Race {
+		cfg.Budget = 250 * time.Millisecond // Calls take several times as long.
+	}
+	f := newFleet(t, troubled, rtt, cfg, func(o *redis.Options) { o.Dialer = line.dial })
 	f.recover()
 	limits := every(whole, period)
 	fleets := make([][]*weir.Limiter, len(limits))
