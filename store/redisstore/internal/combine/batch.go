@@ -77,15 +77,9 @@ func (b *batch[K, C]) add(k *keyState[K, C], maxCalls int) {
 	b.callers = len(b.calls)
 }
 
-// open creates the context, which ends after the timeout, if any.
-func (b *batch[K, C]) open(timeout time.Duration) {
-	deadline, ends := b.deadline()
-	if timeout > 0 {
-		if end := time.Now().Add(timeout); !ends || end.Before(deadline) {
-			deadline, ends = end, true
-		}
-	}
-	if ends {
+// open creates the context.
+func (b *batch[K, C]) open() {
+	if deadline, ok := b.deadline(); ok {
 		b.ctx, b.cancel = context.WithDeadline(context.Background(), deadline)
 	} else {
 		b.ctx, b.cancel = context.WithCancel(context.Background())

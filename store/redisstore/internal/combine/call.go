@@ -34,26 +34,24 @@ func (q *Queue[K, C]) Do(ctx context.Context, key K, call C) (result C, sent boo
 // alone sends a batch of one call on the goroutine of its caller.
 func (q *Queue[K, C]) alone(ctx context.Context, b *batch[K, C]) (result C, sent bool, err error) {
 	defer q.goOn(b) // also after a panic
-	if q.config.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, q.config.Timeout)
-		defer cancel()
-	}
 	e := b.entries[0]
 	e.err = q.send(ctx, b)
 	result, err = q.outcome(e)
 	return result, true, err
 }
 
-// Start begins a call and returns without waiting. The end of ctx does not end the
-// call: the caller calls [Pending.Leave] then. Only the deadline of ctx reaches Send.
+// noCancel leaves the context of a caller alone.
+func noCancel() {}
+
+// Start begins a call and returns without waiting. The end of ctx does not end a call
+// that waits: the caller calls [Pending.Leave] then.
 //
 // Send runs on a goroutine of its own. That costs a lone caller about 20 µs on loopback,
 // so callers that can wait for Send use Do.
 func (q *Queue[K, C]) Start(ctx context.Context, key K, call C) Pending[K, C] {
 	e := q.entry(ctx, call)
 	if b := q.join(key, e); b != nil {
-		b.open(q.config.Timeout)
+		b.ctx, b.cancel = ctx, noCancel
 		go q.run(b)
 	}
 	return Pending[K, C]{q, e}

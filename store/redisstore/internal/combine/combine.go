@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"context"
 	"sync"
-	"time"
 )
 
 // Defaults of a Config. More round trips shorten the delay on slow networks. Fewer make
@@ -52,9 +51,9 @@ type Config[K comparable, C any] struct {
 	// calls, and keeps neither the batch nor the calls after it returns. Its error is
 	// the error of every call in the batch. An error of one call belongs in C.
 	//
-	// A caller that runs Send passes its own context. All other batches have a context
-	// without values. Its deadline is the latest one of the callers, if all have one.
-	// It ends when all callers have left.
+	// A call that leaves at once has the context of its caller. All other batches have a
+	// context without values. Its deadline is the latest one of the callers, if all have
+	// one. It ends when all callers have left.
 	//
 	// A panic reaches the caller that runs Send. Callers that wait get an error.
 	Send func(ctx context.Context, batch []Group[K, C]) error
@@ -72,8 +71,6 @@ type Config[K comparable, C any] struct {
 	MaxKeys int
 	// MaxCalls is the maximum number of calls in a batch. 0 means DefaultMaxCalls.
 	MaxCalls int
-	// Timeout is the time after which the context of a batch ends. 0 means no timeout.
-	Timeout time.Duration
 }
 
 // Queue lets concurrent calls share round trips. All methods are safe for concurrent

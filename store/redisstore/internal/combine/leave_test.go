@@ -157,31 +157,4 @@ func TestContext(t *testing.T) {
 		}
 		s.answer(1)
 	})
-	story("the timeout", t, config{Timeout: time.Second}, func(t *testing.T, s *server, q *queue) {
-		if got, ok := second(t, s, q, 0, 3*time.Second); !ok || got != time.Second {
-			t.Errorf("got %v, %t, want 1s", got, ok)
-		}
-		time.Sleep(time.Second)
-		if err := s.ctx(1).Err(); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v after the timeout", err)
-		}
-		s.replyTo(1, s.ctx(1).Err)
-	})
-	story("the timeout of a lone caller", t, config{Timeout: time.Second}, func(t *testing.T, s *server, q *queue) {
-		for i, tc := range []struct{ own, want time.Duration }{{0, time.Second}, {2 * time.Second, time.Second}, {time.Millisecond, time.Millisecond}} {
-			ctx := t.Context()
-			if tc.own > 0 {
-				own, cancel := context.WithTimeout(ctx, tc.own)
-				defer cancel()
-				ctx = own
-			}
-			c := do(t, ctx, q, "a", i)
-			if deadline, ok := s.ctx(i).Deadline(); !ok || time.Until(deadline) != tc.want {
-				t.Errorf("deadline in %v, %t, want %v", time.Until(deadline), ok, tc.want)
-			}
-			<-s.ctx(i).Done()
-			s.replyTo(i, s.ctx(i).Err)
-			c.wantError(context.DeadlineExceeded, true)
-		}
-	})
 }

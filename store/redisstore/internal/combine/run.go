@@ -145,7 +145,7 @@ func (q *Queue[K, C]) form(b *batch[K, C]) bool {
 	if len(b.calls) == 0 {
 		return false
 	}
-	b.open(q.config.Timeout)
+	b.open()
 	q.underWay++
 	return true
 }

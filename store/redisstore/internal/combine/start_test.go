@@ -9,6 +9,22 @@ import (
 
 func TestStart(t *testing.T) {
 	t.Parallel()
+	type key struct{}
+	story("a call that leaves at once has its own context", t, config{}, func(t *testing.T, s *server, q *queue) {
+		one := q.Start(context.WithValue(t.Context(), key{}, "mine"), "a", call{number: 1})
+		s.want("a:1")
+		if got := s.ctx(0).Value(key{}); got != "mine" {
+			t.Errorf("got %v", got)
+		}
+		s.answer(0)
+		<-one.Done()
+		if s.ctx(0).Err() != nil {
+			t.Error("the end of the call ended its caller's context")
+		}
+		if c, err := one.Result(); err != nil || c.double != 2 {
+			t.Errorf("got %v, %v", c, err)
+		}
+	})
 	story("alone and in a batch", t, config{}, func(t *testing.T, s *server, q *queue) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -53,9 +69,6 @@ func TestStart(t *testing.T) {
 		}
 		if left, sent := one.Leave(); !left || !sent {
 			t.Errorf("sent: left %t, sent %t", left, sent)
-		}
-		if s.ctx(0).Err() == nil {
-			t.Error("the batch goes on without a caller")
 		}
 		s.answer(0)
 		s.want("a:1", "b:3")

@@ -47,9 +47,6 @@ type randomStory struct {
 func newStory(seed uint64) *randomStory {
 	r := &randomStory{rng: rand.New(rand.NewPCG(seed, 0)), underWay: map[string]int{}, last: map[string]int{}, sent: map[int]bool{}}
 	r.config = config{Send: r.send, Orphan: r.orphan, RoundTrips: 1 + r.rng.IntN(16), MaxKeys: 1 + r.rng.IntN(4), MaxCalls: 1 + r.rng.IntN(8)}
-	if r.rng.IntN(2) == 0 {
-		r.Timeout = time.Duration(1+r.rng.IntN(2000)) * time.Microsecond
-	}
 	return r
 }
 
