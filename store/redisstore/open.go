@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -73,11 +74,10 @@ func parseURL(text string) (connect, error) {
 		return nil, badURL("further hosts as parameters, as addr=host2:6379", "several before the path")
 	case u.Fragment != "":
 		return nil, badURL("%23 in place of #", "a #")
+	case u.Query().Has("master_name") && u.Query().Get("master_name") == "":
+		return nil, badURL("the name that Sentinel has for the master as master_name", "an empty one")
 	}
-	parse, err := kindOf(u)
-	if err != nil {
-		return nil, err
-	}
+	parse := kindOf(u)
 	c, err := parse.counting(*u)
 	if err != nil {
 		return nil, parse.refused(*u)
@@ -90,19 +90,14 @@ func badURL(want, got string) error {
 }
 
 // kindOf returns the parser of a URL.
-func kindOf(u *url.URL) (parser, error) {
-	query := u.Query()
-	switch {
-	case u.Scheme == "unix":
-		return parseSingle, nil
-	case query.Has("master_name") && query.Get("master_name") == "":
-		return nil, badURL("the name that Sentinel has for the master as master_name", "an empty one")
-	case query.Has("master_name"):
-		return parseFailover, nil
-	case query.Has("addr"):
-		return parseCluster, nil
+func kindOf(u *url.URL) parser {
+	switch query := u.Query(); {
+	case u.Scheme != "unix" && query.Has("master_name"):
+		return parseFailover
+	case u.Scheme != "unix" && query.Has("addr"):
+		return parseCluster
 	}
-	return parseSingle, nil
+	return parseSingle
 }
 
 func parseSingle(u url.URL) (connect, error) {
@@ -147,32 +142,36 @@ func noLookup() *maintnotifications.Config {
 	return &maintnotifications.Config{EndpointType: maintnotifications.EndpointTypeNone}
 }
 
-// counts are parameters with sizes. go-redis allocates that much at once, and panics if it
-// can't.
+// counts are parameters with numbers from 0 on. go-redis allocates sizes at once, and panics
+// if it can't.
 var counts = []string{
-	"pool_size", "min_idle_conns", "max_idle_conns", "max_active_conns", "max_concurrent_dials",
+	"db", "pool_size", "min_idle_conns", "max_idle_conns", "max_active_conns", "max_concurrent_dials",
 	"pipeline_pool_size", "pipeline_read_buffer_size", "pipeline_write_buffer_size",
 }
 
-const maxCount = 1 << 20
+const maxCount, maxPort = 1 << 20, 1<<16 - 1
 
-// counting returns a parser that first refuses pairs that go-redis drops or panics at.
+// within reports whether a text is a number of a range.
+func within(text string, low, high int) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && low <= n && n <= high
+}
+
+// counting returns a parser that first refuses numbers that go-redis drops, panics at or
+// can't dial.
 func (parse parser) counting(u url.URL) (connect, error) {
 	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return nil, err
-	}
+	negative := u.Scheme != "unix" && strings.Contains(u.Path, "/-")
+	wrong := err != nil || negative || u.Port() != "" && !within(u.Port(), 1, maxPort)
 	for name, values := range query {
-		if !slices.Contains(counts, name) {
-			continue
-		}
 		for _, text := range values {
-			n, bad := strconv.Atoi(text)
-			none := n == -1 && name == "pipeline_pool_size"
-			if text != "" && (bad != nil || n < 0 && !none || n > maxCount) {
-				return nil, errors.New("a count out of range")
-			}
+			_, port, _ := net.SplitHostPort(text)
+			none := text == "" || text == "-1" && name == "pipeline_pool_size"
+			wrong = wrong || name == "addr" && !within(port, 1, maxPort) || slices.Contains(counts, name) && !none && !within(text, 0, maxCount)
 		}
+	}
+	if wrong {
+		return nil, errors.New("a number out of range")
 	}
 	return parse(u)
 }
@@ -183,7 +182,7 @@ func (parse parser) refused(u url.URL) error {
 	pairs := strings.Split(u.RawQuery, "&")
 	u.RawQuery = ""
 	if _, err := parse.counting(u); err != nil {
-		return badURL("the number of a database as path, or the path of a unix socket", "another path")
+		return badURL("a port from 1 to 65535 and the number of a database as path, or the path of a unix socket", "another port or path")
 	}
 	for i, pair := range pairs {
 		u.RawQuery = pair

@@ -63,6 +63,16 @@ var wrongURLs = map[string]struct{ url, want string }{
 	"another scheme":            {"http://secret:secret@secret", "redis://, rediss:// or unix://"},
 	"no slashes":                {"redis:secret@secret:1", "// behind the scheme"},
 	"a port of letters":         {"redis://u:secret@h:secret", "with %XX for special characters"},
+	"a port above 65535":        {"redis://u:secret@h:99999999", "a port from 1 to 65535"},
+	"port 0":                    {"rediss://u:secret@h:0", "a port from 1 to 65535"},
+	"a huge port":               {"redis://u:secret@h:99999999999999999999", "a port from 1 to 65535"},
+	"a Sentinel's port":         {"redis://u:secret@h:65536?master_name=m", "a port from 1 to 65535"},
+	"a port of a further host":  {"redis://u:secret@h?pool_size=1&addr=h:65536", "parameter 2"},
+	"a port of a Sentinel":      {"redis://u:secret@h?master_name=m&addr=h:0", "parameter 2"},
+	"database -1":               {"redis://u:secret@h/-1", "the number of a database"},
+	"database -1 by parameter":  {"redis://u:secret@h?db=-1", "parameter 1"},
+	"database -1 of a socket":   {"unix://u:secret@/s?db=-1", "parameter 1"},
+	"database -1 of a master":   {"redis://u:secret@h/-1?master_name=m", "the number of a database"},
 	"# in the password":         {"redis://u:x#secret@h", "with %XX for special characters"},
 	"# behind a number":         {"redis://:1#secret@h", "%23 in place of #"},
 	"/ in the password":         {"redis://u:sec/secret@h", "with %XX for special characters"},
@@ -99,7 +109,7 @@ func TestWrongURLs(t *testing.T) {
 			s, err := Open(test.url, Config{})
 			var config *store.ConfigError
 			if s != nil || !errors.As(err, &config) || !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("%v, %v, want %q", s, err, test.want)
+				t.Fatalf("a store: %t, %v, want %q", s != nil, err, test.want)
 			}
 			if strings.Contains(err.Error(), "secret") {
 				t.Errorf("the error shows a secret: %v", err)
