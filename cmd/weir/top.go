@@ -76,6 +76,12 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 	defer tick.Stop()
 	var last inspect.Listing
 	var away time.Time // when the first reading failed; zero: the last one did not
+	show := func(status string) error {
+		width, height := size(out)
+		b := l.frame(s.Prefix(), last, status, interval, width, height)
+		_, err := out.Write(b.Bytes())
+		return err
+	}
 	for first := true; ; first = false {
 		found, missing := l.all(cmd, s)
 		switch status := printable(message(missing)); {
@@ -83,12 +89,12 @@ func (l *listing) watch(cmd *cobra.Command, s *session, interval time.Duration) 
 			return nil // Ctrl-C ends it.
 		case missing == nil || len(found.Keys) > 0:
 			last, away = found, time.Time{}
-			err = l.frame(out, s.Prefix(), last, status, interval)
+			err = show(status)
 		case first:
 			return missing
 		default:
 			away = cmp.Or(away, time.Now())
-			err = l.frame(out, s.Prefix(), last, "Redis is away since "+away.UTC().Format(clock)+": "+status, interval)
+			err = show("Redis is away since " + away.UTC().Format(clock) + ": " + status)
 		}
 		if err != nil {
 			return err
@@ -134,22 +140,36 @@ func (l *listing) top(keys []inspect.Key) []inspect.Key {
 	return keys
 }
 
-// frame draws on a screen, below a status line if there is one.
-func (l *listing) frame(out *os.File, prefix string, found inspect.Listing, status string, interval time.Duration) error {
+// size returns the columns and lines of a terminal. Some terminals do not know them.
+func size(out *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(out.Fd()))
-	if err != nil || width < 1 || height < 1 { // Some terminals do not know their size.
-		width, height = 80, 24
+	if err != nil || width < 1 || height < 1 {
+		return 80, 24
 	}
+	return width, height
+}
+
+// small is the number of lines below which a screen has no empty line.
+const small = 8
+
+// frame draws on a screen, below a status line if there is one. As many keys stand on it as
+// leave room for the other lines.
+func (l *listing) frame(prefix string, found inspect.Listing, status string, interval time.Duration, width, height int) bytes.Buffer {
 	var b bytes.Buffer
 	if status != "" {
 		fmt.Fprintln(&b, status)
 	}
+	room := height - 3 - int(one(status != "")+one(height >= small)+one(found.Cut))
 	whole := found.Keys
-	found.Keys = whole[:min(len(whole), max(height-5, 1))]
+	if len(whole) > room {
+		found.Keys = whole[:max(room-1, 1)] // The last line says how many more there are.
+	}
 	l.draw(&b, prefix, found, whole, width, interval)
-	b = screen(b.String(), width, height)
-	_, err = out.Write(b.Bytes())
-	return err
+	text := b.String()
+	if height < small {
+		text = strings.Replace(text, "\n\n", "\n", 1)
+	}
+	return screen(text, width, height)
 }
 
 // draw writes a head of two lines, and the table.
@@ -167,7 +187,7 @@ func (l *listing) draw(b *bytes.Buffer, prefix string, found inspect.Listing, wh
 	if !found.At.IsZero() {
 		at = found.At.UTC().Format(clock)
 	}
-	fmt.Fprintf(b, "weir top  %s*  %s by %s  %s", prefix, plural(len(whole), "key"), l.sort, at)
+	fmt.Fprintf(b, "weir top  %s*  %s by %s  %s", printable(prefix), plural(len(whole), "key"), l.sort, at)
 	if interval > 0 {
 		fmt.Fprintf(b, "  every %s", interval)
 	}
@@ -195,16 +215,22 @@ func one(on bool) int64 {
 	return 0
 }
 
-// screen makes lines overwrite those of the frame before. It cuts off what does not fit.
+// screen makes lines overwrite those of the frame before. It cuts off what does not fit. It
+// clears a line before it writes it: behind a full line, the cursor stays in the last column.
 func screen(frame string, width, height int) (b bytes.Buffer) {
 	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")
+	lines = lines[:min(len(lines), height)]
 	b.WriteString(home)
-	for i, line := range lines[:min(len(lines), height)] {
+	for i, line := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(line[:min(len(line), width)] + clearLine)
+		if i == len(lines)-1 {
+			b.WriteString(clearUp)
+		} else {
+			b.WriteString(clearLine)
+		}
+		b.WriteString(strings.ToValidUTF8(line[:min(len(line), width)], "")) // No character has more columns than bytes.
 	}
-	b.WriteString(clearUp)
 	return b
 }

@@ -10,8 +10,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 	"unsafe"
 
+	"github.com/goweir/weir/internal/inspect"
 	"github.com/goweir/weir/internal/redistest"
 )
 
@@ -97,12 +99,12 @@ func TestTop(t *testing.T) {
 		t.Errorf("the screen is not as before: %q", text)
 	}
 	frame := strings.Split(text, home)[2]
-	lines := strings.Split(strings.TrimSuffix(frame, clearLine+clearUp), clearLine+"\r")
+	lines := strings.Split(frame, "\n")
 	if len(lines) > 24 || !strings.Contains(frame, "3 keys by use") || !strings.Contains(frame, "every 100ms") {
 		t.Errorf("a frame of %d lines: %q", len(lines), frame)
 	}
 	for _, line := range lines {
-		if len(strings.Trim(line, "\r\n")) > 80 {
+		if line = regexp.MustCompile(`\x1b\[[JK]|\r`).ReplaceAllString(line, ""); len(line) > 80 {
 			t.Errorf("over 80 columns: %q", line)
 		}
 	}
@@ -150,22 +152,107 @@ func TestTopWhileRedisIsAway(t *testing.T) {
 	s.end()
 }
 
-// TestScreen: a frame fits each terminal.
+// show draws a frame on a terminal full of the frame before. Like xterm, the terminal keeps
+// the cursor in the last column behind a full line, and clears from there.
+func show(t *testing.T, frame string, width, height int) []string {
+	t.Helper()
+	screen := make([][]rune, height)
+	for y := range screen {
+		screen[y] = []rune(strings.Repeat("#", width))
+	}
+	x, y := 0, 0
+	erase := func(y, from int) { copy(screen[y][from:], []rune(strings.Repeat(" ", width-from))) }
+	for frame != "" {
+		sequence := ""
+		if strings.HasPrefix(frame, "\x1b[") {
+			sequence = frame[:3]
+		}
+		switch r, size := utf8.DecodeRuneInString(frame); {
+		case sequence == home:
+			x, y = 0, 0
+		case sequence == clearLine, sequence == clearUp:
+			erase(y, min(x, width-1))
+			for below := y + 1; sequence == clearUp && below < height; below++ {
+				erase(below, 0)
+			}
+		case r == '\r':
+			x = 0
+		case r == '\n':
+			if y++; y == height {
+				t.Fatal("the screen scrolls")
+			}
+		case r == utf8.RuneError, r < ' ', x == width:
+			t.Fatalf("%q in column %d", r, x)
+		default:
+			screen[y][x] = r
+			x++
+			frame = frame[size:]
+			continue
+		}
+		frame = frame[max(len(sequence), 1):]
+	}
+	lines := make([]string, height)
+	for y := range lines {
+		lines[y] = strings.TrimRight(string(screen[y]), " ")
+	}
+	return lines
+}
+
+// TestScreen: a frame fits each terminal, and shows its last column.
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	var whole strings.Builder
 	for i := range 9 {
-		fmt.Fprintf(&whole, "line %d %s\n", i, strings.Repeat("x", 100))
+		fmt.Fprintf(&whole, "line %d %s\n", i, strings.Repeat("ü", 100))
 	}
-	for _, test := range []struct{ width, height int }{{80, 24}, {20, 5}, {1, 1}, {300, 9}} {
+	for _, test := range []struct{ width, height int }{{80, 24}, {20, 5}, {1, 1}, {300, 9}, {207, 9}, {8, 9}} {
 		b := screen(whole.String(), test.width, test.height)
-		lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(b.String(), home), clearUp), "\r\n")
-		if len(lines) != min(test.height, 9) {
-			t.Errorf("%d lines of %d", len(lines), test.height)
+		for y, line := range show(t, b.String(), test.width, test.height) {
+			want := ""
+			if y < 9 {
+				text := fmt.Sprintf("line %d %s", y, strings.Repeat("ü", 100))
+				want = strings.TrimRight(strings.ToValidUTF8(text[:min(len(text), test.width)], ""), " ")
+			}
+			if line != want {
+				t.Errorf("%d by %d, line %d: %q, want %q", test.width, test.height, y, line, want)
+			}
 		}
-		for _, line := range lines {
-			if text, ok := strings.CutSuffix(line, clearLine); !ok || len(text) > test.width {
-				t.Errorf("%q in %d columns", line, test.width)
+	}
+}
+
+// TestFoot: the lines below the keys are on each screen of 7 lines and more, and without a
+// status and a bound on one of 5 lines.
+func TestFoot(t *testing.T) {
+	t.Parallel()
+	keys := make([]inspect.Key, 100)
+	for i := range keys {
+		keys[i] = inspect.Key{Limiter: "api", Key: fmt.Sprint("user", i), Next: inspect.Next{Allowed: true}}
+	}
+	l := listing{sort: "use"}
+	for _, height := range []int{5, 7, 8, 9, 24, 50, 103, 104, 105, 106, 107, 200} {
+		for _, cut := range []bool{false, true} {
+			for _, status := range []string{"", "Redis is away"} {
+				if height < 7 && (cut || status != "") {
+					continue
+				}
+				b := l.frame("weir:", inspect.Listing{Keys: keys, Cut: cut}, status, time.Second, 80, height)
+				lines := show(t, b.String(), 80, height)
+				for len(lines) > 0 && lines[len(lines)-1] == "" {
+					lines = lines[:len(lines)-1]
+				}
+				text := strings.Join(lines, "\n")
+				shown := strings.Count(text, "api:user")
+				last := lines[len(lines)-1]
+				if cut && last != "There may be more keys: see --max-keys and --max-scan." {
+					t.Errorf("%d lines end with %q", height, last)
+				}
+				more := fmt.Sprintf("\n%d more", len(keys)-shown)
+				if shown == 0 || shown < len(keys) && (!strings.Contains(text, more) || len(lines) != height) {
+					t.Errorf("%d lines, cut %t, status %q:\n%s", height, cut, status, text)
+				}
+				if !strings.HasPrefix(text, status) {
+					t.Errorf("%d lines without %q:\n%s", height, status, text)
+				}
 			}
 		}
 	}
