@@ -39,9 +39,28 @@ type stored struct {
 	flights *redis.ZSliceCmd
 }
 
-// read reads keys of one server in one round trip, in their order.
+// maxAgain is how often a torn key is read again.
+const maxAgain = 2
+
+// read reads keys of one server, in their order. It reads a key again, with all its parts, if
+// another call has changed the key between the commands, or if its log is new.
 func (i *Inspector) read(ctx context.Context, n node, some []wanted, entries int64) ([]Key, error) {
-	keys := make([]Key, len(some))
+	keys, err := i.readOnce(ctx, n, some, entries)
+	for j := range keys {
+		w := some[j]
+		w.log, w.held = true, true
+		for again := 0; err == nil && again < maxAgain && errors.Is(keys[j].Err, errTorn); again++ {
+			var one []Key
+			if one, err = i.readOnce(ctx, n, []wanted{w}, entries); err == nil {
+				keys[j] = one[0]
+			}
+		}
+	}
+	return keys, err
+}
+
+// readOnce reads keys in one round trip.
+func (i *Inspector) readOnce(ctx context.Context, n node, some []wanted, entries int64) ([]Key, error) {
 	all := make([]stored, len(some))
 	pipe := n.Pipeline()
 	at := pipe.Time(ctx)
@@ -55,29 +74,12 @@ func (i *Inspector) read(ctx context.Context, n node, some []wanted, entries int
 	if err != nil {
 		return nil, err
 	}
+	keys := make([]Key, len(some))
 	for j, w := range some {
-		k := &keys[j]
-		*k = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.addr, At: now.Add(i.ahead)}
-		if errors.Is(k.decode(&all[j]), errTorn) {
-			// Another call has changed the key between the commands, or its log is new.
-			if err := reread(ctx, n, k, entries); err != nil {
-				return nil, err
-			}
-		}
+		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.addr, At: now.Add(i.ahead)}
+		keys[j].decode(&all[j])
 	}
 	return keys, nil
-}
-
-// reread reads a key in one transaction.
-func reread(ctx context.Context, n node, k *Key, entries int64) error {
-	pipe := n.TxPipeline()
-	w := whole(rediskey.Name{State: k.Stored})
-	s := w.ask(ctx, pipe, entries)
-	if err := exec(ctx, pipe); err != nil {
-		return err
-	}
-	k.Err = k.decode(&s)
-	return nil
 }
 
 func (w *wanted) ask(ctx context.Context, pipe redis.Pipeliner, entries int64) stored {
@@ -110,7 +112,7 @@ func exec(ctx context.Context, pipe redis.Pipeliner) error {
 
 // refusesAll reports whether a server's answer is about more than one key.
 func refusesAll(err error) bool {
-	for _, prefix := range []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY", "EXECABORT"} {
+	for _, prefix := range []string{"NOAUTH", "NOPERM", "WRONGPASS", "LOADING", "CLUSTERDOWN", "MASTERDOWN", "BUSY"} {
 		if redis.HasErrorPrefix(err, prefix) {
 			return true
 		}
