@@ -24,6 +24,7 @@ type reader struct {
 
 	mu      sync.Mutex
 	running chan struct{} // closed when the reading ends; nil: none runs
+	started time.Time     // of running
 	last    *reading
 	began   time.Time // of last
 	err     error
@@ -32,8 +33,8 @@ type reader struct {
 
 // reading is the state of all keys at an instant.
 type reading struct {
-	at            time.Time // by this process's clock
-	latency, took time.Duration
+	at            time.Time     // by this process's clock
+	latency, took time.Duration // latency is 0 if it is unknown
 	keys          []*inspect.Key
 	more          bool
 	missing       error                // of servers whose keys are missing
@@ -103,7 +104,7 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 		return view{r.last, r.err, r.away}
 	}
 	if r.running == nil {
-		r.running = make(chan struct{})
+		r.running, r.started = make(chan struct{}), time.Now()
 		go r.run(ctx, r.running)
 	}
 	done := r.running
@@ -120,10 +121,19 @@ func (r *reader) next(ctx context.Context, interval time.Duration) view {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if silent && r.away.IsZero() {
+	if silent && r.away.IsZero() && time.Since(r.started) > r.expected() {
 		r.away, r.err = time.Now().Add(-patience), errSilent
 	}
 	return view{r.last, r.err, r.away}
+}
+
+// expected returns the time that a reading may take without a sign of an outage. Each reading
+// waits for a silent server before it gives the keys of the others. The caller holds mu.
+func (r *reader) expected() time.Duration {
+	if r.last == nil || r.last.missing == nil {
+		return 0
+	}
+	return 2*r.last.took + time.Second
 }
 
 // run makes one reading, and closes done.
@@ -131,8 +141,11 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	began := time.Now()
 	keys, more, missing := r.survey.Read(ctx)
 	var latency time.Duration
-	err := missing
-	if keys != nil {
+	var err error
+	switch {
+	case keys == nil:
+		err = missing
+	case missing == nil:
 		latency, err = r.ping(ctx)
 	}
 	now := time.Now()
@@ -140,8 +153,8 @@ func (r *reader) run(ctx context.Context, done chan struct{}) {
 	defer r.mu.Unlock()
 	defer close(done)
 	r.running = nil
-	if err != nil && keys != nil && missing != nil && r.last != nil {
-		latency, err = r.last.latency, nil // The round trip was to the missing server.
+	if missing != nil && r.last != nil {
+		latency = r.last.latency // A round trip might be to a missing server.
 	}
 	switch {
 	case ctx.Err() != nil: // The page was closed. Redis did not fail.

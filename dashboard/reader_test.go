@@ -133,8 +133,36 @@ func TestOneServerAway(t *testing.T) {
 	if got.Redis.Error != "" || got.Redis.Keys != 12-len(lost) || len(got.Busy) != 12-len(lost) || got.Redis.Latency <= 0 {
 		t.Errorf("without %q: %s", lost, encode(got))
 	}
+	for range 10 { // The first reading may ask any server for a round trip.
+		first := newDashboard(t, Config{Client: cluster.Client(redisstore.ConfigureCluster), Interval: minInterval})
+		if got := stateOf(t, first); got.Redis.Error != "" || got.Redis.Keys != 12-len(lost) || !strings.HasPrefix(got.Redis.Missing, text) {
+			t.Errorf("the first reading: %s", encode(got))
+		}
+	}
 	gone.Restart()
 	f.await(t, "its return", func(got *frame) bool { return got.Redis.Error == "" && got.Redis.Missing == "" })
+	cluster.Await()
+	page, _ := f.dash.hub.join()
+	defer f.dash.hub.leave(page)
+	go func() {
+		for {
+			select {
+			case <-page.messages:
+			case <-page.ended:
+				return
+			}
+		}
+	}()
+	gone.Stop()
+	defer gone.Cont()
+	text = "keys of " + gone.Addr + " are missing: "
+	f.await(t, "the silent server", func(got *frame) bool { return strings.HasPrefix(got.Redis.Missing, text) })
+	for range 100 {
+		if got := f.state(t); got.Redis.Error != "" || !strings.HasPrefix(got.Redis.Missing, text) {
+			t.Fatalf("the page no longer says that one server is silent: %s", encode(got))
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // TestAPatientClient has a client with long timeouts over a silent server.

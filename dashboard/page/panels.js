@@ -133,7 +133,7 @@ function render(f, columns) {
   tile('Waiting', waiting != null && count(waiting), r ? 'calls for ' + plural(r.waiting_keys, 'key') : 'calls, this process', waiting ? 'warn' : '');
   tile('Paused', r && count(r.paused_keys), r && (r.paused_keys === 1 ? 'key' : 'keys') + (r.slowed_keys ? ', and ' + count(r.slowed_keys) + ' slowed' : ''), r && r.paused_keys ? 'bad' : r && r.slowed_keys ? 'warn' : '');
   tile('Keys in use', r && count(r.keys) + (r.more ? '+' : ''), r && (r.in_flight ? plural(r.in_flight, 'call') + ' in flight' : 'in Redis'));
-  tile('Redis', r && (away ? 'away' : duration(r.latency_ms)), r && (away ? 'for ' + duration(r.away_for_ms) : part ? 'a server is away' : 'a round trip'), away || part ? 'bad' : 'good');
+  tile('Redis', r && (away ? 'away' : r.latency_ms ? duration(r.latency_ms) : '–'), r && (away ? 'for ' + duration(r.away_for_ms) : part ? 'a server is away' : 'a round trip'), away || part ? 'bad' : 'good');
   const open = f.fallback.filter(s => s.state !== 'closed');
   tile('Fallback', f.fallback.length && (open.length ? open[0].state : 'closed'), open.length ? 'for ' + duration(open[0].for_ms) : 'Redis decides', open.length ? 'bad' : 'good');
 
