@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"regexp"
 	"strings"
 
 	"github.com/goweir/weir"
@@ -77,10 +78,14 @@ func code(err error) int {
 	return exitUsage // of cobra and simulate
 }
 
+// between is the place between two joined errors. The advice of cobra has other lines.
+var between = regexp.MustCompile(`(\S)\n(\S)`)
+
 // message returns an error in one line, without the name of the program.
 func message(err error) string {
 	if err == nil {
 		return ""
 	}
-	return printable(strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "weir: "))
+	text := between.ReplaceAllString(err.Error(), "$1; $2")
+	return printable(strings.TrimPrefix(strings.Join(strings.Fields(text), " "), "weir: "))
 }
