@@ -7,13 +7,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// live is the units of a window that count, and the end of the log.
-func (e *Entry) live(p *exact.Part, now int64) (units, end int64) {
-	s := p.State
-	remaining, _ := p.Rule.View(&s, &e.Log, e.Clock.Now(now))
-	return p.Rule.Max - remaining, e.Log.First + int64(len(e.Log.Entries))
-}
-
 // restoreLog moves all that was restored to the slot of the newest unit that is known.
 func (e *Entry) restoreLog(limits []store.Limit, known []store.Used, now int64) {
 	units, at, moves := map[store.Limit]int64{}, int64(0), false
@@ -55,21 +48,31 @@ func (e *Entry) restoreLog(limits []store.Limit, known []store.Used, now int64) 
 	}
 }
 
+// spendLog adds units as far as they fit into the windows that end at their slot.
 func (e *Entry) spendLog(limits []store.Limit, spent, added []store.Used, now int64) {
-	units, at := map[store.Limit]int64{}, int64(0)
+	more, units, at := map[store.Limit]int64{}, map[store.Limit]int64{}, int64(0)
 	for i, l := range limits {
 		l.Name = ""
-		p := slices.IndexFunc(e.Parts, func(p exact.Part) bool { return p.Rule.Is(&l) })
 		if l.Algorithm != store.SlidingWindow || int64(spent[i].At)+l.Period.Microseconds() <= now {
 			continue
 		}
-		live, _ := e.live(&e.Parts[p], now)
-		more := spent[i].Units
+		more[l] = spent[i].Units
 		if int64(added[i].At)+l.Period.Microseconds() > now {
-			more -= added[i].Units
+			more[l] -= added[i].Units
 		}
-		units[l] = max(min(more, l.Max()-live), 0)
 		at = max(at, int64(spent[i].At))
+	}
+	slot := max(at, e.Clock.Now(now))
+	if n := len(e.Log.Entries); n > 0 {
+		slot = max(slot, e.Log.Entries[n-1].At)
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if n, ok := more[p.Rule.Limit]; ok {
+			s := p.State
+			remaining, _ := p.Rule.View(&s, &e.Log, slot)
+			units[p.Rule.Limit] = max(min(n, remaining), 0)
+		}
 	}
 	e.push(units, at, false)
 }

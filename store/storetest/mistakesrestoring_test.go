@@ -110,6 +110,11 @@ var restoreMistakes = []mistake{
 			}
 		}
 	})},
+	{"units at slots ahead are dropped from a full window", "spent at slots ahead", restoring(func(_ *model, e *entry, m *store.Memory) {
+		if m.Ahead > 0 && e != nil && len(e.Log.Entries) > 0 {
+			clear(m.Spent)
+		}
+	})},
 	{"lapsed units count", "lapsed units are not restored", restoring(func(_ *model, _ *entry, m *store.Memory) {
 		for _, list := range [][]store.Used{m.Known, m.Spent} {
 			for i := range list {

@@ -53,6 +53,23 @@ func restoredSlots(r *run) {
 	}
 }
 
+// spentAhead: units spent at slots ahead keep later slots apart, also on a key that is full now.
+func spentAhead(r *run) {
+	for _, l := range append(each(2, time.Second), store.Per(1, 1050*time.Millisecond).By(store.SlidingWindow)) {
+		kept, spent := fmt.Sprint("kept ", l, l.Algorithm), fmt.Sprint("full, and spent ahead ", l, l.Algorithm)
+		r.take(charge(spent, l.Max(), l))
+		req := charge(kept, l.Max(), l)
+		req.MaxWait = time.Hour
+		r.tell(req)
+		_, m := r.tell(req)
+		r.restore(store.Memory{Key: spent, Limits: m.Limits, Spent: m.Known, Ahead: m.Last, ID: "one"}, false)
+		want, got := r.reserve(kept, 1, time.Hour, l), r.reserve(spent, 1, time.Hour, l)
+		if !got.Allowed || slotOf(got) < slotOf(want) {
+			r.Errorf("%v, %v: a slot %d µs before the end of the spent units: %+v", l.Algorithm, l, slotOf(want)-slotOf(got), got)
+		}
+	}
+}
+
 // restoredPaused: a pause after a loss holds all callers with earlier slots.
 func restoredPaused(r *run) {
 	for _, l := range append(each(2, time.Second), store.Per(7, 3*time.Second)) {

@@ -138,6 +138,7 @@ var cases = []testCase{
 	{"a reset is no loss", resetKept, restores | resets},
 	{"spent without the store", spent, restores},
 	{"spent to the brim", spentBrim, restores},
+	{"spent at slots ahead", spentAhead, restores},
 	{"lapsed units are not restored", restoredLapsed, restores},
 	{"mistakes in restoring", restoreMistakes, restores},
 	{"slots after a loss", restoredSlots, restores},

@@ -165,15 +165,23 @@ local function restore_log()
   end
 end
 
+-- Units fill the windows that end at their slot. Earlier units may have lapsed by then.
 local function spend_log()
-  local units, at = {}, 0
+  local g, more, units, at = k.log, {}, {}, 0
   for _, l in ipairs(k.parts) do
     local S = l.kind == 'w' and spent[l]
     if S and S[1] + v - now + l.p > v then
-      l.a, l.b = F.G.expired(k.log, l, v)
-      local more = S[2] - (S.x + v - now + l.p > v and S.y or 0)
-      units[l] = math.max(math.min(more, l.max - F.G.live(k.log, l, v)), 0)
+      more[l] = S[2] - (S.x + v - now + l.p > v and S.y or 0)
       at = math.max(at, S[1] + v - now)
+    end
+  end
+  local slot = math.max(at, g.newest, v)
+  for _, l in ipairs(k.parts) do
+    if more[l] then
+      l.a, l.b = F.G.expired(g, l, v)
+      local _, before = F.G.expired(g, l, slot)
+      local live = (g.sum - before) % 4503599627370496
+      units[l] = math.max(math.min(more[l], l.max - live), 0)
     end
   end
   log_add(units, at)
