@@ -65,7 +65,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	}
 	for i := range levels {
 		v := &levels[i]
-		if err := v.check(); err != nil {
+		if err := v.check(levels[:i]); err != nil {
 			return nil, 0, err
 		}
 		if i > 0 && ownWaits {
@@ -87,10 +87,13 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	return levels, unit, nil
 }
 
-// check reports the first wrong field.
-func (v *transportLevel) check() error {
+// check reports the first wrong field. Two levels with one Limiter would charge a key twice.
+func (v *transportLevel) check(narrower []transportLevel) error {
 	if got := v.Limiter.unmade(); got != "" {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter made by New", Got: got}
+	}
+	if slices.ContainsFunc(narrower, func(n transportLevel) bool { return n.Limiter == v.Limiter }) {
+		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter that no narrower level has", Got: strconv.Quote(v.Limiter.name) + " again"}
 	}
 	if v.Settle != nil && !v.Limiter.CanSettle() {
 		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}

@@ -88,14 +88,17 @@ func (s *scoped) state(tb testing.TB, token string) string {
 
 func TestNewTransportRefusesLevels(t *testing.T) {
 	t.Parallel()
-	l := transportLimiter(t, &transportStore{})
+	st := &transportStore{}
+	l, other := transportLimiter(t, st), mustLimiter(weir.Config{Store: st, Limits: buckets(weir.Per(1, time.Second)), Name: "other"})
 	for name, c := range map[string]struct {
 		levels []weir.TransportLevel
 		field  string
 	}{
-		"nil limiter":  {[]weir.TransportLevel{{Limiter: l, Key: weir.KeyHost()}, {}}, "TransportConfig.Levels[1].Limiter"},
-		"nil key":      {[]weir.TransportLevel{{Limiter: l}}, "TransportConfig.Levels[0].Key"},
-		"zero limiter": {[]weir.TransportLevel{{Limiter: new(weir.Limiter)}}, "TransportConfig.Levels[0].Limiter"},
+		"nil limiter":             {[]weir.TransportLevel{{Limiter: other, Key: weir.KeyHost()}, {}}, "TransportConfig.Levels[1].Limiter"},
+		"nil key":                 {[]weir.TransportLevel{{Limiter: other}}, "TransportConfig.Levels[0].Key"},
+		"zero limiter":            {[]weir.TransportLevel{{Limiter: new(weir.Limiter)}}, "TransportConfig.Levels[0].Limiter"},
+		"the same limiter twice":  {[]weir.TransportLevel{{Limiter: l, Key: weir.KeyHost()}}, "TransportConfig.Levels[0].Limiter"},
+		"two levels of a limiter": {[]weir.TransportLevel{{Limiter: other, Key: weir.KeyHost()}, {Limiter: other, Key: weir.KeyStatic("all")}}, "TransportConfig.Levels[1].Limiter"},
 	} {
 		tr, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Levels: c.levels})
 		var ce *weir.ConfigError
