@@ -45,6 +45,9 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 			text += fmt.Sprint(" ", e.Status, " ", e.Pause)
 		case weir.EventBudget:
 			text += fmt.Sprintf(" %q %d/%d", e.Budget, e.Remaining, e.Limit)
+			if e.Decision.ResetAfter != -1 {
+				text += fmt.Sprint(" until ", e.Decision.ResetAfter)
+			}
 		case weir.EventPaused:
 			text += fmt.Sprint(" ", e.By, " ", e.Pause)
 		case weir.EventSlowed, weir.EventLifted:
@@ -273,12 +276,15 @@ func TestEvents(t *testing.T) {
 			[]string{took}},
 		{"a budget", nil, func(t *testing.T, w *eventWorld) {
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
-		}, []string{`budget "day" 700/1000`, took}},
+		}, []string{`budget "day" 700/1000 until 1m0s`, took}},
+		{"a budget without a reset", nil, func(t *testing.T, w *eventWorld) {
+			w.answer(t, nil, 200, http.Header{"X-Ratelimit-Limit": {"1000"}, "X-Ratelimit-Remaining": {"700"}})
+		}, []string{`budget "" 700/1000`, took}},
 		{"a lower limit, and then it is ours again", func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerHour(7200).WithBurst(100)} }, func(t *testing.T, w *eventWorld) {
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=50;t=3600`}, "Ratelimit-Policy": {`"hour";q=60;w=3600`}})
 			time.Sleep(time.Minute)
 			w.answer(t, nil, 200, http.Header{"Ratelimit": {`"hour";r=7200;t=3600`}, "Ratelimit-Policy": {`"hour";q=7200;w=3600`}})
-		}, []string{`budget "hour" 50/60`, `budget "hour" 7200/7200`, took, took, "lifted upstream", "slowed upstream", brake, brake}},
+		}, []string{`budget "hour" 50/60 until 1h0m0s`, `budget "hour" 7200/7200 until 1h0m0s`, took, took, "lifted upstream", "slowed upstream", brake, brake}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -131,7 +131,7 @@ func (k EventKind) String() string {
 //	EventStoreError  Cost, Err
 //	EventLeaseLost   none
 //	EventRefusal     Status, Pause: the asked time, 0 without one
-//	EventBudget      Budget, Limit and Remaining: -1 if the response does not say
+//	EventBudget      Budget, Limit, Remaining, Decision.ResetAfter: -1 if the response does not say
 //	EventPaused      By, Pause
 //	EventSlowed      By
 //	EventLifted      By
@@ -332,7 +332,7 @@ func (o *observer) budgets(ctx context.Context, id line.ID, list []upstream.Budg
 	id.Cost = 0
 	for i := range list {
 		b := &list[i]
-		o.show(ctx, id, &Event{Kind: EventBudget, Budget: b.Name, Limit: b.Limit, Remaining: b.Remaining})
+		o.show(ctx, id, &Event{Kind: EventBudget, Budget: b.Name, Limit: b.Limit, Remaining: b.Remaining, Decision: Decision{ResetAfter: b.Reset}})
 	}
 }
 
