@@ -69,8 +69,7 @@ type EventKind uint8
 const (
 	// EventDecision: a call was decided.
 	EventDecision EventKind = iota + 1
-	// EventWait: a wait ended. A call that is admitted or refused at once does not
-	// wait.
+	// EventWait: a wait ended. A call that is decided at once does not wait.
 	EventWait
 	// EventStoreError: a call of the store failed. Err is a *[StoreError].
 	EventStoreError
@@ -340,8 +339,7 @@ func (o *observer) budgets(ctx context.Context, id line.ID, list []upstream.Budg
 // monotonic clock; time.Now reads the wall clock too, which takes 15 ns more.
 var epoch = time.Now()
 
-// begin returns the time at which a call of the store begins. Without a hook it reads
-// no clock.
+// begin returns the start of a call of the store. Without a hook it reads no clock.
 func (o *observer) begin() (began time.Duration) {
 	if o.hook != nil {
 		began = time.Since(epoch)

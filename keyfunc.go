@@ -106,8 +106,7 @@ func newOneHeader(field, name string, max int) (*oneHeader, error) {
 	}, nil
 }
 
-// headerName returns the name of a header in canonical form, or a *ConfigError
-// for field.
+// headerName returns the canonical name of a header, or a *ConfigError for field.
 func headerName(field, name string) (string, error) {
 	name = http.CanonicalHeaderKey(name)
 	if !httptoken.Is(name) {

@@ -66,11 +66,9 @@ func (e *Entry) spendLog(limits []store.Limit, spent, added []store.Used, now in
 	if n := len(e.Log.Entries); n > 0 {
 		slot = max(slot, e.Log.Entries[n-1].At)
 	}
-	for i := range e.Parts {
-		p := &e.Parts[i]
+	for _, p := range e.Parts {
 		if n, ok := more[p.Rule.Limit]; ok {
-			s := p.State
-			remaining, _ := p.Rule.View(&s, &e.Log, slot)
+			remaining, _ := p.Rule.View(&p.State, &e.Log, slot)
 			units[p.Rule.Limit] = max(min(n, remaining), 0)
 		}
 	}
@@ -114,8 +112,7 @@ func (e *Entry) push(units map[store.Limit]int64, at int64, restored bool) int64
 // used is the state of a limit, as a Seen has it.
 func (e *Entry) used(l *store.Limit, now int64) store.Used {
 	v := e.Clock.Now(now)
-	for i := range e.Parts {
-		p := &e.Parts[i]
+	for _, p := range e.Parts {
 		if !p.Rule.Is(l) {
 			continue
 		}

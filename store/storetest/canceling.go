@@ -118,8 +118,7 @@ func cancelBraked(r *run) {
 	}
 }
 
-// cancelApart: a call never gives back units of another call at the same instant. A cancel
-// after a Reset changes nothing.
+// cancelApart: a call gives back its own units alone. After a Reset it gives back none.
 func cancelApart(r *run) {
 	for _, l := range each(10, time.Hour) {
 		key := "apart " + l.Algorithm.String()
@@ -204,8 +203,7 @@ func credit(r *run) {
 	}
 }
 
-// notKept: a store keeps nothing of a request after it returns. The caller may reuse its
-// memory.
+// notKept: a store keeps nothing of a request: its caller may reuse the memory.
 func notKept(r *run) {
 	more := store.Per(10, 24*time.Hour)
 	for _, l := range each(5, time.Hour) {

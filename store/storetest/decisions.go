@@ -66,8 +66,7 @@ func refusals(r *run) {
 	}
 }
 
-// looks: a request whose costs are all 0 reports the state of any key under any limit. It
-// changes nothing.
+// looks: a request with no cost reports the state of any key. It changes nothing.
 func looks(r *run) {
 	for _, l := range each(5, time.Minute) {
 		look := func(key string, limits ...store.Limit) store.Decision {
@@ -99,8 +98,7 @@ func looks(r *run) {
 	}
 }
 
-// binding: a decision reports each of several limits, and names the tightest. See also
-// soundCharges.
+// binding: a decision reports each limit, and names the tightest. See soundCharges.
 func binding(r *run) {
 	wide, middle, narrow := store.Per(1000, 24*time.Hour), store.Per(20, time.Hour).By(store.SlidingWindow), store.Per(3, time.Minute).By(store.FixedWindow)
 	for name, limits := range map[string][]store.Limit{

@@ -44,8 +44,7 @@ func retryAfter(r *run) {
 	}
 }
 
-// remaining: the next calls can take exactly Remaining units. All units are free after
-// ResetAfter and not before.
+// remaining: exactly Remaining units are free now, and all of them after ResetAfter.
 func remaining(r *run) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range long.Of(200) {
@@ -95,8 +94,7 @@ func first(r *run) {
 	}
 }
 
-// drift: at odd rates many decisions lose or gain nothing. Slots are booked ahead, or asked
-// for again after RetryAfter.
+// drift: at odd rates many slots, booked ahead or after RetryAfter, lose or gain nothing.
 func drift(r *run) {
 	for _, l := range []store.Limit{
 		store.Per(3, time.Second), store.Per(7, 3*time.Second), store.Per(1_000_000, 24*time.Hour),

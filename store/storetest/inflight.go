@@ -39,8 +39,7 @@ func (r *run) wantHeld(when, key string, n int64) {
 	}
 }
 
-// inFlight: calls at the same instant get exactly the free leases. Each release makes room
-// for one.
+// inFlight: calls at one instant get exactly the free leases. A release frees one.
 func inFlight(r *run) {
 	h := r.store.(store.Holder)
 	id := func(i int) string { return fmt.Sprint("id ", i) }
@@ -85,8 +84,7 @@ func inFlight(r *run) {
 	}
 }
 
-// inFlightOrNothing: a request refused by its limits takes no lease. A request refused by
-// its hold takes no units.
+// inFlightOrNothing: refused by its limits or by its hold, a request takes neither.
 func inFlightOrNothing(r *run) {
 	for _, l := range each(2, time.Hour) {
 		key := l.Algorithm.String()

@@ -47,8 +47,7 @@ func several(r *run) {
 	}
 }
 
-// takesAhead reports whether the store books a request ahead. Some stores can't for several
-// keys.
+// takesAhead reports whether the store books a request ahead. Not all book several keys.
 func (r *run) takesAhead(req store.Request) bool {
 	r.Helper()
 	req.MaxWait = 1

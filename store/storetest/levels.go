@@ -19,8 +19,7 @@ func levelsOf(name string, user, org, all store.Limit) store.Request {
 	)
 }
 
-// levels: a decision names the binding scope of otherwise equal limits. A refusal takes
-// nothing under any of them.
+// levels: a decision names the binding scope of equal limits. A refusal takes nothing.
 func levels(r *run) {
 	for _, l := range each(3, time.Hour) {
 		for at, scope := range []string{"user", "org", "all"} {
@@ -97,8 +96,7 @@ func slowLevels(r *run) {
 	}
 }
 
-// levelsRetryAfter: with random levels and costs, waiting exactly RetryAfter succeeds, and
-// waiting less does not.
+// levelsRetryAfter: with random levels and costs, RetryAfter is exactly long enough.
 func levelsRetryAfter(r *run) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	if !r.takesKeys("ann", "acme", "all") {

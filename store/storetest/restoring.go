@@ -125,8 +125,7 @@ func (r *run) use(rng *rand.Rand, key string, apart bool, limits ...store.Limit)
 	return m
 }
 
-// noFreer fails the case if a key admits more than another, or waits more than a window
-// longer.
+// noFreer fails the case if a key admits more than another, or waits a window longer.
 func (r *run) noFreer(what string, rng *rand.Rand, got, most string, limits []store.Limit) {
 	r.Helper()
 	for range 5 {

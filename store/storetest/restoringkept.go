@@ -10,8 +10,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// kept: a memory changes nothing of a key without a loss, after any charges and returned
-// units.
+// kept: after any charges and returns, a memory changes nothing of a key without a loss.
 func kept(r *run) {
 	for i, limits := range lossSets() {
 		key := fmt.Sprint("kept ", i)

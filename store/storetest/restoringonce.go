@@ -87,8 +87,7 @@ func restoredMoved(r *run) {
 	}
 }
 
-// lost: a caller with knowledge of lost units gets ErrLost, and takes nothing. Other callers
-// get a decision.
+// lost: a caller that knows lost units gets ErrLost and takes nothing. Others may take.
 func lost(r *run) {
 	for i, limits := range lossSets() {
 		a, b := fmt.Sprint("kept ", i), fmt.Sprint("lost ", i)

@@ -20,9 +20,8 @@ func restoredSlots(r *run) {
 		a, b, c, e := fmt.Sprint("kept ", i), fmt.Sprint("lost ", i), fmt.Sprint("spent ", i), fmt.Sprint("given back ", i)
 		req := charge(a, 5, limits...)
 		req.MaxWait = time.Hour
-		var d store.Decision
-		var m store.Memory
-		for range 5 {
+		d, m := r.tell(req)
+		for range 4 {
 			d, m = r.tell(req)
 		}
 		if m.Last != slotOf(d) || d.Delay == 0 {

@@ -129,8 +129,7 @@ func arrivals(l store.Limit, acts []act) []*big.Rat {
 	return tats
 }
 
-// fullSince reports whether a bucket was full for a while after an act, and so has forgotten
-// it.
+// fullSince reports whether a bucket was full after an act, and so has forgotten it.
 func fullSince(l store.Limit, acts []act, place int, now int64) bool {
 	tats := arrivals(l, acts)
 	for i := place + 1; i <= len(acts); i++ {

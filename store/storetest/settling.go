@@ -120,8 +120,7 @@ func settleAhead(r *run) {
 	}
 }
 
-// settleLate: settling a lapsed or forgotten booking changes nothing, also for later
-// bookings.
+// settleLate: settling a lapsed or forgotten booking changes nothing for later ones.
 func settleLate(r *run) {
 	for _, l := range each(10, time.Second) {
 		for _, how := range []string{"lapsed", "reset"} {

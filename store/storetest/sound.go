@@ -8,8 +8,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// sound returns an error if a decision can't be right after any history. The suite checks
-// every decision.
+// sound returns an error if no history can lead to a decision. It checks each one.
 func sound(req store.Request, d store.Decision) error {
 	switch never := req.NeverFits() >= 0; {
 	case d.Allowed != (d.Reason == store.ReasonAllowed):
