@@ -117,10 +117,23 @@ func (f *family) addLabel(kind string, values []string) {
 	case "partition":
 		f.partitions = append(f.partitions, parsePartitions(values)...)
 	case "bucket":
-		f.bucket = strings.TrimSpace(once(first(values)))
+		f.bucket = once(first(values))
 	default:
 		f.label = firstWord(values)
 	}
+}
+
+// once removes copies of one value, as a proxy that joins lines leaves them: x from "x, x".
+func once(s string) string {
+	value, rest, _ := strings.Cut(s, ",")
+	value = strings.TrimSpace(value)
+	for rest != "" {
+		var next string
+		if next, rest, _ = strings.Cut(rest, ","); strings.TrimSpace(next) != value {
+			return s
+		}
+	}
+	return value
 }
 
 // join copies values that a family has only once to the budgets that lack them.

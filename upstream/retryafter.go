@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -27,7 +26,7 @@ const (
 )
 
 // retryAfter returns the duration in the most precise Retry-After header; 0 without
-// one. The longest value of a repeated header wins, in any order of proxies.
+// one. The longest value of a repeated header or a list wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
@@ -39,9 +38,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			continue
 		}
 		for _, v := range values[:min(len(values), maxLines)] {
-			if d, ok := parseRetryAfter(once(v), unit, date); ok {
-				found[p] = max(found[p], d)
-			}
+			found[p] = max(found[p], longest(v, unit, date))
 		}
 	}
 	for _, d := range found {
@@ -73,23 +70,26 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	return other, time.Second, true
 }
 
-// once removes copies of one value, as a proxy that joins lines leaves them: 120
-// from "120, 120". A date has a comma of its own.
-func once(s string) string {
-	s = strings.TrimSpace(s)
-	if !strings.Contains(s, ",") || len(s) > maxLineLength {
-		return s
+// longest returns the longest time of a list, as a proxy that joins lines leaves it: 5 s
+// from "2, 5"; 0 without a time. A date has a comma of its own.
+func longest(list string, unit time.Duration, date time.Time) time.Duration {
+	if len(list) > maxLineLength {
+		return 0
 	}
-	parts := strings.Split(s, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	for _, size := range [...]int{1, 2} {
-		if n := len(parts); n%size == 0 && n > size && slices.Equal(parts[size:], parts[:n-size]) {
-			return strings.Join(parts[:size], ", ")
+	var found time.Duration
+	parts := strings.SplitN(list, ",", maxItems+1)
+	for i := 0; i < min(len(parts), maxItems); i++ {
+		d, ok := parseRetryAfter(strings.TrimSpace(parts[i]), unit, date)
+		if !ok && i+1 < len(parts) {
+			if d, ok = parseRetryAfter(strings.TrimSpace(parts[i]+","+parts[i+1]), unit, date); ok {
+				i++
+			}
+		}
+		if ok {
+			found = max(found, d)
 		}
 	}
-	return s
+	return found
 }
 
 // parseRetryAfter reads a duration or a date. A number is a moment only within a
