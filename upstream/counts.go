@@ -12,8 +12,7 @@ type count struct {
 	window time.Duration // its w parameter; 0: none
 }
 
-// parseCounts reads a header's items up to the first that is no count. Fractions
-// are rounded down.
+// parseCounts reads a header's items up to the first that is no count. It rounds down.
 func parseCounts(values []string) []count {
 	var counts []count
 	for _, line := range values[:min(len(values), maxLines)] {

@@ -125,15 +125,10 @@ func (f *family) addLabel(kind string, values []string) {
 
 // once removes copies of one value, as a proxy that joins lines leaves them: x from "x, x".
 func once(s string) string {
-	value, rest, _ := strings.Cut(s, ",")
-	value = strings.TrimSpace(value)
-	for rest != "" {
-		var next string
-		if next, rest, _ = strings.Cut(rest, ","); strings.TrimSpace(next) != value {
-			return s
-		}
+	if all := slices.Compact(strings.Split(s, ", ")); len(all) == 1 {
+		return strings.TrimSpace(all[0])
 	}
-	return value
+	return s
 }
 
 // join copies values that a family has only once to the budgets that lack them.

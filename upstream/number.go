@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// maxTime bounds every time that an upstream gives: budgets are renewed at least
-// once a year.
+// maxTime bounds all times of an upstream: budgets are renewed at least once a year.
 const maxTime = 366 * 24 * time.Hour
 
 // decimal is a header's number, exactly: 30, 2.0, 1655120997.57.

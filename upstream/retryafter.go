@@ -70,24 +70,18 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	return other, time.Second, true
 }
 
-// longest returns the longest time of a list, as a proxy that joins lines leaves it: 5 s
-// from "2, 5"; 0 without a time. A date has a comma of its own.
-func longest(list string, unit time.Duration, date time.Time) time.Duration {
+// longest returns the longest time of a list; 0 without one. A date has a comma of its own.
+func longest(list string, unit time.Duration, date time.Time) (found time.Duration) {
 	if len(list) > maxLineLength {
 		return 0
 	}
-	var found time.Duration
-	parts := strings.SplitN(list, ",", maxItems+1)
-	for i := 0; i < min(len(parts), maxItems); i++ {
-		d, ok := parseRetryAfter(strings.TrimSpace(parts[i]), unit, date)
-		if !ok && i+1 < len(parts) {
-			if d, ok = parseRetryAfter(strings.TrimSpace(parts[i]+","+parts[i+1]), unit, date); ok {
-				i++
-			}
+	before := ""
+	for part := range strings.SplitSeq(list, ",") {
+		d, ok := parseRetryAfter(strings.TrimSpace(part), unit, date)
+		if !ok {
+			d, _ = parseRetryAfter(strings.TrimSpace(before+","+part), unit, date)
 		}
-		if ok {
-			found = max(found, d)
-		}
+		found, before = max(found, d), part
 	}
 	return found
 }
