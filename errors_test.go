@@ -40,6 +40,11 @@ func TestLimitedErrorText(t *testing.T) {
 			`weir: client-side limit 25-in-5s: retry after 1m, which is longer than the longest wait of 10s`,
 		},
 		{
+			"the rest of a longest wait",
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 192 * time.Millisecond, Bound: weir.BoundMaxWait, MaxWait: 3 * time.Second},
+			`weir: client-side limit 25-in-5s: retry after 192ms, which is longer than the rest of the longest wait of 3s`,
+		},
+		{
 			"deadline",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
 			`weir: client-side limit 25-in-5s: retry after 1s, which is past the context's deadline`,

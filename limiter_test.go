@@ -351,8 +351,9 @@ func TestReset(t *testing.T) {
 		}
 	})
 	l := newLimiter(t, freeStore{})
-	if err := l.Reset(t.Context(), "k"); !errors.Is(err, weir.ErrUnsupported) {
-		t.Errorf("got %v, want ErrUnsupported", err)
+	err := l.Reset(t.Context(), "k")
+	if want := "weir: reset: weir_test.freeStore does not implement store.Resetter: unsupported operation"; !errors.Is(err, weir.ErrUnsupported) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 

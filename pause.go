@@ -58,7 +58,7 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) e
 	}
 	braker, ok := l.store.(store.Braker)
 	if !ok {
-		return store.ErrUnsupported
+		return lacks("pause or resume", l.store, "Braker")
 	}
 	began := l.events.begin()
 	err := braker.Brake(ctx, l.free(key), b)
@@ -79,7 +79,7 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	}
 	r, ok := l.store.(store.Resetter)
 	if !ok {
-		return store.ErrUnsupported
+		return lacks("reset", l.store, "Resetter")
 	}
 	began := l.events.begin()
 	err := r.Reset(ctx, l.name, key)

@@ -49,7 +49,7 @@ func supported(req *store.Request) error {
 	first := &req.Charges[0]
 	switch {
 	case req.MaxWait > 0:
-		return unsupported("Request.MaxWait", "0", req.MaxWait.String())
+		return unsupported("Request.MaxWait", "0 (calls can't wait here: use Limiter.Allow)", req.MaxWait.String())
 	case req.Cancelable:
 		return unsupported("Request.Cancelable", "false", "true")
 	case req.Hold.Asked():
@@ -60,7 +60,7 @@ func supported(req *store.Request) error {
 	for i := range req.Charges {
 		switch c := &req.Charges[i]; {
 		case c.Limit.Algorithm != store.FixedWindow:
-			return unsupported("Charge.Limit.Algorithm", store.FixedWindow.String(), c.Limit.Algorithm.String())
+			return unsupported("Charge.Limit.Algorithm", store.FixedWindow.String()+" (by Limit.By)", c.Limit.Algorithm.String())
 		case c.Key != first.Key || c.Scope != first.Scope:
 			return unsupported("Request.Charges", "one scope and key", "several")
 		case c.Reserve > 0:

@@ -214,7 +214,7 @@ func TestUnsupported(t *testing.T) {
 		change func(req *store.Request)
 		want   string
 	}{
-		"waiting":    {func(r *store.Request) { r.MaxWait = time.Second }, "plainstore: Request.MaxWait: want 0, got 1s"},
+		"waiting":    {func(r *store.Request) { r.MaxWait = time.Second }, "plainstore: Request.MaxWait: want 0 (calls can't wait here: use Limiter.Allow), got 1s"},
 		"cancelling": {func(r *store.Request) { r.Cancelable = true }, "plainstore: Request.Cancelable: want false, got true"},
 		"holding": {
 			func(r *store.Request) { r.Hold = store.Hold{Max: 1, ID: "a", Lease: time.Minute} },
@@ -225,7 +225,7 @@ func TestUnsupported(t *testing.T) {
 		"two scopes": {func(r *store.Request) { r.Charges[1].Scope = "s" }, "plainstore: Request.Charges: want one scope and key, got several"},
 		"GCRA": {
 			func(r *store.Request) { r.Charges[1].Limit.Algorithm = store.GCRA },
-			"plainstore: Charge.Limit.Algorithm: want fixed_window, got gcra",
+			"plainstore: Charge.Limit.Algorithm: want fixed_window (by Limit.By), got gcra",
 		},
 		"nine limits": {
 			func(r *store.Request) {
