@@ -105,7 +105,7 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 		return errZeroLimiter
 	}
 	if !l.CanSettle() {
-		return lacks("settle", l.store, "Settler")
+		return store.ErrUnsupported
 	}
 	if estimate < 1 {
 		return &store.ConfigError{Field: "estimate", Want: "1 or more", Got: strconv.FormatInt(estimate, 10)}

@@ -81,11 +81,7 @@ func (e *LimitedError) Error() string {
 	s += "retry after " + readable(e.RetryAfter)
 	switch e.Bound {
 	case BoundMaxWait:
-		s += ", which is longer than "
-		if e.RetryAfter <= e.MaxWait { // The call has waited already.
-			s += "the rest of "
-		}
-		s += e.longestWait()
+		s += ", which is past the end of " + e.longestWait()
 	case BoundDeadline:
 		s += ", which is past the context's deadline"
 	}
@@ -109,11 +105,6 @@ func (e *LimitedError) longestWait() string {
 		return "the longest wait"
 	}
 	return "the longest wait of " + readable(e.MaxWait)
-}
-
-// lacks returns the error of a call for which the store has no ability.
-func lacks(call string, s Store, ability string) error {
-	return fmt.Errorf("weir: %s: %T does not implement store.%s: %w", call, s, ability, ErrUnsupported)
 }
 
 // readable writes a duration as a person does: with three digits, from 1000 s on in whole

@@ -32,17 +32,17 @@ func TestLimitedErrorText(t *testing.T) {
 		{
 			"max wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
-			`weir: client-side limit 25-in-5s: retry after 1s, which is longer than the longest wait`,
+			`weir: client-side limit 25-in-5s: retry after 1s, which is past the end of the longest wait`,
 		},
 		{
 			"a longest wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, Bound: weir.BoundMaxWait, MaxWait: 10 * time.Second},
-			`weir: client-side limit 25-in-5s: retry after 1m, which is longer than the longest wait of 10s`,
+			`weir: client-side limit 25-in-5s: retry after 1m, which is past the end of the longest wait of 10s`,
 		},
 		{
 			"the rest of a longest wait",
 			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 192 * time.Millisecond, Bound: weir.BoundMaxWait, MaxWait: 3 * time.Second},
-			`weir: client-side limit 25-in-5s: retry after 192ms, which is longer than the rest of the longest wait of 3s`,
+			`weir: client-side limit 25-in-5s: retry after 192ms, which is past the end of the longest wait of 3s`,
 		},
 		{
 			"deadline",

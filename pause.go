@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
@@ -58,7 +59,7 @@ func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) e
 	}
 	braker, ok := l.store.(store.Braker)
 	if !ok {
-		return lacks("pause or resume", l.store, "Braker")
+		return fmt.Errorf("weir: pause or resume: %T does not implement store.Braker: %w", l.store, store.ErrUnsupported)
 	}
 	began := l.events.begin()
 	err := braker.Brake(ctx, l.free(key), b)
@@ -79,9 +80,8 @@ func (l *Limiter) Reset(ctx context.Context, key string) error {
 	}
 	r, ok := l.store.(store.Resetter)
 	if !ok {
-		return lacks("reset", l.store, "Resetter")
+		return fmt.Errorf("weir: reset: %T does not implement store.Resetter: %w", l.store, store.ErrUnsupported)
 	}
 	began := l.events.begin()
-	err := r.Reset(ctx, l.name, key)
-	return l.events.end(ctx, "reset", line.ID{Key: key}, began, store.SourceStore, err)
+	return l.events.end(ctx, "reset", line.ID{Key: key}, began, store.SourceStore, r.Reset(ctx, l.name, key))
 }

@@ -178,7 +178,7 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	}
 	c, ok := r.limiter.store.(store.Canceler)
 	if !ok {
-		return lacks("cancel", r.limiter.store, "Canceler")
+		return store.ErrUnsupported
 	}
 	if r.levels != nil && r.decision.Receipt == nil {
 		var errs []error
@@ -225,7 +225,7 @@ func (r *Reservation) Settle(ctx context.Context, actual int64) error {
 		return nil
 	}
 	if !ok {
-		return lacks("settle", r.limiter.store, "Settler")
+		return store.ErrUnsupported
 	}
 	if actual != r.id.Cost {
 		r.corrected(actual)
@@ -268,7 +268,7 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	case r.done.Swap(true):
 		return nil
 	case !ok:
-		return lacks("settle", r.limiter.store, "Settler")
+		return store.ErrUnsupported
 	}
 	var costs []int64
 	var errs []error
