@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,6 +185,39 @@ func TestOnError(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestWrongCostIsNoOutage: a cost below 0 is answered with 500 also while the lookup of the
+// limits fails, whatever OnStoreFailure says.
+func TestWrongCostIsNoOutage(t *testing.T) {
+	t.Parallel()
+	for _, levels := range []bool{false, true} {
+		store, err := localstore.New(localstore.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := middleware.Config{
+			Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)),
+			Cost:    func(*http.Request) (int64, error) { return -1, nil },
+			Limits:  func(*http.Request) ([]weir.Limit, error) { return nil, errors.New("lookup failed") },
+			OnError: func(_ *http.Request, err error) {
+				if !errors.Is(err, weir.ErrConfig) || !strings.Contains(err.Error(), "Config.Cost") {
+					t.Errorf("levels %t: %v", levels, err)
+				}
+			},
+		}
+		if levels {
+			wide, err := weir.New(weir.Config{Name: "wide", Store: store, Limits: []weir.Limit{weir.PerMinute(1)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Levels = []middleware.Level{{Limiter: wide, Key: weir.KeyStatic("all")}}
+		}
+		w := httptest.NewRecorder()
+		if _, ok := guard(t, cfg).Check(w, request(t.Context())); ok || w.Code != http.StatusInternalServerError {
+			t.Errorf("levels %t: passed %t, status %d", levels, ok, w.Code)
 		}
 	}
 }
