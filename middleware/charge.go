@@ -92,19 +92,19 @@ func (c *charger) cost(r *http.Request) (int64, error) {
 	if c.cfg.Cost == nil {
 		return 1, nil
 	}
-	return costBy(r, "Cost", c.cfg.Cost)
+	return costBy(r, c.cfg.Cost)
 }
 
-// costBy asks the function in a field of the Config for the cost of a request.
-func costBy(r *http.Request, field string, f func(*http.Request) (int64, error)) (int64, error) {
-	switch cost, err := f(r); {
+// costBy asks a function for the cost of a request.
+func costBy(r *http.Request, f func(*http.Request) (int64, error)) (int64, error) {
+	cost, err := f(r)
+	switch {
 	case err != nil:
 		return 0, &fault{kindCost, err}
 	case cost < 0:
-		return 0, invalid(field, "a cost of 0 or more", strconv.FormatInt(cost, 10))
-	default:
-		return cost, nil
+		return 0, invalid("Cost", "a cost of 0 or more", strconv.FormatInt(cost, 10))
 	}
+	return cost, nil
 }
 
 // punish counts a refusal and reports whether the key is blocked for it.

@@ -2,7 +2,6 @@ package middleware
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -34,7 +33,7 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 		}
 		cost := cost
 		if l.Cost != nil {
-			if cost, err = costBy(r, "Levels["+strconv.Itoa(i)+"].Cost", l.Cost); err != nil {
+			if cost, err = costBy(r, l.Cost); err != nil {
 				return nil, &broken, err
 			}
 		}

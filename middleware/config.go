@@ -158,8 +158,7 @@ type Config struct {
 	Shadows []*weir.Limiter
 }
 
-// StoreFailure decides about a request when the store failed, or the lookup of the
-// request's limits.
+// StoreFailure decides about a request when the store, or the lookup of limits, failed.
 type StoreFailure uint8
 
 const (

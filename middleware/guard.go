@@ -18,8 +18,7 @@ type Guard struct {
 	seen    identities
 }
 
-// NewGuard returns a Guard, or a *[weir.ConfigError] that names the wrong
-// field. It does no I/O.
+// NewGuard returns a Guard, or a [weir.ConfigError] for a wrong field. It does no I/O.
 func NewGuard(cfg Config) (*Guard, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err

@@ -5,8 +5,7 @@ package middleware
 // quick, and are called from many goroutines at once. A map that never changes, or
 // an atomic pointer to one, serves. Nil: no key is listed.
 type Lists struct {
-	// Allow reports whether a key passes unlimited, at no cost and without rate
-	// headers.
+	// Allow reports whether a key passes unlimited, at no cost, without rate headers.
 	Allow func(key string) bool
 	// Block reports whether a key is refused with 403. It comes before Allow.
 	Block func(key string) bool

@@ -58,8 +58,7 @@ func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request
 	return m.booked.SettleLevels(ctx, costs...)
 }
 
-// actualCosts returns the real cost of a request on each level. It asks actual once
-// for each cost.
+// actualCosts returns the real cost of each level. It asks actual once for each cost.
 func actualCosts(list []weir.Level, passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) []int64 {
 	costs := make([]int64, len(list))
 	for i := range list {
