@@ -79,7 +79,7 @@ func TestLook(t *testing.T) {
 		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
 		{"explain by its name in Redis", []string{"explain", "weir:{api:user:1}"}, 0, []string{"8 of 25 units"}},
 		{"explain a queue", []string{"explain", "stripe:live"}, 0, []string{"3 calls wait", "refused, as others wait before it"}},
-		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored"}},
+		{"explain no state", []string{"explain", "api:new"}, 0, []string{"No state is stored: all units are free, unless plainstore counts the key."}},
 		{"peek", []string{"peek", "api:user:1"}, 0, []string{"api:user:1: allowed", "17 of 25 remaining"}},
 		{"peek refused", []string{"peek", "api:user:2"}, 1, []string{"refused (limited), retry after 2m"}},
 		{"one dash", []string{"keys", "-sort=use"}, 0, []string{"api:user:2"}},
@@ -90,6 +90,7 @@ func TestLook(t *testing.T) {
 		{"a wrong order", []string{"keys", "--sort", "size"}, 2, []string{`!weir: --sort "size": want name, use, refusal or queue`}},
 		{"a wrong number", []string{"top", "--once", "--first", "-1"}, 2, []string{"!--first"}},
 		{"no bound", []string{"keys", "--max-keys", "0"}, 2, []string{"!--max-keys"}},
+		{"a command that is nearly known", []string{"kyes"}, 2, []string{`!weir: unknown command "kyes" for "weir": did you mean keys? See weir --help`}},
 		{"an unknown command", []string{"nosuch"}, 2, []string{`!weir: unknown command "nosuch" for "weir": see weir --help`}},
 		{"no key", []string{"explain"}, 2, []string{"!weir: want weir explain KEY, got 0 arguments: see weir explain --help"}},
 		{"too many keys", []string{"peek", "a:b", "c:d"}, 2, []string{"!weir: want weir peek KEY, got 2 arguments: see weir peek --help"}},
@@ -182,7 +183,8 @@ func TestPauseResumeReset(t *testing.T) {
 	do(0, "api:other is paused for 10m", "pause", "api:other", "10m", "--limit", "25/5s,outbound")
 	do(0, "until "+time.Now().Add(50*24*time.Hour).UTC().Format("2006-01-"), "pause", "api:other", "1200h", "--limit", "25/5s")
 	do(2, "--limit", "pause", "api:other", "10m", "--limit", "25")
-	do(2, `duration "soon": want more than 0`, "pause", "api:user:1", "soon")
+	do(2, `duration "soon": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "soon")
+	do(2, `duration "10": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "10")
 	do(2, "want more than 0", "pause", "api:user:1", "0s")
 	do(2, "the name of the limiter is unknown", "reset", "#"+strings.Repeat("0a", 20))
 	do(2, "Config.Name", "reset", "a b"+strings.Repeat("c", 70)+":k")
@@ -352,6 +354,26 @@ func TestOneServerAway(t *testing.T) {
 		got := runOn(t.Context(), url, test.args...)
 		if got.code != 3 || !strings.Contains(got.out, test.want) || !strings.HasPrefix(got.errs, "weir: keys of "+gone.Addr+" are missing: ") || strings.Count(got.errs, "\n") != 1 {
 			t.Errorf("%v: exit code %d: %s%s", test.args, got.code, got.out, got.errs)
+		}
+	}
+}
+
+// TestCounters has keys of plainstore alone: a listing says that it leaves them out.
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	url, client := "redis://"+server.Addr, server.Client()
+	for _, key := range []string{"weir:{exports:a}:0", "weir:{exports:b}:0", "weir:{imports:a}:0"} {
+		must(t, client.Set(t.Context(), key, 3, time.Minute).Err())
+	}
+	for want, args := range map[string][]string{
+		"There are no keys under weir:.\n3 counters of plainstore are not listed.\n":      {"keys"},
+		"There are no such keys under weir:.\n1 counter of plainstore is not listed.\n":   {"keys", "--limiter", "imports"},
+		"There are no such keys under weir:.\n2 counters of plainstore are not listed.\n": {"keys", "--contains", "a"},
+		"There are no such keys under weir:.\n":                                           {"keys", "--limiter", "nobody"},
+	} {
+		if got := runOn(t.Context(), url, args...); got.code != 0 || got.out != want {
+			t.Errorf("%v: %d: %q, want %q", args, got.code, got.out, want)
 		}
 	}
 }

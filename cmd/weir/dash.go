@@ -41,7 +41,7 @@ has to be one of this machine, unless --public says otherwise.`,
 			}
 			l, err := net.Listen("tcp", listen)
 			if err != nil {
-				return &exit{exitUsage, fmt.Errorf("--listen: %w", errors.Unwrap(err))}
+				return &exit{exitUsage, advice{fmt.Errorf("--listen %q: %w", listen, errors.Unwrap(err)), "name another address"}}
 			}
 			if !*public && !loopback(l.Addr().String()) {
 				_ = l.Close()

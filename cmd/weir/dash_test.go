@@ -53,7 +53,8 @@ func TestDashRefuses(t *testing.T) {
 		{"an address of the network", url, "0.0.0.0:8377", exitUsage, "--public"},
 		{"all addresses", url, ":8377", exitUsage, "--public"},
 		{"no port", url, "127.0.0.1", exitUsage, "want a loopback address with a port"},
-		{"an unknown port", url, "127.0.0.1:99999", exitUsage, "--listen: "},
+		{"an unknown port", url, "127.0.0.1:99999", exitUsage, `--listen "127.0.0.1:99999": `},
+		{"an address in use", url, strings.TrimPrefix(url, "redis://"), exitUsage, "address already in use: name another address"},
 		{"no Redis", "redis://127.0.0.1:1", "127.0.0.1:0", exitAway, "Redis up?"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

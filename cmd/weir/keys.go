@@ -125,9 +125,15 @@ func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int
 		if l.query.Limiter != "" || l.query.Contains != "" {
 			which = "such keys"
 		}
-		return writeLine(out, "There are no %s under %s.", which, s.Prefix())
+		if err := writeLine(out, "There are no %s under %s.", which, s.Prefix()); err != nil {
+			return err
+		}
+		return sayCounters(out, found.Plain)
 	}
 	if err := writeTable(out, found.Keys, 0); err != nil {
+		return err
+	}
+	if err := sayCounters(out, found.Plain); err != nil {
 		return err
 	}
 	if hidden := all - len(found.Keys); hidden > 0 {
@@ -139,6 +145,17 @@ func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int
 		return writeLine(out, "There may be more keys: --max-keys and --max-scan end the search.")
 	}
 	return nil
+}
+
+// sayCounters says that a listing leaves counters of plainstore out.
+func sayCounters(out io.Writer, n int) error {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return writeLine(out, "1 counter of plainstore is not listed.")
+	}
+	return writeLine(out, "%d counters of plainstore are not listed.", n)
 }
 
 // listingJSON is a listing for programs.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,10 @@ func arguments(c *cobra.Command, args []string) error {
 // misused gives an error of a flag or an argument its advice.
 func misused(c *cobra.Command, err error) error {
 	do := "see " + c.CommandPath() + " --help"
+	if what, alike, ok := strings.Cut(err.Error(), "Did you mean this?"); ok { // of cobra
+		err = errors.New(strings.TrimSpace(what))
+		do = "did you mean " + strings.Join(strings.Fields(alike), " or ") + "? See " + c.CommandPath() + " --help"
+	}
 	if strings.Contains(err.Error(), "unknown shorthand flag") && strings.Contains(c.Use, "KEY") {
 		do += ", and put -- before a KEY that starts with -"
 	}

@@ -18,7 +18,7 @@ func (k *Key) Explain() []string {
 		add("The state can't be read: %v.", k.Err)
 		add("Calls fail with this error until the key is reset.")
 	case k.Missing:
-		add("No state is stored: all units are free.")
+		add("No state is stored: all units are free, unless plainstore counts the key.")
 	case k.Reset:
 		add("The key was reset.")
 	case k.Restored:

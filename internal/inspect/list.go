@@ -47,7 +47,7 @@ type Listing struct {
 	At time.Time
 	// Cut says that a bound ended the search: there may be more keys.
 	Cut bool
-	// Plain is the number of counters of package plainstore, which are no Keys.
+	// Plain is the number of wanted counters of package plainstore, which are no Keys.
 	Plain int
 }
 
@@ -74,7 +74,7 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 	cut, err := i.scan(ctx, n, q, func(names []rediskey.Name) (more bool, err error) {
 		var states []wanted
 		for _, name := range names {
-			if isCounter(name.Part) {
+			if isCounter(name.Part) && q.wants(&name) {
 				l.Plain++
 			}
 			if name.Part != "" && name.Part != "log" && name.Part != "held" || seen[name.State] || !q.wants(&name) {
