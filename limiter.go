@@ -200,7 +200,7 @@ func (l *Limiter) newLines() *line.Lines {
 			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
 		},
 		Slow: func(waited time.Duration) {
-			slog.Warn("weir: a call has waited for over a minute; MaxWait or the context's deadline bounds waits",
+			slog.Warn("weir: a call has waited for over a minute; a shorter MaxWait or deadline refuses such calls",
 				"limiter", l.name, "waited", waited.Round(time.Second))
 		},
 	}

@@ -55,7 +55,7 @@ func (w *warnings) count(text string) int {
 }
 
 const (
-	slowText  = "a call has waited for over a minute"
+	slowText  = "a call has waited for over a minute; a shorter MaxWait or deadline refuses such calls"
 	stuckText = "holds all calls in flight"
 )
 
