@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/redisrate"
 )
 
-func redisRateBefore(ctx context.Context, rdb *redis.Client, project string) (wait time.Duration, err error) {
-	limiter := redis_rate.NewLimiter(rdb)
+func redisRateBefore(ctx context.Context, limiter *redis_rate.Limiter, project string) (wait time.Duration, err error) {
 	res, err := limiter.Allow(ctx, "project:"+project, redis_rate.PerSecond(10))
 	if err != nil || res.Allowed > 0 {
 		return 0, err
@@ -21,8 +19,7 @@ func redisRateBefore(ctx context.Context, rdb *redis.Client, project string) (wa
 }
 
 // redisRateByImport differs from redisRateBefore in the package's name alone.
-func redisRateByImport(ctx context.Context, rdb *redis.Client, project string) (wait time.Duration, err error) {
-	limiter := redisrate.NewLimiter(rdb)
+func redisRateByImport(ctx context.Context, limiter *redisrate.Limiter, project string) (wait time.Duration, err error) {
 	res, err := limiter.Allow(ctx, "project:"+project, redisrate.PerSecond(10))
 	if err != nil || res.Allowed > 0 {
 		return 0, err
@@ -30,13 +27,14 @@ func redisRateByImport(ctx context.Context, rdb *redis.Client, project string) (
 	return res.RetryAfter, nil
 }
 
-func redisRateAfter(ctx context.Context, store weir.Store, project string) (wait time.Duration, err error) {
-	limiter, err := weir.New(weir.Config{
+// newProjects runs once, at the start of the program.
+func newProjects(store weir.Store) (*weir.Limiter, error) {
+	return weir.New(weir.Config{
 		Name: "projects", Store: store, Limits: []weir.Limit{weir.PerSecond(10)},
 	})
-	if err != nil {
-		return 0, err
-	}
-	d, err := limiter.Allow(ctx, project)
+}
+
+func redisRateAfter(ctx context.Context, projects *weir.Limiter, project string) (wait time.Duration, err error) {
+	d, err := projects.Allow(ctx, project)
 	return d.RetryAfter, err
 }

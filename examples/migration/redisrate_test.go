@@ -129,13 +129,15 @@ func TestRedisRateOverTheBurst(t *testing.T) {
 func TestRedisRateFunctions(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
-	store := must(redisstore.New(redisstore.Config{Client: client}))
+	projects := must(newProjects(must(redisstore.New(redisstore.Config{Client: client}))))
 	for name, allow := range map[string]func(ctx context.Context, project string) (time.Duration, error){
-		"before": func(ctx context.Context, p string) (time.Duration, error) { return redisRateBefore(ctx, client, p) },
-		"by import": func(ctx context.Context, p string) (time.Duration, error) {
-			return redisRateByImport(ctx, client, p)
+		"before": func(ctx context.Context, p string) (time.Duration, error) {
+			return redisRateBefore(ctx, redis_rate.NewLimiter(client), p)
 		},
-		"after": func(ctx context.Context, p string) (time.Duration, error) { return redisRateAfter(ctx, store, p) },
+		"by import": func(ctx context.Context, p string) (time.Duration, error) {
+			return redisRateByImport(ctx, redisrate.NewLimiter(client), p)
+		},
+		"after": func(ctx context.Context, p string) (time.Duration, error) { return redisRateAfter(ctx, projects, p) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
