@@ -42,44 +42,45 @@ func TestWaitersKeepTheirDistance(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s, %d processes, calls come %s", outage.name, processes, comes), func(t *testing.T) {
 					t.Parallel()
-					f := newFleet(t, processes, 0, fallback.Config{Replicas: processes})
-					f.recover()
-					watch := watchStalls(t)
-					var mu sync.Mutex
-					arrivals := make([][]time.Time, processes)
-					gap := time.Duration(0)
-					if comes == "one by one" {
-						gap = (before + during + during/2) / time.Duration(calls) // They come in the outage, too.
-					}
-					var wg sync.WaitGroup
-					begun := make(chan struct{})
-					wg.Go(func() {
-						time.Sleep(before)
-						outage.begin(f)
-						close(begun)
-						time.Sleep(during)
-						outage.end(f)
-					})
-					all := f.limiters("spaced", spaced)
-					ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-					defer cancel()
-					if comes == "at once in it" {
-						<-begun
-					}
-					for i := range calls {
-						time.Sleep(gap)
+					calmly(t, func(t testing.TB, watch *stalls) {
+						f := newFleet(t, processes, 0, fallback.Config{Replicas: processes})
+						f.recover()
+						var mu sync.Mutex
+						arrivals := make([][]time.Time, processes)
+						gap := time.Duration(0)
+						if comes == "one by one" {
+							gap = (before + during + during/2) / time.Duration(calls) // They come in the outage, too.
+						}
+						var wg sync.WaitGroup
+						begun := make(chan struct{})
 						wg.Go(func() {
-							err := all[i%processes].Wait(ctx, "k")
-							mu.Lock()
-							defer mu.Unlock()
-							arrivals[i%processes] = append(arrivals[i%processes], time.Now())
-							if err != nil {
-								t.Errorf("call %d: %v", i, err)
-							}
+							time.Sleep(before)
+							outage.begin(f)
+							close(begun)
+							time.Sleep(during)
+							outage.end(f)
 						})
-					}
-					wg.Wait()
-					judgeArrivals(t, arrivals, watch)
+						all := f.limiters("spaced", spaced)
+						ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+						defer cancel()
+						if comes == "at once in it" {
+							<-begun
+						}
+						for i := range calls {
+							time.Sleep(gap)
+							wg.Go(func() {
+								err := all[i%processes].Wait(ctx, "k")
+								mu.Lock()
+								defer mu.Unlock()
+								arrivals[i%processes] = append(arrivals[i%processes], time.Now())
+								if err != nil {
+									t.Errorf("call %d: %v", i, err)
+								}
+							})
+						}
+						wg.Wait()
+						judgeArrivals(t, arrivals, watch)
+					})
 				})
 			}
 		}
