@@ -10,8 +10,7 @@ import (
 const maxKey = 1024
 
 // bounded returns the key itself, or for a key over maxKey its start and its hash.
-// These are together a byte longer than maxKey, so that no client can send them as
-// a key of its own.
+// Both are a byte longer than maxKey, so no client can send them as a key of its own.
 func bounded(key string) string {
 	if len(key) <= maxKey {
 		return key

@@ -86,23 +86,24 @@ func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Li
 	return d, nil
 }
 
-// cost returns how many units a request takes. Every error is a mistake, also one that
-// matches weir.ErrStore.
+// cost returns the units of a request. Each error is a mistake, also a weir.ErrStore.
 func (c *charger) cost(r *http.Request) (int64, error) {
 	if c.cfg.Cost == nil {
 		return 1, nil
 	}
-	return costBy(r, c.cfg.Cost)
+	return costBy(r, c.cfg.Cost, -1)
 }
 
-// costBy asks a function for the cost of a request.
-func costBy(r *http.Request, f func(*http.Request) (int64, error)) (int64, error) {
+// costBy asks a function for the cost of a request on a wider level, or on none: -1.
+func costBy(r *http.Request, f func(*http.Request) (int64, error), level int) (int64, error) {
 	cost, err := f(r)
 	switch {
 	case err != nil:
 		return 0, &fault{kindCost, err}
-	case cost < 0:
+	case cost < 0 && level < 0:
 		return 0, invalid("Cost", "a cost of 0 or more", strconv.FormatInt(cost, 10))
+	case cost < 0:
+		return 0, invalid("Levels["+strconv.Itoa(level)+"].Cost", "a cost of 0 or more", strconv.FormatInt(cost, 10))
 	}
 	return cost, nil
 }

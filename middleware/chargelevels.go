@@ -33,7 +33,7 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 		}
 		cost := cost
 		if l.Cost != nil {
-			if cost, err = costBy(r, l.Cost); err != nil {
+			if cost, err = costBy(r, l.Cost, i); err != nil {
 				return nil, &broken, err
 			}
 		}

@@ -189,6 +189,34 @@ func TestOnError(t *testing.T) {
 	}
 }
 
+// TestWrongCostOfALevel: a cost below 0 of a wider level names that level's field.
+func TestWrongCostOfALevel(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := weir.New(weir.Config{Name: "wide", Store: store, Limits: []weir.Limit{weir.PerMinute(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := middleware.Config{
+		Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)),
+		Levels: []middleware.Level{{
+			Limiter: wide, Key: weir.KeyStatic("all"), Cost: func(*http.Request) (int64, error) { return -1, nil },
+		}},
+		OnError: func(_ *http.Request, err error) {
+			if !errors.Is(err, weir.ErrConfig) || !strings.Contains(err.Error(), "middleware.Config.Levels[0].Cost") {
+				t.Error(err)
+			}
+		},
+	}
+	w := httptest.NewRecorder()
+	if _, ok := guard(t, cfg).Check(w, request(t.Context())); ok || w.Code != http.StatusInternalServerError {
+		t.Errorf("passed %t, status %d", ok, w.Code)
+	}
+}
+
 // TestWrongCostIsNoOutage: a cost below 0 is answered with 500 also while the lookup of the
 // limits fails, whatever OnStoreFailure says.
 func TestWrongCostIsNoOutage(t *testing.T) {
