@@ -46,7 +46,7 @@
 //
 // Under every dialect, Retry-After is read in all of these forms. So are
 // Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-RateLimit-Retry-After and
-// the like: milliseconds first, then Retry-After itself.
+// the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
 //
 // Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 429, for
 // upstreams that say only there how long to wait (Gemini, Telegram, OpenAI).
