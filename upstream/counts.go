@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -53,6 +55,23 @@ func parseCount(item string) (count, bool) {
 		}
 	}
 	return c, true
+}
+
+// thousands matches a number with commas between its thousands, and some lists.
+var thousands = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3}){1,6}$`)
+
+// isGrouped reports whether a line is such a number and no list: a list has no item 000.
+func isGrouped(line string) bool { return strings.Contains(line, ",0") && thousands.MatchString(line) }
+
+// ungrouped returns lines without commas between thousands.
+func ungrouped(lines []string) []string {
+	lines = slices.Clone(lines)
+	for i, line := range lines {
+		if thousands.MatchString(line) {
+			lines[i] = strings.ReplaceAll(line, ",", "")
+		}
+	}
+	return lines
 }
 
 // parseUsage reads headers of used and possible units: 32/40, or api-usage=18/5000. header

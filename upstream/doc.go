@@ -30,6 +30,9 @@
 //	reset                                 time until the budget is renewed
 //	window, interval, period              length of the budget
 //
+// Numbers may have commas between thousands, as 30,000, if any header of the response
+// has a number that is no list: in a list 0 stands for 000.
+//
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests"
 // counts calls under way and is no rate: only a refusal makes it count.
 //

@@ -23,6 +23,7 @@ type family struct {
 // families reads all headers about limits.
 func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	names := limitNames(h)
+	grouped := slices.ContainsFunc(names, func(name string) bool { return slices.ContainsFunc(h[name], isGrouped) })
 	var all []*family
 	var usage []Budget
 	for _, name := range names {
@@ -39,7 +40,11 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 			i = len(all)
 			all = append(all, &family{name: n.family})
 		}
-		all[i].add(n, h[name], date)
+		values := h[name]
+		if grouped {
+			values = ungrouped(values)
+		}
+		all[i].add(n, values, date)
 	}
 	return all, usage
 }

@@ -104,6 +104,10 @@ func TestCounts(t *testing.T) {
 		"draft 11, a key of its own":      {[]string{"RateLimit-Policy", `"p";q=10;w=1;pk=:c2Q=:`, "RateLimit", `"p";r=4;t=1;pk=:c2Q=:`}, 10, 4},
 		"draft 11, the smallest of three": {[]string{"RateLimit-Policy", `"a";q=10, "b";q=100, "c";q=5`, "RateLimit", `"a";r=4, "b";r=30, "c";r=2`}, 100, 30},
 		"draft 11, a policy of nothing":   {[]string{"RateLimit-Policy", `"a";q=0`, "RateLimit", `"a";r=4`}, unsaid, 4},
+		"commas between thousands":        {[]string{"X-RateLimit-Limit-Tokens", "30,000", "X-RateLimit-Remaining-Tokens", "29,500"}, 30000, 29500},
+		"commas, one of two lines":        {[]string{"X-RateLimit-Limit", "1,250", "X-RateLimit-Remaining", "1,000"}, 1250, 1000},
+		"commas, millions":                {[]string{"X-RateLimit-Limit", "2,000,000", "X-RateLimit-Remaining", "999"}, 2000000, 999},
+		"commas between list items":       {[]string{"X-RateLimit-Limit", "100,200", "X-RateLimit-Remaining", "99,150"}, 200, 150},
 		"usage of nothing":                {[]string{"X-Shop-Call-Limit", "0/0"}, unsaid, unsaid},
 		"usage of rubbish":                {[]string{"X-Shop-Call-Limit", "a/b, /, 1/, /1"}, unsaid, unsaid},
 	} {

@@ -29,7 +29,7 @@ func compare(s *upstream.Signal, bookings []Booking, target *Booking) (c compari
 	if s.Limit <= 0 {
 		return c
 	}
-	if !target.Unit.counts(s) || s.Remaining > s.Limit { // More left than there is: "1,000" is read as 1.
+	if !target.Unit.counts(s) || s.Remaining > s.Limit { // More left than there is: "1,200" is read as 1.
 		return comparison{apart: true}
 	}
 	longest, part := target.MaxPause, false

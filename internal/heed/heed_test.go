@@ -278,8 +278,13 @@ func TestWhatRealAPIsSay(t *testing.T) {
 			bookings: []heed.Booking{on(perSecond(10))},
 		},
 		"more left than there is": {
+			status: 200, said: headers("X-RateLimit-Limit", "1,200", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
+			bookings: []heed.Booking{on(perMinute(1500))},
+		},
+		"a lower limit with a comma": {
 			status: 200, said: headers("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
 			bookings: []heed.Booking{on(perMinute(1200))},
+			want:     store.Brake{Tell: true, Gap: 63001 * time.Microsecond, GapFor: 15 * time.Minute},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
