@@ -168,6 +168,8 @@ func TestNameAndWindow(t *testing.T) {
 		"a minute by the header's name": {[]string{"X-RateLimit-Limit-Minute", "5"}, "minute", time.Minute},
 		"a day of users":                {[]string{"X-RateLimit-Limit-User-Daily", "5"}, "user-daily", 24 * time.Hour},
 		"24 hours":                      {[]string{"X-App-Limit-24hour-Limit", "5"}, "24hour", 24 * time.Hour},
+		"five minutes (Mistral)":        {[]string{"X-RateLimit-Limit-Tokens-5-Minute", "5"}, "tokens-5-minute", 5 * time.Minute},
+		"a number of something else":    {[]string{"X-RateLimit-Limit-5-Tokens-Minute", "5"}, "5-tokens-minute", time.Minute},
 		"no number of hours":            {[]string{"X-App-Limit-99999999999999999999hour-Limit", "5"}, "99999999999999999999hour", 0},
 		"no hours":                      {[]string{"X-App-Limit-0hour-Limit", "5"}, "0hour", 0},
 		"w comes before the name":       {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},

@@ -43,7 +43,7 @@ var units = map[string]time.Duration{
 }
 
 // windows are the words of a budget's name for its length, also after a number:
-// X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining.
+// X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
 var windows = map[string]time.Duration{
 	"second": time.Second, "secondly": time.Second, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
@@ -51,14 +51,19 @@ var windows = map[string]time.Duration{
 
 // windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
+	before := ""
 	for token := range strings.SplitSeq(name, "-") {
 		word := strings.TrimLeft(token, "0123456789")
 		window := windows[word]
 		if window == 0 {
+			before = token
 			continue
 		}
-		times := 1
-		if digits := token[:len(token)-len(word)]; digits != "" {
+		times, digits := 1, token[:len(token)-len(word)]
+		if digits == "" && strings.Trim(before, "0123456789") == "" {
+			digits = before
+		}
+		if digits != "" {
 			n, err := strconv.Atoi(digits)
 			if err != nil || n < 1 || n > 1000 {
 				continue
