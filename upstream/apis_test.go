@@ -56,6 +56,9 @@ func TestReadAPIs(t *testing.T) {
 			"X-Complexity", "12"}, said(false, 0, 250000, 1, time.Hour)},
 		"Reddit: fractions, no limit": {200, []string{
 			"x-ratelimit-used", "1", "x-ratelimit-remaining", "599.0", "x-ratelimit-reset", "120"}, said(false, 0, unsaid, 599, 120*s)},
+		"Sentry: calls under way are no rate": {200, []string{
+			"X-Sentry-Rate-Limit-Limit", "40", "X-Sentry-Rate-Limit-Remaining", "30", "X-Sentry-Rate-Limit-Reset", "1655120940",
+			"X-Sentry-Rate-Limit-ConcurrentLimit", "25", "X-Sentry-Rate-Limit-ConcurrentRemaining", "0"}, said(false, 0, 40, 30, 7*s)},
 		"Heroku: remaining alone": {200, []string{"RateLimit-Remaining", "2400"}, said(false, 0, unsaid, 2400, unsaid)},
 		"Mailgun: epoch ms": {200, []string{
 			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120935000"}, said(false, 2*s, 500, 0, 2*s)},

@@ -21,7 +21,8 @@ type Budget struct {
 	// Window is the length of the budget. 0: unknown.
 	Window time.Duration
 	// Unit names the units, by the qu of a RateLimit-Policy: "requests",
-	// "content-bytes", "concurrent-requests". Empty: unknown.
+	// "content-bytes", "concurrent-requests". A name with the word concurrent or
+	// concurrency has the last one too. Empty: unknown.
 	Unit string
 	// Cost is the number of units that this request took, by the c of the pending
 	// draft. 0: unknown or none.
@@ -60,8 +61,11 @@ func (b Budget) sane() Budget {
 	return b
 }
 
+// underWay is the unit of budgets of calls under way.
+const underWay = "concurrent-requests"
+
 // isRate reports whether units come back with time, not with the end of calls.
-func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
+func (b Budget) isRate() bool { return b.Unit != underWay }
 
 // exhausted reports whether nothing is left of an enforced budget, before its reset.
 func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 && !b.Informational }

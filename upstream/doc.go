@@ -33,8 +33,9 @@
 // Numbers may have commas between thousands, as 30,000, if any header of the response
 // has a number that is no list: in a list 0 stands for 000.
 //
-// The qu of a policy is the Unit of its budget. The unit "concurrent-requests"
-// counts calls under way and is no rate: only a refusal makes it count.
+// The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts
+// calls under way and is no rate: only a refusal makes it count. Headers with concurrent
+// or concurrency in their names have it too (Sentry, Zuora).
 //
 // # Times
 //

@@ -215,6 +215,9 @@ func (f *family) mark(b *Budget, notEnforced bool) {
 	if b.Partition == "" {
 		b.Partition = f.bucket
 	}
+	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
+		b.Unit = underWay
+	}
 	for _, p := range f.partitions {
 		if p.name == b.Name {
 			b.PartitionBy = p.dimensions
