@@ -43,7 +43,10 @@ func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, cost int
 	}
 	err = c.charge(r, m, cost, limits, d)
 	if err == nil && d.Reason == weir.ReasonLimited && c.punish(r, m.key) {
-		err = c.charge(r, m, cost, limits, d) // Refused, with the end of the block.
+		// The refusal stays if the store fails now: the Limiter's Hook gets the error.
+		if blocked := (weir.Decision{}); c.charge(r, m, cost, limits, &blocked) == nil {
+			*d = blocked // Refused, with the end of the block.
+		}
 	}
 	if err == nil && d.Allowed {
 		c.shadow(w, r, m.key, cost)

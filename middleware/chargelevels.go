@@ -78,7 +78,9 @@ func (s *levels) lookUp(r *http.Request, l *Level, key string, cost int64, own [
 func (c *charger) takeLevels(w http.ResponseWriter, r *http.Request, m *mark) (weir.Decision, error) {
 	d, err := c.chargeLevels(r, m)
 	if err == nil && d.Reason == weir.ReasonLimited && d.Scope == c.cfg.Limiter.Name() && c.punish(r, m.key) {
-		d, err = c.chargeLevels(r, m) // Refused, with the end of the block.
+		if blocked, err := c.chargeLevels(r, m); err == nil {
+			d = blocked // Refused, with the end of the block. Otherwise the refusal stays.
+		}
 	}
 	// A mount further out may have counted the request's own level, and asked the shadows.
 	if own := &m.levels.list[0]; err == nil && d.Allowed && own.Limiter == c.cfg.Limiter {
