@@ -59,6 +59,18 @@ func TestReadAPIs(t *testing.T) {
 		"Sentry: calls under way are no rate": {200, []string{
 			"X-Sentry-Rate-Limit-Limit", "40", "X-Sentry-Rate-Limit-Remaining", "30", "X-Sentry-Rate-Limit-Reset", "1655120940",
 			"X-Sentry-Rate-Limit-ConcurrentLimit", "25", "X-Sentry-Rate-Limit-ConcurrentRemaining", "0"}, said(false, 0, 40, 30, 7*s)},
+		"Groq: audio-seconds are units, and times": {200, []string{
+			"X-Ratelimit-Limit-Audio-Seconds", "7200", "X-Ratelimit-Remaining-Audio-Seconds", "0", "X-Ratelimit-Reset-Audio-Seconds", "1m30s",
+			"X-Ratelimit-Limit-Requests", "2000", "X-Ratelimit-Remaining-Requests", "1999", "X-Ratelimit-Reset-Requests", "43.2s"}, said(false, 90*s, 7200, 0, 90*s)},
+		"Rollbar: remaining seconds are a time": {200, []string{
+			"X-Rate-Limit-Limit", "5000", "X-Rate-Limit-Remaining", "4999", "X-Rate-Limit-Remaining-Seconds", "0"}, said(false, 0, 5000, 4999, 0)},
+		"Rollbar: with a reset": {429, []string{
+			"X-Rate-Limit-Limit", "5000", "X-Rate-Limit-Remaining", "0", "X-Rate-Limit-Remaining-Seconds", "7", "X-Rate-Limit-Reset", "1655120939"}, said(true, 7*s, 5000, 0, 7*s)},
+		"units called seconds": {200, []string{
+			"X-RateLimit-Limit-Seconds", "100", "X-RateLimit-Remaining-Seconds", "7", "X-RateLimit-Limit", "90", "X-RateLimit-Remaining", "80"}, said(false, 0, 100, 7, unsaid)},
+		"Riot Games: units and windows": {200, []string{
+			"X-App-Rate-Limit", "100:120,20:1", "X-App-Rate-Limit-Count", "90:120,1:1",
+			"X-Method-Rate-Limit", "2000:60", "X-Method-Rate-Limit-Count", "1:60"}, said(false, 0, 100, 10, unsaid)},
 		"Heroku: remaining alone": {200, []string{"RateLimit-Remaining", "2400"}, said(false, 0, unsaid, 2400, unsaid)},
 		"Mailgun: epoch ms": {200, []string{
 			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120935000"}, said(false, 2*s, 500, 0, 2*s)},
@@ -175,6 +187,7 @@ func TestNameAndWindow(t *testing.T) {
 		"a number of something else":    {[]string{"X-RateLimit-Limit-5-Tokens-Minute", "5"}, "5-tokens-minute", time.Minute},
 		"no number of hours":            {[]string{"X-App-Limit-99999999999999999999hour-Limit", "5"}, "99999999999999999999hour", 0},
 		"no hours":                      {[]string{"X-App-Limit-0hour-Limit", "5"}, "0hour", 0},
+		"Riot Games: the window":        {[]string{"X-App-Rate-Limit", "20:1, 100:120", "X-App-Rate-Limit-Count", "1:1, 90:120"}, "", 2 * time.Minute},
 		"w comes before the name":       {[]string{"X-RateLimit-Limit-Minute", "5;w=30"}, "minute", 30 * time.Second},
 		"w of a count":                  {[]string{"RateLimit-Limit", "100;w=21600"}, "", 6 * time.Hour},
 		"the second item up to draft 2": {[]string{"RateLimit-Limit", "50, 10;w=1, 50;w=60", "RateLimit-Remaining", "3"}, "", time.Minute},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// count is an item of a header that counts units: 100 or 100;w=60.
+// count is an item of a header that counts units: 100, 100;w=60 or 100:60.
 type count struct {
 	n      int64
 	name   string        // of an item with a name: name;100
@@ -35,6 +35,11 @@ func parseCounts(values []string) []count {
 func parseCount(item string) (count, bool) {
 	value, params, _ := strings.Cut(item, ";")
 	var c count
+	if number, seconds, found := strings.Cut(value, ":"); found { // Riot Games
+		if w, ok := parseDecimal(strings.TrimSpace(seconds)); ok {
+			value, c.window = number, w.times(time.Second)
+		}
+	}
 	d, ok := parseDecimal(strings.TrimSpace(value))
 	if !ok {
 		// Azure: "Microsoft.Compute/PutVM3Min;237"

@@ -19,6 +19,7 @@
 //	… with a name of the budget in it        X-RateLimit-Remaining-Tokens       OpenAI, Anthropic, Kong
 //	… with any other beginning               Anthropic-RateLimit-Tokens-Limit   HubSpot, Azure, Contentful
 //	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk
+//	… with units and seconds of each window  X-App-Rate-Limit: 100:120,20:1     Riot Games
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //
@@ -26,7 +27,7 @@
 //
 //	limit, max, quota, total, capacity    units of a full budget
 //	remaining, remain, left, available    units left
-//	used, usage, observed, consumed       units used
+//	used, usage, observed, consumed       units used; so does count at a name's end
 //	reset                                 time until the budget is renewed
 //	window, interval, period              length of the budget
 //

@@ -82,6 +82,12 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		f.group(budget).refused = firstWord(values) == "rejected"
 		return
 	}
+	switch name := n.budget + "-" + n.unitWord; {
+	case n.unitWord != "" && f.has(name):
+		n.budget = name // Groq: X-RateLimit-Reset-Audio-Seconds is the reset of audio-seconds.
+	case n.role == remaining && units[n.budget] > 0 && f.has("") && !f.has(n.budget):
+		n = headerName{role: reset, unit: units[n.budget], relative: true} // Rollbar: X-Rate-Limit-Remaining-Seconds
+	}
 	g := f.group(n.budget)
 	switch n.role {
 	case bare:
@@ -105,6 +111,10 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 			g.window = d
 		}
 	}
+}
+
+func (f *family) has(budget string) bool {
+	return slices.ContainsFunc(f.groups, func(g *group) bool { return g.name == budget })
 }
 
 // group returns the group of a budget.

@@ -81,6 +81,7 @@ type headerName struct {
 	budget   string        // the budget's name within the family; often empty
 	role     role          // the header's meaning
 	unit     time.Duration // the unit of its times
+	unitWord string        // the last word, if it named the unit
 	relative bool          // its numbers are durations, never moments
 }
 
@@ -125,9 +126,12 @@ func parseAfter(family, after string) headerName {
 			}
 		}
 	}
+	if last := len(tokens) - 1; n.role == bare && last >= 0 && tokens[last] == "count" {
+		tokens, n.role = tokens[:last], used // X-App-Rate-Limit-Count
+	}
 	isTime := n.role == reset || n.role == window
 	if last := len(tokens) - 1; isTime && last >= 0 && units[tokens[last]] > 0 {
-		n.unit, tokens = units[tokens[last]], tokens[:last]
+		n.unit, n.unitWord, tokens = units[tokens[last]], tokens[last], tokens[:last]
 	}
 	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
 	var rest []string
