@@ -128,7 +128,10 @@ func parseISO(s string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	zone := s[11:]
-	// Go's Time.String writes 2022-06-13 11:50:00 +0000 UTC.
+	// Go's Time.String writes 2022-06-13 13:50:00 +0200 CEST m=+0.5.
+	if parts := strings.Fields(zone); len(parts) > 2 && strings.ContainsAny(parts[1][:1], "+-") {
+		zone = parts[0] + parts[1]
+	}
 	for _, utc := range [...]string{" UTC", " GMT", "z"} {
 		if cut, ok := strings.CutSuffix(zone, utc); ok {
 			if zone = cut; !strings.ContainsAny(cut, "+-") {
