@@ -16,7 +16,6 @@ func bounded(key string) string {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	var text [43]byte
-	base64.RawURLEncoding.Encode(text[:], sum[:])
-	return key[:maxKey+1-len(text)] + string(text[:])
+	text := base64.RawURLEncoding.EncodeToString(sum[:])
+	return key[:maxKey+1-len(text)] + text
 }

@@ -43,9 +43,8 @@ func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, cost int
 	}
 	err = c.charge(r, m, cost, limits, d)
 	if err == nil && d.Reason == weir.ReasonLimited && c.punish(r, m.key) {
-		// The refusal stays if the store fails now: the Limiter's Hook gets the error.
 		if blocked := (weir.Decision{}); c.charge(r, m, cost, limits, &blocked) == nil {
-			*d = blocked // Refused, with the end of the block.
+			*d = blocked // Refused, with the end of the block. Without an answer the refusal stays.
 		}
 	}
 	if err == nil && d.Allowed {

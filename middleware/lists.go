@@ -13,12 +13,9 @@ type Lists struct {
 
 // Keys returns a function for Lists that holds exactly these keys.
 func Keys(keys ...string) func(key string) bool {
-	set := make(map[string]struct{}, len(keys))
+	set := make(map[string]bool, len(keys))
 	for _, key := range keys {
-		set[key] = struct{}{}
+		set[key] = true
 	}
-	return func(key string) bool {
-		_, ok := set[key]
-		return ok
-	}
+	return func(key string) bool { return set[key] }
 }

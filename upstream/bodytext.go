@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -16,12 +17,7 @@ type bodyText struct {
 
 // complete returns c with the facts that only the body has.
 func (t *bodyText) complete(c Cause) Cause {
-	if c.Limit == "" {
-		c.Limit = t.cause.Limit
-	}
-	if c.Scope == "" {
-		c.Scope = t.cause.Scope
-	}
+	c.Limit, c.Scope = cmp.Or(c.Limit, t.cause.Limit), cmp.Or(c.Scope, t.cause.Scope)
 	c.Concurrent = c.Concurrent || t.cause.Concurrent
 	return c
 }

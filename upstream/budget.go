@@ -61,11 +61,8 @@ func (b Budget) sane() Budget {
 	return b
 }
 
-// underWay is the unit of budgets of calls under way.
-const underWay = "concurrent-requests"
-
 // isRate reports whether units come back with time, not with the end of calls.
-func (b Budget) isRate() bool { return b.Unit != underWay }
+func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
 
 // exhausted reports whether nothing is left of an enforced budget, before its reset.
 func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 && !b.Informational }

@@ -27,12 +27,9 @@
 //
 //	limit, max, quota, total, capacity    units of a full budget
 //	remaining, remain, left, available    units left
-//	used, usage, observed, consumed       units used; so does count at a name's end
+//	used, usage, observed, consumed       units used, as count at the end of a name
 //	reset                                 time until the budget is renewed
 //	window, interval, period              length of the budget
-//
-// Numbers may have commas between thousands, as 30,000, if any header of the response
-// has a number that is no list: in a list 0 stands for 000.
 //
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts
 // calls under way and is no rate: only a refusal makes it count. Headers with concurrent

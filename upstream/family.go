@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -132,18 +133,10 @@ func (f *family) addLabel(kind string, values []string) {
 	case "partition":
 		f.partitions = append(f.partitions, parsePartitions(values)...)
 	case "bucket":
-		f.bucket = once(first(values))
+		f.bucket, _, _ = strings.Cut(first(values), ",") // A proxy may join copies of it.
 	default:
 		f.label = firstWord(values)
 	}
-}
-
-// once removes copies of one value, as a proxy that joins lines leaves them: x from "x, x".
-func once(s string) string {
-	if all := slices.Compact(strings.Split(s, ", ")); len(all) == 1 {
-		return strings.TrimSpace(all[0])
-	}
-	return s
 }
 
 // join copies values that a family has only once to the budgets that lack them.
@@ -219,14 +212,9 @@ func (f *family) budgets() []Budget {
 // mark gives b the values that belong to the whole family.
 func (f *family) mark(b *Budget, notEnforced bool) {
 	b.Informational = notEnforced
-	if b.Name == "" {
-		b.Name = f.label
-	}
-	if b.Partition == "" {
-		b.Partition = f.bucket
-	}
+	b.Name, b.Partition = cmp.Or(b.Name, f.label), cmp.Or(b.Partition, f.bucket)
 	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
-		b.Unit = underWay
+		b.Unit = "concurrent-requests"
 	}
 	for _, p := range f.partitions {
 		if p.name == b.Name {

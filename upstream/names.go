@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,30 +50,17 @@ var windows = map[string]time.Duration{
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
 }
 
+// windowed finds a word of windows in a budget's name, and the number before it.
+var windowed = regexp.MustCompile(`(?:^|-)(?:([1-9]\d{0,2})-?)?(second|secondly|minute|hour|hourly|day|daily)(?:-|$)`)
+
 // windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
-	before := ""
-	for token := range strings.SplitSeq(name, "-") {
-		word := strings.TrimLeft(token, "0123456789")
-		window := windows[word]
-		if window == 0 {
-			before = token
-			continue
-		}
-		times, digits := 1, token[:len(token)-len(word)]
-		if digits == "" && strings.Trim(before, "0123456789") == "" {
-			digits = before
-		}
-		if digits != "" {
-			n, err := strconv.Atoi(digits)
-			if err != nil || n < 1 || n > 1000 {
-				continue
-			}
-			times = n
-		}
-		return time.Duration(times) * window
+	found := windowed.FindStringSubmatch(name)
+	if found == nil {
+		return 0
 	}
-	return 0
+	times, _ := strconv.Atoi(found[1]) // 0: no number
+	return time.Duration(max(times, 1)) * windows[found[2]]
 }
 
 // headerName holds the parts of a header's name.
@@ -87,11 +75,7 @@ type headerName struct {
 
 // isLabel reports whether a header names the budgets of its family, or a part of them.
 func (n *headerName) isLabel() bool {
-	switch n.budget {
-	case "resource", "name", "bucket", "partition":
-		return n.role == bare
-	}
-	return false
+	return n.role == bare && slices.Contains([]string{"resource", "name", "bucket", "partition"}, n.budget)
 }
 
 // parseName reads a name in lower case. The name has the word ratelimit in it, or
@@ -150,14 +134,7 @@ var informational = []string{"alpha", "beta", "preview", "test", "trial", "exper
 
 // isInformational reports whether a header's name, in lower case, says so.
 func isInformational(name string) bool {
-	for {
-		word, rest, ok := strings.Cut(name, "-")
-		if !ok || strings.Contains(word, "ratelimit") {
-			return false
-		}
-		if slices.Contains(informational, word) {
-			return true
-		}
-		name = rest
-	}
+	before, _, _ := strings.Cut(name, "ratelimit")
+	words := strings.Split(before, "-")
+	return slices.ContainsFunc(words[:len(words)-1], func(word string) bool { return slices.Contains(informational, word) })
 }

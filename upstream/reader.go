@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -141,12 +142,7 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 		return
 	}
 	said := peeked(resp)
-	if after == 0 {
-		after = said.after
-	}
-	if s.NoRetry == "" {
-		s.NoRetry = said.noRetry
-	}
+	after, s.NoRetry = cmp.Or(after, said.after), cmp.Or(s.NoRetry, said.noRetry)
 	cause, resource := causeOf(resp.Header)
 	for i := range budgets {
 		// The reset that counts is that of the budget that refused.

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -175,13 +176,7 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 			if b.Limit < 0 {
 				b = b.of(p.quota)
 			}
-			if b.Window == 0 {
-				b.Window = p.window
-			}
-			if b.Partition == "" {
-				b.Partition = p.partition
-			}
-			b.Unit = p.unit
+			b.Window, b.Partition, b.Unit = cmp.Or(b.Window, p.window), cmp.Or(b.Partition, p.partition), p.unit
 			return b
 		}
 	}

@@ -127,20 +127,9 @@ func parseISO(s string) (time.Time, bool) {
 	if len(s) < len("2006-01-02T15:04") || s[4] != '-' || s[10] != 'T' && s[10] != 't' && s[10] != ' ' {
 		return time.Time{}, false
 	}
-	zone := s[11:]
 	// Go's Time.String writes 2022-06-13 13:50:00 +0200 CEST m=+0.5.
-	if parts := strings.Fields(zone); len(parts) > 2 && strings.ContainsAny(parts[1][:1], "+-") {
-		zone = parts[0] + parts[1]
-	}
-	for _, utc := range [...]string{" UTC", " GMT", "z"} {
-		if cut, ok := strings.CutSuffix(zone, utc); ok {
-			if zone = cut; !strings.ContainsAny(cut, "+-") {
-				zone += "Z"
-			}
-			break
-		}
-	}
-	s = s[:10] + "T" + strings.ReplaceAll(zone, " ", "")
+	parts := append(strings.Fields(strings.ToUpper(s[11:])), "", "")
+	s = s[:10] + "T" + parts[0] + strings.NewReplacer("UTC", "Z", "GMT", "Z").Replace(parts[1])
 	for _, layout := range [...]string{
 		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07",
 		"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04Z0700",
