@@ -58,7 +58,7 @@ func (d *Dashboard) change(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errNoKey):
 		http.Error(w, err.Error(), http.StatusNotFound)
 	case err != nil:
-		http.Error(w, "Redis did not do it: "+shorten(err.Error()), http.StatusBadGateway)
+		http.Error(w, "Redis did not do it: "+d.names.cause(err), http.StatusBadGateway)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -49,7 +49,7 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.waits.end(k, now.Add(-e.Wait))
 	case weir.EventStoreError:
 		l.errors.Add(1)
-		h.notes.add("error "+e.Scope, levelFault, fmt.Sprintf("%s: %v", e.Scope, e.Err))
+		h.notes.add("error "+e.Scope, levelFault, e.Scope+": "+h.names.cause(e.Err))
 	case weir.EventLeaseLost:
 		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
 	case weir.EventBudget:
@@ -105,7 +105,7 @@ func (h *hook) fellBack(e *weir.Event, now time.Time) {
 	h.fallbacks.set(e.Scope, e.Away, now)
 	after := e.Took.Round(time.Millisecond).String()
 	if e.Away {
-		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %v", e.Scope, after, e.Err))
+		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %s", e.Scope, after, h.names.cause(e.Err)))
 	} else {
 		h.notes.add("back "+e.Scope, levelInfo, fmt.Sprintf("%s: the store is back after %s", e.Scope, after))
 	}

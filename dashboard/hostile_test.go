@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/redistest"
+	"github.com/goweir/weir/store/redisstore"
 )
 
 // TestHostileTexts: the page gets texts that are text, of a bounded length.
@@ -54,6 +56,35 @@ func TestHostileTexts(t *testing.T) {
 	}
 	if n := len(f.dash.reasons.copy(time.Now())); n != 0 {
 		t.Errorf("%d reasons for keys of 1 MiB are kept", n)
+	}
+}
+
+// TestErrorsHoldNoKey: servers quote the arguments of a command that they lack, and so a key.
+func TestErrorsHoldNoKey(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t, "--rename-command", "EVALSHA", "")
+	c := server.Client(redisstore.Configure)
+	for _, show := range []bool{false, true} {
+		d := newDashboard(t, Config{Client: c, ShowKeys: show, AllowChanges: true})
+		if err := newLimiter(t, c, "api", perMinute, d).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "jane") {
+			t.Fatalf("the server answers %v", err)
+		}
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventFallback, Scope: "redis", Away: true, Err: errors.New("unknown command `get`, with args beginning with: `jane`")})
+		must(t, c.Set(t.Context(), "weir:{api:jane}", "x", time.Hour).Err())
+		id := idOf("api", "jane")
+		got := stateOf(t, d)
+		w := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/change", strings.NewReader(`{"action":"reset","id":"`+id+`"}`))
+		r.Header.Set("Content-Type", "application/json")
+		d.ServeHTTP(w, r)
+		if len(got.Log) != 2 || w.Code != 502 {
+			t.Errorf("%d %s: %+v", w.Code, w.Body, got.Log)
+		}
+		for _, text := range []string{got.Log[0].Text, got.Log[1].Text, w.Body.String()} {
+			if strings.Contains(text, "jane") != show || !strings.Contains(text, "unknown command") {
+				t.Errorf("with ShowKeys %t: %s", show, text)
+			}
+		}
 	}
 }
 

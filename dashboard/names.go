@@ -3,6 +3,7 @@ package dashboard
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,6 +25,16 @@ func (n namer) show(key string) string {
 	}
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])[:hashDigits]
+}
+
+// cause returns the text of an error. Servers quote the arguments of a command that they lack,
+// so hashed keys need a cut.
+func (n namer) cause(err error) string {
+	text := fmt.Sprint(err) // A hook may get an event without its error.
+	if !n.plain {
+		text, _, _ = strings.Cut(text, ", with args beginning with")
+	}
+	return shorten(text)
 }
 
 // name names the key of a limiter in a row.

@@ -47,7 +47,7 @@ type tables struct {
 func (t *tables) redis(v view) *redisPart {
 	p := &redisPart{Age: -1}
 	if v.err != nil {
-		p.Error, p.AwayFor = shorten(v.err.Error()), ms(t.now.Sub(v.away))
+		p.Error, p.AwayFor = t.names.cause(v.err), ms(t.now.Sub(v.away))
 	}
 	if v.reading == nil {
 		return p
@@ -55,7 +55,7 @@ func (t *tables) redis(v view) *redisPart {
 	p.Age, p.Latency, p.Reading = ms(t.now.Sub(v.at)), fine(v.latency), fine(v.took)
 	p.Keys, p.More = len(v.keys), v.more
 	if v.missing != nil {
-		p.Missing = shorten(v.missing.Error())
+		p.Missing = t.names.cause(v.missing)
 	}
 	for _, k := range v.keys {
 		age := v.age(k, t.now)
