@@ -75,6 +75,7 @@ func TestLook(t *testing.T) {
 		{"no keys of a limiter", []string{"keys", "--limiter", "nobody"}, 0, []string{"There are no such keys under weir:."}},
 		{"no keys", []string{"keys", "--prefix", "other:"}, 0, []string{"There are no keys under other:."}},
 		{"some keys", []string{"keys", "--max-keys", "2"}, 0, []string{"There may be more keys"}},
+		{"a doctor of some keys", []string{"doctor", "--max-keys", "2"}, 0, []string{"No findings", "There may be more keys"}},
 		{"top once", []string{"top", "--once"}, 0, []string{"weir top  weir:*  3 keys by use", "2 refuse  0 paused  0 slower  3 calls wait"}},
 		{"explain", []string{"explain", "api:user:1"}, 0, []string{"stored as weir:{api:user:1} on 127.0.0.1:", "8 of 25 units are used. All are free again in 19m", "No call waits.", "The next call leaves at once."}},
 		{"explain by its name in Redis", []string{"explain", "weir:{api:user:1}"}, 0, []string{"8 of 25 units"}},

@@ -39,16 +39,16 @@ func (c *connection) examine(cmd *cobra.Command, s *session, q inspect.Query) er
 	}
 	p := newProgress(cmd.ErrOrStderr())
 	q.Progress = func(keys int) { p.show("%d keys", keys) }
-	found := diagnose(cmd.Context(), s, q)
+	found, cut := diagnose(cmd.Context(), s, q)
 	p.clear()
 	if err := cmd.Context().Err(); err != nil {
 		return failed(err)
 	}
 	var err error
 	if c.json {
-		err = printFindingsJSON(cmd.OutOrStdout(), found)
+		err = printFindingsJSON(cmd.OutOrStdout(), found, cut)
 	} else {
-		err = printFindings(cmd.OutOrStdout(), found)
+		err = printFindings(cmd.OutOrStdout(), found, cut)
 	}
 	switch {
 	case err != nil:
@@ -64,21 +64,24 @@ func (c *connection) examine(cmd *cobra.Command, s *session, q inspect.Query) er
 func isAway(f redisstore.Finding) bool { return f.Name == "away" }
 
 // diagnose finds faults of the client, the servers, and the keys. A fault of the server
-// that keeps it from reading keys is enough.
-func diagnose(ctx context.Context, s *session, q inspect.Query) []redisstore.Finding {
-	found := s.Check(ctx)
+// that keeps it from reading keys is enough. cut says that a bound ended the search for keys.
+func diagnose(ctx context.Context, s *session, q inspect.Query) (found []redisstore.Finding, cut bool) {
+	found = s.Check(ctx)
 	faulty := slices.ContainsFunc(found, func(f redisstore.Finding) bool { return f.Level == redisstore.Fault })
-	for _, f := range s.Faults(ctx, q) {
+	ofKeys, cut := s.Faults(ctx, q)
+	for _, f := range ofKeys {
 		if !faulty || f.Level != redisstore.Unknown {
 			found = append(found, f)
 		}
 	}
-	return found
+	return found, cut
 }
 
-func printFindings(out io.Writer, found []redisstore.Finding) error {
+func printFindings(out io.Writer, found []redisstore.Finding, cut bool) error {
 	if len(found) == 0 {
-		return writeLine(out, "No findings: the client, the servers and the keys are well.")
+		if err := writeLine(out, "No findings: the client, the servers and the keys are well."); err != nil {
+			return err
+		}
 	}
 	for i := range found {
 		f, at := &found[i], ""
@@ -97,10 +100,10 @@ func printFindings(out io.Writer, found []redisstore.Finding) error {
 			return err
 		}
 	}
-	return nil
+	return writeCut(out, cut)
 }
 
-func printFindingsJSON(out io.Writer, found []redisstore.Finding) error {
+func printFindingsJSON(out io.Writer, found []redisstore.Finding, cut bool) error {
 	type finding struct {
 		Level  redisstore.Level `json:"level"`
 		Name   string           `json:"name"`
@@ -119,5 +122,6 @@ func printFindingsJSON(out io.Writer, found []redisstore.Finding) error {
 	}
 	return printJSON(out, struct {
 		Findings []finding `json:"findings"`
-	}{list})
+		Cut      bool      `json:"cut"`
+	}{list, cut})
 }

@@ -101,11 +101,11 @@ func TestGolden(t *testing.T) {
 			return printFindings(out, []redisstore.Finding{
 				{Name: "eviction", Level: redisstore.Warning, Server: "redis:6379", What: "it evicts", Remedy: "set noeviction"},
 				{Name: "away", Level: redisstore.Fault, What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")},
-			})
+			}, true)
 		},
-		"doctor-well": func(out io.Writer) error { return printFindings(out, nil) },
+		"doctor-well": func(out io.Writer) error { return printFindings(out, nil, false) },
 		"doctor-json": func(out io.Writer) error {
-			return printFindingsJSON(out, []redisstore.Finding{{Name: "away", Level: redisstore.Fault, Server: "redis:6379", What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")}})
+			return printFindingsJSON(out, []redisstore.Finding{{Name: "away", Level: redisstore.Fault, Server: "redis:6379", What: "it is away", Remedy: "start it", Err: errors.New("one\ntwo")}}, true)
 		},
 		"bench": func(out io.Writer) error { return printMeasurements(out, measured()) },
 		"bench-json": func(out io.Writer) error {

@@ -141,10 +141,15 @@ func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int
 			return err
 		}
 	}
-	if found.Cut {
-		return writeLine(out, "There may be more keys: --max-keys and --max-scan end the search.")
+	return writeCut(out, found.Cut)
+}
+
+// writeCut says that a bound ended a search for keys, if one did.
+func writeCut(out io.Writer, cut bool) error {
+	if !cut {
+		return nil
 	}
-	return nil
+	return writeLine(out, "There may be more keys: --max-keys and --max-scan end the search.")
 }
 
 // sayCounters says that a listing leaves counters of plainstore out.

@@ -16,8 +16,8 @@ import (
 const maxSkew = 5 * time.Second
 
 // Faults looks for faults of the keys on all servers, within the bounds of a Query, and
-// for servers whose clock differs from this machine's. redisstore.Store.Check finds faults
-// of the client and the servers.
+// for servers whose clock differs from this machine's. cut says that a bound ended the search
+// for keys. redisstore.Store.Check finds faults of the client and the servers.
 //
 //	name       level    found
 //	ttl        warning  keys without a TTL, which Redis never drops
@@ -25,24 +25,24 @@ const maxSkew = 5 * time.Second
 //	clock      warning  a server's clock behind states, or apart from this machine's
 //	limits     warning  keys under limits that their last call left out
 //	unread     unknown  the keys can't be read
-func (i *Inspector) Faults(ctx context.Context, q Query) []redisstore.Finding {
+func (i *Inspector) Faults(ctx context.Context, q Query) (found []redisstore.Finding, cut bool) {
 	q, err := q.withDefaults()
 	var nodes []node
 	if err == nil {
 		nodes, err = i.nodes(ctx)
 	}
 	if err != nil {
-		return []redisstore.Finding{unread("", err)}
+		return []redisstore.Finding{unread("", err)}, false
 	}
-	var found []redisstore.Finding
 	for _, n := range nodes {
 		f := faults{server: n.addr}
 		if err := i.faultsOf(ctx, n, &q, &f); err != nil {
 			found = append(found, unread(n.addr, err))
 		}
 		found = append(found, f.findings()...)
+		cut = cut || f.states.Cut
 	}
-	return found
+	return found, cut
 }
 
 func unread(server string, err error) redisstore.Finding {
@@ -92,6 +92,7 @@ type faults struct {
 	longest                            time.Duration // that the clock is behind a state
 	skew                               time.Duration // of the server's clock to this machine's
 	left                               []leftOut
+	states                             Listing
 }
 
 // leftOut are limits of one limiter on keys whose last call left them out.
@@ -112,15 +113,14 @@ func (i *Inspector) faultsOf(ctx context.Context, n node, q *Query, f *faults) e
 	} else if after := time.Now(); now.After(after) {
 		f.skew = now.Sub(after)
 	}
-	states := Listing{}
 	_, err = i.scan(ctx, n, q, func(names []rediskey.Name) (bool, error) {
 		return len(f.lasting.seen) < q.MaxKeys, i.lasting(ctx, n, names, f)
 	})
 	if err == nil {
-		err = i.listNode(ctx, n, q, &states)
+		err = i.listNode(ctx, n, q, &f.states)
 	}
-	for j := range states.Keys {
-		f.look(&states.Keys[j])
+	for j := range f.states.Keys {
+		f.look(&f.states.Keys[j])
 	}
 	return err
 }

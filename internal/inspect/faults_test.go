@@ -65,7 +65,10 @@ func TestFaults(t *testing.T) {
 			fill(t, client)
 			i := newInspector(t, client, "")
 			test.plant(t, client, i)
-			found := i.Faults(t.Context(), Query{})
+			found, cut := i.Faults(t.Context(), Query{})
+			if cut {
+				t.Error("a bound ended the search")
+			}
 			if test.found == "" {
 				if len(found) > 0 {
 					t.Errorf("found %v", found)
@@ -84,7 +87,7 @@ func TestFaultsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	found := newInspector(t, redistest.Start(t).Client(), "").Faults(ctx, Query{})
+	found, _ := newInspector(t, redistest.Start(t).Client(), "").Faults(ctx, Query{})
 	if len(found) != 1 || found[0].Name != "unread" || found[0].Err == nil {
 		t.Errorf("found %v", found)
 	}

@@ -70,7 +70,8 @@ func TestHostileKeys(t *testing.T) {
 			t.Errorf("a survey of %d keys, want %d", len(keys), n-1)
 		}
 	}
-	for _, f := range i.Faults(t.Context(), Query{}) {
+	found, _ := i.Faults(t.Context(), Query{})
+	for _, f := range found {
 		if f.Level == redisstore.Unknown || !isPrintable(f.What) {
 			t.Errorf("found %q", f.What)
 		}
