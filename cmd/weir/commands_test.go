@@ -59,6 +59,22 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// TestNoneOfSome: a search that a bound ended does not know that there are no keys.
+func TestNoneOfSome(t *testing.T) {
+	t.Parallel()
+	url, client := started(t)
+	for i := range 2000 {
+		must(t, client.Set(t.Context(), fmt.Sprint("weir:{other:", i, "}"), "x", time.Hour).Err())
+	}
+	const more = "There may be more keys: --max-keys and --max-scan end the search.\n"
+	if got := runOn(t.Context(), url, "keys", "--limiter", "nobody", "--max-scan", "500"); got.code != 0 || got.out != "The search found no such keys under weir:.\n"+more {
+		t.Errorf("%d %s%s", got.code, got.out, got.errs)
+	}
+	if got := runOn(t.Context(), url, "keys", "--limiter", "nobody"); got.out != "There are no such keys under weir:.\n" {
+		t.Errorf("%d %s%s", got.code, got.out, got.errs)
+	}
+}
+
 func TestLook(t *testing.T) {
 	t.Parallel()
 	url, _ := started(t)

@@ -125,10 +125,17 @@ func (l *listing) show(out io.Writer, s *session, found inspect.Listing, all int
 		if l.query.Limiter != "" || l.query.Contains != "" {
 			which = "such keys"
 		}
-		if err := writeLine(out, "There are no %s under %s.", which, s.Prefix()); err != nil {
+		answer := "There are no"
+		if found.Cut {
+			answer = "The search found no"
+		}
+		if err := writeLine(out, "%s %s under %s.", answer, which, s.Prefix()); err != nil {
 			return err
 		}
-		return sayCounters(out, found.Plain)
+		if err := sayCounters(out, found.Plain); err != nil {
+			return err
+		}
+		return writeCut(out, found.Cut)
 	}
 	if err := writeTable(out, found.Keys, 0); err != nil {
 		return err
