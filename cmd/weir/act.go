@@ -41,6 +41,9 @@ func (a *action) limiter(s *session, t *target, k *inspect.Key, needed bool) (*w
 			limits = append(limits, weir.Limit(l.Limit).WithName(fmt.Sprint("limit ", i+1)))
 		}
 	}
+	if limits == nil && needed && k.Err != nil {
+		return nil, failed(k.Err)
+	}
 	if limits == nil && needed {
 		return nil, &exit{exitUsage, fmt.Errorf("no limits of %s are stored: name them, as --limit 25/5s", k.Text())}
 	}

@@ -207,6 +207,8 @@ func TestPauseResumeReset(t *testing.T) {
 	do(2, "Config.Name", "reset", "a b"+strings.Repeat("c", 70)+":k")
 	must(t, client.Set(t.Context(), "weir:{api:planted}", "hello", time.Minute).Err())
 	do(1, "weir reset KEY clears the key", "peek", "api:planted")
+	do(1, "weir reset KEY clears the key", "pause", "api:planted", "1m")
+	do(1, "weir reset KEY clears the key", "pause", "api:planted", "1m", "--limit", "25/5s")
 	do(0, "is reset", "reset", "api:planted")
 	do(0, `"brake":{"pause_s":`, "pause", "api:user:2", "1m", "--json", "--limit", "25/1h")
 
