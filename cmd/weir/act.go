@@ -162,7 +162,7 @@ slots.`,
 			return a.act(cmd, args[0], false, func(ctx context.Context, l *weir.Limiter, t *target, _ *inspect.Key) error {
 				return l.Reset(ctx, t.key)
 			}, func(before, after *inspect.Key) string {
-				if before.Missing {
+				if before.Missing && before.InFlight == 0 {
 					return after.Text() + " had no state."
 				}
 				return after.Text() + " is reset: all its units are free."
