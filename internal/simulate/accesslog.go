@@ -64,8 +64,8 @@ func (l *Log) read(line []byte, long bool, yield func(Arrival) bool) bool {
 	if !long {
 		at, whole, key, err = parseLine(line, l.Key)
 	}
-	if err == nil && at.Unix() <= 0 {
-		err = errors.New("a time before 1970")
+	if err == nil && (at.Unix() <= 0 || at.UTC().Year() > 2261) { // A time.Duration holds such a span.
+		err = errors.New("a time before 1970 or after 2261")
 	}
 	if err != nil {
 		if l.Bad++; l.FirstBad == nil {

@@ -92,6 +92,19 @@ func TestLogOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestLogOfCenturies: a span of times fits a time.Duration, or else a line is left out.
+func TestLogOfCenturies(t *testing.T) {
+	t.Parallel()
+	l := Log{R: strings.NewReader(`{"time":"1970-01-01T00:00:01.5Z"}` + "\n" + `{"time":"2261-12-31T23:59:59Z"}` + "\n" + `{"time":"2262-01-01T00:00:00Z"}` + "\n" + `{"time":"9999-12-31T23:59:59Z"}`)}
+	n := 0
+	for range l.Arrivals() {
+		n++
+	}
+	if n != 2 || l.Bad != 2 || l.FirstBad.Error() != "line 3: a time before 1970 or after 2261" || time.Duration(l.End-l.Start)*time.Microsecond < 0 {
+		t.Errorf("%d calls: %+v", n, l)
+	}
+}
+
 func TestLogEndsEarly(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
