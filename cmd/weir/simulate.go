@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -55,7 +56,7 @@ func newSimulate() *cobra.Command {
 		Use: "simulate", Short: "Run traffic through limits, and compare algorithms", Long: simulateHelp,
 		Example:      "  weir simulate --limit 25/5s --pattern poisson:6/s --provider 25/5s --wait 10s\n  weir simulate --limit 100/m --log access.log --key remote_addr",
 		SilenceUsage: true, SilenceErrors: true,
-		RunE: func(c *cobra.Command, _ []string) error { return s.run(c.Context(), c.InOrStdin(), c.OutOrStdout()) },
+		RunE: func(c *cobra.Command, _ []string) error { return s.run(c) },
 	}
 	f := c.Flags()
 	f.StringArrayVar(&s.limits, "limit", nil, "limit to try; repeat it to compare several")
@@ -80,16 +81,17 @@ func errFlag(flag, got, want string) error {
 }
 
 // run simulates until the context ends.
-func (s *simulation) run(ctx context.Context, stdin io.Reader, out io.Writer) error {
+func (s *simulation) run(c *cobra.Command) error {
+	out := c.OutOrStdout()
 	cfg, err := s.config()
 	if err != nil {
 		return err
 	}
-	calls, log, err := s.calls(&cfg, stdin)
+	calls, log, err := s.calls(&cfg, c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	reports, err := simulateUntil(ctx, cfg, calls)
+	reports, err := simulateUntil(c.Context(), cfg, calls, newProgress(c.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
@@ -116,9 +118,10 @@ func (s *simulation) run(ctx context.Context, stdin io.Reader, out io.Writer) er
 
 // simulateUntil simulates, and returns when the context ends: a read of standard input may
 // still be under way then.
-func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simulate.Arrival]) ([]simulate.Report, error) {
+func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simulate.Arrival], p *progress) ([]simulate.Report, error) {
 	var reports []simulate.Report
 	var err error
+	var n atomic.Int64
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -127,17 +130,26 @@ func simulateUntil(ctx context.Context, cfg simulate.Config, calls iter.Seq[simu
 				if ctx.Err() != nil || !yield(call) {
 					return
 				}
+				n.Add(1)
 			}
 		})
 	}()
-	select {
-	case <-ctx.Done():
-	case <-done:
-		if ctx.Err() == nil {
-			return reports, err
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	defer p.clear()
+	for {
+		select {
+		case <-tick.C:
+			p.show("%d calls", n.Load())
+			continue
+		case <-ctx.Done():
+		case <-done:
+			if ctx.Err() == nil {
+				return reports, err
+			}
 		}
+		return nil, failed(context.Canceled)
 	}
-	return nil, failed(context.Canceled)
 }
 
 func (s *simulation) config() (cfg simulate.Config, err error) {

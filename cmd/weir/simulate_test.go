@@ -8,7 +8,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
+
+	"github.com/goweir/weir/internal/simulate"
 )
 
 // simulated runs the command.
@@ -111,6 +115,25 @@ func TestSimulateJSON(t *testing.T) {
 	if r := got.Reports[0]; r.Name != "5/s,gcra" || r.Admitted != 5 || r.Refused != 4 || r.Worst != 5 || r.Timeline.Bins[0].Offered != 9 {
 		t.Errorf("%s", out)
 	}
+}
+
+// TestSimulateProgress: a long simulation says how far it is, and clears the line at its end.
+func TestSimulateProgress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		calls := func(yield func(simulate.Arrival) bool) {
+			for i := range int64(4) {
+				time.Sleep(time.Second)
+				yield(simulate.Arrival{At: i + 1})
+			}
+		}
+		var out bytes.Buffer
+		p := &progress{out: &out, on: true, begun: time.Now()}
+		reports, err := simulateUntil(t.Context(), simulate.Config{Candidates: make([]simulate.Candidate, 1), Step: time.Second, Window: time.Second}, calls, p)
+		if err != nil || reports[0].Offered != 4 || !strings.Contains(out.String(), "\r\x1b[K3 calls") || !strings.HasSuffix(out.String(), "\r\x1b[K") {
+			t.Errorf("%v, %q", err, out.String())
+		}
+	})
 }
 
 func TestSimulateErrors(t *testing.T) {
