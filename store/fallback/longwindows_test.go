@@ -74,13 +74,13 @@ func TestLongWindowsThroughFaults(t *testing.T) {
 			period := []time.Duration{time.Hour, 24 * time.Hour}[(n+i)%2]
 			t.Run(fmt.Sprintf("%s, RTT %v, window of %v", fault.name, rtt, period), func(t *testing.T) {
 				t.Parallel()
-				throughTrouble(t, fault, rtt, undisturbed(period))
+				calmly(t, func(t testing.TB, _ *stalls) { throughTrouble(t, fault, rtt, undisturbed(period)) })
 			})
 		}
 	}
 }
 
-func throughTrouble(t *testing.T, fault trouble, rtt, period time.Duration) {
+func throughTrouble(t testing.TB, fault trouble, rtt, period time.Duration) {
 	start := time.Now()
 	line := newDialing()
 	cfg := fallback.Config{Replicas: troubled, Probe: 500 * time.Millisecond}
