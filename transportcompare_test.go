@@ -117,7 +117,7 @@ func TestWhatIsSaidIsCompared(t *testing.T) {
 		},
 		"less than is left, by a comma": {
 			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50,
-			said: headers("X-RateLimit-Limit", "1,000", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
+			said: headers("X-RateLimit-Limit", "1,200", "X-RateLimit-Remaining", "999", "X-RateLimit-Reset", "50"),
 		},
 		"less than is left, its window named": {
 			limits: []weir.Limit{weir.PerMinute(1200)}, n: 50,
