@@ -8,9 +8,8 @@ import (
 // Cause says which of the upstream's limits refused a request, in the upstream's own
 // words, in lower case.
 type Cause struct {
-	// Limit names the limit: a reason such as "jira-burst-based", a resource such as
-	// "search", or a budget such as "tokens". "secondary" is GitHub's secondary limit.
-	// Empty: not known.
+	// Limit names the limit: a reason such as "jira-burst-based", a resource such as "search",
+	// or a budget such as "tokens". "secondary" is GitHub's. Empty: not known.
 	Limit string
 	// Scope is the traffic that the limit counts. "global" is all of it, "tenant" one
 	// customer's. Any other word, such as "endpoint", "resource", "user" or "shared",

@@ -83,9 +83,9 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		f.group(budget).refused = firstWord(values) == "rejected"
 		return
 	}
-	switch name := n.budget + "-" + n.unitWord; {
-	case n.unitWord != "" && f.has(name):
-		n.budget = name // Groq: X-RateLimit-Reset-Audio-Seconds is the reset of audio-seconds.
+	switch {
+	case n.unitWord != "" && f.has(n.budget+"-"+n.unitWord):
+		n.budget += "-" + n.unitWord // Groq: X-RateLimit-Reset-Audio-Seconds is the reset of audio-seconds.
 	case n.role == remaining && units[n.budget] > 0 && f.has("") && !f.has(n.budget):
 		n = headerName{role: reset, unit: units[n.budget], relative: true} // Rollbar: X-Rate-Limit-Remaining-Seconds
 	}
@@ -133,7 +133,7 @@ func (f *family) addLabel(kind string, values []string) {
 	case "partition":
 		f.partitions = append(f.partitions, parsePartitions(values)...)
 	case "bucket":
-		f.bucket, _, _ = strings.Cut(first(values), ",") // A proxy may join copies of it.
+		f.bucket = strings.TrimSpace(strings.SplitN(first(values), ",", 2)[0]) // A proxy may join copies.
 	default:
 		f.label = firstWord(values)
 	}

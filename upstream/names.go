@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,17 +49,22 @@ var windows = map[string]time.Duration{
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
 }
 
-// windowed finds a word of windows in a budget's name, and the number before it.
-var windowed = regexp.MustCompile(`(?:^|-)(?:([1-9]\d{0,2})-?)?(second|secondly|minute|hour|hourly|day|daily)(?:-|$)`)
-
 // windowNamed returns the window in a budget's name; 0: none.
 func windowNamed(name string) time.Duration {
-	found := windowed.FindStringSubmatch(name)
-	if found == nil {
-		return 0
+	times := 1
+	for token := range strings.SplitSeq(name, "-") {
+		word := strings.TrimLeft(token, "0123456789")
+		if digits := token[:len(token)-len(word)]; digits != "" {
+			times, _ = strconv.Atoi(digits)
+		}
+		if window := windows[word]; window > 0 && times >= 1 && times < 1000 {
+			return time.Duration(times) * window
+		}
+		if word != "" {
+			times = 1
+		}
 	}
-	times, _ := strconv.Atoi(found[1]) // 0: no number
-	return time.Duration(max(times, 1)) * windows[found[2]]
+	return 0
 }
 
 // headerName holds the parts of a header's name.

@@ -131,8 +131,7 @@ func partitionKey(item httpsfv.Item) string {
 	return identifier(bareItem(pk))
 }
 
-// parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up
-// to draft 07.
+// parsePolicies reads RateLimit-Policy: "default";q=100;w=60, or 100;w=60 up to draft 07.
 func parsePolicies(values []string) []policyItem {
 	var policies []policyItem
 	for _, member := range items(values) {
