@@ -107,6 +107,12 @@ func (c *ProviderConfig) validate() error {
 // own.
 func (c ProviderConfig) defaults() ProviderConfig {
 	c.Limits = slices.Clone(c.Limits)
+	if c.Key == nil {
+		c.Key = func(*http.Request) string { return "" }
+	}
+	if c.Cost == nil {
+		c.Cost = func(*http.Request, weir.Limit) int64 { return 1 }
+	}
 	if c.Status == 0 {
 		c.Status = http.StatusTooManyRequests
 	}

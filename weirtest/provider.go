@@ -1,7 +1,6 @@
 package weirtest
 
 import (
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -168,12 +167,4 @@ func (a *account) lapsed(at int64) bool {
 		}
 	}
 	return a.inFlight == 0
-}
-
-// key returns the counted identity.
-func (p *Provider) key(r *http.Request) string {
-	if p.cfg.Key == nil {
-		return ""
-	}
-	return p.cfg.Key(r)
 }

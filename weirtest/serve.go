@@ -35,7 +35,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	key := p.key(r)
+	key := p.cfg.Key(r)
 	answer := p.decide(key, costs, body)
 	if answer.Refused == NotRefused {
 		defer p.leave(key)
@@ -108,13 +108,12 @@ func rewind(r *http.Request, body []byte) {
 
 // costs returns the request's cost for each limit.
 func (p *Provider) costs(r *http.Request, body []byte) ([]int64, error) {
+	if p.accounts == nil {
+		return nil, &store.ConfigError{Field: "weirtest.Provider", Want: "one made by NewProvider", Got: "a zero one"}
+	}
 	limits := p.Limits()
 	costs := make([]int64, len(limits))
 	for i, l := range limits {
-		costs[i] = 1
-		if p.cfg.Cost == nil {
-			continue
-		}
 		costs[i] = p.cfg.Cost(r, l)
 		rewind(r, body)
 		if costs[i] < 0 {

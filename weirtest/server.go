@@ -7,13 +7,15 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/goweir/weir/store"
 )
 
 // closeTimeout bounds the wait of Server.Close for handlers.
 const closeTimeout = 5 * time.Second
 
 // Server is a Provider behind a socket of the loopback interface, for tests with
-// several processes.
+// several processes. NewServer makes it: a zero Server has neither Provider nor Client.
 type Server struct {
 	*Provider
 	// URL is the server's address, such as "http://127.0.0.1:12345".
@@ -81,6 +83,9 @@ func (s *Server) Client() *http.Client { return s.client }
 // being served. It waits up to 5 s for their handlers; one that still runs is an
 // error. Further calls do nothing and return the same.
 func (s *Server) Close() error {
+	if s.server == nil {
+		return &store.ConfigError{Field: "weirtest.Server", Want: "one made by NewServer", Got: "a zero one"}
+	}
 	s.once.Do(func() {
 		s.mu.Lock()
 		s.closed = true
@@ -92,11 +97,9 @@ func (s *Server) Close() error {
 			s.running.Wait()
 			close(done)
 		}()
-		timer := time.NewTimer(closeTimeout)
-		defer timer.Stop()
 		select {
 		case <-done:
-		case <-timer.C:
+		case <-time.After(closeTimeout):
 			s.err = errors.New("weirtest: a handler had not ended 5 s after its context")
 		}
 	})

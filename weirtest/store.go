@@ -127,6 +127,9 @@ func (s *Store) Requests() []store.Request {
 
 // Take implements store.Store: the next step decides.
 func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if s.base == nil {
+		return store.Decision{}, &store.ConfigError{Field: "weirtest.Store", Want: "one made by NewStore", Got: "a zero one"}
+	}
 	if err := req.Validate(); err != nil {
 		return store.Decision{}, err
 	}

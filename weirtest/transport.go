@@ -2,6 +2,7 @@ package weirtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,13 +29,7 @@ type inProcess struct{ provider *Provider }
 func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	body, err := takeBody(req)
-	if err == nil {
-		err = sendable(req)
-	}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	if err = cmp.Or(context.Cause(ctx), err, sendable(req)); err != nil {
 		return nil, err
 	}
 	if t.provider.cfg.Stream {

@@ -12,6 +12,7 @@ import (
 	"github.com/goweir/weir/store/localstore"
 	"github.com/goweir/weir/store/plainstore"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/goweir/weir/weirtest"
 )
 
 // TestZeroStores: stores that New has not made decide nothing, and no method panics.
@@ -19,7 +20,7 @@ func TestZeroStores(t *testing.T) {
 	ctx, limit := context.Background(), store.Per(5, time.Second)
 	req := store.Request{Charges: []store.Charge{{Scope: "s", Key: "k", Limit: limit, Cost: 1}}}
 	memory := store.Memory{Scope: "s", Key: "k", Limits: []store.Limit{limit}, At: 1, Known: []store.Used{{At: 1, Units: 1}}}
-	for _, s := range []store.Store{&fallback.Store{}, &leasestore.Store{}, &localstore.Store{}, &plainstore.Store{}, &redisstore.Store{}} {
+	for _, s := range []store.Store{&fallback.Store{}, &leasestore.Store{}, &localstore.Store{}, &plainstore.Store{}, &redisstore.Store{}, &weirtest.Store{}} {
 		try := func(method string, f func() error) {
 			defer func() {
 				if r := recover(); r != nil {
