@@ -43,7 +43,7 @@ func TestFirstDecisionWithoutThePrimaryIsLogged(t *testing.T) {
 				p.set(nil, 0) // so that probes end
 				time.Sleep(time.Hour)
 				want := min(1, len(tt.want))
-				if n := strings.Count(got, "level=WARN msg=\"weir: a call is decided without the primary store\""); n != want || !strings.Contains(got, tt.want) {
+				if n := strings.Count(got, "level=WARN msg=\"weir: the primary store can't decide a call\" policy=local"); n != want || !strings.Contains(got, tt.want) {
 					t.Errorf("logged %q, want %d lines with %q", got, want, tt.want)
 				}
 			})

@@ -14,11 +14,11 @@ import (
 // decide decides without the primary. cause is the failure of this call there, or nil if
 // it did not ask.
 func (s *Store) decide(ctx context.Context, req *store.Request, cause error) (store.Decision, error) {
+	policy := s.cfg.policy(req.Charges)
 	s.alone.Do(func() {
 		_, last := s.breaker.Away()
-		s.cfg.Logger.Warn("weir: a call is decided without the primary store", "error", cmp.Or(cause, last))
+		s.cfg.Logger.Warn("weir: the primary store can't decide a call", "policy", policy, "error", cmp.Or(cause, last))
 	})
-	policy := s.cfg.policy(req.Charges)
 	if policy == Open {
 		return open(req), nil
 	}

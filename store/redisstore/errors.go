@@ -44,16 +44,34 @@ var meanings = []struct {
 
 // classify wraps an error of the server that has a meaning for weir.
 func classify(err error) error {
+	text := err.Error()
 	for _, m := range meanings {
-		if strings.Contains(err.Error(), m.text) {
-			return &stateError{m.kind, err}
+		if strings.Contains(text, m.text) {
+			return &meaning{m.kind.Error() + ": " + text, []error{m.kind, err}, errors.Is(m.kind, ErrState)}
 		}
 	}
 	if isSplit(err) || isForbidden(err) {
-		return &keyError{err}
+		return &meaning{text, []error{err}, true}
+	}
+	if before, _, quotes := strings.Cut(text, ", with args beginning with"); quotes {
+		return &meaning{before, []error{err}, false} // A key is among the arguments.
 	}
 	return err
 }
+
+// meaning is an error of the server that has a meaning for weir.
+type meaning struct {
+	text     string
+	errs     []error
+	ofOneKey bool
+}
+
+func (e *meaning) Error() string   { return e.text }
+func (e *meaning) Unwrap() []error { return e.errs }
+
+// OfOneKey implements the KeyError of package fallback. A foreign value under one key, or a
+// key that is forbidden or on the move, is no outage.
+func (e *meaning) OfOneKey() bool { return e.ofOneKey }
 
 // isSplit reports whether a call was refused because its keys may be on two nodes.
 func isSplit(err error) bool { return begins(err, "TRYAGAIN") }
@@ -64,21 +82,3 @@ func isForbidden(err error) bool { return begins(err, "NOPERM") }
 // begins reports whether an error of the server begins with a word. redis.HasErrorPrefix
 // allocates, also for nil.
 func begins(err error, word string) bool { return err != nil && redis.HasErrorPrefix(err, word) }
-
-// keyError is the refusal of a call whose keys are on the move or forbidden.
-type keyError struct{ error }
-
-func (e *keyError) Unwrap() error { return e.error }
-
-// OfOneKey implements the KeyError of package fallback: other keys may be allowed.
-func (e *keyError) OfOneKey() bool { return true }
-
-// stateError matches its kind and the server's error.
-type stateError struct{ kind, err error }
-
-func (e *stateError) Error() string   { return e.kind.Error() + ": " + e.err.Error() }
-func (e *stateError) Unwrap() []error { return []error{e.kind, e.err} }
-
-// OfOneKey implements the KeyError of package fallback: a foreign value under one key is no
-// outage.
-func (e *stateError) OfOneKey() bool { return errors.Is(e.kind, ErrState) }
