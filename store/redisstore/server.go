@@ -31,7 +31,7 @@ type server struct {
 
 // byHash makes the arguments of a script call name the script by its hash.
 func byHash(text *script.Text, args []any) []any {
-	args[0], args[1] = "evalsha", text.SHA
+	args[0], args[1] = "evalsha", text.Hash
 	return args
 }
 

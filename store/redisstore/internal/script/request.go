@@ -96,12 +96,11 @@ type Calls struct {
 // ManyArgs returns the arguments of calls that are decided key by key. Calls under the same
 // limits stand together. log returns the name of a key's log.
 func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
-	n := 8 + 2*len(calls)
+	n := 8 + 4*len(calls)
 	for i := range calls {
 		if i == 0 || calls[i].Limits != calls[i-1].Limits {
 			n += 2 + len(calls[i].Limits.args)
 		}
-		n += 2
 	}
 	args := make([]any, 3, n)
 	for i := range calls {

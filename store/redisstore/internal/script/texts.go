@@ -7,15 +7,18 @@ package script
 import (
 	"crypto/sha1"
 	"embed"
-	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
 //go:embed lua/*.lua
 var parts embed.FS
 
-// Text is a script, and the hash by which a server knows it.
-type Text struct{ Body, SHA string }
+// Text is a script, and the hash by which a server knows it: a string, in an any for commands.
+type Text struct {
+	Body string
+	Hash any
+}
 
 // The scripts. Each is joined from the parts that it needs. The first and the last part run.
 // use runs the parts between them.
@@ -31,8 +34,7 @@ var (
 
 func text(name string, parts ...string) Text {
 	body := read("0_key") + "use = function(part)\n" + read(parts...) + "return F[part]\nend\n" + read(name)
-	sum := sha1.Sum([]byte(body))
-	return Text{body, hex.EncodeToString(sum[:])}
+	return Text{body, fmt.Sprintf("%x", sha1.Sum([]byte(body)))}
 }
 
 // read returns files without the comments and indents, which servers don't need.

@@ -50,8 +50,8 @@ func TestScriptsKeepTheRules(t *testing.T) {
 		if len(text.Body) > cmp.Or(map[string]int{"take": 41_400, "restore": 42_300}[name], 40_000) {
 			t.Errorf("%s has %d bytes", name, len(text.Body))
 		}
-		if len(text.SHA) != 40 {
-			t.Errorf("%s: a hash of %q", name, text.SHA)
+		if hash, _ := text.Hash.(string); len(hash) != 40 {
+			t.Errorf("%s: a hash of %q", name, text.Hash)
 		}
 	}
 }
