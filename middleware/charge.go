@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
 )
 
 // charger charges requests to limiters.
@@ -126,9 +127,9 @@ func (c *charger) punish(r *http.Request, key string) bool {
 func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cost int64) {
 	for _, l := range c.cfg.Shadows {
 		switch d, err := l.AllowN(r.Context(), key, cost); {
-		case err == nil:
-			c.cfg.warn(w, r, &d)
-		case r.Context().Err() == nil:
+		case err == nil && c.cfg.OnWarning != nil:
+			c.cfg.warn(w, r, &answer.Decision{Decision: &d, Levels: []answer.Level{{Limiter: l.Name(), Key: key, Limits: l.Limits()}}})
+		case err != nil && r.Context().Err() == nil:
 			c.cfg.OnError(r, &fault{kindShadows, err})
 		}
 	}

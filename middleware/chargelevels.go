@@ -15,7 +15,8 @@ func (c *charger) levelsOf(r *http.Request, key string) (*levels, *answer.Proble
 	if err != nil {
 		return nil, &broken, err
 	}
-	s := newLevels(1 + len(c.wider))
+	n := 1 + len(c.wider)
+	s := &levels{make([]weir.Level, 0, n), make([]answer.Level, 0, n)}
 	own := Level{Limiter: c.cfg.Limiter, Limits: c.cfg.Limits}
 	if !passed(r.Context(), own.Limiter, key, c.cfg.OnStoreFailure) {
 		if err := s.lookUp(r, &own, key, cost, c.own); err != nil {

@@ -126,9 +126,11 @@ type Config struct {
 	OnLimited func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnWarning is called before the handler runs, once for each limiter that has a
-	// warning about an admitted request. d is near its limit ([weir.Decision.Near]), or
-	// refused by a limiter that refuses nothing: one of Shadows, or Limiter in Shadow.
-	// It may set headers and must not write. [WarnByHeader] is one. Nil: no warnings.
+	// warning about an admitted request. d is about a limit that is near (see
+	// [weir.Decision.Near]), or refused by a limiter that refuses nothing: one of Shadows,
+	// or Limiter in Shadow. Of several limits that are near d has the binding one, or the
+	// narrowest. It may set headers and must not write. [WarnByHeader] is one. Nil: no
+	// warnings.
 	OnWarning func(w http.ResponseWriter, r *http.Request, d weir.Decision)
 
 	// OnError gets the errors that clients don't see: those of Key, Limits and Cost,

@@ -106,23 +106,10 @@
 // # Levels
 //
 // With [Config.Levels] a request counts against several limits at once: those of a
-// user, of an organisation and of everyone, say. It passes when all admit it, or is
-// charged on none. The client sees the policies of all levels in one list, from
-// narrow to wide, and the refusing ones in violated-policies. Name the limits after
-// their levels (weir.Limit.WithName), as no two may have one name. Retry-After holds
-// for all levels. Decision.Scope is the name of the refusing Limiter. A redisstore
-// without scripts can't decide levels.
-//
-// # A limiter before the authentication
-//
-// If none of the first 100 requests has an identity, the middleware is probably
-// mounted before the authentication, or reads the identity where the authentication
-// does not write it. [Config.OnError] gets [ErrNeverIdentified] once.
-//
-// # Errors
-//
-// [Config.OnError] gets the errors that clients don't see. Without it they are logged
-// (slog), at most once per second for each kind, and without keys and headers.
+// user, of an organisation and of everyone, say. The client sees the policies of all
+// levels in one list, from narrow to wide, and the refusing ones in violated-policies.
+// Name the limits after their levels (weir.Limit.WithName), as no two may have one
+// name. A redisstore without scripts can't decide levels.
 //
 // # The handler
 //

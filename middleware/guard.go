@@ -76,8 +76,8 @@ func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*htt
 	if err != nil {
 		return g.undecided(w, r, m, err)
 	}
-	part := [1]answer.Level{{Limiter: g.cfg.Limiter.Name(), Key: key, Limits: len(limits)}}
-	return g.answer(w, r, m, &answer.Decision{Decision: &d, Limits: limits, Levels: part[:]})
+	level := [1]answer.Level{{Limiter: g.cfg.Limiter.Name(), Key: key, Limits: limits}}
+	return g.answer(w, r, m, &answer.Decision{Decision: &d, Levels: level[:]})
 }
 
 // decideLevels is decide for a request that counts against several levels.
@@ -99,14 +99,15 @@ func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string)
 	if err != nil {
 		return g.undecided(w, r, m, err)
 	}
-	return g.answer(w, r, m, &answer.Decision{Decision: &d, Limits: s.limits, Levels: s.parts})
+	s.rename(&d)
+	return g.answer(w, r, m, &answer.Decision{Decision: &d, Levels: s.named})
 }
 
 // answer carries a decision out.
 func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answer.Decision) (*http.Request, bool) {
 	switch {
 	case g.cfg.Shadow && !d.Allowed:
-		g.cfg.warn(w, r, d.Decision)
+		g.cfg.warn(w, r, d)
 		return r, true // Without the mark: a mount further in may refuse it.
 	case !g.cfg.Shadow:
 		g.headers.set(w.Header(), &m.values, d, g.cfg.Limits == nil && m.levels == nil)
@@ -115,7 +116,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answe
 		g.cfg.limited(w, r, d)
 		return r, false
 	}
-	g.cfg.warn(w, r, d.Decision)
+	g.cfg.warn(w, r, d)
 	return m.on(r), true
 }
 

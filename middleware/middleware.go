@@ -15,11 +15,11 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 			if !ok {
 				return
 			}
+			defer g.Done(r, passed)
 			if g.Settles() && passed != r {
 				g.serve(next, w, r, passed)
 				return
 			}
-			defer g.Done(r, passed)
 			next.ServeHTTP(w, passed)
 		})
 	}, nil

@@ -43,18 +43,14 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 // settle corrects the charge to the costs that actual returns, also if the client leaves
 // meanwhile.
 func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) error {
-	var cost int64
 	var costs []int64
 	if m.levels == nil {
-		cost = min(actual(passed, o), store.MaxUnits)
+		costs = []int64{min(actual(passed, o), store.MaxUnits)}
 	} else {
 		costs = actualCosts(m.levels.list, passed, o, actual)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(passed.Context()), settleTimeout)
 	defer cancel()
-	if m.levels == nil {
-		return m.booked.Settle(ctx, cost)
-	}
 	return m.booked.SettleLevels(ctx, costs...)
 }
 
@@ -86,7 +82,6 @@ func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.
 
 // serve runs a handler and settles its response.
 func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
-	defer g.Done(r, passed)
 	rec, ended := &recorder{ResponseWriter: w}, false
 	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent(r)) }()
 	next.ServeHTTP(rec.writer(), passed)

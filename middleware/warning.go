@@ -5,12 +5,16 @@ import (
 	"strconv"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/answer"
 )
 
 // warn calls OnWarning if d is near a limit, or over a limit that refuses nothing.
-func (cfg *Config) warn(w http.ResponseWriter, r *http.Request, d *weir.Decision) {
-	if cfg.OnWarning != nil && (!d.Allowed || d.Near()) {
-		cfg.OnWarning(w, r, *d)
+func (cfg *Config) warn(w http.ResponseWriter, r *http.Request, d *answer.Decision) {
+	if cfg.OnWarning == nil {
+		return
+	}
+	if about, ok := d.Warning(); ok {
+		cfg.OnWarning(w, r, about)
 	}
 }
 

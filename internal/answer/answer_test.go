@@ -22,8 +22,10 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func decision(d weir.Decision) *answer.Decision {
 	return &answer.Decision{
 		Decision: &d,
-		Limits:   []weir.Limit{weir.PerMinute(10), weir.PerDay(100).WithName("day"), weir.PerHour(1000).WithName(`"all"`)},
-		Levels:   []answer.Level{{Limiter: "user", Key: "ann", Limits: 2}, {Limiter: "everybody", Key: "all", Limits: 1}},
+		Levels: []answer.Level{
+			{Limiter: "user", Key: "ann", Limits: []weir.Limit{weir.PerMinute(10), weir.PerDay(100).WithName("day")}},
+			{Limiter: "everybody", Key: "all", Limits: []weir.Limit{weir.PerHour(1000).WithName(`"all"`)}},
+		},
 	}
 }
 
@@ -110,7 +112,8 @@ func TestHeaders(t *testing.T) {
 // TestKnownPolicies checks that policies which are made in advance are the same.
 func TestKnownPolicies(t *testing.T) {
 	t.Parallel()
-	limits := decision(state).Limits
+	levels := decision(state).Levels
+	limits := slices.Concat(levels[0].Limits, levels[1].Limits)
 	if got := answer.Policies(limits); got != policies {
 		t.Errorf("draft 11: %s", got)
 	}

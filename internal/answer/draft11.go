@@ -20,19 +20,17 @@ const (
 // list, and their states another. policies are the former if they are known,
 // without a pk.
 func (d *Decision) SetDraft11(h http.Header, v *Values, policies string, pks *Partitions) {
-	var room [2][160]byte
-	p, s := room[0][:0], room[1][:0]
-	tell, listed := d.whole(), policies != "" && pks == nil
-	from := 0
+	p, s := make([]byte, 0, 160), make([]byte, 0, 160)
+	tell, listed, charge := d.whole(), policies != "" && pks == nil, 0
 	for i := range d.Levels {
-		to, pk := from+d.Levels[i].Limits, pks.param(&d.Levels[i])
+		limits, pk := d.Levels[i].Limits, pks.param(&d.Levels[i])
 		if !listed {
-			p = appendPolicies(p, d.Limits[from:to], pk)
+			p = appendPolicies(p, limits, pk)
 		}
 		if tell {
-			s = d.appendStates(s, from, to, pk)
+			s = d.appendStates(s, limits, charge, pk)
 		}
-		from = to
+		charge += len(limits)
 	}
 	if !listed {
 		policies = string(p)
@@ -82,17 +80,15 @@ func window(l weir.Limit) time.Duration {
 	return time.Duration(q)
 }
 
-// appendStates appends the RateLimit field's members of some of the limits.
-func (d *Decision) appendStates(b []byte, from, to int, pk string) []byte {
-	for i := from; i < to; i++ {
+// appendStates appends the RateLimit field's members of limits, whose charges begin with
+// the one of that number.
+func (d *Decision) appendStates(b []byte, limits []weir.Limit, charge int, pk string) []byte {
+	for i, l := range limits {
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
-		c, name := d.Charge(i), d.Limits[i].Name
-		if name == "" {
-			name = d.Limits[i].Policy()
-		}
-		b = appendString(b, name)
+		c := d.Charge(charge + i)
+		b = appendString(b, l.Policy())
 		b = append(b, ";r="...)
 		b = appendInteger(b, c.Remaining)
 		b = append(b, ";t="...)

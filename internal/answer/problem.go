@@ -14,25 +14,20 @@ type Problem struct {
 
 // Write answers a request with the problem.
 func (p *Problem) Write(w http.ResponseWriter, r *http.Request) {
-	b := make([]byte, 0, 192)
-	b = append(b, `{"type":"about:blank"`...)
-	b = appendMember(b, "title", http.StatusText(p.Status))
-	b = appendStatus(b, p.Status)
-	b = appendMember(b, "detail", p.Detail)
+	b := appendProblem(make([]byte, 0, 192), "about:blank", http.StatusText(p.Status), p.Status, p.Detail)
 	write(w, r, p.Status, new(Values), append(b, "}\n"...))
 }
 
-// appendMember appends a member whose value is printable ASCII.
-func appendMember(b []byte, name, value string) []byte {
-	b = append(b, ',')
-	b = appendString(b, name)
-	b = append(b, ':')
-	return appendString(b, value)
-}
-
-func appendStatus(b []byte, status int) []byte {
-	b = append(b, `,"status":`...)
-	return strconv.AppendInt(b, int64(status), 10)
+// appendProblem appends the first members of a problem, and no detail if it is empty. The
+// texts are printable ASCII.
+func appendProblem(b []byte, uri, title string, status int, detail string) []byte {
+	b = appendString(append(b, `{"type":`...), uri)
+	b = appendString(append(b, `,"title":`...), title)
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(status), 10)
+	if detail != "" {
+		b = appendString(append(b, `,"detail":`...), detail)
+	}
+	return b
 }
 
 // write answers with a problem body.

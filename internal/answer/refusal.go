@@ -51,18 +51,14 @@ func (d *Decision) RetryAfterSeconds() string {
 // WriteLimited answers with 429 and a problem body. penalised says that a pause of
 // the limiter is a penalty.
 func (d *Decision) WriteLimited(w http.ResponseWriter, r *http.Request, v *Values, penalised bool) {
-	t, b := d.problemType(penalised), make([]byte, 0, 320)
-	b = append(b, `{"type":"`...)
-	b = append(b, t.uri...)
-	b = append(b, '"')
-	b = appendMember(b, "title", t.title)
-	b = appendStatus(b, http.StatusTooManyRequests)
+	t, detail := d.problemType(penalised), ""
 	switch {
 	case d.RetryAfter == weir.Never:
-		b = appendMember(b, "detail", "The request costs more than a limit admits at once. Repeating it does not help.")
+		detail = "The request costs more than a limit admits at once. Repeating it does not help."
 	case d.Reason == weir.ReasonPaused:
-		b = appendMember(b, "detail", "Requests are paused.")
+		detail = "Requests are paused."
 	}
+	b := appendProblem(make([]byte, 0, 320), t.uri, t.title, http.StatusTooManyRequests, detail)
 	b = append(b, `,"violated-policies":[`...)
 	n := 0
 	for policy := range d.Violated() {

@@ -38,12 +38,3 @@ func seconds(d time.Duration) int64 {
 	}
 	return max(0, s)
 }
-
-// epoch returns the seconds since 1970 of an instant, rounded up.
-func epoch(t time.Time) int64 {
-	s := t.Unix()
-	if t.Nanosecond() > 0 {
-		s++
-	}
-	return max(0, s)
-}

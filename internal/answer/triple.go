@@ -20,9 +20,9 @@ var (
 // the reset.
 func (d *Decision) SetX(h http.Header, v *Values) { d.set(h, v, &xTriple, seconds(d.ResetAfter)) }
 
-// SetXEpoch is SetX with the reset in seconds since 1970.
+// SetXEpoch is SetX with the reset in seconds since 1970, rounded up.
 func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
-	d.set(h, v, &xTriple, epoch(now.Add(d.ResetAfter)))
+	d.set(h, v, &xTriple, now.Add(d.ResetAfter).Add(time.Second-1).Unix())
 }
 
 // SetDraft6 sets the headers of draft-ietf-httpapi-ratelimit-headers-06: three of
@@ -30,8 +30,11 @@ func (d *Decision) SetXEpoch(h http.Header, v *Values, now time.Time) {
 // if it is known.
 func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
 	if policies == "" {
-		var room [160]byte
-		policies = string(appendDraft6(room[:0], d.Limits))
+		b := make([]byte, 0, 160)
+		for i := range d.Levels {
+			b = appendDraft6(b, d.Levels[i].Limits)
+		}
+		policies = string(b)
 	}
 	v.add(h, headerPolicy, policies)
 	d.set(h, v, &draft6Triple, seconds(d.ResetAfter))
@@ -41,8 +44,8 @@ func (d *Decision) SetDraft6(h http.Header, v *Values, policies string) {
 func PoliciesDraft6(limits []weir.Limit) string { return string(appendDraft6(nil, limits)) }
 
 func appendDraft6(b []byte, limits []weir.Limit) []byte {
-	for i, l := range limits {
-		if i > 0 {
+	for _, l := range limits {
+		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
 		b = appendInteger(b, l.Max())
@@ -63,8 +66,7 @@ func (d *Decision) set(h http.Header, v *Values, names *triple, reset int64) {
 			return
 		}
 	}
-	var room [64]byte
-	b := appendInteger(room[:0], d.Limit.Max())
+	b := appendInteger(make([]byte, 0, 64), d.Limit.Max())
 	i := len(b)
 	b = appendInteger(b, d.Remaining)
 	j := len(b)
