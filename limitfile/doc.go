@@ -55,6 +55,6 @@
 // a file that is written in place, slower than the interval, may be right before it
 // is complete.
 //
-// Used units carry over to changed limits, as in [weir.Limiter.AllowLimits]. No
+// The used share carries over to changed limits, as in [weir.Limiter.AllowLimits]. No
 // memory is used per user: a lookup is in two maps that are as large as the file.
 package limitfile

@@ -21,7 +21,7 @@ type Config struct {
 	Key weir.KeyFunc
 
 	// Limits returns the limits of a request's key: those of a customer's plan, say.
-	// A changed plan holds from the next request on, and used units carry over. Nil:
+	// A changed plan holds from the next request on, and the used share carries over. Nil:
 	// the Limiter's own. No limits, or an invalid one, is a mistake and answered with
 	// 500; Skip lets requests pass unlimited. An error means that the lookup failed,
 	// and OnStoreFailure decides. Under FailOpen a client that can cause an error is

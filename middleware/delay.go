@@ -12,7 +12,8 @@ import (
 
 // Delay queues requests briefly instead of refusing them. Each books its slot in
 // one call of the store and is served at that slot, in order across all processes.
-// A client that leaves gives its slot back. The zero value is off: requests are
+// A client that leaves gives its slot back, except that over HTTP/1 a server does not
+// notice while the request has an unread body. The zero value is off: requests are
 // served now or refused.
 //
 // A waiting request does not hear of a later pause, except with Config.Levels.

@@ -115,3 +115,28 @@ func TestViolationsOfTerseDecision(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitedPlan checks that OnLimited is told of the refusing plan under the name that
+// clients read, although the narrower level's plan has the same name.
+func TestLimitedPlan(t *testing.T) {
+	t.Parallel()
+	store := newLocal(t)
+	plan := func(limit weir.Limit) func(*http.Request) ([]weir.Limit, error) {
+		return func(*http.Request) ([]weir.Limit, error) { return []weir.Limit{limit.WithName("plan")}, nil }
+	}
+	var policy string
+	limit, err := middleware.New(middleware.Config{
+		Limiter: on(t, store, "user", weir.PerHour(5)), Limits: plan(weir.PerHour(5)), Key: weir.KeyStatic("ann"),
+		Levels:    []middleware.Level{{Limiter: on(t, store, "org", weir.PerHour(1)), Limits: plan(weir.PerHour(1)), Key: weir.KeyStatic("acme")}},
+		OnLimited: func(_ http.ResponseWriter, _ *http.Request, d weir.Decision) { policy = d.Limit.Policy() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := limit(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	serve(h)
+	const state = `"plan";r=4;t=720, "org:plan";r=0;t=3600`
+	if got := serve(h).Header().Get("RateLimit"); policy != "org:plan" || got != state {
+		t.Errorf("OnLimited is told of %q, the client of %s, want %s", policy, got, state)
+	}
+}

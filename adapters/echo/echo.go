@@ -13,11 +13,11 @@ import (
 	"github.com/goweir/weir/middleware"
 )
 
-// New returns the middleware, or a *weir.ConfigError that names the wrong
-// field. A refused request is answered here, the next handler does not run, and
-// no error reaches echo's error handler. With Config.Settle an error of the next
-// handler reaches it here, and is returned as well: error handlers, as echo's own,
-// must leave a committed response alone.
+// New returns the middleware, or a *weir.ConfigError that names the wrong field. A refused
+// request is answered here, the next handler does not run, and no error reaches echo's
+// error handler. With Config.Settle an error of the next handler reaches it here, and is
+// returned as well: error handlers, as echo's own, must leave a committed response alone.
+// Echo's Timeout drops the answer then, and the client gets an empty 200: mount it inside.
 //
 // The route that echo matched becomes the request's Pattern, unless a ServeMux
 // in front of echo has set one, so that weir.KeyRoute works. With Echo.Pre no
