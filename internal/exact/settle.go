@@ -26,7 +26,7 @@ type Receipt struct {
 // Booked is the charge of one limit.
 type Booked struct {
 	Limit  store.Limit
-	Charge int // -1: no charge names the limit
+	Charge int // its place in the request; -1: no charge names the limit
 	Cost   int64
 	before Part
 }

@@ -54,6 +54,7 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 		if v.Allowed && !look && g.Counts {
 			g.Key.Later(&g.Found, v.Slot)
 			v.Keys[i].Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
+			v.Keys[i].Receipt.place(g.Places)
 		}
 		g.see(v, outcomes, i, look)
 		switch {
@@ -61,6 +62,18 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 			g.Key.Close(&g.Found)
 		case !v.Allowed:
 			g.Kept = g.Key.Refuse(&g.Found, now)
+		}
+	}
+}
+
+// place numbers the charges of a receipt by their places in the request.
+func (r *Receipt) place(places []int) {
+	if r == nil || places == nil {
+		return
+	}
+	for i := range r.Booked {
+		if b := &r.Booked[i]; b.Charge >= 0 {
+			b.Charge = places[b.Charge]
 		}
 	}
 }

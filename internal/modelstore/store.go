@@ -66,7 +66,6 @@ type Receipt struct {
 
 type part struct {
 	key     *Entry
-	charges []int // of the request
 	receipt *exact.Receipt
 }
 
@@ -131,7 +130,7 @@ func (m *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 		receipt := &Receipt{Receipt: v.Keys[0].Receipt, charges: len(req.Charges)}
 		for i := range groups {
 			if k := v.Keys[i].Receipt; k != nil {
-				receipt.parts = append(receipt.parts, part{entries[i], groups[i].Places, k})
+				receipt.parts = append(receipt.parts, part{entries[i], k})
 			}
 		}
 		d.Receipt = receipt
@@ -167,7 +166,7 @@ func (m *Store) Settle(_ context.Context, receipt any, costs ...int64) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	for _, p := range t.parts {
-		p.key.Settle(p.receipt, Now(), func(charge int) int64 { return cost(p.charges[charge]) })
+		p.key.Settle(p.receipt, Now(), cost)
 	}
 	return nil
 }

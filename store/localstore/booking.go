@@ -121,19 +121,16 @@ func (s *Store) admit(hold *store.Hold, e *entry, fresh, now int64) int64 {
 
 // receipt returns the receipt of a request that was allowed.
 func receipt(charges int, keys []exact.Seen, homes []home) any {
+	var all []*exact.Receipt
 	for i := range keys {
-		if r := keys[i].Receipt; r != nil {
-			r.Owner = homes[i].entry
+		r := keys[i].Receipt
+		if r == nil {
+			continue
 		}
-	}
-	if len(keys) == 1 && keys[0].Receipt != nil {
-		return keys[0].Receipt
-	}
-	all := &receipts{charges: charges}
-	for i := range keys {
-		if r := keys[i].Receipt; r != nil {
-			all.keys = append(all.keys, kept{r, homes[i].places})
+		if r.Owner = homes[i].entry; len(keys) == 1 {
+			return r
 		}
+		all = append(all, r)
 	}
-	return all
+	return &receipts{charges, all}
 }

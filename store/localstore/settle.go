@@ -11,19 +11,13 @@ import (
 // *exact.Receipt. The owner of each is its entry.
 type receipts struct {
 	charges int
-	keys    []kept
-}
-
-// kept is the receipt of one key, and the places of its charges in the request.
-type kept struct {
-	*exact.Receipt
-	places []int
+	keys    []*exact.Receipt
 }
 
 // Windows returns the windows of all keys, see [exact.Receipt].
 func (r *receipts) Windows() (real int64, list []exact.Window) {
-	for i := range r.keys {
-		at, windows := r.keys[i].Windows()
+	for _, k := range r.keys {
+		at, windows := k.Windows()
 		real, list = at, append(list, windows...)
 	}
 	return real, list
@@ -33,18 +27,18 @@ func (r *receipts) Windows() (real int64, list []exact.Window) {
 // becomes the one before. Otherwise windows stop counting the units, and GCRA gives back as
 // much as exceeds no limit. Cancel waits for nothing, so it ignores an ended context.
 func (s *Store) Cancel(_ context.Context, receipt any) error {
-	var one [1]kept
+	var one [1]*exact.Receipt
 	r, err := s.receipts("cancel", receipt, one[:])
 	if err != nil {
 		return err
 	}
-	s.settle(&r, func(int) int64 { return 0 })
+	s.settle(r.keys, func(int) int64 { return 0 })
 	return nil
 }
 
 // Settle implements [store.Settler]. It waits for nothing, so it ignores an ended context.
 func (s *Store) Settle(_ context.Context, receipt any, costs ...int64) error {
-	var one [1]kept
+	var one [1]*exact.Receipt
 	r, err := s.receipts("settle", receipt, one[:])
 	if err != nil {
 		return err
@@ -53,12 +47,12 @@ func (s *Store) Settle(_ context.Context, receipt any, costs ...int64) error {
 	if err != nil {
 		return err
 	}
-	s.settle(&r, cost)
+	s.settle(r.keys, cost)
 	return nil
 }
 
 // receipts returns the parts of a Decision's Receipt. A receipt of one key goes into one.
-func (s *Store) receipts(op string, receipt any, one []kept) (all receipts, err error) {
+func (s *Store) receipts(op string, receipt any, one []*exact.Receipt) (all receipts, err error) {
 	ok := false
 	switch r := receipt.(type) {
 	case *receipts:
@@ -67,7 +61,7 @@ func (s *Store) receipts(op string, receipt any, one []kept) (all receipts, err 
 		}
 	case *exact.Receipt:
 		if ok = r != nil; ok {
-			one[0] = kept{r, nil}
+			one[0] = r
 			all = receipts{r.Charges, one}
 		}
 	}
@@ -81,14 +75,9 @@ func (s *Store) receipts(op string, receipt any, one []kept) (all receipts, err 
 	return all, err
 }
 
-func (s *Store) settle(all *receipts, cost func(charge int) int64) {
-	for i := range all.keys {
-		k := &all.keys[i]
-		if k.places == nil {
-			s.settleKey(k.Receipt, cost)
-			continue
-		}
-		s.settleKey(k.Receipt, func(charge int) int64 { return cost(k.places[charge]) })
+func (s *Store) settle(keys []*exact.Receipt, cost func(charge int) int64) {
+	for _, r := range keys {
+		s.settleKey(r, cost)
 	}
 }
 
