@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 )
 
@@ -188,15 +189,10 @@ func (m *Store) Forget() {
 }
 
 func (m *Store) Brake(_ context.Context, charges []store.Charge, b store.Brake) error {
-	if err := errors.Join(b.Validate(), store.Request{Charges: charges}.Validate()); err != nil {
+	if err := keys.CheckBrake(charges, &b); err != nil {
 		return err
 	}
-	c := charges[0]
-	for i := range charges {
-		if charges[i].Scope != c.Scope || charges[i].Key != c.Key {
-			return &store.ConfigError{Field: "charges", Want: "one key", Got: "several"}
-		}
-	}
+	c := &charges[0]
 	m.Mu.Lock()
 	e := m.Entry(ID{c.Scope, c.Key}, Now())
 	log := e.Log

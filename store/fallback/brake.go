@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 	"github.com/goweir/weir/store/fallback/internal/share"
 )
 
@@ -17,14 +17,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	if !ok {
 		return store.ErrUnsupported
 	}
-	if err := (store.Request{Charges: charges}).Validate(); err != nil {
+	if err := keys.CheckBrake(charges, &b); err != nil {
 		return err
-	}
-	if err := b.Validate(); err != nil {
-		return err
-	}
-	if !keys.One(charges) {
-		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
 	charges = slices.Clone(charges)
 	if s.breaker.Closed() {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 	"github.com/goweir/weir/store/fallback/internal/memory"
 	"github.com/goweir/weir/store/fallback/internal/plain"
 	"golang.org/x/time/rate"

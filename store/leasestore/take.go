@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 )
 
@@ -46,13 +47,13 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 // leasable reports whether a request may take units ahead: it takes the same cost of all
 // limits of one key, now or not at all, without a receipt.
 func leasable(req *store.Request) bool {
-	if req.MaxWait > 0 || req.Cancelable || len(req.Charges) == 0 || req.Hold.Asked() {
+	if req.MaxWait > 0 || req.Cancelable || req.Hold.Asked() || len(req.Charges) == 0 || !keys.One(req.Charges) {
 		return false
 	}
 	first := &req.Charges[0]
 	for i := range req.Charges {
 		c := &req.Charges[i]
-		if c.Cost != first.Cost || c.Reserve != 0 || c.Limit.Algorithm == store.SlidingWindow || c.Key != first.Key || c.Scope != first.Scope {
+		if c.Cost != first.Cost || c.Reserve != 0 || c.Limit.Algorithm == store.SlidingWindow {
 			return false
 		}
 	}

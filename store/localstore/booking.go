@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 )
 
@@ -18,7 +19,7 @@ func (s *Store) take(req *store.Request) (d store.Decision, err error) {
 	)
 	groups, homes, out := group[:], place[:], outcomes[:]
 	var v exact.Verdict
-	if oneKey(req.Charges) {
+	if keys.One(req.Charges) {
 		place[0].id = s.id(req.Charges[0].Scope, req.Charges[0].Key)
 		group[0].Charges = req.Charges
 		group[0].Found = exact.Found{Parts: parts[:], Each: each[:]}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 )
 
@@ -13,14 +14,8 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := (store.Request{Charges: charges}).Validate(); err != nil {
+	if err := keys.CheckBrake(charges, &b); err != nil {
 		return err
-	}
-	if err := b.Validate(); err != nil {
-		return err
-	}
-	if !oneKey(charges) {
-		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
 	move, err := s.brake(charges, &b)
 	if move != nil {

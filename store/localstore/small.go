@@ -36,18 +36,6 @@ func hash(key uint64, scope string) uint64 {
 	return key
 }
 
-// oneKey reports whether all charges are of one key.
-func oneKey(charges []store.Charge) bool {
-	for i := 1; i < len(charges); i++ {
-		if !sameKey(&charges[i], &charges[0]) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameKey(a, b *store.Charge) bool { return a.Key == b.Key && a.Scope == b.Scope }
-
 // small is a key and its state, in a cache line. Under several limits it has the state of the
 // first one, and its text ends in the number of a row with the others.
 type small struct {

@@ -2,6 +2,7 @@ package localstore
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 )
 
@@ -15,7 +16,7 @@ type several struct {
 
 // areSmall reports whether a small key can have the states of all charges.
 func areSmall(charges []store.Charge) bool {
-	if len(charges) > mostLimits || !oneKey(charges) {
+	if len(charges) > mostLimits || !keys.One(charges) {
 		return false
 	}
 	for i := range charges {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -14,15 +15,8 @@ import (
 // the channel "<prefix>brakes". If the script may not publish, waiters learn of the brake
 // when their slot comes.
 func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake) error {
-	req := store.Request{Charges: charges}
-	if err := req.Validate(); err != nil {
+	if err := keys.CheckBrake(charges, &b); err != nil {
 		return err
-	}
-	if err := b.Validate(); err != nil {
-		return err
-	}
-	if !sameKey(charges) {
-		return &store.ConfigError{Field: "charges", Want: "charges of one key", Got: "several keys"}
 	}
 	k := s.keyOf(charges)
 	k.Log = rediskey.Log(k.State)

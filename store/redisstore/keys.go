@@ -1,8 +1,7 @@
 package redisstore
 
 import (
-	"slices"
-
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -12,24 +11,17 @@ import (
 func (s *Store) name(scope, key string) string { return rediskey.State(s.prefix, scope, key) }
 
 // keysOf groups the charges of a request by key.
-func (s *Store) keysOf(req *store.Request) (keys []script.Key) {
+func (s *Store) keysOf(req *store.Request) (all []script.Key) {
 	for first := range req.Charges {
-		places := placesOf(req.Charges, first)
+		places := keys.AppendPlaces(nil, req.Charges, first)
 		if places == nil {
 			continue
 		}
-		charges := req.Charges
-		if len(places) < len(charges) {
-			charges = nil
-			for _, at := range places {
-				charges = append(charges, req.Charges[at])
-			}
-		}
-		k := s.keyOf(charges)
+		k := s.keyOf(keys.At(req.Charges, places))
 		k.Places, k.Seen = places, seen(req, first)
-		keys = append(keys, k)
+		all = append(all, k)
 	}
-	return keys
+	return all
 }
 
 // keyOf returns charges of one key as the scripts need them.
@@ -39,27 +31,6 @@ func (s *Store) keyOf(charges []store.Charge) script.Key {
 		k.Log = rediskey.Log(k.State)
 	}
 	return k
-}
-
-// placesOf returns the places of charges with the key of the i-th; nil if an earlier charge
-// has that key.
-func placesOf(charges []store.Charge, i int) (places []int) {
-	for j := range charges {
-		if charges[j].Key != charges[i].Key || charges[j].Scope != charges[i].Scope {
-			continue
-		}
-		if j < i {
-			return nil
-		}
-		places = append(places, j)
-	}
-	return places
-}
-
-// sameKey reports whether all charges are of one key.
-func sameKey(charges []store.Charge) bool {
-	other := func(c store.Charge) bool { return c.Key != charges[0].Key || c.Scope != charges[0].Scope }
-	return !slices.ContainsFunc(charges[1:], other)
 }
 
 // seen returns when the caller last saw the key of the i-th charge; 0: never.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/deny"
@@ -16,7 +17,7 @@ import (
 // combines reports whether a request shares round trips: it takes units of one key, now or
 // not at all, without a receipt.
 func (s *Store) combines(req *store.Request) bool {
-	return s.client != nil && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && sameKey(req.Charges) && req.NeverFits() < 0
+	return s.client != nil && req.MaxWait == 0 && !req.Cancelable && !req.Hold.Asked() && req.Restore == nil && !req.Free() && keys.One(req.Charges) && req.NeverFits() < 0
 }
 
 type place = deny.Place[*script.Limits, *answer]

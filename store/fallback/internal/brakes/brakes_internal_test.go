@@ -5,8 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Brakes set while the primary is away add up as they would there.

@@ -1,8 +1,8 @@
 package memory
 
 import (
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Recall sets the time of the primary's last answer for each charge's key. It leaves out

@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Due begins the restore of a key that the primary lacks. While another call restores the

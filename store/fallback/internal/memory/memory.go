@@ -11,8 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Memory has an entry for each key of this process. An entry takes about 110 bytes, with

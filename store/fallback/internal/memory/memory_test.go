@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 	"github.com/goweir/weir/store/fallback/internal/memory"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 	"github.com/goweir/weir/store/fallback/internal/share"
 )
 

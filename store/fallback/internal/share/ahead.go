@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 // Parts are the bookings of one request whose cost exceeds the share, in order.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/goweir/weir/internal/keys"
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/keys"
 )
 
 func TestGroups(t *testing.T) {
@@ -28,6 +28,13 @@ func TestGroups(t *testing.T) {
 		for i := range test.charges {
 			if keys.First(test.charges, i) {
 				groups = append(groups, keys.Pick(places, test.charges, i))
+			}
+			at := keys.AppendPlaces(nil, test.charges, i)
+			if want := keys.First(test.charges, i); (at != nil) != want || want && !slices.Equal(at, groups[len(groups)-1]) {
+				t.Errorf("%v: places %v with the key of the %d-th, groups %v", test.charges, at, i, groups)
+			}
+			if at != nil && !slices.EqualFunc(keys.At(test.charges, at), at, func(c store.Charge, i int) bool { return keys.Same(&c, &test.charges[i]) }) {
+				t.Errorf("%v: charges %v at %v", test.charges, keys.At(test.charges, at), at)
 			}
 		}
 		if !slices.EqualFunc(groups, test.groups, slices.Equal[[]int]) || keys.One(test.charges) != (len(groups) == 1) {
