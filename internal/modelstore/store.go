@@ -11,6 +11,7 @@ import (
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/keys"
+	"github.com/goweir/weir/internal/watchers"
 	"github.com/goweir/weir/store"
 )
 
@@ -19,7 +20,7 @@ type Store struct {
 	Mu       sync.Mutex
 	Keys     map[ID]*Entry
 	tags     int64
-	watchers map[*watch]func(scope, key string, c store.Clock)
+	watchers watchers.Set
 }
 
 // ID is a key in a scope.
@@ -34,7 +35,7 @@ type Entry struct {
 
 // New returns a store without keys.
 func New() *Store {
-	return &Store{Keys: map[ID]*Entry{}, watchers: map[*watch]func(scope, key string, c store.Clock){}}
+	return &Store{Keys: map[ID]*Entry{}}
 }
 
 // Now is the time of the store, in microseconds since the Unix epoch.
@@ -201,35 +202,15 @@ func (m *Store) Brake(_ context.Context, charges []store.Charge, b store.Brake) 
 	}
 	move := e.Key.Brake(charges, &b, Now())
 	e.Log = log
-	var all []func(scope, key string, c store.Clock)
-	for _, f := range m.watchers {
-		all = append(all, f)
-	}
 	m.Mu.Unlock()
-	for _, f := range all {
-		if move != nil {
-			f(c.Scope, c.Key, move)
-		}
+	if move != nil {
+		m.watchers.Tell(c.Scope, c.Key, move)
 	}
 	return nil
 }
 
-type watch struct{ m *Store }
-
 func (m *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	w := &watch{m}
-	m.watchers[w] = f
-	return w
-}
-
-func (w *watch) Covers(time.Time) bool { return true }
-
-func (w *watch) Stop() {
-	w.m.Mu.Lock()
-	defer w.m.Mu.Unlock()
-	delete(w.m.watchers, w)
+	return m.watchers.Add(f)
 }
 
 func (m *Store) Release(_ context.Context, scope, key string, ids ...string) error {

@@ -3,6 +3,7 @@ package watchers
 
 import (
 	"sync"
+	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -12,42 +13,37 @@ type Func = func(scope, key string, c store.Clock)
 
 // Set is a set of Funcs. The zero value is empty and ready to use. It is safe for
 // concurrent use.
-type Set struct {
-	mu   sync.Mutex
-	last int
-	all  map[int]Func
+type Set struct{ all sync.Map } // from *watch to Func
+
+// Add adds f until the watch stops.
+func (s *Set) Add(f Func) store.Watch {
+	w := &watch{s}
+	s.all.Store(w, f)
+	return w
 }
 
-// Add adds f, and returns the number for Remove.
-func (s *Set) Add(f Func) (id int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = make(map[int]Func)
-	}
-	s.last++
-	s.all[s.last] = f
-	return s.last
+// Empty reports whether the set has no Func.
+func (s *Set) Empty() bool {
+	empty := true
+	s.all.Range(func(any, any) bool {
+		empty = false
+		return false
+	})
+	return empty
 }
 
-// Remove removes a Func, and returns how many are left. Removing it again does nothing.
-// The Func may still be running when Remove returns.
-func (s *Set) Remove(id int) (left int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, id)
-	return len(s.all)
-}
-
-// Tell calls every Func, and holds no lock meanwhile: a Func may call Add and Remove.
+// Tell calls every Func. A Func may add others and stop its watch.
 func (s *Set) Tell(scope, key string, c store.Clock) {
-	s.mu.Lock()
-	all := make([]Func, 0, len(s.all))
-	for _, f := range s.all {
-		all = append(all, f)
-	}
-	s.mu.Unlock()
-	for _, f := range all {
-		f(scope, key, c)
-	}
+	s.all.Range(func(_, f any) bool {
+		f.(Func)(scope, key, c)
+		return true
+	})
 }
+
+// watch is a Func in a Set. It misses no brake.
+type watch struct{ set *Set }
+
+func (w *watch) Covers(time.Time) bool { return true }
+
+// Stop does nothing the second time. The Func may still be running when Stop returns.
+func (w *watch) Stop() { w.set.all.Delete(w) }

@@ -2,6 +2,7 @@ package watchers
 
 import (
 	"testing"
+	"time"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/leaktest"
@@ -22,24 +23,27 @@ func TestSet(t *testing.T) {
 		}
 		told["a"]++
 	})
-	var b int
+	var b store.Watch
 	b = s.Add(func(string, string, store.Clock) {
 		told["b"]++
-		s.Remove(b) // A Func may remove itself.
+		b.Stop() // A Func may stop its own watch.
 	})
 	s.Tell("scope", "key", c)
 	s.Tell("scope", "key", c)
 	if told["a"] != 2 || told["b"] != 1 {
 		t.Errorf("calls %v, want a twice and b once", told)
 	}
-	if left := s.Remove(b); left != 1 {
-		t.Errorf("%d are left, want 1", left)
+	if !a.Covers(time.Now()) {
+		t.Error("a watch that has missed a brake")
 	}
-	if left := s.Remove(a); left != 0 {
-		t.Errorf("%d are left, want none", left)
+	if b.Stop(); s.Empty() {
+		t.Error("none is left, want one")
+	}
+	if a.Stop(); !s.Empty() {
+		t.Error("one is left, want none")
 	}
 	s.Tell("scope", "key", c)
 	if told["a"] != 2 {
-		t.Error("called after Remove")
+		t.Error("called after Stop")
 	}
 }

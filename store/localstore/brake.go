@@ -2,7 +2,6 @@ package localstore
 
 import (
 	"context"
-	"time"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/keys"
@@ -48,19 +47,7 @@ func (s *Store) brake(charges []store.Charge, b *store.Brake) (*exact.Move, erro
 	return move, nil
 }
 
-// watch is a subscription to brakes. It misses none.
-type watch struct {
-	store *Store
-	id    int
-}
-
 // WatchBrakes implements [store.Braker].
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
-	return &watch{s, s.watchers.Add(f)}
+	return s.watchers.Add(f)
 }
-
-// Covers implements [store.Watch].
-func (w *watch) Covers(time.Time) bool { return true }
-
-// Stop implements [store.Watch].
-func (w *watch) Stop() { w.store.watchers.Remove(w.id) }

@@ -42,15 +42,15 @@ type Watches struct {
 }
 
 type watch struct {
-	of *Watches
-	id int
+	store.Watch // in all
+	of          *Watches
 }
 
 // Add makes f hear of brakes.
 func (w *Watches) Add(f watchers.Func) store.Watch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	one := &watch{w, w.all.Add(f)}
+	one := &watch{w.all.Add(f), w}
 	if _, ring := w.Client.(*redis.Ring); w.cancel == nil && w.Client != nil && !ring && !w.closed {
 		ctx, cancel := context.WithCancel(context.Background())
 		w.cancel = cancel
@@ -69,7 +69,7 @@ func (o *watch) Covers(since time.Time) bool {
 func (o *watch) Stop() {
 	o.of.mu.Lock()
 	defer o.of.mu.Unlock()
-	if left := o.of.all.Remove(o.id); left == 0 {
+	if o.Watch.Stop(); o.of.all.Empty() {
 		o.of.end()
 	}
 }
