@@ -25,14 +25,11 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // brake changes the clock of a key. It returns nil if nothing changes.
 func (s *Store) brake(charges []store.Charge, b *store.Brake) (*exact.Move, error) {
-	k := s.id(charges[0].Scope, charges[0].Key)
-	sh := s.shard(k)
-	sh.mu.Lock()
+	sh, k, now := s.lockKey(charges[0].Scope, charges[0].Key)
 	defer sh.mu.Unlock()
 	if b.Lift && sh.keys[k] == nil {
 		return nil, nil // A small key has no brake.
 	}
-	now := s.now()
 	e, fresh := s.open(sh, k, now)
 	move := e.key.Brake(charges, b, now)
 	if move == nil {
@@ -41,9 +38,7 @@ func (s *Store) brake(charges []store.Charge, b *store.Brake) (*exact.Move, erro
 	if fresh && !s.keep(sh, e, now) {
 		return nil, ErrFull
 	}
-	if e.settle(); e.lapse <= now {
-		s.remove(sh, e)
-	}
+	s.changed(sh, e, now)
 	return move, nil
 }
 

@@ -39,11 +39,8 @@ func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids
 // Keep holds a lease that another store granted, without a bound. A fallback store calls it.
 // Keep does nothing for a new key if the store is full.
 func (s *Store) Keep(scope, key, lease string, d time.Duration) {
-	k := s.id(scope, key)
-	sh := s.shard(k)
-	sh.mu.Lock()
+	sh, k, now := s.lockKey(scope, key)
 	defer sh.mu.Unlock()
-	now := s.now()
 	e, fresh := s.open(sh, k, now)
 	if fresh && !s.keep(sh, e, now) {
 		return
@@ -53,11 +50,8 @@ func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 
 // held changes the live leases of a key, and forgets the key if it has lapsed after that.
 func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
-	k := s.id(scope, key)
-	sh := s.shard(k)
-	sh.mu.Lock()
+	sh, k, now := s.lockKey(scope, key)
 	defer sh.mu.Unlock()
-	now := s.now()
 	e := sh.keys[k]
 	if e == nil || e.leases == nil {
 		change(new(leases), now)
@@ -68,7 +62,5 @@ func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
 	if len(e.leases.byID) == 0 {
 		e.leases = nil
 	}
-	if e.settle(); e.lapse <= now {
-		s.remove(sh, e)
-	}
+	s.changed(sh, e, now)
 }

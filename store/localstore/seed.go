@@ -13,11 +13,8 @@ import (
 //
 // Seed does not add spent units. Leases and the brake of the key stay as they are.
 func (s *Store) Seed(m store.Memory) {
-	k := s.id(m.Scope, m.Key)
-	sh := s.shard(k)
-	sh.mu.Lock()
+	sh, k, now := s.lockKey(m.Scope, m.Key)
 	defer sh.mu.Unlock()
-	now := s.now()
 	if m.Last <= m.At && s.seedSmall(sh, &k, &m, now) {
 		return
 	}

@@ -83,17 +83,10 @@ func (s *Store) settle(keys []*exact.Receipt, cost func(charge int) int64) {
 
 func (s *Store) settleKey(r *exact.Receipt, cost func(charge int) int64) {
 	e := r.Owner.(*entry)
-	sh := s.shard(e.id)
-	sh.mu.Lock()
+	sh, k, now := s.lockKey(e.id.scope, e.id.key)
 	defer sh.mu.Unlock()
-	if sh.keys[e.id] != e {
-		return // The key lapsed, or was reset.
-	}
-	now := s.now()
-	if !e.key.Settle(r, now, cost) {
-		return
-	}
-	if e.settle(); e.lapse <= now {
-		s.remove(sh, e)
+	// Without this entry, the key has lapsed or was reset.
+	if sh.keys[k] == e && e.key.Settle(r, now, cost) {
+		s.changed(sh, e, now)
 	}
 }

@@ -101,12 +101,9 @@ func (s *shards) remove(sh *shard, e *entry) {
 	s.count.Add(-1)
 }
 
-// forget forgets a key.
-func (s *shards) forget(k id) {
-	sh := s.shard(k)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if e := s.entry(sh, k); e != nil {
+// changed computes when a changed entry lapses, and forgets an entry that has lapsed.
+func (s *shards) changed(sh *shard, e *entry, now int64) {
+	if e.settle(); e.lapse <= now {
 		s.remove(sh, e)
 	}
 }
