@@ -102,8 +102,7 @@ func (s *Store) seedSmall(sh *shard, k *id, m *store.Memory, now int64) bool {
 		copy(further, seeds[1:])
 		return true
 	}
-	s.sweep(sh, now, newLooks)
-	c, class := sh.small.classOf(&a)
+	c, class := s.classFor(sh, &a, now)
 	if c != nil && s.makeRoom(1, now) {
 		sh.small.put(&a, class, seeds[0], seeds[1:])
 	}

@@ -108,14 +108,20 @@ func (s *shards) changed(sh *shard, e *entry, now int64) {
 	}
 }
 
-// lapsed forgets the entry of a key if it has lapsed. It reports whether no entry is left.
-func (s *shards) lapsed(sh *shard, k *id, now int64) bool {
-	e := sh.keys[*k]
-	if e != nil && e.lapse <= now {
+// classFor returns the class of a key that may become small, and its index; nil if the key
+// has an entry, there are too many classes, or no small key can have these limits.
+func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, place int) {
+	if e := sh.keys[a.id]; e != nil {
+		if e.lapse > now {
+			return nil, 0
+		}
 		s.remove(sh, e)
-		e = nil
 	}
-	return e == nil
+	s.sweep(sh, now, newLooks)
+	if place = sh.small.class(a.scope, a.limit, a.more, a.class); place < 0 {
+		return nil, 0
+	}
+	return sh.small.classes[place].of, place
 }
 
 func (s *shards) sweep(sh *shard, now int64, n int) (looks int) {

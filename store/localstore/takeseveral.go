@@ -61,11 +61,7 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 // severalNew is takeSeveral for a key that is not small.
 func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool, err error) {
 	now := b.verdict.Now
-	if !s.lapsed(sh, &b.id, now) {
-		return false, nil
-	}
-	s.sweep(sh, now, newLooks)
-	c, place := sh.small.classOf(&b.ask)
+	c, place := s.classFor(sh, &b.ask, now)
 	if c == nil {
 		return false, nil
 	}

@@ -35,11 +35,7 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 
 // takeNew is takeSmall for a key that is not small.
 func (s *Store) takeNew(sh *shard, a *ask, t *taken) (done bool, err error) {
-	if !s.lapsed(sh, &a.id, t.now) {
-		return false, nil
-	}
-	s.sweep(sh, t.now, newLooks)
-	c, place := sh.small.classOf(a)
+	c, place := s.classFor(sh, a, t.now)
 	if c == nil {
 		return false, nil
 	}
