@@ -55,7 +55,7 @@ func (h *hots) of(a *ask) *hot {
 	if k == nil || string(k.text[:k.n]) != a.key {
 		return nil
 	}
-	if c := k.class; c != a.class && (c.scope != a.scope || !c.is(a.limit, nil)) {
+	if c := k.class; c != a.class && (c.scope != a.scope || !c.is(a.charges)) {
 		return nil
 	}
 	return k

@@ -80,7 +80,7 @@ func TestSeveralLimitsStayInTheTable(t *testing.T) {
 		if err != nil || !d.Allowed {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		a := ask{id: s.id("api", "key"), limit: &one.Charges[0].Limit, cost: 1}
+		a := ask{id: s.id("api", "key"), charges: one.Charges, cost: 1}
 		a.hash = s.hash(&a.id)
 		for range 10 * looksForHot {
 			if _, done, err := s.takeSmall(&a); done || err != nil {
@@ -200,7 +200,7 @@ func TestHotKeysAreDecidedTheSame(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %d keys, want %d", seed, step, s.Keys(), cold.Keys())
 				}
 			}
-			if whole := newClass("", &l, nil).whole; (hot > 50) != whole {
+			if whole := newClass("", []store.Charge{{Limit: l}}).whole; (hot > 50) != whole {
 				t.Errorf("seed %d, %v: keys were hot at %d calls", seed, l, hot)
 			}
 		})
@@ -220,7 +220,7 @@ func TestHotKeysHaveTheLatestClock(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
-		a := ask{id: id{"api", "key"}, limit: &l, cost: 1}
+		a := ask{id: id{"api", "key"}, charges: []store.Charge{{Limit: l}}, cost: 1}
 		a.hash = s.hash(&a.id)
 		k := s.shard(a.id).small.hot.of(&a)
 		for i, late := range []int64{0, 500} {

@@ -93,9 +93,9 @@ func (s *Store) seedSmall(sh *shard, k *id, m *store.Memory, now int64) bool {
 		r := exact.RuleOf(&m.Limits[i])
 		seeds[i] = r.StateOf(m.Known[i], int64(m.At), now)
 	}
-	a := ask{id: *k, hash: s.hash(k), limit: &charges[0].Limit, more: charges[1:len(seeds)]}
+	a := ask{id: *k, hash: s.hash(k), charges: charges[:len(seeds)]}
 	if c, first, further := sh.small.get(a.hash, k); c != nil {
-		if !c.is(a.limit, a.more) {
+		if !c.is(a.charges) {
 			return false
 		}
 		*first = seeds[0]

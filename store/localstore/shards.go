@@ -118,7 +118,7 @@ func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, place int) {
 		s.remove(sh, e)
 	}
 	s.sweep(sh, now, newLooks)
-	if place = sh.small.class(a.scope, a.limit, a.more, a.class); place < 0 {
+	if place = sh.small.class(a.scope, a.charges, a.class); place < 0 {
 		return nil, 0
 	}
 	return sh.small.classes[place].of, place

@@ -72,24 +72,23 @@ const mostLimits = 8
 // window grows.
 func isSmall(l *store.Limit) bool { return l.Algorithm != store.SlidingWindow }
 
-// newClass returns the class of a limit and of those of further charges.
-func newClass(scope string, l *store.Limit, more []store.Charge) *class {
-	c := &class{scope: scope, Rule: exact.RuleOf(l)}
+// newClass returns the class of the charges' limits.
+func newClass(scope string, charges []store.Charge) *class {
+	c := &class{scope: scope, Rule: exact.RuleOf(&charges[0].Limit)}
 	c.whole = c.Pace.Den == 1
-	for i := range more {
-		c.more = append(c.more, exact.RuleOf(&more[i].Limit))
+	for i := range charges[1:] {
+		c.more = append(c.more, exact.RuleOf(&charges[i+1].Limit))
 	}
 	return c
 }
 
-// is reports whether a class has a limit, and those of further charges, in the charges'
-// scope.
-func (c *class) is(l *store.Limit, more []store.Charge) bool {
-	if len(more) != len(c.more) || !c.Is(l) {
+// is reports whether a class has the charges' limits. The caller compares the scope.
+func (c *class) is(charges []store.Charge) bool {
+	if len(charges) != 1+len(c.more) || !c.Is(&charges[0].Limit) {
 		return false
 	}
-	for i := range more {
-		if !c.more[i].Is(&more[i].Limit) {
+	for i := range c.more {
+		if !c.more[i].Is(&charges[i+1].Limit) {
 			return false
 		}
 	}
@@ -120,17 +119,16 @@ func (c *class) at(i int) *exact.Rule {
 type ask struct {
 	id
 	hash        uint64
-	limit       *store.Limit
-	more        []store.Charge // of the key's further limits
+	charges     []store.Charge // for their limits
 	class       *class         // of the limits in the scope, if known
-	cost, leave int64          // of the first charge
+	cost, leave int64          // of the only charge
 	maxWait     int64
 }
 
 // take decides a request under one limit, given the state. It returns the earliest slot. It
 // reports false if the class is another or the slot must be booked ahead.
 func (c *class) take(a *ask, st *exact.State, now int64) (slot int64, done bool) {
-	if c != a.class && !c.is(a.limit, nil) {
+	if c != a.class && !c.is(a.charges) {
 		return 0, false
 	}
 	if a.cost == 0 || a.cost > c.Max {

@@ -112,14 +112,14 @@ func (t *table) place(h uint64) int {
 	return i
 }
 
-// class returns the index of the class of a limit and of those of further charges. It adds a
-// new class. It returns -1 if there are too many, or if two limits count the same. with is
-// the class, if known.
-func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *class) int {
+// class returns the index of the class of the charges' limits. It adds a new class. It
+// returns -1 if there are too many, or if two limits count the same. with is the class, if
+// known.
+func (t *table) class(scope string, charges []store.Charge, with *class) int {
 	place := -1
 	for i := range t.classes {
 		m := &t.classes[i]
-		if m.of == with || m.of.scope == scope && m.of.is(l, more) {
+		if m.of == with || m.of.scope == scope && m.of.is(charges) {
 			return i
 		}
 		if m.keys == 0 {
@@ -130,7 +130,7 @@ func (t *table) class(scope string, l *store.Limit, more []store.Charge, with *c
 		return -1
 	}
 	if with == nil {
-		with = newClass(scope, l, more)
+		with = newClass(scope, charges)
 	}
 	if with.twins() {
 		return -1

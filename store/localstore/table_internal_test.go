@@ -53,8 +53,9 @@ func TestTableIsAMap(t *testing.T) {
 			}
 			switch what := rng.IntN(10); {
 			case i < 0 && what < 7:
-				more := []store.Charge{{Limit: store.Per(2, time.Hour)}, {Limit: store.Per(1, time.Hour)}}[:rng.IntN(3)]
-				i = tab.add(h, &k, tab.class(k.scope, &limits[rng.IntN(len(limits))], more, nil))
+				charges := []store.Charge{{}, {Limit: store.Per(2, time.Hour)}, {Limit: store.Per(1, time.Hour)}}[:1+rng.IntN(3)]
+				charges[0].Limit = limits[rng.IntN(len(limits))]
+				i = tab.add(h, &k, tab.class(k.scope, charges, nil))
 				at := &tab.slots[i]
 				m := &tab.classes[at.class]
 				m.of.Book(&at.state, now, 1)
@@ -121,14 +122,14 @@ func TestMostClasses(t *testing.T) {
 	var tab table
 	add := func(n int) int {
 		k, l := id{key: fmt.Sprint(n)}, store.Per(int64(n+1), time.Hour)
-		class := tab.class("", &l, nil, nil)
+		class := tab.class("", []store.Charge{{Limit: l}}, nil)
 		if class >= 0 {
 			tab.add(hashOf(&k), &k, class)
 		}
 		return class
 	}
 	l := store.Per(1, time.Second)
-	if tab.class("twins", &l, []store.Charge{{Limit: store.Per(2, time.Second)}, {Limit: l}}, nil) >= 0 {
+	if tab.class("twins", []store.Charge{{Limit: l}, {Limit: store.Per(2, time.Second)}, {Limit: l}}, nil) >= 0 {
 		t.Fatal("a class of one limit twice")
 	}
 	for n := range mostClasses {

@@ -32,7 +32,7 @@ func areSmall(charges []store.Charge) bool {
 func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, err error) {
 	var b several
 	first := &req.Charges[0]
-	b.ask = ask{id: s.id(first.Scope, first.Key), limit: &first.Limit, more: req.Charges[1:]}
+	b.ask = ask{id: s.id(first.Scope, first.Key), charges: req.Charges}
 	b.hash = s.hash(&b.id)
 	sh := &s.all[b.hash%shardCount]
 	now := s.now()
@@ -80,7 +80,7 @@ func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool
 // changed, if the limits are others or the slot is to be booked ahead.
 func (b *several) take(m *smalls, req *store.Request) (found, done bool) {
 	c, first, further := m.get(b.hash, &b.id)
-	if c == nil || !c.is(b.limit, b.more) {
+	if c == nil || !c.is(b.charges) {
 		return c != nil, false
 	}
 	b.class, b.states[0] = c, *first

@@ -63,10 +63,10 @@ func setDecision(d *store.Decision, c *store.Charge, o *store.Outcome) {
 
 // prepared is a limit in a scope.
 type prepared struct {
-	store *Store
-	class *class
-	limit store.Limit
-	hash  uint64 // of the scope
+	store   *Store
+	class   *class
+	charges []store.Charge // one, for its limit
+	hash    uint64         // of the scope
 }
 
 // Prepare implements [store.Preparer].
@@ -74,7 +74,8 @@ func (s *Store) Prepare(of store.Store, scope string, limit store.Limit) store.P
 	if of != store.Store(s) || !isSmall(&limit) {
 		return nil
 	}
-	return &prepared{store: s, class: newClass(scope, &limit, nil), limit: limit, hash: hash(0, scope)}
+	charges := []store.Charge{{Limit: limit}}
+	return &prepared{store: s, class: newClass(scope, charges), charges: charges, hash: hash(0, scope)}
 }
 
 // Source implements [store.Prepared].
@@ -85,6 +86,6 @@ func (p *prepared) Take(key string, cost int64) (o store.Outcome, done bool, err
 	k := p.store.id(p.class.scope, key)
 	return p.store.takeSmall(&ask{
 		id: k, hash: maphash.String(seed, k.key) ^ p.hash,
-		limit: &p.limit, class: p.class, cost: cost,
+		charges: p.charges, class: p.class, cost: cost,
 	})
 }
