@@ -18,27 +18,26 @@ type Receipt struct {
 	queue       Queue // before
 	next        int64 // before
 	parts       int   // before
-	Booked      []Booked
-	one         [1]Booked        // room for one limit
+	booked      []booked
+	one         [1]booked        // room for one limit
 	grades      [maxGrades]Grade // room for the first limit's
 }
 
-// Booked is the charge of one limit.
-type Booked struct {
-	Limit  store.Limit
-	Charge int // its place in the request; -1: no charge names the limit
-	Cost   int64
-	before Part
+// booked is the charge of one limit.
+type booked struct {
+	charge int // its place in the request; -1: no charge names the limit
+	cost   int64
+	before Part // the limit
 }
 
 // Windows returns the slot at the booking, by the store's clock, and the windows with a
 // beginning that counted it.
 func (r *Receipt) Windows() (real int64, list []Window) {
-	for i := range r.Booked {
-		if b := &r.Booked[i]; b.Cost > 0 && InRealTime(b.Limit.Algorithm) {
+	for i := range r.booked {
+		if b := &r.booked[i]; b.cost > 0 && b.before.inRealTime() {
 			p := b.before
-			p.book(r.Real, b.Cost, 0)
-			list = append(list, Window{b.Limit.Algorithm, p.Rule.Period, p.State.A})
+			p.book(r.Real, b.cost, 0)
+			list = append(list, Window{p.Rule.Limit.Algorithm, p.Rule.Period, p.State.A})
 		}
 	}
 	return r.Real, list
@@ -53,16 +52,16 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
 		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old,
 	}
-	if r.Booked = r.one[:0]; len(k.Parts) > len(r.one) {
-		r.Booked = make([]Booked, 0, len(k.Parts))
+	if r.booked = r.one[:0]; len(k.Parts) > len(r.one) {
+		r.booked = make([]booked, 0, len(k.Parts))
 	}
 	grades := r.grades[:0]
 	for i := range k.Parts {
 		p := k.Parts[i]
-		b := Booked{Limit: p.Rule.Limit, Charge: f.charge(charges, i), Cost: f.cost(charges, i, most), before: p}
+		b := booked{charge: f.charge(charges, i), cost: f.cost(charges, i, most), before: p}
 		b.before.Credit.Grades = append(grades, p.Credit.Grades...)
 		grades = nil
-		r.Booked = append(r.Booked, b)
+		r.booked = append(r.booked, b)
 	}
 	return r
 }
@@ -79,19 +78,19 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	}
 	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
 	var real int64
-	for i := range r.Booked {
-		if b := &r.Booked[i]; b.Charge >= 0 {
-			real = max(real, cost(b.Charge))
+	for i := range r.booked {
+		if b := &r.booked[i]; b.charge >= 0 {
+			real = max(real, cost(b.charge))
 		}
 	}
-	for i := range r.Booked {
-		b := &r.Booked[i]
+	for i := range r.booked {
+		b := &r.booked[i]
 		to := real
-		if b.Charge >= 0 {
-			to = cost(b.Charge)
+		if b.charge >= 0 {
+			to = cost(b.charge)
 		}
-		nothing = nothing && (to == 0 || b.Cost == 0)
-		if at := k.part(&b.Limit); at >= 0 && b.Cost > 0 && to != b.Cost {
+		nothing = nothing && (to == 0 || b.cost == 0)
+		if at := k.part(&b.before.Rule.Limit); at >= 0 && b.cost > 0 && to != b.cost {
 			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
 		}
 	}
@@ -115,12 +114,12 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 // remove drops the limits that the booking of a receipt added.
 func (k *Key) remove(r *Receipt) {
 	k.keep(func(i int) bool {
-		return !slices.ContainsFunc(r.Booked[r.parts:], func(b Booked) bool { return k.Parts[i].Rule.Is(&b.Limit) })
+		return !slices.ContainsFunc(r.booked[r.parts:], func(b booked) bool { return k.Parts[i].Rule.Is(&b.before.Rule.Limit) })
 	})
 }
 
 // settle corrects one limit to another cost.
-func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone bool) bool {
+func (k *Key) settle(p *Part, b *booked, r *Receipt, to, v, now int64, alone bool) bool {
 	switch {
 	case p.is(store.SlidingWindow):
 		return false
@@ -130,7 +129,7 @@ func (k *Key) settle(p *Part, b *Booked, r *Receipt, to, v, now int64, alone boo
 		p.restore(b)
 		return true
 	}
-	return p.settleWindow(r.Seq, to-b.Cost, now)
+	return p.settleWindow(r.Seq, to-b.cost, now)
 }
 
 // settleWindow corrects the units of the booking seq, if a window holds it. Debt in an
@@ -149,14 +148,14 @@ func (p *Part) settleWindow(seq, more, now int64) bool {
 }
 
 // restore puts the limit from before the booking back.
-func (p *Part) restore(b *Booked) {
+func (p *Part) restore(b *booked) {
 	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
 	*p = b.before
 	p.Credit.Grades = grades
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
-func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool {
+func (p *Part) settleBucket(b *booked, r *Receipt, to, v int64, alone bool) bool {
 	den, tat := p.Rule.Pace.Den, Micros{p.State.A, p.State.B}
 	if tat.Up() <= v {
 		return false
@@ -168,8 +167,8 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 			p.note(r.Seq, r.Slot)
 			p.book(r.Floor, to, r.Seq)
 		}
-	case to < b.Cost:
-		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.Cost-to), den)
+	case to < b.cost:
+		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.cost-to), den)
 		if back == (Micros{}) {
 			return false
 		}
@@ -178,7 +177,7 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 	case p.Credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
-		p.book(0, to-b.Cost, r.Seq)
+		p.book(0, to-b.cost, r.Seq)
 	}
 	p.bound(v)
 	return true
@@ -188,14 +187,14 @@ func (p *Part) settleBucket(b *Booked, r *Receipt, to, v int64, alone bool) bool
 func (r *Receipt) logged(real int64, cost func(charge int) int64) int64 {
 	var was, to, other int64
 	named := false
-	for i := range r.Booked {
-		b := &r.Booked[i]
+	for i := range r.booked {
+		b := &r.booked[i]
 		switch {
-		case b.Limit.Algorithm != store.SlidingWindow:
-		case b.Charge < 0:
-			other = b.Cost
-		case b.Cost > 0:
-			was, to, named = max(was, b.Cost), max(to, cost(b.Charge)), true
+		case !b.before.is(store.SlidingWindow):
+		case b.charge < 0:
+			other = b.cost
+		case b.cost > 0:
+			was, to, named = max(was, b.cost), max(to, cost(b.charge)), true
 		default:
 			named = true
 		}

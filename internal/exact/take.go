@@ -71,9 +71,9 @@ func (r *Receipt) place(places []int) {
 	if r == nil || places == nil {
 		return
 	}
-	for i := range r.Booked {
-		if b := &r.Booked[i]; b.Charge >= 0 {
-			b.Charge = places[b.Charge]
+	for i := range r.booked {
+		if b := &r.booked[i]; b.charge >= 0 {
+			b.charge = places[b.charge]
 		}
 	}
 }
