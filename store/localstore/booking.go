@@ -86,14 +86,11 @@ func (s *Store) decide(req *store.Request, groups []exact.Group, homes []home, v
 		return ErrFull
 	}
 	for i := range homes {
-		h := &homes[i]
-		if groups[i].Kept {
-			h.entry.settle()
+		h, booked := &homes[i], v.Allowed && keeps(i)
+		if booked || groups[i].Kept {
+			h.entry.setLapse()
 		}
-		if !v.Allowed || !keeps(i) {
-			continue
-		}
-		if h.entry.settle(); h.fresh {
+		if booked && h.fresh {
 			h.shard.add(h.entry)
 		}
 	}

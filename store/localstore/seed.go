@@ -23,7 +23,7 @@ func (s *Store) Seed(m store.Memory) {
 		return
 	}
 	e.seed(&m, now)
-	e.settle()
+	e.setLapse()
 }
 
 // seed gives the key these limits in their states. Earlier receipts then change nothing.

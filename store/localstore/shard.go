@@ -37,8 +37,8 @@ func newEntry(of *shards, k id) *entry {
 	return e
 }
 
-// settle computes the time at which the entry lapses.
-func (e *entry) settle() { e.lapse = max(e.key.Lapse(), e.leases.lapse()) }
+// setLapse computes the time at which the entry lapses.
+func (e *entry) setLapse() { e.lapse = max(e.key.Lapse(), e.leases.lapse()) }
 
 // again makes a lapsed entry a new one, for this call.
 func (e *entry) again(now int64) {
@@ -52,7 +52,7 @@ func (e *entry) hold(id string, end int64) {
 		e.leases = new(leases)
 	}
 	e.leases.hold(id, end)
-	e.settle()
+	e.setLapse()
 }
 
 // add keeps a new entry. There must be room for it.

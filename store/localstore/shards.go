@@ -70,7 +70,7 @@ func (s *shards) entry(sh *shard, k id) *entry {
 	}
 	e := newEntry(s, k)
 	e.key.Parts = sh.small.takeOut(h, &k, e.key.Parts)
-	e.settle()
+	e.setLapse()
 	sh.add(e)
 	return e
 }
@@ -103,7 +103,7 @@ func (s *shards) remove(sh *shard, e *entry) {
 
 // changed computes when a changed entry lapses, and forgets an entry that has lapsed.
 func (s *shards) changed(sh *shard, e *entry, now int64) {
-	if e.settle(); e.lapse <= now {
+	if e.setLapse(); e.lapse <= now {
 		s.remove(sh, e)
 	}
 }

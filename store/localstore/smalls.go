@@ -15,9 +15,9 @@ type smalls struct {
 // up soon.
 const looksForHot = 8
 
-// since returns the time of a call, given its look at the clock. Another call may have been
-// faster.
-func (m *smalls) since(now int64) int64 {
+// latest returns the time of a call that has read the clock: now, or the time of the call
+// before, if that has read the clock later.
+func (m *smalls) latest(now int64) int64 {
 	m.last = max(m.last, now)
 	return m.last
 }
@@ -41,11 +41,11 @@ func (m *smalls) take(a *ask, t *taken, clock func() int64) (found, done bool) {
 	t.class = m.classes[at.class].of
 	t.slot, done = t.class.take(a, &at.state, t.now)
 	if t.slot > t.now && t.slot-t.now <= mostLate && t.class.whole { // The key may have been hot.
-		t.now = m.since(clock())
+		t.now = m.latest(clock())
 		t.slot, done = t.class.take(a, &at.state, t.now)
 	}
 	t.state = at.state
-	m.heed(a.hash, i)
+	m.warm(a.hash, i)
 	return true, done
 }
 
@@ -108,9 +108,9 @@ func (m *smalls) sweep(now int64, n int) (looks, forgotten int) {
 	return looks, forgotten
 }
 
-// heed looks at one of several calls of keys that are not hot. The key becomes hot if it was
-// also the last one of its place, and the place's hot key was not used since.
-func (m *smalls) heed(hash uint64, i int) {
+// warm makes the key of a slot hot. It looks at one of looksForHot calls. The key becomes hot
+// if the look before found it too, and the place's hot key was not used since.
+func (m *smalls) warm(hash uint64, i int) {
 	if m.calls++; m.calls%looksForHot != 0 {
 		return
 	}

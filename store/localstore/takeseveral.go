@@ -37,7 +37,7 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 	sh := &s.all[b.hash%shardCount]
 	now := s.now()
 	sh.mu.Lock()
-	b.verdict.Now = sh.small.since(now)
+	b.verdict.Now = sh.small.latest(now)
 	found, done := b.take(&sh.small, req)
 	if !found {
 		done, err = s.severalNew(sh, &b, req)

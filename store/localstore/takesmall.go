@@ -21,7 +21,7 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 	}
 	var t taken
 	sh.mu.Lock()
-	t.now = sh.small.since(now)
+	t.now = sh.small.latest(now)
 	found, done := sh.small.take(a, &t, s.now)
 	if !found {
 		done, err = s.takeNew(sh, a, &t) // Nothing in takeNew can panic.
