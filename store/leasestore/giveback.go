@@ -138,7 +138,6 @@ func (s *Store) heed() {
 // It tries for 3 s. Units that a silent store does not take back by then lie unused until
 // they lapse, and Close returns an error. Later calls go to the store behind unchanged.
 func (s *Store) Close() error {
-	s.closed.Store(true)
 	s.heeding.Do(func() {})
 	if s.watch != nil {
 		s.watch.Stop()

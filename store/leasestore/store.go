@@ -4,7 +4,6 @@ import (
 	"hash/maphash"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/store"
@@ -78,7 +77,6 @@ type Store struct {
 	cfg    Config
 	start  time.Time
 	shards [64]shard
-	closed atomic.Bool
 	giving sync.WaitGroup // calls that give units back or have units under way
 
 	heeding sync.Once

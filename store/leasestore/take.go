@@ -14,7 +14,7 @@ func (s *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 	if s.cfg.Store == nil {
 		return store.Decision{}, &store.ConfigError{Field: "leasestore.Store", Want: "one made by New", Got: "a zero one"}
 	}
-	if s.cfg.Units == 1 || !leasable(&req) || s.closed.Load() {
+	if s.cfg.Units == 1 || !leasable(&req) {
 		return s.cfg.Store.Take(ctx, req)
 	}
 	if err := ctx.Err(); err != nil {
