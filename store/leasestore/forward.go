@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/goweir/weir/internal/watchers"
 	"github.com/goweir/weir/store"
 )
 
@@ -57,16 +58,10 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 func (s *Store) WatchBrakes(f func(scope, key string, c store.Clock)) store.Watch {
 	b, ok := s.cfg.Store.(store.Braker)
 	if !ok {
-		return nothing{}
+		return new(watchers.Set).Add(f)
 	}
 	return b.WatchBrakes(f)
 }
-
-// nothing is a watch over a store without brakes.
-type nothing struct{}
-
-func (nothing) Covers(time.Time) bool { return true }
-func (nothing) Stop()                 {}
 
 // Release implements [store.Holder].
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
