@@ -16,10 +16,8 @@ import (
 // errTorn is the error of a state and a log that do not belong together.
 var errTorn = errors.New("the state changed while it was read")
 
-// decode fills in a key from its values in Redis.
-func (k *Key) decode(s *stored) { k.Err = k.decodeAll(s) }
-
-func (k *Key) decodeAll(s *stored) error {
+// decode fills in a key from its values in Redis. The error is the key's Err.
+func (k *Key) decode(s *stored) error {
 	k.TTL, k.NoTTL = lifetime(s.ttl)
 	held := k.flights(s)
 	value, err := s.value.Result()

@@ -15,7 +15,7 @@ import (
 // decoded reads a value and a log at an instant.
 func decoded(at int64, value string, log []string) *Key {
 	k := &Key{At: time.UnixMicro(at), Stored: "weir:{a:b}", Limiter: "a", Key: "b"}
-	k.decode(&stored{
+	k.Err = k.decode(&stored{
 		value: redis.NewStringResult(value, nil), ttl: redis.NewDurationResult(time.Minute, nil), log: redis.NewStringSliceResult(log, nil),
 		leases: redis.NewIntResult(0, nil), flights: redis.NewZSliceCmdResult(nil, nil),
 	})

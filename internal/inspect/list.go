@@ -109,7 +109,7 @@ func (i *Inspector) listNode(ctx context.Context, n node, q *Query, l *Listing) 
 func isCounter(part string) bool { return len(part) == 1 && part[0] >= '0' && part[0] <= '7' }
 
 func (q *Query) wants(name *rediskey.Name) bool {
-	if q.Limiter != "" && name.Scope != q.Limiter || q.Limiter != "" && name.Hash != "" {
+	if q.Limiter != "" && name.Scope != q.Limiter { // A name with a Hash has no Scope.
 		return false
 	}
 	k := Key{Limiter: name.Scope, Key: name.Key, Hash: name.Hash}

@@ -21,11 +21,10 @@ type Log struct {
 	FirstBad   error // with its line's number
 	Moved      int64 // lines whose time was before that of the line in front
 	Err        error // of R
-	Start, End int64
+	Start, End int64 // the first and the latest time
 
 	second  int64    // of pending
 	pending []string // keys of lines of a whole second
-	last    int64    // the latest time
 }
 
 const (
@@ -105,13 +104,13 @@ func (l *Log) flush(yield func(Arrival) bool) bool {
 }
 
 func (l *Log) yield(at int64, key string, yield func(Arrival) bool) bool {
-	if l.last != 0 && at < l.last {
-		at = l.last
+	if at < l.End {
+		at = l.End
 		l.Moved++
 	}
 	if l.Start == 0 {
 		l.Start = at
 	}
-	l.last, l.End = at, at
+	l.End = at
 	return yield(Arrival{at, key})
 }
