@@ -11,7 +11,7 @@ func gcraSlot(r *Rule, s *State, b, units int64) (floor, slot int64) {
 	if t.Whole < b {
 		return b, b
 	}
-	return t.Whole, t.Up()
+	return t.Whole, t.up()
 }
 
 // gcraBook moves the TAT on from floor, or from the TAT if that is later.
@@ -101,7 +101,7 @@ func View(r *Rule, s *State, log *Log, c *Clock, now int64) (remaining, reset in
 func (r *Rule) Lapse(s *State, log *Log) int64 {
 	switch r.Limit.Algorithm {
 	case store.GCRA:
-		return Micros{s.A, s.B}.Up()
+		return Micros{s.A, s.B}.up()
 	case store.SlidingWindow:
 		return log.newest() + r.Period
 	case store.SlidingCounter:
@@ -133,7 +133,7 @@ func (r *Rule) used(s *State, log *Log, at int64) int64 {
 		remaining, _ := r.View(s, log, at)
 		return r.Max - remaining
 	}
-	ahead := max(Micros{s.A, s.B}.Up()-at, 0)
+	ahead := max(Micros{s.A, s.B}.up()-at, 0)
 	if ahead > r.Pace.Full.Whole {
 		return r.Max
 	}

@@ -18,7 +18,7 @@ func (k *Key) Find(f *Found, charges []store.Charge, now int64) {
 		}
 		f.Each[i] = slot
 	}
-	f.clock = k.Clock.Standing(f.Slot, now)
+	f.clock = k.Clock.standing(f.Slot, now)
 	f.Real = max(f.clock.Real(f.Slot), now)
 	from := max(f.clock.Real(b), now)
 	latest := f.Real

@@ -12,7 +12,7 @@ import (
 func Fastest(charges []store.Charge) int64 {
 	unit := maxGap
 	for i := range charges {
-		num, den := Emission(&charges[i].Limit)
+		num, den := emission(&charges[i].Limit)
 		unit = min(unit, max(num/den, 1))
 	}
 	return unit

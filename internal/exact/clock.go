@@ -136,8 +136,8 @@ func (c *Clock) Floor(b, t int64) int64 {
 	return max(b, c.Next)
 }
 
-// Standing returns the clock after a booking: in a pause v stands at the first slot booked.
-func (c Clock) Standing(slot, t int64) Clock {
+// standing returns the clock after a booking: in a pause v stands at the first slot booked.
+func (c Clock) standing(slot, t int64) Clock {
 	if c.Paused(t) && c.Stand == 0 {
 		c.Stand = slot
 	}
@@ -150,7 +150,7 @@ func (c *Clock) Book(slot, cost, t int64) {
 	if cost == 0 || c.At == 0 {
 		return
 	}
-	*c = c.Standing(slot, t)
+	*c = c.standing(slot, t)
 	if c.Slow(t) {
 		ahead := maxGap
 		if cost <= maxGap/c.Unit {

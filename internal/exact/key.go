@@ -21,7 +21,7 @@ type Key struct {
 type Part struct {
 	Rule   Rule
 	State  State
-	Credit Credit // of GCRA
+	credit credit // of GCRA
 	// Opened is the Queue.Seq of the first booking of the last window with a beginning,
 	// and of the window before that.
 	Opened [2]int64
@@ -61,13 +61,13 @@ func (p *Part) book(at, units, seq int64) {
 }
 
 // note notes the backlog that a booking finds in a bucket.
-func (p *Part) note(seq, slot int64) { p.Credit.book(seq, Micros{p.State.A, p.State.B}, slot) }
+func (p *Part) note(seq, slot int64) { p.credit.book(seq, Micros{p.State.A, p.State.B}, slot) }
 
 // begin notes the booking that added a limit, which does not count earlier bookings.
 func (p *Part) begin(seq int64) {
 	p.Opened = [2]int64{seq, seq}
 	if seq > 0 && p.is(store.GCRA) {
-		p.Credit.begin(seq)
+		p.credit.begin(seq)
 	}
 }
 

@@ -48,11 +48,11 @@ func align(t, p int64) int64 { return t - t%p }
 func corrected(units, more int64) int64 { return min(max(units+more, 0), max(units, MostUnits)) }
 
 // Micros is a time or a duration in whole microseconds and a fraction of one:
-// Rem over a denominator that the limit gives (see Emission).
+// Rem over a denominator that the limit gives (see emission).
 type Micros struct{ Whole, Rem int64 }
 
-// Up returns m rounded up to whole microseconds.
-func (m Micros) Up() int64 {
+// up returns m rounded up to whole microseconds.
+func (m Micros) up() int64 {
 	if m.Rem > 0 {
 		return m.Whole + 1
 	}
@@ -96,7 +96,7 @@ func RuleOf(l *store.Limit) Rule {
 	r := Rule{Limit: *l, Max: l.Max(), Period: l.Period.Microseconds()}
 	r.Limit.Name = ""
 	if l.Algorithm == store.GCRA {
-		r.Pace = PaceOf(l)
+		r.Pace = paceOf(l)
 	}
 	return r
 }
@@ -126,9 +126,9 @@ type Window struct {
 // store's time, as a provider's windows do.
 func InRealTime(a store.Algorithm) bool { return a != store.GCRA && a != store.SlidingWindow }
 
-// Emission returns the emission interval of a valid limit in microseconds as a
+// emission returns the emission interval of a valid limit in microseconds as a
 // reduced fraction num/den.
-func Emission(l *store.Limit) (num, den int64) {
+func emission(l *store.Limit) (num, den int64) {
 	p := l.Period.Microseconds()
 	a, b := p, l.Rate
 	for b != 0 {
@@ -139,16 +139,16 @@ func Emission(l *store.Limit) (num, den int64) {
 
 // Pace holds the numbers of a GCRA limit, for stores that compute them once.
 type Pace struct {
-	Num, Den int64  // the emission interval, see Emission
+	Num, Den int64  // the emission interval, see emission
 	Full     Micros // the time in which an empty limit fills up
 	one      Micros // the time that a unit takes
 	most     int64
 }
 
-// PaceOf returns the pace of a valid limit.
-func PaceOf(l *store.Limit) Pace {
+// paceOf returns the pace of a valid limit.
+func paceOf(l *store.Limit) Pace {
 	p := Pace{most: l.Max()}
-	p.Num, p.Den = Emission(l)
+	p.Num, p.Den = emission(l)
 	p.Full, p.one = p.span(p.most), p.span(1)
 	return p
 }
@@ -184,7 +184,7 @@ func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
 		return p.most, 0
 	}
 	if !ahead.Less(p.Full) {
-		return 0, ahead.Up()
+		return 0, ahead.up()
 	}
 	if p.Den == 1 { // For speed: measured, this saves a quarter of a small decision.
 		return (p.Full.Whole - ahead.Whole) / p.Num, ahead.Whole
@@ -193,5 +193,5 @@ func (p *Pace) View(tat Micros, now int64) (remaining, reset int64) {
 	hi, lo := bits.Mul64(uint64(free.Whole), uint64(p.Den))
 	lo, carry := bits.Add64(lo, uint64(free.Rem), 0)
 	q, _ := bits.Div64(hi+carry, lo, uint64(p.Num))
-	return int64(q), ahead.Up()
+	return int64(q), ahead.up()
 }

@@ -23,14 +23,14 @@ func TestEmission(t *testing.T) {
 		{store.Per(1, time.Microsecond), 1, 1},
 		{store.Per(store.MaxUnits, store.MaxPeriod), store.MaxPeriod.Microseconds() >> 14, store.MaxUnits >> 14},
 	} {
-		if num, den := Emission(&test.limit); num != test.num || den != test.den {
+		if num, den := emission(&test.limit); num != test.num || den != test.den {
 			t.Errorf("%v: %d/%d, want %d/%d", test.limit, num, den, test.num, test.den)
 		}
 	}
 	rng := newRand(3)
 	for range 5000 {
 		l := randomLimit(rng, store.GCRA)
-		num, den := Emission(&l)
+		num, den := emission(&l)
 		want := rat(l.Period.Microseconds(), l.Rate)
 		if want.Num().Int64() != num || want.Denom().Int64() != den {
 			t.Fatalf("%+v: %d/%d, want %v", l, num, den, want)
@@ -55,19 +55,19 @@ func TestSpan(t *testing.T) {
 		{store.Per(store.MaxUnits, store.MaxPeriod), store.MaxUnits, Micros{store.MaxPeriod.Microseconds(), 0}, store.MaxPeriod.Microseconds()},
 		{store.Per(store.MaxUnits, time.Microsecond), store.MaxUnits - 1, Micros{0, store.MaxUnits - 1}, 1},
 	} {
-		p := PaceOf(&test.limit)
-		if got := p.Span(test.units); got != test.want || got.Up() != test.up {
-			t.Errorf("%d units of %v: %v, up %d, want %v, %d", test.units, test.limit, got, got.Up(), test.want, test.up)
+		p := paceOf(&test.limit)
+		if got := p.Span(test.units); got != test.want || got.up() != test.up {
+			t.Errorf("%d units of %v: %v, up %d, want %v, %d", test.units, test.limit, got, got.up(), test.want, test.up)
 		}
 	}
 	rng := newRand(4)
 	for range 20_000 {
 		l := randomLimit(rng, store.GCRA)
-		p, n := PaceOf(&l), spread(rng, l.Max())
+		p, n := paceOf(&l), spread(rng, l.Max())
 		want := rat(l.Period.Microseconds(), l.Rate)
 		want = times(want, whole(n))
 		got := p.Span(n)
-		if plus(whole(got.Whole), rat(got.Rem, p.Den)).Cmp(want) != 0 || got.Rem < 0 || got.Rem >= p.Den || got.Up() != ceil(want) {
+		if plus(whole(got.Whole), rat(got.Rem, p.Den)).Cmp(want) != 0 || got.Rem < 0 || got.Rem >= p.Den || got.up() != ceil(want) {
 			t.Fatalf("%d units of %+v: %v over %d, want %v", n, l, got, p.Den, want)
 		}
 		if p.Full != p.Span(l.Max()) {

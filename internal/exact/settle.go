@@ -20,7 +20,7 @@ type Receipt struct {
 	parts       int   // before
 	booked      []booked
 	one         [1]booked        // room for one limit
-	grades      [maxGrades]Grade // room for the first limit's
+	grades      [maxGrades]grade // room for the first limit's
 }
 
 // booked is the charge of one limit.
@@ -59,7 +59,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 	for i := range k.Parts {
 		p := k.Parts[i]
 		b := booked{charge: f.charge(charges, i), cost: f.cost(charges, i, most), before: p}
-		b.before.Credit.Grades = append(grades, p.Credit.Grades...)
+		b.before.credit.grades = append(grades, p.credit.grades...)
 		grades = nil
 		r.booked = append(r.booked, b)
 	}
@@ -149,15 +149,15 @@ func (p *Part) settleWindow(seq, more, now int64) bool {
 
 // restore puts the limit from before the booking back.
 func (p *Part) restore(b *booked) {
-	grades := append(p.Credit.Grades[:0], b.before.Credit.Grades...)
+	grades := append(p.credit.grades[:0], b.before.credit.grades...)
 	*p = b.before
-	p.Credit.Grades = grades
+	p.credit.grades = grades
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.
 func (p *Part) settleBucket(b *booked, r *Receipt, to, v int64, alone bool) bool {
 	den, tat := p.Rule.Pace.Den, Micros{p.State.A, p.State.B}
-	if tat.Up() <= v {
+	if tat.up() <= v {
 		return false
 	}
 	switch {
@@ -168,13 +168,13 @@ func (p *Part) settleBucket(b *booked, r *Receipt, to, v int64, alone bool) bool
 			p.book(r.Floor, to, r.Seq)
 		}
 	case to < b.cost:
-		back := p.Credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.cost-to), den)
+		back := p.credit.take(r.Seq, r.Slot, p.Rule.Pace.Span(b.cost-to), den)
 		if back == (Micros{}) {
 			return false
 		}
 		tat = tat.Minus(back, den)
 		p.State.A, p.State.B = tat.Whole, tat.Rem
-	case p.Credit.lapsed(r.Seq, r.Slot):
+	case p.credit.lapsed(r.Seq, r.Slot):
 		return false
 	default:
 		p.book(0, to-b.cost, r.Seq)
