@@ -11,16 +11,16 @@ func (s *Store) take(req *store.Request) (d store.Decision, err error) {
 	// The common case needs no allocation: these variables have room for it.
 	var (
 		group    [1]exact.Group
-		place    [1]home
+		home     [1]home
 		seen     [1]exact.Seen
 		parts    [2]int
 		each     [2]int64
 		outcomes [4]exact.Outcome
 	)
-	groups, homes, out := group[:], place[:], outcomes[:]
+	groups, homes, out := group[:], home[:], outcomes[:]
 	var v exact.Verdict
 	if keys.One(req.Charges) {
-		place[0].id = s.id(req.Charges[0].Scope, req.Charges[0].Key)
+		home[0].id = s.id(req.Charges[0].Scope, req.Charges[0].Key)
 		group[0].Charges = req.Charges
 		group[0].Found = exact.Found{Parts: parts[:], Each: each[:]}
 		v.Keys = seen[:]

@@ -6,7 +6,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// home is the place of a key.
+// home is a key of a request, and the place of its state.
 type home struct {
 	id
 	shard *shard

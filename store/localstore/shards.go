@@ -110,7 +110,7 @@ func (s *shards) changed(sh *shard, e *entry, now int64) {
 
 // classFor returns the class of a key that may become small, and its index; nil if the key
 // has an entry, there are too many classes, or no small key can have these limits.
-func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, place int) {
+func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, index int) {
 	if e := sh.keys[a.id]; e != nil {
 		if e.lapse > now {
 			return nil, 0
@@ -118,10 +118,10 @@ func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, place int) {
 		s.remove(sh, e)
 	}
 	s.sweep(sh, now, newLooks)
-	if place = sh.small.class(a.scope, a.charges, a.class); place < 0 {
+	if index = sh.small.class(a.scope, a.charges, a.class); index < 0 {
 		return nil, 0
 	}
-	return sh.small.classes[place].of, place
+	return sh.small.classes[index].of, index
 }
 
 func (s *shards) sweep(sh *shard, now int64, n int) (looks int) {

@@ -41,7 +41,7 @@ func hash(key uint64, scope string) uint64 {
 type small struct {
 	state exact.State
 	class uint16   // index in the table's classes
-	n     uint8    // the length of the key; isLong: the text is its place in table.long
+	n     uint8    // the length of the key; isLong: the text is its index in table.long
 	text  [37]byte // the key
 }
 
@@ -51,8 +51,8 @@ const (
 	rowLen = 4
 )
 
-func (at *small) place() uint32     { return binary.LittleEndian.Uint32(at.text[:]) }
-func (at *small) setPlace(i uint32) { binary.LittleEndian.PutUint32(at.text[:], i) }
+func (at *small) long() uint32     { return binary.LittleEndian.Uint32(at.text[:]) }
+func (at *small) setLong(i uint32) { binary.LittleEndian.PutUint32(at.text[:], i) }
 
 func (at *small) row() uint32     { return binary.LittleEndian.Uint32(at.text[len(at.text)-rowLen:]) }
 func (at *small) setRow(i uint32) { binary.LittleEndian.PutUint32(at.text[len(at.text)-rowLen:], i) }

@@ -38,7 +38,7 @@ func (t *table) home(h uint64) int { return int(h >> 32 * uint64(len(t.tags)) >>
 func (t *table) hash(at *small) uint64 {
 	scope := t.classes[at.class].of.scope
 	if at.n == isLong {
-		return hash(maphash.String(seed, t.long.all[at.place()]), scope)
+		return hash(maphash.String(seed, t.long.all[at.long()]), scope)
 	}
 	return hash(maphash.Bytes(seed, at.text[:at.n]), scope)
 }
@@ -70,7 +70,7 @@ func (t *table) find(h uint64, k *id, with *class) int {
 // has reports whether a slot has a key, in any scope.
 func (t *table) has(at *small, key string) bool {
 	if at.n == isLong {
-		return t.long.all[at.place()] == key
+		return t.long.all[at.long()] == key
 	}
 	return string(at.text[:at.n]) == key
 }
@@ -80,7 +80,7 @@ func (t *table) add(h uint64, k *id, c int) int {
 	if n := len(t.tags); (t.count+1)*8 > n*7 {
 		t.resize(n + max(n/4, 8))
 	}
-	i := t.place(h)
+	i := t.claim(h)
 	at := &t.slots[i]
 	*at = small{class: uint16(c)}
 	m := &t.classes[c]
@@ -93,15 +93,15 @@ func (t *table) add(h uint64, k *id, c int) int {
 		at.n = uint8(copy(at.text[:], k.key))
 	} else {
 		at.n = isLong
-		at.setPlace(t.long.keep(k.key))
+		at.setLong(t.long.keep(k.key))
 	}
 	m.keys++
 	t.count++
 	return i
 }
 
-// place takes the first empty slot for a hash.
-func (t *table) place(h uint64) int {
+// claim takes the first empty slot for a hash.
+func (t *table) claim(h uint64) int {
 	i := t.home(h)
 	for t.tags[i] != 0 {
 		if i++; i == len(t.tags) {
@@ -116,17 +116,17 @@ func (t *table) place(h uint64) int {
 // returns -1 if there are too many, or if two limits count the same. with is the class, if
 // known.
 func (t *table) class(scope string, charges []store.Charge, with *class) int {
-	place := -1
+	index := -1
 	for i := range t.classes {
 		m := &t.classes[i]
 		if m.of == with || m.of.scope == scope && m.of.is(charges) {
 			return i
 		}
 		if m.keys == 0 {
-			place = i
+			index = i
 		}
 	}
-	if place < 0 && len(t.classes) == mostClasses {
+	if index < 0 && len(t.classes) == mostClasses {
 		return -1
 	}
 	if with == nil {
@@ -135,19 +135,19 @@ func (t *table) class(scope string, charges []store.Charge, with *class) int {
 	if with.twins() {
 		return -1
 	}
-	if place < 0 {
+	if index < 0 {
 		t.classes = append(t.classes, members{})
-		place = len(t.classes) - 1
+		index = len(t.classes) - 1
 	}
-	t.classes[place] = members{of: with, rows: rows{width: len(with.more)}}
-	return place
+	t.classes[index] = members{of: with, rows: rows{width: len(with.more)}}
+	return index
 }
 
 // remove empties a slot, and moves later slots of its run back.
 func (t *table) remove(i int) {
 	at := &t.slots[i]
 	if at.n == isLong {
-		t.long.drop(at.place())
+		t.long.drop(at.long())
 	}
 	m := &t.classes[at.class]
 	if m.rows.width > 0 {
@@ -183,7 +183,7 @@ func (t *table) resize(n int) {
 	for i := range old.tags {
 		if old.tags[i] != 0 {
 			at := &old.slots[i]
-			t.slots[t.place(t.hash(at))] = *at
+			t.slots[t.claim(t.hash(at))] = *at
 		}
 	}
 	if len(t.long.all) == len(t.long.free) {

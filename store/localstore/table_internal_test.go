@@ -19,7 +19,7 @@ import (
 // key returns the key in a slot.
 func (t *table) key(at *small) id {
 	if at.n == isLong {
-		return id{t.classes[at.class].of.scope, t.long.all[at.place()]}
+		return id{t.classes[at.class].of.scope, t.long.all[at.long()]}
 	}
 	return id{t.classes[at.class].of.scope, string(at.text[:at.n])}
 }

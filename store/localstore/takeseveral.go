@@ -61,7 +61,7 @@ func (s *Store) takeSeveral(req *store.Request) (d store.Decision, done bool, er
 // severalNew is takeSeveral for a key that is not small.
 func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool, err error) {
 	now := b.verdict.Now
-	c, place := s.classFor(sh, &b.ask, now)
+	c, index := s.classFor(sh, &b.ask, now)
 	if c == nil {
 		return false, nil
 	}
@@ -72,7 +72,7 @@ func (s *Store) severalNew(sh *shard, b *several, req *store.Request) (done bool
 	if !s.makeRoom(1, now) {
 		return true, ErrFull
 	}
-	sh.small.put(&b.ask, place, b.states[0], b.states[1:])
+	sh.small.put(&b.ask, index, b.states[0], b.states[1:])
 	return true, nil
 }
 

@@ -35,7 +35,7 @@ func (s *Store) takeSmall(a *ask) (o store.Outcome, done bool, err error) {
 
 // takeNew is takeSmall for a key that is not small.
 func (s *Store) takeNew(sh *shard, a *ask, t *taken) (done bool, err error) {
-	c, place := s.classFor(sh, a, t.now)
+	c, index := s.classFor(sh, a, t.now)
 	if c == nil {
 		return false, nil
 	}
@@ -46,7 +46,7 @@ func (s *Store) takeNew(sh *shard, a *ask, t *taken) (done bool, err error) {
 	if !s.makeRoom(1, t.now) {
 		return true, ErrFull
 	}
-	sh.small.put(a, place, t.state, nil)
+	sh.small.put(a, index, t.state, nil)
 	return true, nil
 }
 

@@ -2,13 +2,13 @@ package localstore
 
 import "strings"
 
-// texts holds long keys, by their places.
+// texts holds long keys, by their indices.
 type texts struct {
 	all  []string
-	free []uint32 // places without a key
+	free []uint32 // indices without a key
 }
 
-// keep keeps a key and returns its place.
+// keep keeps a key and returns its index.
 func (t *texts) keep(key string) uint32 {
 	key = strings.Clone(key) // The text may be part of a far longer one.
 	if n := len(t.free); n > 0 {
