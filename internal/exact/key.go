@@ -169,6 +169,7 @@ type Found struct {
 	Real        int64   // Slot by the store's clock
 	Each        []int64 // by the store's clock: the slot of each charge's limit alone
 	Parts       []int   // of each charge
+	Places      []int   // of the charges in the request; nil: all, in order
 	old         int     // number of parts before
 	end         int64   // number of log entries before
 	clock       Clock   // after the booking
@@ -183,6 +184,14 @@ func (f *Found) room(charges int) {
 		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
 	}
 	f.Parts, f.Each = f.Parts[:charges], f.Each[:charges]
+}
+
+// place returns the place of the j-th charge in the request; -1 for none.
+func (f *Found) place(j int) int {
+	if f.Places == nil || j < 0 {
+		return j
+	}
+	return f.Places[j]
 }
 
 // names reports whether a charge names the i-th part.

@@ -58,7 +58,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 	grades := r.grades[:0]
 	for i := range k.Parts {
 		p := k.Parts[i]
-		b := booked{charge: f.charge(charges, i), cost: f.cost(charges, i, most), before: p}
+		b := booked{charge: f.place(f.charge(charges, i)), cost: f.cost(charges, i, most), before: p}
 		b.before.credit.grades = append(grades, p.credit.grades...)
 		grades = nil
 		r.booked = append(r.booked, b)

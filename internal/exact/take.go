@@ -6,7 +6,6 @@ import "github.com/goweir/weir/store"
 type Group struct {
 	Key     *Key
 	Charges []store.Charge
-	Places  []int // of the charges in the request; nil: all, in order
 	Found   Found
 	// Counts is true if the request charges the key or has no other key. Take sets it
 	// before it calls room.
@@ -54,7 +53,6 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 		if v.Allowed && !look && g.Counts {
 			g.Key.Later(&g.Found, v.Slot)
 			v.Keys[i].Receipt = g.Key.Book(&g.Found, g.Charges, now, tag)
-			v.Keys[i].Receipt.place(g.Places)
 		}
 		g.see(v, outcomes, i, look)
 		switch {
@@ -66,26 +64,10 @@ func Take(req *store.Request, groups []Group, outcomes []Outcome, v *Verdict, no
 	}
 }
 
-// place numbers the charges of a receipt by their places in the request.
-func (r *Receipt) place(places []int) {
-	if r == nil || places == nil {
-		return
-	}
-	for i := range r.booked {
-		if b := &r.booked[i]; b.charge >= 0 {
-			b.charge = places[b.charge]
-		}
-	}
-}
-
 // see fills in the outcomes of a group.
 func (g *Group) see(v *Verdict, outcomes []Outcome, key int, look bool) {
 	for j := range g.Charges {
-		at := j
-		if g.Places != nil {
-			at = g.Places[j]
-		}
-		o := &outcomes[at]
+		o := &outcomes[g.Found.place(j)]
 		o.Key, o.Slot = key, g.Found.Each[j]
 		if look {
 			o.Slot = v.Now

@@ -91,10 +91,10 @@ func (m *Store) Take(ctx context.Context, req store.Request) (store.Decision, er
 		if at < 0 {
 			at = len(entries)
 			entries = append(entries, e)
-			groups = append(groups, exact.Group{Key: &e.Key, Places: []int{}})
+			groups = append(groups, exact.Group{Key: &e.Key})
 		}
 		groups[at].Charges = append(groups[at].Charges, c)
-		groups[at].Places = append(groups[at].Places, i)
+		groups[at].Found.Places = append(groups[at].Found.Places, i)
 	}
 	for i := range req.Seen {
 		c := &req.Charges[i]

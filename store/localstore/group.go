@@ -29,8 +29,8 @@ func (s *shards) group(charges []store.Charge) (groups []exact.Group, homes []ho
 		}
 		homes = append(homes, home{id: s.id(charges[i].Scope, charges[i].Key)})
 		groups = append(groups, exact.Group{
-			Charges: keys.At(charges, places[from:to]), Places: places[from:to],
-			Found: exact.Found{Parts: parts[from:to:to], Each: each[from:to:to]},
+			Charges: keys.At(charges, places[from:to]),
+			Found:   exact.Found{Places: places[from:to], Parts: parts[from:to:to], Each: each[from:to:to]},
 		})
 	}
 	return groups, homes
