@@ -96,7 +96,10 @@ func RuleOf(l *store.Limit) Rule {
 	r := Rule{Limit: *l, Max: l.Max(), Period: l.Period.Microseconds()}
 	r.Limit.Name = ""
 	if l.Algorithm == store.GCRA {
-		r.Pace = paceOf(l)
+		p := &r.Pace
+		p.most = r.Max
+		p.Num, p.Den = emission(l)
+		p.Full, p.one = p.span(r.Max), p.span(1)
 	}
 	return r
 }
@@ -137,20 +140,12 @@ func emission(l *store.Limit) (num, den int64) {
 	return p / a, l.Rate / a
 }
 
-// Pace holds the numbers of a GCRA limit, for stores that compute them once.
+// Pace holds the numbers of a GCRA limit.
 type Pace struct {
 	Num, Den int64  // the emission interval, see emission
 	Full     Micros // the time in which an empty limit fills up
 	one      Micros // the time that a unit takes
 	most     int64
-}
-
-// paceOf returns the pace of a valid limit.
-func paceOf(l *store.Limit) Pace {
-	p := Pace{most: l.Max()}
-	p.Num, p.Den = emission(l)
-	p.Full, p.one = p.span(p.most), p.span(1)
-	return p
 }
 
 // Span returns the time that n units take, from 0 to store.MaxUnits. The result is capped

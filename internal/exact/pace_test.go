@@ -55,7 +55,7 @@ func TestSpan(t *testing.T) {
 		{store.Per(store.MaxUnits, store.MaxPeriod), store.MaxUnits, Micros{store.MaxPeriod.Microseconds(), 0}, store.MaxPeriod.Microseconds()},
 		{store.Per(store.MaxUnits, time.Microsecond), store.MaxUnits - 1, Micros{0, store.MaxUnits - 1}, 1},
 	} {
-		p := paceOf(&test.limit)
+		p := RuleOf(&test.limit).Pace
 		if got := p.Span(test.units); got != test.want || got.up() != test.up {
 			t.Errorf("%d units of %v: %v, up %d, want %v, %d", test.units, test.limit, got, got.up(), test.want, test.up)
 		}
@@ -63,7 +63,7 @@ func TestSpan(t *testing.T) {
 	rng := newRand(4)
 	for range 20_000 {
 		l := randomLimit(rng, store.GCRA)
-		p, n := paceOf(&l), spread(rng, l.Max())
+		p, n := RuleOf(&l).Pace, spread(rng, l.Max())
 		want := rat(l.Period.Microseconds(), l.Rate)
 		want = times(want, whole(n))
 		got := p.Span(n)

@@ -24,7 +24,7 @@ func TestDebt(t *testing.T) {
 		{"too much to count", store.Per(1, store.MaxPeriod), store.MaxUnits, Micros{Whole: most}},
 		{"too long to wait for", store.Per(1, 24*time.Hour), 40_000, Micros{Whole: most}},
 	} {
-		p := paceOf(&tt.limit)
+		p := RuleOf(&tt.limit).Pace
 		if got := p.Span(tt.units); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
