@@ -25,8 +25,9 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 
 // brake changes the clock of a key. It returns nil if nothing changes.
 func (s *Store) brake(charges []store.Charge, b *store.Brake) (*exact.Move, error) {
-	sh, k, now := s.lockKey(charges[0].Scope, charges[0].Key)
+	sh, k := s.lockKey(charges[0].Scope, charges[0].Key)
 	defer sh.mu.Unlock()
+	now := s.now()
 	if b.Lift && sh.keys[k] == nil {
 		return nil, nil // A small key has no brake.
 	}

@@ -39,8 +39,9 @@ func (s *Store) Renew(_ context.Context, scope, key string, d time.Duration, ids
 // Keep holds a lease that another store granted, without a bound. A fallback store calls it.
 // Keep does nothing for a new key if the store is full.
 func (s *Store) Keep(scope, key, lease string, d time.Duration) {
-	sh, k, now := s.lockKey(scope, key)
+	sh, k := s.lockKey(scope, key)
 	defer sh.mu.Unlock()
+	now := s.now()
 	e, fresh := s.open(sh, k, now)
 	if fresh && !s.keep(sh, e, now) {
 		return
@@ -50,8 +51,9 @@ func (s *Store) Keep(scope, key, lease string, d time.Duration) {
 
 // held changes the live leases of a key, and forgets the key if it has lapsed after that.
 func (s *Store) held(scope, key string, change func(l *leases, now int64)) {
-	sh, k, now := s.lockKey(scope, key)
+	sh, k := s.lockKey(scope, key)
 	defer sh.mu.Unlock()
+	now := s.now()
 	e := sh.keys[k]
 	if e == nil || e.leases == nil {
 		change(new(leases), now)

@@ -13,8 +13,9 @@ import (
 //
 // Seed does not add spent units. Leases and the brake of the key stay as they are.
 func (s *Store) Seed(m store.Memory) {
-	sh, k, now := s.lockKey(m.Scope, m.Key)
+	sh, k := s.lockKey(m.Scope, m.Key)
 	defer sh.mu.Unlock()
+	now := s.now()
 	if m.Last <= m.At && s.seedSmall(sh, &k, &m, now) {
 		return
 	}

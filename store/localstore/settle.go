@@ -83,10 +83,12 @@ func (s *Store) settle(keys []*exact.Receipt, cost func(charge int) int64) {
 
 func (s *Store) settleKey(r *exact.Receipt, cost func(charge int) int64) {
 	e := r.Owner.(*entry)
-	sh, k, now := s.lockKey(e.id.scope, e.id.key)
+	sh := s.shard(e.id)
+	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	now := s.now()
 	// Without this entry, the key has lapsed or was reset.
-	if sh.keys[k] == e && e.key.Settle(r, now, cost) {
+	if sh.keys[e.id] == e && e.key.Settle(r, now, cost) {
 		s.changed(sh, e, now)
 	}
 }

@@ -55,6 +55,9 @@ func (e *entry) hold(id string, end int64) {
 	e.setLapse()
 }
 
+// full returns the instant from which there is room for another of most leases; 0: now.
+func (e *entry) full(most, now int64) int64 { return e.leases.full(most, now) }
+
 // add keeps a new entry. There must be room for it.
 func (sh *shard) add(e *entry) {
 	if sh.keys == nil {

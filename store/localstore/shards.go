@@ -45,6 +45,14 @@ func (s *shards) index(k id) int { return int(s.hash(&k) % shardCount) }
 
 func (s *shards) shard(k id) *shard { return &s.all[s.index(k)] }
 
+// lockKey locks the shard of a key, and returns it with the stored name of the key.
+func (s *shards) lockKey(scope, key string) (sh *shard, k id) {
+	k = s.id(scope, key)
+	sh = s.shard(k)
+	sh.mu.Lock()
+	return sh, k
+}
+
 // lock locks shards, one for each bit: in order, so that two requests never wait for
 // each other.
 func (s *shards) lock(bitmap uint64) {
@@ -101,6 +109,15 @@ func (s *shards) remove(sh *shard, e *entry) {
 	s.count.Add(-1)
 }
 
+// forget forgets a key.
+func (s *shards) forget(scope, key string) {
+	sh, k := s.lockKey(scope, key)
+	defer sh.mu.Unlock()
+	if e := s.entry(sh, k); e != nil {
+		s.remove(sh, e)
+	}
+}
+
 // changed computes when a changed entry lapses, and forgets an entry that has lapsed.
 func (s *shards) changed(sh *shard, e *entry, now int64) {
 	if e.setLapse(); e.lapse <= now {
@@ -109,7 +126,7 @@ func (s *shards) changed(sh *shard, e *entry, now int64) {
 }
 
 // classFor returns the class of a key that may become small, and its index; nil if the key
-// has an entry, there are too many classes, or no small key can have these limits.
+// has an entry, or without a class.
 func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, index int) {
 	if e := sh.keys[a.id]; e != nil {
 		if e.lapse > now {
@@ -118,10 +135,7 @@ func (s *shards) classFor(sh *shard, a *ask, now int64) (c *class, index int) {
 		s.remove(sh, e)
 	}
 	s.sweep(sh, now, newLooks)
-	if index = sh.small.class(a.scope, a.charges, a.class); index < 0 {
-		return nil, 0
-	}
-	return sh.small.classes[index].of, index
+	return sh.small.classOf(a)
 }
 
 func (s *shards) sweep(sh *shard, now int64, n int) (looks int) {

@@ -82,25 +82,12 @@ func New(cfg Config) (*Store, error) {
 // key it never goes back.
 func (s *Store) now() int64 { return (s.epoch + int64(time.Since(s.start))) / 1000 }
 
-// lockKey locks the shard of a key, and returns it with the stored name of the key and the
-// time.
-func (s *Store) lockKey(scope, key string) (sh *shard, k id, now int64) {
-	k = s.id(scope, key)
-	sh = s.shard(k)
-	sh.mu.Lock()
-	return sh, k, s.now()
-}
-
 // Reset implements [store.Resetter]. It forgets the key's leases too.
 func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	sh, k, _ := s.lockKey(scope, key)
-	defer sh.mu.Unlock()
-	if e := s.entry(sh, k); e != nil {
-		s.remove(sh, e)
-	}
+	s.forget(scope, key)
 	return nil
 }
 
