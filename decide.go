@@ -25,9 +25,9 @@ type decider struct {
 	events   observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
-	source   Source    // of prepared
-	own      sync.Pool // of *[]store.Charge, for the limiter's limits
-	other    sync.Pool // of *[]store.Charge, for other limits
+	source   store.Source // of prepared
+	own      sync.Pool    // of *[]store.Charge, for the limiter's limits
+	other    sync.Pool    // of *[]store.Charge, for other limits
 }
 
 // question is a request to the store about one key, without its limits. Limits are a

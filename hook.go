@@ -237,7 +237,7 @@ func (o *observer) show(ctx context.Context, id line.ID, e *Event) {
 }
 
 // fast shows an outcome of the store's shorter way under a limit.
-func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, source Source, limit Limit) {
+func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, source store.Source, limit Limit) {
 	if o.hook != nil {
 		e := Event{Kind: EventDecision}
 		e.Decision.set(out, source, limit, o.name)

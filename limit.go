@@ -161,18 +161,6 @@ const (
 	ReasonInFlight       = store.ReasonInFlight
 )
 
-// Source names the part that decided a call. Its zero value is the store.
-type Source = store.Source
-
-// The sources. See [store.Source] for their meaning.
-const (
-	SourceStore     = store.SourceStore
-	SourceDenyCache = store.SourceDenyCache
-	SourceLease     = store.SourceLease
-	SourceFallback  = store.SourceFallback
-	SourceLimiter   = store.SourceLimiter
-)
-
 // Decision is the outcome of one call. All times are durations from the instant
 // of the decision, by the store's clock, rounded up to the microsecond.
 type Decision struct {
@@ -187,7 +175,7 @@ type Decision struct {
 	// Reason is Allowed, or why the call was refused.
 	Reason Reason
 	// Source names the part that decided: the store, or a part that spared asking it.
-	Source Source
+	Source store.Source
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same call succeeds after exactly this
@@ -240,7 +228,7 @@ func (d *Decision) from(s *store.Decision) {
 }
 
 // set makes d, which is zero, the decision of the store's shorter way.
-func (d *Decision) set(o *store.Outcome, source Source, limit Limit, scope string) {
+func (d *Decision) set(o *store.Outcome, source store.Source, limit Limit, scope string) {
 	d.Reason = o.Reason()
 	d.Allowed = d.Reason == store.ReasonAllowed
 	d.RetryAfter = o.RetryAfter

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // hook turns the events of this process into counts, waits, budgets and notes.
@@ -33,7 +34,7 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.fellBack(&e, now)
 		return
 	}
-	if e.Op != "" && e.Decision.Source == weir.SourceStore {
+	if e.Op != "" && e.Decision.Source == store.SourceStore {
 		h.counts.took.add(e.Took)
 	}
 	l := h.counts.of(e.Scope)

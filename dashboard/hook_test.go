@@ -84,7 +84,7 @@ func TestHistory(t *testing.T) {
 		decide(true, 2)
 		decide(false, 5)
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Op: "brake", Scope: "api", Took: 2 * time.Millisecond})
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Op: "take", Scope: "api", Took: time.Second, Decision: weir.Decision{Source: weir.SourceDenyCache}})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventStoreCall, Op: "take", Scope: "api", Took: time.Second, Decision: weir.Decision{Source: store.SourceDenyCache}})
 		time.Sleep(3 * time.Second)
 		decide(true, 1)
 		time.Sleep(time.Second)

@@ -10,6 +10,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/promweir"
+	"github.com/goweir/weir/store"
 )
 
 // TestLabelsAreBounded: names from outside and limits by the call get a bounded number of
@@ -22,7 +23,7 @@ func TestLabelsAreBounded(t *testing.T) {
 		c.Observe(background, weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: "b" + n, Limit: 9, Remaining: 1})
 		c.Observe(background, weir.Event{Kind: weir.EventRefusal, Scope: "api", Status: i})
 		c.Observe(background, weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key" + n, Decision: weir.Decision{
-			Limit: weir.Limit{Rate: int64(i + 1), Period: time.Second}, Reason: weir.Reason(i), Source: weir.Source(i),
+			Limit: weir.Limit{Rate: int64(i + 1), Period: time.Second}, Reason: weir.Reason(i), Source: store.Source(i),
 		}})
 	}
 	count := make(map[string]int)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/instruments"
+	"github.com/goweir/weir/store"
 )
 
 // vectors are the vectors with series that are resolved once: a decision looks up no
@@ -24,7 +25,7 @@ type vectors struct {
 type limiter struct {
 	of      *vectors
 	name    string
-	takes   [weir.SourceLimiter + 1]atomic.Pointer[take] // by source
+	takes   [store.SourceLimiter + 1]atomic.Pointer[take] // by source
 	limits  *instruments.Series[weir.Limit, limit]
 	budgets *instruments.Series[string, budget]
 }
@@ -42,7 +43,7 @@ func (v *vectors) limiter(name string) *limiter {
 
 // called counts a call of the store.
 func (l *limiter) called(e *weir.Event) {
-	if source := e.Decision.Source; e.Op == "take" && e.Err == nil && source <= weir.SourceLimiter {
+	if source := e.Decision.Source; e.Op == "take" && e.Err == nil && source <= store.SourceLimiter {
 		l.of.takes.get(&l.takes[source], l.name, source).add(e.Took)
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // query is a PromQL expression of the dashboard or the alerts.
@@ -25,7 +26,7 @@ func labelValues() map[string][]string {
 		"result": {"answered", "canceled", "deadline", "store_error", "error"},
 	}
 	for i := range uint8(20) {
-		values["source"] = append(values["source"], weir.Source(i).String())
+		values["source"] = append(values["source"], store.Source(i).String())
 		values["by"] = append(values["by"], weir.By(i).String())
 		values["result"] = append(values["result"], weir.Reason(i).String())
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/instruments"
+	"github.com/goweir/weir/store"
 )
 
 // takes are the times of answered takes: most decisions make one. An addition takes two
@@ -22,7 +22,7 @@ type takes struct {
 // take is the histogram of one limiter and source.
 type take struct {
 	limiter string
-	source  weir.Source
+	source  store.Source
 	counts  []atomic.Uint64 // by bucket; the last has no bound
 	sum     atomic.Int64    // in nanoseconds
 }
@@ -36,7 +36,7 @@ var takeBounds = func() (bounds []time.Duration) {
 }()
 
 // get returns the histogram at a place, and makes it for the first call.
-func (t *takes) get(at *atomic.Pointer[take], limiter string, source weir.Source) *take {
+func (t *takes) get(at *atomic.Pointer[take], limiter string, source store.Source) *take {
 	if found := at.Load(); found != nil {
 		return found
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/instruments"
 	"github.com/goweir/weir/promweir"
+	"github.com/goweir/weir/store"
 )
 
 // TestTakesCountAsOtherCalls: takes and other calls of the same times have the same
@@ -28,7 +29,7 @@ func TestTakesCountAsOtherCalls(t *testing.T) {
 	for range callers {
 		wg.Go(func() {
 			for i, took := range times {
-				for source := range weir.Source(sources) {
+				for source := range store.Source(sources) {
 					e := weir.Event{Kind: weir.EventStoreCall, Scope: "api", Op: "settle", Took: took, Decision: weir.Decision{Source: source}}
 					c.Observe(background, e)
 					if e.Op = "take"; i%2 == 0 {
