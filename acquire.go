@@ -139,7 +139,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 	case err != nil:
 		return grant{}, nil, err
 	case !d.Allowed:
-		return grant{}, nil, l.refusal(id, &d, BoundNone, 0)
+		return grant{}, nil, l.refusal(id, &d, false, 0)
 	}
 	return grantOf(&d), lease, nil
 }
@@ -182,15 +182,15 @@ type claim struct {
 
 func (c *claim) held() bool { return c.Lease != nil }
 
-func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, asked time.Time, err error) {
+func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, asked time.Time, err error) {
 	c.Arrival = arrival
-	d, bound, err = c.decide(ctx, id, start, maxWait)
-	return d, bound, c.asked, err
+	d, byDeadline, err = c.decide(ctx, id, start, maxWait)
+	return d, byDeadline, c.asked, err
 }
 
 // decide asks the store for units and a lease together, until the store grants the lease.
-// A refused call's wait would have passed bound. maxWait counts from start; 0: no bound.
-func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, err error) {
+// maxWait counts from start; 0: no bound. byDeadline: the context's deadline is before its end.
+func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, err error) {
 	l := c.limiter
 	var end time.Time
 	if maxWait > 0 {
@@ -208,8 +208,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 			if maxWait > 0 {
 				rest = max(time.Until(end), 1)
 			}
-			longest, byDeadline := deadline.Max(ctx, time.Now(), rest)
-			q.maxWait, bound = longest, boundOf(byDeadline)
+			q.maxWait, byDeadline = deadline.Max(ctx, time.Now(), rest)
 		}
 		c.asked = time.Now()
 		err = l.take(ctx, &q, l.limits, &d)
@@ -237,14 +236,14 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
 	switch {
 	case waitErr == flight.ErrMaxWait:
-		d, bound, err = l.refuse(store.ReasonInFlight, retryAfter), BoundMaxWait, nil
+		d, byDeadline, err = l.refuse(store.ReasonInFlight, retryAfter), false, nil
 	case waitErr != nil:
-		return store.Decision{}, BoundNone, waitErr
+		return store.Decision{}, false, waitErr
 	case answer == flight.Full && d.Reason != store.ReasonInFlight:
-		d, bound = l.refuse(store.ReasonInFlight, retryAfter), BoundNone // The store was not asked.
+		d = l.refuse(store.ReasonInFlight, retryAfter) // The store was not asked.
 	}
 	if err == nil {
 		l.events.decision(ctx, id, &d)
 	}
-	return d, bound, err
+	return d, byDeadline, err
 }

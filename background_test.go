@@ -170,7 +170,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 		for i := 2; i < 4; i++ {
 			o, _ := n.get(i)
 			var limited *weir.LimitedError
-			if !errors.As(o.err, &limited) || limited.Bound != weir.BoundMaxWait || o.after > 1500*ms {
+			if !errors.As(o.err, &limited) || boundOf(limited) != boundMaxWait || o.after > 1500*ms {
 				t.Errorf("call %d: %v after %v", i, o.err, o.after)
 			}
 		}
@@ -238,7 +238,7 @@ func TestBackgroundReserve(t *testing.T) {
 				}
 				_, err := l.Reserve(ctx, "key")
 				var limited *weir.LimitedError
-				if !errors.As(err, &limited) || limited.Bound != weir.BoundNone || limited.RetryAfter != time.Second {
+				if !errors.As(err, &limited) || boundOf(limited) != boundNone || limited.RetryAfter != time.Second {
 					t.Errorf("got %v, want a refusal without a bound", err)
 				}
 			})
@@ -255,17 +255,17 @@ func TestBackgroundFirstInLine(t *testing.T) {
 		limit             weir.Limit
 		maxWait, deadline time.Duration
 		after             time.Duration // when the call ends
-		want              weir.Bound    // BoundNone: admitted
+		want              bound         // boundNone: admitted
 		retry             time.Duration
 	}{
-		"a window, MaxWait as it ends":          {window, 3 * time.Second, 0, 0, weir.BoundMaxWait, 3005 * ms},
-		"a window, MaxWait before the courtesy": {window, 3004 * ms, 0, 0, weir.BoundMaxWait, 3005 * ms},
-		"a window, MaxWait with the courtesy":   {window, 3005 * ms, 0, 3005 * ms, weir.BoundNone, 0},
-		"a window, deadline as it ends":         {window, 0, 3 * time.Second, 0, weir.BoundDeadline, 3005 * ms},
-		"a window, deadline with the courtesy":  {window, 0, 3005 * ms, 0, weir.BoundDeadline, 3005 * ms},
-		"a window, deadline afterwards":         {window, 0, 3006 * ms, 3005 * ms, weir.BoundNone, 0},
-		"a bucket, deadline at the slot":        {weir.Per(1, 3*time.Second), 0, 3 * time.Second, 0, weir.BoundDeadline, 3 * time.Second},
-		"a bucket, MaxWait at the slot":         {weir.Per(1, 3*time.Second), 3 * time.Second, 0, 3 * time.Second, weir.BoundNone, 0},
+		"a window, MaxWait as it ends":          {window, 3 * time.Second, 0, 0, boundMaxWait, 3005 * ms},
+		"a window, MaxWait before the courtesy": {window, 3004 * ms, 0, 0, boundMaxWait, 3005 * ms},
+		"a window, MaxWait with the courtesy":   {window, 3005 * ms, 0, 3005 * ms, boundNone, 0},
+		"a window, deadline as it ends":         {window, 0, 3 * time.Second, 0, boundDeadline, 3005 * ms},
+		"a window, deadline with the courtesy":  {window, 0, 3005 * ms, 0, boundDeadline, 3005 * ms},
+		"a window, deadline afterwards":         {window, 0, 3006 * ms, 3005 * ms, boundNone, 0},
+		"a bucket, deadline at the slot":        {weir.Per(1, 3*time.Second), 0, 3 * time.Second, 0, boundDeadline, 3 * time.Second},
+		"a bucket, MaxWait at the slot":         {weir.Per(1, 3*time.Second), 3 * time.Second, 0, 3 * time.Second, boundNone, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -287,9 +287,9 @@ func TestBackgroundFirstInLine(t *testing.T) {
 				}
 				var limited *weir.LimitedError
 				switch {
-				case test.want == weir.BoundNone && err != nil:
+				case test.want == boundNone && err != nil:
 					t.Errorf("got %v, want it admitted", err)
-				case test.want != weir.BoundNone && (!errors.As(err, &limited) || limited.Bound != test.want || limited.RetryAfter != test.retry):
+				case test.want != boundNone && (!errors.As(err, &limited) || boundOf(limited) != test.want || limited.RetryAfter != test.retry):
 					t.Errorf("got %v, want a refusal by bound %v, retry after %v", err, test.want, test.retry)
 				}
 			})
@@ -329,7 +329,7 @@ func TestBackgroundBehindTheFirst(t *testing.T) {
 				if !errors.As(err, &limited) || time.Since(start) != 3*time.Second {
 					t.Fatalf("got %v after %v, want a refusal after MaxWait", err, time.Since(start))
 				}
-				if limited.Reason != test.reason || limited.Bound != weir.BoundMaxWait || limited.RetryAfter != test.retry {
+				if limited.Reason != test.reason || boundOf(limited) != boundMaxWait || limited.RetryAfter != test.retry {
 					t.Errorf("got %+v, want %v, retry after %v", limited, test.reason, test.retry)
 				}
 				time.Sleep(time.Minute)

@@ -210,17 +210,17 @@ func (l *decider) checkEndless(ctx context.Context, id line.ID) error {
 	return nil
 }
 
-// refusal returns the error of a refusal of a call that waits for at most maxWait.
-func (l *decider) refusal(id line.ID, d *store.Decision, bound Bound, maxWait time.Duration) error {
-	if d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused && d.Reason != store.ReasonInFlight {
-		bound = BoundNone
+// refusal returns the error of a refusal. The call waits for at most maxWait, or
+// byDeadline until its context's deadline; 0 and false: not at all.
+func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWait time.Duration) error {
+	e := &LimitedError{Scope: l.name, Key: id.Key, Cost: id.Cost, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason}
+	switch d.Reason {
+	case store.ReasonLimited, store.ReasonPaused, store.ReasonInFlight:
+		if e.PastDeadline = byDeadline; !byDeadline {
+			e.MaxWait = maxWait
+		}
 	}
-	if bound != BoundMaxWait {
-		maxWait = 0
-	}
-	return &LimitedError{
-		Scope: l.name, Key: id.Key, Cost: id.Cost, Limit: Limit(d.Limit), RetryAfter: d.RetryAfter, Reason: d.Reason, Bound: bound, MaxWait: maxWait,
-	}
+	return e
 }
 
 // refuse returns a refusal that the limiter decides without the store.

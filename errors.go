@@ -51,11 +51,11 @@ type LimitedError struct {
 	RetryAfter time.Duration
 	// Reason says why: ReasonLimited, ReasonNeverFits, …
 	Reason Reason
-	// Bound is the bound that the wait would have passed, if it was tried:
-	// BoundMaxWait or BoundDeadline. BoundNone for a call that does not wait.
-	Bound Bound
-	// MaxWait is the longest wait of BoundMaxWait. 0 for other bounds.
+	// MaxWait is the longest wait, if the slot came after its end. 0: it did not, or the
+	// call does not wait.
 	MaxWait time.Duration
+	// PastDeadline: the slot came after the context's deadline.
+	PastDeadline bool
 }
 
 func (e *LimitedError) Error() string {
@@ -71,18 +71,18 @@ func (e *LimitedError) Error() string {
 		return s + "too many calls are waiting"
 	case store.ReasonInFlight:
 		s += "too many calls are in flight"
-		if e.Bound == BoundMaxWait {
-			return s + " for longer than " + e.longestWait() + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
+		if e.MaxWait > 0 {
+			return s + " for longer than the longest wait of " + readable(e.MaxWait) + ", retry after at most " + readable(e.RetryAfter) + "; are leases released and response bodies closed?"
 		}
 		return s + ", retry after at most " + readable(e.RetryAfter)
 	case store.ReasonPaused:
 		s += "paused, "
 	}
 	s += "retry after " + readable(e.RetryAfter)
-	switch e.Bound {
-	case BoundMaxWait:
-		s += ", which is past the end of " + e.longestWait()
-	case BoundDeadline:
+	switch {
+	case e.MaxWait > 0:
+		s += ", which is past the end of the longest wait of " + readable(e.MaxWait)
+	case e.PastDeadline:
 		s += ", which is past the context's deadline"
 	}
 	return s
@@ -98,13 +98,6 @@ func (e *LimitedError) neverFits() string {
 		s += fmt.Sprintf(", the maximum is %d", most)
 	}
 	return s
-}
-
-func (e *LimitedError) longestWait() string {
-	if e.MaxWait <= 0 {
-		return "the longest wait"
-	}
-	return "the longest wait of " + readable(e.MaxWait)
 }
 
 // readable writes a duration as a person does: with three digits, from 1000 s on in whole

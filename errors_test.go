@@ -30,23 +30,18 @@ func TestLimitedErrorText(t *testing.T) {
 			`weir: client-side limit 25-in-5s: retry after 200ms`,
 		},
 		{
-			"max wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundMaxWait},
-			`weir: client-side limit 25-in-5s: retry after 1s, which is past the end of the longest wait`,
-		},
-		{
 			"a longest wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, Bound: weir.BoundMaxWait, MaxWait: 10 * time.Second},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 59_999_991 * time.Microsecond, MaxWait: 10 * time.Second},
 			`weir: client-side limit 25-in-5s: retry after 1m, which is past the end of the longest wait of 10s`,
 		},
 		{
 			"the rest of a longest wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 192 * time.Millisecond, Bound: weir.BoundMaxWait, MaxWait: 3 * time.Second},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: 192 * time.Millisecond, MaxWait: 3 * time.Second},
 			`weir: client-side limit 25-in-5s: retry after 192ms, which is past the end of the longest wait of 3s`,
 		},
 		{
 			"deadline",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, Bound: weir.BoundDeadline},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonLimited, RetryAfter: time.Second, PastDeadline: true},
 			`weir: client-side limit 25-in-5s: retry after 1s, which is past the context's deadline`,
 		},
 		{
@@ -86,7 +81,7 @@ func TestLimitedErrorText(t *testing.T) {
 		},
 		{
 			"in flight, max wait",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, Bound: weir.BoundMaxWait, MaxWait: time.Minute},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonInFlight, RetryAfter: time.Second, MaxWait: time.Minute},
 			`weir: client-side limit 25-in-5s: too many calls are in flight for longer than the longest wait of 1m, retry after at most 1s; are leases released and response bodies closed?`,
 		},
 		{

@@ -91,7 +91,7 @@ func ExampleLimiter_Wait_deadline() {
 	err := limiter.Wait(ctx, "alice")
 	var limited *weir.LimitedError
 	if errors.As(err, &limited) {
-		fmt.Println(limited.Limit, limited.Bound == weir.BoundDeadline)
+		fmt.Println(limited.Limit, limited.PastDeadline)
 	}
 	// Output:
 	// <nil>

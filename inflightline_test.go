@@ -119,7 +119,7 @@ func TestWaitingForRoomEnds(t *testing.T) {
 				line.want(t, 2, 500*ms, context.Canceled)
 				line.want(t, 3, 0, weir.ErrLimited)
 				var le *weir.LimitedError
-				if o, _ := line.get(0); !errors.As(o.err, &le) || le.Reason != weir.ReasonInFlight || le.Bound != weir.BoundMaxWait || le.RetryAfter <= 0 {
+				if o, _ := line.get(0); !errors.As(o.err, &le) || le.Reason != weir.ReasonInFlight || boundOf(le) != boundMaxWait || le.RetryAfter <= 0 {
 					t.Errorf("MaxWait is over: %#v", o.err)
 				}
 				if len(told) != 3 {

@@ -383,7 +383,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case err != nil:
 		at, d = &w.levels[w.at], w.last
 	case !d.Allowed:
-		err = at.Limiter.refusal(at.id(), &d, boundOf(w.byDeadline), w.longest)
+		err = at.Limiter.refusal(at.id(), &d, w.byDeadline, w.longest)
 	}
 	at.events(hook).waitEnds(ctx, at.id(), &d, w.start, err)
 }

@@ -235,32 +235,3 @@ func (d *Decision) set(o *store.Outcome, source store.Source, limit Limit, scope
 	d.Source, d.Limit, d.Scope = source, limit, scope
 	d.Remaining, d.ResetAfter = o.Remaining, o.ResetAfter
 }
-
-// Bound is a bound on how long a call may wait.
-type Bound uint8
-
-const (
-	BoundNone     Bound = iota // the call does not wait
-	BoundMaxWait               // the configured longest wait
-	BoundDeadline              // the context's deadline
-
-	bounds
-)
-
-var boundNames = [bounds]string{"none", "max_wait", "deadline"}
-
-// String returns the bound in lower case with underscores, fit for a metric's label.
-func (b Bound) String() string {
-	if b >= bounds {
-		return "unknown"
-	}
-	return boundNames[b]
-}
-
-// boundOf returns the bound of a longest wait.
-func boundOf(byDeadline bool) Bound {
-	if byDeadline {
-		return BoundDeadline
-	}
-	return BoundMaxWait
-}

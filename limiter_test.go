@@ -192,8 +192,8 @@ func TestRefusals(t *testing.T) {
 			cost int64
 			want weir.LimitedError
 		}{
-			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
-			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, Bound: weir.BoundMaxWait, MaxWait: ms}},
+			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, MaxWait: ms}},
+			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, MaxWait: ms}},
 			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
 		} {

@@ -358,3 +358,22 @@ func noFlights(t *testing.T, l *weir.Limiter) {
 	}
 	nothingLeft(t, l)
 }
+
+// bound is the bound of a wait that a refused call would have passed.
+type bound int
+
+const (
+	boundNone bound = iota
+	boundMaxWait
+	boundDeadline
+)
+
+func boundOf(e *weir.LimitedError) (b bound) {
+	if e.MaxWait > 0 {
+		b = boundMaxWait
+	}
+	if e.PastDeadline {
+		b += boundDeadline
+	}
+	return b
+}

@@ -197,10 +197,10 @@ func TestPauseBeyondTheLongestWait(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		maxWait, timeout time.Duration
-		bound            weir.Bound
+		bound            bound
 	}{
-		"MaxWait":  {2 * time.Second, time.Hour, weir.BoundMaxWait},
-		"deadline": {0, 2 * time.Second, weir.BoundDeadline},
+		"MaxWait":  {2 * time.Second, time.Hour, boundMaxWait},
+		"deadline": {0, 2 * time.Second, boundDeadline},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +220,7 @@ func TestPauseBeyondTheLongestWait(t *testing.T) {
 				for i := 1; i < 3; i++ {
 					var limited *weir.LimitedError
 					o, _ := n.get(i)
-					if !errors.As(o.err, &limited) || o.after != 500*ms || limited.Reason != weir.ReasonPaused || limited.Bound != test.bound || limited.RetryAfter != 5*time.Second {
+					if !errors.As(o.err, &limited) || o.after != 500*ms || limited.Reason != weir.ReasonPaused || boundOf(limited) != test.bound || limited.RetryAfter != 5*time.Second {
 						t.Errorf("call %d: %v after %v (%+v)", i, o.err, o.after, limited)
 					}
 				}

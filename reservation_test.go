@@ -49,11 +49,11 @@ func TestReserveBounds(t *testing.T) {
 	for _, tt := range []struct {
 		name              string
 		deadline, maxWait time.Duration
-		bound             weir.Bound
+		bound             bound
 	}{
-		{"deadline", 9 * ms, 0, weir.BoundDeadline},
-		{"max wait", 0, 9 * ms, weir.BoundMaxWait},
-		{"none", 10 * ms, 10 * ms, weir.BoundNone},
+		{"deadline", 9 * ms, 0, boundDeadline},
+		{"max wait", 0, 9 * ms, boundMaxWait},
+		{"none", 10 * ms, 10 * ms, boundNone},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +70,7 @@ func TestReserveBounds(t *testing.T) {
 					defer cancel()
 				}
 				r, err := l.Reserve(ctx, "k")
-				if tt.bound == weir.BoundNone {
+				if tt.bound == boundNone {
 					if err != nil || r.Delay() != 10*ms {
 						t.Errorf("got %v, want a reservation", err)
 					}
@@ -78,7 +78,7 @@ func TestReserveBounds(t *testing.T) {
 					return
 				}
 				var limited *weir.LimitedError
-				if !errors.As(err, &limited) || limited.Bound != tt.bound || limited.RetryAfter != 10*ms {
+				if !errors.As(err, &limited) || boundOf(limited) != tt.bound || limited.RetryAfter != 10*ms {
 					t.Errorf("got %v, want a refusal with bound %v, retry after 10ms", err, tt.bound)
 				}
 				s.check(t, l, 2, 1)

@@ -58,9 +58,9 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	case err != nil || r != nil:
 		return r, err
 	case line.InBackground(ctx): // It takes free units or nothing.
-		return nil, l.refusal(id, &d, BoundNone, 0)
+		return nil, l.refusal(id, &d, false, 0)
 	}
-	return nil, l.refusal(id, &d, boundOf(byDeadline || late), l.maxWait)
+	return nil, l.refusal(id, &d, byDeadline || late, l.maxWait)
 }
 
 // ReserveLimits is [Limiter.AllowLimits] for a call that may wait a little, or

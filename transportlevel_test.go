@@ -310,13 +310,13 @@ func TestScopesGiveBack(t *testing.T) {
 		after   time.Duration
 	}{
 		{name: "MaxWait", change: func(c *weir.TransportConfig) { c.MaxWait = 9 * time.Second },
-			want: limitedBy("host", weir.BoundMaxWait)},
+			want: limitedBy("host", boundMaxWait)},
 		{name: "MaxWait counts the narrow limit's wait", change: func(c *weir.TransportConfig) { c.MaxWait = 15 * time.Second },
-			token: weir.PerMinute(10).WithBurst(1), waiting: 1, want: limitedBy("host", weir.BoundMaxWait), after: 6 * time.Second},
-		{name: "Refuse", change: func(c *weir.TransportConfig) { c.Refuse = true }, want: limitedBy("host", weir.BoundNone)},
+			token: weir.PerMinute(10).WithBurst(1), waiting: 1, want: limitedBy("host", boundMaxWait), after: 6 * time.Second},
+		{name: "Refuse", change: func(c *weir.TransportConfig) { c.Refuse = true }, want: limitedBy("host", boundNone)},
 		{name: "deadline", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, 9*time.Second)
-		}, want: limitedBy("host", weir.BoundDeadline)},
+		}, want: limitedBy("host", boundDeadline)},
 		{name: "cancelled while it waits", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(4*time.Second, cancel)
@@ -324,7 +324,7 @@ func TestScopesGiveBack(t *testing.T) {
 		}, want: func(err error) bool { return errors.Is(err, context.Canceled) && !errors.Is(err, weir.ErrLimited) }, after: 4 * time.Second},
 		{name: "cost that never fits", change: func(c *weir.TransportConfig) {
 			c.Levels[0].Cost = func(*http.Request) (int64, error) { return 1000, nil }
-		}, want: limitedBy("host", weir.BoundNone)},
+		}, want: limitedBy("host", boundNone)},
 		{name: "key error of the wide limit", change: func(c *weir.TransportConfig) { c.Levels[0].Key = weir.KeyHeader("X-Org") },
 			want: func(err error) bool {
 				return errors.Is(err, weir.ErrNoKey) && strings.Contains(err.Error(), "Levels[0].key")
@@ -344,7 +344,7 @@ func TestScopesGiveBack(t *testing.T) {
 		{name: "own MaxWait of the wide limit", change: func(c *weir.TransportConfig) {
 			c.Levels[0].Limiter = mustLimiter(weir.Config{Store: &transportStore{delay: 10 * time.Second}, Limits: buckets(weir.PerSecond(1)),
 				Name: "own", MaxWait: 9 * time.Second})
-		}, want: limitedBy("own", weir.BoundMaxWait)},
+		}, want: limitedBy("own", boundMaxWait)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -401,10 +401,10 @@ func TestScopesGiveBack(t *testing.T) {
 	}
 }
 
-func limitedBy(scope string, bound weir.Bound) func(error) bool {
+func limitedBy(scope string, bound bound) func(error) bool {
 	return func(err error) bool {
 		var le *weir.LimitedError
-		return errors.As(err, &le) && le.Scope == scope && le.Bound == bound
+		return errors.As(err, &le) && le.Scope == scope && boundOf(le) == bound
 	}
 }
 

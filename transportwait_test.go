@@ -29,16 +29,16 @@ func TestTransportErrorsThroughClient(t *testing.T) {
 		cfg     weir.TransportConfig
 		timeout time.Duration
 		is      error
-		bound   weir.Bound
+		bound   bound
 		after   time.Duration
 		taken   int
 	}{
 		{name: "timeout shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Second,
-			is: weir.ErrLimited, bound: weir.BoundDeadline},
+			is: weir.ErrLimited, bound: boundDeadline},
 		{name: "MaxWait shorter than the wait", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
-			cfg: weir.TransportConfig{MaxWait: time.Second}, is: weir.ErrLimited, bound: weir.BoundMaxWait},
+			cfg: weir.TransportConfig{MaxWait: time.Second}, is: weir.ErrLimited, bound: boundMaxWait},
 		{name: "refused at once", store: &transportStore{delay: time.Minute}, timeout: time.Hour,
-			cfg: weir.TransportConfig{Refuse: true}, is: weir.ErrLimited, bound: weir.BoundNone},
+			cfg: weir.TransportConfig{Refuse: true}, is: weir.ErrLimited, bound: boundNone},
 		{name: "timeout in the base, after the wait", store: &transportStore{delay: time.Second}, timeout: 3 * time.Second,
 			cfg: weir.TransportConfig{Base: hang}, is: context.DeadlineExceeded, after: 3 * time.Second, taken: 1},
 		{name: "timeout in the store", store: &transportStore{block: true}, timeout: time.Second,
@@ -70,7 +70,7 @@ func TestTransportErrorsThroughClient(t *testing.T) {
 				if errors.As(err, &le) != (c.is == weir.ErrLimited) {
 					t.Fatalf("error %v", err)
 				}
-				if le != nil && (le.RetryAfter != c.store.delay || le.Bound != c.bound || le.Key != "http://api.example" ||
+				if le != nil && (le.RetryAfter != c.store.delay || boundOf(le) != c.bound || le.Key != "http://api.example" ||
 					le.Scope != "out" || !strings.Contains(err.Error(), "client-side")) {
 					t.Errorf("error %+v: %v", le, err)
 				}
@@ -138,7 +138,7 @@ func TestTransportUsesLimitersMaxWait(t *testing.T) {
 		}
 		req, _ := transportPost(t, t.Context(), "http://api.example/")
 		var le *weir.LimitedError
-		if _, err := tr.RoundTrip(req); !errors.As(err, &le) || le.Bound != weir.BoundMaxWait {
+		if _, err := tr.RoundTrip(req); !errors.As(err, &le) || boundOf(le) != boundMaxWait {
 			t.Errorf("error %v", err)
 		}
 		if got := store.maxWaits[len(store.maxWaits)-1]; got != c.want {

@@ -74,7 +74,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	if !ok {
 		d := l.refuse(store.ReasonTooManyWaiters, 0)
 		l.events.decision(ctx, id, &d)
-		return grant{}, l.refusal(id, &d, BoundNone, 0)
+		return grant{}, l.refusal(id, &d, false, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
 	c.Since = c.start
@@ -101,7 +101,7 @@ type waitingCall struct {
 // leaser asks the store for units and a lease together.
 type leaser interface {
 	// ask also returns when it asked last: it may have waited for its turn before.
-	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, bound Bound, asked time.Time, err error)
+	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, asked time.Time, err error)
 	held() bool   // it has the lease
 	Waited() bool // it waited for its turn to ask
 }
@@ -129,11 +129,11 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 // book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l := c.limiter
-	d, bound, err := c.ask(ctx)
+	d, byDeadline, err := c.ask(ctx)
 	if err == nil {
 		c.d = d
 		if !d.Allowed {
-			err = c.refusal(&d, bound)
+			err = c.refusal(&d, byDeadline)
 		}
 	}
 	answered, rules := time.Now(), l.stored(c.limits)
@@ -159,7 +159,7 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 	if err == line.ErrLate {
 		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess()
 		by, ok := ctx.Deadline()
-		err = c.refusal(&d, boundOf(ok && by.Equal(latest)))
+		err = c.refusal(&d, ok && by.Equal(latest))
 	}
 	c.observe(ctx, err)
 	if err != nil {
@@ -174,24 +174,24 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 }
 
 // ask makes the store decide. A call that books again has its lease already.
-func (c *waitingCall) ask(ctx context.Context) (d store.Decision, bound Bound, err error) {
+func (c *waitingCall) ask(ctx context.Context) (d store.Decision, byDeadline bool, err error) {
 	l := c.limiter
 	c.asked = time.Now()
 	if c.lease != nil && !c.lease.held() {
-		d, bound, c.asked, err = c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
-		return d, bound, err
+		d, byDeadline, c.asked, err = c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
+		return d, byDeadline, err
 	}
 	if err := ctx.Err(); err != nil {
-		return d, bound, err
+		return d, false, err
 	}
 	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
 	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true, silent: c.silent}, c.limits, &d)
-	return d, boundOf(byDeadline), err
+	return d, byDeadline, err
 }
 
 // refusal returns the error of a refusal.
-func (c *waitingCall) refusal(d *store.Decision, bound Bound) error {
-	return c.limiter.refusal(c.id, d, bound, c.maxWait)
+func (c *waitingCall) refusal(d *store.Decision, byDeadline bool) error {
+	return c.limiter.refusal(c.id, d, byDeadline, c.maxWait)
 }
 
 // left returns the rest of the longest wait, at least a little.
@@ -235,7 +235,7 @@ func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now t
 	}
 	refused := *d
 	refused.Reason, refused.RetryAfter = store.ReasonLimited, d.Delay
-	return l.refusal(id, &refused, BoundDeadline, 0)
+	return l.refusal(id, &refused, true, 0)
 }
 
 // InBackground returns a context whose calls are of the background class: they get the
@@ -270,14 +270,14 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}
 		if ctx.Err() == nil {
-			return grant{}, c.refusal(&c.d, BoundMaxWait)
+			return grant{}, c.refusal(&c.d, false)
 		}
 		return grant{}, ctx.Err()
 	}
 	defer turns.Pass()
 	c.again = true // The rest of the longest wait counts from the start.
 	for {
-		d, bound, err := c.ask(ctx)
+		d, byDeadline, err := c.ask(ctx)
 		if err != nil {
 			return grant{}, err
 		}
@@ -286,14 +286,14 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 		case d.Allowed:
 			return grantOf(&d), nil
 		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
-			return grant{}, c.refusal(&d, bound)
+			return grant{}, c.refusal(&d, byDeadline)
 		}
 		turns.Refused(&d)
 		d.RetryAfter += backgroundDelay(&d.Limit)
 		rest := max(d.RetryAfter, time.Millisecond)
 		// At the deadline it is too late to ask, but not when MaxWait ends.
 		if longest, byDeadline := deadline.Max(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
-			return grant{}, c.refusal(&d, boundOf(byDeadline))
+			return grant{}, c.refusal(&d, byDeadline)
 		}
 		c.begin(ctx)
 		if err := c.sleep(ctx, rest); err != nil {

@@ -110,18 +110,18 @@ func TestWaitBounds(t *testing.T) {
 	tests := []struct {
 		name    string
 		call    call
-		bound   weir.Bound // BoundNone: admitted at its slot, after a second
+		bound   bound // boundNone: admitted at its slot, after a second
 		waiting bool
 	}{
 		{name: "no bound"},
 		{name: "deadline after the slot", call: call{deadline: 1001 * ms}},
 		{name: "deadline at the slot", call: call{deadline: time.Second}},
-		{name: "deadline before the slot", call: call{deadline: 999 * ms}, bound: weir.BoundDeadline},
+		{name: "deadline before the slot", call: call{deadline: 999 * ms}, bound: boundDeadline},
 		{name: "max wait after the slot", call: call{maxWait: 1001 * ms}},
 		{name: "max wait at the slot", call: call{maxWait: time.Second}},
-		{name: "max wait before the slot", call: call{maxWait: 999 * ms}, bound: weir.BoundMaxWait},
-		{name: "deadline before max wait", call: call{998 * ms, 999 * ms}, bound: weir.BoundDeadline},
-		{name: "max wait before deadline", call: call{999 * ms, 998 * ms}, bound: weir.BoundMaxWait},
+		{name: "max wait before the slot", call: call{maxWait: 999 * ms}, bound: boundMaxWait},
+		{name: "deadline before max wait", call: call{998 * ms, 999 * ms}, bound: boundDeadline},
+		{name: "max wait before deadline", call: call{999 * ms, 998 * ms}, bound: boundMaxWait},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestWaitBounds(t *testing.T) {
 				}
 				err := l.Wait(ctx, "k")
 				took := time.Since(start)
-				if tt.bound == weir.BoundNone {
+				if tt.bound == boundNone {
 					if err != nil || took != time.Second {
 						t.Errorf("ended after %v with %v, want nil after 1s", took, err)
 					}
@@ -155,7 +155,7 @@ func TestWaitBounds(t *testing.T) {
 				if !errors.As(err, &limited) || took != 0 {
 					t.Fatalf("ended after %v with %v, want a LimitedError at once", took, err)
 				}
-				if limited.Bound != tt.bound || limited.Reason != weir.ReasonLimited || limited.RetryAfter != time.Second || limited.Key != "k" {
+				if boundOf(limited) != tt.bound || limited.Reason != weir.ReasonLimited || limited.RetryAfter != time.Second || limited.Key != "k" {
 					t.Errorf("got %+v, want bound %v, retry after 1s", *limited, tt.bound)
 				}
 				s.check(t, l, 2, 1)
@@ -187,7 +187,7 @@ func TestWaitRoundTripAteDeadline(t *testing.T) {
 		start := time.Now()
 		err := l.Wait(ctx, "k")
 		var limited *weir.LimitedError
-		if !errors.As(err, &limited) || limited.Bound != weir.BoundDeadline || limited.RetryAfter != 100*ms {
+		if !errors.As(err, &limited) || boundOf(limited) != boundDeadline || limited.RetryAfter != 100*ms {
 			t.Errorf("got %v, want a refusal for the deadline, retry after 100ms", err)
 		}
 		if took := time.Since(start); took != 100*ms {

@@ -174,9 +174,6 @@ func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
 // refusal returns the error of a call that the budgets refuse.
 func refusal(levels []weir.Level, d *weir.Decision, maxWait time.Duration) error {
 	e := &weir.LimitedError{Scope: d.Scope, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, MaxWait: maxWait}
-	if maxWait > 0 {
-		e.Bound = weir.BoundMaxWait
-	}
 	for _, v := range levels {
 		if v.Limiter.Name() == d.Scope {
 			e.Key, e.Cost = v.Key, v.Cost
