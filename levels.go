@@ -183,25 +183,6 @@ func (l *Limiter) DecidesWith(wider *Limiter) error {
 
 func levelField(i int, field string) string { return "levels[" + strconv.Itoa(i) + "]." + field }
 
-// ReserveLevels is [AllowLevels] for a call that may not be made, or whose cost is
-// corrected afterwards. Cancel gives all units back to all levels; Settle and
-// SettleLevels correct the cost. The slot is now, or there is none: the Reservation
-// has no Delay. To wait for a slot, use [WaitLevels].
-//
-// A refusal is a Decision, not an error, and comes without a Reservation. If ctx
-// ends before the store answers, ReserveLevels returns the context's error and
-// gives the granted units back.
-func ReserveLevels(ctx context.Context, levels ...Level) (*Reservation, Decision, error) {
-	if err := checkLevels(ctx, levels); err != nil {
-		return nil, Decision{}, err
-	}
-	r, d, err := reserveLevels(ctx, levels)
-	if err == nil {
-		observeLevels(ctx, levels, &d)
-	}
-	return r, decisionOf(&d), err
-}
-
 // reserveLevels takes of all levels at once, now.
 func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Decision, error) {
 	d, err := takeLevels(ctx, levels, true)
@@ -221,11 +202,16 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: time.Now(), levels: taken}, d, nil
 }
 
-// WaitLevels is [ReserveLevels] for a call that may wait for at most maxWait, and
-// not past the deadline of ctx: it returns when the call's slot has come, so that
-// the Reservation has no Delay. With a maxWait of 0 nothing is waited for; one
-// below 0 is a *[ConfigError].
+// WaitLevels is [AllowLevels] for a call that may wait, or may not be made, or whose
+// cost is corrected afterwards. It waits for at most maxWait, and not past the deadline
+// of ctx; one below 0 is a *[ConfigError]. It returns when the call's slot has come, so
+// that the Reservation has no Delay. Cancel gives all units back to all levels; Settle
+// and SettleLevels correct the cost.
 //
+// A refusal is a Decision, not an error, and comes without a Reservation. If ctx ends
+// first, WaitLevels returns the context's error and gives the granted units back.
+//
+// A call that all levels admit now does not wait, and neither does any with a maxWait of 0.
 // Otherwise the call waits level by level, the narrowest first: while it waits on a
 // narrow level it holds up no call on a wide one. Each level is a call of the store, on
 // a cluster as on one server. On each level the call waits as one of [Limiter.Wait]

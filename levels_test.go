@@ -155,7 +155,7 @@ func TestLevelsRefuse(t *testing.T) {
 	} {
 		_, err := weir.AllowLevels(t.Context(), tt.levels...)
 		_, _, also := weir.WaitLevels(t.Context(), time.Second, tt.levels...)
-		_, _, too := weir.ReserveLevels(t.Context(), tt.levels...)
+		_, _, too := weir.WaitLevels(t.Context(), 0, tt.levels...)
 		for _, err := range []error{err, also, too} {
 			var ce *weir.ConfigError
 			if !errors.As(err, &ce) || ce.Field != tt.field {
@@ -189,13 +189,13 @@ type uncomparableStore struct {
 	_ []int
 }
 
-func TestReserveLevels(t *testing.T) {
+func TestWaitLevelsNow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNest(t)
 		ctx := t.Context()
 		reserve := func(levels []weir.Level) *weir.Reservation {
-			r, d, err := weir.ReserveLevels(ctx, levels...)
+			r, d, err := weir.WaitLevels(ctx, 0, levels...)
 			if err != nil || r == nil || !d.Allowed || r.Delay() != 0 {
 				t.Fatalf("%+v, %+v, %v", r, d, err)
 			}
@@ -224,7 +224,7 @@ func TestReserveLevels(t *testing.T) {
 		if err := reserve(n.levels("cyd")).SettleLevels(ctx, 1, 1, 1); err != nil || n.store.Counts().Settles != settles {
 			t.Errorf("an estimate that was right: %v", err)
 		}
-		if r, d, err := weir.ReserveLevels(ctx, n.levels("ann")...); r != nil || err != nil || d.Scope != "user" {
+		if r, d, err := weir.WaitLevels(ctx, 0, n.levels("ann")...); r != nil || err != nil || d.Scope != "user" {
 			t.Errorf("refused: %+v, %+v, %v", r, d, err)
 		}
 	})

@@ -214,9 +214,9 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 			_, _, err := weir.WaitLevels(ctx, time.Hour, levels...)
 			return err
 		},
-		"ReserveLevels": func(ctx context.Context, levels ...weir.Level) error {
+		"WaitLevels, now": func(ctx context.Context, levels ...weir.Level) error {
 			levels[0].Key, levels[1].Key = "fresh", "fresh"
-			_, _, err := weir.ReserveLevels(ctx, levels...)
+			_, _, err := weir.WaitLevels(ctx, 0, levels...)
 			return err
 		},
 	} {
@@ -232,7 +232,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancel(t.Context())
 				time.AfterFunc(10*time.Second, cancel)
-				if name == "ReserveLevels" { // Its reply comes after the end.
+				if name == "WaitLevels, now" { // Its reply comes after the end.
 					st.Next(func(ctx context.Context, req store.Request, base weir.Store) (store.Decision, error) {
 						d, err := base.Take(ctx, req)
 						time.Sleep(11 * time.Second)

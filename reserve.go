@@ -16,7 +16,7 @@ import (
 // Reservation is a granted future slot. Its holder waits for Delay and then acts,
 // or gives it back with Cancel. When the cost is known only after the
 // act, Settle corrects it. It is safe for concurrent use, and comes from
-// [Limiter.Reserve] and its like, and from [ReserveLevels] and [WaitLevels].
+// [Limiter.Reserve] and its like, and from [WaitLevels].
 type Reservation struct {
 	limiter  *Limiter
 	id       line.ID

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,20 +151,17 @@ func orElse(n, other int64) int64 {
 // books nothing ahead, so units that other calls return are free at once.
 func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
 	levels, start := b.levels(c), time.Now()
-	ask := func() (d weir.Decision, err error) {
-		c.booked, d, err = weir.ReserveLevels(ctx, levels...)
+	ask := func(maxWait time.Duration) (d weir.Decision, err error) {
+		c.booked, d, err = weir.WaitLevels(ctx, maxWait, levels...)
 		return d, err
 	}
 	var d weir.Decision
 	var err error
 	if cfg.Refuse || !b.queue.busy(ctx) {
-		d, err = ask()
+		d, err = ask(0)
 	}
 	if !cfg.Refuse && err == nil && !d.Allowed {
-		d, err = b.queue.wait(ctx, start, cfg.MaxWait, d, ask, func(longest time.Duration) (d weir.Decision, err error) {
-			c.booked, d, err = weir.WaitLevels(ctx, longest, levels...)
-			return d, err
-		})
+		d, err = b.queue.wait(ctx, start.Add(cmp.Or(cfg.MaxWait, longest)), d, ask)
 	}
 	if err != nil || d.Allowed {
 		return err

@@ -48,25 +48,24 @@ func (q *queue) busy(ctx context.Context) bool {
 	return q.refused[class].Load() || class == 1 && q.foreground.Load() > 0
 }
 
-// wait waits until ask is granted, MaxWait is over or ctx ends. first is the refusal
-// of the call's first question; zero if there was none.
-func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration, first weir.Decision,
-	ask func() (weir.Decision, error), ahead func(time.Duration) (weir.Decision, error),
-) (d weir.Decision, err error) {
+// wait waits until ask is granted, the instant end comes or ctx ends. ask books ahead by at
+// most its argument. first is the refusal of the call's first question; zero if there was
+// none.
+func (q *queue) wait(ctx context.Context, end time.Time, first weir.Decision, ask func(time.Duration) (weir.Decision, error)) (d weir.Decision, err error) {
 	class, d := classOf(ctx), first
 	if class == 0 {
 		q.foreground.Add(1)
 		defer q.foreground.Add(-1)
 	}
-	end := time.NewTimer(time.Until(start.Add(orLongest(maxWait))))
-	defer end.Stop()
+	over := time.NewTimer(time.Until(end))
+	defer over.Stop()
 	select {
 	case q.turns[class] <- struct{}{}:
 		defer func() {
 			q.refused[class].Store(false)
 			<-q.turns[class]
 		}()
-	case <-end.C:
+	case <-over.C:
 		return last(d, ask)
 	case <-ctx.Done():
 		return d, ctx.Err()
@@ -75,12 +74,11 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 	for {
 		poll := minPoll
 		if class == 0 || q.foreground.Load() == 0 {
-			left := time.Until(start.Add(orLongest(maxWait)))
+			left, ahead := time.Until(end), time.Duration(0)
 			if class == 0 && time.Since(turn) > patience {
-				d, err = ahead(max(left, 0))
-			} else {
-				d, err = ask()
+				ahead = max(left, 0)
 			}
+			d, err = ask(ahead)
 			q.refused[class].Store(!d.Allowed)
 			hopeless := d.RetryAfter == weir.Never || d.Reason == weir.ReasonPaused && d.RetryAfter > left
 			if err != nil || d.Allowed || hopeless {
@@ -93,7 +91,7 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 		again := time.NewTimer(poll)
 		select {
 		case <-again.C:
-		case <-end.C:
+		case <-over.C:
 			again.Stop()
 			return last(d, ask)
 		case <-ctx.Done():
@@ -104,16 +102,9 @@ func (q *queue) wait(ctx context.Context, start time.Time, maxWait time.Duration
 }
 
 // last returns the last refusal, or asks for the first time.
-func last(d weir.Decision, ask func() (weir.Decision, error)) (weir.Decision, error) {
+func last(d weir.Decision, ask func(time.Duration) (weir.Decision, error)) (weir.Decision, error) {
 	if d.Scope == "" {
-		return ask()
+		return ask(0)
 	}
 	return d, nil
-}
-
-func orLongest(d time.Duration) time.Duration {
-	if d == 0 {
-		return longest
-	}
-	return d
 }
