@@ -55,9 +55,6 @@ type Config struct {
 	// a GCRA limit's burst, which does not slow background calls down, and nothing
 	// of a window.
 	Reserve int
-	// AllowEmptyKey admits the empty key, which is otherwise refused with
-	// ErrEmptyKey: it usually means that the identity was not found.
-	AllowEmptyKey bool
 	// InFlight is the maximum number of calls of a key in flight at once, in all
 	// processes together. Such calls are made with Acquire, TryAcquire or Do, and
 	// with no other method. It needs a Store that is a [store.Holder]. 0: no bound.

@@ -16,13 +16,12 @@ var errEndless = fmt.Errorf("weir: a limiter with Config.InFlight is used with A
 // decider asks the store: every decision of a Limiter passes through take or the
 // store's shorter way, takeFast.
 type decider struct {
-	store    store.Store
-	name     string
-	limits   []Limit
-	percent  int // that background calls leave
-	emptyKey bool
-	ends     bool // its calls have an end: they need a lease
-	events   observer
+	store   store.Store
+	name    string
+	limits  []Limit
+	percent int  // that background calls leave
+	ends    bool // its calls have an end: they need a lease
+	events  observer
 	// prepared is nil where the store has no shorter way for the limits.
 	prepared store.Prepared
 	source   store.Source // of prepared
@@ -182,8 +181,8 @@ func (l *decider) checkKey(key string) error {
 	switch {
 	case l.store == nil:
 		return errZeroLimiter
-	case key == "" && !l.emptyKey:
-		return ErrEmptyKey
+	case key == "":
+		return errEmptyKey
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ func ForgetPanics() { panicked.Store(0) }
 // Readable writes a duration as errors do.
 var Readable = readable
 
+// ErrEmptyKey is the error of an empty key.
+var ErrEmptyKey = errEmptyKey
+
 // Waiting returns how many lines the limiter has, and how many calls it counts
 // against MaxWaiters.
 func (l *Limiter) Waiting() (lines, calls int) { return l.lines.Count() }

@@ -14,10 +14,8 @@ import (
 
 // Errors of a [KeyFunc], for errors.Is.
 var (
-	// ErrNoKey: a request has no identity.
+	// ErrNoKey: a request has no identity, or a call's key is empty.
 	ErrNoKey = errors.New("weir: no key")
-	// ErrEmptyKey is returned for an empty key unless Config.AllowEmptyKey.
-	ErrEmptyKey = fmt.Errorf("%w: the key is empty", ErrNoKey)
 	// ErrAmbiguousKey: a request states its identity more than once.
 	ErrAmbiguousKey = errors.New("weir: ambiguous key")
 	// ErrMalformedKey: a request states its identity in a wrong form.
@@ -75,7 +73,10 @@ func KeyContext(from func(ctx context.Context) (string, bool)) KeyFunc {
 	}
 }
 
-var errNoContextKey = fmt.Errorf("%w: the context holds no identity", ErrNoKey)
+var (
+	errEmptyKey     = fmt.Errorf("%w: the key is empty", ErrNoKey)
+	errNoContextKey = fmt.Errorf("%w: the context holds no identity", ErrNoKey)
+)
 
 // keyError returns the KeyFunc that always fails with err.
 func keyError(err error) KeyFunc {

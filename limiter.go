@@ -64,7 +64,7 @@ func New(cfg Config) (*Limiter, error) {
 	l := &Limiter{
 		user: user, rules: limits,
 		decider: decider{
-			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, emptyKey: cfg.AllowEmptyKey, ends: cfg.InFlight > 0, events: events,
+			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, ends: cfg.InFlight > 0, events: events,
 		},
 		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events},
 	}

@@ -220,7 +220,7 @@ func TestRequestThatTheStoreSees(t *testing.T) {
 				got.Charges = append([]store.Charge(nil), req.Charges...)
 				return store.Decision{Allowed: true}, req.Validate()
 			}),
-			Limits: limits, Name: "n", MaxWait: time.Minute, AllowEmptyKey: true,
+			Limits: limits, Name: "n", MaxWait: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -239,7 +239,6 @@ func TestRequestThatTheStoreSees(t *testing.T) {
 		}{
 			{"Allow", func() error { _, err := l.Allow(t.Context(), "k"); return err }, limits, "k", 1, 0, false},
 			{"AllowN", func() error { _, err := l.AllowN(t.Context(), "k", 7); return err }, limits, "k", 7, 0, false},
-			{"empty key", func() error { _, err := l.Allow(t.Context(), ""); return err }, limits, "", 1, 0, false},
 			{"AllowLimits", func() error { _, err := l.AllowLimits(t.Context(), "k", 2, plan); return err }, plan, "k", 2, 0, false},
 			{"Peek", func() error { _, err := l.Peek(t.Context(), "k"); return err }, limits, "k", 0, 0, false},
 			{"Wait", func() error { return l.Wait(t.Context(), "k") }, limits, "k", 1, time.Minute, true},

@@ -175,7 +175,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "GET, refusal by a limit", method: "GET", step: step{err: &weir.LimitedError{RetryAfter: time.Second}}},
 		{name: "GET, store failure", method: "GET", step: step{err: &weir.StoreError{Err: io.EOF}}},
 		{name: "GET, wrong configuration", method: "GET", step: step{err: &weir.ConfigError{}}},
-		{name: "GET, no key", method: "GET", step: step{err: weir.ErrEmptyKey}},
+		{name: "GET, no key", method: "GET", step: step{err: weir.ErrNoKey}},
 		{name: "GET, ambiguous key", method: "GET", step: step{err: weir.ErrAmbiguousKey}},
 		{name: "GET, malformed key", method: "GET", step: step{err: weir.ErrMalformedKey}},
 		{name: "GET, unsupported by the store", method: "GET", step: step{err: weir.ErrUnsupported}},
