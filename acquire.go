@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/flight"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
@@ -169,81 +168,4 @@ func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Dura
 	}
 	admitted = true
 	return g, &Lease{c.Lease}, nil
-}
-
-// claim is a call's request for a lease.
-type claim struct {
-	flight.Claim
-	limiter    *Limiter
-	cancelable bool
-	waits      bool      // it counts as waiting
-	asked      time.Time // when it asked the store last
-}
-
-func (c *claim) held() bool { return c.Lease != nil }
-
-func (c *claim) ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, asked time.Time, err error) {
-	c.Arrival = arrival
-	d, byDeadline, err = c.decide(ctx, id, start, maxWait)
-	return d, byDeadline, c.asked, err
-}
-
-// decide asks the store for units and a lease together, until the store grants the lease.
-// maxWait counts from start; 0: no bound. byDeadline: the context's deadline is before its end.
-func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, err error) {
-	l := c.limiter
-	var end time.Time
-	if maxWait > 0 {
-		end = start.Add(maxWait)
-	}
-	try := func(ctx context.Context, leaseID string) (flight.Answer, time.Duration) {
-		if c.Waited() {
-			l.lines.Waits(start)
-		}
-		q := question{
-			ID: id, cancelable: c.cancelable, silent: true, hold: store.Hold{Max: l.inFlight, ID: leaseID, Lease: l.lease},
-		}
-		if !c.Refuse && !line.InBackground(ctx) {
-			rest := maxWait
-			if maxWait > 0 {
-				rest = max(time.Until(end), 1)
-			}
-			q.maxWait, byDeadline = deadline.Max(ctx, time.Now(), rest)
-		}
-		c.asked = time.Now()
-		err = l.take(ctx, &q, l.limits, &d)
-		switch {
-		case err != nil && !errors.Is(err, store.ErrConfig) && !errors.Is(err, store.ErrUnsupported):
-			return flight.Unknown, 0
-		case d.Allowed:
-			return flight.Granted, 0
-		case d.Reason == store.ReasonInFlight:
-			return flight.Full, d.RetryAfter
-		}
-		return flight.Refused, 0
-	}
-	if !c.Refuse && !c.Waited() {
-		c.Waits = func() {
-			l.waiting.Add(1)
-			c.waits = true
-			l.events.waitBegins(ctx, id, &d)
-		}
-	}
-	late := func() {
-		l.lines.Correct(id.Key, id.Cost) // HandBack takes off the units of a departure, and there was none.
-		line.Linger(l.lines.HandBack(ctx, id, d.Receipt))
-	}
-	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
-	switch {
-	case waitErr == flight.ErrMaxWait:
-		d, byDeadline, err = l.refuse(store.ReasonInFlight, retryAfter), false, nil
-	case waitErr != nil:
-		return store.Decision{}, false, waitErr
-	case answer == flight.Full && d.Reason != store.ReasonInFlight:
-		d = l.refuse(store.ReasonInFlight, retryAfter) // The store was not asked.
-	}
-	if err == nil {
-		l.events.decision(ctx, id, &d)
-	}
-	return d, byDeadline, err
 }

@@ -62,7 +62,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 }
 
 // waitSlot waits for a slot of the limiter's limits, and for a lease unless that is nil.
-func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease leaser) (grant, error) {
+func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease *claim) (grant, error) {
 	check := l.checkEndless
 	if lease != nil {
 		check = l.check
@@ -89,21 +89,13 @@ type waitingCall struct {
 	limits  []Limit
 	start   time.Time
 	maxWait time.Duration  // from start; 0: no bound
-	lease   leaser         // nil: it needs no lease
+	lease   *claim         // nil: it needs no lease
 	silent  bool           // the hook does not see it
 	again   bool           // it has booked before
 	waits   bool           // it counts as waiting
 	d       store.Decision // the last
 	asked   time.Time      // when d was asked for
 	at      time.Time      // when d came, if the slot had not come with it
-}
-
-// leaser asks the store for units and a lease together.
-type leaser interface {
-	// ask also returns when it asked last: it may have waited for its turn before.
-	ask(ctx context.Context, id line.ID, arrival uint64, start time.Time, maxWait time.Duration) (d store.Decision, byDeadline bool, asked time.Time, err error)
-	held() bool   // it has the lease
-	Waited() bool // it waited for its turn to ask
 }
 
 // wait waits for the slot.
@@ -177,8 +169,10 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 func (c *waitingCall) ask(ctx context.Context) (d store.Decision, byDeadline bool, err error) {
 	l := c.limiter
 	c.asked = time.Now()
-	if c.lease != nil && !c.lease.held() {
-		d, byDeadline, c.asked, err = c.lease.ask(ctx, c.id, c.Arrival(), c.start, c.maxWait)
+	if c.lease != nil && c.lease.Lease == nil {
+		c.lease.Arrival = c.Arrival()
+		d, byDeadline, err = c.lease.decide(ctx, c.id, c.start, c.maxWait)
+		c.asked = c.lease.asked
 		return d, byDeadline, err
 	}
 	if err := ctx.Err(); err != nil {
