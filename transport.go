@@ -140,9 +140,6 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOutbound(levels); err != nil {
-		return nil, err
-	}
 	switch {
 	case cfg.MaxWait < 0:
 		return nil, &store.ConfigError{Field: "TransportConfig.MaxWait", Want: "0 or more", Got: cfg.MaxWait.String()}

@@ -87,22 +87,34 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 	return levels, unit, nil
 }
 
-// check reports the first wrong field. Two levels with one Limiter would charge a key twice.
+// check reports the first wrong field. Two levels with one Limiter would charge a key
+// twice. GCRA limits without a Burst, such as [Per] returns, would let nearly two periods'
+// units leave in one period.
 func (v *transportLevel) check(narrower []transportLevel) error {
 	if got := v.Limiter.unmade(); got != "" {
-		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter made by New", Got: got}
+		return v.wrong("Limiter", "a limiter made by New", got)
 	}
-	if slices.ContainsFunc(narrower, func(n transportLevel) bool { return n.Limiter == v.Limiter }) {
-		return &store.ConfigError{Field: "TransportConfig." + v.place + "Limiter", Want: "a limiter that no narrower level has", Got: strconv.Quote(v.Limiter.name) + " again"}
+	switch {
+	case slices.ContainsFunc(narrower, func(n transportLevel) bool { return n.Limiter == v.Limiter }):
+		return v.wrong("Limiter", "a limiter that no narrower level has", strconv.Quote(v.Limiter.name)+" again")
+	case v.Settle != nil && !v.Limiter.CanSettle():
+		return v.wrong("Settle", "nil with a store that is no store.Settler", "a function")
+	case v.Key == nil:
+		return v.wrong("Key", "a function that says who shares the limit: "+
+			`KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`, "nil")
 	}
-	if v.Settle != nil && !v.Limiter.CanSettle() {
-		return &store.ConfigError{Field: "TransportConfig." + v.place + "Settle", Want: "nil with a store that is no store.Settler", Got: "a function"}
-	}
-	if v.Key == nil {
-		return &store.ConfigError{Field: "TransportConfig." + v.place + "Key", Got: "nil", Want: "a function that says who shares the limit: " +
-			`KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`}
+	for _, l := range v.Limiter.limits {
+		if l.Algorithm == GCRA && l.Burst == 0 {
+			return v.wrong("Limiter",
+				fmt.Sprintf("Outbound(%d, %v) for a provider that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
+				fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period))
+		}
 	}
 	return nil
+}
+
+func (v *transportLevel) wrong(field, want, got string) error {
+	return &store.ConfigError{Field: "TransportConfig." + v.place + field, Want: want, Got: got}
 }
 
 // booking is a request's slot on one level.
@@ -185,7 +197,7 @@ func (v *transportLevel) read(req *http.Request) (id line.ID, counted bool, err 
 		return id, false, fmt.Errorf("weir: transport: %scost: %w", v.place, err)
 	}
 	if id.Cost < 0 {
-		return id, false, &store.ConfigError{Field: "TransportConfig." + v.place + "Cost", Want: "a cost of 0 or more", Got: strconv.FormatInt(id.Cost, 10)}
+		return id, false, v.wrong("Cost", "a cost of 0 or more", strconv.FormatInt(id.Cost, 10))
 	}
 	return id, true, nil
 }
@@ -211,23 +223,4 @@ func shorter(a, b time.Duration) time.Duration {
 		return b
 	}
 	return a
-}
-
-// checkOutbound refuses GCRA limits without a Burst, such as [Per] returns. They
-// would let nearly two periods' units leave in one period.
-func checkOutbound(levels []transportLevel) error {
-	for i := range levels {
-		v := &levels[i]
-		for _, l := range v.Limiter.limits {
-			if l.Algorithm != GCRA || l.Burst != 0 {
-				continue
-			}
-			return &store.ConfigError{
-				Field: "TransportConfig." + v.place + "Limiter",
-				Want:  fmt.Sprintf("Outbound(%d, %v) for a provider that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
-				Got:   fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period),
-			}
-		}
-	}
-	return nil
 }
