@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"time"
-
-	"github.com/goweir/weir/internal/deadline"
 )
 
 const (
@@ -37,16 +35,4 @@ func discard(ctx context.Context, resp *http.Response, pause time.Duration) {
 		}
 	}
 	_ = body.Close() // ends a read that is still under way
-}
-
-// sleep returns nil after d, or the context's error with its cause.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return deadline.WithCause(ctx, ctx.Err())
-	}
 }

@@ -39,6 +39,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
 )
 
 // maxRefusals bounds how often one attempt is asked for again after a
@@ -129,7 +130,7 @@ func (c *call) again(n int) bool {
 		discard(ctx, c.resp, pause)
 		c.resp = nil
 	}
-	if c.err = sleep(ctx, pause-time.Since(start)); c.err != nil {
+	if c.err = c.sleep(pause - time.Since(start)); c.err != nil {
 		return false
 	}
 	if t.observe != nil {
@@ -144,7 +145,7 @@ func (c *call) again(n int) bool {
 			!t.policy.fits(ctx, limited.RetryAfter) || !c.rewind() {
 			return true
 		}
-		if ended := sleep(ctx, limited.RetryAfter); ended != nil {
+		if ended := c.sleep(limited.RetryAfter); ended != nil {
 			c.err = ended
 			return false
 		}
@@ -161,6 +162,12 @@ func (c *call) send(req *http.Request) {
 	case c.resp == nil:
 		c.err = fmt.Errorf("retry: the base %T %w", c.t.base, errNoOutcome)
 	}
+}
+
+// sleep returns nil after d, or the context's error with its cause.
+func (c *call) sleep(d time.Duration) error {
+	ctx := c.req.Context()
+	return deadline.WithCause(ctx, deadline.Sleep(ctx, d))
 }
 
 // rewind makes the body of a further attempt. It returns false if GetBody fails.
