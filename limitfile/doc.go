@@ -14,7 +14,8 @@
 //	  acme: pro                   # another plan
 //	  "user:42": [1/s]            # limits of their own
 //
-// default and plans are required. A plan has 1 to 16 limits, each with its own name.
+// default and plans are required. A plan has 1 to 16 limits, each with its own name. A
+// file has at most 1 MiB, which is about 30 000 keys.
 //
 //	limit      10/s or 10 per s, a GCRA limit; or a mapping
 //	rate, per  required in a mapping: units, and a time

@@ -2,7 +2,7 @@ package limitfile
 
 import (
 	"math"
-	"math/bits"
+	"math/big"
 	"strconv"
 	"strings"
 	"time"
@@ -58,25 +58,12 @@ func times(number string, unit time.Duration) (time.Duration, bool) {
 	if unit == 0 || whole == "" || dotted && fraction == "" || len(fraction) > 15 {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(whole, 10, 64)
-	if err != nil || n > int64(math.MaxInt64/unit) {
+	n, ok := new(big.Rat).SetString(number)
+	if !ok {
 		return 0, false
 	}
-	d := time.Duration(n) * unit
-	if !dotted {
-		return d, true
-	}
-	f, err := strconv.ParseUint(fraction, 10, 64)
-	if err != nil {
-		return 0, false
-	}
-	scale := uint64(1)
-	for range fraction {
-		scale *= 10
-	}
-	hi, lo := bits.Mul64(f, uint64(unit))
-	part, rest := bits.Div64(hi, lo, scale) // f < scale, so it fits
-	return d + time.Duration(part), rest == 0 && time.Duration(part) <= math.MaxInt64-d
+	n.Mul(n, new(big.Rat).SetInt64(int64(unit)))
+	return time.Duration(n.Num().Int64()), n.IsInt() && n.Num().IsInt64()
 }
 
 // parseUnits reads a number of units: 1 to store.MaxUnits in decimal, with or

@@ -12,11 +12,11 @@ import (
 	"github.com/goweir/weir"
 )
 
-// DefaultInterval is the interval of reading a file if Config.Interval is 0.
-const DefaultInterval = time.Second
-
-// shortestInterval keeps a wrong unit from reading without a pause.
-const shortestInterval = 10 * time.Millisecond
+const (
+	defaultInterval = time.Second
+	// shortestInterval keeps a wrong unit from reading without a pause.
+	shortestInterval = 10 * time.Millisecond
+)
 
 // Config configures [Open].
 type Config struct {
@@ -25,7 +25,7 @@ type Config struct {
 	// Interval is the interval of reading the file. New content holds once it was
 	// found twice in a row, so between one and two intervals after it was written: a
 	// file that is still being written does not hold by halves. At least 10 ms. 0:
-	// DefaultInterval. Negative: only Open and Reload read the file.
+	// 1 s. Negative: only Open and Reload read the file.
 	Interval time.Duration
 	// Fallback holds from the start until the file is right: usually a set that
 	// [Parse] made from a text of the program. Nil: Open fails if the file is missing
@@ -69,7 +69,7 @@ func Open(cfg Config) (*File, error) {
 	}
 	cfg.Path = path
 	if cfg.Interval == 0 {
-		cfg.Interval = DefaultInterval
+		cfg.Interval = defaultInterval
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -104,10 +104,6 @@ func (f *File) Close() error {
 // Set returns the set that holds now. It never changes, so the results of its methods
 // belong together.
 func (f *File) Set() *Set { return f.set.Load() }
-
-// Plan returns the limits of a plan, as [Set.Plan] does for the set that holds
-// now.
-func (f *File) Plan(name string) (limits []weir.Limit, ok bool) { return f.Set().Plan(name) }
 
 // For returns the limits of a key, as [Set.For] does for the set that holds
 // now. It takes no lock and allocates nothing.

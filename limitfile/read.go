@@ -18,7 +18,7 @@ func fingerprintOf(content []byte, err error) fingerprint {
 	return sha256.Sum256(content)
 }
 
-// read returns a file's content, and MaxSize+1 bytes of a longer file.
+// read returns a file's content, and maxSize+1 bytes of a longer file.
 func read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -33,7 +33,7 @@ func read(path string) ([]byte, error) {
 		return nil, fmt.Errorf("limitfile: %w", err)
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, MaxSize+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxSize+1))
 	if err != nil {
 		return nil, fmt.Errorf("limitfile: %w", err)
 	}

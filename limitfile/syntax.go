@@ -10,17 +10,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxSize bounds the size of a file, in bytes: the largest ConfigMap of Kubernetes,
+// maxSize bounds the size of a file, in bytes: the largest ConfigMap of Kubernetes,
 // or about 30 000 keys.
-const MaxSize = 1 << 20
+const maxSize = 1 << 20
 
 // wantFile is the form of a whole file, in words.
 const wantFile = "a mapping with default, plans and keys"
 
 // parse returns the tree of a file, or nil if the file is wrong or empty.
 func (m *mistakes) parse(data []byte) *yaml.Node {
-	if len(data) > MaxSize {
-		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", MaxSize), "more")
+	if len(data) > maxSize {
+		m.add(1, 1, "", fmt.Sprintf("at most %d bytes", maxSize), "more")
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

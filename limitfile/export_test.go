@@ -1,0 +1,4 @@
+package limitfile
+
+// MaxSize bounds the size of a file, in bytes.
+const MaxSize = maxSize
