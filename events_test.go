@@ -44,9 +44,9 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 		case weir.EventRefusal:
 			text += fmt.Sprint(" ", e.Status, " ", e.Pause)
 		case weir.EventBudget:
-			text += fmt.Sprintf(" %q %d/%d", e.Budget, e.Remaining, e.Limit)
-			if e.Decision.ResetAfter != -1 {
-				text += fmt.Sprint(" until ", e.Decision.ResetAfter)
+			text += fmt.Sprintf(" %q %d/%d", e.Budget.Name, e.Budget.Remaining, e.Budget.Limit)
+			if e.Budget.Reset != -1 {
+				text += fmt.Sprint(" until ", e.Budget.Reset)
 			}
 		case weir.EventPaused:
 			text += fmt.Sprint(" ", e.By, " ", e.Pause)

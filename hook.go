@@ -116,8 +116,8 @@ func (k EventKind) String() string {
 
 // Event is one thing that happened. Its Kind says which fields are set; all others are
 // zero. Scope is set by each kind. Key is set by all but EventFallback, and may be
-// personal data: it is no label for metrics. Scope and Decision.Limit are bounded. Budget
-// comes from outside: bound its values.
+// personal data: it is no label for metrics. Scope and Decision.Limit are bounded.
+// The names of budgets come from outside: bound their number.
 //
 // Each call of the store has one event with an Op: the EventDecision that it made, or an
 // EventStoreCall. A decision in a process's memory alone may need no call.
@@ -130,7 +130,7 @@ func (k EventKind) String() string {
 //	EventStoreError  Cost, Err
 //	EventLeaseLost   none
 //	EventRefusal     Status, Pause: the asked time, 0 without one
-//	EventBudget      Budget, Limit, Remaining, Decision.ResetAfter: -1 if the response does not say
+//	EventBudget      Budget
 //	EventPaused      By, Pause
 //	EventSlowed      By
 //	EventLifted      By
@@ -161,11 +161,9 @@ type Event struct {
 	Took time.Duration
 	// Pause is how long a key is paused.
 	Pause time.Duration
-	// Budget is the name of an upstream's budget, often empty.
-	Budget string
-	// Limit is the number of units of the full budget, Remaining the units left.
-	Limit, Remaining int64
-	Err              error
+	// Budget is an upstream's budget. It must not be changed.
+	Budget *upstream.Budget
+	Err    error
 }
 
 // Result returns the outcome of an event in a word, fit for a metric's label:
@@ -330,8 +328,7 @@ func (o *observer) budgets(ctx context.Context, id line.ID, list []upstream.Budg
 	}
 	id.Cost = 0
 	for i := range list {
-		b := &list[i]
-		o.show(ctx, id, &Event{Kind: EventBudget, Budget: b.Name, Limit: b.Limit, Remaining: b.Remaining, Decision: Decision{ResetAfter: b.Reset}})
+		o.show(ctx, id, &Event{Kind: EventBudget, Budget: &list[i]})
 	}
 }
 

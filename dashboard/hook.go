@@ -54,7 +54,7 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 	case weir.EventLeaseLost:
 		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
 	case weir.EventBudget:
-		h.budgets.set(e.Scope, e.Budget, e.Limit, e.Remaining, now)
+		h.budgets.set(e.Scope, e.Budget.Name, e.Budget.Limit, e.Budget.Remaining, now)
 	default:
 		h.braked(k, &e, now)
 	}

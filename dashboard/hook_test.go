@@ -10,6 +10,7 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
 )
 
 // shown makes a frame of the process alone.
@@ -41,7 +42,7 @@ func TestLimiterRow(t *testing.T) {
 		"an end alone":   {[]weir.Event{{Kind: weir.EventWait}}, limiterRow{}},
 		"a store error":  {[]weir.Event{{Kind: weir.EventStoreError, Err: errors.New("no")}}, limiterRow{StoreErrors: 1}},
 		"a future event": {[]weir.Event{{Kind: 250}}, limiterRow{}},
-		"a budget":       {[]weir.Event{{Kind: weir.EventBudget}}, limiterRow{}},
+		"a budget":       {[]weir.Event{{Kind: weir.EventBudget, Budget: new(upstream.Budget)}}, limiterRow{}},
 		"a decision of the store": {
 			[]weir.Event{{Kind: weir.EventDecision, Op: "take", Decision: weir.Decision{Allowed: true}}}, limiterRow{Admitted: 1, AdmittedRate: .1},
 		},
@@ -208,7 +209,7 @@ func TestUpstreamRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDashboard(t, Config{})
 		say := func(name string, limit, remaining int64) {
-			d.Observe(t.Context(), weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: name, Limit: limit, Remaining: remaining})
+			d.Observe(t.Context(), weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: name, Limit: limit, Remaining: remaining}})
 		}
 		say("core", 100, 50)
 		say("search", 10, 1)

@@ -12,6 +12,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/redistest"
 	"github.com/goweir/weir/store/redisstore"
+	"github.com/goweir/weir/upstream"
 )
 
 // TestHostileTexts: the page gets texts that are text, of a bounded length.
@@ -24,7 +25,7 @@ func TestHostileTexts(t *testing.T) {
 	long := strings.Repeat("\x1b", 1<<20)
 	for _, e := range []weir.Event{
 		{Kind: weir.EventStoreError, Scope: "api", Err: errors.New(long)},
-		{Kind: weir.EventBudget, Scope: "api", Budget: long, Limit: 1, Remaining: 1},
+		{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: long, Limit: 1, Remaining: 1}},
 		{Kind: weir.EventPaused, Scope: "api", Key: long, By: weir.ByHand, Pause: time.Hour},
 		{Kind: weir.EventDecision, Scope: "api", Key: long},
 		{Kind: weir.EventWaitBegin, Scope: "api", Key: long},

@@ -25,6 +25,7 @@ import (
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 	"github.com/goweir/weir/store/localstore"
+	"github.com/goweir/weir/upstream"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -162,9 +163,9 @@ var rows = []struct {
 		[]string{"weir.upstream.refusals{http.response.status_code=429,weir.limiter=api,weir.said=duration} 1"}},
 	{"a refusal without a time", event(weir.Event{Kind: weir.EventRefusal, Status: 700}),
 		[]string{"weir.upstream.refusals{weir.limiter=api,weir.said=nothing} 1"}},
-	{"a budget", event(weir.Event{Kind: weir.EventBudget, Budget: "day", Limit: 9, Remaining: 0}),
+	{"a budget", event(weir.Event{Kind: weir.EventBudget, Budget: &upstream.Budget{Name: "day", Limit: 9, Remaining: 0}}),
 		[]string{"weir.upstream.limit{weir.budget=day,weir.limiter=api} 9", "weir.upstream.remaining{weir.budget=day,weir.limiter=api} 0"}},
-	{"half a budget", event(weir.Event{Kind: weir.EventBudget, Limit: -1, Remaining: 3}),
+	{"half a budget", event(weir.Event{Kind: weir.EventBudget, Budget: &upstream.Budget{Limit: -1, Remaining: 3}}),
 		[]string{"weir.upstream.remaining{weir.budget=unnamed,weir.limiter=api} 3"}},
 	{"a pause", event(weir.Event{Kind: weir.EventPaused, By: weir.ByUpstream, Pause: time.Minute}),
 		[]string{"weir.pause.duration{weir.by=upstream,weir.limiter=api} 1 of 60"}},
@@ -234,7 +235,7 @@ func TestAttributesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, otelweir.Config{})
 	for i := range 1000 {
-		w.Observe(t.Context(), weir.Event{Kind: weir.EventBudget, Scope: "api", Key: "key", Budget: "b" + strconv.Itoa(i), Limit: 9, Remaining: 1})
+		w.Observe(t.Context(), weir.Event{Kind: weir.EventBudget, Scope: "api", Key: "key", Budget: &upstream.Budget{Name: "b" + strconv.Itoa(i), Limit: 9, Remaining: 1}})
 		w.Observe(t.Context(), weir.Event{Kind: weir.EventRefusal, Scope: "api", Key: "key", Status: i})
 		w.Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key", Decision: weir.Decision{
 			Limit: weir.Limit{Rate: int64(i + 1), Period: time.Second}, Reason: weir.Reason(i),

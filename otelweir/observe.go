@@ -48,8 +48,8 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 		}
 		i.refusals.Add(ctx, 1, with(attributes...))
 	case weir.EventBudget:
-		if b := i.resolved.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget)); b != nil {
-			b.told(ctx, e.Limit, e.Remaining)
+		if b := i.resolved.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); b != nil {
+			b.told(ctx, e.Budget.Limit, e.Budget.Remaining)
 		}
 	case weir.EventPaused:
 		i.pauses.Record(ctx, e.Pause.Seconds(), with(limiter, byKey.String(e.By.String())))

@@ -11,6 +11,7 @@ import (
 	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/promweir"
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/upstream"
 )
 
 // TestLabelsAreBounded: names from outside and limits by the call get a bounded number of
@@ -20,7 +21,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	c := promweir.New()
 	for i := range 1000 {
 		n := strconv.Itoa(i)
-		c.Observe(background, weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: "b" + n, Limit: 9, Remaining: 1})
+		c.Observe(background, weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: "b" + n, Limit: 9, Remaining: 1}})
 		c.Observe(background, weir.Event{Kind: weir.EventRefusal, Scope: "api", Status: i})
 		c.Observe(background, weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "key" + n, Decision: weir.Decision{
 			Limit: weir.Limit{Rate: int64(i + 1), Period: time.Second}, Reason: weir.Reason(i), Source: store.Source(i),
@@ -47,7 +48,7 @@ func TestNamesFromOutside(t *testing.T) {
 	t.Parallel()
 	c := promweir.New()
 	for _, name := range []string{"", "\xff", `"}`, "a\nb", strings.Repeat("é", 100), "x" + strings.Repeat("é", 100)} {
-		c.Observe(background, weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: name, Limit: -1, Remaining: 1})
+		c.Observe(background, weir.Event{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: name, Limit: -1, Remaining: 1}})
 		c.Observe(background, weir.Event{Kind: weir.EventFallback, Scope: name})
 		c.WatchFallback(name, state(0))
 		c.Retried(name)

@@ -37,8 +37,8 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	case weir.EventRefusal:
 		c.refusals.WithLabelValues(e.Scope, instruments.Status(e.Status), instruments.Said(&e)).Inc()
 	case weir.EventBudget:
-		if b := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget)); b != nil {
-			b.told(e.Limit, e.Remaining)
+		if b := c.limiters.Get(e.Scope).budgets.Get(instruments.Clean(e.Budget.Name)); b != nil {
+			b.told(e.Budget.Limit, e.Budget.Remaining)
 		}
 	case weir.EventPaused:
 		c.pauses.WithLabelValues(e.Scope, e.By.String()).Observe(e.Pause.Seconds())
