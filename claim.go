@@ -58,7 +58,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		c.Waits = func() {
 			l.waiting.Add(1)
 			c.waits = true
-			l.events.waitBegins(ctx, id, &d)
+			l.events.decision(ctx, id, EventWaitBegin, &d)
 		}
 	}
 	late := func() {
@@ -75,7 +75,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		d = l.refuse(store.ReasonInFlight, retryAfter) // The store was not asked.
 	}
 	if err == nil {
-		l.events.decision(ctx, id, &d)
+		l.events.decision(ctx, id, EventDecision, &d)
 	}
 	return d, byDeadline, err
 }

@@ -243,10 +243,11 @@ func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, sou
 	}
 }
 
-// decision shows a decision that no call of the store made, or whose call is shown.
-func (o *observer) decision(ctx context.Context, id line.ID, d *store.Decision) {
+// decision shows a decision that no call of the store made, or whose call is shown, or the
+// wait that begins after one.
+func (o *observer) decision(ctx context.Context, id line.ID, kind EventKind, d *store.Decision) {
 	if o.hook != nil {
-		e := Event{Kind: EventDecision}
+		e := Event{Kind: kind}
 		e.Decision.from(d)
 		o.show(ctx, id, &e)
 	}
@@ -256,15 +257,6 @@ func (o *observer) decision(ctx context.Context, id line.ID, d *store.Decision) 
 func (o *observer) taken(ctx context.Context, id line.ID, began time.Duration, d *store.Decision) {
 	if o.hook != nil {
 		e := Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began}
-		e.Decision.from(d)
-		o.show(ctx, id, &e)
-	}
-}
-
-// waitBegins shows the beginning of a wait.
-func (o *observer) waitBegins(ctx context.Context, id line.ID, d *store.Decision) {
-	if o.hook != nil {
-		e := Event{Kind: EventWaitBegin}
 		e.Decision.from(d)
 		o.show(ctx, id, &e)
 	}

@@ -78,7 +78,7 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
 	if hook := levels[0].Limiter.events.hook; hook != nil {
 		at := bindingLevel(levels, d)
-		at.events(hook).decision(ctx, at.id(), d)
+		at.events(hook).decision(ctx, at.id(), EventDecision, d)
 	}
 }
 
@@ -342,7 +342,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 // begin shows that the wait begins, on its first level.
 func (w *levelWait) begin(ctx context.Context, v *Level) {
 	if !w.waited {
-		v.events(w.levels[0].Limiter.events.hook).waitBegins(ctx, v.id(), &w.last)
+		v.events(w.levels[0].Limiter.events.hook).decision(ctx, v.id(), EventWaitBegin, &w.last)
 	}
 	w.waited = true
 }

@@ -73,7 +73,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	call, ok := l.lines.Enter(id)
 	if !ok {
 		d := l.refuse(store.ReasonTooManyWaiters, 0)
-		l.events.decision(ctx, id, &d)
+		l.events.decision(ctx, id, EventDecision, &d)
 		return grant{}, l.refusal(id, &d, false, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
@@ -207,7 +207,7 @@ func (c *waitingCall) begin(ctx context.Context) {
 	c.waits = true
 	c.limiter.waiting.Add(1)
 	if !c.silent {
-		c.limiter.events.waitBegins(ctx, c.id, &c.d)
+		c.limiter.events.decision(ctx, c.id, EventWaitBegin, &c.d)
 	}
 }
 

@@ -1,6 +1,7 @@
 package limitfile
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/goweir/weir"
@@ -56,14 +57,7 @@ func (s *Set) For(key, plan string) []weir.Limit {
 }
 
 // Plans returns the names of the plans, sorted.
-func (s *Set) Plans() []string {
-	names := make([]string, 0, len(s.plans))
-	for name := range s.plans {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (s *Set) Plans() []string { return slices.Sorted(maps.Keys(s.plans)) }
 
 // set reads the whole file.
 func (r *reader) set(root *yaml.Node) *Set {

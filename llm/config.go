@@ -1,9 +1,11 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
-	"sort"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,14 +159,9 @@ func (l *Limits) perMinute(n int64) weir.Limit {
 
 // families returns the beginnings of models' names, the longest first.
 func (c *Config) families() []string {
-	var all []string
-	for f := range c.Models {
-		all = append(all, f)
-	}
-	sort.Slice(all, func(i, j int) bool {
-		return len(all[i]) > len(all[j]) || len(all[i]) == len(all[j]) && all[i] < all[j]
+	return slices.SortedFunc(maps.Keys(c.Models), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
-	return all
 }
 
 // familyOf returns the first of the families that a model belongs to; "" without one.
