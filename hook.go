@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
@@ -365,6 +366,14 @@ func (o *observer) storeError(ctx context.Context, op string, id line.ID, err er
 		o.show(ctx, id, &Event{Kind: EventStoreError, Err: err})
 	}
 	return err
+}
+
+// recovered makes a panic of the store the error of a call. In the background the panic
+// would end the program.
+func (o *observer) recovered(ctx context.Context, op string, id line.ID, err *error) {
+	if r := recover(); r != nil {
+		*err = o.storeError(context.WithoutCancel(ctx), op, id, fmt.Errorf("panic: %v", r))
+	}
 }
 
 // detached asks the store for a call whose context is over.

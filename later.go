@@ -3,7 +3,6 @@ package weir
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -46,11 +45,7 @@ func (r *laters) later(ctx context.Context, op string, id line.ID, call func(ctx
 			failed(errCrowded)
 			return
 		}
-		defer func() {
-			if p := recover(); p != nil {
-				failed(fmt.Errorf("panic: %v", p))
-			}
-		}()
+		defer r.events.recovered(ctx, op, id, new(error))
 		timed, cancel := context.WithTimeout(ctx, concludeTimeout)
 		defer cancel()
 		call(timed)

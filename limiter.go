@@ -196,16 +196,14 @@ func (l *Limiter) stored(limits []Limit) []store.Limit {
 func (l *Limiter) newLines() *line.Lines {
 	cfg := line.Config{
 		Max: l.maxWaiters,
-		Panicked: func(ctx context.Context, id line.ID, recovered any) {
-			_ = l.events.storeError(context.WithoutCancel(ctx), "cancel", id, fmt.Errorf("panic: %v", recovered))
-		},
 		Slow: func(waited time.Duration) {
 			slog.Warn("weir: a call has waited for over a minute; a shorter MaxWait or deadline refuses such calls",
 				"limiter", l.name, "waited", waited.Round(time.Second))
 		},
 	}
 	if c, ok := l.store.(store.Canceler); ok {
-		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
+		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) (err error) {
+			defer l.events.recovered(ctx, "cancel", id, &err)
 			return l.events.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
 		}
 	}
@@ -217,7 +215,8 @@ func (l *Limiter) newLines() *line.Lines {
 				}
 			})
 		}
-		cfg.Clock = func(ctx context.Context, id line.ID) (store.Clock, error) {
+		cfg.Clock = func(ctx context.Context, id line.ID) (c store.Clock, err error) {
+			defer l.events.recovered(ctx, "take", id, &err)
 			d, err := l.look(ctx, id, store.MaxPeriod)
 			return d.Clock, err
 		}

@@ -87,8 +87,6 @@ func (c *Config) check() error {
 		return wrong("Output", "0 to 2^40", strconv.FormatInt(c.Output, 10))
 	case c.CachedPercent < -1 || c.CachedPercent > 100:
 		return wrong("CachedPercent", "-1 to 100", strconv.Itoa(c.CachedPercent))
-	case c.Reserve < 0 || c.Reserve > 99:
-		return wrong("Reserve", "0 to 99", strconv.Itoa(c.Reserve))
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
 	case c.MaxWait > 0 && c.Refuse:

@@ -38,7 +38,6 @@ func newBench(max int, hears bool) *bench {
 			b.back = append(b.back, receipt)
 			return nil
 		},
-		Panicked: func(context.Context, line.ID, any) {},
 		Watch: func(f func(string, store.Clock)) store.Watch {
 			b.tell = f
 			return watch(hears)

@@ -17,15 +17,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Config says how lines reach the store. A nil function: the store lacks the
-// ability.
+// Config says how lines reach the store. A nil function: the store lacks the ability.
+// Cancel and Clock run on goroutines of the package, so they must not panic. They return
+// errors that were observed already.
 type Config struct {
 	// Max is the maximum number of calls that may wait at once. 0: no bound.
 	Max int
 	// Cancel gives a slot back to the store. It bounds its own time.
 	Cancel func(ctx context.Context, id ID, receipt any) error
-	// Panicked is called after a panic in Cancel or Clock.
-	Panicked func(ctx context.Context, id ID, recovered any)
 	// Watch subscribes f to brakes, which change a key's clock.
 	Watch func(f func(key string, c store.Clock)) store.Watch
 	// Clock asks the store for a key's clock, in the background.

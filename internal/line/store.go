@@ -2,11 +2,8 @@ package line
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
-
-	"github.com/goweir/weir/store"
 )
 
 // lookTimeout bounds a look at the key.
@@ -91,11 +88,7 @@ func (q *line) look(s *Slot, now time.Time) bool {
 func (q *line) ask(ctx context.Context, asked time.Time) {
 	timed, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	var c store.Clock
-	err := q.guard(timed, func() (err error) {
-		c, err = q.lines.cfg.Clock(timed, q.id)
-		return err
-	})
+	c, err := q.lines.cfg.Clock(timed, q.id)
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()
 	l := &q.looks
@@ -140,19 +133,4 @@ func (q *line) takeSurplus() []surplus {
 	return batch
 }
 
-func (q *line) cancel(s surplus) error {
-	return q.guard(s.ctx, func() error { return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) })
-}
-
-var errPanicked = errors.New("line: the store panicked")
-
-// guard calls the store. A panic on this goroutine would end the program.
-func (q *line) guard(ctx context.Context, call func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			q.lines.cfg.Panicked(ctx, q.id, r)
-			err = errPanicked
-		}
-	}()
-	return call()
-}
+func (q *line) cancel(s surplus) error { return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) }
