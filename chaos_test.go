@@ -111,7 +111,7 @@ func chaos(t *testing.T, seed uint64) {
 	}
 	cfg := weir.Config{
 		Store: chaosStore{localStore(t), c}, Limits: buckets(weir.PerSecond(20).WithBurst(8)),
-		Hook: weir.HookFunc(func(context.Context, weir.Event) { panics() }),
+		Hook: func(context.Context, weir.Event) { panics() },
 	}
 	switch seed % 4 {
 	case 1:

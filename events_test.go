@@ -229,7 +229,7 @@ func TestEvents(t *testing.T) {
 			must(t, r.SettleLevels(t.Context(), 1))
 		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
 		{"SettleLevels of a level that gave nothing", nil, func(t *testing.T, w *eventWorld) {
-			wide := onLocal(t, weir.Config{Store: w.store, Name: "wide", Limits: []weir.Limit{plenty}, Hook: w})
+			wide := onLocal(t, weir.Config{Store: w.store, Name: "wide", Limits: []weir.Limit{plenty}, Hook: w.Observe})
 			r, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: w.l, Key: "key", Cost: 2}, weir.Level{Limiter: wide, Key: "all", Peek: true})
 			must(t, err)
 			must(t, r.SettleLevels(t.Context(), 1, 1))
@@ -291,7 +291,7 @@ func TestEvents(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := eventWorld{toldHook: new(toldHook), store: weirtest.NewStore(localStore(t))}
 				w.store.Always(weirtest.After(10*ms, weirtest.Pass()))
-				cfg := weir.Config{Store: w.store, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w}
+				cfg := weir.Config{Store: w.store, Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w.Observe}
 				if tt.configure != nil {
 					tt.configure(&cfg)
 				}
@@ -338,7 +338,7 @@ func TestEventResult(t *testing.T) {
 func TestObserveFallback(t *testing.T) {
 	t.Parallel()
 	h, down := new(toldHook), errors.New("down")
-	change := weir.ObserveFallback(h, "redis")
+	change := weir.ObserveFallback(h.Observe, "redis")
 	change(store.Change{Away: true, Err: down, After: time.Hour})
 	change(store.Change{After: time.Second})
 	want := []weir.Event{
@@ -356,11 +356,11 @@ func TestHooksAllocateNothing(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	var decisions int64
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+	hook := func(_ context.Context, e weir.Event) {
 		if e.Kind == weir.EventDecision {
 			decisions += e.Cost
 		}
-	})
+	}
 	for name, s := range map[string]weir.Store{"prepared": localStore(t), "asked": freeStore{}} {
 		l := onLocal(t, weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1 << 40)}, Hook: hook})
 		for method, call := range map[string]func() error{
@@ -384,7 +384,7 @@ func TestHooksAllocateNothing(t *testing.T) {
 // BenchmarkHook compares a decision in memory without a Hook, with one, and by a Store.
 func BenchmarkHook(b *testing.B) {
 	var n int64
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) { n += e.Cost })
+	hook := func(_ context.Context, e weir.Event) { n += e.Cost }
 	for _, bb := range []struct {
 		name string
 		hook weir.Hook

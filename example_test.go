@@ -143,10 +143,10 @@ func (m *metrics) count(name string, labels ...any) {
 	m.counts[fmt.Sprintf("%s%v", name, labels)]++
 }
 
-func ExampleHookFunc() {
+func ExampleHook() {
 	m := &metrics{counts: make(map[string]int)}
 	// Labels need bounded values. A key is not bounded, and may be personal data.
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+	hook := func(_ context.Context, e weir.Event) {
 		switch e.Kind {
 		case weir.EventDecision:
 			m.count("decisions", e.Scope, e.Result(), e.Decision.Source)
@@ -155,7 +155,7 @@ func ExampleHookFunc() {
 		case weir.EventStoreError:
 			m.count("store errors", e.Scope)
 		}
-	})
+	}
 
 	store, err := localstore.New(localstore.Config{})
 	if err != nil {

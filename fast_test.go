@@ -56,12 +56,12 @@ func TestPreparedDecidesLikeItsStore(t *testing.T) {
 						s := cfg.Store.(*localstore.Store)
 						cfg.Store = unprepared{s, s}
 					}
-					cfg.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+					cfg.Hook = func(_ context.Context, e weir.Event) {
 						if e.Kind != weir.EventStoreCall {
 							e.Op, e.Took = "", 0 // The shorter way is no call.
 							told[i] = append(told[i], fmt.Sprintf("%+v", e))
 						}
-					})
+					}
 				})
 			}
 			ended, cancel := context.WithCancel(context.Background())

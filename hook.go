@@ -15,25 +15,13 @@ import (
 	"github.com/goweir/weir/upstream"
 )
 
-// Hook observes events, for metrics, traces and logs. A nil Hook costs nothing. Observe
-// runs on the goroutine of the call, so it must be quick, and on many goroutines at
-// once. Calls of the store that follow a call come on a goroutine in the background: a
-// slot given back, a lease released or renewed, a response heeded.
+// Hook observes events, for metrics, traces and logs. A nil Hook costs nothing. It runs
+// on the goroutine of the call, so it must be quick, and on many goroutines at once. Calls
+// of the store that follow a call come on a goroutine in the background: a slot given
+// back, a lease released or renewed, a response heeded.
 //
-// A panic of Observe is logged, at most once a second, and the call goes on.
-type Hook interface {
-	Observe(ctx context.Context, e Event)
-}
-
-// HookFunc is a function that is a Hook.
-type HookFunc func(ctx context.Context, e Event)
-
-// Observe calls f, unless it is nil.
-func (f HookFunc) Observe(ctx context.Context, e Event) {
-	if f != nil {
-		f(ctx, e)
-	}
-}
+// A panic of a Hook is logged, at most once a second, and the call goes on.
+type Hook func(ctx context.Context, e Event)
 
 // ObserveFallback returns a function for fallback.Config.OnChange: hook observes each
 // change as an [EventFallback] with the store's name as Scope. A nil hook observes
@@ -44,7 +32,7 @@ func ObserveFallback(hook Hook, name string) func(store.Change) {
 			return
 		}
 		defer contain(name, EventFallback)
-		hook.Observe(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
+		hook(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
 	}
 }
 
@@ -232,7 +220,7 @@ type observer struct {
 func (o *observer) show(ctx context.Context, id line.ID, e *Event) {
 	e.Scope, e.Key, e.Cost = o.name, id.Key, id.Cost
 	defer contain(o.name, e.Kind)
-	o.hook.Observe(ctx, *e)
+	o.hook(ctx, *e)
 }
 
 // fast shows an outcome of the store's shorter way under a limit.

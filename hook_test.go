@@ -85,7 +85,7 @@ func TestEventWaitOfMovedSlots(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				store, h := weirtest.NewStore(localStore(t)), new(toldHook)
-				l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{test.limit}, Hook: h})
+				l := onLocal(t, weir.Config{Store: store, Limits: []weir.Limit{test.limit}, Hook: h.Observe})
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
 				if test.pause > 0 {
@@ -120,7 +120,7 @@ func TestEventWaitInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(toldHook)
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h, MaxWait: 2500 * ms})
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h.Observe, MaxWait: 2500 * ms})
 		n := newLine(l)
 		leaving, cancel := context.WithCancel(t.Context())
 		for i := range 5 {
@@ -149,7 +149,7 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(toldHook)
-		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h})
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h.Observe})
 		ctx := weir.InBackground(t.Context())
 		if err := l.Wait(ctx, "key"); err != nil {
 			t.Fatal(err)
@@ -178,7 +178,7 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 		h := new(toldHook)
 		l := onLocal(t, weir.Config{
 			Store:  newAskedAgain(t, func(context.Context) error { return errors.New("down") }),
-			Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h,
+			Limits: []weir.Limit{weir.PerSecond(1)}, Hook: h.Observe,
 		})
 		for range 2 {
 			if err := l.Wait(t.Context(), "key"); err != nil {
@@ -281,11 +281,11 @@ func TestAHookThatPanics(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				logged := newWarnings(t)
 				weir.ForgetPanics()
-				hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+				hook := func(_ context.Context, e weir.Event) {
 					if e.Kind == kind {
 						panic("a fault of the hook")
 					}
-				})
+				}
 				s := weirtest.NewStore(localStore(t))
 				l := onLocal(t, weir.Config{Store: s, Limits: []weir.Limit{weir.PerSecond(1)}, Hook: hook})
 				for range 3 {

@@ -79,12 +79,12 @@ func TestHookPanicsInTheBackground(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				var panics atomic.Int64
-				hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+				hook := func(_ context.Context, e weir.Event) {
 					if slices.Contains(test.kinds, e.Kind) && (e.Op == "" || e.Op == test.op) {
 						panics.Add(1)
 						panic("hook")
 					}
-				})
+				}
 				s := &after{Store: localStore(t), first: func(context.Context) error { return nil }}
 				if test.fails {
 					s.first = down
@@ -113,13 +113,13 @@ func (a *after) Release(ctx context.Context, scope, key string, ids ...string) e
 // no Hook, or one that panics, without the end of the program.
 func TestHooksThatAreNone(t *testing.T) {
 	t.Parallel()
-	var none weir.HookFunc
+	var none weir.Hook
 	l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(1)), Hook: none})
 	if d, err := l.Allow(t.Context(), "key"); err != nil || !d.Allowed {
 		t.Errorf("%+v, %v", d, err)
 	}
 	for name, hook := range map[string]weir.Hook{
-		"nil": nil, "a nil function": none, "one that panics": weir.HookFunc(func(context.Context, weir.Event) { panic("hook") }),
+		"nil": nil, "a nil function": none, "one that panics": func(context.Context, weir.Event) { panic("hook") },
 	} {
 		func() {
 			defer func() {

@@ -61,11 +61,11 @@ func TestHostileResponses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var brakes, events atomic.Int64
 				s := &after{Store: localStore(t), first: func(context.Context) error { brakes.Add(1); return nil }}
-				l := onLocal(t, weir.Config{Store: s, Limits: buckets(weir.Per(100, time.Minute)), MaxPause: maxPause, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+				l := onLocal(t, weir.Config{Store: s, Limits: buckets(weir.Per(100, time.Minute)), MaxPause: maxPause, Hook: func(_ context.Context, e weir.Event) {
 					if events.Add(1); e.Kind == weir.EventPaused && e.Pause > maxPause {
 						t.Errorf("a pause of %v", e.Pause)
 					}
-				})})
+				}})
 				base := roundTripper(func(r *http.Request) (*http.Response, error) {
 					body := io.Reader(strings.NewReader(c.body))
 					if c.stalls {

@@ -81,13 +81,13 @@ func TestWaitingForRoomEnds(t *testing.T) {
 				var mu sync.Mutex
 				l := newFlightLimiter(t, s, 1, func(c *weir.Config) {
 					c.MaxWait, c.MaxWaiters = 2*time.Second, 3
-					c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+					c.Hook = func(_ context.Context, e weir.Event) {
 						mu.Lock()
 						defer mu.Unlock()
 						if e.Kind == weir.EventWait {
 							told = append(told, e)
 						}
-					})
+					}
 				})
 				holder := l
 				if far {

@@ -72,7 +72,7 @@ func TestLostLease(t *testing.T) {
 		var lost, failed atomic.Int64
 		l := newFlightLimiter(t, s, 1, func(c *weir.Config) {
 			c.Lease = 3 * time.Second
-			c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+			c.Hook = func(_ context.Context, e weir.Event) {
 				switch e.Kind {
 				case weir.EventLeaseLost:
 					lost.Add(1)
@@ -80,7 +80,7 @@ func TestLostLease(t *testing.T) {
 					failed.Add(1)
 					wantKind(t, e.Err, "store")
 				}
-			})
+			}
 		})
 		first := acquire(t, l, "k")
 		// Heartbeats that fail do no harm while there is time for another.

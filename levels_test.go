@@ -27,16 +27,16 @@ func newNest(t *testing.T) *nest {
 		t.Fatal(err)
 	}
 	n := &nest{store: weirtest.NewStore(local)}
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+	hook := func(_ context.Context, e weir.Event) {
 		if e.Kind != weir.EventStoreCall {
 			n.events = append(n.events, e)
 		}
-	})
-	silent := weir.HookFunc(func(_ context.Context, e weir.Event) {
+	}
+	silent := func(_ context.Context, e weir.Event) {
 		if len(e.Decision.Charges) > 2 {
 			t.Errorf("a wider level's Hook got %+v", e)
 		}
-	})
+	}
 	limiter := func(name string, hook weir.Hook, l weir.Limit) *weir.Limiter {
 		made, err := weir.New(weir.Config{Store: n.store, Name: name, Limits: []weir.Limit{l}, Hook: hook, Reserve: 50})
 		if err != nil {

@@ -76,7 +76,7 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(toldHook)
-		narrow, _, levels := twoLevels(t, localStore(t), func(a, _ *weir.Config) { a.Hook = h })
+		narrow, _, levels := twoLevels(t, localStore(t), func(a, _ *weir.Config) { a.Hook = h.Observe })
 		ctx := t.Context()
 		_, _ = weir.AllowLevels(ctx, levels...)
 		time.AfterFunc(10*time.Second, func() { _ = narrow.Pause(ctx, "a", 10*time.Minute) })
@@ -136,7 +136,7 @@ func TestWaitLevelsMaxWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(toldHook)
 		store := weirtest.NewStore(localStore(t))
-		narrow, _, levels := twoLevels(t, store, func(a, _ *weir.Config) { a.MaxWaiters, a.Hook = 1, h })
+		narrow, _, levels := twoLevels(t, store, func(a, _ *weir.Config) { a.MaxWaiters, a.Hook = 1, h.Observe })
 		ctx := t.Context()
 		_, _ = weir.AllowLevels(ctx, levels...)
 		var wg sync.WaitGroup
@@ -225,7 +225,7 @@ func TestCancelledLevelsReturnInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				st, h := slowCancels{weirtest.NewStore(localStore(t))}, new(toldHook)
 				_, wide, levels := twoLevels(t, st, func(a, b *weir.Config) {
-					a.Limits, b.Limits, a.Hook = []weir.Limit{weir.PerSecond(1)}, []weir.Limit{weir.PerMinute(1)}, h
+					a.Limits, b.Limits, a.Hook = []weir.Limit{weir.PerSecond(1)}, []weir.Limit{weir.PerMinute(1)}, h.Observe
 				})
 				if _, err := weir.AllowLevels(t.Context(), levels...); err != nil {
 					t.Fatal(err)

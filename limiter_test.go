@@ -364,7 +364,7 @@ func TestStoreErrorEvent(t *testing.T) {
 		return store.Decision{}, broken
 	}), func(c *weir.Config) {
 		c.Name = "n"
-		c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) { events = append(events, e) })
+		c.Hook = func(_ context.Context, e weir.Event) { events = append(events, e) }
 	})
 	for _, method := range methods {
 		events = nil

@@ -210,7 +210,7 @@ func TestDoN(t *testing.T) {
 			var events []weir.EventKind
 			l := newLimiter(t, s, func(c *weir.Config) {
 				c.Limits = []weir.Limit{weir.PerSecond(1000)}
-				c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) { events = append(events, e.Kind) })
+				c.Hook = func(_ context.Context, e weir.Event) { events = append(events, e.Kind) }
 			})
 			err := l.DoN(t.Context(), "k", tt.estimate, func(context.Context) (int64, error) { return tt.actual, tt.err })
 			if (err == nil) != (tt.is == nil) {

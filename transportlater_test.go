@@ -173,11 +173,11 @@ func TestManyResponsesAtOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &after{Store: localStore(t), first: c.store}
 				var lost atomic.Int64
-				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour)), Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour)), Hook: func(_ context.Context, e weir.Event) {
 					if e.Kind == weir.EventStoreError {
 						lost.Add(1)
 					}
-				})})
+				}})
 				tr := overLimiter(t, l, answer("", http.Header{"X-Cost": {"30"}}), func(cfg *weir.TransportConfig) {
 					cfg.Cost, cfg.Settle = func(*http.Request) (int64, error) { return 100, nil }, fromHeader
 				})
@@ -224,11 +224,11 @@ func TestPanicAfterAResponse(t *testing.T) {
 		l := onLocal(t, weir.Config{
 			Name: "api", Limits: buckets(weir.PerHour(1000)),
 			Store: &after{Store: localStore(t), first: func(context.Context) error { panic("boom") }},
-			Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			Hook: func(_ context.Context, e weir.Event) {
 				if e.Kind == weir.EventStoreError {
 					failed.Store(e.Err)
 				}
-			}),
+			},
 		})
 		tr := overLimiter(t, l, &scriptedBase{steps: []scriptedStep{{status: http.StatusTooManyRequests, after: "60"}}}, nil)
 		resp, err := tr.RoundTrip(getRequest(t, t.Context()))

@@ -87,7 +87,7 @@ func TestWaitAtOnce(t *testing.T) {
 		var kinds []weir.EventKind
 		l := newLimiter(t, s, func(c *weir.Config) {
 			c.Limits = []weir.Limit{weir.PerSecond(3)}
-			c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) { kinds = append(kinds, e.Kind) })
+			c.Hook = func(_ context.Context, e weir.Event) { kinds = append(kinds, e.Kind) }
 		})
 		n := newLine(l)
 		for i := range 3 {
@@ -171,11 +171,11 @@ func TestWaitRoundTripAteDeadline(t *testing.T) {
 		var waits []weir.Event
 		l := newLimiter(t, s, func(c *weir.Config) {
 			c.Limits = []weir.Limit{weir.Per(1, 200*ms)}
-			c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+			c.Hook = func(_ context.Context, e weir.Event) {
 				if e.Kind == weir.EventWait {
 					waits = append(waits, e)
 				}
-			})
+			}
 		})
 		if _, err := l.Allow(t.Context(), "k"); err != nil {
 			t.Fatal(err)
@@ -226,11 +226,11 @@ func TestMaxWaiters(t *testing.T) {
 		var refused []weir.Decision
 		l := newLimiter(t, s, func(c *weir.Config) {
 			c.MaxWaiters = 3
-			c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+			c.Hook = func(_ context.Context, e weir.Event) {
 				if e.Kind == weir.EventDecision && !e.Decision.Allowed {
 					refused = append(refused, e.Decision)
 				}
-			})
+			}
 		})
 		n := newLine(l)
 		for _, key := range []string{"a", "b"} {
@@ -331,13 +331,13 @@ func TestWaitEvents(t *testing.T) {
 		var waits []weir.Event
 		l := newLimiter(t, s, func(c *weir.Config) {
 			c.Name = "n"
-			c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+			c.Hook = func(_ context.Context, e weir.Event) {
 				mu.Lock()
 				defer mu.Unlock()
 				if e.Kind == weir.EventWait {
 					waits = append(waits, e)
 				}
-			})
+			}
 		})
 		n := newLine(l)
 		ctx, cancel := context.WithCancel(t.Context())

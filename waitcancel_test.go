@@ -154,11 +154,11 @@ func TestCancelStoreThatHangs(t *testing.T) {
 		var events []weir.Event
 		s := new(gcraStore)
 		l := newLimiter(t, hangingCanceler{s}, func(c *weir.Config) {
-			c.Hook = weir.HookFunc(func(ctx context.Context, e weir.Event) {
+			c.Hook = func(ctx context.Context, e weir.Event) {
 				if e.Kind == weir.EventStoreError {
 					events = append(events, e)
 				}
-			})
+			}
 		})
 		n := newLine(l)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -208,11 +208,11 @@ func TestCancelFails(t *testing.T) {
 				}}
 				var errs []error
 				l := newLimiter(t, s, func(c *weir.Config) {
-					c.Hook = weir.HookFunc(func(_ context.Context, e weir.Event) {
+					c.Hook = func(_ context.Context, e weir.Event) {
 						if e.Kind == weir.EventStoreError {
 							errs = append(errs, e.Err)
 						}
-					})
+					}
 				})
 				n := newLine(l)
 				ctx, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Dashboard is the page: an http.Handler, and a weir.Hook for the events of this process.
-// It is safe for concurrent use. Create one with [New].
+// Dashboard is the page: an http.Handler. Its Observe is the weir.Hook for the events of
+// this process. It is safe for concurrent use. Create one with [New].
 type Dashboard struct {
 	cfg    Config
 	names  namer

@@ -3,7 +3,7 @@
 // keys, budgets of upstreams, and the health of Redis.
 //
 //	dash, err := dashboard.New(dashboard.Config{Client: client})
-//	limiter, err := weir.New(weir.Config{…, Hook: dash})
+//	limiter, err := weir.New(weir.Config{…, Hook: dash.Observe})
 //	mux.Handle("/admin/weir/", authenticate(dash))
 //
 // # Authentication

@@ -36,7 +36,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Name: "api", Store: redis, Limits: limits, Hook: dash})
+	limiter, err := weir.New(weir.Config{Name: "api", Store: redis, Limits: limits, Hook: dash.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type hook struct {
 // not know its end.
 const slowedFor = 15 * time.Minute
 
-// Observe implements weir.Hook.
+// Observe is a weir.Hook.
 func (h *hook) Observe(_ context.Context, e weir.Event) {
 	now := time.Now()
 	h.counts.tick(now)

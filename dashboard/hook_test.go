@@ -188,7 +188,7 @@ func TestFallbackRow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDashboard(t, Config{})
-		change := weir.ObserveFallback(d, "redis")
+		change := weir.ObserveFallback(d.Observe, "redis")
 		if got := shown(d).Fallback; len(got) != 0 {
 			t.Errorf("before: %+v", got)
 		}

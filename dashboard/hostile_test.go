@@ -67,7 +67,7 @@ func TestErrorsHoldNoKey(t *testing.T) {
 	c := server.Client(redisstore.Configure)
 	for _, show := range []bool{false, true} {
 		d := newDashboard(t, Config{Client: c, ShowKeys: show, AllowChanges: true})
-		if err := newLimiter(t, c, "api", perMinute, d).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "jane") {
+		if err := newLimiter(t, c, "api", perMinute, d.Observe).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "jane") {
 			t.Fatalf("the server answers %v", err)
 		}
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventFallback, Scope: "redis", Away: true, Err: errors.New("unknown command `get`, with args beginning with: `jane`")})

@@ -44,7 +44,7 @@ func has(id, text string) string { return textOf(id) + `.includes("` + text + `"
 
 func testFleetInBrowser(t *testing.T, b *browser) {
 	f := newFleet(t, Config{ShowKeys: true})
-	here := newLimiter(t, f.client, "here", perMinute, f.dash)
+	here := newLimiter(t, f.client, "here", perMinute, f.dash.Observe)
 	slow := newLimiter(t, f.client, "slow", weir.PerHour(10), nil)
 	server := httptest.NewServer(f.dash)
 	defer server.Close()

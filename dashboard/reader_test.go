@@ -47,7 +47,7 @@ func TestBothHalvesOfAWait(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{})
 	book(t, f.limiter, "queue", 30)
-	here := newLimiter(t, f.client, "api", perMinute, f.dash)
+	here := newLimiter(t, f.client, "api", perMinute, f.dash.Observe)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	for range 3 {
@@ -67,7 +67,7 @@ func TestBothHalvesOfAWait(t *testing.T) {
 func TestReasonOfAPause(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, Config{})
-	here := newLimiter(t, f.client, "api", perMinute, f.dash)
+	here := newLimiter(t, f.client, "api", perMinute, f.dash.Observe)
 	must(t, here.Pause(t.Context(), "mine", time.Hour))
 	must(t, f.limiter.Pause(t.Context(), "theirs", time.Minute))
 	got := f.await(t, "two pauses", func(got *frame) bool { return got.Redis.PausedKeys == 2 })

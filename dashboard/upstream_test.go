@@ -27,7 +27,7 @@ func TestUpstreamThatRefuses(t *testing.T) {
 	defer provider.Close()
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	l := newLimiter(t, f.client, "github", weir.Outbound(100, time.Second), f.dash)
+	l := newLimiter(t, f.client, "github", weir.Outbound(100, time.Second), f.dash.Observe)
 	transport, err := weir.NewTransport(weir.TransportConfig{Limiter: l, Key: weir.KeyHost(), Base: base})
 	must(t, err)
 	get := func() {

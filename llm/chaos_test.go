@@ -73,11 +73,11 @@ func chaos(t *testing.T, seed uint64) {
 			}
 			return upTo(4000) - 500
 		},
-		Hook: weir.HookFunc(func(context.Context, weir.Event) {
+		Hook: func(context.Context, weir.Event) {
 			if !calm {
 				panics(200)
 			}
-		}),
+		},
 		Base: roundTripper(func(r *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			_ = r.Body.Close()

@@ -37,7 +37,7 @@ func TestLongKeys(t *testing.T) {
 			last := ""
 			l, err := weir.New(weir.Config{
 				Name: "api", Store: store, Limits: []weir.Limit{weir.PerDay(1)},
-				Hook: weir.HookFunc(func(_ context.Context, e weir.Event) { last = e.Key }),
+				Hook: func(_ context.Context, e weir.Event) { last = e.Key },
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -221,11 +221,11 @@ func ExampleConfig_shadows() {
 	wouldRefuse := 0
 	planned, err := weir.New(weir.Config{
 		Name: "planned", Store: store, Limits: []weir.Limit{weir.PerHour(2)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			if e.Kind == weir.EventDecision && !e.Decision.Allowed {
 				wouldRefuse++
 			}
-		}),
+		},
 	})
 	if err != nil {
 		panic(err)

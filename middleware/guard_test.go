@@ -263,7 +263,7 @@ func TestShadowReports(t *testing.T) {
 	var refused, allowed int
 	l, err := weir.New(weir.Config{
 		Name: "api", Store: httpcases.NewCounting(), Limits: []weir.Limit{weir.PerHour(2)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			switch {
 			case e.Kind != weir.EventDecision:
 			case e.Decision.Allowed:
@@ -271,7 +271,7 @@ func TestShadowReports(t *testing.T) {
 			default:
 				refused++
 			}
-		}),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -386,11 +386,11 @@ func TestHooksMayKeepDecisions(t *testing.T) {
 				}
 				var kept []weir.Decision
 				var told []string
-				cfg.Limiter, err = weir.New(weir.Config{Name: "api", Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+				cfg.Limiter, err = weir.New(weir.Config{Name: "api", Store: store, Limits: limits, Hook: func(_ context.Context, e weir.Event) {
 					if e.Kind == weir.EventDecision {
 						kept, told = append(kept, e.Decision), append(told, fmt.Sprintf("%+v", e.Decision))
 					}
-				})})
+				}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -420,11 +420,11 @@ func TestPenaltyIsAnEvent(t *testing.T) {
 	}
 	var paused []string
 	limiter := func(name string) *weir.Limiter {
-		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: []weir.Limit{weir.PerHour(1)}, Hook: func(_ context.Context, e weir.Event) {
 			if e.Kind == weir.EventPaused {
 				paused = append(paused, fmt.Sprint(e.Scope, " by ", e.By, " for ", e.Pause))
 			}
-		})})
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

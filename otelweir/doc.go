@@ -1,9 +1,9 @@
 // Package otelweir exports weir's events and numbers to OpenTelemetry: metrics, and events
-// and attributes on the caller's span. [Instruments] are a [weir.Hook]:
+// and attributes on the caller's span. [Instruments.Observe] is a [weir.Hook]:
 //
 //	instruments, err := otelweir.New(otelweir.Config{})
 //	…
-//	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: limits, Hook: instruments})
+//	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: limits, Hook: instruments.Observe})
 //	…
 //	instruments.Watch(limiter)
 //

@@ -25,7 +25,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: []weir.Limit{weir.PerSecond(10)}, Hook: instruments})
+	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: []weir.Limit{weir.PerSecond(10)}, Hook: instruments.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -47,7 +47,7 @@ func newWorld(t testing.TB, cfg otelweir.Config) *world {
 	cfg.MeterProvider = sdk.NewMeterProvider(sdk.WithReader(w.reader))
 	w.Instruments, err = otelweir.New(cfg)
 	must(t, err)
-	w.l, err = weir.New(weir.Config{Store: w.store, Name: "api", Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w})
+	w.l, err = weir.New(weir.Config{Store: w.store, Name: "api", Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w.Observe})
 	must(t, err)
 	return w
 }
@@ -179,7 +179,7 @@ var rows = []struct {
 		w.Retried("api")(req, retry.Attempt{})
 	}, []string{"weir.retries" + oneOfIt}},
 	{"a primary store that goes away", func(t *testing.T, w *world) {
-		s, err := fallback.New(fallback.Config{Primary: w.store, OnChange: weir.ObserveFallback(w, "redis")})
+		s, err := fallback.New(fallback.Config{Primary: w.store, OnChange: weir.ObserveFallback(w.Observe, "redis")})
 		must(t, err)
 		w.WatchFallback("redis", s)
 		w.store.Always(weirtest.Fail(errors.New("down")))

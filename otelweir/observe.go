@@ -13,7 +13,7 @@ import (
 	"github.com/goweir/weir/retry"
 )
 
-// Observe implements [weir.Hook].
+// Observe is a [weir.Hook].
 func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 	if !i.noSpans {
 		annotate(trace.SpanFromContext(ctx), &e)

@@ -31,9 +31,9 @@ func BenchmarkAllow(b *testing.B) {
 		hook  weir.Hook
 	}{
 		{"local/none", local, nil},
-		{"local/set", local, promweir.New()},
+		{"local/set", local, promweir.New().Observe},
 		{"stub/none", stub{}, nil},
-		{"stub/set", stub{}, promweir.New()},
+		{"stub/set", stub{}, promweir.New().Observe},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			l, err := weir.New(weir.Config{Store: bb.store, Name: "bench", Limits: []weir.Limit{weir.PerSecond(1 << 40)}, Hook: bb.hook})

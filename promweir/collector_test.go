@@ -155,7 +155,7 @@ var rows = []struct {
 		must(t, resp.Body.Close())
 	}, []string{"weir_retries_total{limiter=api} 1"}},
 	{"a primary store that goes away and comes back", func(t *testing.T, w *world) {
-		s, err := fallback.New(fallback.Config{Primary: w.store, OnChange: weir.ObserveFallback(w, "redis")})
+		s, err := fallback.New(fallback.Config{Primary: w.store, OnChange: weir.ObserveFallback(w.Observe, "redis")})
 		must(t, err)
 		w.with(t, func(c *weir.Config) { c.Store, c.Hook = s, nil })
 		w.WatchFallback("redis", s)

@@ -1,9 +1,9 @@
 // Package promweir exports weir's events and numbers to Prometheus. A [Collector] is a
-// [weir.Hook] and a [prometheus.Collector]:
+// [prometheus.Collector], and its Observe a [weir.Hook]:
 //
 //	metrics := promweir.New()
 //	prometheus.MustRegister(metrics)
-//	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: limits, Hook: metrics})
+//	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: limits, Hook: metrics.Observe})
 //	…
 //	metrics.Watch(limiter)
 //

@@ -24,13 +24,13 @@ func Example() {
 	metrics := promweir.New()
 	registry.MustRegister(metrics)
 
-	store, err := fallback.New(fallback.Config{Primary: redis, OnChange: weir.ObserveFallback(metrics, "redis")})
+	store, err := fallback.New(fallback.Config{Primary: redis, OnChange: weir.ObserveFallback(metrics.Observe, "redis")})
 	if err != nil {
 		log.Fatal(err)
 	}
 	metrics.WatchFallback("redis", store)
 
-	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: []weir.Limit{weir.Outbound(25, 5*time.Second)}, Hook: metrics})
+	limiter, err := weir.New(weir.Config{Store: store, Name: "github", Limits: []weir.Limit{weir.Outbound(25, 5*time.Second)}, Hook: metrics.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

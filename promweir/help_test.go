@@ -44,7 +44,7 @@ func newWorld(t testing.TB, configure ...func(*weir.Config)) *world {
 // with makes the limiter anew.
 func (w *world) with(t testing.TB, configure ...func(*weir.Config)) {
 	t.Helper()
-	cfg := weir.Config{Store: w.local, Name: "api", Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w}
+	cfg := weir.Config{Store: w.local, Name: "api", Limits: []weir.Limit{weir.PerSecond(1).WithBurst(2)}, Hook: w.Observe}
 	for _, f := range configure {
 		f(&cfg)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/goweir/weir/retry"
 )
 
-// Observe implements [weir.Hook].
+// Observe is a [weir.Hook].
 func (c *Collector) Observe(_ context.Context, e weir.Event) {
 	switch e.Kind {
 	case weir.EventDecision:

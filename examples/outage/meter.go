@@ -84,7 +84,7 @@ func (m *meter) answered(customer, status int, err error, took time.Duration) {
 
 // hook notes the source of each decision in a replica.
 func (m *meter) hook(replica int) weir.Hook {
-	return weir.HookFunc(func(_ context.Context, e weir.Event) {
+	return func(_ context.Context, e weir.Event) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		switch {
@@ -96,7 +96,7 @@ func (m *meter) hook(replica int) weir.Hook {
 		case e.Kind == weir.EventDecision:
 			m.now.byRedis++
 		}
-	})
+	}
 }
 
 // read returns the events of the second that ends now.

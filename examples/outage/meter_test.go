@@ -17,10 +17,10 @@ func TestMeter(t *testing.T) {
 	m.answered(1, http.StatusServiceUnavailable, nil, 2*time.Millisecond)
 	m.answered(1, 0, errors.New("reset"), 9*time.Millisecond)
 	m.answered(1, 0, errors.New("refused"), 4*time.Millisecond)
-	m.hook(0).Observe(t.Context(), weir.Event{Kind: weir.EventDecision})
-	m.hook(1).Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Decision: weir.Decision{Degraded: true}})
-	m.hook(1).Observe(t.Context(), weir.Event{Kind: weir.EventStoreError})
-	m.hook(1).Observe(t.Context(), weir.Event{Kind: weir.EventWait})
+	m.hook(0)(t.Context(), weir.Event{Kind: weir.EventDecision})
+	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventDecision, Decision: weir.Decision{Degraded: true}})
+	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventStoreError})
+	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventWait})
 
 	s := m.read()
 	if want := (counts{requests: 5, failed: 1, lost: 2, byRedis: 1, locally: 1, byNobody: 1}); s.counts != want || m.total != want {
@@ -60,10 +60,10 @@ func TestOutagesSeen(t *testing.T) {
 		want  int
 	}{{nil, 0}, {[]int{0}, 1}, {[]int{0, 1}, 2}, {[]int{0, 1, 1}, 2}, {nil, 2}, {[]int{1}, 3}} {
 		for i := range 2 {
-			m.hook(i).Observe(t.Context(), weir.Event{Kind: weir.EventDecision})
+			m.hook(i)(t.Context(), weir.Event{Kind: weir.EventDecision})
 		}
 		for _, i := range c.local {
-			m.hook(i).Observe(t.Context(), local)
+			m.hook(i)(t.Context(), local)
 		}
 		if got := m.read().outages; got != c.want {
 			t.Errorf("second %d: %d outages, want %d", second, got, c.want)

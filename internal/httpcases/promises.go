@@ -58,11 +58,11 @@ func newPromises(t *testing.T, seed uint64, store weir.Store, style middleware.H
 	p := &promises{T: t, rng: rand.New(rand.NewPCG(seed, 5))}
 	l, err := weir.New(weir.Config{
 		Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(1)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			if e.Kind == weir.EventDecision {
 				p.last = e.Decision
 			}
-		}),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func testShadows(t *testing.T, mount Mount) {
 	allowed := map[string]int{}
 	store := newStore()
 	limiter := func(name string, limits ...weir.Limit) *weir.Limiter {
-		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		l, err := weir.New(weir.Config{Name: name, Store: store, Limits: limits, Hook: func(_ context.Context, e weir.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			if e.Decision.Allowed {
@@ -28,7 +28,7 @@ func testShadows(t *testing.T, mount Mount) {
 			} else {
 				refused[name]++
 			}
-		})})
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

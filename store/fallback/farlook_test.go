@@ -38,13 +38,13 @@ func TestLooksFarFromRedis(t *testing.T) {
 func looksFrom(t *testing.T, s store.Store, key string, calls int) (redis, local int) {
 	var mu sync.Mutex
 	sources := make(map[store.Source]int)
-	hook := weir.HookFunc(func(_ context.Context, e weir.Event) {
+	hook := func(_ context.Context, e weir.Event) {
 		if e.Op == "take" {
 			mu.Lock()
 			defer mu.Unlock()
 			sources[e.Decision.Source]++
 		}
-	})
+	}
 	l, err := weir.New(weir.Config{Name: "far", Store: s, Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)}, Hook: hook})
 	if err != nil {
 		t.Fatal(err)

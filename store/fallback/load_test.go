@@ -64,12 +64,12 @@ func serve(t testing.TB, cfg fallback.Config) *service {
 	v.store = open(t, cfg)
 	limiter, err := weir.New(weir.Config{
 		Name: "api", Store: v.store, Limits: []weir.Limit{weir.PerSecond(1000)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			v.last.Store(e.Decision.Degraded)
 			if e.Decision.Degraded {
 				v.degraded.Add(1)
 			}
-		}),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

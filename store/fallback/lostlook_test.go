@@ -45,11 +45,11 @@ func TestLostLookSlowsDown(t *testing.T) {
 		l, err := weir.New(weir.Config{
 			Name: "provider", Store: open(t, fallback.Config{Primary: losesLooks{local}}),
 			Limits: []weir.Limit{weir.PerMinute(100).By(weir.SlidingWindow)},
-			Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			Hook: func(_ context.Context, e weir.Event) {
 				if e.Kind == weir.EventPaused || e.Kind == weir.EventSlowed {
 					slowed.Add(1)
 				}
-			}),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -25,11 +25,11 @@ func TestTransport(t *testing.T) {
 		failed := make(chan error, 10)
 		l, err := weir.New(weir.Config{
 			Name: "provider", Store: s, Limits: []weir.Limit{weir.PerMinute(100).By(weir.FixedWindow)},
-			Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+			Hook: func(_ context.Context, e weir.Event) {
 				if e.Err != nil {
 					failed <- e.Err
 				}
-			}),
+			},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -22,11 +22,11 @@ func TestStoppedServerReleasesNoHerd(t *testing.T) {
 	booked.Add(waiters)
 	l, err := weir.New(weir.Config{
 		Name: "herd", Store: newStore(t, server.Client()), Limits: []weir.Limit{weir.PerSecond(10).WithBurst(1)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			if e.Kind == weir.EventDecision {
 				booked.Done()
 			}
-		}),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

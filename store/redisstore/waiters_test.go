@@ -38,14 +38,14 @@ func TestWaiters(t *testing.T) {
 	var booked, waited atomic.Int64
 	l, err := weir.New(weir.Config{
 		Name: "api", Store: arrivals{st}, Limits: []weir.Limit{weir.PerSecond(100).WithBurst(1)},
-		Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+		Hook: func(_ context.Context, e weir.Event) {
 			switch e.Kind {
 			case weir.EventDecision:
 				booked.Add(1)
 			case weir.EventWait:
 				waited.Add(1)
 			}
-		}),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -155,14 +155,14 @@ func TestCancelledWaiters(t *testing.T) {
 	booked := make(chan struct{}, 1)
 	const waiters = 1000
 	limit := store.Per(10, time.Second).WithBurst(1)
-	l, err := weir.New(weir.Config{Name: "api", Store: st, Limits: []weir.Limit{weir.Limit(limit)}, Hook: weir.HookFunc(func(_ context.Context, e weir.Event) {
+	l, err := weir.New(weir.Config{Name: "api", Store: st, Limits: []weir.Limit{weir.Limit(limit)}, Hook: func(_ context.Context, e weir.Event) {
 		if e.Kind == weir.EventDecision {
 			select {
 			case booked <- struct{}{}:
 			default: // Peek
 			}
 		}
-	})})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
