@@ -127,8 +127,9 @@ func (k EventKind) String() string {
 //	EventFallback    Away, Took: the time that the primary was there, or away, Err
 type Event struct {
 	Kind EventKind
-	// By says who paused the key, slowed it down or lifted that.
-	By By
+	// By says who paused the key, slowed it down or lifted that: upstream (a response to a
+	// Transport), hand (a call of Pause or Resume) or penalty (a call of Penalize).
+	By string
 	// Away: the primary store went away. False: it is back.
 	Away bool
 	// Status is the status of a refusal.
@@ -189,26 +190,12 @@ func (e *Event) Result() string {
 	return "error"
 }
 
-// By says who changed the pace of a key.
-type By uint8
-
+// The values of Event.By.
 const (
-	ByUpstream By = iota + 1 // a response to a Transport
-	ByHand                   // a call of Pause or Resume
-	ByPenalty                // a call of Penalize
-
-	bys
+	byUpstream = "upstream"
+	byHand     = "hand"
+	byPenalty  = "penalty"
 )
-
-var byNames = [bys]string{"unknown", "upstream", "hand", "penalty"}
-
-// String returns the word in lower case, fit for a metric's label.
-func (b By) String() string {
-	if b >= bys {
-		return byNames[0]
-	}
-	return byNames[b]
-}
 
 // observer shows events of a limiter to a hook. Without a hook it shows nothing.
 type observer struct {
@@ -268,7 +255,7 @@ func (o *observer) lost(key string) {
 }
 
 // braked shows each part of a brake.
-func (o *observer) braked(ctx context.Context, id line.ID, b *store.Brake, by By) {
+func (o *observer) braked(ctx context.Context, id line.ID, b *store.Brake, by string) {
 	if o.hook == nil {
 		return
 	}

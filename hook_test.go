@@ -199,7 +199,6 @@ var enums = map[string]struct {
 	texts string
 }{
 	"weir.EventKind":          {func(n uint8) fmt.Stringer { return weir.EventKind(n) }, "unknown decision wait store_error lease_lost wait_begin store_call refusal budget paused slowed lifted settled fallback"},
-	"weir.By":                 {func(n uint8) fmt.Stringer { return weir.By(n) }, "unknown upstream hand penalty"},
 	"store.Algorithm":         {func(n uint8) fmt.Stringer { return store.Algorithm(n) }, "gcra sliding_window sliding_counter fixed_window aligned_window"},
 	"store.Source":            {func(n uint8) fmt.Stringer { return store.Source(n) }, "store deny_cache lease fallback limiter"},
 	"store.Reason":            {func(n uint8) fmt.Stringer { return store.Reason(n) }, "allowed limited never_fits too_many_waiters paused in_flight"},

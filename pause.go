@@ -19,16 +19,16 @@ import (
 // or deadline fails with a *[LimitedError]. A key without waiting calls may start with a
 // burst: the burst of a GCRA limit, or the rate of a window.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
-	return l.pause(ctx, key, d, ByHand)
+	return l.pause(ctx, key, d, byHand)
 }
 
 // Penalize is [Limiter.Pause] for a key that is blocked because of its calls. Its event
-// has By ByPenalty.
+// has By penalty.
 func (l *Limiter) Penalize(ctx context.Context, key string, d time.Duration) error {
-	return l.pause(ctx, key, d, ByPenalty)
+	return l.pause(ctx, key, d, byPenalty)
 }
 
-func (l *Limiter) pause(ctx context.Context, key string, d time.Duration, by By) error {
+func (l *Limiter) pause(ctx context.Context, key string, d time.Duration, by string) error {
 	if d <= 0 || d > store.MaxPeriod/4 {
 		return &store.ConfigError{Field: "pause", Want: "more than 0, at most 12.5 years", Got: d.String()}
 	}
@@ -38,7 +38,7 @@ func (l *Limiter) pause(ctx context.Context, key string, d time.Duration, by By)
 // Resume lifts a pause and a lower rate of key. It returns ErrUnsupported when the
 // store can't.
 func (l *Limiter) Resume(ctx context.Context, key string) error {
-	return l.brake(ctx, key, store.Brake{Lift: true}, ByHand)
+	return l.brake(ctx, key, store.Brake{Lift: true}, byHand)
 }
 
 // MaxPause returns Config.MaxPause, the longest pause that an upstream may ask for; 0
@@ -52,7 +52,7 @@ func (l *Limiter) MaxPause() time.Duration {
 }
 
 // brake makes the store set a brake.
-func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by By) error {
+func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by string) error {
 	id := line.ID{Key: key}
 	if err := l.check(ctx, id); err != nil {
 		return err

@@ -91,7 +91,7 @@ func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} 
 			brake.Pause = min(brake.Pause, longest)
 			brake.Slack = min(brake.Slack, longest-brake.Pause)
 			brake.Gap, brake.GapFor = min(brake.Gap, longest), min(brake.GapFor, longest)
-			_ = level.Limiter.brake(ctx, id.Key, brake, ByUpstream) // The hook sees the error.
+			_ = level.Limiter.brake(ctx, id.Key, brake, byUpstream) // The hook sees the error.
 		}
 	})
 }

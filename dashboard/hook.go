@@ -82,16 +82,16 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 		}
 		h.note("refusal", levelWarning, e, text)
 	case weir.EventPaused:
-		why := map[weir.By]string{weir.ByUpstream: "an upstream asked", weir.ByHand: "by hand", weir.ByPenalty: "a penalty"}[e.By]
+		why := map[string]string{"upstream": "an upstream asked", "hand": "by hand", "penalty": "a penalty"}[e.By]
 		h.reasons.set(k, why, now.Add(e.Pause))
-		if e.By != weir.ByUpstream { // Its refusal is in the log already.
-			h.note("paused "+e.By.String(), levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
+		if e.By != "upstream" { // Its refusal is in the log already.
+			h.note("paused "+e.By, levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)
 		}
 	case weir.EventSlowed:
 		h.reasons.slowed(k, "an upstream refused", now.Add(slowedFor))
 	case weir.EventLifted:
 		h.reasons.set(k, "", now)
-		if e.By == weir.ByHand {
+		if e.By == "hand" {
 			h.note("lifted", levelInfo, e, "resumed by hand")
 		}
 	}

@@ -162,11 +162,11 @@ func TestLogRow(t *testing.T) {
 		"a lost lease":    {weir.Event{Kind: weir.EventLeaseLost}, levelWarning, "api user:1: a call in flight is not counted any more"},
 		"a refusal":       {weir.Event{Kind: weir.EventRefusal, Status: 503}, levelWarning, "api user:1: the upstream refused with 503"},
 		"with a time":     {weir.Event{Kind: weir.EventRefusal, Status: 429, Pause: time.Minute}, levelWarning, "api user:1: the upstream refused with 429 and asked for 1m0s"},
-		"by hand":         {weir.Event{Kind: weir.EventPaused, By: weir.ByHand, Pause: time.Minute}, levelInfo, "api user:1: paused for 1m0s, by hand"},
-		"a penalty":       {weir.Event{Kind: weir.EventPaused, By: weir.ByPenalty, Pause: time.Second}, levelInfo, "api user:1: paused for 1s, a penalty"},
-		"by the upstream": {weir.Event{Kind: weir.EventPaused, By: weir.ByUpstream, Pause: time.Minute}, "", ""},
-		"resumed":         {weir.Event{Kind: weir.EventLifted, By: weir.ByHand}, levelInfo, "api user:1: resumed by hand"},
-		"recovered":       {weir.Event{Kind: weir.EventLifted, By: weir.ByUpstream}, "", ""},
+		"by hand":         {weir.Event{Kind: weir.EventPaused, By: "hand", Pause: time.Minute}, levelInfo, "api user:1: paused for 1m0s, by hand"},
+		"a penalty":       {weir.Event{Kind: weir.EventPaused, By: "penalty", Pause: time.Second}, levelInfo, "api user:1: paused for 1s, a penalty"},
+		"by the upstream": {weir.Event{Kind: weir.EventPaused, By: "upstream", Pause: time.Minute}, "", ""},
+		"resumed":         {weir.Event{Kind: weir.EventLifted, By: "hand"}, levelInfo, "api user:1: resumed by hand"},
+		"recovered":       {weir.Event{Kind: weir.EventLifted, By: "upstream"}, "", ""},
 		"a decision":      {weir.Event{Kind: weir.EventDecision}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

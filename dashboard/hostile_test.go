@@ -26,7 +26,7 @@ func TestHostileTexts(t *testing.T) {
 	for _, e := range []weir.Event{
 		{Kind: weir.EventStoreError, Scope: "api", Err: errors.New(long)},
 		{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: long, Limit: 1, Remaining: 1}},
-		{Kind: weir.EventPaused, Scope: "api", Key: long, By: weir.ByHand, Pause: time.Hour},
+		{Kind: weir.EventPaused, Scope: "api", Key: long, By: "hand", Pause: time.Hour},
 		{Kind: weir.EventDecision, Scope: "api", Key: long},
 		{Kind: weir.EventWaitBegin, Scope: "api", Key: long},
 	} {

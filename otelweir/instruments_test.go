@@ -167,10 +167,10 @@ var rows = []struct {
 		[]string{"weir.upstream.limit{weir.budget=day,weir.limiter=api} 9", "weir.upstream.remaining{weir.budget=day,weir.limiter=api} 0"}},
 	{"half a budget", event(weir.Event{Kind: weir.EventBudget, Budget: &upstream.Budget{Limit: -1, Remaining: 3}}),
 		[]string{"weir.upstream.remaining{weir.budget=unnamed,weir.limiter=api} 3"}},
-	{"a pause", event(weir.Event{Kind: weir.EventPaused, By: weir.ByUpstream, Pause: time.Minute}),
+	{"a pause", event(weir.Event{Kind: weir.EventPaused, By: "upstream", Pause: time.Minute}),
 		[]string{"weir.pause.duration{weir.by=upstream,weir.limiter=api} 1 of 60"}},
-	{"a lower rate", event(weir.Event{Kind: weir.EventSlowed, By: weir.ByUpstream}), []string{"weir.slowdowns{weir.by=upstream,weir.limiter=api} 1"}},
-	{"a lifted pause", event(weir.Event{Kind: weir.EventLifted, By: weir.ByHand}), []string{"weir.lifts{weir.by=hand,weir.limiter=api} 1"}},
+	{"a lower rate", event(weir.Event{Kind: weir.EventSlowed, By: "upstream"}), []string{"weir.slowdowns{weir.by=upstream,weir.limiter=api} 1"}},
+	{"a lifted pause", event(weir.Event{Kind: weir.EventLifted, By: "hand"}), []string{"weir.lifts{weir.by=hand,weir.limiter=api} 1"}},
 	{"a settled call", event(weir.Event{Kind: weir.EventSettled, Cost: 5, Actual: 3}),
 		[]string{"weir.estimated.units{weir.limiter=api} 5", "weir.settled.units{weir.limiter=api} 3"}},
 	{"a further attempt", func(t *testing.T, w *world) {

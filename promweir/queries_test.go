@@ -21,13 +21,12 @@ type query struct{ of, expr, legend string }
 // labelValues are the values of labels that have few.
 func labelValues() map[string][]string {
 	values := map[string][]string{
-		"operation": {"take", "cancel", "settle", "brake", "reset", "release", "renew"},
-		"said":      {"duration", "nothing"}, "to": {"away", "back"}, "status": {"403", "418", "420", "429", "503", "529", "other"},
+		"operation": {"take", "cancel", "settle", "brake", "reset", "release", "renew"}, "by": {"upstream", "hand", "penalty"},
+		"said": {"duration", "nothing"}, "to": {"away", "back"}, "status": {"403", "418", "420", "429", "503", "529", "other"},
 		"result": {"answered", "canceled", "deadline", "store_error", "error"},
 	}
 	for i := range uint8(20) {
 		values["source"] = append(values["source"], store.Source(i).String())
-		values["by"] = append(values["by"], weir.By(i).String())
 		values["result"] = append(values["result"], weir.Reason(i).String())
 	}
 	return values
