@@ -2,6 +2,7 @@ package weir
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -221,6 +222,9 @@ func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWai
 	}
 	return e
 }
+
+// isRefusal reports whether an error is one of refusal.
+func isRefusal(err error) bool { return errors.Is(err, ErrLimited) }
 
 // refuse returns a refusal that the limiter decides without the store.
 func (l *decider) refuse(reason store.Reason, retryAfter time.Duration) store.Decision {

@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -284,12 +283,11 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 		alone := w.taken[i].alone
 		return alone.limiter.lines.HandBack(ctx, alone.id, alone.decision.Receipt)
 	}
-	refused := func(err error) bool { return errors.Is(err, ErrLimited) }
-	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, refused); {
+	switch err = line.InOrder(ctx, len(w.levels), book, giveBack, isRefusal); {
 	case err == nil:
 		d = mergeLevels(w.levels, w.taken)
 		return &Reservation{limiter: w.levels[0].Limiter, id: w.levels[0].id(), decision: d, at: time.Now(), levels: w.taken}, d, nil
-	case !refused(err):
+	case !isRefusal(err):
 		return nil, store.Decision{}, err
 	}
 	if d = first; w.waited {
@@ -321,7 +319,8 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 		var ok bool
 		if c.Call, ok = l.lines.Enter(id); !ok {
 			w.full = true
-			return ErrLimited
+			d := l.refuse(store.ReasonTooManyWaiters, 0)
+			return l.refusal(id, &d, false, 0)
 		}
 		w.begin(ctx, v)
 		c.Since = w.start

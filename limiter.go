@@ -82,6 +82,11 @@ func New(cfg Config) (*Limiter, error) {
 	return l, nil
 }
 
+// later makes a call of the store in the background: see [laters].
+func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
+	return l.laters.later(ctx, op, id, call)
+}
+
 // unmade describes a Limiter that New did not make; "" when it did.
 func (l *Limiter) unmade() string {
 	switch {

@@ -79,7 +79,7 @@ func slow(ctx context.Context, booked []booking, view *heed.View) <-chan struct{
 // slowDown brakes the booking's key, in the background: see [laters].
 func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} {
 	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
-	return level.Limiter.laters.later(ctx, "brake", id, func(ctx context.Context) {
+	return level.Limiter.later(ctx, "brake", id, func(ctx context.Context) {
 		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}, 0) }
 		if view.Doubtful() && !shard.Settles(id.Key, granted, &view, look) {
 			return
@@ -170,5 +170,5 @@ func (b *booking) settle(ctx context.Context, cost int64) <-chan struct{} {
 		return nil
 	}
 	r := b.Limiter.taken(b.ID, b.grant.receipt)
-	return b.Limiter.laters.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
+	return b.Limiter.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
 }

@@ -20,8 +20,7 @@ type Text struct {
 	Hash any
 }
 
-// The scripts. Each is joined from the parts that it needs. The first and the last part run.
-// use runs the parts between them.
+// The scripts, each joined from the parts that it needs. use runs the parts in the middle.
 var (
 	Take   = text("take", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other", "6_held")
 	Settle = text("settle", "1_number", "1_window", "2_clock", "3_log", "4_queue", "5_other")
