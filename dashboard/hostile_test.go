@@ -67,7 +67,7 @@ func TestErrorsHoldNoKey(t *testing.T) {
 	c := server.Client(redisstore.Configure)
 	for _, show := range []bool{false, true} {
 		d := newDashboard(t, Config{Client: c, ShowKeys: show, AllowChanges: true})
-		if err := newLimiter(t, c, "api", perMinute, d.Observe).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "jane") {
+		if err := newLimiter(t, c, "api", perMinute, d.Observe).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "unknown command") {
 			t.Fatalf("the server answers %v", err)
 		}
 		d.Observe(t.Context(), weir.Event{Kind: weir.EventFallback, Scope: "redis", Away: true, Err: errors.New("unknown command `get`, with args beginning with: `jane`")})
@@ -82,7 +82,8 @@ func TestErrorsHoldNoKey(t *testing.T) {
 			t.Errorf("%d %s: %+v", w.Code, w.Body, got.Log)
 		}
 		for _, text := range []string{got.Log[0].Text, got.Log[1].Text, w.Body.String()} {
-			if strings.Contains(text, "jane") != show || !strings.Contains(text, "unknown command") {
+			// A store of another program may tell all that its server says.
+			if strings.Contains(text, "jane") != (show && strings.Contains(text, "get")) || !strings.Contains(text, "unknown command") {
 				t.Errorf("with ShowKeys %t: %s", show, text)
 			}
 		}
