@@ -45,7 +45,7 @@ end
 local function new()
   return {
     state = 0, list = false, limits = false, parts = false, born = 0, birth = false, v = 0, value = false, queue = false, clock = false, log = false,
-    floor = 0, slot = 0, real = false, latest = 0, natural = false,
+    floor = 0, slot = 0, real = false, latest = 0, natural = false, writes = false,
   }
 end
 
@@ -153,10 +153,7 @@ end
 if held and not undecided and (allowed or held.peek) then
   full = F.H.full(held.key, held.max, held.lease) or 0
   allowed = allowed and full == 0
-  if full == 0 then
-    redis.call('ZADD', KEYS[held.key], string.format('%d', now + held.lease), held.id)
-    F.H.keep(held.key)
-  end
+  held.taken = full == 0
 end
 local reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
 for _, k in ipairs(keys) do
@@ -171,12 +168,20 @@ for _, k in ipairs(keys) do
     F.book(k, 1, tag)
   end
   n = tell(reply, n, k, taken, false)
-  if not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k))) then F.write(k) end
+  k.writes = not undecided and (taken == 1 or k.shifted or (k.parts ~= k.limits and mode == 'take' and not allowed and not k.free and F.O.refuse(k)))
   if tag > 0 then
     local q = k.queue
     reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4], reply[n + 5] = q and q.tag or 0, q and q.seq or 0, entry, k.floor, value or ''
     n = n + 5
   end
+end
+-- All keys were read and booked without an error, so all are written, or none.
+if held and held.taken then
+  redis.call('ZADD', KEYS[held.key], string.format('%d', now + held.lease), held.id)
+  F.H.keep(held.key)
+end
+for _, k in ipairs(keys) do
+  if k.writes then F.write(k) end
 end
 for i = #reply, n + 1, -1 do reply[i] = nil end
 return reply
