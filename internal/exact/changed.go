@@ -82,11 +82,11 @@ func nearer(p, a, b int64) bool {
 }
 
 // adoptLog starts the log with the used units of a sliding window, and returns the first
-// entry that counts. If other sliding windows count, their entries are more exact.
+// entry that counts. Entries that other sliding windows still count are more exact.
 func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 	first = min(f.end, k.expire(f.V))
-	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == k.Log.First && units > begun {
-		k.Log.Entries = append(k.Log.Entries[:0], Entry{v, k.Log.sum(f.end) + units})
+	if begun := k.Log.sum(k.Log.end()) - k.Log.sum(f.end); f.end == first && units > begun {
+		k.Log.Entries = append(k.Log.Entries[:f.end-k.Log.First], Entry{v, k.Log.sum(f.end) + units})
 	}
 	return first
 }

@@ -79,7 +79,7 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
 	var real int64
 	for i := range r.booked {
-		if b := &r.booked[i]; b.charge >= 0 {
+		if b := &r.booked[i]; b.charge >= 0 && b.cost > 0 {
 			real = max(real, cost(b.charge))
 		}
 	}

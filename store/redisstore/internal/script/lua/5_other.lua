@@ -160,7 +160,7 @@ adopt = function(k, l)
     end
     l.b = F.G.sum(g, l.a)
     local begun = g.begun and (g.sum - g.begun) % 4503599627370496 or 0
-    if (g.n == g.first or g.begun) and units > begun then
+    if (l.a == g.n or g.begun) and units > begun then
       if g.begun then g.n, g.sum = g.n - 1, g.begun end
       g.begun, g.begun_at = g.sum, g.n
       F.G.push(g, v, units)

@@ -93,7 +93,8 @@ for state = 1, #KEYS, 2 do
   for _ = 1, number() do
     local spec, cost, to = text(), number(), number()
     if not costs[spec] or cost > costs[spec].cost then costs[spec] = { cost = cost, to = to } end
-    most, real, nothing = math.max(most, cost), math.max(real, to), nothing and (to == 0 or cost == 0)
+    most, nothing = math.max(most, cost), nothing and (to == 0 or cost == 0)
+    if cost > 0 then real = math.max(real, to) end
     if string.sub(spec, 1, 1) == 'w' then
       was = math.max(was or 0, cost)
       if cost > 0 then is = math.max(is, to) end
