@@ -281,7 +281,7 @@ book = function(k, n, tag)
   end
   if k.parts ~= limits then F.O.forget(k, true) end
   local parts = k.parts
-  if q or tag > 0 or k.slot > k.v then
+  if q or tag > 0 or k.slot > k.v or k.real > now then
     q = use('Q').enqueue(k, most, tag, n)
   end
   local tagged = q and q.tag > 0

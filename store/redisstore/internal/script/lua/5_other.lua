@@ -57,7 +57,7 @@ step_back = function(k)
       local l, n = k.parts[i], 0
       if l.kind == 'g' then n = l.a - l.cw - 1 - v
       elseif l.kind == 'w' then n = k.log and k.log.newest - v or 0
-      elseif l.b > 0 then n = l.a - math.max(now, k.clock and k.clock.pause or 0) end -- A pause opens windows at its end.
+      elseif l.b > 0 then n = l.a - now end
       back = back and math.min(back, n) or n
     end
   end
