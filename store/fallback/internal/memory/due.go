@@ -30,7 +30,7 @@ func (t *Memory) Sent(r *Restore, known bool, now int64) {
 // restore returns the memories for the primary: the entry's, and one for each spending.
 func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 	x := e.extra()
-	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{})}
+	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{}), now: now}
 	answer := store.Memory{
 		Scope: r.Scope, Key: key, Limits: e.limits.list,
 		At: store.Instant(e.at), Last: store.Instant(x.last),
@@ -73,12 +73,33 @@ func (e *entry) sent(r *Restore, known bool, now int64) {
 	if !known {
 		return
 	}
-	if e.at > 0 {
-		e.at = max(e.at, now)
-	}
 	for i, p := range r.spendings {
 		if j := slices.Index(m.spendings, p); j >= 0 && p.version == r.versions[i] {
 			m.spendings = slices.Delete(m.spendings, j, j+1)
+			if p.limits == e.limits && e.at == int64(r.Memories[i].At) {
+				e.know(r.Memories[i].Spent, r.now, now)
+			}
+		}
+	}
+	if e.at > 0 {
+		e.at = max(e.at, now)
+	}
+}
+
+// know adds units that the primary has since an instant to its last answer, so that it may
+// lose them.
+func (e *entry) know(spent []store.Used, since, now int64) {
+	e.at = max(e.at, now)
+	for i := range spent {
+		r, s, at := &e.limits.rules[i], e.state(i), int64(spent[i].At)
+		if r.Limit.Algorithm == store.GCRA {
+			s.A = min(max(s.A, now)+max(at-since, 0), max(s.A, now+r.Pace.Full.Whole))
+			continue
+		}
+		most := max(s.B, r.Max)
+		book(r, s, at, spent[i].Units)
+		if s.B = min(s.B, most); r.Limit.Algorithm == store.SlidingCounter && s.A == at {
+			s.C = min(s.C+spent[i].Before, max(s.C, r.Max))
 		}
 	}
 }
