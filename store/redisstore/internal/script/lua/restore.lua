@@ -88,7 +88,7 @@ local function restore_window(l, K)
   if start + l.p <= now then return end
   if x + l.p > now and start <= math.max(x, now) then
     if x > now and start < x then return end
-    had = l.rb
+    had = l.rb or 0
   end
   if K[2] <= had then return end
   l.ra, l.rb = math.max(x, start), K[2]
