@@ -9,17 +9,12 @@ import (
 	"time"
 
 	"github.com/goweir/weir/store"
-	"github.com/goweir/weir/store/fallback/internal/memory"
 	"github.com/goweir/weir/store/fallback/internal/patience"
 )
 
-const (
-	// maxPatience is the maximum time that a waiting call gives the primary. All calls give
-	// it to the primary's first answer: connecting may take several round trips.
-	maxPatience = time.Second
-	// maxLosses is the maximum number of losses that one call may find.
-	maxLosses = 3
-)
+// maxPatience is the maximum time that a waiting call gives the primary. All calls give
+// it to the primary's first answer: connecting may take several round trips.
+const maxPatience = time.Second
 
 // attempt is a call of the primary. It may outlast its caller, which then reuses the
 // request's charges, so the attempt has a copy.
@@ -66,43 +61,11 @@ func (s *Store) end(now time.Time, maxWait time.Duration) *patience.End {
 	return patience.New(now, own)
 }
 
-// recall sets the times of the primary's last answers for the keys. It leaves out states
-// that lapse soon: they may be gone when the call arrives.
-func (a *attempt) recall(now time.Time) {
-	s := a.store
-	a.owes = s.memory.Recall(a.req.Charges, a.req.Seen, s.clock.at(now)+s.cfg.Budget.Microseconds())
-}
+func (a *attempt) recall(now time.Time) { a.owes = a.store.recall(&a.req, now) }
 
-// ask asks the primary for a decision, and passes the states that it lacks along. If the
-// primary reports a loss, ask tries again with the states that it lacks now.
-func (a *attempt) ask(ctx context.Context) (d store.Decision, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = panicked(r)
-		}
-	}()
-	s := a.store
-	for range maxLosses {
-		var list []*memory.Restore
-		if a.owes {
-			if list, err = s.carry(ctx, a.req.Charges); err != nil {
-				return d, err
-			}
-			a.recall(time.Now())
-		}
-		err = s.carrying(ctx, list, func(memories []store.Memory) (err error) {
-			req := a.req
-			req.Restore = memories
-			d, err = s.primary.Take(ctx, req)
-			return err
-		})
-		if !errors.Is(err, store.ErrLost) {
-			return d, err
-		}
-		s.lost(a.req.Charges, a.req.Seen)
-		a.owes = true
-	}
-	return d, err
+func (a *attempt) ask(ctx context.Context) (err error) {
+	a.d, _, err = a.store.ask(ctx, &a.req, a.owes)
+	return err
 }
 
 // report passes the outcome to the breaker and the memory.

@@ -14,10 +14,50 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// maxLosses is the maximum number of losses that one call may find.
+const maxLosses = 3
+
+// recall sets the times of the primary's last answers for the keys. It leaves out states
+// that lapse soon: they may be gone when the call arrives.
+func (s *Store) recall(req *store.Request, now time.Time) (owes bool) {
+	return s.memory.Recall(req.Charges, req.Seen, s.clock.at(now)+s.cfg.Budget.Microseconds())
+}
+
+// ask asks the primary for a decision, and passes the states that it lacks along. If the
+// primary reports a loss, ask tries again with the states that it lacks now.
+func (s *Store) ask(ctx context.Context, of *store.Request, owes bool) (d store.Decision, lost bool, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(r)
+		}
+	}()
+	for range maxLosses {
+		var list []*memory.Restore
+		if owes {
+			if list, err = s.carry(ctx, of.Charges); err != nil {
+				return d, lost, err
+			}
+			s.recall(of, time.Now())
+		}
+		err = s.carrying(ctx, list, func(memories []store.Memory) (err error) {
+			req := *of
+			req.Restore = memories
+			d, err = s.primary.Take(ctx, req)
+			return err
+		})
+		if !errors.Is(err, store.ErrLost) {
+			return d, lost, err
+		}
+		s.lost(of.Charges, of.Seen)
+		owes, lost = true, true
+	}
+	return d, lost, err
+}
+
 // carry begins to restore the charges' keys that the primary lacks.
 func (s *Store) carry(ctx context.Context, charges []store.Charge) (list []*memory.Restore, err error) {
 	for _, i := range inOrder(charges) {
-		r, err := s.due(ctx, keys.Of(&charges[i]), 0)
+		r, err := s.due(ctx, keys.Of(&charges[i]))
 		if err != nil {
 			s.sent(list, err)
 			return nil, err
@@ -47,11 +87,11 @@ func inOrder(charges []store.Charge) (places []int) {
 // due begins to restore a key, or returns nil. While one call restores a key, other calls
 // for it wait: the primary would admit them on a state that lacks units. After a tenth of
 // the budget they restore the key as well, as their own round trips may take the rest. The
-// primary counts it once. lost is the time of an answer that may be lost, or 0.
-func (s *Store) due(ctx context.Context, key keys.Key, lost int64) (*memory.Restore, error) {
+// primary counts it once.
+func (s *Store) due(ctx context.Context, key keys.Key) (*memory.Restore, error) {
 	var timer <-chan time.Time
 	for waited := false; ; {
-		r, under := s.memory.Due(key, lost, s.clock.now(), waited)
+		r, under := s.memory.Due(key, s.clock.now(), waited)
 		if under == nil {
 			return r, nil
 		}
@@ -139,19 +179,20 @@ func (s *Store) restoreAll() {
 	}()
 }
 
-// search restores keys with spent units, and others until the primary has kept some in a row.
+// search looks at keys with spent units, and at others until the primary has kept some in a
+// row. A look restores the key.
 func (s *Store) search() {
 	limiter, spared := rate.NewLimiter(pace, 1), 0
-	for key, lost := range s.memory.Lacking(s.clock.now()) {
-		if lost > 0 && spared >= kept {
+	for charges, owes := range s.memory.Lacking(s.clock.now()) {
+		if !owes && spared >= kept {
 			continue
 		}
-		r, _ := s.due(context.Background(), key, lost)
-		if r == nil { // Calls have restored it.
+		req := &store.Request{Charges: charges, Seen: make([]store.Seen, len(charges))}
+		if owes && !s.recall(req, time.Now()) { // Calls have restored it.
 			continue
 		}
 		time.Sleep(limiter.Reserve().Delay())
-		err := s.restore(r)
+		err := s.look(req)
 		if outage(err) != nil {
 			// One slow answer must not end the search for good.
 			if s.tries.Add(1) < maxTries {
@@ -159,36 +200,31 @@ func (s *Store) search() {
 			}
 			return
 		}
-		if spared++; errors.Is(err, store.ErrLost) {
+		if spared++; owes || errors.Is(err, store.ErrLost) {
 			spared = 0
 		}
 	}
 	s.tries.Store(0)
 }
 
-// restore restores a key, unless the primary is away. It returns store.ErrLost if the
-// primary had lost the key.
-func (s *Store) restore(r *memory.Restore) error {
-	list := []*memory.Restore{r}
+// look asks the primary for the state of a key, unless the primary is away. So this process
+// knows all units that the primary may lose. It returns store.ErrLost if the primary had
+// lost the key.
+func (s *Store) look(req *store.Request) (err error) {
 	if !s.breaker.Closed() {
-		s.sent(list, errBudget)
 		return errBudget
 	}
-	return s.within(context.Background(), func(ctx context.Context) error {
-		lost := false
-		err := s.carrying(ctx, list, func(memories []store.Memory) error {
-			for i := range memories {
-				was, err := s.primary.Restore(ctx, memories[i])
-				if err != nil {
-					return err
-				}
-				lost = lost || was
-			}
-			return nil
-		})
-		if err == nil && lost {
-			return store.ErrLost
-		}
+	lost, owes := false, s.recall(req, time.Now())
+	err = s.within(context.Background(), func(ctx context.Context) (err error) {
+		_, lost, err = s.ask(ctx, req, owes)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	s.memory.Learn(req.Charges, req.Seen, s.clock.now())
+	if lost {
+		return store.ErrLost
+	}
+	return nil
 }

@@ -103,26 +103,6 @@ func changedUsed(r *run) {
 	})
 }
 
-// changedBeside: a limit that becomes a sliding window keeps its used share beside another
-// sliding window, once that one counts nothing.
-func changedBeside(r *run) {
-	const day = 24 * time.Hour
-	second := store.Per(10, time.Second).By(store.SlidingWindow)
-	for _, l := range each(20, day) {
-		if l.Algorithm == store.SlidingWindow {
-			continue
-		}
-		key := "beside " + l.Algorithm.String()
-		for range 2 {
-			r.take(charge(key, 10, second, l))
-			r.sleep(2 * time.Second)
-		}
-		if d := r.take(charge(key, 1, second, l.By(store.SlidingWindow))); d.Allowed {
-			r.Errorf("%v: 20 of 20 a day are used, then 20 in a sliding day beside 10 in a sliding second: %+v", l.Algorithm, d)
-		}
-	}
-}
-
 // changedOrder: slots booked ahead stay booked when limits change places, or one is added.
 func changedOrder(r *run) {
 	pace, day, hour := store.Per(1, 10*time.Second), store.Per(100, 24*time.Hour).By(store.AlignedWindow), store.Per(50, time.Hour).By(store.FixedWindow)

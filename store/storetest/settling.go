@@ -274,19 +274,3 @@ func settleSeveral(r *run) {
 		r.Errorf("two keys settled at 7, 8 and 9: %+v, %+v", a, b)
 	}
 }
-
-// settleLeftOut: a charge with a cost of 0 was not booked, so its settled cost counts nowhere,
-// also not under a limit that the request leaves out.
-func settleLeftOut(r *run) {
-	pairs(func(name string, a, b store.Algorithm) {
-		old, one, two := store.Per(100, time.Hour).By(a), store.Per(200, time.Hour).By(b), store.Per(300, time.Hour)
-		key := "left out " + name
-		r.take(charge(key, 1, old))
-		req := charge(key, 2, one, two)
-		req.Charges[1].Cost, req.Cancelable = 0, true
-		r.settle(r.take(req), 2, 50)
-		if d := r.look(key, old); d.Remaining < 97 {
-			r.Errorf("%s: 3 of 100 are used, and 50 were settled that no limit counts: %d remain", name, d.Remaining)
-		}
-	})
-}

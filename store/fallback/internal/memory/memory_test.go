@@ -44,23 +44,23 @@ func TestRestore(t *testing.T) {
 		}
 		m.Spend(c, c, 1, now+2, now+2, 1)
 		k := keys.Of(&c[0])
-		r, under := m.Due(k, 0, now+3, false)
+		r, under := m.Due(k, now+3, false)
 		if r == nil || under != nil || len(r.Memories) != 1 || r.Memories[0].Known[0].Units != 3 || r.Memories[0].Spent[0].Units != 1 {
 			t.Fatalf("due: %+v", r)
 		}
-		if again, under := m.Due(k, 0, now+3, false); again != nil || under != r {
+		if again, under := m.Due(k, now+3, false); again != nil || under != r {
 			t.Error("two restores of a key at once")
 		}
 		// A lost answer keeps the ID. A unit since then stays owed.
 		m.Sent(r, false, now+4)
 		<-r.Over
-		again, _ := m.Due(k, 0, now+5, false)
+		again, _ := m.Due(k, now+5, false)
 		if again == nil || again.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due again: %+v", again)
 		}
 		m.Spend(c, c, 1, now+6, now+6, 1)
 		m.Sent(again, true, now+7)
-		last, _ := m.Due(k, 0, now+8, false)
+		last, _ := m.Due(k, now+8, false)
 		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due at last: %+v", last)
 		}
@@ -87,15 +87,15 @@ func TestLacking(t *testing.T) {
 		m.Learn(charges(key), answer(at), at)
 	}
 	m.Spend(charges("spent"), charges("spent"), 1, now+1, now+1, 1)
-	lacking := map[string]int64{}
-	for k, lost := range m.Lacking(now + 5) {
-		lacking[k.Key] = lost
+	lacking := map[string]bool{}
+	for looks, owes := range m.Lacking(now + 5) {
+		lacking[looks[0].Key] = owes
 	}
-	if lost, ok := lacking["spent"]; len(lacking) != 2 || lacking["old"] != now || !ok || lost != 0 {
+	if owes, ok := lacking["old"]; len(lacking) != 2 || !lacking["spent"] || !ok || owes {
 		t.Errorf("lacking %v", lacking)
 	}
 	m.Lose(charges(long), answer(now))
-	if r, _ := m.Due(keys.Key{Scope: "s", Key: long}, 0, now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
+	if r, _ := m.Due(keys.Key{Scope: "s", Key: long}, now+6, false); r == nil || r.Memories[0].Key != long || r.Memories[0].Spent != nil {
 		t.Errorf("due: %+v", r)
 	}
 }

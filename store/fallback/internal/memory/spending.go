@@ -87,7 +87,6 @@ type Restore struct {
 	Memories []store.Memory
 	Over     chan struct{} // closed at its end
 
-	now       int64 // when it began
 	once      sync.Once
 	spendings []*spending // in Memories, in their versions
 	versions  []int

@@ -29,12 +29,8 @@ end,
 
 -- Appends the queue to the text of a key.
 save = function(k, text)
-  local q, born, ahead = k.queue, k.born, k.queue.last > k.v
-  for i = 1, #k.parts do
-    local l = k.parts[i]
-    ahead = ahead or l.kind ~= 'g' and l.kind ~= 'w' and l.a > now
-  end
-  if q.tag == 0 and not ahead then return text end
+  local q, born = k.queue, k.born
+  if q.tag == 0 and q.last <= k.v and not k.clock then return text end -- A clock may keep windows ahead.
   text = text .. string.format('|q%d.%d.%d.%d.%d.%d', q.last > 0 and q.last - born or 0, q.first > 0 and q.first - born or 0,
     q.cost, q.tag, q.seq, q.at)
   for i = 1, q.tag > 0 and #k.parts or 0 do
