@@ -10,8 +10,8 @@ local old, v = k.clock, k.v
 
 -- The first slot ahead, or a lower bound; 0: none is ahead.
 local function first()
-  local q, g, logged = k.queue, k.log, false
-  for _, l in ipairs(k.parts) do logged = logged or l.kind == 'w' end
+  local q, g, logged = k.queue, k.log, k.log
+  for _, l in ipairs(k.parts) do logged = logged and l.kind == 'w' end -- Others may have slots without units of the log.
   if old and now < old.pause and old.stand > 0 then return math.max(old.stand, v) end
   if not q or q.last <= v then return 0 end
   if logged and not k.restored then -- Other callers may have slots that the log does not know.
