@@ -83,7 +83,7 @@ func (k *Key) Book(f *Found, charges []store.Charge, now, tag int64) *Receipt {
 			p.bound(f.V)
 		}
 	}
-	if units := k.logged(f, charges, most); units > 0 && k.logs() {
+	if units := k.logged(f, charges, most); units > 0 && k.logs() > 0 {
 		k.Log.push(f.Slot, units, first)
 	}
 	k.Clock = f.clock

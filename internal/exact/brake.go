@@ -57,7 +57,7 @@ func (k *Key) first(now int64) int64 {
 		return max(k.Clock.Stand, v)
 	case q.Last <= v:
 		return 0
-	case k.slides():
+	case k.logs() == len(k.Parts): // Other limits may have slots without units in the log.
 		n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) > v })
 		for n < k.Log.end()-1 && k.Log.sum(n) == k.Log.sum(n+1) {
 			n++ // The booking was given back.
@@ -75,17 +75,6 @@ func (k *Key) first(now int64) int64 {
 		}
 	}
 	return v
-}
-
-// slides reports whether the log has all slots ahead: a booking may have no units under the
-// sliding window, and some under another limit.
-func (k *Key) slides() bool {
-	for i := range k.Parts {
-		if !k.Parts[i].is(store.SlidingWindow) {
-			return false
-		}
-	}
-	return len(k.Parts) > 0
 }
 
 // apart returns the distance of the slots ahead as a fraction: Cost emission intervals. num
@@ -116,7 +105,7 @@ func (k *Key) Ahead(now int64) (first, last, bookings int64) {
 
 // bookings counts the bookings of slots from first to last.
 func (k *Key) bookings(first, last int64) int64 {
-	if k.logs() {
+	if k.logs() > 0 {
 		count := int64(0)
 		for n := k.Log.search(k.Log.First, func(n int64) bool { return k.Log.at(n) >= first }); n < k.Log.end(); n++ {
 			if k.Log.sum(n) != k.Log.sum(n+1) { // Else the booking was given back.

@@ -113,19 +113,19 @@ func (k *Key) keep(stays func(i int) bool) {
 		return
 	}
 	clear(k.Parts[n:])
-	if k.Parts = k.Parts[:n]; !k.logs() {
+	if k.Parts = k.Parts[:n]; k.logs() == 0 {
 		k.Log = Log{First: k.Log.end(), Base: k.Log.sum(k.Log.end())}
 	}
 }
 
-// logs reports whether the key has a sliding window.
-func (k *Key) logs() bool {
+// logs returns the number of the key's sliding windows.
+func (k *Key) logs() (n int) {
 	for i := range k.Parts {
 		if k.Parts[i].is(store.SlidingWindow) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // expire moves the sliding windows on to an instant, and returns the first log entry that
