@@ -13,6 +13,7 @@ type bodyText struct {
 	after   time.Duration
 	cause   Cause
 	noRetry string
+	limited bool // it says that a limit refused
 }
 
 // complete returns c with the facts that only the body has.
@@ -29,87 +30,93 @@ var final = map[string]bool{
 }
 
 // parseBody reads the beginning of a body: JSON, perhaps cut off, or text. It goes by
-// the names of fields, at any depth.
+// the names of fields at any depth, in upper or lower case, with or without separators.
 //
-//	Field                      Meaning                           Example of
-//	retryDelay                 a duration                        google.rpc.RetryInfo
-//	retry_after                seconds                           Discord, Telegram
-//	message, error             "try again in 1.2s" and the like  OpenAI, Azure
-//	code, type                 insufficient_quota; tokens        OpenAI
-//	quotaId                    the limit                         google.rpc.QuotaFailure
-//	global: true               the scope                         Discord
-func parseBody(text []byte) bodyText {
-	var t bodyText
+//	Field                                Meaning                              Example of
+//	retryAfter, retryIn, retryDelay      a number of seconds, or a duration   Telegram, google.rpc.RetryInfo
+//	… with a unit: retry_after_ms        a number of these                    Matrix, Monday
+//	…message, error, detail              "try again in 1.2s" and the like     OpenAI, Django REST framework
+//	code, type, status, reason           insufficient_quota; tokens           OpenAI
+//	quotaId, quota_limit                 the limit                            google.rpc.QuotaFailure
+//	global: true                         the scope                            Discord
+func parseBody(text []byte) (t bodyText) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	first, err := decoder.Token()
-	if _, isJSON := first.(json.Delim); err != nil || !isJSON {
-		t.message(string(text))
-		return t
-	}
-	t.fields(decoder, first == json.Delim('{'))
-	return t
-}
-
-// fields reads the rest of a JSON text, up to its first mistake.
-func (t *bodyText) fields(decoder *json.Decoder, inObject bool) {
-	objects := []bool{inObject} // of the open delimiters
-	field, isName := "", inObject
-	for len(objects) > 0 {
+	var objects []bool // of the open delimiters
+	field, isName := "", false
+	for begun := false; ; begun = true {
 		token, err := decoder.Token()
-		if err != nil {
-			return
+		delim, opens := token.(json.Delim)
+		if err != nil || len(objects) == 0 && (begun || !opens) {
+			if !begun {
+				t.message(string(text))
+			}
+			return t
 		}
 		switch v := token.(type) {
 		case json.Delim:
-			if v == '{' || v == '[' {
-				objects = append(objects, v == '{')
-			} else {
-				objects = objects[:len(objects)-1]
+			if objects = append(objects, delim == '{'); delim == '}' || delim == ']' {
+				objects = objects[:len(objects)-2]
 			}
-			isName = len(objects) > 0 && objects[len(objects)-1]
-			continue
 		case string:
 			if isName {
-				field, isName = v, false
+				field, isName = joined(v), false
 				continue
 			}
 			t.text(field, v)
 		case json.Number:
-			if d, ok := parseDecimal(v.String()); ok && field == "retry_after" {
-				t.wait(d.times(time.Second))
+			if unit := waitUnit(field); unit > 0 {
+				t.wait(v.String(), unit)
 			}
 		case bool:
 			if v && field == "global" {
 				t.cause.Scope = "global"
 			}
 		}
-		isName = objects[len(objects)-1]
+		isName = len(objects) > 0 && objects[len(objects)-1]
 	}
+}
+
+// joined returns a name in lower case, without separators.
+func joined(name string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+}
+
+// waitUnit returns the unit of the numbers of a field with a wait; 0: another field.
+func waitUnit(field string) time.Duration {
+	for _, begin := range [...]string{"retryafter", "retryin", "retrydelay", "backoff"} {
+		if unit, ok := strings.CutPrefix(field, begin); ok {
+			return units[cmp.Or(unit, "s")]
+		}
+	}
+	return 0
 }
 
 // text reads a field with a string.
 func (t *bodyText) text(field, value string) {
+	if unit := waitUnit(field); unit > 0 {
+		t.wait(value, unit)
+		return
+	}
+	if strings.HasSuffix(field, "message") {
+		field = "message"
+	}
 	switch field {
-	case "retryDelay":
-		if d, ok := strings.CutSuffix(value, "s"); ok {
-			if d, ok := parseDecimal(d); ok {
-				t.wait(d.times(time.Second))
-			}
-		}
 	case "message", "error", "detail":
 		t.message(value)
-	case "quotaId":
+	case "quotaid", "quotalimit":
 		if t.cause.Limit == "" && isWord(value) {
 			t.cause.Limit = strings.ToLower(value)
 		}
-	case "code", "type":
+	case "code", "type", "status", "reason":
+		exceeded := joined(value) // Google: userRateLimitExceeded
+		t.limited = t.limited || strings.HasSuffix(exceeded, "ratelimitexceeded") || exceeded == "quotaexceeded" || exceeded == "dailylimitexceeded"
 		switch value = strings.ToLower(value); {
 		case final[value]:
 			t.noRetry = value
 		case value == "tokens" || value == "requests":
 			t.cause.Limit = value
-		case value == "lock_timeout": // Stripe: another call has the object.
+		case value == "lock_timeout", strings.Contains(value, "concurren") && isWord(value): // Stripe: another call has the object.
 			t.cause.Limit, t.cause.Concurrent = value, true
 		}
 	}
@@ -119,27 +126,31 @@ func (t *bodyText) text(field, value string) {
 func (t *bodyText) message(s string) {
 	s = strings.ToLower(s)
 	if strings.Contains(s, "secondary rate limit") {
-		t.cause.Limit = "secondary"
+		t.cause.Limit, t.limited = "secondary", true
 	}
-	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after "} {
-		_, after, ok := strings.Cut(s, before)
-		if !ok {
-			continue
-		}
-		words := strings.Fields(after[:min(len(after), maxTimeLength)])
-		for i := range words {
-			words[i] = strings.TrimRight(words[i], ".,;:!)")
-		}
-		if len(words) == 0 || words[0] == "" {
-			continue
-		}
-		if d, ok := parseDuration(words[0]); ok {
-			t.wait(d)
-		} else if d, ok := parseDecimal(words[0]); ok && len(words) > 1 {
-			t.wait(d.times(windows[strings.TrimSuffix(words[1], "s")]))
+	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "wait "} {
+		if _, after, ok := strings.Cut(s, before); ok {
+			t.wait(after, 0)
 		}
 	}
 }
 
-// wait keeps the longest wait.
-func (t *bodyText) wait(d time.Duration) { t.after = max(t.after, d) }
+// wait keeps the longest wait. s begins with a duration, or with a number of the unit that
+// follows, or else of unit.
+func (t *bodyText) wait(s string, unit time.Duration) {
+	words := strings.Fields(s[:min(len(s), maxTimeLength)])
+	for i := range words {
+		words[i] = strings.Trim(words[i], "~.,;:!)")
+	}
+	if len(words) == 0 || words[0] == "" {
+		return
+	}
+	if len(words) > 1 {
+		unit = cmp.Or(windows[strings.TrimSuffix(words[1], "s")], units[words[1]], unit)
+	}
+	if d, ok := parseDuration(words[0]); ok {
+		t.after = max(t.after, d)
+	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok {
+		t.after = max(t.after, d.times(unit))
+	}
+}

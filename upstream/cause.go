@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 )
@@ -21,7 +22,8 @@ type Cause struct {
 
 // scopes are the words of a reason for its scope.
 var scopes = map[string]string{
-	"global": "global", "tenant": "tenant", "endpoint": "endpoint", "burst": "endpoint", "issue": "issue", "resource": "resource",
+	"global": "global", "application": "global", "tenant": "tenant", "endpoint": "endpoint", "method": "endpoint", "burst": "endpoint",
+	"issue": "issue", "resource": "resource",
 }
 
 // claims are the names of Anthropic's budgets by its representative claim.
@@ -29,38 +31,39 @@ var claims = map[string]string{"five_hour": "unified-5h", "seven_day": "unified-
 
 // causeOf reads the headers that name the refusing limit.
 //
-//	…-Reason                 RateLimit-Reason (Atlassian), Stripe-Rate-Limited-Reason
+//	…-Reason, …-Problem      RateLimit-Reason (Atlassian), Stripe-Rate-Limited-Reason, Xero
+//	…-Error-Code             Discourse
+//	…-Type                   its scope: application, method (Riot Games)
 //	…-Scope, …-Global: true  Discord
 //	…-Resource, …-Name       GitHub, Bitbucket, GitLab
 //	…-Representative-Claim   Anthropic
 func causeOf(h http.Header) (c Cause, resource string) {
 	for _, name := range limitNames(h) {
 		lower := strings.ToLower(name)
-		if n, ok := parseName(lower); !ok || n.role != bare || isInformational(lower) {
+		if n, _ := parseName(lower); n.family == "" || n.role != bare || isInformational(lower) {
 			continue
 		}
 		value := firstWord(h[name])
 		switch lower[strings.LastIndexByte(lower, '-')+1:] {
-		case "reason":
+		case "reason", "problem", "code":
 			if c.Limit == "" && value != "" {
 				c = byReason(value, c)
 			}
 		case "scope":
 			c.Scope = value
+		case "type":
+			c.Scope = cmp.Or(c.Scope, scopes[value])
 		case "resource", "name":
 			resource = value
 		case "global":
 			if value == "true" {
-				c.Scope = value
+				c.Scope = "global"
 			}
 		case "claim":
 			if c.Limit = value; claims[value] != "" {
 				c.Limit = claims[value]
 			}
 		}
-	}
-	if c.Scope == "true" {
-		c.Scope = "global"
 	}
 	return c, resource
 }

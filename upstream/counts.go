@@ -63,10 +63,12 @@ func parseCount(item string) (count, bool) {
 }
 
 // thousands matches a number with commas between its thousands, and some lists.
-var thousands = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3}){1,6}$`)
+var thousands = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3}){1,6}(\.[0-9]+)?$`)
 
-// isGrouped reports whether a line is such a number and no list: a list has no item 000.
-func isGrouped(line string) bool { return strings.Contains(line, ",0") && thousands.MatchString(line) }
+// isGrouped reports whether a line is such a number and no list: no list has an item 000, or a fraction last alone.
+func isGrouped(line string) bool {
+	return (strings.Contains(line, ",0") || strings.Contains(line, ".")) && thousands.MatchString(line)
+}
 
 // ungrouped returns lines without commas between thousands.
 func ungrouped(lines []string) []string {

@@ -30,10 +30,10 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	for _, name := range names {
 		lower := strings.ToLower(name)
 		n, ok := parseName(lower)
+		if n.family == "" && (strings.HasSuffix(lower, "-limit") || strings.HasSuffix(lower, "-limit-info")) {
+			usage = append(usage, parseUsage(h[name], lower)...)
+		}
 		if !ok {
-			if strings.HasSuffix(lower, "-limit") || strings.HasSuffix(lower, "-limit-info") {
-				usage = append(usage, parseUsage(h[name], lower)...)
-			}
 			continue
 		}
 		i := slices.IndexFunc(all, func(f *family) bool { return f.name == n.family })
@@ -50,12 +50,12 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the header names with the word limit, sorted: the first ones, and
-// none that is too long to read.
+// limitNames returns the header names with the word limit or remaining, sorted: the first
+// ones, and none that is too long to read.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if !wordLimit.in(name) || len(name) > maxTimeLength {
+		if isUsual(name) || len(name) > maxTimeLength || !wordLimit.in(name) && !wordRemaining.in(name) {
 			continue
 		}
 		i, _ := slices.BinarySearch(names, name)
@@ -90,27 +90,16 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		n = headerName{role: reset, unit: units[n.budget], relative: true} // Rollbar: X-Rate-Limit-Remaining-Seconds
 	}
 	g := f.group(n.budget)
-	switch n.role {
-	case bare:
-		switch g.bare = parseCounts(values); {
-		case len(g.bare) > 0:
-		case n.budget == "":
-			f.structured = append(f.structured, parseStructured(values)...)
-		default:
-			g.addAll(first(values), date)
-		}
-	case limit:
-		g.limit = append(g.limit, parseCounts(values)...)
-	case remaining:
-		g.remaining = append(g.remaining, parseCounts(values)...)
-	case used:
-		g.used = append(g.used, parseCounts(values)...)
-	case reset:
-		g.addReset(n, values, date)
-	case window:
-		if d, ok := within(first(values), n.unit, date); ok {
-			g.window = d
-		}
+	if n.role != bare {
+		g.add(n, values, date)
+		return
+	}
+	switch g.bare = parseCounts(values); {
+	case len(g.bare) > 0:
+	case n.budget == "":
+		f.structured = append(f.structured, parseStructured(values)...)
+	default:
+		g.addAll(first(values), date)
 	}
 }
 
@@ -189,7 +178,9 @@ func (f *family) budgets() []Budget {
 	f.join()
 	var all []Budget
 	for _, g := range f.groups {
-		all = append(all, g.budgets()...)
+		if f.name != "" || len(g.limit) > 0 {
+			all = append(all, g.budgets()...)
+		}
 	}
 	all = append(all, f.structured...)
 	for i := range all {

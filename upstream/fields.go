@@ -36,9 +36,7 @@ func (f Fields) Budgets(h http.Header, date time.Time) []Budget {
 	if unit <= 0 {
 		unit = time.Second
 	}
-	g.addReset(headerName{unit: unit}, h.Values(f.Reset), date)
-	if d, ok := within(first(h.Values(f.Window)), unit, date); ok {
-		g.window = d
-	}
+	g.add(headerName{role: reset, unit: unit}, h.Values(f.Reset), date)
+	g.add(headerName{role: window, unit: unit}, h.Values(f.Window), date)
 	return g.budgets()
 }

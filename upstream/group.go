@@ -19,6 +19,24 @@ type group struct {
 // counted reports whether a group tells the units left.
 func (g *group) counted() bool { return len(g.remaining) > 0 || len(g.used) > 0 }
 
+// add reads a header of any role but bare.
+func (g *group) add(n headerName, values []string, date time.Time) {
+	switch n.role {
+	case limit:
+		g.limit = append(g.limit, parseCounts(values)...)
+	case remaining:
+		g.remaining = append(g.remaining, parseCounts(values)...)
+	case used:
+		g.used = append(g.used, parseCounts(values)...)
+	case reset:
+		g.addReset(n, values, date)
+	case window:
+		if d, ok := within(first(values), n.unit, date); ok {
+			g.window = d
+		}
+	}
+}
+
 // addReset takes the longest reset of several lines. A reset that needs no clock
 // wins over one that does.
 func (g *group) addReset(n headerName, values []string, date time.Time) {
@@ -62,17 +80,7 @@ func (g *group) addAll(line string, date time.Time) {
 	}
 	for item := range strings.SplitSeq(line, ";") {
 		word, value, _ := strings.Cut(item, "=")
-		values := []string{value}
-		switch words[strings.ToLower(strings.TrimSpace(word))] {
-		case limit:
-			g.limit = append(g.limit, parseCounts(values)...)
-		case remaining:
-			g.remaining = append(g.remaining, parseCounts(values)...)
-		case used:
-			g.used = append(g.used, parseCounts(values)...)
-		case reset:
-			g.addReset(headerName{unit: time.Second}, values, date)
-		}
+		g.add(headerName{role: words[strings.ToLower(strings.TrimSpace(word))], unit: time.Second}, []string{value}, date)
 	}
 }
 

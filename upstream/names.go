@@ -24,11 +24,11 @@ const (
 // words give a header's name its role. The word with the highest role wins:
 // X-RateLimit-Limit-Reset is a reset.
 var words = map[string]role{
-	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit,
+	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit, "allowed": limit,
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used,
 	"remaining": remaining, "remain": remaining, "left": remaining, "available": remaining,
-	"reset": reset, "resets": reset, "resettime": reset,
+	"reset": reset, "resets": reset, "resettime": reset, "expire": reset, "expiry": reset, "retryafter": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored,
 }
@@ -45,7 +45,7 @@ var units = map[string]time.Duration{
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
 var windows = map[string]time.Duration{
-	"second": time.Second, "secondly": time.Second, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
+	"second": time.Second, "secondly": time.Second, "min": time.Minute, "minute": time.Minute, "hour": time.Hour, "hourly": time.Hour,
 	"day": 24 * time.Hour, "daily": 24 * time.Hour,
 }
 
@@ -79,25 +79,34 @@ type headerName struct {
 
 // isLabel reports whether a header names the budgets of its family, or a part of them.
 func (n *headerName) isLabel() bool {
-	return n.role == bare && slices.Contains([]string{"resource", "name", "bucket", "partition"}, n.budget)
+	return n.role == bare && n.family != "" && slices.Contains([]string{"resource", "name", "bucket", "partition"}, n.budget)
 }
 
-// parseName reads a name in lower case. The name has the word ratelimit in it, or
-// the word limit and a role at its end: x-app-limit-24hour-remaining.
+// parseName reads a name in lower case. The first form that fits counts:
+//
+//	x-ratelimit-remaining-tokens    the word ratelimit
+//	x-app-limit-24hour-remaining    the word limit, and a role at the end
+//	x-burstlimit-remaining          … joined to the budget's name
+//	x-bapi-limit-status, x-limit-per-day, x-remaining-today    any other order: the plain family
 func parseName(name string) (headerName, bool) {
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
 		if before, after, ok := strings.Cut(name, word); ok {
 			return parseAfter(before+word, after), true
 		}
 	}
-	before, after, ok := strings.Cut(name, "-limit-")
-	for _, end := range [...]string{"limit", "remaining", "reset"} {
-		if ok && (after == end || strings.HasSuffix(after, "-"+end)) {
-			return parseAfter(before+"-limit", "-"+after), true
-		}
+	before, after, ok := strings.Cut(name, "limit-")
+	if end := after[strings.LastIndexByte(after, '-')+1:]; ok && (end == "limit" || end == "remaining" || end == "reset") {
+		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
 	}
-	return headerName{}, false
+	n := parseAfter("", plain.Replace(name))
+	if n.role == limit {
+		n.role = bare // x-page-limit is no budget: it counts beside a count alone.
+	}
+	return n, n.role == bare || n.role == remaining || n.role == reset
 }
+
+// plain brings names of the plain family to one form.
+var plain = strings.NewReplacer("x-", "", "-per-", "-", "this-", "", "today", "day", "limit-status", "remaining")
 
 func parseAfter(family, after string) headerName {
 	n := headerName{family: family, unit: time.Second}
@@ -105,8 +114,12 @@ func parseAfter(family, after string) headerName {
 	for _, token := range tokens {
 		n.role = max(n.role, words[token])
 	}
-	if last := len(tokens) - 1; n.role == bare && last >= 0 {
-		// Joined words: X-RateLimit-UserRemaining.
+	last := len(tokens) - 1
+	switch {
+	case n.role != bare || last < 0:
+	case tokens[last] == "count":
+		tokens, n.role = tokens[:last], used // X-App-Rate-Limit-Count
+	default: // Joined words: X-RateLimit-UserRemaining.
 		for _, word := range [...]string{"limit", "remaining", "reset", "resettime"} {
 			if cut, ok := strings.CutSuffix(tokens[last], word); ok {
 				tokens[last], n.role = cut, words[word]
@@ -114,11 +127,8 @@ func parseAfter(family, after string) headerName {
 			}
 		}
 	}
-	if last := len(tokens) - 1; n.role == bare && last >= 0 && tokens[last] == "count" {
-		tokens, n.role = tokens[:last], used // X-App-Rate-Limit-Count
-	}
 	isTime := n.role == reset || n.role == window
-	if last := len(tokens) - 1; isTime && last >= 0 && units[tokens[last]] > 0 {
+	if isTime && units[tokens[last]] > 0 {
 		n.unit, n.unitWord, tokens = units[tokens[last]], tokens[last], tokens[:last]
 	}
 	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
@@ -128,7 +138,7 @@ func parseAfter(family, after string) headerName {
 			rest = append(rest, token)
 		}
 	}
-	n.budget = strings.Join(rest, "-")
+	n.budget = strings.Trim(strings.Join(rest, "-"), "_")
 	return n
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +27,8 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
-	// Bodies lets Peek read the beginning of the body of a 429, for upstreams that say
-	// only there how long to wait or which limit refused. False: no body is read.
+	// Bodies lets Peek read the beginning of the body of a 429 or 403, for upstreams that
+	// say only there that a limit refused, which, or how long to wait. False: none is read.
 	Bodies bool
 	// Amend may change the signal of a response, for an upstream that says in its own
 	// way which limit refused. It is called last, for responses that say something and
@@ -62,7 +61,7 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	if resp == nil {
 		return false
 	}
-	if resp.StatusCode == http.StatusTooManyRequests || speaks(resp.Header) {
+	if resp.StatusCode == http.StatusTooManyRequests || r.peeks(resp) || speaks(resp.Header) {
 		return true
 	}
 	if noRetry(resp.StatusCode, resp.Header) != "" || resp.StatusCode >= http.StatusBadRequest && r != nil && r.Amend != nil {
@@ -72,13 +71,17 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	return !common
 }
 
-// Peek reads the beginning of the body of a 429, at most 4 KiB and for at most 20 ms,
+// Peek reads the beginning of the body of a 429 or 403, at most 4 KiB and for at most 20 ms,
 // if Bodies is set. Read then knows it too. The body stays whole: resp.Body is replaced
 // by one that returns all of it. Compressed bodies are left alone.
 func (r *Reader) Peek(resp *http.Response) {
-	if r != nil && r.Bodies && resp != nil && resp.StatusCode == http.StatusTooManyRequests {
+	if resp != nil && r.peeks(resp) {
 		peek(resp)
 	}
+}
+
+func (r *Reader) peeks(resp *http.Response) bool {
+	return r != nil && r.Bodies && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden)
 }
 
 // Read returns the state of the upstream's limits by resp. Times count from the
@@ -134,14 +137,14 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
 	}
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
-	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted)
+	said := peeked(resp)
+	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted || said.limited)
 	if !s.Refused {
 		if exhausted {
 			s.Pause = pause(false, status, after, budgets)
 		}
 		return
 	}
-	said := peeked(resp)
 	after, s.NoRetry = cmp.Or(after, said.after), cmp.Or(s.NoRetry, said.noRetry)
 	cause, resource := causeOf(resp.Header)
 	for i := range budgets {
@@ -190,16 +193,12 @@ func (r *Reader) maxPause() time.Duration {
 	return r.MaxPause
 }
 
-// dialect returns the dialect for the host that answered.
+// dialect returns the dialect for the host that answered, or Common.
 func (r *Reader) dialect(resp *http.Response) Dialect {
 	if r == nil || len(r.Dialects) == 0 || resp.Request == nil || resp.Request.URL == nil {
 		return Common{}
 	}
-	return r.named(resp.Request.URL)
-}
-
-// named returns the dialect for a URL's host, or Common.
-func (r *Reader) named(u *url.URL) Dialect {
+	u := resp.Request.URL
 	if d := r.Dialects[strings.ToLower(u.Host)]; d != nil {
 		return d
 	}

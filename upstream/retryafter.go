@@ -30,7 +30,7 @@ const (
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
-		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
+		if !wordRetryAfter.in(name) && !strings.HasSuffix(name, "-Retry-In") || len(name) > maxTimeLength {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)
@@ -58,7 +58,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	if !strings.HasSuffix(name, "retry-after") || isInformational(name) {
+	if !strings.HasSuffix(name, "retry-after") && !strings.HasSuffix(name, "retry-in") || isInformational(name) {
 		return 0, 0, false
 	}
 	switch {

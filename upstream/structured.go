@@ -70,7 +70,11 @@ func items(values []string) httpsfv.List {
 			if strings.TrimSpace(part) == "" {
 				return nil
 			}
-			if one, err := httpsfv.UnmarshalList([]string{part}); err == nil {
+			one, err := httpsfv.UnmarshalList([]string{part})
+			if _, named, _ := strings.Cut(part, `;"`); err != nil && named != "" {
+				one, err = httpsfv.UnmarshalList([]string{`"` + named}) // Hugging Face: "fixed window";"api";q=500
+			}
+			if err == nil {
 				list = append(list, one...)
 			}
 		}

@@ -5,6 +5,7 @@ import "strings"
 // The words in the names of headers about limits.
 var (
 	wordLimit      = newWord("limit")
+	wordRemaining  = newWord("remaining")
 	wordRetryAfter = newWord("retry-after")
 )
 
