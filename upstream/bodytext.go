@@ -94,31 +94,29 @@ func waitUnit(field string) time.Duration {
 
 // text reads a field with a string.
 func (t *bodyText) text(field, value string) {
-	if unit := waitUnit(field); unit > 0 {
+	switch unit := waitUnit(field); {
+	case unit > 0:
 		t.wait(value, unit)
-		return
-	}
-	if strings.HasSuffix(field, "message") {
-		field = "message"
-	}
-	switch field {
-	case "message", "error", "detail":
+	case strings.HasSuffix(field, "message"), field == "error", field == "detail":
 		t.message(value)
-	case "quotaid", "quotalimit":
-		if t.cause.Limit == "" && isWord(value) {
-			t.cause.Limit = strings.ToLower(value)
-		}
-	case "code", "type", "status", "reason":
-		exceeded := joined(value) // Google: userRateLimitExceeded
-		t.limited = t.limited || strings.HasSuffix(exceeded, "ratelimitexceeded") || exceeded == "quotaexceeded" || exceeded == "dailylimitexceeded"
-		switch value = strings.ToLower(value); {
-		case final[value]:
-			t.noRetry = value
-		case value == "tokens" || value == "requests":
-			t.cause.Limit = value
-		case value == "lock_timeout", strings.Contains(value, "concurren") && isWord(value): // Stripe: another call has the object.
-			t.cause.Limit, t.cause.Concurrent = value, true
-		}
+	case (field == "quotaid" || field == "quotalimit") && isWord(value):
+		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
+	case field == "code", field == "type", field == "status", field == "reason":
+		t.code(strings.ToLower(value))
+	}
+}
+
+// code reads a word for programs.
+func (t *bodyText) code(word string) {
+	exceeded := joined(word) // Google: userRateLimitExceeded
+	t.limited = t.limited || strings.HasSuffix(exceeded, "ratelimitexceeded") || exceeded == "quotaexceeded" || exceeded == "dailylimitexceeded"
+	switch {
+	case final[word]:
+		t.noRetry = word
+	case word == "tokens" || word == "requests":
+		t.cause.Limit = word
+	case word == "lock_timeout", strings.Contains(word, "concurren") && isWord(word): // Stripe: another call has the object.
+		t.cause.Limit, t.cause.Concurrent = word, true
 	}
 }
 

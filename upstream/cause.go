@@ -3,6 +3,7 @@ package upstream
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -82,13 +83,10 @@ func byReason(reason string, c Cause) Cause {
 
 // blame completes the cause of a refusal by its budgets.
 func blame(c Cause, resource string, remaining int64, budgets []Budget, after bool) Cause {
-	switch {
-	case c.Limit != "":
-	case resource != "" && after && remaining > 0:
-		c.Limit = "secondary" // GitHub: nothing but the Retry-After tells it.
-	case resource != "":
-		c.Limit = resource
+	if resource != "" && after && remaining > 0 {
+		resource = "secondary" // GitHub: nothing but the Retry-After tells it.
 	}
+	c.Limit = cmp.Or(c.Limit, resource)
 	var refusing *Budget // of a rate before calls under way, and the tightest
 	for i := range budgets {
 		b := &budgets[i]
@@ -115,10 +113,8 @@ func noRetry(status int, h http.Header) string {
 		return "payment required"
 	}
 	for _, name := range [...]string{"X-Should-Retry", "Stripe-Should-Retry"} {
-		for _, v := range h[name] {
-			if strings.EqualFold(strings.TrimSpace(v), "false") {
-				return name
-			}
+		if slices.ContainsFunc(h[name], func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "false") }) {
+			return name
 		}
 	}
 	return ""

@@ -12,6 +12,7 @@ type count struct {
 	n      int64
 	name   string        // of an item with a name: name;100
 	window time.Duration // its w parameter; 0: none
+	rate   bool          // it has a fraction, as numbers of units per second
 }
 
 // parseCounts reads a header's items up to the first that is no count. It rounds down.
@@ -49,6 +50,7 @@ func parseCount(item string) (count, bool) {
 			return count{}, false
 		}
 	}
+	c.rate = strings.Contains(value, ".")
 	if c.n, ok = d.count(); !ok {
 		return count{}, false
 	}
@@ -65,7 +67,8 @@ func parseCount(item string) (count, bool) {
 // thousands matches a number with commas between its thousands, and some lists.
 var thousands = regexp.MustCompile(`^[1-9][0-9]{0,2}(,[0-9]{3}){1,6}(\.[0-9]+)?$`)
 
-// isGrouped reports whether a line is such a number and no list: no list has an item 000, or a fraction last alone.
+// isGrouped reports whether a line is such a number and no list: a list has no item 000
+// and no fraction after its last item alone.
 func isGrouped(line string) bool {
 	return (strings.Contains(line, ",0") || strings.Contains(line, ".")) && thousands.MatchString(line)
 }

@@ -50,21 +50,17 @@ func families(h http.Header, date time.Time) ([]*family, []Budget) {
 	return all, usage
 }
 
-// limitNames returns the header names with the word limit or remaining, sorted: the first
-// ones, and none that is too long to read.
+// limitNames returns the header names with the word limit, remaining or reset, sorted: the
+// first ones, and none that is too long to read.
 func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
-		if isUsual(name) || len(name) > maxTimeLength || !wordLimit.in(name) && !wordRemaining.in(name) {
-			continue
+		if !isUsual(name) && len(name) <= maxTimeLength && (wordLimit.in(name) || wordRemaining.in(name) || wordReset.in(name)) {
+			names = append(names, name)
 		}
-		i, _ := slices.BinarySearch(names, name)
-		if i == maxNames {
-			continue
-		}
-		names = slices.Insert(names[:min(len(names), maxNames-1)], i, name)
 	}
-	return names
+	slices.Sort(names)
+	return names[:min(len(names), maxNames)]
 }
 
 func (f *family) add(n headerName, values []string, date time.Time) {
@@ -164,9 +160,7 @@ func (f *family) join() {
 		if g.reset < 0 {
 			g.reset = nameless.reset
 		}
-		if g.window == 0 {
-			g.window = nameless.window
-		}
+		g.window = cmp.Or(g.window, nameless.window)
 	}
 	if shared {
 		nameless.reset, nameless.window = -1, 0

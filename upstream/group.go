@@ -109,7 +109,7 @@ func (g *group) budgets() []Budget {
 		if len(left) == len(g.limit) {
 			j = i
 		}
-		if j < len(g.limit) && g.limit[j].n > 0 {
+		if j < len(g.limit) && g.limit[j].n > 0 && (g.counted() || !g.limit[j].rate) { // Amazon: 15.0
 			l := g.limit[j]
 			b.Limit, b.Window = l.n, max(b.Window, l.window, g.windowOf(l.n))
 		}

@@ -84,16 +84,17 @@ func (n *headerName) isLabel() bool {
 
 // parseName reads a name in lower case. The first form that fits counts:
 //
-//	x-ratelimit-remaining-tokens    the word ratelimit
-//	x-app-limit-24hour-remaining    the word limit, and a role at the end
-//	x-burstlimit-remaining          … joined to the budget's name
-//	x-bapi-limit-status, x-limit-per-day, x-remaining-today    any other order: the plain family
+//	x-ratelimit-remaining-tokens           the word ratelimit
+//	x-app-limit-24hour-remaining           the word limit, with a role at the end
+//	x-burstlimit-remaining                 … joined to the budget's name
+//	x-limit-per-day and x-remaining-today  another order: both, in the family without a name
 func parseName(name string) (headerName, bool) {
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
 		if before, after, ok := strings.Cut(name, word); ok {
 			return parseAfter(before+word, after), true
 		}
 	}
+	name = strings.Replace(name, "tokenlimit-", "tokenslimit-", 1) // Together counts tokens, nothing by token.
 	before, after, ok := strings.Cut(name, "limit-")
 	if end := after[strings.LastIndexByte(after, '-')+1:]; ok && (end == "limit" || end == "remaining" || end == "reset") {
 		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
@@ -105,7 +106,7 @@ func parseName(name string) (headerName, bool) {
 	return n, n.role == bare || n.role == remaining || n.role == reset
 }
 
-// plain brings names of the plain family to one form.
+// plain brings names of the family without a name to one form.
 var plain = strings.NewReplacer("x-", "", "-per-", "-", "this-", "", "today", "day", "limit-status", "remaining")
 
 func parseAfter(family, after string) headerName {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -55,11 +56,7 @@ func pause(refused bool, status int, after time.Duration, budgets []Budget) time
 // ambiguous reports whether a status needs further evidence to be a refusal by a
 // limit. 420 ("Enhance Your Calm") and 529 ("overloaded") are in no standard.
 func ambiguous(status int) bool {
-	switch status {
-	case http.StatusForbidden, http.StatusTeapot, http.StatusServiceUnavailable, 420, 529:
-		return true
-	}
-	return false
+	return slices.Contains([]int{http.StatusForbidden, http.StatusTeapot, http.StatusServiceUnavailable, 420, 529}, status)
 }
 
 // cached reports whether a response comes from a cache. The first value of Age

@@ -188,13 +188,11 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 
 // identifier returns an item's name: a string, in some drafts a token.
 func identifier(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case httpsfv.Token:
-		return string(v)
+	if token, ok := v.(httpsfv.Token); ok {
+		return string(token)
 	}
-	return ""
+	s, _ := v.(string)
+	return s
 }
 
 // quantity returns an integer of 0 or more.
@@ -203,22 +201,16 @@ func quantity(v any, ok bool) (int64, bool) {
 	return n, ok && isInt && n >= 0
 }
 
-// seconds returns a duration from 0 to maxTime.
+// seconds returns a duration from 0 to maxTime. A decimal has three digits after the point.
 func seconds(v any, ok bool) (time.Duration, bool) {
-	if !ok {
+	n, isDecimal := bareItem(v).(float64)
+	if whole, isInt := bareItem(v).(int64); isInt {
+		n, isDecimal = float64(whole), true
+	}
+	if !ok || !isDecimal || n < 0 {
 		return 0, false
 	}
-	switch n := bareItem(v).(type) {
-	case int64:
-		if n >= 0 {
-			return decimal{whole: uint64(n)}.times(time.Second), true
-		}
-	case float64: // a decimal with three digits after the point
-		if n >= 0 {
-			return decimal{whole: uint64(math.Ceil(n * 1000))}.times(time.Millisecond), true
-		}
-	}
-	return 0, false
+	return decimal{whole: uint64(math.Ceil(n * 1000))}.times(time.Millisecond), true
 }
 
 // bareItem returns the value of a dictionary's member, without parameters. A

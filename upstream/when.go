@@ -19,16 +19,12 @@ const firstEpoch = 500_000_000
 // the Unix epoch in any unit, a duration in Go's form, an ISO 8601 time or an HTTP
 // date. A moment in the past gives 0. The result is at most maxTime.
 func until(s string, unit time.Duration, date time.Time) (time.Duration, bool) {
-	if s == "" || len(s) > maxTimeLength {
-		return 0, false
-	}
-	if d, ok := parseDecimal(s); ok {
+	if d, ok := parseDecimal(s); ok && len(s) <= maxTimeLength {
 		if t, ok := d.epoch(unit); ok {
 			return span(date, t), true
 		}
-		return d.times(unit), true
 	}
-	return untilText(s, date)
+	return within(s, unit, date)
 }
 
 // within is until with numbers as durations, never as moments.
@@ -39,17 +35,11 @@ func within(s string, unit time.Duration, date time.Time) (time.Duration, bool) 
 	if d, ok := parseDecimal(s); ok {
 		return d.times(unit), true
 	}
-	return untilText(s, date)
-}
-
-func untilText(s string, date time.Time) (time.Duration, bool) {
 	if d, ok := parseDuration(s); ok {
 		return d, true
 	}
-	if t, ok := parseTime(s, date); ok {
-		return span(date, t), true
-	}
-	return 0, false
+	t, ok := parseTime(s, date)
+	return span(date, t), ok
 }
 
 // span returns the time from one moment to another, between 0 and maxTime.
@@ -154,13 +144,10 @@ func dateOf(h http.Header, now time.Time) time.Time {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	s := h.Get("Date")
-	if s == "" || len(s) > maxTimeLength {
-		return now
+	if s := h.Get("Date"); s != "" && len(s) <= maxTimeLength {
+		if t, err := http.ParseTime(s); err == nil && !t.Before(firstDate) && !t.After(lastDate) {
+			return t
+		}
 	}
-	t, err := http.ParseTime(s)
-	if err != nil || t.Before(firstDate) || t.After(lastDate) {
-		return now
-	}
-	return t
+	return now
 }

@@ -6,6 +6,7 @@ import "strings"
 var (
 	wordLimit      = newWord("limit")
 	wordRemaining  = newWord("remaining")
+	wordReset      = newWord("reset")
 	wordRetryAfter = newWord("retry-after")
 )
 
