@@ -90,8 +90,8 @@ func (n *headerName) isLabel() bool {
 //	x-limit-per-day and x-remaining-today  another order: both, in the family without a name
 func parseName(name string) (headerName, bool) {
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
-		if before, after, ok := strings.Cut(name, word); ok {
-			return parseAfter(before+word, after), true
+		if _, after, ok := strings.Cut(name, word); ok {
+			return parseAfter(strings.TrimSuffix(name, after), after), true
 		}
 	}
 	name = strings.Replace(name, "tokenlimit-", "tokenslimit-", 1) // Together counts tokens, nothing by token.
@@ -111,13 +111,13 @@ var plain = strings.NewReplacer("x-", "", "-per-", "-", "this-", "", "today", "d
 
 func parseAfter(family, after string) headerName {
 	n := headerName{family: family, unit: time.Second}
-	tokens := strings.FieldsFunc(after, func(r rune) bool { return r == '-' })
+	tokens := strings.Split(strings.TrimPrefix(after, "-"), "-")
 	for _, token := range tokens {
 		n.role = max(n.role, words[token])
 	}
 	last := len(tokens) - 1
 	switch {
-	case n.role != bare || last < 0:
+	case n.role != bare:
 	case tokens[last] == "count":
 		tokens, n.role = tokens[:last], used // X-App-Rate-Limit-Count
 	default: // Joined words: X-RateLimit-UserRemaining.
@@ -135,7 +135,7 @@ func parseAfter(family, after string) headerName {
 	n.relative = n.role == reset && (slices.Contains(tokens, "after") || slices.Contains(tokens, "in"))
 	var rest []string
 	for _, token := range tokens {
-		if words[token] == bare && !(isTime && slices.Contains(fillers, token)) {
+		if token != "" && words[token] == bare && !(isTime && slices.Contains(fillers, token)) {
 			rest = append(rest, token)
 		}
 	}

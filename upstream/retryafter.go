@@ -30,7 +30,7 @@ const (
 func retryAfter(h http.Header, date time.Time) time.Duration {
 	var found [precisions]time.Duration
 	for name, values := range h {
-		if !wordRetryAfter.in(name) && !strings.HasSuffix(name, "-Retry-In") || len(name) > maxTimeLength {
+		if isUsual(name) || len(name) > maxTimeLength || !wordRetryAfter.in(name) && !strings.HasSuffix(name, "-Retry-In") {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)
