@@ -28,9 +28,9 @@ const (
 // retryAfter returns the duration in the most precise Retry-After header; 0 without
 // one. The longest value of a repeated header or a list wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
-	var found [precisions]time.Duration
+	found := [precisions]time.Duration{other: longest(h.Get("X-Retry-In"), time.Second, date)} // Traefik
 	for name, values := range h {
-		if isUsual(name) || len(name) > maxTimeLength || !wordRetryAfter.in(name) && !strings.HasSuffix(name, "-Retry-In") {
+		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
 			continue
 		}
 		p, unit, ok := retryAfterName(name)
@@ -58,7 +58,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	if !strings.HasSuffix(name, "retry-after") && !strings.HasSuffix(name, "retry-in") || isInformational(name) {
+	if !strings.HasSuffix(name, "retry-after") || isInformational(name) {
 		return 0, 0, false
 	}
 	switch {
@@ -72,7 +72,7 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 
 // longest returns the longest time of a list; 0 without one. A date has a comma of its own.
 func longest(list string, unit time.Duration, date time.Time) (found time.Duration) {
-	if len(list) > maxLineLength {
+	if list == "" || len(list) > maxLineLength {
 		return 0
 	}
 	before := ""
