@@ -131,6 +131,7 @@ func TestReadAPIs(t *testing.T) {
 			"x-ms-ratelimit-remaining-resource", "Microsoft.Compute/PutVM3Min;0,Microsoft.Compute/PutVM30Min;1197", "Retry-After", "75"}, said(true, 75*s, unsaid, 0, unsaid)},
 		"Cosmos DB":                          {429, []string{"x-ms-retry-after-ms", "9.5"}, said(true, 9500*time.Microsecond, unsaid, unsaid, unsaid)},
 		"Amazon: a rate is no count":         {200, []string{"x-amzn-RateLimit-Limit", "0.0167"}, nothing(false)},
+		"Amazon: a whole rate is no count":   {429, []string{"x-amzn-RateLimit-Limit", "15.0"}, nothing(true)},
 		"Binance: banned":                    {418, []string{"Retry-After", "121", "X-MBX-USED-WEIGHT-1M", "6001"}, said(true, 121*s, unsaid, unsaid, unsaid)},
 		"Telegram: the pause is in the body": {429, nil, nothing(true)},
 		"Figma":                              {429, []string{"Retry-After", "45", "X-Figma-Plan-Tier", "pro", "X-Figma-Rate-Limit-Type", "low"}, said(true, 45*s, unsaid, unsaid, unsaid)},
@@ -157,6 +158,37 @@ func TestReadAPIs(t *testing.T) {
 		"Bitbucket: the resource is a name": {429, []string{"X-RateLimit-Limit", "1000", "X-RateLimit-Resource", "api", "X-RateLimit-NearLimit", "true"}, said(true, 0, 1000, unsaid, unsaid)},
 		"Docker Hub: nothing left, and no reset": {429, []string{
 			"ratelimit-limit", "100;w=21600", "ratelimit-remaining", "0;w=21600"}, said(true, 0, 100, 0, unsaid)},
+		"Etsy: words in another order": {200, []string{
+			"X-Limit-Per-Second", "10", "X-Remaining-This-Second", "9", "X-Limit-Per-Day", "10000", "X-Remaining-Today", "17"}, said(false, 0, 10000, 17, unsaid)},
+		"Nexus Mods: no word for a rate": {200, []string{
+			"X-RL-Hourly-Limit", "100", "X-RL-Hourly-Remaining", "99", "X-RL-Hourly-Reset", "2022-06-13T12:00:00+00:00",
+			"X-RL-Daily-Limit", "2500", "X-RL-Daily-Remaining", "0", "X-RL-Daily-Reset", "2022-06-13 11:49:00 +0000"}, said(false, 7*s, 2500, 0, 7*s)},
+		"Cohere: calls of an endpoint":          {200, []string{"x-trial-endpoint-call-limit", "40", "x-trial-endpoint-call-remaining", "39"}, said(false, 0, 40, 39, unsaid)},
+		"a page's limit":                        {429, []string{"X-Page-Limit", "100", "X-Limit", "20", "X-Total-Limit", "5"}, nothing(true)},
+		"a rest without a limit is no evidence": {403, []string{"X-Credits-Remaining", "0", "X-Credits-Reset", "60"}, nothing(false)},
+		"Bybit: units left": {200, []string{
+			"X-Bapi-Limit", "50", "X-Bapi-Limit-Status", "49", "X-Bapi-Limit-Reset-Timestamp", "1655120933000"}, said(false, 0, 50, 49, 0)},
+		"Bybit: nothing left": {200, []string{
+			"X-Bapi-Limit", "50", "X-Bapi-Limit-Status", "0", "X-Bapi-Limit-Reset-Timestamp", "1655120934100"}, said(false, 1100*time.Millisecond, 50, 0, 1100*time.Millisecond)},
+		"Bybit: nothing left, renewed at once": {200, []string{
+			"X-Bapi-Limit", "50", "X-Bapi-Limit-Status", "0", "X-Bapi-Limit-Reset-Timestamp", "1655120933000"}, said(false, 0, 50, 0, 0)},
+		"Xero: joined words, no limit": {429, []string{
+			"X-MinLimit-Remaining", "0", "X-DayLimit-Remaining", "4800", "X-AppMinLimit-Remaining", "9900", "X-Rate-Limit-Problem", "minute", "Retry-After", "28"},
+			said(true, 28*s, unsaid, 0, unsaid)},
+		"DocuSign: a burst": {429, []string{
+			"X-RateLimit-Limit", "3000", "X-RateLimit-Remaining", "2800", "X-RateLimit-Reset", "1655121600", "X-BurstLimit-Limit", "500", "X-BurstLimit-Remaining", "0"},
+			said(true, 0, 500, 0, unsaid)},
+		"Traefik: seconds rounded down to 0": {429, []string{"Retry-After", "0", "X-Retry-In", "342ms"}, said(true, 342*time.Millisecond, unsaid, unsaid, unsaid)},
+		"Traefik: the standard first":        {429, []string{"Retry-After", "2", "X-Retry-In", "1.7s"}, said(true, 2*s, unsaid, unsaid, unsaid)},
+		"Hugging Face: a policy of two names": {429, []string{
+			"RateLimit", `"api|pages";r=0;t=42`, "RateLimit-Policy", `"fixed window";"api|pages";q=500;w=300`}, said(true, 42*s, 500, 0, 42*s)},
+		"Dynamics 365: a comma and a fraction": {200, []string{"x-ms-ratelimit-time-remaining-xrm-requests", "1,197.15"}, said(false, 0, unsaid, 1197, unsaid)},
+		"Tradier: allowed, available, expiry": {429, []string{
+			"X-Ratelimit-Allowed", "120", "X-Ratelimit-Used", "120", "X-Ratelimit-Available", "0", "X-Ratelimit-Expiry", "1655120993000"}, said(true, 60*s, 120, 0, 60*s)},
+		"Genesys: count of allowed ones": {200, []string{
+			"inin-ratelimit-count", "20", "inin-ratelimit-allowed", "300", "inin-ratelimit-reset", "44"}, said(false, 0, 300, 280, 44*s)},
+		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
+			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,6 +228,10 @@ func TestNameAndWindow(t *testing.T) {
 		"the policy of the same name":   {[]string{"RateLimit", `"b";r=5`, "RateLimit-Policy", `"a";q=9;w=1, "b";q=9;w=2`}, "b", 2 * time.Second},
 		"a token for a name":            {[]string{"RateLimit", `b;r=5;t=1`, "RateLimit-Policy", `b;q=9;w=2`}, "b", 2 * time.Second},
 		"a policy alone":                {[]string{"RateLimit-Policy", `"a";q=9;w=7`}, "a", 7 * time.Second},
+		"a day of Etsy's":               {[]string{"X-Limit-Per-Day", "5", "X-Remaining-Today", "3"}, "day", 24 * time.Hour},
+		"a minute of Xero's":            {[]string{"X-MinLimit-Remaining", "3"}, "min", time.Minute},
+		"Together: tokens, joined":      {[]string{"X-TokenLimit-Limit", "5", "X-TokenLimit-Remaining", "3"}, "tokens", 0},
+		"GoCardless: underscores":       {[]string{"HTTP_X_RATELIMIT_LIMIT", "5", "HTTP_X_RATELIMIT_REMAINING", "3"}, "", 0},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -22,13 +22,15 @@
 //	… with units and seconds of each window  X-App-Rate-Limit: 100:120,20:1     Riot Games
 //	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
+//	*-Limit-* beside *-Remaining-*           X-Limit-Per-Day, X-Remaining-Today Etsy, Bybit, Nexus Mods
 //
 // The words, each with its meaning:
 //
-//	limit, max, quota, total, capacity    units of a full budget
+//	limit, max, quota, total, capacity,
+//	allowed                               units of a full budget
 //	remaining, remain, left, available    units left
 //	used, usage, observed, consumed       units used, as count at the end of a name
-//	reset                                 time until the budget is renewed
+//	reset, expiry, expire                 time until the budget is renewed
 //	window, interval, period              length of the budget
 //
 // The qu of a policy is the Unit of its budget. The unit "concurrent-requests" counts
@@ -47,17 +49,19 @@
 //	an ISO 8601 time, HTTP date   a moment
 //
 // Under every dialect, Retry-After is read in all of these forms. So are
-// Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-RateLimit-Retry-After and
-// the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
+// Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-Retry-In, X-RateLimit-Retry-After
+// and the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
 //
-// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 429, for
-// upstreams that say only there how long to wait (Gemini, Telegram, OpenAI).
+// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 429 or 403, for
+// upstreams that say only there how long to wait (Gemini, Telegram, OpenAI), or that a limit
+// refused at all (GitHub's secondary limits, Google).
 //
 // # Which limit refused
 //
 // The Cause of a refusal comes from these, the first that is present:
 //
 //	RateLimit-Reason, Stripe-Rate-Limited-Reason    jira-burst-based, global-concurrency
+//	X-Rate-Limit-Problem, X-Rate-Limit-Type         minute (Xero), application (Riot Games)
 //	X-RateLimit-Scope, X-RateLimit-Global           user, shared, global (Discord)
 //	X-RateLimit-Resource, RateLimit-Name            search (GitHub), a throttle (GitLab)
 //	…-Unified-Representative-Claim                  five_hour (Anthropic)

@@ -51,6 +51,8 @@ func TestPeek(t *testing.T) {
 		"fails":                 {429, "", io.MultiReader(strings.NewReader(says+`."}`), iotest.ErrReader(io.ErrUnexpectedEOF)), 0, 7 * time.Second, 0, io.ErrUnexpectedEOF},
 		"slow":                  {429, "", strings.NewReader(says + `."}}`), time.Second, 0, 20 * time.Millisecond, nil},
 		"compressed":            {429, "gzip", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
+		"403":                   {403, "", strings.NewReader(`{"message": "exceeded a secondary rate limit, try again in 7s"}`), 0, 7 * time.Second, 0, nil},
+		"403, another matter":   {403, "", strings.NewReader(says + `."}}`), 0, 0, 0, nil},
 		"no refusal":            {500, "", strings.NewReader(says + `."}}`), time.Second, 0, 0, nil},
 		"beyond the longest":    {429, "", strings.NewReader(`{"retry_after": 1e400, "retryDelay": "99999999999s"}`), 0, upstream.MaxPause, 0, nil},
 		"negative or no number": {429, "", strings.NewReader(`{"retry_after": -5, "retryDelay": "soon", "message": "try again in -5s"}`), 0, 0, 0, nil},
@@ -88,6 +90,46 @@ func TestPeek(t *testing.T) {
 	}
 }
 
+// TestBodyWaits reads waits that only a body says.
+func TestBodyWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		body string
+		want time.Duration
+	}{
+		"Matrix: milliseconds":            {`{"errcode": "M_LIMIT_EXCEEDED", "retry_after_ms": 2000}`, 2 * time.Second},
+		"Kubernetes: camel case, seconds": {`{"details": {"retryAfterSeconds": 3}}`, 3 * time.Second},
+		"Monday: in":                      {`{"errors": [{"extensions": {"retry_in_seconds": 20}}]}`, 20 * time.Second},
+		"Infura: a pause":                 {`{"error": {"data": {"rate": {"backoff_seconds": 24}}}}`, 24 * time.Second},
+		"Zscaler: a number and a word":    {`{"Retry-After": "47 seconds"}`, 47 * time.Second},
+		"milliseconds by a word":          {`{"retryAfter": "250 ms"}`, 250 * time.Millisecond},
+		"a number in a string":            {`{"retryAfter": "5"}`, 5 * time.Second},
+		"another unit":                    {`{"retry_after_weeks": 5}`, 0},
+		"another field":                   {`{"retry": 5, "retry_count": 5}`, 0},
+		"the longest":                     {`{"retry_after": 5, "retryDelay": "7.5s", "retry_in": 6}`, 7500 * time.Millisecond},
+		"Django REST framework":           {`{"detail": "Request was throttled. Expected available in 37 seconds."}`, 37 * time.Second},
+		"Stack Exchange":                  {`{"error_message": "too many requests, more requests available in 120 seconds"}`, 2 * time.Minute},
+		"Replicate: about":                {`{"detail": "Request was throttled. Your rate limit resets in ~30s."}`, 30 * time.Second},
+		"a short word":                    {`{"errorMessage": "Please wait 2 min."}`, 2 * time.Minute},
+		"no number":                       {`{"message": "Please wait a few minutes, or try again in a day."}`, 0},
+		"no unit":                         {`{"message": "Please wait 5"}`, 0},
+		"a second text":                   {`{"retry_after": 5} {"retry_after": 9}`, 5 * time.Second},
+		"a string alone":                  {`"retry in 4s"`, 4 * time.Second},
+		"a list":                          {`[{"retry_after": 5}, "retry in 4s"]`, 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := response(429)
+			resp.Body = io.NopCloser(strings.NewReader(c.body))
+			r := &upstream.Reader{Bodies: true}
+			r.Peek(resp)
+			if s := r.Read(resp, date); s.Pause != c.want {
+				t.Errorf("got %v, want %v", s.Pause, c.want)
+			}
+		})
+	}
+}
+
 // TestPeekEnds: closing the body ends reading ahead, and a panic is an error.
 func TestPeekEnds(t *testing.T) {
 	t.Parallel()
@@ -108,6 +150,7 @@ func TestPeekEnds(t *testing.T) {
 func FuzzPeek(f *testing.F) {
 	f.Add(`{"error":{"message":"try again in 1.2s","type":"tokens","code":"insufficient_quota"}}`)
 	f.Add(`{"a":[{"retryDelay":"13.5s"},{"retry_after":64.57}],"global":true,"quotaId":"x"`)
+	f.Add(`[{"retry_after_ms":5,"Retry-After":"47 seconds","reason":"userRateLimitExceeded"}] {"code":"x"}`)
 	f.Add(`please retry after 26 seconds. try again in 1d2h`)
 	f.Fuzz(func(t *testing.T, text string) {
 		r := &upstream.Reader{Bodies: true}

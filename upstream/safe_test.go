@@ -50,6 +50,7 @@ var (
 		"X-RateLimit-Limit-Tokens", "X-RateLimit-Remaining-Tokens", "X-RateLimit-Reset-Tokens", "X-Rate-Limit", "X-Rate-Limit-Reset-Ms",
 		"X-Rate-Limit-Window", "X-App-Limit-24hour-Reset", "X-Shopify-Shop-Api-Call-Limit", "Sforce-Limit-Info", "Date", "Age",
 		"RateLimit-Partition", "Beta-RateLimit", "RateLimit-Reason", "X-RateLimit-Scope", "X-RateLimit-Resource", "X-RateLimit-Bucket", "X-Should-Retry",
+		"X-Bapi-Limit", "X-Bapi-Limit-Status", "X-Remaining-Today", "X-Limit-Per-Day", "X-MinLimit-Remaining", "X-Retry-In", "X-Quota-Reset",
 		"Anthropic-RateLimit-Unified-Status", "Anthropic-RateLimit-Unified-Reset", "Anthropic-RateLimit-Unified-Representative-Claim",
 	}
 	parts = []string{

@@ -36,6 +36,9 @@ func TestSpeaks(t *testing.T) {
 			}
 		})
 	}
+	if bodies := (&upstream.Reader{Bodies: true}); !bodies.Speaks(&http.Response{StatusCode: 403}) || bodies.Speaks(&http.Response{StatusCode: 404}) {
+		t.Error("of a 403 and a 404 the first may speak, by its body")
+	}
 	if reader.Speaks(nil) {
 		t.Error("no response speaks")
 	}

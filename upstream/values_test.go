@@ -110,6 +110,7 @@ func TestCounts(t *testing.T) {
 		"commas between thousands":        {[]string{"X-RateLimit-Limit-Tokens", "30,000", "X-RateLimit-Remaining-Tokens", "29,500"}, 30000, 29500},
 		"commas, one of two lines":        {[]string{"X-RateLimit-Limit", "1,250", "X-RateLimit-Remaining", "1,000"}, 1250, 1000},
 		"commas, millions":                {[]string{"X-RateLimit-Limit", "2,000,000", "X-RateLimit-Remaining", "999"}, 2000000, 999},
+		"commas and a fraction":           {[]string{"X-RateLimit-Remaining", "1,200.50", "X-RateLimit-Limit", "6,000"}, 6000, 1200},
 		"commas between list items":       {[]string{"X-RateLimit-Limit", "100,200", "X-RateLimit-Remaining", "99,150"}, 200, 150},
 		"usage of nothing":                {[]string{"X-Shop-Call-Limit", "0/0"}, unsaid, unsaid},
 		"usage of rubbish":                {[]string{"X-Shop-Call-Limit", "a/b, /, 1/, /1"}, unsaid, unsaid},
