@@ -187,6 +187,10 @@ func TestReadAPIs(t *testing.T) {
 			"X-Ratelimit-Allowed", "120", "X-Ratelimit-Used", "120", "X-Ratelimit-Available", "0", "X-Ratelimit-Expiry", "1655120993000"}, said(true, 60*s, 120, 0, 60*s)},
 		"Genesys: count of allowed ones": {200, []string{
 			"inin-ratelimit-count", "20", "inin-ratelimit-allowed", "300", "inin-ratelimit-reset", "44"}, said(false, 0, 300, 280, 44*s)},
+		"a joined reset after": {429, []string{
+			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAfter", "17"}, said(true, 17*s, 500, 0, 17*s)},
+		"a joined Retry-After beside a reset": {200, []string{
+			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "9", "X-RateLimit-Reset", "1655120940", "X-RateLimit-RetryAfter", "60"}, said(false, 0, 500, 9, 7*s)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
