@@ -138,7 +138,7 @@ func (t *bodyText) message(s string) {
 func (t *bodyText) wait(s string, unit time.Duration) {
 	words := strings.Fields(s[:min(len(s), maxTimeLength)])
 	for i := range words {
-		words[i] = strings.Trim(words[i], "~.,;:!)\"")
+		words[i] = strings.TrimRight(strings.TrimLeft(words[i], "~"), ".,;:!)\"")
 	}
 	if len(words) == 0 || words[0] == "" {
 		return

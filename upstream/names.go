@@ -99,7 +99,7 @@ func parseName(name string) (headerName, bool) {
 	if end := after[strings.LastIndexByte(after, '-')+1:]; ok && (end == "limit" || end == "remaining" || end == "reset") {
 		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
 	}
-	n := parseAfter("", plain.Replace(name))
+	n := parseAfter("", plain.Replace(strings.TrimPrefix(name, "x-")))
 	if n.role == limit {
 		n.role = bare // x-page-limit is no budget: it counts beside a count alone.
 	}
@@ -107,7 +107,7 @@ func parseName(name string) (headerName, bool) {
 }
 
 // plain brings names of the family without a name to one form.
-var plain = strings.NewReplacer("x-", "", "-per-", "-", "this-", "", "today", "day", "limit-status", "remaining")
+var plain = strings.NewReplacer("-per-", "-", "this-", "", "today", "day", "limit-status", "remaining")
 
 func parseAfter(family, after string) headerName {
 	n := headerName{family: family, unit: time.Second}

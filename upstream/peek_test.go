@@ -111,6 +111,7 @@ func TestBodyWaits(t *testing.T) {
 		"Stack Exchange":                  {`{"error_message": "too many requests, more requests available in 120 seconds"}`, 2 * time.Minute},
 		"Replicate: about":                {`{"detail": "Request was throttled. Your rate limit resets in ~30s."}`, 30 * time.Second},
 		"a short word":                    {`{"errorMessage": "Please wait 2 min."}`, 2 * time.Minute},
+		"a point first":                   {`{"message": "Please wait .5 seconds"}`, 0},
 		"no number":                       {`{"message": "Please wait a few minutes, or try again in a day."}`, 0},
 		"no unit":                         {`{"message": "Please wait 5"}`, 0},
 		"a second text":                   {`{"retry_after": 5} {"retry_after": 9}`, 5 * time.Second},
