@@ -232,7 +232,7 @@ func TestNameAndWindow(t *testing.T) {
 		"the policy of the same name":   {[]string{"RateLimit", `"b";r=5`, "RateLimit-Policy", `"a";q=9;w=1, "b";q=9;w=2`}, "b", 2 * time.Second},
 		"a token for a name":            {[]string{"RateLimit", `b;r=5;t=1`, "RateLimit-Policy", `b;q=9;w=2`}, "b", 2 * time.Second},
 		"a policy alone":                {[]string{"RateLimit-Policy", `"a";q=9;w=7`}, "a", 7 * time.Second},
-		"a name that ends in x":          {[]string{"Index-Limit", "5", "Index-Remaining", "3"}, "index", 0},
+		"a name that ends in x":         {[]string{"Index-Limit", "5", "Index-Remaining", "3"}, "index", 0},
 		"a day of Etsy's":               {[]string{"X-Limit-Per-Day", "5", "X-Remaining-Today", "3"}, "day", 24 * time.Hour},
 		"a minute of Xero's":            {[]string{"X-MinLimit-Remaining", "3"}, "min", time.Minute},
 		"Together: tokens, joined":      {[]string{"X-TokenLimit-Limit", "5", "X-TokenLimit-Remaining", "3"}, "tokens", 0},
