@@ -137,14 +137,14 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
 	}
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
-	said := peeked(resp)
-	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted || said.limited)
+	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted || peeked(resp).limited)
 	if !s.Refused {
 		if exhausted {
 			s.Pause = pause(false, status, after, budgets)
 		}
 		return
 	}
+	said := peeked(resp)
 	after, s.NoRetry = cmp.Or(after, said.after), cmp.Or(s.NoRetry, said.noRetry)
 	cause, resource := causeOf(resp.Header)
 	for i := range budgets {

@@ -28,7 +28,7 @@ const (
 // retryAfter returns the duration in the most precise Retry-After header; 0 without
 // one. The longest value of a repeated header or a list wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
-	found := [precisions]time.Duration{other: longest(h.Get("X-Retry-In"), time.Second, date)} // Traefik
+	var found [precisions]time.Duration
 	for name, values := range h {
 		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
 			continue
@@ -46,7 +46,7 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			return d
 		}
 	}
-	return 0
+	return longest(h.Get("X-Retry-In"), time.Second, date) // Traefik
 }
 
 func retryAfterName(name string) (precision, time.Duration, bool) {
