@@ -63,10 +63,7 @@ func (s *Store) end(now time.Time, maxWait time.Duration) *patience.End {
 
 func (a *attempt) recall(now time.Time) { a.owes = a.store.recall(&a.req, now) }
 
-func (a *attempt) ask(ctx context.Context) (err error) {
-	a.d, _, err = a.store.ask(ctx, &a.req, a.owes)
-	return err
-}
+func (a *attempt) ask(ctx context.Context) { a.d, _, a.err = a.store.ask(ctx, &a.req, a.owes) }
 
 // report passes the outcome to the breaker and the memory.
 func (a *attempt) report() {
@@ -77,7 +74,9 @@ func (a *attempt) report() {
 		if at := a.req.Seen[0].At; at > 0 {
 			s.clock.heard(int64(at), a.began, now)
 		}
-		s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
+		if a.done == nil { // Otherwise ask has learnt it.
+			s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
+		}
 		s.heed(a.req.Charges, &a.d)
 		if s.brakes.Some() {
 			go s.deliver()

@@ -106,7 +106,7 @@ func (a *attempt) besides(ctx context.Context) *aside {
 	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
 	go func() {
 		defer a.cancel()
-		if a.err = a.ask(ctx); a.err != nil && ctx.Err() != nil {
+		if a.ask(ctx); a.err != nil && ctx.Err() != nil {
 			a.err = errBudget
 		}
 		if a.over.CompareAndSwap(false, true) {

@@ -42,7 +42,9 @@ func (s *Store) ask(ctx context.Context, of *store.Request, owes bool) (d store.
 		err = s.carrying(ctx, list, func(memories []store.Memory) (err error) {
 			req := *of
 			req.Restore = memories
-			d, err = s.primary.Take(ctx, req)
+			if d, err = s.primary.Take(ctx, req); err == nil {
+				s.memory.Learn(of.Charges, of.Seen, s.clock.now()) // Calls that wait for the restore come later.
+			}
 			return err
 		})
 		if !errors.Is(err, store.ErrLost) {
@@ -127,9 +129,10 @@ func (s *Store) carrying(ctx context.Context, list []*memory.Restore, f func([]s
 
 // sent ends restores, and notes whether the primary knows the memories now.
 func (s *Store) sent(list []*memory.Restore, err error) {
-	known := err == nil || refused(err) // The primary would refuse every process's memory.
 	for _, r := range list {
-		s.memory.Sent(r, known, s.clock.now())
+		if s.memory.Sent(r, err == nil); refused(err) {
+			s.memory.Forget(r.Scope, r.Key.Key) // The primary would refuse it again.
+		}
 	}
 }
 
@@ -219,12 +222,8 @@ func (s *Store) look(req *store.Request) (err error) {
 		_, lost, err = s.ask(ctx, req, owes)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	s.memory.Learn(req.Charges, req.Seen, s.clock.now())
-	if lost {
+	if err == nil && lost {
 		return store.ErrLost
 	}
-	return nil
+	return err
 }

@@ -21,9 +21,9 @@ func (t *Memory) Due(key keys.Key, now int64, waited bool) (r, under *Restore) {
 }
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
-func (t *Memory) Sent(r *Restore, known bool, now int64) {
+func (t *Memory) Sent(r *Restore, known bool) {
 	r.once.Do(func() { close(r.Over) })
-	t.with(r.Key, func(e *entry) { e.sent(r, known, now) })
+	t.with(r.Key, func(e *entry) { e.sent(r, known) })
 }
 
 // restore returns the memories for the primary: the entry's, and one for each spending.
@@ -59,7 +59,7 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 
 // sent notes that a restore has ended, and whether the primary knows its memories now. A
 // spending that has grown since stays.
-func (e *entry) sent(r *Restore, known bool, now int64) {
+func (e *entry) sent(r *Restore, known bool) {
 	m := e.more
 	if m == &none { // A Reset has forgotten it.
 		return
@@ -67,14 +67,8 @@ func (e *entry) sent(r *Restore, known bool, now int64) {
 	if m.sending == r {
 		m.sending = nil
 	}
-	if !known {
-		return
-	}
-	if e.at > 0 {
-		e.at = max(e.at, now)
-	}
 	for i, p := range r.spendings {
-		if j := slices.Index(m.spendings, p); j >= 0 && p.version == r.versions[i] {
+		if j := slices.Index(m.spendings, p); known && j >= 0 && p.version == r.versions[i] {
 			m.spendings = slices.Delete(m.spendings, j, j+1)
 		}
 	}

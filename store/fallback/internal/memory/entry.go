@@ -62,9 +62,14 @@ func (e *entry) be(l *limits) {
 	}
 }
 
-// learn stores an answer of the primary.
+// learn stores an answer of the primary, unless a later one is known. An answer that is 5 s
+// older is by a clock that has stepped back.
 func (e *entry) learn(seen []store.Seen) {
-	e.at = int64(seen[0].At)
+	at := int64(seen[0].At)
+	if at < e.at && at > e.at-5_000_000 {
+		return
+	}
+	e.at = at
 	for i := range seen {
 		u := seen[i].Used
 		*e.state(i) = exact.State{A: int64(u.At), B: u.Units, C: u.Before}

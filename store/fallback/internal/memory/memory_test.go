@@ -26,6 +26,25 @@ func answer(at int64) []store.Seen {
 	return []store.Seen{{At: store.Instant(at), Used: store.Used{At: store.Instant(at), Units: 3}}}
 }
 
+// An answer that comes after a later one changes nothing. A clock that steps back does.
+func TestLearnInAnyOrder(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ back, want time.Duration }{
+		"a later answer":         {-time.Microsecond, -time.Microsecond},
+		"an answer overtaken":    {time.Microsecond, 0},
+		"a slow answer":          {4 * time.Second, 0},
+		"a clock steps back":     {6 * time.Second, 6 * time.Second},
+		"a clock steps far back": {time.Minute, time.Minute},
+	} {
+		m, c, seen := open(1000), charges("k"), make([]store.Seen, 1)
+		m.Learn(c, answer(now), now)
+		m.Learn(c, answer(now-test.back.Microseconds()), now)
+		if m.Recall(c, seen, now-time.Minute.Microseconds()); seen[0].At != store.Instant(now-test.want.Microseconds()) {
+			t.Errorf("%s: the answer of %d is known, want that of %d", name, seen[0].At-now, -test.want.Microseconds())
+		}
+	}
+}
+
 // An answer of the primary is known until it lapses. Units that were admitted here are
 // owed until the primary has them.
 func TestRestore(t *testing.T) {
@@ -52,19 +71,20 @@ func TestRestore(t *testing.T) {
 			t.Error("two restores of a key at once")
 		}
 		// A lost answer keeps the ID. A unit since then stays owed.
-		m.Sent(r, false, now+4)
+		m.Sent(r, false)
 		<-r.Over
 		again, _ := m.Due(k, now+5, false)
 		if again == nil || again.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due again: %+v", again)
 		}
 		m.Spend(c, c, 1, now+6, now+6, 1)
-		m.Sent(again, true, now+7)
+		m.Sent(again, true)
 		last, _ := m.Due(k, now+8, false)
 		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due at last: %+v", last)
 		}
-		m.Sent(last, true, now+9)
+		m.Learn(c, answer(now+9), now+9)
+		m.Sent(last, true)
 		if m.Recall(c, seen, now+10) || seen[0].At != now+9 {
 			t.Errorf("recalled %v, want no more than the answer", seen)
 		}
