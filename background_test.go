@@ -222,6 +222,42 @@ func TestBackgroundInFlight(t *testing.T) {
 	})
 }
 
+// TestBackgroundWaitsOnce: a call that waits for its turn in the background, and then for a
+// lease, counts once and begins to wait once.
+func TestBackgroundWaitsOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int64
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(100)}, InFlight: 1, Hook: func(_ context.Context, e weir.Event) {
+			if e.Kind == weir.EventWaitBegin {
+				begun.Add(1)
+			}
+		}})
+		held := acquire(t, l, "key")
+		leases := make(chan *weir.Lease)
+		for range 2 {
+			go func() {
+				lease, err := l.Acquire(weir.InBackground(t.Context()), "key")
+				if err != nil {
+					t.Error(err)
+				}
+				leases <- lease
+			}()
+			synctest.Wait()
+		}
+		for waiting := int64(2); waiting >= 0; waiting-- {
+			time.Sleep(time.Second)
+			if n := l.Stats().Waiting; n != waiting || begun.Load() != 2 {
+				t.Errorf("%d calls wait, want %d; %d began to, want 2", n, waiting, begun.Load())
+			}
+			held.Release()
+			if waiting > 0 {
+				held = <-leases
+			}
+		}
+	})
+}
+
 // TestBackgroundReserve: a background call does not wait, so no bound on waiting
 // refuses it.
 func TestBackgroundReserve(t *testing.T) {

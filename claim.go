@@ -16,7 +16,8 @@ type claim struct {
 	flight.Claim
 	limiter    *Limiter
 	cancelable bool
-	waits      bool      // it counts as waiting
+	shown      bool      // the call counts as waiting already
+	waits      bool      // it counts as waiting itself
 	asked      time.Time // when it asked the store last
 }
 
@@ -54,17 +55,14 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		}
 		return flight.Refused, 0
 	}
-	if !c.Refuse && !c.Waited() {
+	if !c.Refuse && !c.Waited() && !c.shown {
 		c.Waits = func() {
 			l.waiting.Add(1)
 			c.waits = true
 			l.events.decision(ctx, id, EventWaitBegin, &d)
 		}
 	}
-	late := func() {
-		l.lines.Correct(id.Key, id.Cost) // HandBack takes off the units of a departure, and there was none.
-		line.Linger(l.lines.HandBack(ctx, id, d.Receipt))
-	}
+	late := func() { line.Linger(l.lines.HandBack(ctx, line.ID{Key: id.Key}, d.Receipt)) }
 	answer, retryAfter, waitErr := l.flights.Ask(ctx, &c.Claim, end, try, late)
 	switch {
 	case waitErr == flight.ErrMaxWait:

@@ -190,7 +190,7 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 	}
 	if err := ctx.Err(); err != nil {
 		first := levels[0].Limiter
-		line.Linger(first.lines.HandBack(ctx, levels[0].id(), d.Receipt))
+		line.Linger(first.lines.HandBack(ctx, line.ID{Key: levels[0].Key}, d.Receipt))
 		return nil, store.Decision{}, err
 	}
 	taken := make([]levelTaken, len(levels))

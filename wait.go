@@ -170,7 +170,7 @@ func (c *waitingCall) ask(ctx context.Context) (d store.Decision, byDeadline boo
 	l := c.limiter
 	c.asked = time.Now()
 	if c.lease != nil && c.lease.Lease == nil {
-		c.lease.Arrival = c.Arrival()
+		c.lease.Arrival, c.lease.shown = c.Arrival(), c.waits
 		d, byDeadline, err = c.lease.decide(ctx, c.id, c.start, c.maxWait)
 		c.asked = c.lease.asked
 		return d, byDeadline, err
@@ -188,6 +188,9 @@ func (c *waitingCall) refusal(d *store.Decision, byDeadline bool) error {
 	return c.limiter.refusal(c.id, d, byDeadline, c.maxWait)
 }
 
+// hadToLineUp reports whether the call waited for its turn to ask for a lease.
+func (c *waitingCall) hadToLineUp() bool { return c.lease != nil && c.lease.Waited() }
+
 // left returns the rest of the longest wait, at least a little.
 func (c *waitingCall) left() time.Duration {
 	if !c.again || c.maxWait <= 0 {
@@ -195,9 +198,6 @@ func (c *waitingCall) left() time.Duration {
 	}
 	return max(c.maxWait-time.Since(c.start), 1)
 }
-
-// hadToLineUp reports whether the call waited for its turn to ask for a lease.
-func (c *waitingCall) hadToLineUp() bool { return c.lease != nil && c.lease.Waited() }
 
 // begin counts the call as waiting, and shows that.
 func (c *waitingCall) begin(ctx context.Context) {

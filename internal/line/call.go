@@ -139,9 +139,9 @@ func (l *Lines) Surrender(ctx context.Context, id ID, s *Slot) <-chan struct{} {
 }
 
 // HandBack gives a slot back to the store after its instant, for a call that is not made
-// after all. No call in line gets the slot: it may have come long ago, and a call that used it
-// now would be one too many. The channel is closed afterwards; nil: there is nothing to
-// do.
+// after all. The Cost of id is 0 if the call has not departed. No call in line gets the
+// slot: it may have come long ago, and a call that used it now would be one too many. The
+// channel is closed afterwards; nil: there is nothing to do.
 func (l *Lines) HandBack(ctx context.Context, id ID, receipt any) <-chan struct{} {
 	shard := l.shard(id.Key)
 	shard.mu.Lock()
