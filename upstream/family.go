@@ -56,11 +56,11 @@ func limitNames(h http.Header) []string {
 	var names []string
 	for name := range h {
 		if !isUsual(name) && len(name) <= maxTimeLength && (wordLimit.in(name) || wordRemaining.in(name) || wordReset.in(name)) {
-			names = append(names, name)
+			i, _ := slices.BinarySearch(names, name)
+			names = slices.Insert(names, i, name)[:min(len(names)+1, maxNames)]
 		}
 	}
-	slices.Sort(names)
-	return names[:min(len(names), maxNames)]
+	return names
 }
 
 func (f *family) add(n headerName, values []string, date time.Time) {
