@@ -223,7 +223,7 @@ func (l *decider) refusal(id line.ID, d *store.Decision, byDeadline bool, maxWai
 	return e
 }
 
-// isRefusal reports whether an error is one of refusal.
+// isRefusal reports whether a call failed because a limit refused it.
 func isRefusal(err error) bool { return errors.Is(err, ErrLimited) }
 
 // refuse returns a refusal that the limiter decides without the store.
