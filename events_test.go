@@ -36,11 +36,9 @@ func (h *toldHook) lines(t *testing.T) (lines []string) {
 		case weir.EventWaitBegin:
 			text += fmt.Sprint(" ", e.Decision.Reason)
 		case weir.EventWait:
-			text += fmt.Sprint(" ", e.Decision.Reason, " ", e.Wait, " ", e.Err != nil)
+			text += fmt.Sprint(" ", e.Decision.Reason, " ", e.Took, " ", e.Err != nil)
 		case weir.EventStoreCall:
 			text += fmt.Sprint(" ", e.Op, " ", e.Took, " ", e.Err != nil)
-		case weir.EventStoreError:
-			text += fmt.Sprint(" ", errors.Is(e.Err, weir.ErrStore))
 		case weir.EventRefusal:
 			text += fmt.Sprint(" ", e.Status, " ", e.Pause)
 		case weir.EventBudget:
@@ -151,7 +149,7 @@ func TestEvents(t *testing.T) {
 			if _, err := w.l.Allow(t.Context(), "key"); err == nil {
 				t.Error("decided")
 			}
-		}, []string{"store_call take 0s true", "store_error true"}},
+		}, []string{"store_call take 0s true"}},
 		{"Wait without a wait", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Wait(t.Context(), "key")) }, []string{took}},
 		{"Wait", nil, func(t *testing.T, w *eventWorld) {
 			use(t, w)
@@ -342,7 +340,7 @@ func TestObserveFallback(t *testing.T) {
 	change(store.Change{Away: true, Err: down, After: time.Hour})
 	change(store.Change{After: time.Second})
 	want := []weir.Event{
-		{Kind: weir.EventFallback, Scope: "redis", Away: true, Took: time.Hour, Err: down},
+		{Kind: weir.EventFallback, Scope: "redis", Took: time.Hour, Err: down},
 		{Kind: weir.EventFallback, Scope: "redis", Took: time.Second},
 	}
 	if got := h.of(weir.EventFallback); fmt.Sprint(got) != fmt.Sprint(want) {

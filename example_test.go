@@ -151,9 +151,11 @@ func ExampleHook() {
 		case weir.EventDecision:
 			m.count("decisions", e.Scope, e.Result(), e.Decision.Source)
 		case weir.EventWait:
-			m.count("waits", e.Scope, e.Result()) // e.Wait is for a histogram
-		case weir.EventStoreError:
-			m.count("store errors", e.Scope)
+			m.count("waits", e.Scope, e.Result()) // e.Took is for a histogram
+		case weir.EventStoreCall:
+			if errors.Is(e.Err, weir.ErrStore) {
+				m.count("store errors", e.Scope, e.Op)
+			}
 		}
 	}
 

@@ -32,7 +32,7 @@ func ObserveFallback(hook Hook, name string) func(store.Change) {
 			return
 		}
 		defer contain(name, EventFallback)
-		hook(context.Background(), Event{Kind: EventFallback, Scope: name, Away: c.Away, Took: c.After, Err: c.Err})
+		hook(context.Background(), Event{Kind: EventFallback, Scope: name, Took: c.After, Err: c.Err})
 	}
 }
 
@@ -60,15 +60,13 @@ const (
 	EventDecision EventKind = iota + 1
 	// EventWait: a wait ended. A call that is decided at once does not wait.
 	EventWait
-	// EventStoreError: a call of the store failed. Err is a *[StoreError].
-	EventStoreError
 	// EventLeaseLost: a call in flight is not counted any more, as its lease could
 	// not be renewed in time or the key was reset. It comes in the background.
 	EventLeaseLost
 	// EventWaitBegin: a wait began. One EventWait follows.
 	EventWaitBegin
-	// EventStoreCall: a call of the store ended, well or not, and no EventDecision shows
-	// it.
+	// EventStoreCall: a call of the store ended, and no EventDecision shows it. Err is a
+	// *[StoreError] if the store failed.
 	EventStoreCall
 	// EventRefusal: an upstream refused a request that a [Transport] sent.
 	EventRefusal
@@ -91,7 +89,7 @@ const (
 )
 
 var eventKindNames = [eventKinds]string{
-	"unknown", "decision", "wait", "store_error", "lease_lost", "wait_begin", "store_call",
+	"unknown", "decision", "wait", "lease_lost", "wait_begin", "store_call",
 	"refusal", "budget", "paused", "slowed", "lifted", "settled", "fallback",
 }
 
@@ -114,9 +112,8 @@ func (k EventKind) String() string {
 //	Kind             further fields
 //	EventDecision    Cost, Decision, and Op and Took of the call of the store that made it
 //	EventWaitBegin   Cost, Decision: the last on the call, zero before the first
-//	EventWait        Cost, Decision as above, Wait, Err: why the wait ended early
+//	EventWait        Cost, Decision as above, Took, Err: why the wait ended early
 //	EventStoreCall   Cost, Op, Took, Err, Decision.Source of a take
-//	EventStoreError  Cost, Err
 //	EventLeaseLost   none
 //	EventRefusal     Status, Pause: the asked time, 0 without one
 //	EventBudget      Budget
@@ -124,14 +121,13 @@ func (k EventKind) String() string {
 //	EventSlowed      By
 //	EventLifted      By
 //	EventSettled     Cost: the estimate, Actual
-//	EventFallback    Away, Took: the time that the primary was there, or away, Err
+//	EventFallback    Err: why the primary went away; nil: it is back. Took: the time that
+//	                 it was there, or away
 type Event struct {
 	Kind EventKind
 	// By says who paused the key, slowed it down or lifted that: upstream (a response to a
 	// Transport), hand (a call of Pause or Resume) or penalty (a call of Penalize).
 	By string
-	// Away: the primary store went away. False: it is back.
-	Away bool
 	// Status is the status of a refusal.
 	Status int
 	// Scope is the limiter's name, of EventFallback the store's.
@@ -142,12 +138,11 @@ type Event struct {
 	// Actual is the real cost of a call, Cost the estimate.
 	Actual   int64
 	Decision Decision
-	// Wait is the time from the call to the end of its wait.
-	Wait time.Duration
 	// Op is the operation of a call of the store: take, cancel, settle, brake, reset,
 	// release or renew. The last two are of leases. Empty: the event shows no call.
 	Op string
-	// Took is the time that a call of the store took.
+	// Took is the time that a call of the store took, or the time from a call to the end of
+	// its wait.
 	Took time.Duration
 	// Pause is how long a key is paused.
 	Pause time.Duration
@@ -241,7 +236,7 @@ func (o *observer) taken(ctx context.Context, id line.ID, began time.Duration, d
 // waitEnds shows the end of a wait.
 func (o *observer) waitEnds(ctx context.Context, id line.ID, d *store.Decision, start time.Time, err error) {
 	if o.hook != nil {
-		e := Event{Kind: EventWait, Wait: time.Since(start), Err: err}
+		e := Event{Kind: EventWait, Took: time.Since(start), Err: err}
 		e.Decision.from(d)
 		o.show(ctx, id, &e)
 	}
@@ -314,19 +309,23 @@ func (o *observer) begin() (began time.Duration) {
 
 // end ends a call of the store, which a source decided. It returns the caller's error.
 func (o *observer) end(ctx context.Context, op string, id line.ID, began time.Duration, source store.Source, err error) error {
-	if o.hook == nil {
-		return o.storeError(ctx, op, id, err)
+	err = storeError(ctx, op, err)
+	if o.hook != nil {
+		e := Event{Kind: EventStoreCall, Op: op, Took: time.Since(epoch) - began, Err: err}
+		e.Decision.Source = source
+		o.show(ctx, id, &e)
 	}
-	e := Event{Kind: EventStoreCall, Op: op, Took: time.Since(epoch) - began}
-	e.Decision.Source = source
-	e.Err = o.storeError(ctx, op, id, err)
-	o.show(ctx, id, &e)
-	return e.Err
+	return err
+}
+
+// failed ends a call of the store in the background that was not made, or that panicked.
+func (o *observer) failed(ctx context.Context, op string, id line.ID, err error) error {
+	return o.end(context.WithoutCancel(ctx), op, id, o.begin(), store.SourceStore, err)
 }
 
 // storeError turns the store's error into the caller's: the end of its context, a
-// mistake in its request, or a *StoreError, which the hook sees.
-func (o *observer) storeError(ctx context.Context, op string, id line.ID, err error) error {
+// mistake in its request, or a *StoreError.
+func storeError(ctx context.Context, op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -336,18 +335,14 @@ func (o *observer) storeError(ctx context.Context, op string, id line.ID, err er
 	if errors.Is(err, store.ErrConfig) || errors.Is(err, store.ErrUnsupported) {
 		return err
 	}
-	err = &StoreError{Op: op, Err: err}
-	if o.hook != nil {
-		o.show(ctx, id, &Event{Kind: EventStoreError, Err: err})
-	}
-	return err
+	return &StoreError{Op: op, Err: err}
 }
 
 // recovered makes a panic of the store the error of a call. In the background the panic
 // would end the program.
 func (o *observer) recovered(ctx context.Context, op string, id line.ID, err *error) {
 	if r := recover(); r != nil {
-		*err = o.storeError(context.WithoutCancel(ctx), op, id, fmt.Errorf("panic: %v", r))
+		*err = o.failed(ctx, op, id, fmt.Errorf("panic: %v", r))
 	}
 }
 

@@ -50,7 +50,7 @@ func (h *toldHook) wantWait(t *testing.T, wait time.Duration, err error, reason 
 	if len(waits) != 1 {
 		t.Fatalf("the hook got %d waits, want one: %+v", len(waits), waits)
 	}
-	if e := waits[0]; e.Wait != wait || !errors.Is(e.Err, err) || (e.Err == nil) != (err == nil) || e.Decision.Reason != reason || e.Key != "key" || e.Cost != 1 {
+	if e := waits[0]; e.Took != wait || !errors.Is(e.Err, err) || (e.Err == nil) != (err == nil) || e.Decision.Reason != reason || e.Key != "key" || e.Cost != 1 {
 		t.Errorf("the hook got %+v, want a wait of %v that ended with %v (%v)", e, wait, err, reason)
 	}
 }
@@ -135,7 +135,7 @@ func TestEventWaitInBackground(t *testing.T) {
 		n.wg.Wait()
 		var got []string
 		for _, e := range h.of(weir.EventWait) {
-			got = append(got, fmt.Sprint(e.Wait, " ", e.Decision.Reason, " ", e.Err != nil))
+			got = append(got, fmt.Sprint(e.Took, " ", e.Decision.Reason, " ", e.Err != nil))
 		}
 		if want := []string{"500ms limited true", "1s allowed false", "2s allowed false", "2s limited true"}; !slices.Equal(got, want) {
 			t.Errorf("the hook got waits %v, want %v", got, want)
@@ -170,9 +170,9 @@ func TestEventWaitOfTheFirstInBackground(t *testing.T) {
 	})
 }
 
-// TestEventStoreErrorOfTheLastLook: the store fails when a call looks at its key
+// TestFailureOfTheLastLook: the store fails when a call looks at its key
 // before it leaves. The Hook gets the failure, and the granted slot holds.
-func TestEventStoreErrorOfTheLastLook(t *testing.T) {
+func TestFailureOfTheLastLook(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(toldHook)
@@ -185,7 +185,7 @@ func TestEventStoreErrorOfTheLastLook(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		failed := h.of(weir.EventStoreError)
+		failed := slices.DeleteFunc(h.of(weir.EventStoreCall), func(e weir.Event) bool { return e.Err == nil })
 		if len(failed) != 1 || !errors.Is(failed[0].Err, weir.ErrStore) || failed[0].Key != "key" || failed[0].Cost != 1 {
 			t.Errorf("the hook got %+v, want one failure of the store", failed)
 		}
@@ -198,7 +198,7 @@ var enums = map[string]struct {
 	value func(n uint8) fmt.Stringer
 	texts string
 }{
-	"weir.EventKind":          {func(n uint8) fmt.Stringer { return weir.EventKind(n) }, "unknown decision wait store_error lease_lost wait_begin store_call refusal budget paused slowed lifted settled fallback"},
+	"weir.EventKind":          {func(n uint8) fmt.Stringer { return weir.EventKind(n) }, "unknown decision wait lease_lost wait_begin store_call refusal budget paused slowed lifted settled fallback"},
 	"store.Algorithm":         {func(n uint8) fmt.Stringer { return store.Algorithm(n) }, "gcra sliding_window sliding_counter fixed_window aligned_window"},
 	"store.Source":            {func(n uint8) fmt.Stringer { return store.Source(n) }, "store deny_cache lease fallback limiter"},
 	"store.Reason":            {func(n uint8) fmt.Stringer { return store.Reason(n) }, "allowed limited never_fits too_many_waiters paused in_flight"},

@@ -38,7 +38,7 @@ type laters struct {
 func (r *laters) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
 	ctx = context.WithoutCancel(ctx)
 	done, asked := make(chan struct{}), time.Now()
-	failed := func(err error) { _ = r.events.storeError(ctx, op, id, err) }
+	failed := func(err error) { _ = r.events.failed(ctx, op, id, err) }
 	began := r.begin(func() {
 		defer close(done)
 		if time.Since(asked) > concludeTimeout {

@@ -28,7 +28,7 @@ func newNest(t *testing.T) *nest {
 	}
 	n := &nest{store: weirtest.NewStore(local)}
 	hook := func(_ context.Context, e weir.Event) {
-		if e.Kind != weir.EventStoreCall {
+		if e.Kind != weir.EventStoreCall || e.Err != nil {
 			n.events = append(n.events, e)
 		}
 	}
@@ -178,7 +178,7 @@ func TestLevelsRefuse(t *testing.T) {
 		t.Errorf("a context that is over: %v", err)
 	}
 	n.store.Next(weirtest.Fail(errors.New("down")))
-	if _, err := weir.AllowLevels(t.Context(), n.levels("a")...); !errors.Is(err, weir.ErrStore) || n.events[0].Kind != weir.EventStoreError {
+	if _, err := weir.AllowLevels(t.Context(), n.levels("a")...); !errors.Is(err, weir.ErrStore) || n.events[0].Kind != weir.EventStoreCall {
 		t.Errorf("a store that fails: %v, the hook got %+v", err, n.events)
 	}
 }
@@ -259,7 +259,7 @@ func TestWaitLevels(t *testing.T) {
 				t.Errorf("%+v, %+v after %v, %v", r, d, took, err)
 				return
 			}
-			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Wait != took {
+			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Took != took {
 				t.Errorf("the hook got %+v", n.events)
 			}
 			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {

@@ -87,7 +87,7 @@ func TestWaitLevelsPausedForLonger(t *testing.T) {
 		}
 		waits := h.of(weir.EventWait)
 		var limited *weir.LimitedError
-		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.ReasonPaused || boundOf(limited) != boundMaxWait || limited.Key != "a" || waits[0].Wait != 10*time.Second {
+		if len(waits) != 1 || !errors.As(waits[0].Err, &limited) || limited.Reason != weir.ReasonPaused || boundOf(limited) != boundMaxWait || limited.Key != "a" || waits[0].Took != 10*time.Second {
 			t.Errorf("the hook got %+v, want a wait that ended with a refusal for the pause", waits)
 		}
 	})

@@ -139,7 +139,7 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 	id := line.ID{Key: key, Cost: cost}
 	switch o, done, err := l.takeFast(ctx, key, cost); {
 	case err != nil:
-		return l.events.storeError(ctx, "take", id, err)
+		return l.events.end(ctx, "take", id, l.events.begin(), l.source, err)
 	case done:
 		d.set(&o, l.source, l.limits[0], l.name)
 		l.events.fast(ctx, id, &o, l.source, l.limits[0])

@@ -174,7 +174,7 @@ func TestManyResponsesAtOnce(t *testing.T) {
 				s := &after{Store: localStore(t), first: c.store}
 				var lost atomic.Int64
 				l := onLocal(t, weir.Config{Name: "api", Store: s, Limits: buckets(weir.Per(1e6, time.Hour)), Hook: func(_ context.Context, e weir.Event) {
-					if e.Kind == weir.EventStoreError {
+					if e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore) {
 						lost.Add(1)
 					}
 				}})
@@ -225,7 +225,7 @@ func TestPanicAfterAResponse(t *testing.T) {
 			Name: "api", Limits: buckets(weir.PerHour(1000)),
 			Store: &after{Store: localStore(t), first: func(context.Context) error { panic("boom") }},
 			Hook: func(_ context.Context, e weir.Event) {
-				if e.Kind == weir.EventStoreError {
+				if e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore) {
 					failed.Store(e.Err)
 				}
 			},

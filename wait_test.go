@@ -193,7 +193,7 @@ func TestWaitRoundTripAteDeadline(t *testing.T) {
 		if took := time.Since(start); took != 100*ms {
 			t.Errorf("ended after %v, want the reply's 100ms", took)
 		}
-		if len(waits) != 1 || waits[0].Err != err || waits[0].Wait != 100*ms {
+		if len(waits) != 1 || waits[0].Err != err || waits[0].Took != 100*ms {
 			t.Errorf("events %+v, want one of the wait", waits)
 		}
 		s.check(t, l, 2, 1)
@@ -351,11 +351,11 @@ func TestWaitEvents(t *testing.T) {
 			t.Fatalf("%d events, want 2: %+v", len(waits), waits)
 		}
 		for i, want := range []weir.Event{
-			{Wait: 3 * ms, Err: context.Canceled, Decision: weir.Decision{Delay: 20 * ms}},
-			{Wait: 10 * ms, Decision: weir.Decision{Delay: 10 * ms}},
+			{Took: 3 * ms, Err: context.Canceled, Decision: weir.Decision{Delay: 20 * ms}},
+			{Took: 10 * ms, Decision: weir.Decision{Delay: 10 * ms}},
 		} {
 			got := waits[i]
-			if got.Wait != want.Wait || got.Err != want.Err || got.Decision.Delay != want.Decision.Delay ||
+			if got.Took != want.Took || got.Err != want.Err || got.Decision.Delay != want.Decision.Delay ||
 				got.Scope != "n" || got.Key != "k" || got.Cost != 1 || got.Decision.Limit != l.Limits()[0] {
 				t.Errorf("event %d: got %+v, want %+v", i, got, want)
 			}

@@ -155,7 +155,7 @@ func TestCancelStoreThatHangs(t *testing.T) {
 		s := new(gcraStore)
 		l := newLimiter(t, hangingCanceler{s}, func(c *weir.Config) {
 			c.Hook = func(ctx context.Context, e weir.Event) {
-				if e.Kind == weir.EventStoreError {
+				if e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore) {
 					events = append(events, e)
 				}
 			}
@@ -209,7 +209,7 @@ func TestCancelFails(t *testing.T) {
 				var errs []error
 				l := newLimiter(t, s, func(c *weir.Config) {
 					c.Hook = func(_ context.Context, e weir.Event) {
-						if e.Kind == weir.EventStoreError {
+						if e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore) {
 							errs = append(errs, e.Err)
 						}
 					}

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -47,10 +48,12 @@ func (h *hook) Observe(_ context.Context, e weir.Event) {
 		h.waits.begin(k, now)
 	case weir.EventWait:
 		l.waiting.Add(-1)
-		h.waits.end(k, now.Add(-e.Wait))
-	case weir.EventStoreError:
-		l.errors.Add(1)
-		h.notes.add("error "+e.Scope, levelFault, e.Scope+": "+h.names.cause(e.Err))
+		h.waits.end(k, now.Add(-e.Took))
+	case weir.EventStoreCall:
+		if errors.Is(e.Err, weir.ErrStore) {
+			l.errors.Add(1)
+			h.notes.add("error "+e.Scope, levelFault, e.Scope+": "+h.names.cause(e.Err))
+		}
 	case weir.EventLeaseLost:
 		h.note("lost", levelWarning, &e, "a call in flight is not counted any more")
 	case weir.EventBudget:
@@ -103,9 +106,9 @@ func (h *hook) note(kind, level string, e *weir.Event, text string) {
 }
 
 func (h *hook) fellBack(e *weir.Event, now time.Time) {
-	h.fallbacks.set(e.Scope, e.Away, now)
+	h.fallbacks.set(e.Scope, e.Err != nil, now)
 	after := e.Took.Round(time.Millisecond).String()
-	if e.Away {
+	if e.Err != nil {
 		h.notes.add("away "+e.Scope, levelFault, fmt.Sprintf("%s: the store went away after %s: %s", e.Scope, after, h.names.cause(e.Err)))
 	} else {
 		h.notes.add("back "+e.Scope, levelInfo, fmt.Sprintf("%s: the store is back after %s", e.Scope, after))

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -40,15 +41,15 @@ func TestLimiterRow(t *testing.T) {
 		"waits":          {[]weir.Event{begin, begin}, limiterRow{Waiting: 2}},
 		"waited":         {[]weir.Event{begin, {Kind: weir.EventWait}}, limiterRow{}},
 		"an end alone":   {[]weir.Event{{Kind: weir.EventWait}}, limiterRow{}},
-		"a store error":  {[]weir.Event{{Kind: weir.EventStoreError, Err: errors.New("no")}}, limiterRow{StoreErrors: 1}},
+		"a store error":  {[]weir.Event{{Kind: weir.EventStoreCall, Err: &weir.StoreError{Op: "take", Err: errors.New("no")}}}, limiterRow{StoreErrors: 1}},
 		"a future event": {[]weir.Event{{Kind: 250}}, limiterRow{}},
 		"a budget":       {[]weir.Event{{Kind: weir.EventBudget, Budget: new(upstream.Budget)}}, limiterRow{}},
 		"a decision of the store": {
 			[]weir.Event{{Kind: weir.EventDecision, Op: "take", Decision: weir.Decision{Allowed: true}}}, limiterRow{Admitted: 1, AdmittedRate: .1},
 		},
-		"a store call":     {[]weir.Event{{Kind: weir.EventStoreCall}}, limiterRow{}},
-		"a settlement":     {[]weir.Event{{Kind: weir.EventSettled}}, limiterRow{}},
-		"an empty failure": {[]weir.Event{{Kind: weir.EventStoreError}}, limiterRow{StoreErrors: 1}},
+		"a store call":  {[]weir.Event{{Kind: weir.EventStoreCall}}, limiterRow{}},
+		"a settlement":  {[]weir.Event{{Kind: weir.EventSettled}}, limiterRow{}},
+		"an ended call": {[]weir.Event{{Kind: weir.EventStoreCall, Err: context.Canceled}}, limiterRow{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +159,7 @@ func TestLogRow(t *testing.T) {
 		event       weir.Event
 		level, text string // none: no row
 	}{
-		"a store error":   {weir.Event{Kind: weir.EventStoreError, Err: errors.New("no route")}, levelFault, "api: no route"},
+		"a store error":   {weir.Event{Kind: weir.EventStoreCall, Err: &weir.StoreError{Op: "take", Err: errors.New("no route")}}, levelFault, "api: weir: store: take: no route"},
 		"a lost lease":    {weir.Event{Kind: weir.EventLeaseLost}, levelWarning, "api user:1: a call in flight is not counted any more"},
 		"a refusal":       {weir.Event{Kind: weir.EventRefusal, Status: 503}, levelWarning, "api user:1: the upstream refused with 503"},
 		"with a time":     {weir.Event{Kind: weir.EventRefusal, Status: 429, Pause: time.Minute}, levelWarning, "api user:1: the upstream refused with 429 and asked for 1m0s"},
@@ -245,11 +246,11 @@ func TestWaitingRowOfThisProcess(t *testing.T) {
 		if got := shown(d).Waiting; len(got) != 1 || got[0].Key != "a" || got[0].Calls != 2 || got[0].Here != 2 || got[0].Oldest != 3000 {
 			t.Errorf("two: %+v", got)
 		}
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Wait: 3 * time.Second})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Took: 3 * time.Second})
 		if got := shown(d).Waiting; len(got) != 1 || got[0].Oldest != 1000 {
 			t.Errorf("one: %+v", got)
 		}
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Wait: time.Second})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventWait, Scope: "api", Key: "a", Took: time.Second})
 		if got := shown(d); len(got.Waiting) != 0 || got.Process.Waiting != 0 || d.waits.count != 0 {
 			t.Errorf("none: %+v", got.Waiting)
 		}

@@ -24,7 +24,7 @@ func TestHostileTexts(t *testing.T) {
 	must(t, f.client.Set(t.Context(), "weir:{%E2%80%AE%1B:x}", f.client.Get(t.Context(), "weir:{api:%3C/script%3E}").Val(), time.Hour).Err())
 	long := strings.Repeat("\x1b", 1<<20)
 	for _, e := range []weir.Event{
-		{Kind: weir.EventStoreError, Scope: "api", Err: errors.New(long)},
+		{Kind: weir.EventStoreCall, Scope: "api", Err: &weir.StoreError{Op: "take", Err: errors.New(long)}},
 		{Kind: weir.EventBudget, Scope: "api", Budget: &upstream.Budget{Name: long, Limit: 1, Remaining: 1}},
 		{Kind: weir.EventPaused, Scope: "api", Key: long, By: "hand", Pause: time.Hour},
 		{Kind: weir.EventDecision, Scope: "api", Key: long},
@@ -70,7 +70,7 @@ func TestErrorsHoldNoKey(t *testing.T) {
 		if err := newLimiter(t, c, "api", perMinute, d.Observe).Reset(t.Context(), "jane"); err == nil || !strings.Contains(err.Error(), "unknown command") {
 			t.Fatalf("the server answers %v", err)
 		}
-		d.Observe(t.Context(), weir.Event{Kind: weir.EventFallback, Scope: "redis", Away: true, Err: errors.New("unknown command `get`, with args beginning with: `jane`")})
+		d.Observe(t.Context(), weir.Event{Kind: weir.EventFallback, Scope: "redis", Err: errors.New("unknown command `get`, with args beginning with: `jane`")})
 		must(t, c.Set(t.Context(), "weir:{api:jane}", "x", time.Hour).Err())
 		id := idOf("api", "jane")
 		got := stateOf(t, d)

@@ -30,15 +30,12 @@ func (i *Instruments) Observe(ctx context.Context, e weir.Event) {
 			i.others.Add(ctx, 1, with(limiter))
 		}
 	case weir.EventWait:
-		i.waits.Record(ctx, e.Wait.Seconds(), with(limiter, resultKey.String(e.Result())))
+		i.waits.Record(ctx, e.Took.Seconds(), with(limiter, resultKey.String(e.Result())))
 	case weir.EventStoreCall:
 		i.resolved.Get(e.Scope).called(ctx, &e)
-	case weir.EventStoreError:
-		op := "unknown"
-		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {
-			op = failed.Op
+		if errors.Is(e.Err, weir.ErrStore) {
+			i.failures.Add(ctx, 1, with(limiter, operationKey.String(e.Op)))
 		}
-		i.failures.Add(ctx, 1, with(limiter, operationKey.String(op)))
 	case weir.EventLeaseLost:
 		i.lost.Add(ctx, 1, with(limiter))
 	case weir.EventRefusal:
@@ -75,7 +72,7 @@ func annotate(span trace.Span, e *weir.Event) {
 		span.SetAttributes(limiter, result, degradedKey.Bool(e.Decision.Degraded))
 		return
 	}
-	span.AddEvent("weir.wait", trace.WithAttributes(limiter, result, secondsKey.Float64(e.Wait.Seconds())))
+	span.AddEvent("weir.wait", trace.WithAttributes(limiter, result, secondsKey.Float64(e.Took.Seconds())))
 }
 
 // Retried returns a function for retry.Config.Observe. It counts further attempts under a

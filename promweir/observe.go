@@ -23,15 +23,12 @@ func (c *Collector) Observe(_ context.Context, e weir.Event) {
 			c.others.WithLabelValues(e.Scope).Inc()
 		}
 	case weir.EventWait:
-		c.waits.WithLabelValues(e.Scope, e.Result()).Observe(e.Wait.Seconds())
+		c.waits.WithLabelValues(e.Scope, e.Result()).Observe(e.Took.Seconds())
 	case weir.EventStoreCall:
 		c.limiters.Get(e.Scope).called(&e)
-	case weir.EventStoreError:
-		op := "unknown"
-		if failed, ok := errors.AsType[*weir.StoreError](e.Err); ok {
-			op = failed.Op
+		if errors.Is(e.Err, weir.ErrStore) {
+			c.failures.WithLabelValues(e.Scope, e.Op).Inc()
 		}
-		c.failures.WithLabelValues(e.Scope, op).Inc()
 	case weir.EventLeaseLost:
 		c.lost.WithLabelValues(e.Scope).Inc()
 	case weir.EventRefusal:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -88,7 +89,7 @@ func (m *meter) hook(replica int) weir.Hook {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		switch {
-		case e.Kind == weir.EventStoreError:
+		case e.Kind == weir.EventStoreCall && errors.Is(e.Err, weir.ErrStore):
 			m.now.byNobody++
 		case e.Kind == weir.EventDecision && e.Decision.Degraded:
 			m.now.locally++

@@ -19,7 +19,7 @@ func TestMeter(t *testing.T) {
 	m.answered(1, 0, errors.New("refused"), 4*time.Millisecond)
 	m.hook(0)(t.Context(), weir.Event{Kind: weir.EventDecision})
 	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventDecision, Decision: weir.Decision{Degraded: true}})
-	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventStoreError})
+	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventStoreCall, Err: new(weir.StoreError)})
 	m.hook(1)(t.Context(), weir.Event{Kind: weir.EventWait})
 
 	s := m.read()

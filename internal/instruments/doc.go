@@ -56,7 +56,7 @@ func Said(e *weir.Event) string {
 
 // To returns the label of a change of a primary store.
 func To(e *weir.Event) string {
-	if e.Away {
+	if e.Err != nil {
 		return "away"
 	}
 	return "back"

@@ -1,6 +1,7 @@
 package instruments_test
 
 import (
+	"errors"
 	"runtime"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ func TestLabels(t *testing.T) {
 	if instruments.Said(&weir.Event{}) != "nothing" || instruments.Said(&weir.Event{Pause: 1}) != "duration" {
 		t.Error("a refusal's time")
 	}
-	if instruments.To(&weir.Event{}) != "back" || instruments.To(&weir.Event{Away: true}) != "away" {
+	if instruments.To(&weir.Event{}) != "back" || instruments.To(&weir.Event{Err: errors.New("refused")}) != "away" {
 		t.Error("a change")
 	}
 }
