@@ -103,7 +103,7 @@ func (l *Limiter) DoN(ctx context.Context, key string, estimate int64, f func(ct
 	if l.store == nil {
 		return errZeroLimiter
 	}
-	if !l.CanSettle() {
+	if _, ok := l.store.(store.Settler); !ok {
 		return store.ErrUnsupported
 	}
 	if estimate < 1 {

@@ -188,7 +188,7 @@ func TestBackgroundIsBounded(t *testing.T) {
 			t.Errorf("cancelled calls took: %+v, %v", d, err)
 		}
 		for name, leave := range map[string]int{"less than nothing": -1, "everything": 100} {
-			if _, err := weir.New(weir.Config{Name: "api", Store: plainStore{}, Limits: l.Limits(), Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
+			if _, err := weir.New(weir.Config{Name: "api", Store: plainStore{}, Limits: l.Config().Limits, Reserve: leave}); !errors.Is(err, weir.ErrConfig) {
 				t.Errorf("leaving %s: %v", name, err)
 			}
 		}
@@ -386,7 +386,7 @@ func TestBackgroundBehindAStoreThatHangs(t *testing.T) {
 		synctest.Wait()
 		err := l.Wait(ctx, "k")
 		var limited *weir.LimitedError
-		if !errors.As(err, &limited) || limited.RetryAfter <= 0 || limited.Limit != l.Limits()[0] || strings.Contains(err.Error(), " 0s") {
+		if !errors.As(err, &limited) || limited.RetryAfter <= 0 || limited.Limit != l.Config().Limits[0] || strings.Contains(err.Error(), " 0s") {
 			t.Errorf("got %v, want a refusal that says when to retry", err)
 		}
 		time.Sleep(time.Hour)

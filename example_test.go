@@ -41,7 +41,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(limiter.Limits())
+	fmt.Println(limiter.Config().Limits)
 
 	_, err = weir.New(weir.Config{Name: "api", Store: store, Limits: []weir.Limit{weir.PerSecond(0)}})
 	fmt.Println(err)

@@ -53,7 +53,7 @@ func TestInFlightNeedsAnEnd(t *testing.T) {
 	ctx := context.Background()
 	for name, call := range map[string]func() error{
 		"Allow":       func() error { _, err := l.Allow(ctx, "k"); return err },
-		"AllowLimits": func() error { _, err := l.AllowLimits(ctx, "k", 1, l.Limits()); return err },
+		"AllowLimits": func() error { _, err := l.AllowLimits(ctx, "k", 1, l.Config().Limits); return err },
 		"Wait":        func() error { return l.Wait(ctx, "k") },
 		"Reserve":     func() error { _, err := l.Reserve(ctx, "k"); return err },
 	} {

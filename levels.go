@@ -129,58 +129,40 @@ func checkLevels(ctx context.Context, levels []Level) error {
 
 // check reports the first wrong field of the i-th level.
 func (v *Level) check(i int, before []Level) error {
-	if err := v.checkLimiter(i, before); err != nil {
-		return err
+	field := "levels[" + strconv.Itoa(i) + "]."
+	if want, got := v.checkLimiter(before); want != "" {
+		return &store.ConfigError{Field: field + "Limiter", Want: want, Got: got}
 	}
 	switch {
 	case v.Cost < 0:
-		return &store.ConfigError{Field: levelField(i, "Cost"), Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
+		return &store.ConfigError{Field: field + "Cost", Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
 	case v.Peek && v.Cost != 0:
-		return &store.ConfigError{Field: levelField(i, "Cost"), Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
+		return &store.ConfigError{Field: field + "Cost", Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
 	}
 	if v.Limits != nil {
-		if err := store.CheckLimits(levelField(i, "Limits"), v.Limits); err != nil {
+		if err := store.CheckLimits(field+"Limits", v.Limits); err != nil {
 			return err
 		}
 	}
 	return v.Limiter.checkKey(v.Key)
 }
 
-// checkLimiter reports the reason why the i-th level's Limiter can't decide with those of
-// the levels before it.
-func (v *Level) checkLimiter(i int, before []Level) error {
-	want, got := "", v.Limiter.unmade()
-	switch {
-	case got != "":
-		want = "a limiter made by New"
+// checkLimiter says which Limiter the level needs to decide with the levels before it; "":
+// it has one.
+func (v *Level) checkLimiter(before []Level) (want, got string) {
+	if got = v.Limiter.unmade(); got != "" {
+		return "a limiter made by New", got
+	}
+	switch got = strconv.Quote(v.Limiter.name); {
 	case v.Limiter.flights != nil:
-		want = "a limiter without Config.InFlight"
+		return "a limiter without Config.InFlight", got
 	case len(before) > 0 && !names.SameStore(before[0].Limiter.store, v.Limiter.store):
-		want = "a limiter over the first level's store, which can be compared"
+		return "a limiter over the first level's store, which can be compared", got
 	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
-		want = "a limiter with a name that no other level's has"
-	default:
-		return nil
+		return "a limiter with a name that no other level's has", got
 	}
-	if got == "" {
-		got = strconv.Quote(v.Limiter.name)
-	}
-	return &store.ConfigError{Field: levelField(i, "Limiter"), Want: want, Got: got}
+	return "", ""
 }
-
-// DecidesWith returns nil when l and a wider Limiter can be levels of one call, or
-// a *[ConfigError] that says why they can't. See [Level].
-func (l *Limiter) DecidesWith(wider *Limiter) error {
-	levels := [2]Level{{Limiter: l}, {Limiter: wider}}
-	for i := range levels {
-		if err := levels[i].checkLimiter(i, levels[:i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func levelField(i int, field string) string { return "levels[" + strconv.Itoa(i) + "]." + field }
 
 // reserveLevels takes of all levels at once, now.
 func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Decision, error) {

@@ -151,23 +151,17 @@ func (l *Limiter) allow(ctx context.Context, key string, cost int64, d *Decision
 	return err
 }
 
-// Limits returns a copy of the limiter's limits.
-func (l *Limiter) Limits() []Limit { return slices.Clone(l.limits) }
+// Config returns the limiter's configuration, with the defaults that New has set. That of
+// a zero Limiter is zero.
+func (l *Limiter) Config() Config {
+	return Config{
+		Store: l.store, Limits: slices.Clone(l.limits), Name: l.name, MaxWait: l.maxWait, MaxWaiters: l.maxWaiters, MaxPause: l.maxPause,
+		Reserve: l.percent, InFlight: l.inFlight, Lease: l.lease, Hook: l.events.hook,
+	}
+}
 
 // Name returns the limiter's name.
 func (l *Limiter) Name() string { return l.name }
-
-// InFlight returns Config.InFlight: the maximum number of calls of a key in flight
-// at once, or 0, when calls have no end.
-func (l *Limiter) InFlight() int64 { return l.inFlight }
-
-// CanSettle reports whether the store is a [store.Settler], which
-// [Reservation.Settle] needs. A redisstore without scripts is one too, but every
-// such call fails with ErrUnsupported.
-func (l *Limiter) CanSettle() bool {
-	_, ok := l.store.(store.Settler)
-	return ok
-}
 
 // Stats are the numbers of a Limiter's calls now, for gauges that are read when they
 // are scraped.

@@ -63,12 +63,15 @@ func TestLimiterCopiesLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits[0].Rate = 0
-	l.Limits()[1].Rate = 0
-	if got := l.Limits(); len(got) != 2 || got[0] != weir.PerSecond(1) || got[1] != weir.PerDay(9) {
+	l.Config().Limits[1].Rate = 0
+	if got := l.Config().Limits; len(got) != 2 || got[0] != weir.PerSecond(1) || got[1] != weir.PerDay(9) {
 		t.Errorf("got %v, want the limits it was made with", got)
 	}
-	if l.Name() != "n" {
-		t.Errorf("got %q, want the name it was made with", l.Name())
+	if got := l.Config(); got.Name != "n" || l.Name() != "n" || got.MaxPause != 15*time.Minute || got.Store != (freeStore{}) {
+		t.Errorf("got %+v, want the configuration it was made with, and defaults", got)
+	}
+	if got := new(weir.Limiter).Config(); got.Store != nil || got.Limits != nil {
+		t.Errorf("a zero limiter has %+v", got)
 	}
 }
 
@@ -199,7 +202,7 @@ func TestRefusals(t *testing.T) {
 		} {
 			err := methods[tt.name](l, t.Context(), "k", tt.cost)
 			wantKind(t, err, "limited")
-			tt.want.Scope, tt.want.Key, tt.want.Cost, tt.want.Limit = "n", "k", tt.cost, l.Limits()[0]
+			tt.want.Scope, tt.want.Key, tt.want.Cost, tt.want.Limit = "n", "k", tt.cost, l.Config().Limits[0]
 			var got *weir.LimitedError
 			if !errors.As(err, &got) || *got != tt.want {
 				t.Errorf("%s of %d: got %+v, want %+v", tt.name, tt.cost, got, tt.want)

@@ -41,16 +41,6 @@ func (l *Limiter) Resume(ctx context.Context, key string) error {
 	return l.brake(ctx, key, store.Brake{Lift: true}, byHand)
 }
 
-// MaxPause returns Config.MaxPause, the longest pause that an upstream may ask for; 0
-// when the store is no [store.Braker]. A redisstore without scripts is one, though its
-// Pause fails with ErrUnsupported.
-func (l *Limiter) MaxPause() time.Duration {
-	if _, ok := l.store.(store.Braker); !ok {
-		return 0
-	}
-	return l.maxPause
-}
-
 // brake makes the store set a brake.
 func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by string) error {
 	id := line.ID{Key: key}

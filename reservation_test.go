@@ -388,24 +388,6 @@ func TestReserveLimitsLateStore(t *testing.T) {
 	}
 }
 
-func TestAbilitiesOfTheStore(t *testing.T) {
-	t.Parallel()
-	able, unable := reserver(t, nil), limiter(t, bareStore{})
-	if !able.CanSettle() || unable.CanSettle() {
-		t.Error("CanSettle")
-	}
-	if able.MaxPause() != 15*time.Minute || unable.MaxPause() != 0 {
-		t.Errorf("MaxPause: %v and %v", able.MaxPause(), unable.MaxPause())
-	}
-}
-
-// bareStore has no optional ability.
-type bareStore struct{}
-
-func (bareStore) Take(context.Context, store.Request) (store.Decision, error) {
-	return store.Decision{}, nil
-}
-
 // slowStore takes its time after it has decided.
 type slowStore struct {
 	*localstore.Store

@@ -94,10 +94,11 @@ func (v *transportLevel) check(narrower []transportLevel) error {
 	if got := v.Limiter.unmade(); got != "" {
 		return v.wrong("Limiter", "a limiter made by New", got)
 	}
+	_, settles := v.Limiter.store.(store.Settler)
 	switch {
 	case slices.ContainsFunc(narrower, func(n transportLevel) bool { return n.Limiter == v.Limiter }):
 		return v.wrong("Limiter", "a limiter that no narrower level has", strconv.Quote(v.Limiter.name)+" again")
-	case v.Settle != nil && !v.Limiter.CanSettle():
+	case v.Settle != nil && !settles:
 		return v.wrong("Settle", "nil with a store that is no store.Settler", "a function")
 	case v.Key == nil:
 		return v.wrong("Key", "a function that says who shares the limit: "+

@@ -245,7 +245,7 @@ func TestMaxWaiters(t *testing.T) {
 		n.join(t.Context(), 3, "b")
 		o, _ := n.get(3)
 		var limited *weir.LimitedError
-		if !errors.As(o.err, &limited) || limited.Reason != weir.ReasonTooManyWaiters || limited.Limit != l.Limits()[0] {
+		if !errors.As(o.err, &limited) || limited.Reason != weir.ReasonTooManyWaiters || limited.Limit != l.Config().Limits[0] {
 			t.Errorf("got %v, want a refusal for too many waiters", o.err)
 		}
 		if len(refused) != 1 || refused[0].Reason != weir.ReasonTooManyWaiters {
@@ -356,7 +356,7 @@ func TestWaitEvents(t *testing.T) {
 		} {
 			got := waits[i]
 			if got.Took != want.Took || got.Err != want.Err || got.Decision.Delay != want.Decision.Delay ||
-				got.Scope != "n" || got.Key != "k" || got.Cost != 1 || got.Decision.Limit != l.Limits()[0] {
+				got.Scope != "n" || got.Key != "k" || got.Cost != 1 || got.Decision.Limit != l.Config().Limits[0] {
 				t.Errorf("event %d: got %+v, want %+v", i, got, want)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 )
 
 // unit is the unit of a budget.
@@ -43,7 +44,7 @@ type budgets struct {
 }
 
 // newBudgets makes the limiters of a family; "" is for all other models.
-func newBudgets(store weir.Store, cfg *Config, family string, limits Limits, base http.RoundTripper) (*budgets, error) {
+func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base http.RoundTripper) (*budgets, error) {
 	b := &budgets{queue: newQueue()}
 	for _, v := range []struct {
 		name string
@@ -54,16 +55,16 @@ func newBudgets(store weir.Store, cfg *Config, family string, limits Limits, bas
 			continue
 		}
 		l, err := weir.New(weir.Config{
-			Name: strings.Join(strings.Fields(cfg.Name+" "+family+" "+v.name), " "), Store: store,
+			Name: strings.Join(strings.Fields(cfg.Name+" "+family+" "+v.name), " "), Store: on,
 			Limits: []weir.Limit{limits.perMinute(v.n)}, Reserve: cfg.Reserve, MaxPause: cfg.MaxPause, Hook: cfg.Hook,
 		})
 		if err != nil {
 			return nil, inConfig(err, family)
 		}
-		if !l.CanSettle() {
+		if _, ok := on.(store.Settler); !ok {
 			return nil, &weir.ConfigError{Field: "llm.NewTransport.store", Want: "a store.Settler", Got: "a store that can't settle"}
 		}
-		most := l.Limits()[0].Max()
+		most := l.Config().Limits[0].Max()
 		b.all = append(b.all, budget{v.unit, l, most, most + maxDebt*v.n})
 	}
 	send := weir.TransportConfig{Limiter: b.all[0].limiter, Base: base, Key: keyOf, Cost: noCost, Upstream: cfg.Upstream}
@@ -114,8 +115,7 @@ func (v *budget) cost(in, out int64) int64 {
 // is cut to it: such a call would never fit, though its real cost may.
 func (b *budgets) levels(c *call) []weir.Level {
 	levels := make([]weir.Level, len(b.all))
-	for i := range b.all {
-		v := &b.all[i]
+	for i, v := range b.all {
 		cost := min(v.cost(c.in, c.out), v.max)
 		levels[i] = weir.Level{Limiter: v.limiter, Key: c.key, Cost: cost, Peek: cost == 0}
 	}
@@ -126,8 +126,7 @@ func (b *budgets) levels(c *call) []weir.Level {
 // the estimate.
 func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
 	costs := make([]int64, len(b.all))
-	for i := range b.all {
-		v := &b.all[i]
+	for i, v := range b.all {
 		costs[i] = v.cost(orElse(in, c.in), orElse(out, c.out))
 		if in < 0 && v.unit != output || out < 0 && v.unit != input {
 			costs[i] = min(costs[i], v.max)

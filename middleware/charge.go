@@ -29,7 +29,7 @@ func (c *charger) init(cfg *Config) {
 
 // namedLimits returns a limiter's limits with their names derived.
 func namedLimits(limiter *weir.Limiter) []weir.Limit {
-	own := limiter.Limits()
+	own := limiter.Config().Limits
 	for i, l := range own {
 		own[i] = l.WithName(l.Policy())
 	}
@@ -128,7 +128,7 @@ func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cos
 	for _, l := range c.cfg.Shadows {
 		switch d, err := l.AllowN(r.Context(), key, cost); {
 		case err == nil && c.cfg.OnWarning != nil:
-			c.cfg.warn(w, r, &answer.Decision{Decision: &d, Levels: []answer.Level{{Limiter: l.Name(), Key: key, Limits: l.Limits()}}})
+			c.cfg.warn(w, r, &answer.Decision{Decision: &d, Levels: []answer.Level{{Limiter: l.Name(), Key: key, Limits: l.Config().Limits}}})
 		case err != nil && r.Context().Err() == nil:
 			c.cfg.OnError(r, &fault{kindShadows, err})
 		}

@@ -14,13 +14,14 @@ func invalid(field, want, got string) error {
 // checkLimiter reports a limiter that can't decide about requests. Those with
 // InFlight can't, as nothing here says when a request has ended.
 func checkLimiter(field string, l *weir.Limiter) error {
-	switch {
-	case l == nil:
+	if l == nil {
 		return invalid(field, "a limiter", "nil")
-	case len(l.Limits()) == 0:
+	}
+	switch cfg := l.Config(); {
+	case cfg.Store == nil:
 		return invalid(field, "a limiter made by weir.New", "a zero one")
-	case l.InFlight() > 0:
-		return invalid(field, "a limiter without InFlight", "one of "+strconv.FormatInt(l.InFlight(), 10)+" in flight")
+	case cfg.InFlight > 0:
+		return invalid(field, "a limiter without InFlight", "one of "+strconv.FormatInt(cfg.InFlight, 10)+" in flight")
 	}
 	return nil
 }

@@ -41,10 +41,11 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 	if err := checkLimiter("Penalty.Limiter", p.Limiter); err != nil {
 		return err
 	}
+	_, pauses := limiter.Config().Store.(store.Braker)
 	switch {
 	case p.Limiter.Name() == limiter.Name():
 		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
-	case limiter.MaxPause() == 0:
+	case !pauses:
 		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
 	case p.For <= 0 || p.For > store.MaxPeriod/4:
 		return invalid("Penalty.For", "above 0 and at most 12.5 years", p.For.String())

@@ -1,11 +1,12 @@
 package middleware
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/names"
+	"github.com/goweir/weir/store"
 )
 
 // validate reports the first field that is wrong, as a *weir.ConfigError.
@@ -13,6 +14,7 @@ func (cfg *Config) validate() error {
 	if err := checkLimiter("Limiter", cfg.Limiter); err != nil {
 		return err
 	}
+	_, settles := cfg.Limiter.Config().Store.(store.Settler)
 	switch {
 	case cfg.Key == nil:
 		return invalid("Key", "a key function", "nil")
@@ -24,7 +26,7 @@ func (cfg *Config) validate() error {
 		return invalid("PartitionSecret", "none without HeadersDraft11", "one")
 	case len(cfg.PartitionSecret) > 0 && len(cfg.PartitionSecret) < 16:
 		return invalid("PartitionSecret", "at least 16 bytes", strconv.Itoa(len(cfg.PartitionSecret)))
-	case cfg.Settle != nil && !cfg.Limiter.CanSettle():
+	case cfg.Settle != nil && !settles:
 		return invalid("Settle", "none, as the store of Limiter can't settle", "a function")
 	case strings.ContainsFunc(cfg.Challenge, func(c rune) bool { return c < ' ' || c > '~' }):
 		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
@@ -43,28 +45,24 @@ func (cfg *Config) validate() error {
 
 // validateLevels reports the first field that is wrong in the wider levels.
 func (cfg *Config) validateLevels() error {
-	names, policies := cfg.names(), map[string]bool{}
+	taken, policies := cfg.names(), map[string]bool{}
 	if cfg.Limits == nil {
 		addPolicies(policies, cfg.Limiter)
 	}
 	for i := range cfg.Levels {
 		l, field := &cfg.Levels[i], "Levels["+strconv.Itoa(i)+"]."
-		switch {
-		case l.Limiter == nil:
-			return invalid(field+"Limiter", "a limiter", "nil")
-		case l.Key == nil:
-			return invalid(field+"Key", "a key function", "nil")
-		case names[l.Limiter.Name()]:
-			return invalid(field+"Limiter", "a limiter with a name of its own", strconv.Quote(l.Limiter.Name()))
-		}
-		if err := cfg.Limiter.DecidesWith(l.Limiter); err != nil {
-			var ce *weir.ConfigError
-			if errors.As(err, &ce) {
-				return invalid(field+"Limiter", ce.Want, ce.Got)
-			}
+		if err := checkLimiter(field+"Limiter", l.Limiter); err != nil {
 			return err
 		}
-		names[l.Limiter.Name()] = true
+		switch name := l.Limiter.Name(); {
+		case l.Key == nil:
+			return invalid(field+"Key", "a key function", "nil")
+		case taken[name]:
+			return invalid(field+"Limiter", "a limiter with a name of its own", strconv.Quote(name))
+		case !names.SameStore(cfg.Limiter.Config().Store, l.Limiter.Config().Store):
+			return invalid(field+"Limiter", "a limiter over the store of Limiter, which can be compared", strconv.Quote(name))
+		}
+		taken[l.Limiter.Name()] = true
 		if l.Limits != nil {
 			continue
 		}
@@ -78,7 +76,7 @@ func (cfg *Config) validateLevels() error {
 // addPolicies adds the policy names of a limiter's limits to set, and returns one that
 // was in it already.
 func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
-	limits := l.Limits()
+	limits := l.Config().Limits
 	for i := range limits {
 		name := limits[i].Policy()
 		if set[name] && twice == "" {
@@ -91,18 +89,18 @@ func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
 
 // validateShadows reports the first shadow that is wrong.
 func (cfg *Config) validateShadows() error {
-	names := cfg.names()
+	taken := cfg.names()
 	for i := range cfg.Levels {
-		names[cfg.Levels[i].Limiter.Name()] = true
+		taken[cfg.Levels[i].Limiter.Name()] = true
 	}
 	for _, l := range cfg.Shadows {
 		if err := checkLimiter("Shadows", l); err != nil {
 			return err
 		}
-		if names[l.Name()] {
+		if taken[l.Name()] {
 			return invalid("Shadows", "limiters with names of their own", strconv.Quote(l.Name()))
 		}
-		names[l.Name()] = true
+		taken[l.Name()] = true
 	}
 	return nil
 }

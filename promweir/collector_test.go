@@ -93,7 +93,7 @@ var rows = []struct {
 	}, []string{called("take", "store", "store_error", "1 of 0"), "weir_store_errors_total{limiter=api,operation=take} 1"}},
 	{"other sources", func(t *testing.T, w *world) {
 		w.with(t, w.asked)
-		limit := store.Limit(w.l.Limits()[0])
+		limit := store.Limit(w.l.Config().Limits[0])
 		for _, source := range []store.Source{store.SourceDenyCache, store.SourceLease, store.SourceFallback} {
 			w.store.Next(weirtest.Decide(store.Decision{Allowed: true, Source: source, Limit: limit, Remaining: 9, OtherLimits: source == store.SourceLease}))
 			allow(t, w, "a")

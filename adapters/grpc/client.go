@@ -53,10 +53,10 @@ type Client struct {
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if cfg.Limiter == nil || len(cfg.Limiter.Limits()) == 0 {
+	if cfg.Limiter == nil || len(cfg.Limiter.Config().Limits) == 0 {
 		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
 	}
-	if err := checkOutbound(cfg.Limiter.Limits()); err != nil {
+	if err := checkOutbound(cfg.Limiter.Config().Limits); err != nil {
 		return nil, err
 	}
 	if cfg.Key == nil {
@@ -180,9 +180,9 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	if err == nil || c.cfg.IgnoreRetryInfo {
 		return
 	}
-	d := min(retryDelay(err), c.cfg.Limiter.MaxPause())
+	d := min(retryDelay(err), c.cfg.Limiter.Config().MaxPause)
 	if d <= 0 {
-		return // A store that can't pause is the program's choice.
+		return
 	}
 	select {
 	case c.lanes <- struct{}{}:
@@ -213,7 +213,8 @@ func (c *Client) pause(ctx context.Context, key string, d time.Duration) {
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 	defer cancel()
-	_ = c.cfg.Limiter.Pause(ctx, key, d) // The Limiter's Hook gets a failure.
+	// The Limiter's Hook gets a failure. A store that can't pause is the program's choice.
+	_ = c.cfg.Limiter.Pause(ctx, key, d)
 }
 
 // retryDelay returns the RetryInfo of a refusal; 0 without one.

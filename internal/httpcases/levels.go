@@ -15,7 +15,7 @@ import (
 // users with 4 per hour.
 func withLevels(more ...func(*middleware.Config)) func(testing.TB, weir.Store, *middleware.Config) {
 	return func(t testing.TB, store weir.Store, cfg *middleware.Config) {
-		cfg.Limiter = named(t, store, "user", cfg.Limiter.Limits()...)
+		cfg.Limiter = named(t, store, "user", cfg.Limiter.Config().Limits...)
 		cfg.Levels = []middleware.Level{
 			{Limiter: named(t, store, "team", weir.PerHour(3)), Key: weir.KeyHeader("X-Team"), SkipNoKey: true},
 			{Limiter: named(t, store, "all", weir.PerHour(4).WithName("everybody")), Key: weir.KeyStatic("all")},

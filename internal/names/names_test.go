@@ -185,7 +185,7 @@ func TestNamesAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, l := range made {
-		if len(made) != 4 || refused.Load() != 4 || l.Limits()[0] != made[0].Limits()[0] {
+		if len(made) != 4 || refused.Load() != 4 || l.Config().Limits[0] != made[0].Config().Limits[0] {
 			t.Errorf("%d made, one with %v, %d refused", len(made), l, refused.Load())
 		}
 	}

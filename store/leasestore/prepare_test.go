@@ -94,7 +94,7 @@ func TestTheShorterWayDecidesTheSame(t *testing.T) {
 							case 302:
 								errs[i] = l.Reset(t.Context(), "k")
 							case 303:
-								errs[i] = stores[i].Brake(t.Context(), charge("k", 0, store.Limit(l.Limits()[0])).Charges, store.Brake{
+								errs[i] = stores[i].Brake(t.Context(), charge("k", 0, store.Limit(l.Config().Limits[0])).Charges, store.Brake{
 									Tell: true, Gap: time.Millisecond, GapFor: time.Second,
 								})
 							}
