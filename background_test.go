@@ -247,7 +247,7 @@ func TestBackgroundWaitsOnce(t *testing.T) {
 		}
 		for waiting := int64(2); waiting >= 0; waiting-- {
 			time.Sleep(time.Second)
-			if n := l.Stats().Waiting; n != waiting || begun.Load() != 2 {
+			if n, _ := l.Stats(); n != waiting || begun.Load() != 2 {
 				t.Errorf("%d calls wait, want %d; %d began to, want 2", n, waiting, begun.Load())
 			}
 			held.Release()

@@ -202,8 +202,8 @@ func chaos(t *testing.T, seed uint64) {
 	wg.Wait()
 	time.Sleep(10 * time.Minute)
 	for _, l := range []*weir.Limiter{l, wide, further} {
-		if got := l.Stats(); got != (weir.Stats{}) || l.Laters() != 0 {
-			t.Errorf("%+v is left, and %d calls", got, l.Laters())
+		if waiting, held := l.Stats(); waiting+held != 0 || l.Laters() != 0 {
+			t.Errorf("%d wait, %d leases and %d calls are left", waiting, held, l.Laters())
 		}
 		nothingLeft(t, l)
 	}

@@ -10,10 +10,6 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Never is the RetryAfter of a call that no waiting can ever admit: its cost is
-// over a limit's capacity.
-const Never = store.Never
-
 // Sentinels for errors.Is. A refusal by a limit, a failure of the store and
 // the end of a context are never confused: exactly one of
 // errors.Is(err, ErrLimited), errors.Is(err, ErrStore) and
@@ -45,7 +41,7 @@ type LimitedError struct {
 	// decided, one of the limiter's.
 	Limit Limit
 	// RetryAfter is the wait until the same call succeeds unless others take
-	// units; [Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
+	// units; [store.Never] when no waiting helps, 0 for ReasonTooManyWaiters, where it
 	// is not known. For ReasonInFlight it is a bound: most leases are released before
 	// they end. The text rounds it up.
 	RetryAfter time.Duration
@@ -110,7 +106,7 @@ func readable(d time.Duration) string {
 	if d >= 1000*time.Second {
 		unit = time.Minute
 	}
-	if rest := d % unit; rest > 0 && d < Never-unit {
+	if rest := d % unit; rest > 0 && d < store.Never-unit {
 		d += unit - rest
 	}
 	s := d.String()

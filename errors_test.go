@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/weirtest"
 )
 
@@ -46,22 +47,22 @@ func TestLimitedErrorText(t *testing.T) {
 		},
 		{
 			"never fits",
-			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Key: "k", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: store.Never},
 			`weir: client-side limit 25-in-5s: the cost never fits`,
 		},
 		{
 			"a cost that never fits",
-			weir.LimitedError{Key: "k", Cost: 26, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Key: "k", Cost: 26, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: store.Never},
 			`weir: client-side limit 25-in-5s: a cost of 26 never fits, the maximum is 25`,
 		},
 		{
 			"a cost that never fits a burst",
-			weir.LimitedError{Key: "k", Cost: 3, Limit: limit.WithBurst(2), Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Key: "k", Cost: 3, Limit: limit.WithBurst(2), Reason: weir.ReasonNeverFits, RetryAfter: store.Never},
 			`weir: client-side limit 25-in-5s: a cost of 3 never fits, the maximum is 2`,
 		},
 		{
 			"a cost of the background class that never fits",
-			weir.LimitedError{Key: "k", Cost: 25, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Key: "k", Cost: 25, Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: store.Never},
 			`weir: client-side limit 25-in-5s: a cost of 25 never fits`,
 		},
 		{
@@ -86,7 +87,7 @@ func TestLimitedErrorText(t *testing.T) {
 		},
 		{
 			"scope",
-			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: weir.Never},
+			weir.LimitedError{Scope: "api", Key: "secret", Limit: limit, Reason: weir.ReasonNeverFits, RetryAfter: store.Never},
 			`weir: client-side limit 25-in-5s of api: the cost never fits`,
 		},
 	}
@@ -108,7 +109,7 @@ func TestReadableDurations(t *testing.T) {
 		200 * time.Millisecond: "200ms", 200*time.Millisecond + 1: "201ms", 9_999_999 * time.Microsecond: "10s",
 		59_999_991 * time.Microsecond: "1m", 61*time.Second + 1: "1m1.1s", 101*time.Second + 1: "1m42s", 999*time.Second + 1: "16m40s",
 		1000*time.Second + 1: "17m", time.Hour: "1h", 23*time.Hour + 59*time.Minute + 59_900*time.Millisecond: "24h",
-		weir.Never: weir.Never.String(), -time.Second: "-1s",
+		store.Never: store.Never.String(), -time.Second: "-1s",
 	} {
 		if got := weir.Readable(in); got != want {
 			t.Errorf("%v is written %s, want %s", in, got, want)

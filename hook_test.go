@@ -332,7 +332,7 @@ func TestAHookThatPanics(t *testing.T) {
 					lease.Release()
 				}
 				synctest.Wait()
-				if n := l.Stats().Waiting; n != 0 {
+				if n, _ := l.Stats(); n != 0 {
 					t.Errorf("%d calls wait", n)
 				}
 				fires := kind != weir.EventLeaseLost && kind != weir.EventRefusal && kind != weir.EventBudget && kind != weir.EventSlowed && kind != weir.EventFallback

@@ -99,8 +99,8 @@ func TestHostileResponses(t *testing.T) {
 					t.Errorf("%d brakes, %d events", b, e)
 				}
 				time.Sleep(time.Hour)
-				if got := l.Stats(); got != (weir.Stats{}) || tr.UnderWay() != 0 || l.Laters() != 0 {
-					t.Errorf("%+v is left, %d under way, %d calls", got, tr.UnderWay(), l.Laters())
+				if waiting, held := l.Stats(); waiting+held != 0 || tr.UnderWay() != 0 || l.Laters() != 0 {
+					t.Errorf("%d wait, %d leases, %d under way and %d calls are left", waiting, held, tr.UnderWay(), l.Laters())
 				}
 			})
 		})

@@ -18,17 +18,15 @@ import (
 var (
 	// ErrNoKey: a request has no identity, or a call's key is empty.
 	ErrNoKey = errors.New("weir: no key")
-	// ErrAmbiguousKey: a request states its identity more than once.
-	ErrAmbiguousKey = errors.New("weir: ambiguous key")
-	// ErrMalformedKey: a request states its identity in a wrong form.
+	// ErrMalformedKey: a request states its identity in a wrong form, or more than once.
 	ErrMalformedKey = errors.New("weir: malformed key")
 )
 
 // KeyFunc returns the key that a request counts against. Its error matches
-// [ErrNoKey] if the request has no identity, and [ErrAmbiguousKey] if it states
-// its identity more than once. Any other error means that the identity could not
-// be determined. A KeyFunc must not change the request nor read its body. It must
-// be safe for concurrent use.
+// [ErrNoKey] if the request has no identity, and [ErrMalformedKey] if it states one in a
+// wrong form or more than once. Any other error means that the identity could not be
+// determined. A KeyFunc must not change the request nor read its body. It must be safe
+// for concurrent use.
 //
 // A limit is worth as much as its key is hard to invent: a client that controls
 // the key gets a fresh allowance with each new one. Every function here says who
@@ -43,8 +41,8 @@ func KeyStatic(key string) KeyFunc {
 }
 
 // KeyHeader returns a KeyFunc whose key is the value of a header as it stands. Its
-// error is ErrNoKey if the header is missing or empty, ErrAmbiguousKey if it is on
-// several lines, ErrMalformedKey if it is over 1024 bytes long.
+// error is ErrNoKey if the header is missing or empty, ErrMalformedKey if it is on
+// several lines or over 1024 bytes long.
 //
 // On a server the client controls a header, unless a trusted proxy overwrites it on
 // every request. Never use KeyHeader for a secret, because the store keeps keys:
@@ -183,7 +181,7 @@ func newOneHeader(field, name string, max int) (*oneHeader, error) {
 	return &oneHeader{
 		name: name, max: max,
 		none:    fmt.Errorf("%w: the header %s is missing or empty", ErrNoKey, name),
-		several: fmt.Errorf("%w: several %s headers", ErrAmbiguousKey, name),
+		several: fmt.Errorf("%w: several %s headers", ErrMalformedKey, name),
 		long:    fmt.Errorf("%w: the header %s is over %d bytes long", ErrMalformedKey, name, max),
 	}, nil
 }

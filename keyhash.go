@@ -15,8 +15,8 @@ import (
 )
 
 // KeyAPIKey returns a KeyFunc whose key is a hash of the API key in a header. Its
-// error is ErrNoKey if the header is missing or empty, ErrAmbiguousKey if it is on
-// several lines, ErrMalformedKey if it is over 16 KiB long. The API key itself is
+// error is ErrNoKey if the header is missing or empty, ErrMalformedKey if it is on
+// several lines or over 16 KiB long. The API key itself is
 // neither stored nor logged.
 //
 // The hash is HMAC-SHA256 with the secret, or SHA-256 if the secret is empty. Its
@@ -48,9 +48,8 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 //
 //	error            when
 //	ErrNoKey         there is no such header, no token, or another scheme
-//	ErrAmbiguousKey  there are several Authorization headers
-//	ErrMalformedKey  the text after the scheme is not one token of RFC 6750,
-//	                 or the header is over 16 KiB long
+//	ErrMalformedKey  there are several Authorization headers, the header is over 16 KiB
+//	                 long, or the text after the scheme is not one token of RFC 6750
 //
 // On a server the client controls the header, and each invented token is a
 // fresh allowance: mount the limit behind the check that the token is valid.

@@ -66,7 +66,7 @@ func TestKeyRemoteIP(t *testing.T) {
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Fatalf("key %q, error %v; want %q", got, err, c.want)
 			}
-			if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrAmbiguousKey) {
+			if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrMalformedKey) {
 				t.Errorf("%v would be taken for a request without identity", err)
 			}
 		})
@@ -148,7 +148,7 @@ func TestKeyClientIP(t *testing.T) {
 			if got != c.want || (err == nil) != (c.want != "") {
 				t.Fatalf("key %q, error %v; want %q", got, err, c.want)
 			}
-			for _, kind := range []error{weir.ErrNoKey, weir.ErrAmbiguousKey, weir.ErrMalformedKey} {
+			for _, kind := range []error{weir.ErrNoKey, weir.ErrMalformedKey} {
 				if errors.Is(err, kind) {
 					t.Errorf("%v is %v", err, kind)
 				}

@@ -179,8 +179,8 @@ type Decision struct {
 	// Delay is how long a granted reservation has to wait; 0: act now.
 	Delay time.Duration
 	// RetryAfter is set by a refusal: the same call succeeds after exactly this
-	// long unless others take units. [Never] when no waiting helps. For ReasonInFlight it is
-	// a bound: room comes earlier when calls end.
+	// long unless others take units. [store.Never] when no waiting helps. For ReasonInFlight
+	// it is a bound: room comes earlier when calls end.
 	RetryAfter time.Duration
 	// Limit is the binding limit: of a refusal the one with the longest
 	// RetryAfter, otherwise the one with the smallest share remaining.

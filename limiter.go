@@ -163,24 +163,15 @@ func (l *Limiter) Config() Config {
 // Name returns the limiter's name.
 func (l *Limiter) Name() string { return l.name }
 
-// Stats are the numbers of a Limiter's calls now, for gauges that are read when they
-// are scraped.
-type Stats struct {
-	// Waiting is the number of calls of this Limiter that wait for a slot or for room.
-	Waiting int64
-	// InFlight is the number of leases that this Limiter's calls hold. 0 without
-	// Config.InFlight.
-	InFlight int64
-}
-
-// Stats returns the present numbers, of this process alone. It asks no store, and is
-// safe for concurrent use. Those of a zero Limiter are 0.
-func (l *Limiter) Stats() Stats {
-	s := Stats{Waiting: l.waiting.Load()}
+// Stats returns how many calls of this Limiter wait now, for a slot or for room, and how
+// many leases its calls hold: numbers of this process alone, for gauges. It asks no store,
+// and is safe for concurrent use. Both are 0 for a zero Limiter, and inFlight without
+// Config.InFlight.
+func (l *Limiter) Stats() (waiting, inFlight int64) {
 	if l.flights != nil {
-		s.InFlight = int64(l.flights.Held())
+		inFlight = int64(l.flights.Held())
 	}
-	return s
+	return l.waiting.Load(), inFlight
 }
 
 // stored returns limits for the store's side.

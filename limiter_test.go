@@ -197,8 +197,8 @@ func TestRefusals(t *testing.T) {
 		}{
 			{name: "WaitN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, MaxWait: ms}},
 			{name: "ReserveN", cost: 1, want: weir.LimitedError{Reason: weir.ReasonLimited, RetryAfter: 10 * ms, MaxWait: ms}},
-			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
-			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
+			{name: "WaitN", cost: 2, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: store.Never}},
+			{name: "ReserveN", cost: math.MaxInt64, want: weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: store.Never}},
 		} {
 			err := methods[tt.name](l, t.Context(), "k", tt.cost)
 			wantKind(t, err, "limited")

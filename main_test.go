@@ -111,7 +111,7 @@ func (s *gcraStore) decide(req store.Request) (store.Decision, *grant) {
 		d.Allowed = true
 		return d, nil
 	case req.NeverFits() >= 0:
-		d.Reason, d.RetryAfter = weir.ReasonNeverFits, weir.Never
+		d.Reason, d.RetryAfter = weir.ReasonNeverFits, store.Never
 		return d, nil
 	case delay > req.MaxWait:
 		d.Reason, d.RetryAfter = weir.ReasonLimited, delay

@@ -284,7 +284,7 @@ func TestReserveLimits(t *testing.T) {
 		{name: "soon", cost: 1, used: 2, maxWait: 30 * time.Second, want: weir.Decision{Allowed: true, Delay: 30 * time.Second}},
 		{name: "too late", cost: 1, used: 2, maxWait: 30*time.Second - 1000, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
 		{name: "past the deadline", cost: 1, used: 2, maxWait: time.Minute, timeout: 29 * time.Second, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
-		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.ReasonNeverFits, RetryAfter: weir.Never}},
+		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.ReasonNeverFits, RetryAfter: store.Never}},
 		{name: "other limits", cost: 3, limits: []weir.Limit{weir.PerMinute(3)}, want: weir.Decision{Allowed: true}},
 		{name: "nothing", cost: 0, used: 2, want: weir.Decision{Allowed: true}},
 	}

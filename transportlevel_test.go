@@ -175,7 +175,7 @@ func TestScopesSkipNoKey(t *testing.T) {
 		s := newScoped(t, weir.PerMinute(1), weir.PerMinute(10), func(c *weir.TransportConfig) { c.SkipNoKey = true })
 		req, _ := transportPost(t, t.Context(), "http://api.example/")
 		req.Header["X-Token"] = []string{"A", "B"}
-		if _, err := s.tr.RoundTrip(req); !errors.Is(err, weir.ErrAmbiguousKey) {
+		if _, err := s.tr.RoundTrip(req); !errors.Is(err, weir.ErrMalformedKey) {
 			t.Error(err)
 		}
 	})

@@ -19,10 +19,10 @@ import (
 //	plan function's result                       limits
 //	the name of a plan in the file               the plan's
 //	another name, the empty name, no function    the default plan's
-//	ErrNoKey, ErrAmbiguousKey, ErrMalformedKey   the default plan's
+//	ErrNoKey, ErrMalformedKey                    the default plan's
 //	any other error                              none: the error is returned
 //
-// The three errors of the key function mean a key without limits of its own: a
+// The two errors of the key function mean a key without limits of its own: a
 // request that the Config's OnNoKey counts has the limits of its plan. Any other
 // error is an outage to the middleware. A client that can cause one is not limited
 // under FailOpen.
@@ -51,7 +51,7 @@ func find(f weir.KeyFunc, r *http.Request) (string, error) {
 		return "", nil
 	}
 	s, err := f(r)
-	if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrAmbiguousKey) || errors.Is(err, weir.ErrMalformedKey) {
+	if errors.Is(err, weir.ErrNoKey) || errors.Is(err, weir.ErrMalformedKey) {
 		return "", nil
 	}
 	return s, err

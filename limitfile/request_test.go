@@ -137,9 +137,9 @@ func TestWhoIsUnknownHasTheDefaultPlan(t *testing.T) {
 		"a key of the file":     {is("ann"), asked, 3, nil},
 		"a plan that fails":     {is("bob"), failing(fails), 0, fails},
 		"a key that fails":      {failing(fails), is("pro"), 0, fails},
-		"a key that is unclear": {failing(weir.ErrAmbiguousKey), is("pro"), 2, nil},
+		"a key that is unclear": {failing(weir.ErrMalformedKey), is("pro"), 2, nil},
 		"a key that is no key":  {failing(weir.ErrMalformedKey), is("pro"), 2, nil},
-		"a plan stated twice":   {is("bob"), failing(weir.ErrAmbiguousKey), 1, nil},
+		"a plan stated twice":   {is("bob"), failing(weir.ErrMalformedKey), 1, nil},
 		"a plan that is none":   {is("bob"), failing(weir.ErrMalformedKey), 1, nil},
 	} {
 		limits, err := f.Limits(c.key, c.plan)(request("", ""))

@@ -80,7 +80,7 @@ func (q *queue) wait(ctx context.Context, end time.Time, first weir.Decision, as
 			}
 			d, err = ask(ahead)
 			q.refused[class].Store(!d.Allowed)
-			hopeless := d.RetryAfter == weir.Never || d.Reason == weir.ReasonPaused && d.RetryAfter > left
+			hopeless := d.Reason == weir.ReasonNeverFits || d.Reason == weir.ReasonPaused && d.RetryAfter > left
 			if err != nil || d.Allowed || hopeless {
 				return d, err
 			}

@@ -65,13 +65,13 @@ type Config struct {
 	// OnNoKey decides about a request for which Key returned an error, or an empty
 	// key, which is weir.ErrNoKey here. Nil, or the zero NoKey, refuses it:
 	//
-	//	weir.ErrNoKey                            401: it has no identity
-	//	weir.ErrAmbiguousKey, ErrMalformedKey    400: it states one twice or malformed
-	//	any other error                          500: the lookup failed; OnError gets it
+	//	weir.ErrNoKey           401: it has no identity
+	//	weir.ErrMalformedKey    400: it states one malformed or twice
+	//	any other error         500: the lookup failed; OnError gets it
 	//
 	// OnNoKey is not asked about a weir.ErrConfig, which is always a 500, nor about a
 	// lookup that failed because the request's context ended. Clients choose which of
-	// the first three errors they cause: to let all of them pass is no limit at all.
+	// the first two errors they cause: to let all of them pass is no limit at all.
 	OnNoKey func(r *http.Request, err error) NoKey
 
 	// Challenge is the WWW-Authenticate header of each 401 for want of a key, which

@@ -132,7 +132,7 @@ func ExampleConfig_identity() {
 			switch {
 			case errors.Is(err, weir.ErrNoKey):
 				return middleware.NoKey{Key: "(visitors)"}
-			case errors.Is(err, weir.ErrAmbiguousKey), errors.Is(err, weir.ErrMalformedKey):
+			case errors.Is(err, weir.ErrMalformedKey):
 				return middleware.NoKey{Status: http.StatusForbidden}
 			}
 			return middleware.NoKey{Status: http.StatusServiceUnavailable}

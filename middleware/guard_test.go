@@ -127,7 +127,7 @@ func TestOnError(t *testing.T) {
 	}{
 		{name: "key", cfg: middleware.Config{Key: key(cause)}, want: []error{cause}},
 		{name: "no key", cfg: middleware.Config{Key: key(weir.ErrNoKey)}},
-		{name: "two keys", cfg: middleware.Config{Key: key(weir.ErrAmbiguousKey)}},
+		{name: "two keys", cfg: middleware.Config{Key: key(weir.ErrMalformedKey)}},
 		{
 			name: "a status that refuses nothing", want: []error{weir.ErrConfig},
 			cfg: middleware.Config{Key: key(weir.ErrNoKey), OnNoKey: func(*http.Request, error) middleware.NoKey {

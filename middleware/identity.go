@@ -12,8 +12,7 @@ import (
 // The refusals of requests without a usable key.
 var (
 	unidentified = answer.Problem{Status: http.StatusUnauthorized, Detail: "The request does not say who it is from."}
-	ambiguous    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says more than once who it is from."}
-	malformed    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says in no valid form who it is from."}
+	malformed    = answer.Problem{Status: http.StatusBadRequest, Detail: "The request says in no valid form, or more than once, who it is from."}
 )
 
 // withoutKey returns the refusal of a request for which a key function returned
@@ -21,8 +20,6 @@ var (
 func withoutKey(err error) (p answer.Problem, failed bool) {
 	switch {
 	case errors.Is(err, weir.ErrConfig):
-	case errors.Is(err, weir.ErrAmbiguousKey):
-		return ambiguous, false
 	case errors.Is(err, weir.ErrMalformedKey):
 		return malformed, false
 	case errors.Is(err, weir.ErrNoKey):

@@ -70,9 +70,9 @@ type Fallback = instruments.Fallback
 
 // read reads the present numbers. It asks no store.
 func (i *Instruments) read(_ context.Context, to metric.Observer) error {
-	for name, s := range i.watched.Stats() {
-		to.ObserveInt64(i.waiting, s.Waiting, with(limiterKey.String(name)))
-		to.ObserveInt64(i.inFlight, s.InFlight, with(limiterKey.String(name)))
+	for name, n := range i.watched.Stats() {
+		to.ObserveInt64(i.waiting, n[0], with(limiterKey.String(name)))
+		to.ObserveInt64(i.inFlight, n[1], with(limiterKey.String(name)))
 	}
 	for name, s := range i.watched.Fallbacks() {
 		to.ObserveInt64(i.state, int64(s.State()), with(storeKey.String(name)))

@@ -29,9 +29,9 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, label string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
 	}
-	for name, s := range g.watched.Stats() {
-		gauge(g.waiting, float64(s.Waiting), name)
-		gauge(g.inFlight, float64(s.InFlight), name)
+	for name, n := range g.watched.Stats() {
+		gauge(g.waiting, float64(n[0]), name)
+		gauge(g.inFlight, float64(n[1]), name)
 	}
 	for name, s := range g.watched.Fallbacks() {
 		gauge(g.state, float64(s.State()), name)

@@ -11,7 +11,7 @@
 //	                       redis_rate v10.0.1                here
 //	arithmetic             floating-point seconds            whole microseconds, exact
 //	Remaining              often one too few                 exact
-//	a cost over the burst  refused, RetryAfter is finite     refused, RetryAfter is weir.Never
+//	a cost over the burst  refused, RetryAfter is finite     refused, RetryAfter is store.Never
 //	AllowAtMost            takes fractions of units          takes whole units
 //	a refusal              a script on the server            remembered for up to 1 s, without a call
 //	a changed limit        starts from the old state's time  the used share carries over

@@ -286,7 +286,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestRefusedAttempt(t *testing.T) {
 	t.Parallel()
 	limited := func(after time.Duration) step { return step{err: &weir.LimitedError{RetryAfter: after}} }
-	again, fine := step{status: 429, after: "1"}, step{status: 200}
+	again, fine, never := step{status: 429, after: "1"}, step{status: 200}, step{err: &weir.LimitedError{Reason: weir.ReasonNeverFits, RetryAfter: 1<<63 - 1}}
 	for _, c := range []struct {
 		name     string
 		steps    []step
@@ -300,8 +300,8 @@ func TestRefusedAttempt(t *testing.T) {
 		{"three times", []step{again, limited(1), limited(2), limited(3), fine}, 0, time.Minute, 5, 200, time.Second + 6},
 		{"four times", []step{again, limited(1), limited(1), limited(1), limited(1), fine}, 0, time.Minute, 5, 0, time.Second + 3},
 		{"each attempt anew", []step{again, limited(1), limited(1), again, limited(1), limited(1), fine}, 0, time.Minute, 7, 200, 2*time.Second + 4},
-		{"never admitted", []step{again, limited(weir.Never)}, 0, time.Minute, 2, 0, time.Second},
-		{"never admitted, without a bound", []step{again, limited(weir.Never)}, 0, 1<<63 - 1, 2, 0, time.Second},
+		{"never admitted", []step{again, never}, 0, time.Minute, 2, 0, time.Second},
+		{"never admitted, without a bound", []step{again, never}, 0, 1<<63 - 1, 2, 0, time.Second},
 		{"no time is known", []step{again, limited(0)}, 0, time.Minute, 2, 0, time.Second},
 		{"longer than MaxWait", []step{again, limited(time.Minute + 1)}, 0, time.Minute, 2, 0, time.Second},
 		{"as long as MaxWait", []step{again, limited(time.Minute), fine}, 0, time.Minute, 3, 200, time.Minute + time.Second},

@@ -130,7 +130,7 @@ var errNoOutcome = errors.New("returned neither a response nor an error")
 func lasting(err error) bool {
 	for _, target := range []error{
 		weir.ErrLimited, weir.ErrStore, weir.ErrConfig, weir.ErrUnsupported,
-		weir.ErrNoKey, weir.ErrAmbiguousKey, weir.ErrMalformedKey,
+		weir.ErrNoKey, weir.ErrMalformedKey,
 		context.Canceled, errNoOutcome,
 	} {
 		if errors.Is(err, target) {

@@ -141,7 +141,7 @@ func (c *call) again(n int) bool {
 		next.Body, c.body = c.body, nil
 		c.send(next)
 		var limited *weir.LimitedError
-		if !errors.As(c.err, &limited) || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.RetryAfter == weir.Never ||
+		if !errors.As(c.err, &limited) || refusals == maxRefusals || limited.RetryAfter <= 0 || limited.Reason == weir.ReasonNeverFits ||
 			!t.policy.fits(ctx, limited.RetryAfter) || !c.rewind() {
 			return true
 		}

@@ -176,7 +176,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		{name: "GET, store failure", method: "GET", step: step{err: &weir.StoreError{Err: io.EOF}}},
 		{name: "GET, wrong configuration", method: "GET", step: step{err: &weir.ConfigError{}}},
 		{name: "GET, no key", method: "GET", step: step{err: weir.ErrNoKey}},
-		{name: "GET, ambiguous key", method: "GET", step: step{err: weir.ErrAmbiguousKey}},
+		{name: "GET, ambiguous key", method: "GET", step: step{err: weir.ErrMalformedKey}},
 		{name: "GET, malformed key", method: "GET", step: step{err: weir.ErrMalformedKey}},
 		{name: "GET, unsupported by the store", method: "GET", step: step{err: weir.ErrUnsupported}},
 		{name: "no URL", method: "GET", step: step{err: errors.New("nil Request.URL")}, change: func(r *http.Request) { r.URL = nil }},

@@ -106,7 +106,7 @@ func (a *answer) overLimit(code codes.Code, detail string) error {
 		details = append(details, protoadapt.MessageV1Of(quota))
 	}
 	message += "."
-	if d := a.decision.RetryAfter; d > 0 && d != weir.Never {
+	if d := a.decision.RetryAfter; d > 0 && a.decision.Reason != weir.ReasonNeverFits {
 		message += " Retry after " + d.String() + "."
 		details = append(details, protoadapt.MessageV1Of(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)}))
 	}

@@ -94,7 +94,7 @@ func TestClientErrors(t *testing.T) {
 		},
 		{
 			name: "a limit", store: storeFunc(func() (store.Decision, error) {
-				return store.Decision{Reason: weir.ReasonNeverFits, Limit: store.Per(1, time.Hour), RetryAfter: weir.Never}, nil
+				return store.Decision{Reason: weir.ReasonNeverFits, Limit: store.Per(1, time.Hour), RetryAfter: store.Never}, nil
 			}), code: codes.ResourceExhausted, message: "weir: client-side limit 1-in-1h of api: a cost of 1 never fits", is: weir.ErrLimited,
 		},
 	}

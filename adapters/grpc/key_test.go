@@ -59,10 +59,10 @@ func TestKeys(t *testing.T) {
 	}{
 		{name: "a value", key: weir.KeyHeader("x-user"), md: []string{"x-user", "ann"}, want: "ann"},
 		{name: "no value", key: weir.KeyHeader("x-user"), err: weir.ErrNoKey},
-		{name: "a value twice", key: weir.KeyHeader("x-user"), md: []string{"x-user", "ann", "x-user", "ann"}, err: weir.ErrAmbiguousKey},
+		{name: "a value twice", key: weir.KeyHeader("x-user"), md: []string{"x-user", "ann", "x-user", "ann"}, err: weir.ErrMalformedKey},
 		{name: "a long value", key: weir.KeyHeader("x-user"), md: []string{"x-user", string(make([]byte, 1025))}, err: weir.ErrMalformedKey},
 		{name: "an API key", key: weir.KeyAPIKey("x-api-key", secret), md: []string{"x-api-key", "k1"}},
-		{name: "two API keys", key: weir.KeyAPIKey("x-api-key", secret), md: []string{"x-api-key", "k1", "x-api-key", "k2"}, err: weir.ErrAmbiguousKey},
+		{name: "two API keys", key: weir.KeyAPIKey("x-api-key", secret), md: []string{"x-api-key", "k1", "x-api-key", "k2"}, err: weir.ErrMalformedKey},
 		{name: "a token", key: weir.KeyBearer(secret), md: []string{"authorization", "Bearer t1"}},
 		{name: "another scheme", key: weir.KeyBearer(secret), md: []string{"authorization", "Basic t1"}, err: weir.ErrNoKey},
 		{name: "no token of RFC 6750", key: weir.KeyBearer(secret), md: []string{"authorization", "Bearer a, b"}, err: weir.ErrMalformedKey},

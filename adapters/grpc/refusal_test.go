@@ -89,12 +89,12 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			name: "two identities", md: []string{"x-user", "bob"}, code: codes.InvalidArgument,
-			message: "The request says more than once who it is from.",
+			message: "The request says in no valid form, or more than once, who it is from.",
 		},
 		{
 			name: "a malformed identity", md: []string{"authorization", "Bearer a b"}, code: codes.InvalidArgument,
 			config:  []func(*middleware.Config){func(cfg *middleware.Config) { cfg.Key = weir.KeyBearer(nil) }},
-			message: "The request says in no valid form who it is from.",
+			message: "The request says in no valid form, or more than once, who it is from.",
 		},
 		{
 			name: "blocked", code: codes.PermissionDenied,

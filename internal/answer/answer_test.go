@@ -173,11 +173,14 @@ func TestViolated(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for retry, want := range map[time.Duration]string{
-		weir.Never: "", 0: "1", 1: "1", time.Second: "1", time.Second + 1: "2", time.Hour: "3600",
+		0: "1", 1: "1", time.Second: "1", time.Second + 1: "2", time.Hour: "3600",
 	} {
 		if got := decision(weir.Decision{RetryAfter: retry}).RetryAfterSeconds(); got != want {
 			t.Errorf("%v: %q, want %q", retry, got, want)
 		}
+	}
+	if got := decision(weir.Decision{Reason: weir.ReasonNeverFits, RetryAfter: store.Never}).RetryAfterSeconds(); got != "" {
+		t.Errorf("never: %q", got)
 	}
 }
 
@@ -196,7 +199,7 @@ func TestBodies(t *testing.T) {
 	}{
 		"a limit": {state, true, uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded",` +
 			`"status":429,"violated-policies":["10-in-1m","\"all\""]}`},
-		"for ever": {changed(func(d *weir.Decision) { d.Reason, d.RetryAfter = weir.ReasonNeverFits, weir.Never }), false,
+		"for ever": {changed(func(d *weir.Decision) { d.Reason, d.RetryAfter = weir.ReasonNeverFits, store.Never }), false,
 			uri + `quota-exceeded","title":"Request cannot be satisfied as assigned quota has been exceeded","status":429,` +
 				`"detail":"The request costs more than a limit admits at once. Repeating it does not help.","violated-policies":["10-in-1m","\"all\""]}`},
 		"a share": {changed(func(d *weir.Decision) { d.Degraded = true }), true,

@@ -42,7 +42,7 @@ func (d *Decision) problemType(penalised bool) *problemType {
 // RetryAfterSeconds returns the value of Retry-After, at least 1 s, or "" when the refusal
 // never ends.
 func (d *Decision) RetryAfterSeconds() string {
-	if d.RetryAfter == weir.Never {
+	if d.Reason == weir.ReasonNeverFits {
 		return ""
 	}
 	return strconv.FormatInt(max(1, seconds(d.RetryAfter)), 10)
@@ -53,7 +53,7 @@ func (d *Decision) RetryAfterSeconds() string {
 func (d *Decision) WriteLimited(w http.ResponseWriter, r *http.Request, v *Values, penalised bool) {
 	t, detail := d.problemType(penalised), ""
 	switch {
-	case d.RetryAfter == weir.Never:
+	case d.Reason == weir.ReasonNeverFits:
 		detail = "The request costs more than a limit admits at once. Repeating it does not help."
 	case d.Reason == weir.ReasonPaused:
 		detail = "Requests are paused."

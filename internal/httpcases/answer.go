@@ -78,7 +78,7 @@ var (
 
 	unlimited    = served(nil)
 	unidentified = problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), nil)
-	ambiguous    = problem(http.StatusBadRequest, blank(400, "The request says more than once who it is from."), nil)
+	ambiguous    = problem(http.StatusBadRequest, blank(400, "The request says in no valid form, or more than once, who it is from."), nil)
 	broken       = problem(http.StatusInternalServerError, blank(500, "The request could not be checked against its limits."), nil)
 	unavailable  = problem(http.StatusServiceUnavailable, blank(503, "The request cannot be checked against its limits right now."), nil)
 	ended        = problem(http.StatusServiceUnavailable, blank(503, "The request ended before it was checked against its limits."), nil)

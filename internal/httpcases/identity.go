@@ -82,7 +82,7 @@ var identityCases = []testCase{
 				if r.Header.Get("X-User") == "" {
 					return "", errors.Join(errSecret, weir.ErrNoKey)
 				}
-				return "", errors.Join(errSecret, weir.ErrAmbiguousKey)
+				return "", errors.Join(errSecret, weir.ErrMalformedKey)
 			}
 		},
 		steps: []step{{request: nobody, want: unidentified}, {request: ann, want: ambiguous}},

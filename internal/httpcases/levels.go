@@ -73,7 +73,7 @@ var levelCases = []testCase{
 			{request: ann, want: problem(http.StatusUnauthorized, blank(401, "The request does not say who it is from."), map[string]string{"WWW-Authenticate": "Bearer"})},
 			{
 				request: request{header: http.Header{"X-User": {"ann"}, "X-Team": {"red", "blue"}}},
-				want:    problem(http.StatusBadRequest, blank(400, "The request says more than once who it is from."), nil),
+				want:    problem(http.StatusBadRequest, blank(400, "The request says in no valid form, or more than once, who it is from."), nil),
 			},
 			{request: inTeam("ann", "blue"), want: served(leveled("r=1;t=30", "r=2;t=1200", "r=3;t=900"))},
 		},

@@ -22,8 +22,7 @@ var unknown = []struct {
 }{
 	{"no identity", weir.ErrNoKey, 401, "The request does not say who it is from."},
 	{"an empty key", nil, 401, "The request does not say who it is from."},
-	{"two identities", weir.ErrAmbiguousKey, 400, "The request says more than once who it is from."},
-	{"a malformed identity", weir.ErrMalformedKey, 400, "The request says in no valid form who it is from."},
+	{"a malformed identity", weir.ErrMalformedKey, 400, "The request says in no valid form, or more than once, who it is from."},
 	{"a lookup that failed", errSecret, 500, "The request could not be checked against its limits."},
 }
 

@@ -35,12 +35,9 @@ func Clean(name string) string {
 	return strings.ToValidUTF8(name[:min(len(name), maxName)], "?")
 }
 
-// refusals are the statuses with which upstreams refuse.
-var refusals = []int{403, 418, 420, 429, 503, 529}
-
-// Status returns the label of a refusal's status. Other statuses share one.
+// Status returns the label of the status of a refusal. Unusual ones share one.
 func Status(code int) string {
-	if slices.Contains(refusals, code) {
+	if slices.Contains([]int{403, 418, 420, 429, 503, 529}, code) {
 		return strconv.Itoa(code)
 	}
 	return "other"

@@ -143,7 +143,7 @@ func TestWatched(t *testing.T) {
 		}
 		leases = append(leases, lease)
 	}
-	if s := w.Stats()["api"]; s.InFlight != 2 || s.Waiting != 0 {
+	if s := w.Stats()["api"]; s != ([2]int64{0, 2}) {
 		t.Errorf("%+v, want two leases", s)
 	}
 	for _, lease := range leases {

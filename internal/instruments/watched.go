@@ -42,25 +42,26 @@ func (w *Watched) Add(limiters ...*weir.Limiter) {
 func (w *Watched) AddFallback(name string, s Fallback) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if s == nil {
+	switch {
+	case s == nil:
 		delete(w.fallbacks, Clean(name))
 		return
-	}
-	if w.fallbacks == nil {
+	case w.fallbacks == nil:
 		w.fallbacks = make(map[string]Fallback)
 	}
 	w.fallbacks[Clean(name)] = s
 }
 
-// Stats returns the sums of the limiters' numbers, by name.
-func (w *Watched) Stats() map[string]weir.Stats {
+// Stats returns how many calls wait and how many are in flight, by the limiter's name.
+func (w *Watched) Stats() map[string][2]int64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	sums := make(map[string]weir.Stats)
+	sums := make(map[string][2]int64)
 	for _, p := range w.limiters {
 		if l := p.Value(); l != nil {
-			sum, s := sums[l.Name()], l.Stats()
-			sums[l.Name()] = weir.Stats{Waiting: sum.Waiting + s.Waiting, InFlight: sum.InFlight + s.InFlight}
+			sum := sums[l.Name()]
+			waiting, inFlight := l.Stats()
+			sums[l.Name()] = [2]int64{sum[0] + waiting, sum[1] + inFlight}
 		}
 	}
 	return sums
