@@ -132,15 +132,12 @@ type StoreError struct {
 
 func (e *StoreError) Error() string { return fmt.Sprintf("weir: store: %s: %v", e.Op, e.Err) }
 
-// Is reports whether target is [ErrStore].
-func (e *StoreError) Is(target error) bool { return target == ErrStore }
-
-// Unwrap returns the store's error, or nil when that is a context's error or a
-// limiter's: a timeout inside the store is not the end of the caller's context,
-// and a limit on the store's own calls is not the caller's limit.
-func (e *StoreError) Unwrap() error {
+// Unwrap returns [ErrStore] and the store's error, but none that is a context's or a
+// limiter's: a timeout inside the store is not the end of the caller's context, and a
+// limit on the store's own calls is not the caller's limit.
+func (e *StoreError) Unwrap() []error {
 	if errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, context.DeadlineExceeded) || errors.Is(e.Err, ErrLimited) {
-		return nil
+		return []error{ErrStore}
 	}
-	return e.Err
+	return []error{ErrStore, e.Err}
 }

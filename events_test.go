@@ -221,16 +221,16 @@ func TestEvents(t *testing.T) {
 		}, []string{took2, "settled 2 1", settle}},
 		{"Cancel", nil, func(t *testing.T, w *eventWorld) { must(t, reserve(t, w).Cancel(t.Context())) },
 			[]string{took2, "store_call cancel 0s false"}},
-		{"SettleLevels", nil, func(t *testing.T, w *eventWorld) {
+		{"Settle of levels", nil, func(t *testing.T, w *eventWorld) {
 			r, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: w.l, Key: "key", Cost: 2})
 			must(t, err)
-			must(t, r.SettleLevels(t.Context(), 1))
+			must(t, r.Settle(t.Context(), 1))
 		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
-		{"SettleLevels of a level that gave nothing", nil, func(t *testing.T, w *eventWorld) {
+		{"Settle of levels of a level that gave nothing", nil, func(t *testing.T, w *eventWorld) {
 			wide := onLocal(t, weir.Config{Store: w.store, Name: "wide", Limits: []weir.Limit{plenty}, Hook: w.Observe})
 			r, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: w.l, Key: "key", Cost: 2}, weir.Level{Limiter: wide, Key: "all", Peek: true})
 			must(t, err)
-			must(t, r.SettleLevels(t.Context(), 1, 1))
+			must(t, r.Settle(t.Context(), 1, 1))
 		}, []string{"decision 2 allowed store", "settled 2 1", settle, take}},
 		{"Settle of an estimate of 0", nil, func(t *testing.T, w *eventWorld) {
 			r, err := w.l.ReserveN(t.Context(), "key", 0)

@@ -187,7 +187,7 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 // cost is corrected afterwards. It waits for at most maxWait, and not past the deadline
 // of ctx; one below 0 is a *[ConfigError]. It returns when the call's slot has come, so
 // that the Reservation has no Delay. Cancel gives all units back to all levels; Settle
-// and SettleLevels correct the cost.
+// corrects the cost.
 //
 // A refusal is a Decision, not an error, and comes without a Reservation. If ctx ends
 // first, WaitLevels returns the context's error and gives the granted units back.

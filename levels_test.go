@@ -211,17 +211,17 @@ func TestWaitLevelsNow(t *testing.T) {
 		levels := n.levels("bob")
 		levels[1].Peek, levels[2].Cost = true, 3
 		r = reserve(levels)
-		if err := r.SettleLevels(ctx, 1, 2); !errors.Is(err, weir.ErrConfig) {
+		if err := r.Settle(ctx, 1, 2); !errors.Is(err, weir.ErrConfig) {
 			t.Errorf("two costs of three levels: %v", err)
 		}
-		if err := r.SettleLevels(ctx, 1, 1, -1); !errors.Is(err, weir.ErrConfig) {
+		if err := r.Settle(ctx, 1, 1, -1); !errors.Is(err, weir.ErrConfig) {
 			t.Errorf("a cost below 0: %v", err)
 		}
-		if err := r.SettleLevels(ctx, 0, 7, 4); err != nil || n.left(t, "bob") != "[2 2 4]" || r.Cost() != 1 {
+		if err := r.Settle(ctx, 0, 7, 4); err != nil || n.left(t, "bob") != "[2 2 4]" || r.Cost() != 1 {
 			t.Errorf("settled at 0, nothing and 4: %s remain, %v", n.left(t, "bob"), err)
 		}
 		settles := n.store.Counts().Settles
-		if err := reserve(n.levels("cyd")).SettleLevels(ctx, 1, 1, 1); err != nil || n.store.Counts().Settles != settles {
+		if err := reserve(n.levels("cyd")).Settle(ctx, 1, 1, 1); err != nil || n.store.Counts().Settles != settles {
 			t.Errorf("an estimate that was right: %v", err)
 		}
 		if r, d, err := weir.WaitLevels(ctx, 0, n.levels("ann")...); r != nil || err != nil || d.Scope != "user" {
@@ -262,7 +262,7 @@ func TestWaitLevels(t *testing.T) {
 			if kinds := len(n.events); kinds != 3 || n.events[0].Kind != weir.EventWaitBegin || n.events[1].Kind != weir.EventDecision || n.events[2].Kind != weir.EventWait || n.events[2].Took != took {
 				t.Errorf("the hook got %+v", n.events)
 			}
-			if err := r.SettleLevels(ctx, 0, 0, 2); err != nil {
+			if err := r.Settle(ctx, 0, 0, 2); err != nil {
 				t.Error(err)
 			}
 		}()

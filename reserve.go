@@ -204,64 +204,28 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 // lapsed, or after a Reset, changes nothing. The store is not asked when the
 // estimate was right, or was 0, which books nothing that could be corrected.
 //
-// With several levels it corrects each level that gave units; see
-// [Reservation.SettleLevels].
+// With several levels, one cost is that of each level, and more are one for each, in
+// their order. A level that gave no units is not corrected. The Hook of each level's
+// Limiter observes its [EventSettled].
 //
-// A cost below 0 or above MaxUnits is a *[ConfigError], after which Settle may
-// be called again. Settle returns ErrUnsupported when the store can't. A context
-// that is over already does not stop it; the store then has 5 s.
-func (r *Reservation) Settle(ctx context.Context, actual int64) error {
+// A cost below 0 or above MaxUnits, or a wrong number of costs, is a *[ConfigError], after
+// which Settle may be called again. Settle returns ErrUnsupported when the store can't. A
+// context that is over already does not stop it; the store then has 5 s.
+func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	if r.limiter == nil {
 		return errZeroReservation
 	}
-	if err := checkActual(actual); err != nil {
-		return err
+	levels := r.levels
+	if levels == nil {
+		levels = []levelTaken{{limiter: r.limiter, id: r.id, charges: 1}}
 	}
-	if r.levels != nil {
-		return r.SettleLevels(ctx, slices.Repeat([]int64{actual}, len(r.levels))...)
-	}
-	s, ok := r.limiter.store.(store.Settler)
-	if r.done.Swap(true) {
-		return nil
-	}
-	if !ok {
-		return store.ErrUnsupported
-	}
-	if actual != r.id.Cost {
-		r.corrected(actual)
-		settle := func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, actual) }
-		if err := r.correct(ctx, "settle", settle); err != nil {
-			return err
-		}
-	}
-	if r.decision.Receipt != nil {
-		r.limiter.events.settled(ctx, r.id, actual)
-	}
-	return nil
-}
-
-func checkActual(cost int64) error {
-	if cost < 0 || cost > store.MaxUnits {
-		return &store.ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
-	}
-	return nil
-}
-
-// SettleLevels is [Reservation.Settle] with an actual cost for each level, in their order;
-// a reservation without levels takes one cost. For a level that gave no units it changes
-// nothing. The Hook of each level's Limiter observes the level's [EventSettled].
-func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	for _, cost := range actual {
-		if err := checkActual(cost); err != nil {
-			return err
+		if cost < 0 || cost > store.MaxUnits {
+			return &store.ConfigError{Field: "actual cost", Want: "0 to 2^50", Got: strconv.FormatInt(cost, 10)}
 		}
 	}
-	n := max(1, len(r.levels))
-	if len(actual) != n {
-		return &store.ConfigError{Field: "actual costs", Want: "one for each of " + strconv.Itoa(n) + " levels", Got: strconv.Itoa(len(actual))}
-	}
-	if r.levels == nil {
-		return r.Settle(ctx, actual[0])
+	if n := len(actual); n != 1 && n != len(levels) {
+		return &store.ConfigError{Field: "actual costs", Want: "one, or one for each of " + strconv.Itoa(len(levels)) + " levels", Got: strconv.Itoa(n)}
 	}
 	s, ok := r.limiter.store.(store.Settler)
 	switch {
@@ -273,25 +237,24 @@ func (r *Reservation) SettleLevels(ctx context.Context, actual ...int64) error {
 	var costs []int64
 	var errs []error
 	same := true
-	for i, level := range r.levels {
+	for i, level := range levels {
+		cost := actual[min(i, len(actual)-1)]
 		if level.alone != nil {
-			errs = append(errs, level.alone.Settle(ctx, actual[i]))
+			errs = append(errs, level.alone.Settle(ctx, cost))
 			continue
 		}
-		same = same && (level.id.Cost == 0 || level.id.Cost == actual[i])
-		for range level.charges {
-			costs = append(costs, actual[i])
-		}
+		same = same && (level.id.Cost == 0 || level.id.Cost == cost)
+		costs = append(costs, slices.Repeat([]int64{cost}, level.charges)...)
 	}
 	if !same {
-		settle := func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) }
-		if err := r.correct(ctx, "settle", settle); err != nil {
+		r.corrected(costs[0])
+		if err := r.correct(ctx, "settle", func(ctx context.Context) error { return s.Settle(ctx, r.decision.Receipt, costs...) }); err != nil {
 			return err
 		}
 	}
-	for i, level := range r.levels {
+	for i, level := range levels {
 		if r.decision.Receipt != nil && level.id.Cost > 0 {
-			level.limiter.events.settled(ctx, level.id, actual[i])
+			level.limiter.events.settled(ctx, level.id, actual[min(i, len(actual)-1)])
 		}
 	}
 	return errors.Join(errs...)

@@ -136,7 +136,7 @@ func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
 		}
 		costs[i] = min(costs[i], v.most)
 	}
-	c.conclude(ctx, func(ctx context.Context) error { return c.booked.SettleLevels(ctx, costs...) })
+	c.conclude(ctx, func(ctx context.Context) error { return c.booked.Settle(ctx, costs...) })
 }
 
 func orElse(n, other int64) int64 {

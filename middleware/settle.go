@@ -51,7 +51,7 @@ func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(passed.Context()), settleTimeout)
 	defer cancel()
-	return m.booked.SettleLevels(ctx, costs...)
+	return m.booked.Settle(ctx, costs...)
 }
 
 // actualCosts returns the real cost of each level. It asks actual once for each cost.
