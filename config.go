@@ -86,7 +86,7 @@ func (c *Config) check() error {
 	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
 		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
 	}
-	if c.Name == "" || !store.ValidName(c.Name) {
+	if c.Name == "" || store.CheckName("Config.Name", c.Name) != nil {
 		return wrong("Name", "a name of 1 to 64 bytes of printable ASCII, which no limiter with other limits has on the same store", strconv.QuoteToASCII(c.Name))
 	}
 	if err := store.CheckLimits("Config.Limits", c.Limits); err != nil {

@@ -337,7 +337,7 @@ func TestObserveFallback(t *testing.T) {
 	t.Parallel()
 	h, down := new(toldHook), errors.New("down")
 	change := weir.ObserveFallback(h.Observe, "redis")
-	change(store.Change{Away: true, Err: down, After: time.Hour})
+	change(store.Change{Err: down, After: time.Hour})
 	change(store.Change{After: time.Second})
 	want := []weir.Event{
 		{Kind: weir.EventFallback, Scope: "redis", Took: time.Hour, Err: down},

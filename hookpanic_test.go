@@ -126,7 +126,7 @@ func TestHooksThatAreNone(t *testing.T) {
 					t.Errorf("%s: %v", name, r)
 				}
 			}()
-			weir.ObserveFallback(hook, "redis")(store.Change{Away: true})
+			weir.ObserveFallback(hook, "redis")(store.Change{Err: errors.New("refused")})
 		}()
 	}
 }

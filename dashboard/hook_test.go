@@ -193,7 +193,7 @@ func TestFallbackRow(t *testing.T) {
 		if got := shown(d).Fallback; len(got) != 0 {
 			t.Errorf("before: %+v", got)
 		}
-		change(store.Change{Away: true, Err: errors.New("refused"), After: time.Hour})
+		change(store.Change{Err: errors.New("refused"), After: time.Hour})
 		time.Sleep(3 * time.Second)
 		if got := shown(d); !reflect.DeepEqual(got.Fallback, []fallbackRow{{"redis", "open", 3000}}) || got.Log[0].Text != "redis: the store went away after 1h0m0s: refused" {
 			t.Errorf("away: %+v %+v", got.Fallback, got.Log)

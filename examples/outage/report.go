@@ -64,7 +64,7 @@ func (p *play) reportChanges(w io.Writer) {
 	fmt.Fprintf(w, "\nCHANGES OF STATE\n")
 	for _, c := range p.changes {
 		what := "is back after " + c.After.Round(time.Millisecond).String()
-		if c.Away {
+		if c.Err != nil {
 			what = "is away: " + strings.Join(strings.Fields(c.Err.Error()), " ")
 		}
 		fmt.Fprintf(w, "  %7.3fs  replica %d: redis %s\n", c.at.Seconds(), c.replica, what)

@@ -27,7 +27,7 @@ func good() *play {
 		p.meter.total.add(s.counts)
 	}
 	p.changes = []change{
-		{1010 * time.Millisecond, 1, fallback.Change{Away: true, Err: errors.New("connection\nrefused")}},
+		{1010 * time.Millisecond, 1, fallback.Change{Err: errors.New("connection\nrefused")}},
 		{1990 * time.Millisecond, 1, fallback.Change{After: 980 * time.Millisecond}},
 	}
 	return p

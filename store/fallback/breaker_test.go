@@ -63,7 +63,7 @@ func TestBreaker(t *testing.T) {
 		if d := take(t, s, req); d.Degraded || s.State() != fallback.StateClosed {
 			t.Errorf("after a probe: %+v, %v", d, s.State())
 		}
-		if len(changes) != 2 || !changes[0].Away || changes[1].Away || !errors.Is(changes[0].Err, errAway) || changes[1].After < 20*time.Second {
+		if len(changes) != 2 || changes[1].Err != nil || !errors.Is(changes[0].Err, errAway) || changes[1].After < 20*time.Second {
 			t.Errorf("changes: %+v", changes)
 		}
 	})

@@ -22,7 +22,7 @@ func Example() {
 		Replicas: 4,
 		Grace:    time.Minute,
 		Policies: map[string]fallback.Policy{"login": fallback.LocalThenClosed},
-		OnChange: func(c fallback.Change) { log.Printf("redis away: %v, after %v: %v", c.Away, c.After, c.Err) },
+		OnChange: func(c fallback.Change) { log.Printf("redis away: %v, after %v: %v", c.Err != nil, c.After, c.Err) },
 	})
 	if err != nil {
 		log.Fatal(err)

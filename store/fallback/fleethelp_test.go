@@ -89,7 +89,7 @@ func (f *fleet) over(client redis.UniversalClient, cfg fallback.Config) *fallbac
 	}
 	cfg.Primary, cfg.Logger = primary, slog.New(slog.DiscardHandler)
 	cfg.OnChange = func(c fallback.Change) {
-		if c.Away {
+		if c.Err != nil {
 			f.opened.Add(1)
 		}
 	}

@@ -38,7 +38,7 @@ func New(cfg Config) (*Store, error) {
 
 // tell logs a change and passes it to OnChange.
 func (s *Store) tell(c Change) {
-	if c.Away {
+	if c.Err != nil {
 		s.cfg.Logger.Warn("weir: the primary store is away", "error", c.Err, "after", c.After)
 	} else {
 		s.cfg.Logger.Info("weir: the primary store is back", "after", c.After)

@@ -120,11 +120,11 @@ func TestOnChangeMayUseTheStore(t *testing.T) {
 		var s *fallback.Store
 		var changes []bool
 		s = open(t, fallback.Config{Primary: p, OnChange: func(c fallback.Change) {
-			changes = append(changes, c.Away)
+			changes = append(changes, c.Err != nil)
 			for range 5 {
 				take(t, s, charge("k", 1, store.Per(1000, time.Hour)))
 			}
-			if gone, _ := s.Away(); c.Away != (s.State() != fallback.StateClosed) || gone != 0 {
+			if gone, _ := s.Away(); (c.Err != nil) != (s.State() != fallback.StateClosed) || gone != 0 {
 				t.Errorf("change %+v: the breaker is %v, away for %v", c, s.State(), gone)
 			}
 		}})

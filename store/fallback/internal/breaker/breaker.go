@@ -122,7 +122,7 @@ func (b *Breaker) count(began time.Time, err error) (opened bool) {
 	b.called.Store(now.UnixNano())
 	b.wait = min(firstProbe, b.Most)
 	b.schedule(0)
-	b.change(store.Change{Away: true, Err: err}, now)
+	b.change(store.Change{Err: err}, now)
 	return true
 }
 
@@ -140,7 +140,7 @@ func (b *Breaker) change(c store.Change, now time.Time) {
 	b.Since = now
 	b.failed.Store(0)
 	b.changes = append(b.changes, c)
-	b.open.Store(c.Away)
+	b.open.Store(c.Err != nil)
 }
 
 // try probes the primary.
