@@ -11,16 +11,17 @@ import (
 
 // charger charges requests to limiters.
 type charger struct {
-	cfg   *Config
-	own   []weir.Limit   // of Config.Limiter, with their names derived once
-	wider [][]weir.Limit // the same of each of Config.Levels
-	queue queue
+	cfg    *Config
+	levels []Level        // the request's own one first
+	limits [][]weir.Limit // of their Limiters, with their names derived once
+	queue  queue
 }
 
 func (c *charger) init(cfg *Config) {
-	c.cfg, c.own = cfg, namedLimits(cfg.Limiter)
-	for i := range cfg.Levels {
-		c.wider = append(c.wider, namedLimits(cfg.Levels[i].Limiter))
+	c.cfg = cfg
+	c.levels = append([]Level{{Limiter: cfg.Limiter, Limits: cfg.Limits}}, cfg.Levels...)
+	for i := range c.levels {
+		c.limits = append(c.limits, namedLimits(c.levels[i].Limiter))
 	}
 	if !cfg.Shadow {
 		c.queue.delay = cfg.Delay
@@ -36,77 +37,79 @@ func namedLimits(limiter *weir.Limiter) []weir.Limit {
 	return own
 }
 
-// take charges a request without levels, sets d to the decision, and returns the limits of
-// that decision. An error that matches weir.ErrStore means that nothing could be decided.
-func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, cost int64, d *weir.Decision) (limits []weir.Limit, err error) {
-	if limits, err = limitsOf(r, c.cfg.Limits, c.own); err != nil {
-		return nil, err
+// take charges a request on its levels, and sets d to the decision. An error that matches
+// weir.ErrStore means that nothing could be decided.
+func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, d *weir.Decision) error {
+	err := c.charge(r, m, d)
+	if err != nil {
+		return err
 	}
-	err = c.charge(r, m, cost, limits, d)
-	if err == nil && d.Reason == weir.ReasonLimited && c.punish(r, m.key) {
-		if blocked := (weir.Decision{}); c.charge(r, m, cost, limits, &blocked) == nil {
+	if d.Reason == weir.ReasonLimited && c.cfg.isOwn(d) && c.punish(r, m.list[0].Key) {
+		if blocked := (weir.Decision{}); c.charge(r, m, &blocked) == nil {
 			*d = blocked // Refused, with the end of the block. Without an answer the refusal stays.
 		}
 	}
-	if err == nil && d.Allowed {
-		c.shadow(w, r, m.key, cost)
+	// A mount further out may have counted the request's own level, and asked the shadows.
+	if own := &m.list[0]; d.Allowed && own.Limiter == c.cfg.Limiter {
+		c.shadow(w, r, own.Key, own.Cost)
 	}
-	return limits, err
+	return nil
 }
 
-func (c *charger) charge(r *http.Request, m *mark, cost int64, limits []weir.Limit, d *weir.Decision) (err error) {
+func (c *charger) charge(r *http.Request, m *mark, d *weir.Decision) (err error) {
+	ctx, own := r.Context(), &m.list[0]
 	switch correctable := c.cfg.Settle != nil || c.cfg.Delay.Max > 0; {
-	case correctable && c.cfg.Limits == nil:
-		*d, err = c.reserve(r, m, cost, nil) // The own limits have other names than the limiter's.
 	case correctable:
-		*d, err = c.reserve(r, m, cost, limits)
-	case c.cfg.Limits == nil:
-		*d, err = c.cfg.Limiter.AllowN(r.Context(), m.key, cost)
+		*d, err = c.reserve(r, m)
+	case len(c.levels) > 1:
+		*d, err = weir.AllowLevels(ctx, m.list...)
+	case own.Limits == nil:
+		*d, err = own.Limiter.AllowN(ctx, own.Key, own.Cost)
 	default:
-		*d, err = c.cfg.Limiter.AllowLimits(r.Context(), m.key, cost, limits)
+		*d, err = own.Limiter.AllowLimits(ctx, own.Key, own.Cost, own.Limits)
 	}
 	return err
 }
 
 // reserve charges a request so that the charge can be corrected, and waits for the slot if
-// the request may wait. Nil limits are the limiter's.
-func (c *charger) reserve(r *http.Request, m *mark, cost int64, limits []weir.Limit) (weir.Decision, error) {
+// the request may wait.
+func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error) {
 	maxWait := c.queue.enter()
 	defer c.queue.leave()
-	booked, d, err := c.cfg.Limiter.ReserveLimits(r.Context(), m.key, cost, limits, maxWait)
+	ctx, own := r.Context(), &m.list[0]
+	var booked *weir.Reservation
+	if len(c.levels) > 1 {
+		booked, d, err = weir.WaitLevels(ctx, maxWait, m.list...)
+	} else {
+		booked, d, err = own.Limiter.ReserveLimits(ctx, own.Key, own.Cost, own.Limits, maxWait)
+	}
 	if err != nil || !d.Allowed {
 		return d, err
 	}
 	if d.Delay > 0 {
-		if err := await(r.Context(), booked); err != nil {
+		if err := await(ctx, booked); err != nil {
 			return weir.Decision{}, err
 		}
 		pass(&d)
 	}
-	if c.cfg.Settle != nil && cost > 0 {
+	if c.cfg.Settle != nil {
 		m.booked = booked
 	}
 	return d, nil
 }
 
-// cost returns the units of a request. Each error is a mistake, also a weir.ErrStore.
-func (c *charger) cost(r *http.Request) (int64, error) {
-	if c.cfg.Cost == nil {
-		return 1, nil
+// costOf asks a function for the units that a request takes; nil: it takes so many. Each
+// error is a mistake, also a weir.ErrStore.
+func costOf(r *http.Request, f func(*http.Request) (int64, error), field string, otherwise int64) (int64, error) {
+	if f == nil {
+		return otherwise, nil
 	}
-	return costBy(r, c.cfg.Cost, -1)
-}
-
-// costBy asks a function for the cost of a request on a wider level, or on none: -1.
-func costBy(r *http.Request, f func(*http.Request) (int64, error), level int) (int64, error) {
 	cost, err := f(r)
 	switch {
 	case err != nil:
 		return 0, &fault{kindCost, err}
-	case cost < 0 && level < 0:
-		return 0, invalid("Cost", "a cost of 0 or more", strconv.FormatInt(cost, 10))
 	case cost < 0:
-		return 0, invalid("Levels["+strconv.Itoa(level)+"].Cost", "a cost of 0 or more", strconv.FormatInt(cost, 10))
+		return 0, invalid(field, "a cost of 0 or more", strconv.FormatInt(cost, 10))
 	}
 	return cost, nil
 }
@@ -135,14 +138,11 @@ func (c *charger) shadow(w http.ResponseWriter, r *http.Request, key string, cos
 	}
 }
 
-// limitsOf returns the limits of a request: own without a lookup. A failed lookup becomes
-// a failure of the store, because both mean that nothing can be decided. The error of a
-// wrong configuration stays as it is.
-func limitsOf(r *http.Request, lookUp func(*http.Request) ([]weir.Limit, error), own []weir.Limit) ([]weir.Limit, error) {
-	if lookUp == nil {
-		return own, nil
-	}
-	switch limits, err := lookUp(r); {
+// lookUp returns the limits of a request. A failed lookup becomes a failure of the store,
+// because both mean that nothing can be decided. The error of a wrong configuration stays
+// as it is.
+func lookUp(r *http.Request, limitsOf func(*http.Request) ([]weir.Limit, error)) ([]weir.Limit, error) {
+	switch limits, err := limitsOf(r); {
 	case errors.Is(err, weir.ErrConfig):
 		return nil, &fault{kindLimits, err}
 	case err != nil:

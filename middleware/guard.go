@@ -28,9 +28,8 @@ func NewGuard(cfg Config) (*Guard, error) {
 		g.cfg.OnError = newErrorLog(&cfg).log
 	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
-	g.cfg.Levels = slices.Clone(cfg.Levels)
 	g.charger.init(&g.cfg)
-	g.headers = newHeaders(&g.cfg, g.charger.own)
+	g.headers = newHeaders(&g.cfg, g.charger.limits[0])
 	return g, nil
 }
 
@@ -55,35 +54,18 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, bo
 	case lists.Allow != nil && lists.Allow(key):
 		return r, true
 	}
-	switch key = bounded(key); {
-	case len(g.cfg.Levels) > 0:
-		return g.decideLevels(w, r, key)
-	case passed(r.Context(), g.cfg.Limiter, key, g.cfg.OnStoreFailure):
+	key = bounded(key)
+	if len(g.charger.levels) == 1 && passed(r.Context(), g.cfg.Limiter, key, g.cfg.OnStoreFailure) {
 		return r, true
 	}
 	return g.decide(w, r, key)
 }
 
-// decide asks the limiter about a request whose key is known.
+// decide asks the limiters about a request whose key is known.
 func (g *Guard) decide(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
-	cost, err := g.charger.cost(r)
-	if err != nil {
-		return r, g.cfg.fail(w, r, &broken, err)
-	}
-	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
-	var d weir.Decision // large, so that it is filled in where it is
-	limits, err := g.charger.take(w, r, m, cost, &d)
-	if err != nil {
-		return g.undecided(w, r, m, err)
-	}
-	level := [1]answer.Level{{Limiter: g.cfg.Limiter.Name(), Key: key, Limits: limits}}
-	return g.answer(w, r, m, &answer.Decision{Decision: &d, Levels: level[:]})
-}
-
-// decideLevels is decide for a request that counts against several levels.
-func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string) (*http.Request, bool) {
-	m := &mark{Context: r.Context(), limiter: g.cfg.Limiter, key: key}
-	s, p, err := g.charger.levelsOf(r, key)
+	m := &mark{Context: r.Context()}
+	var room [1]answer.Level
+	named, p, err := g.charger.levelsOf(r, m, key, room[:0])
 	switch {
 	case p != nil && err == nil:
 		return r, g.cfg.challenge(w, r, p)
@@ -91,16 +73,17 @@ func (g *Guard) decideLevels(w http.ResponseWriter, r *http.Request, key string)
 		return r, g.cfg.fail(w, r, p, err)
 	case err != nil:
 		return g.undecided(w, r, m, err)
-	case len(s.list) == 0: // Mounts further out counted all.
+	case len(m.list) == 0: // Mounts further out counted all.
 		return r, true
 	}
-	m.levels = s
-	d, err := g.charger.takeLevels(w, r, m)
-	if err != nil {
+	var d weir.Decision // large, so that it is filled in where it is
+	if err := g.charger.take(w, r, m, &d); err != nil {
 		return g.undecided(w, r, m, err)
 	}
-	s.rename(&d)
-	return g.answer(w, r, m, &answer.Decision{Decision: &d, Levels: s.named})
+	if len(g.charger.levels) > 1 {
+		named.rename(&d)
+	}
+	return g.answer(w, r, m, &answer.Decision{Decision: &d, Levels: named})
 }
 
 // answer carries a decision out.
@@ -110,7 +93,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request, m *mark, d *answe
 		g.cfg.warn(w, r, d)
 		return r, true // Without the mark: a mount further in may refuse it.
 	case !g.cfg.Shadow:
-		g.headers.set(w.Header(), &m.values, d, g.cfg.Limits == nil && m.levels == nil)
+		g.headers.set(w.Header(), &m.values, d, g.cfg.Limits == nil && len(g.charger.levels) == 1)
 	}
 	if !d.Allowed {
 		g.cfg.limited(w, r, d)

@@ -28,16 +28,22 @@ func withoutKey(err error) (p answer.Problem, failed bool) {
 	return broken, true
 }
 
+// keyOf returns a key that is not empty, or an error.
+func keyOf(r *http.Request, f weir.KeyFunc) (string, error) {
+	key, err := f(r)
+	if err == nil && key == "" {
+		err = weir.ErrNoKey
+	}
+	return key, err
+}
+
 // keyOf returns the key that a request counts under. Without one it returns
 // whether the request passes, and has answered if not.
 func (cfg *Config) keyOf(w http.ResponseWriter, r *http.Request, seen *identities) (key string, passes bool) {
-	key, err := cfg.Key(r)
-	switch {
-	case err == nil && key != "":
+	key, err := keyOf(r, cfg.Key)
+	if err == nil {
 		seen.found()
 		return key, true
-	case err == nil:
-		err = weir.ErrNoKey
 	}
 	p, failed := withoutKey(err)
 	switch {

@@ -36,8 +36,12 @@ func (cfg *Config) limited(w http.ResponseWriter, r *http.Request, d *answer.Dec
 		cfg.OnLimited(w, r, *d.Decision)
 		return
 	}
-	own := len(cfg.Levels) == 0 || d.Scope == cfg.Limiter.Name()
-	d.WriteLimited(w, r, v, cfg.Penalty.Limiter != nil && own)
+	d.WriteLimited(w, r, v, cfg.Penalty.Limiter != nil && cfg.isOwn(d.Decision))
+}
+
+// isOwn reports whether a limit of the request's own key binds.
+func (cfg *Config) isOwn(d *weir.Decision) bool {
+	return len(cfg.Levels) == 0 || d.Scope == cfg.Limiter.Name()
 }
 
 // tellWriter gives a LimitedWriter the decision.

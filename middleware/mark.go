@@ -14,13 +14,12 @@ import (
 // of the response, and the copy of the request: passing it on takes one allocation.
 type mark struct {
 	context.Context
-	limiter *weir.Limiter
-	key     string
-	open    bool              // Nothing was decided, and the mount failed open.
-	booked  *weir.Reservation // to be settled; nil: nothing
-	levels  *levels           // that were counted; nil without Config.Levels
-	values  answer.Values
-	copy    http.Request
+	open   bool              // Nothing was decided, and the mount failed open.
+	booked *weir.Reservation // to be settled; nil: nothing
+	list   []weir.Level      // that were counted, from narrow to wide
+	one    [1]weir.Level     // room for the common case
+	values answer.Values
+	copy   http.Request
 }
 
 // on returns a copy of the request that has the mark.
@@ -61,10 +60,5 @@ func passed(ctx context.Context, limiter *weir.Limiter, key string, failure Stor
 
 // counted reports whether the mount counted the request by a limiter and key.
 func (m *mark) counted(limiter *weir.Limiter, key string) bool {
-	if m.limiter == limiter && m.key == key {
-		return true
-	}
-	return m.levels != nil && slices.ContainsFunc(m.levels.list, func(l weir.Level) bool {
-		return l.Limiter == limiter && l.Key == key
-	})
+	return slices.ContainsFunc(m.list, func(l weir.Level) bool { return l.Limiter == limiter && l.Key == key })
 }

@@ -25,7 +25,7 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 	if r == passed || m == nil || m.booked == nil {
 		return
 	}
-	o := Outcome{Status: status, Bytes: max(0, bytes), Cost: m.booked.Cost()}
+	o := Outcome{Status: status, Bytes: max(0, bytes)}
 	switch {
 	case !sent:
 		o.Status = http.StatusInternalServerError
@@ -35,23 +35,13 @@ func (g *Guard) Settle(r, passed *http.Request, status int, bytes int64, sent bo
 	if r.Method == http.MethodHead {
 		o.Bytes = 0
 	}
-	if err := m.settle(passed, o, g.cfg.Settle); err != nil {
-		g.cfg.OnError(r, &fault{kindSettle, err})
-	}
-}
-
-// settle corrects the charge to the costs that actual returns, also if the client leaves
-// meanwhile.
-func (m *mark) settle(passed *http.Request, o Outcome, actual func(*http.Request, Outcome) int64) error {
-	var costs []int64
-	if m.levels == nil {
-		costs = []int64{min(actual(passed, o), store.MaxUnits)}
-	} else {
-		costs = actualCosts(m.levels.list, passed, o, actual)
-	}
+	costs := actualCosts(m.list, passed, o, g.cfg.Settle)
+	// Also if the client leaves meanwhile.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(passed.Context()), settleTimeout)
 	defer cancel()
-	return m.booked.Settle(ctx, costs...)
+	if err := m.booked.Settle(ctx, costs...); err != nil {
+		g.cfg.OnError(r, &fault{kindSettle, err})
+	}
 }
 
 // actualCosts returns the real cost of each level. It asks actual once for each cost.
