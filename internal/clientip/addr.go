@@ -13,18 +13,10 @@ import (
 // Remote returns the address in r.RemoteAddr, without its zone and unmapped. It
 // fails if RemoteAddr is not an IP address, with or without a port.
 func Remote(r *http.Request) (netip.Addr, error) {
-	if ap, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return plain(ap.Addr()), nil
-	}
 	// Middleware that rewrites RemoteAddr often leaves the port out, and may leave
 	// the brackets of an IPv6 address.
-	if addr, err := netip.ParseAddr(r.RemoteAddr); err == nil {
-		return plain(addr), nil
-	}
-	if n := len(r.RemoteAddr); n > 2 && r.RemoteAddr[0] == '[' && r.RemoteAddr[n-1] == ']' {
-		if addr, err := netip.ParseAddr(r.RemoteAddr[1 : n-1]); err == nil && addr.Is6() {
-			return plain(addr), nil
-		}
+	if addr, ok := parseHop(r.RemoteAddr); ok {
+		return addr, nil
 	}
 	return netip.Addr{}, fmt.Errorf("weir: the remote address %.64q is not an IP address", r.RemoteAddr)
 }
