@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,44 +14,31 @@ import (
 )
 
 // kind is the place where an error arose.
-type kind uint8
-
-const (
-	kindStore kind = iota
-	kindKey
-	kindLimits
-	kindNoPlan
-	kindCost
-	kindSettle
-	kindPenalty
-	kindShadows
-	kindConfig
-	kindNever
-)
-
-var kinds = [...]struct {
+type kind struct {
 	level slog.Level
 	text  string
-}{
-	kindStore:   {slog.LevelWarn, "the store failed"}, // an error with FailClosed, as kindLimits
-	kindKey:     {slog.LevelError, "the key function failed"},
-	kindLimits:  {slog.LevelWarn, "the lookup of a request's limits failed"},
-	kindNoPlan:  {slog.LevelError, "a request's key has no plan"},
-	kindCost:    {slog.LevelError, "the cost function failed"},
-	kindSettle:  {slog.LevelWarn, "settling failed, and the charge stays"},
-	kindPenalty: {slog.LevelWarn, "counting a refusal failed, and its key is not blocked"},
-	kindShadows: {slog.LevelWarn, "a limit in shadow failed"},
-	kindConfig:  {slog.LevelError, "the configuration is wrong"},
-	kindNever:   {slog.LevelWarn, "no request had an identity"},
 }
+
+var (
+	kindStore   = &kind{slog.LevelWarn, "the store failed"} // an error with FailClosed, as kindLimits
+	kindKey     = &kind{slog.LevelError, "the key function failed"}
+	kindLimits  = &kind{slog.LevelWarn, "the lookup of a request's limits failed"}
+	kindNoPlan  = &kind{slog.LevelError, "a request's key has no plan"}
+	kindCost    = &kind{slog.LevelError, "the cost function failed"}
+	kindSettle  = &kind{slog.LevelWarn, "settling failed, and the charge stays"}
+	kindPenalty = &kind{slog.LevelWarn, "counting a refusal failed, and its key is not blocked"}
+	kindShadows = &kind{slog.LevelWarn, "a limit in shadow failed"}
+	kindConfig  = &kind{slog.LevelError, "the configuration is wrong"}
+	kindNever   = &kind{slog.LevelWarn, "no request had an identity"}
+)
 
 // fault is an error for Config.OnError, with its place.
 type fault struct {
-	kind kind
+	kind *kind
 	err  error
 }
 
-func (f *fault) Error() string { return "middleware: " + kinds[f.kind].text + ": " + f.err.Error() }
+func (f *fault) Error() string { return "middleware: " + f.kind.text + ": " + f.err.Error() }
 
 func (f *fault) Unwrap() error { return f.err }
 
@@ -59,10 +47,12 @@ type errorLog struct {
 	limiter string
 	closed  bool
 	since   time.Time
-	lines   [len(kinds)]struct {
-		next atomic.Int64 // ns after since
-		more atomic.Int64 // errors without a line
-	}
+	lines   sync.Map // of *kind to *line
+}
+
+type line struct {
+	next atomic.Int64 // ns after errorLog.since
+	more atomic.Int64 // errors without a line
 }
 
 func newErrorLog(cfg *Config) *errorLog {
@@ -72,13 +62,14 @@ func newErrorLog(cfg *Config) *errorLog {
 // log is a Config.OnError.
 func (l *errorLog) log(r *http.Request, err error) {
 	k := kindOf(err)
-	line := &l.lines[k]
+	found, _ := l.lines.LoadOrStore(k, new(line))
+	line := found.(*line)
 	now, next := time.Since(l.since), line.next.Load()
 	if int64(now) < next || !line.next.CompareAndSwap(next, int64(now+time.Second)) {
 		line.more.Add(1)
 		return
 	}
-	level := kinds[k].level
+	level := k.level
 	if l.closed && (k == kindStore || k == kindLimits) || errors.Is(err, weir.ErrConfig) {
 		level = slog.LevelError
 	}
@@ -86,10 +77,10 @@ func (l *errorLog) log(r *http.Request, err error) {
 	if more := line.more.Swap(0); more > 0 {
 		attrs = append(attrs, slog.Int64("more", more))
 	}
-	slog.LogAttrs(r.Context(), level, "middleware: "+kinds[k].text, attrs...)
+	slog.LogAttrs(r.Context(), level, "middleware: "+k.text, attrs...)
 }
 
-func kindOf(err error) kind {
+func kindOf(err error) *kind {
 	var f *fault
 	switch {
 	case errors.As(err, &f):
@@ -104,7 +95,7 @@ func kindOf(err error) kind {
 
 // detail describes an error. A caller's function may put a key or a header into an error,
 // so the log has the types of such an error and not its text.
-func detail(k kind, err error) slog.Attr {
+func detail(k *kind, err error) slog.Attr {
 	var ce *weir.ConfigError
 	var f *fault
 	switch {

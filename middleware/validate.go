@@ -37,37 +37,48 @@ func (cfg *Config) validate() error {
 	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
 		return err
 	}
-	if err := cfg.validateLevels(); err != nil {
-		return err
-	}
-	return cfg.validateShadows()
+	return cfg.validateOthers()
 }
 
-// validateLevels reports the first field that is wrong in the wider levels.
-func (cfg *Config) validateLevels() error {
-	taken, policies := cfg.names(), map[string]bool{}
+// validateOthers reports the first field that is wrong in the wider levels and the shadows.
+func (cfg *Config) validateOthers() error {
+	taken, policies := map[string]bool{cfg.Limiter.Name(): true}, map[string]bool{}
+	if cfg.Penalty.Limiter != nil {
+		taken[cfg.Penalty.Limiter.Name()] = true
+	}
 	if cfg.Limits == nil {
 		addPolicies(policies, cfg.Limiter)
 	}
-	for i := range cfg.Levels {
-		l, field := &cfg.Levels[i], "Levels["+strconv.Itoa(i)+"]."
-		if err := checkLimiter(field+"Limiter", l.Limiter); err != nil {
+	check := func(field string, l *weir.Limiter) error {
+		if err := checkLimiter(field, l); err != nil {
 			return err
 		}
-		switch name := l.Limiter.Name(); {
+		if taken[l.Name()] {
+			return invalid(field, "a limiter with a name of its own", strconv.Quote(l.Name()))
+		}
+		taken[l.Name()] = true
+		return nil
+	}
+	for i := range cfg.Levels {
+		l, field := &cfg.Levels[i], "Levels["+strconv.Itoa(i)+"]."
+		if err := check(field+"Limiter", l.Limiter); err != nil {
+			return err
+		}
+		switch {
 		case l.Key == nil:
 			return invalid(field+"Key", "a key function", "nil")
-		case taken[name]:
-			return invalid(field+"Limiter", "a limiter with a name of its own", strconv.Quote(name))
 		case !names.SameStore(cfg.Limiter.Config().Store, l.Limiter.Config().Store):
-			return invalid(field+"Limiter", "a limiter over the store of Limiter, which can be compared", strconv.Quote(name))
-		}
-		taken[l.Limiter.Name()] = true
-		if l.Limits != nil {
+			return invalid(field+"Limiter", "a limiter over the store of Limiter, which can be compared", strconv.Quote(l.Limiter.Name()))
+		case l.Limits != nil:
 			continue
 		}
 		if twice := addPolicies(policies, l.Limiter); twice != "" {
 			return invalid(field+"Limiter", "limits with policy names that no other level has, see weir.Limit.Name", strconv.Quote(twice))
+		}
+	}
+	for _, l := range cfg.Shadows {
+		if err := check("Shadows", l); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -76,40 +87,12 @@ func (cfg *Config) validateLevels() error {
 // addPolicies adds the policy names of a limiter's limits to set, and returns one that
 // was in it already.
 func addPolicies(set map[string]bool, l *weir.Limiter) (twice string) {
-	limits := l.Config().Limits
-	for i := range limits {
-		name := limits[i].Policy()
-		if set[name] && twice == "" {
+	for _, limit := range l.Config().Limits {
+		name := limit.Policy()
+		if set[name] {
 			twice = name
 		}
 		set[name] = true
 	}
 	return twice
-}
-
-// validateShadows reports the first shadow that is wrong.
-func (cfg *Config) validateShadows() error {
-	taken := cfg.names()
-	for i := range cfg.Levels {
-		taken[cfg.Levels[i].Limiter.Name()] = true
-	}
-	for _, l := range cfg.Shadows {
-		if err := checkLimiter("Shadows", l); err != nil {
-			return err
-		}
-		if taken[l.Name()] {
-			return invalid("Shadows", "limiters with names of their own", strconv.Quote(l.Name()))
-		}
-		taken[l.Name()] = true
-	}
-	return nil
-}
-
-// names returns the names of the limiters of the request's own key.
-func (cfg *Config) names() map[string]bool {
-	names := map[string]bool{cfg.Limiter.Name(): true}
-	if cfg.Penalty.Limiter != nil {
-		names[cfg.Penalty.Limiter.Name()] = true
-	}
-	return names
 }
