@@ -27,18 +27,11 @@ const mostLimits = 16
 // reader reads lists of limits, each once however many aliases it has.
 type reader struct {
 	mistakes
-	lists    map[*yaml.Node][]weir.Limit
-	anchored map[*yaml.Node]readLimit // limits with an anchor
-}
-
-// readLimit is the result for a limit that has aliases.
-type readLimit struct {
-	limit weir.Limit
-	ok    bool
+	lists map[*yaml.Node][]weir.Limit
 }
 
 func newReader(file string) *reader {
-	return &reader{mistakes: mistakes{file: file}, lists: map[*yaml.Node][]weir.Limit{}, anchored: map[*yaml.Node]readLimit{}}
+	return &reader{mistakes{file: file, known: map[Error]bool{}}, map[*yaml.Node][]weir.Limit{}}
 }
 
 // limits reads a list of limits.
@@ -77,22 +70,9 @@ func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 	return limits
 }
 
-// limit reads one limit and names it. Its mistakes are reported once, however many
-// aliases it has.
-func (r *reader) limit(n *yaml.Node, field string) (weir.Limit, bool) {
+// limit reads one limit and names it.
+func (r *reader) limit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	n = resolve(n)
-	if n.Anchor == "" {
-		return r.readLimit(n, field)
-	}
-	read, known := r.anchored[n]
-	if !known {
-		read.limit, read.ok = r.readLimit(n, field)
-		r.anchored[n] = read
-	}
-	return read.limit, read.ok
-}
-
-func (r *reader) readLimit(n *yaml.Node, field string) (limit weir.Limit, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode:
 		limit, ok = r.longLimit(n, field)
@@ -159,7 +139,7 @@ func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok boo
 		r.at(n, field, "algorithm, burst, name, per and rate", "a mapping of "+strconv.Itoa(names)+" names")
 		return limit, false
 	}
-	before := r.count()
+	before := r.count
 	for _, e := range r.entries(n, field, wantLimit) {
 		at := child(field, e.name)
 		switch e.name {
@@ -190,7 +170,7 @@ func (r *reader) longLimit(n *yaml.Node, field string) (limit weir.Limit, ok boo
 			r.at(n, field, wantLimit, "none of the field "+required)
 		}
 	}
-	return limit, before == r.count()
+	return limit, before == r.count
 }
 
 // units reads a rate or a burst.

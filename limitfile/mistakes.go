@@ -1,8 +1,10 @@
 package limitfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,19 +15,23 @@ import (
 // mostErrors bounds the mistakes of one file that are reported.
 const mostErrors = 20
 
-// mistakes collects the mistakes in a file.
+// mistakes collects the mistakes in a file, each once however many aliases lead to it.
 type mistakes struct {
-	file     string
-	reported []error
-	more     int // mistakes beyond mostErrors
+	file  string
+	found []*Error
+	known map[Error]bool // without their fields
+	count int            // with repetitions
 }
 
 func (m *mistakes) add(line, column int, field, want, got string) {
-	if len(m.reported) == mostErrors {
-		m.more++
+	m.count++
+	e := Error{m.file, max(1, line), max(1, column), "", want, got}
+	if m.known[e] {
 		return
 	}
-	m.reported = append(m.reported, &Error{m.file, max(1, line), max(1, column), field, want, got})
+	m.known[e] = true
+	e.Field = field
+	m.found = append(m.found, &e)
 }
 
 // at adds a mistake in the place of a node.
@@ -33,15 +39,20 @@ func (m *mistakes) at(n *yaml.Node, field, want, got string) {
 	m.add(n.Line, n.Column, field, want, got)
 }
 
-// count returns the number of mistakes until now.
-func (m *mistakes) count() int { return len(m.reported) + m.more }
-
-// err returns nil, or all mistakes joined.
+// err returns nil, or all mistakes joined, in the order of the file.
 func (m *mistakes) err() error {
-	if m.more > 0 {
-		return errors.Join(append(m.reported, fmt.Errorf("limitfile: %s: and %d more", m.file, m.more))...)
+	slices.SortStableFunc(m.found, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Field, b.Field))
+	})
+	var errs []error
+	for i, e := range m.found {
+		if i == mostErrors {
+			errs = append(errs, fmt.Errorf("limitfile: %s: and %d more", m.file, len(m.found)-i))
+			break
+		}
+		errs = append(errs, e)
 	}
-	return errors.Join(m.reported...)
+	return errors.Join(errs...)
 }
 
 // child returns the path of a name within a field.

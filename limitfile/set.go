@@ -66,21 +66,20 @@ func (r *reader) set(root *yaml.Node) *Set {
 		return nil
 	}
 	set := &Set{plans: map[string][]weir.Limit{}, keys: map[string][]weir.Limit{}}
-	names := planNames(root)
-	references := map[string]string{}
-	plan := ""
+	if n := lookup(root, "plans"); n != nil {
+		plans := r.entries(n, "plans", wantPlans)
+		if n.Kind == yaml.MappingNode && len(plans) == 0 {
+			r.at(n, "plans", "at least one plan", "none")
+		}
+		for _, p := range plans {
+			set.plans[p.name] = r.limits(p.value, child("plans", p.name))
+		}
+	}
 	for _, e := range r.entries(root, "", wantFile) {
 		switch e.name {
 		case "default":
-			plan = r.reference(e.value, "default", names)
-		case "plans":
-			entries := r.entries(e.value, "plans", wantPlans)
-			if e.value.Kind == yaml.MappingNode && len(entries) == 0 {
-				r.at(e.value, "plans", "at least one plan", "none")
-			}
-			for _, p := range entries {
-				set.plans[p.name] = r.limits(p.value, child("plans", p.name))
-			}
+			set.other = r.reference(e.value, "default", set.plans)
+		case "plans": // They are read.
 		case "keys":
 			if e.value.Tag == tagNull {
 				continue // all are commented out
@@ -90,51 +89,34 @@ func (r *reader) set(root *yaml.Node) *Set {
 				if k.value.Kind == yaml.SequenceNode {
 					set.keys[k.name] = r.limits(k.value, at)
 				} else {
-					references[k.name] = r.reference(k.value, at, names)
+					set.keys[k.name] = r.reference(k.value, at, set.plans)
 				}
 			}
 		default:
 			r.at(e.key, child("", e.name), "one of default, keys and plans", quote(e.name))
 		}
 	}
-	for _, required := range []string{"default", "plans"} {
+	for required, want := range map[string]string{"default": "the name of the plan of all others", "plans": wantPlans} {
 		if lookup(root, required) == nil {
-			r.at(root, required, map[string]string{"default": "the name of the plan of all others", "plans": wantPlans}[required], "none")
+			r.at(root, required, want, "none")
 		}
 	}
-	for key, name := range references {
-		set.keys[key] = set.plans[name]
-	}
-	set.other = set.plans[plan]
 	return set
 }
 
-// reference reads the name of a plan.
-func (r *reader) reference(n *yaml.Node, field string, names map[string]bool) string {
+// reference reads the name of a plan, and returns the plan's limits. Without plans, which is
+// a mistake already, no name is one.
+func (r *reader) reference(n *yaml.Node, field string, plans map[string][]weir.Limit) []weir.Limit {
 	want := "the name of a plan"
 	if field != "default" {
 		want += " or a list of limits"
 	}
+	limits, known := plans[n.Value]
 	switch {
 	case !isText(n):
 		r.at(n, field, want, describe(n))
-	case names != nil && !names[n.Value]:
+	case !known && len(plans) > 0:
 		r.at(n, field, want, quote(n.Value)+", which is no plan of this file")
 	}
-	return n.Value
-}
-
-// planNames returns the names of all plans, also of wrong plans, so that a mistake
-// in a plan is not repeated for each reference to it. For the same reason it is nil
-// if there are no plans.
-func planNames(root *yaml.Node) map[string]bool {
-	plans := lookup(root, "plans")
-	if plans == nil || plans.Kind != yaml.MappingNode {
-		return nil
-	}
-	names := make(map[string]bool, len(plans.Content)/2)
-	for i := 0; i < len(plans.Content); i += 2 {
-		names[resolve(plans.Content[i]).Value] = true
-	}
-	return names
+	return limits
 }
