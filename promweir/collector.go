@@ -37,7 +37,6 @@ func New() *Collector {
 	c.waits = c.histogram("weir_wait_duration_seconds", "Time from a call to the end of its wait.", instruments.WaitBuckets, "limiter", "result")
 	c.lost = c.counter("weir_leases_lost_total", "Calls in flight that are not counted any more.", "limiter")
 	c.resolved.calls = c.histogram("weir_store_duration_seconds", "Time that calls of the store took.", instruments.StoreBuckets, "limiter", "operation", "source", "result")
-	c.resolved.takes.desc = desc(c.resolved.calls)
 	c.failures = c.counter("weir_store_errors_total", "Calls of the store that failed.", "limiter", "operation")
 	c.refusals = c.counter("weir_upstream_refusals_total", "Requests that the upstream refused because of its limits.", "limiter", "status", "said")
 	c.resolved.limit = c.gauge("weir_upstream_limit", "Units of the upstream's full budget, by the last response.", "limiter", "budget")
@@ -72,13 +71,6 @@ func (c *Collector) histogram(name, help string, buckets []float64, labels ...st
 	return v
 }
 
-// desc returns the description of a vector's metrics.
-func desc(v prometheus.Collector) *prometheus.Desc {
-	described := make(chan *prometheus.Desc, 1)
-	v.Describe(described)
-	return <-described
-}
-
 // Watch exports how many calls of the limiters wait and are in flight. Limiters of one
 // name count together. Watch keeps no limiter from being collected as garbage, and
 // ignores nil.
@@ -105,6 +97,5 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	for _, v := range c.vectors {
 		v.Collect(to)
 	}
-	c.resolved.takes.collect(to)
 	c.gauges.Collect(to)
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/instruments"
-	"github.com/goweir/weir/store"
 )
 
 // vectors are the vectors with series that are resolved once: a decision looks up no
@@ -17,15 +16,14 @@ type vectors struct {
 	near      *prometheus.CounterVec
 	limit     *prometheus.GaugeVec
 	remaining *prometheus.GaugeVec
-	calls     *prometheus.HistogramVec // without answered takes
-	takes     takes
+	calls     *prometheus.HistogramVec
 }
 
 // limiter holds the resolved series of one limiter.
 type limiter struct {
 	of      *vectors
 	name    string
-	takes   [store.SourceLimiter + 1]atomic.Pointer[take] // by source
+	takes   [8]atomic.Pointer[prometheus.Observer] // answered ones, by source
 	limits  *instruments.Series[weir.Limit, limit]
 	budgets *instruments.Series[string, budget]
 }
@@ -41,17 +39,22 @@ func (v *vectors) limiter(name string) *limiter {
 	}
 }
 
-// called counts a call of the store.
+// called counts a call of the store. Most calls are answered takes.
 func (l *limiter) called(e *weir.Event) {
-	if source := e.Decision.Source; e.Op == "take" && e.Err == nil && source <= store.SourceLimiter {
-		l.of.takes.get(&l.takes[source], l.name, source).add(e.Took)
+	source, answered := min(e.Decision.Source, 7), e.Op == "take" && e.Err == nil
+	if take := l.takes[source].Load(); answered && take != nil {
+		(*take).Observe(e.Took.Seconds())
 		return
 	}
 	result := "answered"
 	if e.Err != nil {
 		result = e.Result()
 	}
-	l.of.calls.WithLabelValues(l.name, e.Op, e.Decision.Source.String(), result).Observe(e.Took.Seconds())
+	calls := l.of.calls.WithLabelValues(l.name, e.Op, source.String(), result)
+	if answered {
+		l.takes[source].Store(&calls)
+	}
+	calls.Observe(e.Took.Seconds())
 }
 
 // limit holds the resolved series of one limit.
