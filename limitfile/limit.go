@@ -31,7 +31,7 @@ type reader struct {
 }
 
 func newReader(file string) *reader {
-	return &reader{mistakes{file: file, known: map[Error]bool{}}, map[*yaml.Node][]weir.Limit{}}
+	return &reader{newMistakes(file), map[*yaml.Node][]weir.Limit{}}
 }
 
 // limits reads a list of limits.

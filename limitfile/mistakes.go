@@ -23,6 +23,8 @@ type mistakes struct {
 	count int            // with repetitions
 }
 
+func newMistakes(file string) mistakes { return mistakes{file: file, known: map[Error]bool{}} }
+
 func (m *mistakes) add(line, column int, field, want, got string) {
 	m.count++
 	e := Error{m.file, max(1, line), max(1, column), "", want, got}
