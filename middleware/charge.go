@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/answer"
@@ -14,7 +16,8 @@ type charger struct {
 	cfg    *Config
 	levels []Level        // the request's own one first
 	limits [][]weir.Limit // of their Limiters, with their names derived once
-	queue  queue
+	// waiting counts the requests that may wait.
+	waiting atomic.Int64
 }
 
 func (c *charger) init(cfg *Config) {
@@ -22,9 +25,6 @@ func (c *charger) init(cfg *Config) {
 	c.levels = append([]Level{{Limiter: cfg.Limiter, Limits: cfg.Limits}}, cfg.Levels...)
 	for i := range c.levels {
 		c.limits = append(c.limits, namedLimits(c.levels[i].Limiter))
-	}
-	if !cfg.Shadow {
-		c.queue.delay = cfg.Delay
 	}
 }
 
@@ -74,8 +74,13 @@ func (c *charger) charge(r *http.Request, m *mark, d *weir.Decision) (err error)
 // reserve charges a request so that the charge can be corrected, and waits for the slot if
 // the request may wait.
 func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error) {
-	maxWait := c.queue.enter()
-	defer c.queue.leave()
+	maxWait := time.Duration(0)
+	if delay := &c.cfg.Delay; delay.Max > 0 {
+		defer c.waiting.Add(-1)
+		if c.waiting.Add(1) <= int64(delay.MaxWaiting) {
+			maxWait = delay.Max
+		}
+	}
 	ctx, own := r.Context(), &m.list[0]
 	var booked *weir.Reservation
 	if len(c.levels) > 1 {
@@ -116,14 +121,21 @@ func costOf(r *http.Request, f func(*http.Request) (int64, error), field string,
 
 // punish counts a refusal and reports whether the key is blocked for it.
 func (c *charger) punish(r *http.Request, key string) bool {
-	if c.cfg.Penalty.Limiter == nil || c.cfg.Shadow {
+	penalty, ctx := &c.cfg.Penalty, r.Context()
+	if penalty.Limiter == nil || c.cfg.Shadow {
 		return false
 	}
-	blocked, err := c.cfg.Penalty.punish(r.Context(), c.cfg.Limiter, key)
-	if err != nil && r.Context().Err() == nil {
+	d, err := penalty.Limiter.Allow(ctx, key)
+	switch {
+	case err == nil && d.Allowed && d.Remaining > 0:
+		return false
+	case err == nil:
+		err = c.cfg.Limiter.Penalize(ctx, key, penalty.For)
+	}
+	if err != nil && ctx.Err() == nil {
 		c.cfg.OnError(r, &fault{kindPenalty, err})
 	}
-	return blocked
+	return err == nil
 }
 
 // shadow asks the limiters in shadow about a request that the enforced limits admitted.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -41,26 +40,6 @@ func (d *Delay) validate() error {
 		return invalid("Delay.MaxWaiting", "0 without Delay.Max", strconv.Itoa(d.MaxWaiting))
 	}
 	return nil
-}
-
-// queue counts the requests that may wait. The zero value lets none wait.
-type queue struct {
-	delay   Delay
-	waiting atomic.Int64
-}
-
-// enter counts a request in, until leave, and returns for how long it may wait.
-func (q *queue) enter() time.Duration {
-	if q.delay.Max > 0 && q.waiting.Add(1) <= int64(q.delay.MaxWaiting) {
-		return q.delay.Max
-	}
-	return 0
-}
-
-func (q *queue) leave() {
-	if q.delay.Max > 0 {
-		q.waiting.Add(-1)
-	}
 }
 
 // await waits for a slot, or gives it back when the context ends before.

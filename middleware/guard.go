@@ -27,6 +27,9 @@ func NewGuard(cfg Config) (*Guard, error) {
 	if cfg.OnError == nil {
 		g.cfg.OnError = newErrorLog(&cfg).log
 	}
+	if cfg.Shadow {
+		g.cfg.Delay = Delay{}
+	}
 	g.cfg.Shadows = slices.Clone(cfg.Shadows)
 	g.charger.init(&g.cfg)
 	g.headers = newHeaders(&g.cfg, g.charger.limits[0])

@@ -16,11 +16,15 @@ func New(cfg Config) (func(http.Handler) http.Handler, error) {
 				return
 			}
 			defer g.Done(r, passed)
-			if g.Settles() && passed != r {
-				g.serve(next, w, r, passed)
+			if !g.Settles() || passed == r {
+				next.ServeHTTP(w, passed)
 				return
 			}
+			w, settle := g.Record(w, r, passed)
+			ended := false
+			defer func() { settle(ended) }()
 			next.ServeHTTP(w, passed)
+			ended = true
 		})
 	}, nil
 }

@@ -19,20 +19,17 @@ var ErrNeverIdentified = errors.New("middleware: none of the first " + strconv.I
 // fewer, or is worth a look.
 const firstRequests = 100
 
-// identities notes whether there are requests with an identity.
-type identities struct {
-	any  atomic.Bool
-	none atomic.Int64 // requests before that
-}
+// identities counts the requests without an identity, until one has an identity.
+type identities struct{ none atomic.Int64 }
 
 func (i *identities) found() {
-	if !i.any.Load() {
-		i.any.Store(true)
+	if i.none.Load() < firstRequests {
+		i.none.Store(firstRequests)
 	}
 }
 
 // missed notes a request without an identity, and reports whether it is the one to
 // warn at.
 func (i *identities) missed() bool {
-	return !i.any.Load() && i.none.Add(1) == firstRequests
+	return i.none.Load() < firstRequests && i.none.Add(1) == firstRequests
 }

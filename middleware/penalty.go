@@ -1,7 +1,6 @@
 package middleware
 
 import (
-	"context"
 	"time"
 
 	"github.com/goweir/weir"
@@ -51,15 +50,4 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 		return invalid("Penalty.For", "above 0 and at most 12.5 years", p.For.String())
 	}
 	return nil
-}
-
-// punish counts a refusal by limiter and reports whether the key is blocked for
-// it. An error says why it is not.
-func (p *Penalty) punish(ctx context.Context, limiter *weir.Limiter, key string) (bool, error) {
-	d, err := p.Limiter.Allow(ctx, key)
-	if err != nil || d.Allowed && d.Remaining > 0 {
-		return false, err
-	}
-	err = limiter.Penalize(ctx, key, p.For)
-	return err == nil, err
 }

@@ -69,11 +69,3 @@ func (g *Guard) Record(w http.ResponseWriter, r, passed *http.Request) (rw http.
 	rec := &recorder{ResponseWriter: w}
 	return rec.writer(), func(ended bool) { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent(r)) }
 }
-
-// serve runs a handler and settles its response.
-func (g *Guard) serve(next http.Handler, w http.ResponseWriter, r, passed *http.Request) {
-	rec, ended := &recorder{ResponseWriter: w}, false
-	defer func() { g.Settle(r, passed, rec.status, rec.bytes, ended || rec.sent(r)) }()
-	next.ServeHTTP(rec.writer(), passed)
-	ended = true
-}
