@@ -1,6 +1,8 @@
 package middleware_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/httpcases"
 	"github.com/goweir/weir/middleware"
+	"github.com/goweir/weir/store"
 )
 
 // TestContextDoesNotShowTheRequest: contexts end up in logs.
@@ -38,5 +41,42 @@ func TestContextDoesNotShowTheRequest(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), r)
 	if !served {
 		t.Error("the handler was not reached")
+	}
+}
+
+// once is a store whose first call fails.
+type once struct {
+	weir.Store
+	calls int
+}
+
+func (s *once) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	if s.calls++; s.calls == 1 {
+		return store.Decision{}, errors.New("away")
+	}
+	return s.Store.Take(ctx, req)
+}
+
+// TestMountOverALevelThatFailedOpen: a mount leaves its own limiter to the mount further
+// out, which failed open. The mount that fails closed counts the request nevertheless.
+func TestMountOverALevelThatFailedOpen(t *testing.T) {
+	t.Parallel()
+	s := &once{Store: httpcases.NewCounting().Store}
+	api, org := on(t, s, "api", weir.PerHour(1).WithName("api")), on(t, s, "org", weir.PerHour(10).WithName("org"))
+	cfg := middleware.Config{Limiter: api, Key: weir.KeyStatic("k"), OnError: func(*http.Request, error) {}}
+	wide := cfg
+	wide.Levels = []middleware.Level{{Limiter: org, Key: weir.KeyStatic("all")}}
+	closed := cfg
+	closed.OnStoreFailure = middleware.FailClosed
+	r := request(t.Context())
+	for i, cfg := range []middleware.Config{cfg, wide, closed} {
+		passed, ok := guard(t, cfg).Check(httptest.NewRecorder(), r)
+		if !ok || passed == r {
+			t.Fatalf("mount %d: passed %t, as it came %t", i, ok, passed == r)
+		}
+		r = passed
+	}
+	if d, err := api.Peek(t.Context(), "k"); err != nil || d.Remaining != 0 {
+		t.Errorf("%d units left, error %v", d.Remaining, err)
 	}
 }
