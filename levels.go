@@ -129,39 +129,39 @@ func checkLevels(ctx context.Context, levels []Level) error {
 
 // check reports the first wrong field of the i-th level.
 func (v *Level) check(i int, before []Level) error {
-	field := "levels[" + strconv.Itoa(i) + "]."
-	if want, got := v.checkLimiter(before); want != "" {
-		return &store.ConfigError{Field: field + "Limiter", Want: want, Got: got}
+	wrong := func(field, want, got string) error {
+		return &store.ConfigError{Field: "levels[" + strconv.Itoa(i) + "]." + field, Want: want, Got: got}
+	}
+	if got := v.Limiter.unmade(); got != "" {
+		return wrong("Limiter", "a limiter made by New", got)
+	}
+	if want := v.cantJoin(before); want != "" {
+		return wrong("Limiter", want, strconv.Quote(v.Limiter.name))
 	}
 	switch {
 	case v.Cost < 0:
-		return &store.ConfigError{Field: field + "Cost", Want: "0 or more", Got: strconv.FormatInt(v.Cost, 10)}
+		return wrong("Cost", "0 or more", strconv.FormatInt(v.Cost, 10))
 	case v.Peek && v.Cost != 0:
-		return &store.ConfigError{Field: field + "Cost", Want: "0 with Peek", Got: strconv.FormatInt(v.Cost, 10)}
+		return wrong("Cost", "0 with Peek", strconv.FormatInt(v.Cost, 10))
 	}
-	if v.Limits != nil {
-		if err := store.CheckLimits(field+"Limits", v.Limits); err != nil {
-			return err
-		}
+	if v.Limits != nil && store.CheckLimits("", v.Limits) != nil {
+		return store.CheckLimits("levels["+strconv.Itoa(i)+"].Limits", v.Limits)
 	}
 	return v.Limiter.checkKey(v.Key)
 }
 
-// checkLimiter says which Limiter the level needs to decide with the levels before it; "":
-// it has one.
-func (v *Level) checkLimiter(before []Level) (want, got string) {
-	if got = v.Limiter.unmade(); got != "" {
-		return "a limiter made by New", got
-	}
-	switch got = strconv.Quote(v.Limiter.name); {
+// cantJoin returns the Limiter that the level needs to decide with the levels before it;
+// "": it has one.
+func (v *Level) cantJoin(before []Level) (want string) {
+	switch {
 	case v.Limiter.flights != nil:
-		return "a limiter without Config.InFlight", got
+		return "a limiter without Config.InFlight"
 	case len(before) > 0 && !names.SameStore(before[0].Limiter.store, v.Limiter.store):
-		return "a limiter over the first level's store, which can be compared", got
+		return "a limiter over the first level's store, which can be compared"
 	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
-		return "a limiter with a name that no other level's has", got
+		return "a limiter with a name that no other level's has"
 	}
-	return "", ""
+	return ""
 }
 
 // reserveLevels takes of all levels at once, now.

@@ -308,12 +308,11 @@ func TestLimitsOfOneName(t *testing.T) {
 		}
 		_, made := weir.New(weir.Config{Name: "api", Store: freeStore{}, Limits: tt.limits})
 		_, allowed := l.AllowLimits(t.Context(), "k", 1, tt.limits)
-		_, _, reserved := l.ReserveLimits(t.Context(), "k", 1, tt.limits, 0)
 		_, level := weir.AllowLevels(t.Context(), weir.Level{Limiter: l, Key: "k", Limits: tt.limits})
 		for _, got := range []struct {
 			err   error
 			field string
-		}{{made, "Config.Limits"}, {allowed, "limits"}, {reserved, "limits"}, {level, "levels[0].Limits"}} {
+		}{{made, "Config.Limits"}, {allowed, "limits"}, {level, "levels[0].Limits"}} {
 			var ce *weir.ConfigError
 			if tt.same && (!errors.As(got.err, &ce) || ce.Field != got.field+"[1].Name") || !tt.same && got.err != nil {
 				t.Errorf("%s: got %v, want an error of %s: %t", name, got.err, got.field, tt.same)
@@ -331,8 +330,10 @@ func TestLimitsOfACallAreCheckedWithoutAllocating(t *testing.T) {
 	plan := []weir.Limit{weir.PerSecond(5), weir.PerDay(1000), weir.PerMinute(30).WithName("minute")}
 	check := testing.AllocsPerRun(100, func() { _, _ = l.AllowLimits(context.Background(), "k", 1, plan) })
 	alone := testing.AllocsPerRun(100, func() { _, _ = l.AllowLimits(context.Background(), "k", 1, plan[:1]) })
-	if check > alone {
-		t.Errorf("%v allocations with three limits, %v with one", check, alone)
+	levels := []weir.Level{{Limiter: l, Key: "k"}, {Limiter: newLimiter(t, freeStore{}, func(c *weir.Config) { c.Name = "wide" }), Key: "all", Limits: plan}}
+	several := testing.AllocsPerRun(100, func() { _, _ = weir.AllowLevels(context.Background(), levels...) })
+	if check > alone || several > alone {
+		t.Errorf("%v allocations with three limits, %v with levels, %v with one limit", check, several, alone)
 	}
 }
 

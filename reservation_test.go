@@ -268,7 +268,7 @@ func TestReservationMovesWaitersUp(t *testing.T) {
 	})
 }
 
-func TestReserveLimits(t *testing.T) {
+func TestWaitForOneLevel(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -277,11 +277,12 @@ func TestReserveLimits(t *testing.T) {
 		maxWait time.Duration
 		timeout time.Duration // of the context; 0: none
 		used    int64         // before
-		want    weir.Decision // Allowed, Reason, Delay and RetryAfter
+		want    weir.Decision // Allowed, Reason and RetryAfter
+		after   time.Duration
 	}{
 		{name: "now", cost: 2, want: weir.Decision{Allowed: true}},
 		{name: "not now", cost: 1, used: 2, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
-		{name: "soon", cost: 1, used: 2, maxWait: 30 * time.Second, want: weir.Decision{Allowed: true, Delay: 30 * time.Second}},
+		{name: "soon", cost: 1, used: 2, maxWait: 30 * time.Second, want: weir.Decision{Allowed: true}, after: 30 * time.Second},
 		{name: "too late", cost: 1, used: 2, maxWait: 30*time.Second - 1000, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
 		{name: "past the deadline", cost: 1, used: 2, maxWait: time.Minute, timeout: 29 * time.Second, want: weir.Decision{Reason: weir.ReasonLimited, RetryAfter: 30 * time.Second}},
 		{name: "never", cost: 3, maxWait: time.Hour, want: weir.Decision{Reason: weir.ReasonNeverFits, RetryAfter: store.Never}},
@@ -302,13 +303,13 @@ func TestReserveLimits(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, tt.timeout)
 					defer cancel()
 				}
-				r, d, err := l.ReserveLimits(ctx, "k", tt.cost, tt.limits, tt.maxWait)
+				start := time.Now()
+				r, d, err := weir.WaitLevels(ctx, tt.maxWait, weir.Level{Limiter: l, Key: "k", Cost: tt.cost, Limits: tt.limits, Peek: tt.cost == 0})
 				if err != nil || (r != nil) != d.Allowed {
 					t.Fatalf("reservation %t of %+v, %v", r != nil, d, err)
 				}
-				got := weir.Decision{Allowed: d.Allowed, Reason: d.Reason, Delay: d.Delay, RetryAfter: d.RetryAfter}
-				if got.Allowed != tt.want.Allowed || got.Reason != tt.want.Reason || got.Delay != tt.want.Delay || got.RetryAfter != tt.want.RetryAfter {
-					t.Errorf("got %+v, want %+v", got, tt.want)
+				if d.Allowed != tt.want.Allowed || d.Reason != tt.want.Reason || d.Delay != 0 || d.RetryAfter != tt.want.RetryAfter || time.Since(start) != tt.after {
+					t.Errorf("got %+v after %v, want %+v after %v", d, time.Since(start), tt.want, tt.after)
 				}
 				if r == nil || tt.limits != nil {
 					return
@@ -316,7 +317,7 @@ func TestReserveLimits(t *testing.T) {
 				if err := r.Settle(t.Context(), 0); err != nil {
 					t.Error(err)
 				}
-				if d, err := l.Peek(t.Context(), "k"); d.Remaining != 2-tt.used || err != nil {
+				if d, err := l.Peek(t.Context(), "k"); d.Remaining != 2-tt.used+int64(tt.after/(30*time.Second)) || err != nil {
 					t.Errorf("%d remaining after the refund, %v", d.Remaining, err)
 				}
 			})
@@ -324,18 +325,30 @@ func TestReserveLimits(t *testing.T) {
 	}
 }
 
-func TestReserveLimitsMistakes(t *testing.T) {
+func TestWaitForOneLevelMistakes(t *testing.T) {
 	t.Parallel()
 	l := reserver(t, nil)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, call := range map[string]func() error{
-		"a wait below 0": func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, nil, -1); return err },
-		"no limits":      func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, []weir.Limit{}, 0); return err },
-		"a wrong limit":  func() error { _, _, err := l.ReserveLimits(t.Context(), "k", 1, []weir.Limit{{}}, 0); return err },
-		"a cost below 0": func() error { _, _, err := l.ReserveLimits(t.Context(), "k", -1, nil, 0); return err },
+		"a wait below 0": func() error {
+			_, _, err := weir.WaitLevels(t.Context(), -1, weir.Level{Limiter: l, Key: "k"})
+			return err
+		},
+		"no limits": func() error {
+			_, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: l, Key: "k", Limits: []weir.Limit{}})
+			return err
+		},
+		"a wrong limit": func() error {
+			_, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: l, Key: "k", Limits: []weir.Limit{{}}})
+			return err
+		},
+		"a cost below 0": func() error {
+			_, _, err := weir.WaitLevels(t.Context(), 0, weir.Level{Limiter: l, Key: "k", Cost: -1})
+			return err
+		},
 		"an ended context": func() error {
-			_, _, err := l.ReserveLimits(over, "k", 1, nil, 0)
+			_, _, err := weir.WaitLevels(over, 0, weir.Level{Limiter: l, Key: "k"})
 			if !errors.Is(err, context.Canceled) {
 				return nil
 			}
@@ -351,10 +364,10 @@ func TestReserveLimitsMistakes(t *testing.T) {
 	}
 }
 
-// TestReserveLimitsLateStore: a slot that the store granted too late is given back. The
+// TestLevelOfALateStore: a slot that the store granted too late is given back. The
 // call is refused if the slot is past the deadline. If the context has ended, the call
 // returns the context's error.
-func TestReserveLimitsLateStore(t *testing.T) {
+func TestLevelOfALateStore(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		slow    time.Duration
@@ -371,9 +384,9 @@ func TestReserveLimitsLateStore(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 32*time.Second)
 				defer cancel()
 				slow = tt.slow
-				r, d, err := l.ReserveLimits(ctx, "k", 1, nil, time.Hour)
+				r, d, err := weir.WaitLevels(ctx, time.Hour, weir.Level{Limiter: l, Key: "k"})
 				slow = 0
-				if r != nil || d.Allowed || (err == nil) != tt.refused || tt.refused && (d.Reason != weir.ReasonLimited || d.RetryAfter != 30*time.Second) {
+				if r != nil || d.Allowed || (err == nil) != tt.refused || tt.refused && (d.Reason != weir.ReasonLimited || d.RetryAfter != 25*time.Second) {
 					t.Errorf("reservation %t, %+v, %v", r != nil, d, err)
 				}
 				if err != nil && !errors.Is(err, context.DeadlineExceeded) {
@@ -396,7 +409,9 @@ type slowStore struct {
 
 func (s slowStore) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	d, err := s.Store.Take(ctx, req)
-	time.Sleep(*s.slow)
+	if req.MaxWait > 0 {
+		time.Sleep(*s.slow)
+	}
 	return d, err
 }
 

@@ -63,30 +63,6 @@ func (l *Limiter) ReserveN(ctx context.Context, key string, cost int64) (*Reserv
 	return nil, l.refusal(id, &d, byDeadline || late, l.maxWait)
 }
 
-// ReserveLimits is [Limiter.AllowLimits] for a call that may wait a little, or
-// whose cost is corrected afterwards: it books a slot at most maxWait away, and
-// none past the deadline of ctx. With a maxWait of 0 the slot is now or there is
-// none; one below 0 is a *[ConfigError]. Nil limits are the limiter's.
-//
-// A refusal is a Decision, not an error, and comes without a Reservation. When
-// ctx ends before the store answers, ReserveLimits returns the context's error
-// and gives back the granted slot.
-func (l *Limiter) ReserveLimits(ctx context.Context, key string, cost int64, limits []Limit, maxWait time.Duration) (*Reservation, Decision, error) {
-	if maxWait < 0 {
-		return nil, Decision{}, &store.ConfigError{Field: "maxWait", Want: "0 or more", Got: maxWait.String()}
-	}
-	if limits == nil {
-		limits = l.limits
-	} else if err := store.CheckLimits("limits", limits); err != nil {
-		return nil, Decision{}, err
-	}
-	if maxWait > 0 {
-		maxWait, _ = deadline.Max(ctx, time.Now(), maxWait)
-	}
-	r, d, _, err := l.book(ctx, l.lineOf(key, cost, limits), limits, maxWait)
-	return r, decisionOf(&d), err
-}
-
 // ReserveAtMost is [Limiter.ReserveN] for a call that can do with less: it books as
 // many units as are free now, from min to max, and [Reservation.Cost] returns their
 // number. So a batch takes the rest of a budget, and a prompt's max_tokens are cut to

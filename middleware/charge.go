@@ -81,26 +81,11 @@ func (c *charger) reserve(r *http.Request, m *mark) (d weir.Decision, err error)
 			maxWait = delay.Max
 		}
 	}
-	ctx, own := r.Context(), &m.list[0]
-	var booked *weir.Reservation
-	if len(c.levels) > 1 {
-		booked, d, err = weir.WaitLevels(ctx, maxWait, m.list...)
-	} else {
-		booked, d, err = own.Limiter.ReserveLimits(ctx, own.Key, own.Cost, own.Limits, maxWait)
-	}
-	if err != nil || !d.Allowed {
-		return d, err
-	}
-	if d.Delay > 0 {
-		if err := await(ctx, booked); err != nil {
-			return weir.Decision{}, err
-		}
-		pass(&d)
-	}
+	booked, d, err := weir.WaitLevels(r.Context(), maxWait, m.list...)
 	if c.cfg.Settle != nil {
 		m.booked = booked
 	}
-	return d, nil
+	return d, err
 }
 
 // costOf asks a function for the units that a request takes; nil: it takes so many. Each

@@ -50,7 +50,7 @@ func Claim(name string, on store.Store, rules Rules) (*User, error) {
 	if other != nil {
 		return nil, &store.ConfigError{
 			Field: "Config.Name", Got: strconv.Quote(name) + " of a limiter with " + other.describe(rules),
-			Want: "a name that no limiter with other limits or another InFlight has on the same store (where limits change: one limiter, with AllowLimits or ReserveLimits)",
+			Want: "a name that no limiter with other limits or another InFlight has on the same store (where limits change: one limiter, with AllowLimits or Level.Limits)",
 		}
 	}
 	return u, nil
