@@ -1,6 +1,7 @@
 package limitfile
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -44,11 +45,12 @@ type Config struct {
 
 // File is a limits file that is watched. It is safe for concurrent use.
 type File struct {
-	cfg  Config
-	set  atomic.Pointer[Set]
-	stop chan struct{}
+	cfg   Config
+	set   atomic.Pointer[Set]
+	open  context.Context // until Close
+	close context.CancelFunc
 
-	mu       sync.Mutex  // held while the file is read, and stop is closed
+	mu       sync.Mutex  // held while the file is read, and closed
 	seen     fingerprint // of the last content, right or wrong
 	proposed fingerprint // of other content that was found once
 	err      error       // in the content of seen
@@ -74,7 +76,8 @@ func Open(cfg Config) (*File, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	f := &File{cfg: cfg, stop: make(chan struct{})}
+	f := &File{cfg: cfg}
+	f.open, f.close = context.WithCancel(context.Background())
 	f.set.Store(cfg.Fallback)
 	content, err := read(path)
 	f.take(content, err)
@@ -95,9 +98,7 @@ func Open(cfg Config) (*File, error) {
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.closed() {
-		close(f.stop)
-	}
+	f.close()
 	return nil
 }
 
@@ -121,7 +122,7 @@ func (f *File) Err() error {
 // After Close it returns [os.ErrClosed].
 func (f *File) Reload() error {
 	f.mu.Lock()
-	if f.closed() {
+	if f.open.Err() != nil {
 		f.mu.Unlock()
 		return fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}
@@ -140,10 +141,10 @@ func (f *File) watch() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-f.stop:
+		case <-f.open.Done():
 			return
 		case <-ticker.C:
-			if changed, err := f.poll(); changed && !f.closed() {
+			if changed, err := f.poll(); changed && f.open.Err() == nil {
 				f.tell(err)
 			}
 		}
@@ -154,7 +155,7 @@ func (f *File) watch() {
 func (f *File) poll() (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed() { // The instant of Close may be that of a reading.
+	if f.open.Err() != nil { // The instant of Close may be that of a reading.
 		return false, nil
 	}
 	content, err := read(f.cfg.Path)
@@ -197,15 +198,5 @@ func (f *File) tell(err error) {
 	f.cfg.Logger.Info("limitfile: new limits hold", "file", f.cfg.Path)
 	if f.cfg.OnChange != nil {
 		f.cfg.OnChange()
-	}
-}
-
-// closed reports whether Close was called. Only under mu does the answer last.
-func (f *File) closed() bool {
-	select {
-	case <-f.stop:
-		return true
-	default:
-		return false
 	}
 }
