@@ -57,16 +57,13 @@ func (c *charger) take(w http.ResponseWriter, r *http.Request, m *mark, d *weir.
 }
 
 func (c *charger) charge(r *http.Request, m *mark, d *weir.Decision) (err error) {
-	ctx, own := r.Context(), &m.list[0]
-	switch correctable := c.cfg.Settle != nil || c.cfg.Delay.Max > 0; {
-	case correctable:
+	switch own := &m.list[0]; {
+	case c.cfg.Settle != nil || c.cfg.Delay.Max > 0:
 		*d, err = c.reserve(r, m)
-	case len(c.levels) > 1:
-		*d, err = weir.AllowLevels(ctx, m.list...)
-	case own.Limits == nil:
-		*d, err = own.Limiter.AllowN(ctx, own.Key, own.Cost)
+	case len(c.levels) == 1 && own.Limits == nil: // This way is shorter.
+		*d, err = own.Limiter.AllowN(r.Context(), own.Key, own.Cost)
 	default:
-		*d, err = own.Limiter.AllowLimits(ctx, own.Key, own.Cost, own.Limits)
+		*d, err = weir.AllowLevels(r.Context(), m.list...)
 	}
 	return err
 }

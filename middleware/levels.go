@@ -13,10 +13,10 @@ import (
 // under the names that clients read.
 type levels []answer.Level
 
-// levelsOf finds the levels that a request with its own key counts against. It leaves out levels that a
-// mount further out has charged already. For a level without a key it returns a problem,
-// with the error for OnError, if any. An error without a problem means that nothing could
-// be decided.
+// levelsOf finds the levels that a request with its own key counts against. It leaves out
+// levels that a mount further out has charged already. For a level without a key it returns
+// a problem, with the error for OnError, if any. An error without a problem means that
+// nothing could be decided.
 func (c *charger) levelsOf(r *http.Request, m *mark, own string, named levels) (levels, *answer.Problem, error) {
 	if m.list = m.one[:0]; len(c.levels) > 1 {
 		m.list, named = make([]weir.Level, 0, len(c.levels)), make(levels, 0, len(c.levels))
