@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/localstore"
 )
 
 func TestCancelMostOfThousand(t *testing.T) {
@@ -365,4 +367,48 @@ func TestWaitOutsideBubbleAfterInside(t *testing.T) {
 		wait(t)
 	}
 	nothingLeft(t, l)
+}
+
+// overtaken is a localstore whose replies overtake each other.
+type overtaken struct{ *localstore.Store }
+
+func (s overtaken) Take(ctx context.Context, r store.Request) (store.Decision, error) {
+	d, err := s.Store.Take(ctx, r)
+	time.Sleep(rand.N(50 * ms))
+	return d, err
+}
+
+// TestCancelsOfAWindowGiveBackAll: many slots of a window come at one instant. Cancelled
+// waits give them back in the reverse order of their bookings, so the windows behind are
+// free again.
+func TestCancelsOfAWindowGiveBackAll(t *testing.T) {
+	t.Parallel()
+	for _, algorithm := range []weir.Algorithm{weir.FixedWindow, weir.AlignedWindow, weir.SlidingCounter} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s, err := localstore.New(localstore.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := newLimiter(t, overtaken{s}, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(10).By(algorithm)} })
+				ctx, cancel := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				for range 100 {
+					wg.Go(func() { _ = l.Wait(ctx, "k") })
+					time.Sleep(time.Microsecond)
+				}
+				time.Sleep(100 * ms)
+				cancel()
+				wg.Wait()
+				r, err := l.Reserve(t.Context(), "k")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := r.Delay(); d > time.Second {
+					t.Errorf("the next slot comes after %v, want the next window", d)
+				}
+			})
+		})
+	}
 }

@@ -87,10 +87,10 @@ func (s *Slot) early(other *Slot) bool {
 	return true
 }
 
-// compare orders slots by the store's clock, as answers may overtake each other. If that
-// is unknown, it orders them by ours.
+// compare orders slots by the store's clock, as answers may overtake each other, and the
+// slots of one window by their bookings. If that is unknown, it orders them by our clock.
 func (s *Slot) compare(other *Slot) int {
-	return cmp.Or(cmp.Compare(s.Comes, other.Comes), s.At.Compare(other.At))
+	return cmp.Or(cmp.Compare(s.Comes, other.Comes), cmp.Compare(s.granted, other.granted), s.At.Compare(other.At))
 }
 
 // precedes reports whether a clock may be news for the slot, as messages may overtake each
