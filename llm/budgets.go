@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/store"
 )
 
@@ -56,7 +58,7 @@ func newBudgets(on weir.Store, cfg *Config, family string, limits Limits, base h
 		}
 		l, err := weir.New(weir.Config{
 			Name: strings.Join(strings.Fields(cfg.Name+" "+family+" "+v.name), " "), Store: on,
-			Limits: []weir.Limit{limits.perMinute(v.n)}, Reserve: cfg.Reserve, MaxPause: cfg.MaxPause, Hook: cfg.Hook,
+			Limits: []weir.Limit{limits.perMinute(v.n)}, Reserve: cfg.Reserve, MaxPause: cfg.MaxPause, Hook: quiet(cfg.Hook),
 		})
 		if err != nil {
 			return nil, inConfig(err, family)
@@ -93,7 +95,7 @@ func inConfig(err error, family string) error {
 }
 
 // keyOf returns the key of an admitted request. Its response may pause that.
-func keyOf(req *http.Request) (string, error) { return callOf(req).key, nil }
+func keyOf(req *http.Request) (string, error) { return callOf(req.Context()).key, nil }
 
 // noCost makes the inner Transport charge nothing: the request is admitted already.
 func noCost(*http.Request) (int64, error) { return 0, nil }
@@ -131,9 +133,6 @@ func (b *budgets) settle(ctx context.Context, c *call, in, out int64) {
 		if in < 0 && v.unit != output || out < 0 && v.unit != input {
 			costs[i] = min(costs[i], v.max)
 		}
-		if v.unit == requests {
-			costs[i] = 1
-		}
 		costs[i] = min(costs[i], v.most)
 	}
 	c.conclude(ctx, func(ctx context.Context) error { return c.booked.Settle(ctx, costs...) })
@@ -148,35 +147,44 @@ func orElse(n, other int64) int64 {
 
 // admit books a call's units in all budgets at one instant, or in none. While it waits it
 // books nothing ahead, so units that other calls return are free at once.
-func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) error {
+func (b *budgets) admit(ctx context.Context, cfg *Config, c *call) (err error) {
 	levels, start := b.levels(c), time.Now()
+	end := start.Add(cmp.Or(cfg.MaxWait, longest))
 	ask := func(maxWait time.Duration) (d weir.Decision, err error) {
-		c.booked, d, err = weir.WaitLevels(ctx, maxWait, levels...)
+		c.booked, d, err = weir.WaitLevels(withCall(ctx, c), maxWait, levels...)
 		return d, err
 	}
 	var d weir.Decision
-	var err error
 	if cfg.Refuse || !b.queue.busy(ctx) {
 		d, err = ask(0)
 	}
-	if !cfg.Refuse && err == nil && !d.Allowed {
-		d, err = b.queue.wait(ctx, start.Add(cmp.Or(cfg.MaxWait, longest)), d, ask)
-	}
-	if err != nil || d.Allowed {
-		return err
-	}
-	return refusal(levels, &d, cfg.MaxWait)
-}
-
-// refusal returns the error of a call that the budgets refuse.
-func refusal(levels []weir.Level, d *weir.Decision, maxWait time.Duration) error {
-	e := &weir.LimitedError{Scope: d.Scope, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason, MaxWait: maxWait}
-	for _, v := range levels {
-		if v.Limiter.Name() == d.Scope {
-			e.Key, e.Cost = v.Key, v.Cost
+	waits := !cfg.Refuse && err == nil && !d.Allowed && !hopeless(ctx, &d, end)
+	if waits {
+		show(ctx, cfg.Hook, binding(levels, &d), weir.Event{Kind: weir.EventWaitBegin, Decision: d})
+		d, err = b.queue.wait(ctx, end, d, ask)
+		if err == nil && d.Scope == "" { // It was never first.
+			d, err = ask(0)
 		}
 	}
-	return e
+	if err == nil && !d.Allowed {
+		e := &weir.LimitedError{Scope: d.Scope, Limit: d.Limit, RetryAfter: d.RetryAfter, Reason: d.Reason}
+		at := binding(levels, &d)
+		show(ctx, cfg.Hook, at, weir.Event{Kind: weir.EventDecision, Decision: d})
+		e.Key, e.Cost = at.Key, at.Cost
+		if _, e.PastDeadline = deadline.Max(ctx, start, cfg.MaxWait); cfg.Refuse || !e.PastDeadline {
+			e.PastDeadline, e.MaxWait = false, cfg.MaxWait
+		}
+		err = e
+	}
+	if waits {
+		show(ctx, cfg.Hook, binding(levels, &d), weir.Event{Kind: weir.EventWait, Decision: d, Took: time.Since(start), Err: err})
+	}
+	return err
+}
+
+// binding returns the level that binds; the first if none was asked.
+func binding(levels []weir.Level, d *weir.Decision) *weir.Level {
+	return &levels[max(slices.IndexFunc(levels, func(v weir.Level) bool { return v.Limiter.Name() == d.Scope }), 0)]
 }
 
 // noLimits returns the error of a request for a model without limits.

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -21,12 +22,48 @@ type call struct {
 
 type callKey struct{}
 
-func withCall(req *http.Request, c *call) *http.Request {
-	return req.WithContext(context.WithValue(req.Context(), callKey{}, c))
+func withCall(ctx context.Context, c *call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
 }
 
-// callOf returns the call of a request that a Transport has admitted.
-func callOf(req *http.Request) *call { return req.Context().Value(callKey{}).(*call) }
+// quiet returns a hook for the limiters. It sees no refusal and no wait of a question, as a
+// call asks again and again, and no decision of the call's Transport: show has those of the
+// call.
+func quiet(hook weir.Hook) weir.Hook {
+	if hook == nil {
+		return nil
+	}
+	return func(ctx context.Context, e weir.Event) {
+		switch {
+		case callOf(ctx) == nil:
+		case e.Kind == weir.EventDecision && e.Op != "":
+			e.Kind, e.Decision = weir.EventStoreCall, weir.Decision{Source: e.Decision.Source}
+		case e.Kind == weir.EventWaitBegin, e.Kind == weir.EventWait, e.Kind == weir.EventDecision && !e.Decision.Allowed:
+			return
+		}
+		hook(ctx, e)
+	}
+}
+
+// show shows the hook an event of a call.
+func show(ctx context.Context, hook weir.Hook, at *weir.Level, e weir.Event) {
+	if hook == nil {
+		return
+	}
+	e.Scope, e.Key, e.Cost = at.Limiter.Name(), at.Key, at.Cost
+	defer func() {
+		if r := recover(); r != nil {
+			slog.Error("llm: a Hook panicked", "limiter", e.Scope, "event", e.Kind.String(), "panic", r)
+		}
+	}()
+	hook(ctx, e)
+}
+
+// callOf returns the call that a context belongs to; nil: none.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
 
 // settleTimeout bounds a settlement. No caller waits that long.
 const settleTimeout = time.Second
@@ -59,9 +96,12 @@ type base struct{ http.RoundTripper }
 func (b base) RoundTrip(req *http.Request) (*http.Response, error) {
 	next, err := b.next()
 	if err != nil {
+		closeBody(req)
 		return nil, err
 	}
-	callOf(req).sent = true
+	if c := callOf(req.Context()); c != nil {
+		c.sent = true
+	}
 	return next.RoundTrip(req)
 }
 

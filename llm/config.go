@@ -1,13 +1,9 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/goweir/weir"
@@ -153,21 +149,4 @@ func (l *Limits) perMinute(n int64) weir.Limit {
 		return weir.PerMinute(n).WithBurst(n - margin)
 	}
 	return weir.Per(n, time.Minute).By(weir.SlidingWindow).Stretch(time.Second)
-}
-
-// families returns the beginnings of models' names, the longest first.
-func (c *Config) families() []string {
-	return slices.SortedFunc(maps.Keys(c.Models), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-}
-
-// familyOf returns the first of the families that a model belongs to; "" without one.
-func familyOf(families []string, model string) string {
-	for _, f := range families {
-		if strings.HasPrefix(model, f) {
-			return f
-		}
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 )
 
@@ -25,7 +26,7 @@ const (
 // it in the order of their arrival.
 type queue struct {
 	turns      [2]chan struct{} // holds the turn of a class, which goes first come first served
-	refused    [2]atomic.Bool   // the last answer to the first of a class was no
+	refused    [2]atomic.Bool   // the last answer to the first of a class was no, but for a pause
 	foreground atomic.Int64     // calls that wait and are not in the background
 }
 
@@ -49,62 +50,48 @@ func (q *queue) busy(ctx context.Context) bool {
 }
 
 // wait waits until ask is granted, the instant end comes or ctx ends. ask books ahead by at
-// most its argument. first is the refusal of the call's first question; zero if there was
-// none.
-func (q *queue) wait(ctx context.Context, end time.Time, first weir.Decision, ask func(time.Duration) (weir.Decision, error)) (d weir.Decision, err error) {
-	class, d := classOf(ctx), first
+// most its argument. d is the refusal of the call's first question; zero if there was none.
+func (q *queue) wait(ctx context.Context, end time.Time, d weir.Decision, ask func(time.Duration) (weir.Decision, error)) (weir.Decision, error) {
+	class := classOf(ctx)
 	if class == 0 {
 		q.foreground.Add(1)
 		defer q.foreground.Add(-1)
 	}
-	over := time.NewTimer(time.Until(end))
-	defer over.Stop()
+	timed, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
 	select {
 	case q.turns[class] <- struct{}{}:
 		defer func() {
 			q.refused[class].Store(false)
 			<-q.turns[class]
 		}()
-	case <-over.C:
-		return last(d, ask)
-	case <-ctx.Done():
+	case <-timed.Done():
 		return d, ctx.Err()
 	}
-	turn := time.Now()
-	for {
-		poll := minPoll
+	for turn := time.Now(); ; {
+		poll := maxPoll / 5
 		if class == 0 || q.foreground.Load() == 0 {
-			left, ahead := time.Until(end), time.Duration(0)
+			ahead := time.Duration(0)
 			if class == 0 && time.Since(turn) > patience {
-				ahead = max(left, 0)
+				ahead = max(time.Until(end), 0)
 			}
+			var err error
 			d, err = ask(ahead)
-			q.refused[class].Store(!d.Allowed)
-			hopeless := d.Reason == weir.ReasonNeverFits || d.Reason == weir.ReasonPaused && d.RetryAfter > left
-			if err != nil || d.Allowed || hopeless {
+			q.refused[class].Store(!d.Allowed && d.Reason != weir.ReasonPaused)
+			if err != nil || d.Allowed || hopeless(ctx, &d, end) {
 				return d, err
 			}
 			poll = min(max(d.RetryAfter/4, minPoll), maxPoll, max(d.RetryAfter, time.Microsecond))
-		} else {
-			poll = maxPoll / 5
 		}
-		again := time.NewTimer(poll)
-		select {
-		case <-again.C:
-		case <-over.C:
-			again.Stop()
-			return last(d, ask)
-		case <-ctx.Done():
-			again.Stop()
+		if deadline.Sleep(timed, poll) != nil {
 			return d, ctx.Err()
 		}
 	}
 }
 
-// last returns the last refusal, or asks for the first time.
-func last(d weir.Decision, ask func(time.Duration) (weir.Decision, error)) (weir.Decision, error) {
-	if d.Scope == "" {
-		return ask(0)
-	}
-	return d, nil
+// hopeless reports whether a refused call has no slot before the instant end and the
+// deadline of ctx.
+func hopeless(ctx context.Context, d *weir.Decision, end time.Time) bool {
+	left, _ := deadline.Max(ctx, time.Now(), max(time.Until(end), 1))
+	return d.Reason == weir.ReasonNeverFits || d.Reason == weir.ReasonPaused && d.RetryAfter > left
 }

@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"maps"
 	"net/http"
+	"strings"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/internal/deadline"
@@ -40,10 +42,9 @@ import (
 // A refusal pauses the model for all processes, as in a [weir.Transport]. Budgets that
 // the provider's headers name for requests pause nothing.
 type Transport struct {
-	cfg      Config
-	base     base
-	families []string
-	budgets  map[string]*budgets // of the families, and "" for all other models
+	cfg     Config
+	base    base
+	budgets map[string]*budgets // of the families, and "" for all other models
 }
 
 // NewTransport returns a Transport over a store that is a [weir.Store] and settles, or
@@ -53,48 +54,24 @@ func NewTransport(store weir.Store, cfg Config) (*Transport, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	t := &Transport{cfg: cfg, base: base{cfg.Base}, families: cfg.families(), budgets: make(map[string]*budgets)}
-	add := func(family string, limits Limits) (err error) {
-		t.budgets[family], err = newBudgets(store, &cfg, family, limits, t.base)
-		return err
-	}
-	for family, limits := range cfg.Models {
-		if err := add(family, limits); err != nil {
+	t := &Transport{cfg: cfg, base: base{cfg.Base}, budgets: make(map[string]*budgets)}
+	all := map[string]Limits{"": cfg.Limits}
+	maps.Copy(all, cfg.Models)
+	for family, limits := range all {
+		if (limits == Limits{}) {
+			continue
+		}
+		b, err := newBudgets(store, &cfg, family, limits, t.base)
+		if err != nil {
 			return nil, err
 		}
-	}
-	if (cfg.Limits != Limits{}) {
-		if err := add("", cfg.Limits); err != nil {
-			return nil, err
-		}
+		t.budgets[family] = b
 	}
 	return t, nil
 }
 
 // RoundTrip sends the request when its budgets allow it.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if t.budgets == nil {
-		closeBody(req)
-		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
-	}
-	if req.Body == nil || req.Body == http.NoBody {
-		return t.pass(req)
-	}
-	return t.count(req)
-}
-
-// pass sends a request that is not counted.
-func (t *Transport) pass(req *http.Request) (*http.Response, error) {
-	next, err := t.base.next()
-	if err != nil {
-		closeBody(req)
-		return nil, err
-	}
-	return next.RoundTrip(req)
-}
-
-// count sends a request when its budgets allow it.
-func (t *Transport) count(req *http.Request) (*http.Response, error) {
 	sent, passed := req, false
 	// Deferred, so that a panic of Config.Tokens does not leave the body open.
 	defer func() {
@@ -102,13 +79,16 @@ func (t *Transport) count(req *http.Request) (*http.Response, error) {
 			closeBody(sent)
 		}
 	}()
+	if t.budgets == nil {
+		return nil, wrong("Transport", "one made by NewTransport", "a zero one")
+	}
 	sent, body, err := readable(req)
 	if err != nil {
 		return nil, deadline.WithCause(req.Context(), err)
 	}
 	if len(body) == 0 {
 		passed = true
-		return t.pass(sent)
+		return t.base.RoundTrip(sent)
 	}
 	b, c, err := t.read(sent, body)
 	if err != nil {
@@ -119,16 +99,12 @@ func (t *Transport) count(req *http.Request) (*http.Response, error) {
 		return nil, deadline.WithCause(ctx, err)
 	}
 	passed = true // From here on the body is the base's to close.
-	resp, err := t.send(b, c, sent)
-	if err == nil && resp.Request == sent {
-		resp.Request = req
-	}
-	return resp, err
+	return t.send(b, c, sent, req)
 }
 
 // readable returns the beginning of a request's body, and the request to send.
 func readable(req *http.Request) (*http.Request, []byte, error) {
-	if req.GetBody == nil {
+	if req.GetBody == nil && req.Body != nil && req.Body != http.NoBody {
 		return hold(req)
 	}
 	body, err := readBody(req)
@@ -147,7 +123,7 @@ func (t *Transport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 // read estimates a request, and returns its budgets.
 func (t *Transport) read(req *http.Request, body []byte) (*budgets, *call, error) {
 	r, body := estimate(req, body)
-	family := familyOf(t.families, r.Model)
+	family := t.familyOf(r.Model)
 	b := t.budgets[family]
 	if b == nil {
 		return nil, nil, noLimits(r.Model)
@@ -165,33 +141,40 @@ func (t *Transport) read(req *http.Request, body []byte) (*budgets, *call, error
 	return b, c, nil
 }
 
-// send sends an admitted request, and settles its costs.
-func (t *Transport) send(b *budgets, c *call, req *http.Request) (*http.Response, error) {
-	ctx, back := req.Context(), false
+// familyOf returns the longest family that a model belongs to; "" without one.
+func (t *Transport) familyOf(model string) (family string) {
+	for f := range t.budgets {
+		if len(f) > len(family) && strings.HasPrefix(model, f) {
+			family = f
+		}
+	}
+	return family
+}
+
+// send sends an admitted request, and settles its costs. The response names the caller's.
+func (t *Transport) send(b *budgets, c *call, req, callers *http.Request) (resp *http.Response, err error) {
+	ctx := req.Context()
 	// Deferred for a panic of the base.
 	defer func() {
-		if !back {
-			c.fail(ctx, nil)
+		if resp == nil {
+			c.fail(ctx, err)
 		}
 	}()
-	admitted := withCall(req, c)
-	resp, err := b.send.RoundTrip(admitted)
-	back = true
-	switch {
-	case err != nil:
-		c.fail(ctx, err)
+	admitted := req.WithContext(withCall(ctx, c))
+	if resp, err = b.send.RoundTrip(admitted); err != nil {
 		return nil, err
-	case free(resp.StatusCode):
-		b.settle(ctx, c, 0, 0)
-	default:
-		httpbody.OnEnd(resp, true, func(end *httpbody.End) {
-			if u, found := ReadUsage(t.cfg.Provider, resp, (*weir.BodyEnd)(end)); found {
-				b.settle(ctx, c, u.input(t.cfg.CachedPercent), u.Output)
-			}
-		})
 	}
 	if resp.Request == admitted {
-		resp.Request = req
+		resp.Request = callers
 	}
+	if free(resp.StatusCode) {
+		b.settle(ctx, c, 0, 0)
+		return resp, nil
+	}
+	httpbody.OnEnd(resp, true, func(end *httpbody.End) {
+		if u, found := ReadUsage(t.cfg.Provider, resp, (*weir.BodyEnd)(end)); found {
+			b.settle(ctx, c, u.input(t.cfg.CachedPercent), u.Output)
+		}
+	})
 	return resp, nil
 }

@@ -104,13 +104,16 @@ func TestWaits(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		maxWait, deadline, pause, want time.Duration
+		behind                         bool // another call waits already
 		err                            error
 	}{
-		"MaxWait":              {maxWait: 10 * time.Second, want: 10 * time.Second, err: weir.ErrLimited},
-		"the deadline":         {deadline: 10 * time.Second, want: 10 * time.Second, err: context.DeadlineExceeded},
-		"returned units":       {want: 30 * time.Second},
-		"returned units, late": {maxWait: 40 * time.Second, want: 30 * time.Second},
-		"a longer pause":       {maxWait: time.Minute, pause: 2 * time.Minute, err: weir.ErrLimited},
+		"MaxWait":                    {maxWait: 10 * time.Second, want: 10 * time.Second, err: weir.ErrLimited},
+		"the deadline":               {deadline: 10 * time.Second, want: 10 * time.Second, err: context.DeadlineExceeded},
+		"returned units":             {want: 30 * time.Second},
+		"returned units, late":       {maxWait: 40 * time.Second, want: 30 * time.Second},
+		"a longer pause":             {maxWait: time.Minute, pause: 2 * time.Minute, err: weir.ErrLimited},
+		"a pause after the deadline": {deadline: time.Minute, pause: 2 * time.Minute, err: weir.ErrLimited},
+		"a pause behind a call":      {deadline: time.Minute, pause: 2 * time.Minute, behind: true, err: weir.ErrLimited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +127,11 @@ func TestWaits(t *testing.T) {
 					if err != nil || l.Pause(t.Context(), "model m-1", test.pause) != nil {
 						t.Fatal(err)
 					}
+				}
+				waiting, stop := context.WithCancel(t.Context())
+				if test.behind {
+					go func() { _ = c.send(waiting, 0, "/chat/completions", prompt(2, 10, false)) }()
+					time.Sleep(time.Second)
 				}
 				ctx, cancel := t.Context(), context.CancelFunc(func() {})
 				if test.deadline > 0 {
@@ -139,6 +147,7 @@ func TestWaits(t *testing.T) {
 				if !errors.Is(err, test.err) || took < test.want || took > test.want+time.Second {
 					t.Errorf("%v after %v; want %v after %v", err, took, test.err, test.want)
 				}
+				stop()
 				time.Sleep(time.Minute)
 			})
 		})
