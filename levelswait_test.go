@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -314,4 +315,51 @@ func TestWaitLevelsLeavesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// slowGrants grants everything now, after a time.
+type slowGrants struct {
+	took    time.Duration
+	cancels atomic.Int64
+}
+
+func (s *slowGrants) Take(_ context.Context, r store.Request) (store.Decision, error) {
+	time.Sleep(s.took)
+	return store.Decision{Allowed: true, Limit: r.Charges[0].Limit, Receipt: s}, nil
+}
+
+func (s *slowGrants) Cancel(context.Context, any) error {
+	s.cancels.Add(1)
+	return nil
+}
+
+// TestLevelsThatNeverLeftCountNoDeparture: a call of several levels ends while the store
+// grants its units. They go back, and the departures of other calls stay counted: the next
+// call still keeps its distance to them.
+func TestLevelsThatNeverLeftCountNoDeparture(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &slowGrants{took: 100 * ms}
+		l := newLimiter(t, s, func(c *weir.Config) { c.Limits = []weir.Limit{weir.PerSecond(10).By(weir.SlidingWindow)} })
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() { _ = l.Wait(t.Context(), "k") })
+		}
+		wg.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*ms)
+		defer cancel()
+		if _, _, err := weir.WaitLevels(ctx, time.Hour, weir.Level{Limiter: l, Key: "k", Cost: 10}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v, want the context's end", err)
+		}
+		synctest.Wait()
+		if n := s.cancels.Load(); n != 1 {
+			t.Errorf("%d slots went back, want 1", n)
+		}
+		s.took = 0
+		start := time.Now()
+		if err := l.Wait(t.Context(), "k"); err != nil || time.Since(start) < 100*ms {
+			t.Errorf("the next call left after %v, %v; want its distance to ten units", time.Since(start), err)
+		}
+		time.Sleep(2 * time.Second)
+	})
 }
