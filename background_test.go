@@ -258,6 +258,42 @@ func TestBackgroundWaitsOnce(t *testing.T) {
 	})
 }
 
+// TestBackgroundWaitsForRoomToo: a background call that waits for units, and then for a
+// lease, counts once and begins to wait once.
+func TestBackgroundWaitsForRoomToo(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var begun atomic.Int64
+		l := onLocal(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1)}, InFlight: 2, Hook: func(_ context.Context, e weir.Event) {
+			if e.Kind == weir.EventWaitBegin {
+				begun.Add(1)
+			}
+		}})
+		first := acquire(t, l, "key")
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			lease, err := l.Acquire(weir.InBackground(t.Context()), "key")
+			if err != nil {
+				t.Error(err)
+			}
+			lease.Release()
+		}()
+		synctest.Wait()
+		second, err := l.AcquireN(t.Context(), "key", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if n, _ := l.Stats(); n != 1 || begun.Load() != 1 {
+			t.Errorf("%d calls wait and %d began to, want 1 and 1", n, begun.Load())
+		}
+		first.Release()
+		second.Release()
+		<-done
+	})
+}
+
 // TestBackgroundReserve: a background call does not wait, so no bound on waiting
 // refuses it.
 func TestBackgroundReserve(t *testing.T) {

@@ -55,8 +55,8 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		}
 		return flight.Refused, 0
 	}
-	if !c.Refuse && !c.Waited() && !c.shown {
-		c.Waits = func() {
+	c.Waits = func() {
+		if !c.shown && !c.waits {
 			l.waiting.Add(1)
 			c.waits = true
 			l.events.decision(ctx, id, EventWaitBegin, &d)
