@@ -125,8 +125,8 @@ func (k EventKind) String() string {
 //	                 it was there, or away
 type Event struct {
 	Kind EventKind
-	// By says who paused the key, slowed it down or lifted that: upstream (a response to a
-	// Transport), hand (a call of Pause or Resume) or penalty (a call of Penalize).
+	// By says who paused the key, slowed it down or lifted that: upstream (an answer to an
+	// outbound call), hand (a call of Pause or Resume) or penalty (a call of Penalize).
 	By string
 	// Status is the status of a refusal.
 	Status int

@@ -47,22 +47,46 @@ type ClientConfig struct {
 // a service config says so, without asking interceptors again. Turn the latter off
 // (grpc.WithDisableRetry), or leave room for it in the limits.
 type Client struct {
-	cfg   ClientConfig
-	lanes chan struct{} // has a value for each pause in the background
+	cfg      ClientConfig
+	upstream *weir.Limiter // Limiter again, for the pauses that servers ask for
+	maxPause time.Duration
+	lanes    chan struct{} // has a value for each pause in the background
 }
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if cfg.Limiter == nil || len(cfg.Limiter.Config().Limits) == 0 {
+	var own weir.Config
+	if cfg.Limiter != nil {
+		own = cfg.Limiter.Config()
+	}
+	if len(own.Limits) == 0 {
 		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
 	}
-	if err := checkOutbound(cfg.Limiter.Config().Limits); err != nil {
+	if err := checkOutbound(own.Limits); err != nil {
+		return nil, err
+	}
+	own.Hook = byUpstream(own.Hook)
+	upstream, err := weir.New(own)
+	if err != nil {
 		return nil, err
 	}
 	if cfg.Key == nil {
 		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
 	}
-	return &Client{cfg, make(chan struct{}, maxPauses)}, nil
+	return &Client{cfg, upstream, own.MaxPause, make(chan struct{}, maxPauses)}, nil
+}
+
+// byUpstream returns a hook that sees pauses as an upstream's.
+func byUpstream(hook weir.Hook) weir.Hook {
+	if hook == nil {
+		return nil
+	}
+	return func(ctx context.Context, e weir.Event) {
+		if e.Kind == weir.EventPaused {
+			e.By = "upstream"
+		}
+		hook(ctx, e)
+	}
 }
 
 // checkOutbound refuses the limits that weir.NewTransport refuses: GCRA without a Burst lets
@@ -180,7 +204,7 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	if err == nil || c.cfg.IgnoreRetryInfo {
 		return
 	}
-	d := min(retryDelay(err), c.cfg.Limiter.Config().MaxPause)
+	d := min(retryDelay(err), c.maxPause)
 	if d <= 0 {
 		return
 	}
@@ -214,7 +238,7 @@ func (c *Client) pause(ctx context.Context, key string, d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 	defer cancel()
 	// The Limiter's Hook gets a failure. A store that can't pause is the program's choice.
-	_ = c.cfg.Limiter.Pause(ctx, key, d)
+	_ = c.upstream.Pause(ctx, key, d)
 }
 
 // retryDelay returns the RetryInfo of a refusal; 0 without one.

@@ -145,7 +145,12 @@ func TestClientHeeds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := mustServer(t, config(t, weir.PerHour(1)))
-				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, MaxPause: 2 * time.Hour})
+				hook := func(_ context.Context, e weir.Event) {
+					if e.Kind == weir.EventPaused && e.By != "upstream" {
+						t.Errorf("a pause by %s, want by the upstream", e.By)
+					}
+				}
+				l := limiterOf(t, weir.Config{Limits: []weir.Limit{weir.PerSecond(1000).WithBurst(1000)}, MaxPause: 2 * time.Hour, Hook: hook})
 				cc := start(t, &talk{}, append(unary(s), grpc.ChainStreamInterceptor(s.Stream)),
 					outbound(t, weirgrpc.ClientConfig{Limiter: l, IgnoreRetryInfo: tt.ignore})...)
 				if err := invoke(as(t.Context(), "ann"), cc, ""); err != nil {
