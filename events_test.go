@@ -254,10 +254,10 @@ func TestEvents(t *testing.T) {
 		}, []string{took2, "settled 2 1", settle}},
 		{"Pause", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Pause(t.Context(), "key", time.Minute)) },
 			[]string{"paused hand 1m0s", brake}},
-		{"Penalize", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.Penalize(t.Context(), "key", time.Minute)) },
+		{"PauseBy", nil, func(t *testing.T, w *eventWorld) { must(t, w.l.PauseBy(t.Context(), "key", time.Minute, "penalty")) },
 			[]string{"paused penalty 1m0s", brake}},
 		{"a pause that can't be", nil, func(t *testing.T, w *eventWorld) {
-			if w.l.Pause(t.Context(), "key", 0) == nil || w.l.Penalize(t.Context(), "key", -1) == nil {
+			if w.l.Pause(t.Context(), "key", 0) == nil || w.l.PauseBy(t.Context(), "key", -1, "penalty") == nil {
 				t.Error("paused")
 			}
 		}, nil},

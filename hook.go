@@ -126,7 +126,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind EventKind
 	// By says who paused the key, slowed it down or lifted that: upstream (an answer to an
-	// outbound call), hand (a call of Pause or Resume) or penalty (a call of Penalize).
+	// outbound call), hand (a call of Pause or Resume), penalty, or another word of PauseBy.
 	By string
 	// Status is the status of a refusal.
 	Status int
@@ -185,11 +185,10 @@ func (e *Event) Result() string {
 	return "error"
 }
 
-// The values of Event.By.
+// Values of Event.By.
 const (
 	byUpstream = "upstream"
 	byHand     = "hand"
-	byPenalty  = "penalty"
 )
 
 // observer shows events of a limiter to a hook. Without a hook it shows nothing.

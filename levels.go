@@ -175,12 +175,15 @@ func reserveLevels(ctx context.Context, levels []Level) (*Reservation, store.Dec
 		line.Linger(first.lines.HandBack(ctx, line.ID{Key: levels[0].Key}, d.Receipt))
 		return nil, store.Decision{}, err
 	}
-	taken := make([]levelTaken, len(levels))
-	for i := range levels {
-		v := &levels[i]
-		taken[i] = levelTaken{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
+	r := &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: time.Now()}
+	if len(levels) > 1 {
+		r.levels = make([]levelTaken, len(levels))
 	}
-	return &Reservation{limiter: levels[0].Limiter, id: levels[0].id(), decision: d, at: time.Now(), levels: taken}, d, nil
+	for i := range r.levels {
+		v := &levels[i]
+		r.levels[i] = levelTaken{limiter: v.Limiter, id: v.id(), charges: len(v.limits())}
+	}
+	return r, d, nil
 }
 
 // WaitLevels is [AllowLevels] for a call that may wait, or may not be made, or whose

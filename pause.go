@@ -19,16 +19,13 @@ import (
 // or deadline fails with a *[LimitedError]. A key without waiting calls may start with a
 // burst: the burst of a GCRA limit, or the rate of a window.
 func (l *Limiter) Pause(ctx context.Context, key string, d time.Duration) error {
-	return l.pause(ctx, key, d, byHand)
+	return l.PauseBy(ctx, key, d, byHand)
 }
 
-// Penalize is [Limiter.Pause] for a key that is blocked because of its calls. Its event
-// has By penalty.
-func (l *Limiter) Penalize(ctx context.Context, key string, d time.Duration) error {
-	return l.pause(ctx, key, d, byPenalty)
-}
-
-func (l *Limiter) pause(ctx context.Context, key string, d time.Duration, by string) error {
+// PauseBy is [Limiter.Pause] for a program that pauses: its event has the By, a word fit for
+// a metric's label. "penalty" is for a key that is blocked because of its calls, and
+// "upstream" for one whose upstream asked for a pause.
+func (l *Limiter) PauseBy(ctx context.Context, key string, d time.Duration, by string) error {
 	if d <= 0 || d > store.MaxPeriod/4 {
 		return &store.ConfigError{Field: "pause", Want: "more than 0, at most 12.5 years", Got: d.String()}
 	}

@@ -3,7 +3,6 @@ package weir
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -220,7 +219,9 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 			continue
 		}
 		same = same && (level.id.Cost == 0 || level.id.Cost == cost)
-		costs = append(costs, slices.Repeat([]int64{cost}, level.charges)...)
+		for range level.charges {
+			costs = append(costs, cost)
+		}
 	}
 	if !same {
 		r.corrected(costs[0])

@@ -112,7 +112,7 @@ func (c *charger) punish(r *http.Request, key string) bool {
 	case err == nil && d.Allowed && d.Remaining > 0:
 		return false
 	case err == nil:
-		err = c.cfg.Limiter.Penalize(ctx, key, penalty.For)
+		err = c.cfg.Limiter.PauseBy(ctx, key, penalty.For, "penalty")
 	}
 	if err != nil && ctx.Err() == nil {
 		c.cfg.OnError(r, &fault{kindPenalty, err})

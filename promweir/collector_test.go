@@ -125,9 +125,9 @@ var rows = []struct {
 	{"a budget", func(t *testing.T, w *world) {
 		w.answer(t, 200, http.Header{"Ratelimit": {`"day";r=700;t=60`}, "Ratelimit-Policy": {`"day";q=1000;w=86400`}})
 	}, []string{decided("allowed", "store", 1), "weir_upstream_limit{budget=day,limiter=api} 1000", "weir_upstream_remaining{budget=day,limiter=api} 700"}},
-	{"Pause, Penalize and Resume", func(t *testing.T, w *world) {
+	{"Pause, PauseBy and Resume", func(t *testing.T, w *world) {
 		must(t, w.l.Pause(t.Context(), "a", time.Minute))
-		must(t, w.l.Penalize(t.Context(), "a", time.Hour))
+		must(t, w.l.PauseBy(t.Context(), "a", time.Hour, "penalty"))
 		must(t, w.l.Resume(t.Context(), "a"))
 	}, []string{
 		"weir_lifts_total{by=hand,limiter=api} 1", "weir_pause_duration_seconds{by=hand,limiter=api} 1 of 60",

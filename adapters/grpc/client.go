@@ -47,46 +47,22 @@ type ClientConfig struct {
 // a service config says so, without asking interceptors again. Turn the latter off
 // (grpc.WithDisableRetry), or leave room for it in the limits.
 type Client struct {
-	cfg      ClientConfig
-	upstream *weir.Limiter // Limiter again, for the pauses that servers ask for
-	maxPause time.Duration
-	lanes    chan struct{} // has a value for each pause in the background
+	cfg   ClientConfig
+	lanes chan struct{} // has a value for each pause in the background
 }
 
 // NewClient returns a Client, or a *[weir.ConfigError]. It does no I/O.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	var own weir.Config
-	if cfg.Limiter != nil {
-		own = cfg.Limiter.Config()
-	}
-	if len(own.Limits) == 0 {
+	if cfg.Limiter == nil || len(cfg.Limiter.Config().Limits) == 0 {
 		return nil, &weir.ConfigError{Field: "ClientConfig.Limiter", Want: "a limiter made by weir.New", Got: "none"}
 	}
-	if err := checkOutbound(own.Limits); err != nil {
-		return nil, err
-	}
-	own.Hook = byUpstream(own.Hook)
-	upstream, err := weir.New(own)
-	if err != nil {
+	if err := checkOutbound(cfg.Limiter.Config().Limits); err != nil {
 		return nil, err
 	}
 	if cfg.Key == nil {
 		cfg.Key = func(_ context.Context, target, _ string) (string, error) { return target, nil }
 	}
-	return &Client{cfg, upstream, own.MaxPause, make(chan struct{}, maxPauses)}, nil
-}
-
-// byUpstream returns a hook that sees pauses as an upstream's.
-func byUpstream(hook weir.Hook) weir.Hook {
-	if hook == nil {
-		return nil
-	}
-	return func(ctx context.Context, e weir.Event) {
-		if e.Kind == weir.EventPaused {
-			e.By = "upstream"
-		}
-		hook(ctx, e)
-	}
+	return &Client{cfg, make(chan struct{}, maxPauses)}, nil
 }
 
 // checkOutbound refuses the limits that weir.NewTransport refuses: GCRA without a Burst lets
@@ -204,7 +180,7 @@ func (c *Client) heed(ctx context.Context, key string, err error) {
 	if err == nil || c.cfg.IgnoreRetryInfo {
 		return
 	}
-	d := min(retryDelay(err), c.maxPause)
+	d := min(retryDelay(err), c.cfg.Limiter.Config().MaxPause)
 	if d <= 0 {
 		return
 	}
@@ -238,7 +214,7 @@ func (c *Client) pause(ctx context.Context, key string, d time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), heedTimeout)
 	defer cancel()
 	// The Limiter's Hook gets a failure. A store that can't pause is the program's choice.
-	_ = c.upstream.Pause(ctx, key, d)
+	_ = c.cfg.Limiter.PauseBy(ctx, key, d, "upstream")
 }
 
 // retryDelay returns the RetryInfo of a refusal; 0 without one.
