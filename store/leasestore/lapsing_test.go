@@ -205,6 +205,38 @@ func TestUnitsThatLieHereCount(t *testing.T) {
 	}
 }
 
+// A refused call that waits for RetryAfter succeeds, also if the units that lay here lapse
+// before that.
+func TestRetryAfterBesideUnitsThatLapse(t *testing.T) {
+	t.Parallel()
+	for name, life := range map[string]time.Duration{
+		"they lapse before that": 20 * time.Millisecond,
+		"they lapse later":       time.Second,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t)
+				l := store.Per(1000, time.Second)
+				s := open(t, leasestore.Config{Store: b, For: life})
+				defer done(t, s)
+				spend(t, s, 5, l)
+				if _, err := b.Take(t.Context(), charge("k", 500, l)); err != nil {
+					t.Fatal(err)
+				}
+				d := take(t, s, charge("k", 1000, l))
+				if d.Allowed || d.RetryAfter > 508*time.Millisecond || d.Remaining != 495 {
+					t.Fatalf("%+v, want a refusal for 508 ms at most, and 495 units left", d)
+				}
+				time.Sleep(d.RetryAfter)
+				if d := take(t, s, charge("k", 1000, l)); !d.Allowed {
+					t.Errorf("after RetryAfter: %+v", d)
+				}
+			})
+		})
+	}
+}
+
 // After a change of limits, and after a reset, a key counts as idle.
 func TestLapsingChanges(t *testing.T) {
 	t.Parallel()

@@ -156,9 +156,8 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 		least, most = min(worthLapsing, least), min(most, n)
 		leave = max(l.limits[0].Max()-l.refilled(period), 1)
 	}
-	single := plan{n: cost}
 	if most < least || most <= cost || l.isBraked(period) || now < l.alone {
-		return single
+		return plan{n: cost}
 	}
 	n, age := l.size, now-l.since
 	switch {
@@ -177,7 +176,7 @@ func (l *lease) plan(cost, most int64, now, period time.Duration) plan {
 		l.alones, l.from = 0, now
 	}
 	if l.alones += cost; l.alones < least {
-		return single
+		return plan{n: cost}
 	}
 	l.alones = 0
 	return plan{max(least, cost), leave}

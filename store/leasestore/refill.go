@@ -79,7 +79,8 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 		single = r.ask(req, r.cost, 0)
 	}
 	err := r.take(ctx, s, single)
-	if err == nil && !r.d.Allowed {
+	if err == nil && !r.d.Allowed && r.rest > 0 { // They may lapse before the call comes again.
+		err = r.take(ctx, s, *req)
 		r.d.Remaining += r.rest
 	}
 	if back == nil || err != nil || r.d.Reason != store.ReasonLimited {
