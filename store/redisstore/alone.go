@@ -3,9 +3,9 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediscall"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
@@ -13,58 +13,99 @@ import (
 // takeAlone decides a request in a call of its own.
 func (s *Store) takeAlone(ctx context.Context, req *store.Request) (store.Decision, error) {
 	keys := s.keysOf(req)
-	if len(keys) > 1 && s.apart(keys) {
+	if len(keys) > 1 && s.slotted.Load() {
 		return s.takeInOrder(ctx, req, keys)
 	}
-	d, err := s.takeKeys(ctx, req, keys)
-	if len(keys) > 1 && errors.Is(err, ErrCrossSlot) {
+	outcomes := make([]exact.Outcome, len(req.Charges))
+	v, booked, err := s.ask(ctx, req, keys, modeOf(req), outcomes)
+	switch {
+	case len(keys) > 1 && errors.Is(err, ErrCrossSlot):
 		s.slotted.Store(true)
 		return s.takeInOrder(ctx, req, keys)
-	}
-	return d, err
-}
-
-// takeKeys decides a request whose keys live on one server.
-func (s *Store) takeKeys(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
-	v, outcomes, r, err := s.ask(ctx, req, keys, modeOf(req))
-	if err != nil {
+	case err != nil:
 		return store.Decision{}, err
 	}
 	d := exact.Decide(req, &v, outcomes)
-	if d.Allowed && r != nil {
-		r.charges = append([]store.Charge(nil), req.Charges...)
+	if d.Allowed && booked != nil {
+		d.Receipt = receiptOf(req, booked)
+	}
+	return d, nil
+}
+
+// takeInOrder decides charges of several keys on several servers, key after key in the
+// request's order. It gives their units back when a later key refuses or fails. No limit is
+// exceeded meanwhile, and keys after a refusal are not charged.
+func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []script.Key) (store.Decision, error) {
+	mode := modeOf(req)
+	if req.Hold.Asked() || req.MaxWait > 0 && mode == script.All {
+		return store.Decision{}, ErrCrossSlot
+	}
+	outcomes, verdicts, r := make([]exact.Outcome, len(req.Charges)), make([]exact.Verdict, len(keys)), receiptOf(req, nil)
+	ask := func(i int, mode script.Mode) error {
+		part := partOf(req, &keys[i])
+		part.Cancelable = i < len(keys)-1 || req.Cancelable
+		v, booked, err := s.ask(ctx, part, keys[i:i+1], mode, outcomes)
+		verdicts[i], r.keys = v, append(r.keys, booked...)
+		return err
+	}
+	for i := range keys {
+		err := ask(i, mode)
+		if err == nil && (verdicts[i].Allowed || mode == script.Look) {
+			continue
+		}
+		if back := s.handBack(ctx, r); err == nil {
+			err = back
+		}
+		for j := range keys {
+			if j != i && err == nil {
+				err = ask(j, script.Find)
+			}
+		}
+		if err != nil {
+			return store.Decision{}, err
+		}
+		return compose(req, keys, verdicts, outcomes, false), nil
+	}
+	d := compose(req, keys, verdicts, outcomes, mode == script.All)
+	if req.Cancelable && d.Allowed && mode == script.All {
 		d.Receipt = r
 	}
 	return d, nil
 }
 
-// Cancel implements [store.Canceler]. If nothing changed since the booking, the state
-// becomes the one before. Otherwise windows and logs stop counting the units, and GCRA gives
-// back as much as exceeds no limit.
-func (s *Store) Cancel(ctx context.Context, of any) error {
-	return s.correct(ctx, "cancel", of, 0)
-}
-
-// Settle implements [store.Settler]: one EVALSHA for each server that decided.
-func (s *Store) Settle(ctx context.Context, of any, costs ...int64) error {
-	return s.correct(ctx, "settle", of, costs...)
-}
-
-// correct settles a receipt at costs.
-func (s *Store) correct(ctx context.Context, op string, of any, costs ...int64) error {
-	switch r := of.(type) {
-	case *receipt:
-		cost, err := exact.Settled(len(r.charges), costs)
-		if err != nil {
-			return err
+// partOf returns a request that restores one key alone.
+func partOf(req *store.Request, k *script.Key) *store.Request {
+	part, c := *req, &req.Charges[k.Places[0]]
+	part.Restore = nil
+	for _, m := range req.Restore {
+		if m.Scope == c.Scope && m.Key == c.Key {
+			part.Restore = append(part.Restore, m)
 		}
-		return s.settle(ctx, r, cost)
-	case *receipts:
-		cost, err := exact.Settled(r.charges, costs)
-		if err != nil {
-			return err
-		}
-		return s.settleParts(ctx, r.parts, cost)
 	}
-	return fmt.Errorf("redisstore: %s: a receipt of type %T is not of this store", op, of)
+	return &part
+}
+
+// compose joins the decisions of the keys. Each server has its own clock, so slots keep
+// their distance from now.
+func compose(req *store.Request, keys []script.Key, verdicts []exact.Verdict, outcomes []exact.Outcome, allowed bool) store.Decision {
+	now := verdicts[0].Now
+	v := exact.Verdict{Allowed: allowed, Now: now, Slot: now}
+	for i := range keys {
+		for _, at := range keys[i].Places {
+			o := &outcomes[at]
+			o.Key = i
+			if o.Slot += now - verdicts[i].Now; !allowed {
+				v.Slot = max(v.Slot, o.Slot)
+			}
+		}
+		v.Keys = append(v.Keys, verdicts[i].Keys[0])
+	}
+	return exact.Decide(req, &v, outcomes)
+}
+
+// handBack gives units back.
+func (s *Store) handBack(ctx context.Context, r *receipt) error {
+	return rediscall.GiveBack(ctx, func(ctx context.Context) error {
+		return s.settle(ctx, r, func(int) int64 { return 0 })
+	})
 }

@@ -38,11 +38,11 @@
 // # Levels
 //
 // One EVALSHA decides charges of several keys (user, organisation, everyone) on one
-// server, and on a cluster if the keys share a slot. Otherwise, and always on a Ring, the
-// Store takes them key after key in the request's order: narrow before wide. When a later
-// key refuses or fails, or the context ends, it gives the units back. No limit is exceeded
-// meanwhile. But of two requests at the same instant both may be refused, if one sees
-// the units that the other is about to give back.
+// server. On a cluster, on a Ring and behind a proxy with shards, the Store takes them key
+// after key in the request's order: narrow before wide. When a later key refuses or fails,
+// or the context ends, it gives the units back. No limit is exceeded meanwhile. But of two
+// requests at the same instant both may be refused, if one sees the units that the other
+// is about to give back.
 //
 // A request that n keys admit one by one costs n round trips. Such a request can't wait for
 // a slot or take a lease: it fails with [ErrCrossSlot].
@@ -67,7 +67,7 @@
 //	ErrVersion    a state of a version that this release can't read; matches ErrState
 //	ErrClosed     the Store is closed
 //	ErrTime       the server refuses TIME in scripts: set Config.PassTime
-//	ErrCrossSlot  waiting or a lease over several slots; matches store.ErrUnsupported
+//	ErrCrossSlot  waiting or a lease over several servers; matches store.ErrUnsupported
 //
 // Open, New and the methods return a *store.ConfigError for a wrong value. Other errors come
 // from the client or from the context. A call that fails with a timeout may be charged.

@@ -9,9 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrCrossSlot is returned when charges of different keys live in different slots of a
-// cluster, on shards of a ring or on servers behind a proxy, and the request may wait or
-// asks for a lease. Such requests must do neither, or must be taken one by one, narrowest
+// ErrCrossSlot is returned on a cluster, on a ring or behind a proxy with shards, if the
+// charges are of several keys, and the request may wait or asks for a lease. Such requests must do neither, or must be taken one by one, narrowest
 // first: cancel the granted ones when a later one is refused. It matches
 // store.ErrUnsupported.
 var ErrCrossSlot = fmt.Errorf("redisstore: charges of different keys live in different slots: %w", store.ErrUnsupported)

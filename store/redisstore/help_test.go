@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -42,3 +43,25 @@ return left < 0 and left or t[1] * 1000 + math.floor(t[2] / 1000) + left`
 
 // heldOf returns the name of a key's leases.
 func heldOf(s *Store, key string) string { return rediskey.Held(stateOf(s, key)) }
+
+// slot returns the slot of a key in a cluster: the CRC-16 (XMODEM) of its hash tag, modulo
+// 16384.
+func slot(key string) uint16 {
+	if open := strings.IndexByte(key, '{'); open >= 0 {
+		if end := strings.IndexByte(key[open+1:], '}'); end > 0 {
+			key = key[open+1 : open+1+end]
+		}
+	}
+	crc := uint16(0)
+	for i := range len(key) {
+		crc ^= uint16(key[i]) << 8
+		for range 8 {
+			carry := crc&0x8000 != 0
+			crc <<= 1
+			if carry {
+				crc ^= 0x1021
+			}
+		}
+	}
+	return crc % 16384
+}

@@ -22,7 +22,7 @@ type server struct {
 	now      func() int64 // see Config
 	passTime bool
 	closed   atomic.Bool
-	// slotted: the server refuses keys of different slots in one call.
+	// slotted: each key needs a call of its own, as no single server has all keys.
 	slotted atomic.Bool
 	// restores: the server knows the script of Restore, unless it started anew.
 	restores atomic.Bool

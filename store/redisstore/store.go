@@ -40,7 +40,6 @@ type Config struct {
 type Store struct {
 	server
 	prefix  string
-	ring    bool
 	owned   bool // Open made the client.
 	limits  knownLimits
 	queues  queues
@@ -65,9 +64,10 @@ func New(cfg Config) (*Store, error) {
 		server: server{client: cfg.Client, now: cfg.now, passTime: cfg.PassTime},
 		prefix: prefix, watches: watch.Watches{Client: cfg.Client, Channel: prefix + "brakes"},
 	}
-	_, s.ring = cfg.Client.(*redis.Ring)
-	_, cluster := cfg.Client.(*redis.ClusterClient)
-	s.slotted.Store(s.ring || cluster)
+	switch cfg.Client.(type) {
+	case *redis.ClusterClient, *redis.Ring:
+		s.slotted.Store(true)
+	}
 	s.queues.open(&s.server, cfg.RoundTrips)
 	s.tags.Store(maphash.String(maphash.MakeSeed(), ""))
 	return s, nil

@@ -142,10 +142,8 @@ local allowed, full = mode == 'take' and not undecided, 0
 if mode ~= 'look' and not undecided then
   for _, k in ipairs(keys) do
     local real = F.find(k, 1)
-    if keys[2] then
-      k.free = true
-      for i = 1, #k.limits do k.free = k.free and k.limits[i].cost == 0 end
-    end
+    k.free = true
+    for i = 1, #k.limits do k.free = k.free and k.limits[i].cost == 0 end
     if not k.free and real > latest then latest = real end
   end
   allowed = allowed and latest - now <= longest
