@@ -2,13 +2,13 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
+	"github.com/redis/go-redis/v9"
 )
 
 // maxIDs is the maximum number of leases in one command: Redis serves no other client
@@ -41,20 +41,11 @@ func (s *Store) Renew(ctx context.Context, scope, key string, lease time.Duratio
 	held := rediskey.Held(s.name(scope, key))
 	for some := range slices.Chunk(ids, maxIDs) {
 		reply, err := s.run(ctx, &script.Lease, script.LeaseArgs(held, lease.Microseconds(), some, s.clock()))
+		missing, err := redis.NewCmdResult(reply, err).StringSlice()
 		if err != nil {
 			return lost, err
 		}
-		list, ok := reply.([]any)
-		if !ok {
-			return lost, fmt.Errorf("%w: a %T for a renewal", script.ErrReply, reply)
-		}
-		for _, id := range list {
-			text, ok := id.(string)
-			if !ok {
-				return lost, fmt.Errorf("%w: a %T in that for a renewal", script.ErrReply, id)
-			}
-			lost = append(lost, text)
-		}
+		lost = append(lost, missing...)
 	}
 	return lost, nil
 }
