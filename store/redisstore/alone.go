@@ -19,8 +19,7 @@ func (s *Store) takeAlone(ctx context.Context, req *store.Request) (store.Decisi
 	outcomes := make([]exact.Outcome, len(req.Charges))
 	v, booked, err := s.ask(ctx, req, keys, modeOf(req), outcomes)
 	switch {
-	case len(keys) > 1 && errors.Is(err, ErrCrossSlot):
-		s.slotted.Store(true)
+	case len(keys) > 1 && errors.Is(err, ErrCrossSlot): // The server has decided nothing.
 		return s.takeInOrder(ctx, req, keys)
 	case err != nil:
 		return store.Decision{}, err

@@ -25,7 +25,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 		tag = int64(s.tags.Add(1)&(1<<32-1)) + 1 // It tells a key's state from one after a Reset.
 	}
 	held := ""
-	if req.Hold.Asked() {
+	if req.Hold.Asked() && req.NeverFits() < 0 {
 		held = rediskey.Held(s.name(req.Charges[0].Scope, req.Charges[0].Key))
 	}
 	args := script.TakeArgs(req, keys, held, s.clock(), tag, mode)

@@ -48,8 +48,7 @@ func TestOneDecisionByHand(t *testing.T) {
 
 	req := charge("user:1", 1, store.Per(25, 5*time.Second))
 	req.Charges[0].Scope = "api"
-	calls := []script.Calls{{State: s.keysOf(&req)[0].State, Limits: s.keysOf(&req)[0].Limits, N: 1}}
-	args := script.ManyArgs(calls, `""`, nil)
+	args := script.TakeArgs(nil, s.keysOf(&req), "", `""`, 0, script.Many)
 	page = strings.ReplaceAll(page, "  ", " ")
 	contains("EVALSHA <SHA-1 of take> " + strings.TrimSpace(fmt.Sprintln(args[2:]...)))
 

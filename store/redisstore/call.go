@@ -22,7 +22,7 @@ type call struct {
 type answer struct {
 	script.Answer
 	now         int64
-	seen        int64         // the earliest of the calls, see script.Calls
+	seen        int64         // the earliest of the calls, see script.Key
 	sent, heard time.Duration // by the clock of the store
 	states      [1]script.State
 }

@@ -14,7 +14,7 @@ import (
 
 // run holds calls of one key under the same limits, in order.
 type run struct {
-	script.Calls
+	script.Key
 	calls []*call
 }
 
@@ -25,12 +25,8 @@ func (s *server) decide(ctx context.Context, groups []combine.Group[string, call
 	runs := runsOf(groups)
 	packed := !s.slotted.Load()
 	s.decideRuns(ctx, runs, packed)
-	if err := runs[0].calls[0].err; packed && errors.Is(err, ErrCrossSlot) {
-		s.slotted.Store(true) // The proxy has shards, and has decided nothing.
-		s.decideRuns(ctx, runs, false)
-	}
 	if packed && len(runs) > 1 {
-		s.decideAllowed(ctx, runs)
+		s.decideApart(ctx, runs)
 	}
 	return unanswered(runs)
 }
@@ -46,12 +42,12 @@ func unanswered(runs []run) error {
 	return runs[0].calls[0].err
 }
 
-// decideAllowed decides runs again, one by one, after a key forbidden to the user failed
-// their shared EVALSHA. The server had decided nothing.
-func (s *server) decideAllowed(ctx context.Context, runs []run) {
+// decideApart decides runs again, one by one, after a key forbidden to the user or on another
+// server failed their shared EVALSHA. The server had decided nothing.
+func (s *server) decideApart(ctx context.Context, runs []run) {
 	var again []run
 	for i := range runs {
-		if isForbidden(runs[i].calls[0].err) {
+		if err := runs[i].calls[0].err; errors.Is(err, ErrCrossSlot) || isForbidden(err) {
 			again = append(again, runs[i])
 		}
 	}
@@ -82,7 +78,10 @@ func next(g *combine.Group[string, call]) run {
 	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits {
 		n++
 	}
-	r := run{script.Calls{State: g.Key, Limits: g.Calls[0].limits, N: n}, g.Calls[:n]}
+	r := run{script.Key{State: g.Key, Limits: g.Calls[0].limits, Calls: n}, g.Calls[:n]}
+	if r.Limits.Logged {
+		r.Log = rediskey.Log(r.State)
+	}
 	for _, c := range r.calls {
 		if c.seen > 0 && (r.Seen == 0 || c.seen < r.Seen) {
 			r.Seen = c.seen
@@ -151,12 +150,12 @@ func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 
 // command returns the EVALSHA of take for runs.
 func (s *server) command(ctx context.Context, runs []run) rediscall.Once {
-	var room [1]script.Calls
-	calls := room[:0]
+	var room [1]script.Key
+	keys := room[:0]
 	for i := range runs {
-		calls = append(calls, runs[i].Calls)
+		keys = append(keys, runs[i].Key)
 	}
-	return rediscall.New(ctx, byHash(&script.Take, script.ManyArgs(calls, s.clock(), rediskey.Log))...)
+	return rediscall.New(ctx, byHash(&script.Take, script.TakeArgs(nil, keys, "", s.clock(), 0, script.Many))...)
 }
 
 // read sets the answers of calls.
@@ -169,7 +168,7 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 	for i := range runs {
 		r := &runs[i]
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
-		a.Answer = list.Answer(r.Limits, r.N, a.states[:0], now)
+		a.Answer = list.Answer(r.Limits, r.Calls, a.states[:0], now)
 		for j, of := range r.calls {
 			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.
 		}

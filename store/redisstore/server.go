@@ -127,7 +127,11 @@ func (s *server) failed(err error) error {
 		s.restores.Store(false)
 		s.denials.Lose()
 	}
-	return classify(err)
+	err = classify(err)
+	if errors.Is(err, ErrCrossSlot) { // A proxy has shards.
+		s.slotted.Store(true)
+	}
+	return err
 }
 
 // clock returns the first argument of every script.

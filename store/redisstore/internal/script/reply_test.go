@@ -115,8 +115,9 @@ func limitsOf(limits ...store.Limit) *Limits {
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	bucket, window := limitsOf(store.Per(7, time.Second).WithBurst(9)), limitsOf(store.Per(5, time.Minute).By(store.SlidingWindow))
-	log := func(state string) string { return state + ":log" }
-	many := ManyArgs([]Calls{{"a", bucket, 2, 0}, {"b", bucket, 1, 44}, {"c", window, 3, 0}}, "", log)
+	many := TakeArgs(nil, []Key{
+		{State: "a", Limits: bucket, Calls: 2}, {State: "b", Limits: bucket, Calls: 1, Seen: 44}, {State: "c", Log: "c:log", Limits: window, Calls: 3},
+	}, "", "", 0, Many)
 	const of = "1 g7/1s/9 1 0 7 1285714 2 142857 1"
 	if got, want := fmt.Sprintln(many[2:]...), "4 a b c c:log  0 0 many 2 0 "+of+" 2 0 1 44 1 1 1 w5/60s 1 0 5 60000000 3 0\n"; got != want {
 		t.Errorf("many:\ngot  %swant %s", got, want)
@@ -126,7 +127,7 @@ func TestArguments(t *testing.T) {
 		MaxWait: time.Second, Hold: store.Hold{Max: 3, ID: "id", Lease: time.Minute},
 	}
 	take := TakeArgs(&req, []Key{{State: "a", Limits: bucket, Seen: 44}, {State: "c", Log: "c:log", Limits: window}}, "a:held", "5", 77, All)
-	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 0 44 "+of+" 1 0 1 w5/60s 1 0 5 60000000 hold 3 id 60000000 0\n"; got != want {
+	if got, want := fmt.Sprintln(take[2:]...), "4 a c c:log a:held 5 1000000 77 take 1 0 "+of+" 1 44 1 1 1 w5/60s 1 0 5 60000000 1 0 hold 3 id 60000000 0\n"; got != want {
 		t.Errorf("take:\ngot  %swant %s", got, want)
 	}
 	receipt := &Receipt{Key: Key{State: "a", Log: "a:log", Limits: bucket, Places: []int{2}}, Tag: 1, Seq: 2, Floor: 3, Slot: 4, Entry: 5, Before: "1…"}

@@ -10,14 +10,11 @@ import (
 // time in µs. A '+' after it makes keys live an hour longer, for tests.
 //
 //	take    KEYS  state, log of each key where a limit is a sliding window; leases
-//	        ARGV  clock, longest delay in µs, tag, mode, then for each key: 1 with a
-//	              log, seen, limits; "hold", max, id, lease, 1 without charges
+//	        ARGV  clock, longest delay in µs, tag, mode, then for keys under the same
+//	              limits: their number, 1 with logs, limits, and for each key the
+//	              number of its calls, seen; "hold", max, id, lease, 1 without charges
 //	        seen  when the caller last saw the key; 0: never
-//	        mode  "take": all or nothing; "look": nothing; "find": nothing, but find
-//	              the slots at which "take" would
-//	        mode  "many": each key by itself, now or not at all; then for all
-//	              keys under the same limits: keys, 1 with logs, limits, and for
-//	              each key the number of its calls, seen
+//	        mode  see Mode
 //	limits        their number, and for each: text, cost, units that have to be free
 //	              beyond it, maximum, period; of GCRA instead of the last two:
 //	              denominator of the emission interval, capacity, time of the cost,
@@ -38,88 +35,63 @@ import (
 //	              limits; for each: text, the three numbers that are known, and those
 //	              that are spent; see store.Used
 
-// Key is the part of a request about one key.
+// Key is the part of a request about one key, or calls of one key under the same limits.
 type Key struct {
 	State, Log string
 	Limits     *Limits
 	Places     []int // of the limits' charges in the request
-	Seen       int64 // when the caller last saw the key; 0: never
+	Calls      int   // of Many
+	Seen       int64 // when a caller last saw the key, the earliest; 0: never
 }
 
-// Mode says how take handles a request.
+// Mode says how take handles keys.
 type Mode string
 
 // The modes of take.
 const (
-	All  Mode = "take" // decide it, all or nothing
+	All  Mode = "take" // decide them as one request, all or nothing
 	Look Mode = "look" // report the state
-	Find Mode = "find" // report the state and the slots at which All would allow it
+	Find Mode = "find" // report the state and the slots at which All would allow the request
+	Many Mode = "many" // decide each by itself, now or not at all
 )
 
-// TakeArgs returns the arguments of a request that is decided as a whole. held is the key of
-// the leases.
+// TakeArgs returns the arguments of take. held is the key of the leases; empty: the request
+// asks for none. With Many, req is nil, and keys under the same limits stand together.
 func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, mode Mode) []any {
-	names, n := 0, 13
+	shared := func(i int) bool { return mode == Many && i > 0 && i < len(keys) && keys[i].Limits == keys[i-1].Limits }
+	n, wait := 13+4*len(keys), int64(0)
 	for i := range keys {
-		names, n = names+2, n+2+len(keys[i].Limits.args)
+		if !shared(i) {
+			n += 2 + len(keys[i].Limits.args)
+		}
 	}
-	args := make([]any, 3, 3+names+n)
+	if req != nil {
+		wait = exact.MaxWait(req)
+	}
+	args := make([]any, 3, n)
 	for i := range keys {
 		args = append(args, keys[i].State)
 		if keys[i].Log != "" {
 			args = append(args, keys[i].Log)
 		}
 	}
-	hold := req.Hold.Asked() && req.NeverFits() < 0
-	if hold {
+	if held != "" {
 		args = append(args, held)
 	}
 	args[2] = len(args) - 3
-	args = append(args, clock, exact.MaxWait(req), tag, string(mode))
-	for i := range keys {
-		args = append(append(args, flag(keys[i].Log != ""), keys[i].Seen), keys[i].Limits.args...)
-	}
-	if hold {
-		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
-	}
-	return args
-}
-
-// Calls are calls of one key under the same limits.
-type Calls struct {
-	State  string
-	Limits *Limits
-	N      int
-	Seen   int64 // when a caller last saw the key, the earliest; 0: never
-}
-
-// ManyArgs returns the arguments of calls that are decided key by key. Calls under the same
-// limits stand together. log returns the name of a key's log.
-func ManyArgs(calls []Calls, clock any, log func(state string) string) []any {
-	n := 8 + 4*len(calls)
-	for i := range calls {
-		if i == 0 || calls[i].Limits != calls[i-1].Limits {
-			n += 2 + len(calls[i].Limits.args)
-		}
-	}
-	args := make([]any, 3, n)
-	for i := range calls {
-		args = append(args, calls[i].State)
-		if calls[i].Limits.Logged {
-			args = append(args, log(calls[i].State))
-		}
-	}
-	args[2] = len(args) - 3
-	args = append(args, clock, 0, 0, "many")
-	for i := 0; i < len(calls); {
-		l, end := calls[i].Limits, i
-		for end < len(calls) && calls[end].Limits == l {
+	args = append(args, clock, wait, tag, string(mode))
+	for i := 0; i < len(keys); {
+		k, end := &keys[i], i+1
+		for shared(end) {
 			end++
 		}
-		args = append(append(args, end-i, flag(l.Logged)), l.args...)
+		args = append(append(args, end-i, flag(k.Log != "")), k.Limits.args...)
 		for ; i < end; i++ {
-			args = append(args, calls[i].N, calls[i].Seen)
+			args = append(args, max(keys[i].Calls, 1), keys[i].Seen)
 		}
+	}
+	if held != "" {
+		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
 	}
 	return args
 }

@@ -87,53 +87,54 @@ local function tell(reply, n, k, taken, plain)
   return n
 end
 
--- Calls of many keys, each decided by itself. The reply marks failed keys; the caller asks
--- for them alone, to get their errors.
-if ARGV[4] == 'many' then
-  local function one(reply, n, k, left, seen)
-    local taken, limits = 0, k.limits
-    F.load(k, seen)
-    while not k.undecided and left > 0 and F.find(k, 1) <= now do
-      local fit = left > 1 and use('N').fit(k, left) or 1
-      F.book(k, fit, 0)
-      taken, left = taken + fit, left - fit
-    end
-    n = tell(reply, n, k, taken, true)
-    if taken > 0 or not k.undecided and (k.shifted or k.parts ~= limits and F.O.refuse(k)) then F.write(k) end
-    return n
+local function ended(reply, n)
+  for i = #reply, n + 1, -1 do reply[i] = nil end
+  return reply
+end
+
+-- Decides calls of a key, and appends the answer. If it fails, the caller asks for the key
+-- alone, to get the error.
+local function one(reply, n, k, left, seen)
+  local taken, limits = 0, k.limits
+  F.load(k, seen)
+  while not k.undecided and left > 0 and F.find(k, 1) <= now do
+    local fit = left > 1 and use('N').fit(k, left) or 1
+    F.book(k, fit, 0)
+    taken, left = taken + fit, left - fit
   end
-  local reply, n, k, a, at = { now, 0, 0, 0, 0 }, 1, new(), 4, 1
-  while a < #ARGV do
-    local keys, logged = ARGV[a + 1] + 0, ARGV[a + 2] == '1'
-    k.limits, a = rules(a + 2)
-    for i = a + 1, a + 2 * keys, 2 do
-      k.state, k.list = at, logged and at + 1
-      at = logged and at + 2 or at + 1
+  n = tell(reply, n, k, taken, true)
+  if taken > 0 or not k.undecided and (k.shifted or k.parts ~= limits and F.O.refuse(k)) then F.write(k) end
+  return n
+end
+
+local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
+local many, k, reply, n = mode == 'many', new(), { now, 0, 0, 0, 0 }, 1
+local keys, held, latest, undecided = {}, nil, now, false
+while a < #ARGV and ARGV[a + 1] ~= 'hold' do
+  local last, logged = ARGV[a + 1] * 2, ARGV[a + 2] == '1'
+  k.limits, a = rules(a + 2)
+  for i = a + 1, a + last, 2 do
+    k.state, k.list = at, logged and at + 1
+    at = logged and at + 2 or at + 1
+    if many then
       local done, ends = pcall(one, reply, n, k, ARGV[i] + 0, ARGV[i + 1])
       if not done then
         ends = n + 1
         reply[ends] = -2
       end
       n = ends
+    else
+      F.load(k, ARGV[i + 1])
+      undecided = undecided or k.undecided
+      keys[#keys + 1] = k
+      k = new()
     end
-    a = a + 2 * keys
   end
-  for i = #reply, n + 1, -1 do reply[i] = nil end
-  return reply
+  a = a + last
 end
+if many then return ended(reply, n) end
 
 -- One request, all or nothing.
-local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
-local keys, held, latest, undecided = {}, nil, now, false
-while a < #ARGV and ARGV[a + 1] ~= 'hold' do
-  local k, logged, seen = new(), ARGV[a + 1] == '1', ARGV[a + 2]
-  k.limits, a = rules(a + 2)
-  k.state, k.list = at, logged and at + 1
-  at = logged and at + 2 or at + 1
-  F.load(k, seen)
-  keys[#keys + 1] = k
-  undecided = undecided or k.undecided
-end
 if a < #ARGV then
   held = { key = at, max = ARGV[a + 2] + 0, id = ARGV[a + 3], lease = ARGV[a + 4] + 0, peek = ARGV[a + 5] == '1' }
   use('H')
@@ -153,7 +154,7 @@ if held and not undecided and (allowed or held.peek) then
   allowed = allowed and full == 0
   held.taken = full == 0
 end
-local reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
+reply, n = { now, latest, full, 0, 0, 0, 0, 0, 0, 0 }, 3
 for _, k in ipairs(keys) do
   local value, entry, taken = k.value, 0, allowed and not k.free and 1 or 0
   if taken == 1 then
@@ -181,5 +182,4 @@ end
 for _, k in ipairs(keys) do
   if k.writes then F.write(k) end
 end
-for i = #reply, n + 1, -1 do reply[i] = nil end
-return reply
+return ended(reply, n)
