@@ -35,9 +35,9 @@ func (i *Inspector) Faults(ctx context.Context, q Query) (found []redisstore.Fin
 		return []redisstore.Finding{unread("", err)}, false
 	}
 	for _, n := range nodes {
-		f := faults{server: n.addr}
+		f := faults{server: n.Addr}
 		if err := i.faultsOf(ctx, n, &q, &f); err != nil {
-			found = append(found, unread(n.addr, err))
+			found = append(found, unread(n.Addr, err))
 		}
 		found = append(found, f.findings()...)
 		cut = cut || f.states.Cut

@@ -1,14 +1,12 @@
 package inspect
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
+	"github.com/goweir/weir/internal/redisclient"
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/redis/go-redis/v9"
@@ -35,38 +33,17 @@ func New(client redis.UniversalClient, prefix string) (*Inspector, error) {
 	return &Inspector{client: client, prefix: prefix}, nil
 }
 
-// node is a server that has keys.
-type node struct {
-	redis.UniversalClient
-	addr string
-}
+type node = redisclient.Server
 
 // errNoServer is the error of a Ring that finds all its shards down.
 var errNoServer = errors.New("no server is up")
 
 // nodes returns the servers: each master of a cluster, each shard of a ring.
-func (i *Inspector) nodes(ctx context.Context) (nodes []node, err error) {
-	var mu sync.Mutex
-	add := func(_ context.Context, c *redis.Client) error {
-		mu.Lock()
-		defer mu.Unlock()
-		nodes = append(nodes, node{c, c.Options().Addr})
-		return nil
-	}
-	switch c := i.client.(type) {
-	case *redis.Client:
-		err = add(ctx, c)
-	case *redis.ClusterClient:
-		err = c.ForEachMaster(ctx, add)
-	case *redis.Ring:
-		err = c.ForEachShard(ctx, add)
-	default:
-		nodes = append(nodes, node{c, ""})
-	}
+func (i *Inspector) nodes(ctx context.Context) ([]node, error) {
+	nodes, err := redisclient.Servers(ctx, i.client)
 	if err == nil && len(nodes) == 0 {
 		err = errNoServer
 	}
-	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.addr, b.addr) })
 	return nodes, err
 }
 
@@ -80,7 +57,7 @@ func each(nodes []node, f func(n node) error) (up []node, failed error) {
 		case len(nodes) == 1:
 			failed = err
 		default:
-			failed = errors.Join(failed, fmt.Errorf("keys of %s are missing: %w", n.addr, err))
+			failed = errors.Join(failed, fmt.Errorf("keys of %s are missing: %w", n.Addr, err))
 		}
 	}
 	return up, failed
@@ -88,22 +65,7 @@ func each(nodes []node, f func(n node) error) (up []node, failed error) {
 
 // nodeOf returns the server that has a key.
 func (i *Inspector) nodeOf(ctx context.Context, state string) (node, error) {
-	var one *redis.Client
-	var err error
-	switch c := i.client.(type) {
-	case *redis.Client:
-		one = c
-	case *redis.ClusterClient:
-		one, err = c.MasterForKey(ctx, state)
-	case *redis.Ring:
-		one, err = c.GetShardClientForKey(state)
-	default:
-		return node{c, ""}, nil
-	}
-	if err != nil {
-		return node{}, err
-	}
-	return node{one, one.Options().Addr}, nil
+	return redisclient.ServerOf(ctx, i.client, state)
 }
 
 // Key reads the key of a limiter. A key without state is [Key.Missing], and no error.

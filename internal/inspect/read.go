@@ -76,7 +76,7 @@ func (i *Inspector) readOnce(ctx context.Context, n node, some []wanted, entries
 	}
 	keys := make([]Key, len(some))
 	for j, w := range some {
-		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.addr, At: now.Add(i.ahead)}
+		keys[j] = Key{Limiter: w.name.Scope, Key: w.name.Key, Hash: w.name.Hash, Stored: w.name.State, Server: n.Addr, At: now.Add(i.ahead)}
 		keys[j].Err = keys[j].decode(&all[j])
 	}
 	return keys, nil

@@ -138,11 +138,11 @@ func (s *Survey) Read(ctx context.Context) (keys []*Key, more bool, err error) {
 func (s *Survey) scan(ctx context.Context, n node) error {
 	pattern := escapePattern(s.inspector.prefix) + "{*"
 	for range surveyScan / surveyStep {
-		found, next, err := n.Scan(ctx, s.cursors[n.addr], pattern, surveyStep).Result()
+		found, next, err := n.Scan(ctx, s.cursors[n.Addr], pattern, surveyStep).Result()
 		if err != nil {
 			return err
 		}
-		s.cursors[n.addr] = next
+		s.cursors[n.Addr] = next
 		s.mu.Lock()
 		for _, text := range found {
 			if name, ok := rediskey.Parse(s.inspector.prefix, text); ok && (name.Part == "" || name.Part == "log" || name.Part == "held") {

@@ -291,13 +291,13 @@ func TestSurveyAfterAFailover(t *testing.T) {
 // TestSeveralServersFail: the error names each server, and has the error of each.
 func TestSeveralServersFail(t *testing.T) {
 	one, other := errors.New("one"), errors.New("other")
-	up, err := each([]node{{addr: "a"}, {addr: "b"}, {addr: "c"}}, func(n node) error {
-		return map[string]error{"a": one, "c": other}[n.addr]
+	up, err := each([]node{{Addr: "a"}, {Addr: "b"}, {Addr: "c"}}, func(n node) error {
+		return map[string]error{"a": one, "c": other}[n.Addr]
 	})
 	if len(up) != 1 || !errors.Is(err, one) || !errors.Is(err, other) || !strings.Contains(err.Error(), "keys of a are missing") || !strings.Contains(err.Error(), "keys of c are missing") {
 		t.Errorf("%v are up: %v", up, err)
 	}
-	if _, err := each([]node{{addr: "a"}}, func(node) error { return one }); err != one {
+	if _, err := each([]node{{Addr: "a"}}, func(node) error { return one }); err != one {
 		t.Errorf("the only server: %v", err)
 	}
 }

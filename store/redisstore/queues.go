@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/goweir/weir/store/redisstore/internal/client"
+	"github.com/goweir/weir/internal/redisclient"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/redis/go-redis/v9"
 )
@@ -31,12 +31,12 @@ const maxQueues = 1024
 
 func (q *queues) open(s *server, roundTrips int) {
 	q.config.Send, q.config.RoundTrips = s.decide, roundTrips
-	options, _ := client.OptionsOf(s.client)
+	options, _ := redisclient.OptionsOf(s.client)
 	size := options.PoolSize()
 	// On few connections, more round trips would wait for a connection, up to its timeout.
 	q.config.MaxRoundTrips = min(max(size*3/4, min(size, combine.DefaultRoundTrips)), maxRoundTrips)
 	q.first = combine.New(q.config)
-	q.server = client.ForKey(s.client)
+	q.server = redisclient.ForKey(s.client)
 }
 
 // of returns the queue of a key.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/goweir/weir/store/redisstore/internal/client"
+	"github.com/goweir/weir/internal/redisclient"
 )
 
 // client checks the options of the client.
 func (r *report) client() {
-	is, ok := client.OptionsOf(r.Client)
+	is, ok := redisclient.OptionsOf(r.Client)
 	if !ok {
 		return
 	}
@@ -35,12 +35,9 @@ func (r *report) client() {
 
 // pool checks that waits, reservations and corrections find a connection beside shared
 // round trips.
-func (r *report) pool(is *client.Options) {
-	size := is.Pool // 0: a Ring's default
-	if is.Active > 0 && (size == 0 || is.Active < size) {
-		size = is.Active
-	}
-	if size == 0 || size > r.RoundTrips {
+func (r *report) pool(is *redisclient.Options) {
+	size := is.PoolSize()
+	if size > r.RoundTrips {
 		return
 	}
 	option := "PoolSize"

@@ -29,7 +29,7 @@ const withoutScripts = "use package plainstore, which needs no scripts"
 func (r *report) commands(ctx context.Context, t *target) {
 	tried, err := r.try(ctx, t)
 	if err != nil {
-		r.add(Finding{Name: "commands", Level: Unknown, Server: t.addr, What: "the commands of decisions can't be tried one by one", Remedy: "allow pipelines", Err: err})
+		r.add(Finding{Name: "commands", Level: Unknown, Server: t.Addr, What: "the commands of decisions can't be tried one by one", Remedy: "allow pipelines", Err: err})
 		return
 	}
 	missing := map[string]error{}
@@ -40,11 +40,11 @@ func (r *report) commands(ctx context.Context, t *target) {
 		case redis.HasErrorPrefix(err, "NOPERM"), redis.HasErrorPrefix(err, "unknown command"):
 			missing[name] = err
 		default:
-			r.known(t.addr, err)
+			r.known(t.Addr, err)
 		}
 	}
 	if err := errors.Join(missing["eval"], missing["evalsha"]); err != nil {
-		r.add(Finding{Name: "scripts", Level: Fault, Server: t.addr, What: "scripts are denied", Remedy: "allow EVAL and EVALSHA, or " + withoutScripts, Err: err})
+		r.add(Finding{Name: "scripts", Level: Fault, Server: t.Addr, What: "scripts are denied", Remedy: "allow EVAL and EVALSHA, or " + withoutScripts, Err: err})
 	}
 	for _, n := range Needs {
 		var list []string
@@ -58,7 +58,7 @@ func (r *report) commands(ctx context.Context, t *target) {
 		if list == nil || n.Name == "channel" && r.ring() {
 			continue
 		}
-		r.add(Finding{Name: n.Name, Level: n.Level, Server: t.addr, What: n.What + " need commands that are denied: " + strings.Join(list, ", "), Remedy: "ACL SETUSER with +" + strings.Join(list, " +"), Err: first})
+		r.add(Finding{Name: n.Name, Level: n.Level, Server: t.Addr, What: n.What + " need commands that are denied: " + strings.Join(list, ", "), Remedy: "ACL SETUSER with +" + strings.Join(list, " +"), Err: first})
 	}
 }
 
@@ -67,11 +67,11 @@ func (r *report) pattern(t *target, command string, err error) {
 	prefix := r.Prefix
 	if command == "publish" || command == "subscribe" {
 		if !r.ring() {
-			r.add(Finding{Name: "channel", Level: Warning, Server: t.addr, What: "pauses reach waiting calls late: the channel " + r.Channel + " is denied", Remedy: "ACL SETUSER with &" + prefix + "*", Err: err})
+			r.add(Finding{Name: "channel", Level: Warning, Server: t.Addr, What: "pauses reach waiting calls late: the channel " + r.Channel + " is denied", Remedy: "ACL SETUSER with &" + prefix + "*", Err: err})
 		}
 		return
 	}
-	r.add(Finding{Name: "keys", Level: Fault, Server: t.addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
+	r.add(Finding{Name: "keys", Level: Fault, Server: t.Addr, What: "keys that start with " + prefix + " are denied", Remedy: "ACL SETUSER with ~" + prefix + "*, or another Config.Prefix", Err: err})
 }
 
 // try sends each command, and returns the server's errors.
@@ -92,7 +92,7 @@ func (r *report) try(ctx context.Context, t *target) (map[string]error, error) {
 	if !r.PassTime {
 		rows = append(rows, []any{"time"})
 	}
-	pipe := t.client.Pipeline()
+	pipe := t.Pipeline()
 	for _, row := range rows {
 		pipe.Do(ctx, row...)
 	}
@@ -113,7 +113,7 @@ func (r *report) subscribe(ctx context.Context, t *target) error {
 	if r.ring() {
 		return nil
 	}
-	sub := t.client.Subscribe(ctx)
+	sub := t.Subscribe(ctx)
 	defer func() { _ = sub.Close() }()
 	err := sub.Subscribe(ctx, r.Channel)
 	if err == nil {

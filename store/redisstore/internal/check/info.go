@@ -11,9 +11,9 @@ import (
 // info checks the settings that INFO shows. Users and proxies that forbid CONFIG often
 // allow INFO.
 func (r *report) info(ctx context.Context, t *target) {
-	text, err := t.client.Info(ctx).Result()
+	text, err := t.Info(ctx).Result()
 	if err != nil {
-		r.add(Finding{Name: "info", Level: Unknown, Server: t.addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
+		r.add(Finding{Name: "info", Level: Unknown, Server: t.Addr, What: "version, role and eviction can't be read", Remedy: "ACL SETUSER with +info, or see maxmemory-policy yourself: want noeviction", Err: err})
 		return
 	}
 	info := map[string]string{}
@@ -23,7 +23,7 @@ func (r *report) info(ctx context.Context, t *target) {
 		}
 	}
 	add := func(name string, level string, what, remedy string) {
-		r.add(Finding{Name: name, Level: level, Server: t.addr, What: what, Remedy: remedy})
+		r.add(Finding{Name: name, Level: level, Server: t.Addr, What: what, Remedy: remedy})
 	}
 	if major, err := strconv.Atoi(strings.Split(info["redis_version"], ".")[0]); err == nil && major < 6 {
 		add("version", Warning, "the server is Redis "+info["redis_version"]+", which is not tested", "use Redis 6 or later, or Valkey")

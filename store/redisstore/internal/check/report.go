@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/goweir/weir/internal/redisclient"
 	"github.com/redis/go-redis/v9"
 )
 
@@ -43,10 +44,8 @@ type report struct {
 
 // target is a server that decides, and a key that it has.
 type target struct {
-	client redis.UniversalClient
-	addr   string
-	tls    bool
-	key    string
+	redisclient.Server
+	key string
 }
 
 // scope starts the keys of a check, as the name of a limiter does.

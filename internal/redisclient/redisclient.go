@@ -1,10 +1,12 @@
-// Package client tells what the clients of go-redis have in common.
-package client
+// Package redisclient treats all clients of go-redis alike.
+package redisclient
 
 import (
 	"cmp"
 	"context"
 	"runtime"
+	"slices"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -55,4 +57,54 @@ func ForKey(client redis.UniversalClient) func(ctx context.Context, key string) 
 		return func(_ context.Context, key string) (*redis.Client, error) { return c.GetShardClientForKey(key) }
 	}
 	return nil
+}
+
+// Server is a server that has keys. Addr is empty for a client of an unknown type.
+type Server struct {
+	redis.UniversalClient
+	Addr string
+	TLS  bool
+}
+
+func server(client redis.UniversalClient) Server {
+	if c, ok := client.(*redis.Client); ok {
+		return Server{c, c.Options().Addr, c.Options().TLSConfig != nil}
+	}
+	return Server{UniversalClient: client}
+}
+
+// Servers returns the servers of a client, by address: each master of a cluster, and each
+// shard of a ring that is up.
+func Servers(ctx context.Context, client redis.UniversalClient) (all []Server, err error) {
+	switch c := client.(type) {
+	case *redis.ClusterClient:
+		var mu sync.Mutex
+		err = c.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, server(master))
+			return nil
+		})
+	case *redis.Ring:
+		for _, shard := range c.GetShardClients() {
+			all = append(all, server(shard))
+		}
+	default:
+		all = append(all, server(client))
+	}
+	slices.SortFunc(all, func(a, b Server) int { return cmp.Compare(a.Addr, b.Addr) })
+	return all, err
+}
+
+// ServerOf returns the server that has a key.
+func ServerOf(ctx context.Context, client redis.UniversalClient, key string) (Server, error) {
+	of := ForKey(client)
+	if of == nil {
+		return server(client), nil
+	}
+	one, err := of(ctx, key)
+	if err != nil {
+		return Server{}, err
+	}
+	return server(one), nil
 }
