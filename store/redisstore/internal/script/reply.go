@@ -63,9 +63,10 @@ func (a *Answer) NeedsLog() bool { return a.Calls == needsLog }
 // Lost reports whether the state was lost since the caller saw it.
 func (a *Answer) Lost() bool { return a.Calls == lost }
 
-// See fills in the state of the i-th limit, for a decision at an instant.
+// See fills in the state of the i-th charge's limit, for a decision at an instant.
 func (a *Answer) See(limits *Limits, i int, now int64, to *store.Seen) {
-	s, kind := a.States[i].State, limits.Rules[i].Limit.Algorithm
+	at := limits.charges[i].rule
+	s, kind := a.States[at].State, limits.Rules[at].Limit.Algorithm
 	if kind == store.SlidingWindow {
 		s.A, s.B = s.B, s.A
 	}
@@ -166,14 +167,14 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 	if a.Clock != nil {
 		clock = &a.Clock.Clock
 	}
-	for i := range limits.Rules {
+	for i, c := range limits.charges {
 		at := i
 		if places != nil {
 			at = places[i]
 		}
 		o := &outcomes[at]
-		o.Key, o.Slot = key, a.States[i].Slot
-		o.Remaining, o.Reset = exact.View(&limits.Rules[i], &a.States[i].State, nil, clock, now)
+		o.Key, o.Slot = key, a.States[c.rule].Slot
+		o.Remaining, o.Reset = exact.View(&limits.Rules[c.rule], &a.States[c.rule].State, nil, clock, now)
 	}
 	return seen
 }

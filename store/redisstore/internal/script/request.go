@@ -120,7 +120,8 @@ func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []a
 	for _, r := range receipts {
 		args = append(args, r.Tag, r.Seq, r.Floor, r.Slot, r.Entry, r.Before, len(r.Places))
 		for i, at := range r.Places {
-			args = append(args, r.Limits.specs[i], r.Limits.costs[i], cost(at))
+			c := &r.Limits.charges[i]
+			args = append(args, r.Limits.specs[c.rule], c.cost, cost(at))
 		}
 	}
 	return args

@@ -136,9 +136,6 @@ load = function(k, seen)
   k.parts, k.born, k.v = limits, now, now
   k.queue, k.clock, k.log, k.birth = false, false, false, false
   if k.undecided or k.shifted or k.restored then k.undecided, k.shifted, k.restored = nil end
-  if limits.twice then
-    k.parts, k.had = use('O').once(limits), 0
-  end
   local value, n, odd, ahead = redis.call('GET', KEYS[k.state]), #limits, false, false
   k.value = value
   if not value then

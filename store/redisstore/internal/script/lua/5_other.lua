@@ -3,14 +3,6 @@ use('N')
 use('Q')
 local O
 O = {
-once = function(limits)
-  local parts, seen = {}, {}
-  for _, l in ipairs(limits) do
-    if not seen[l] then parts[#parts + 1], seen[l] = l, true end
-  end
-  return parts
-end,
-
 -- Reads a value whose limits are not exactly the call's limits in their order.
 load_other = function(k, value, limits)
   local list, born, i = string.match(value, '^1([^|]*)|(%d+)()')

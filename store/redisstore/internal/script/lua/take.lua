@@ -27,16 +27,6 @@ local function rules(i)
       i = i + 5
       use(kind == 'w' and 'G' or 'W')
     end
-    -- A limit that is named twice counts the larger cost once.
-    for j = 1, m - 1 do
-      local o = limits[j]
-      if o.spec == spec then
-        if cost > o.cost then o.cost, o.iw, o.ir = cost, l.iw, l.ir end
-        if l.need and l.need > o.need then o.need = l.need end
-        if l.q and (l.nw > o.nw or l.nw == o.nw and l.nr > o.nr) then o.nw, o.nr = l.nw, l.nr end
-        l, limits.twice = o, true
-      end
-    end
     limits[m] = l
   end
   return limits, i
