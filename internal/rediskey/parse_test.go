@@ -48,8 +48,15 @@ func TestParseText(t *testing.T) {
 			t.Errorf("%q: %q, %q, %t", text, scope, key, ok)
 		}
 	}
-	if _, _, ok := ParseText("api"); ok {
-		t.Error("a text without a colon is read")
+	for _, text := range []string{"", "1", "api"} {
+		if _, _, ok := ParseText(text); ok {
+			t.Errorf("%q: a text without a colon is read", text)
+		}
+	}
+	for _, n := range [][2]string{{"", ""}, {"", "key"}, {"scope", ""}, {"a:b", "c:1:d"}, {"1:", ":1"}, {" ", "\x00é"}} {
+		if scope, key, ok := ParseText(Text(n[0], n[1])); !ok || scope != n[0] || key != n[1] {
+			t.Errorf("%q: %q %q %v", n, scope, key, ok)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
-	"github.com/goweir/weir/store/redisstore/internal/watch"
 )
 
 // Brake implements [store.Braker] with one EVALSHA, which also publishes the key's clock on
@@ -21,7 +20,7 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	k := s.keyOf(charges)
 	k.Log = rediskey.Log(k.State)
 	c := &charges[0]
-	_, err := s.run(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Fastest(charges), s.clock(), s.watches.Channel, watch.Name(c.Scope, c.Key)))
+	_, err := s.run(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Fastest(charges), s.clock(), s.watches.Channel, rediskey.Text(c.Scope, c.Key)))
 	s.denials.Forget(c.Scope, c.Key)
 	return err
 }

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/deadline"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/watchers"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
@@ -141,23 +141,10 @@ func (w *Watches) listen(ctx context.Context) error {
 			w.set(ctx, new(time.Now()))
 		case *redis.Message:
 			if name, clock, ok := script.ParseBrake(msg.Payload); ok {
-				if scope, key, ok := parse(name); ok {
+				if scope, key, ok := rediskey.ParseText(name); ok {
 					w.all.Tell(scope, key, clock)
 				}
 			}
 		}
 	}
-}
-
-// Name returns the name of a key in messages: the length of the scope, scope and key.
-func Name(scope, key string) string { return strconv.Itoa(len(scope)) + ":" + scope + key }
-
-// parse reads a Name.
-func parse(name string) (scope, key string, ok bool) {
-	length, rest, ok := strings.Cut(name, ":")
-	n, err := strconv.Atoi(length)
-	if !ok || err != nil || n < 0 || n > len(rest) {
-		return "", "", false
-	}
-	return rest[:n], rest[n:], true
 }
