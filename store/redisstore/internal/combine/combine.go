@@ -57,9 +57,6 @@ type Config[K comparable, C any] struct {
 	//
 	// A panic reaches the caller that runs Send. Callers that wait get an error.
 	Send func(ctx context.Context, batch []Group[K, C]) error
-	// Orphan gets each call that Send decided without an error after its caller had
-	// left. Orphan must not block, and keeps nothing of the call. It may be nil.
-	Orphan func(key K, call *C)
 	// RoundTrips is the maximum number of round trips under way at once. 0 means
 	// DefaultRoundTrips, and more where round trips take longer: one for each 60 µs, up
 	// to MaxRoundTrips.

@@ -36,7 +36,6 @@ func TestPanic(t *testing.T) {
 		}
 		s.answer(2)
 		five.wantResult()
-		s.wantOrphans()
 	})
 	story("runtime.Goexit", t, config{RoundTrips: 1}, func(t *testing.T, s *server, q *queue) {
 		one, two, three := do(t, t.Context(), q, "a", 1), do(t, t.Context(), q, "a", 2), do(t, t.Context(), q, "a", 3)

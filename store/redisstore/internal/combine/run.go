@@ -75,9 +75,6 @@ func (q *Queue[K, C]) tell(b *batch[K, C], err error) {
 	orphans := b.decide(err)
 	q.mu.Unlock()
 	for _, e := range orphans {
-		if err == nil && q.config.Orphan != nil {
-			q.config.Orphan(e.key.key, &e.call)
-		}
 		q.release(e)
 	}
 	callers := b.entries

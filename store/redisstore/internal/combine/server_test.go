@@ -26,10 +26,9 @@ var errServer = errors.New("server failed")
 
 // server is a fake server under synctest. It answers a batch when the test says so.
 type server struct {
-	t       *testing.T
-	mu      sync.Mutex
-	trips   []*trip
-	orphans []string
+	t     *testing.T
+	mu    sync.Mutex
+	trips []*trip
 }
 
 // trip is a round trip.
@@ -43,7 +42,7 @@ func newServer(t *testing.T) *server { return &server{t: t} }
 
 // queue returns a queue in front of the server.
 func (s *server) queue(c config) *queue {
-	c.Send, c.Orphan = s.send, s.orphan
+	c.Send = s.send
 	return combine.New(c)
 }
 
@@ -62,12 +61,6 @@ func (s *server) send(ctx context.Context, batch []group) error {
 		}
 	}
 	return nil
-}
-
-func (s *server) orphan(key string, c *call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.orphans = append(s.orphans, fmt.Sprintf("%s:%d=%d", key, c.number, c.double))
 }
 
 func text(batch []group) string {
@@ -94,17 +87,6 @@ func (s *server) want(batches ...string) {
 	}
 	if !slices.Equal(got, batches) {
 		s.t.Fatalf("sent %q, want %q", got, batches)
-	}
-}
-
-// wantOrphans checks all calls that Orphan got so far, in any order.
-func (s *server) wantOrphans(calls ...string) {
-	s.t.Helper()
-	synctest.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if slices.Sort(s.orphans); !slices.Equal(s.orphans, calls) {
-		s.t.Fatalf("orphans %q, want %q", s.orphans, calls)
 	}
 }
 
