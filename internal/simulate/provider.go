@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"container/heap"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/store"
@@ -14,7 +14,7 @@ type provider struct {
 	key         exact.Key
 	travel      int64
 	random      *rand.Rand
-	way         heap64 // calls on their way: their arrivals
+	way         []int64 // arrivals of calls on their way, the earliest first
 	result      Served
 	first, last int64 // admitted
 }
@@ -24,13 +24,18 @@ func newProvider(p *Provider, seed uint64) *provider {
 	return &provider{run: r, travel: p.Travel.Microseconds(), random: rand.New(rand.NewPCG(seed, 2))}
 }
 
-// send puts a call on its way.
-func (p *provider) send(at int64) { heap.Push(&p.way, at+p.random.Int64N(p.travel+1)) }
+// send puts a call on its way. It overtakes only calls of about the same time.
+func (p *provider) send(at int64) {
+	at += p.random.Int64N(p.travel + 1)
+	i, _ := slices.BinarySearch(p.way, at)
+	p.way = slices.Insert(p.way, i, at)
+}
 
 // receive counts all calls that arrive until an instant.
 func (p *provider) receive(until int64, t *Timeline) {
 	for len(p.way) > 0 && p.way[0] <= until {
-		at := heap.Pop(&p.way).(int64)
+		at := p.way[0]
+		p.way = p.way[1:]
 		if _, ok := p.run.decide(&p.key, at); !ok {
 			p.result.Refused++
 			t.at(at).Rejected++
@@ -52,18 +57,4 @@ func (p *provider) served() *Served {
 		p.result.Share = float64(p.result.Admitted) / most
 	}
 	return &p.result
-}
-
-// heap64 is a heap of instants, the earliest first.
-type heap64 []int64
-
-func (h heap64) Len() int           { return len(h) }
-func (h heap64) Less(i, j int) bool { return h[i] < h[j] }
-func (h heap64) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *heap64) Push(x any)        { *h = append(*h, x.(int64)) }
-func (h *heap64) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }
