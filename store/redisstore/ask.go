@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/goweir/weir/internal/exact"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
@@ -24,11 +23,7 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 	if req.Cancelable && mode == script.All {
 		tag = int64(s.tags.Add(1)&(1<<32-1)) + 1 // It tells a key's state from one after a Reset.
 	}
-	held := ""
-	if req.Hold.Asked() && req.NeverFits() < 0 {
-		held = rediskey.Held(s.name(req.Charges[0].Scope, req.Charges[0].Key))
-	}
-	args := script.TakeArgs(req, keys, held, s.clock(), tag, mode)
+	args := script.TakeArgs(req, len(keys), func(i int) *script.Key { return &keys[i] }, s.clock(), tag, mode)
 	var reply any
 	if len(req.Restore) > 0 {
 		reply, err = s.restoreAnd(ctx, req.Restore, args)
@@ -52,11 +47,10 @@ func (s *Store) ask(ctx context.Context, req *store.Request, keys []script.Key, 
 			v.Keys = append(v.Keys, a.View(k.Limits, k.Places, outcomes, i, v.Now))
 		}
 		if again = again || a.NeedsLog(); a.NeedsLog() {
-			k.Log = rediskey.Log(k.State)
+			k.Logged = true
 		}
 		if tag > 0 {
 			if part := list.Receipt(*k, &a); a.Calls > 0 {
-				part.Log = rediskey.Log(k.State)
 				booked = append(booked, part)
 			}
 		}

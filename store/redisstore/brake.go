@@ -18,7 +18,6 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 		return err
 	}
 	k := s.keyOf(charges)
-	k.Log = rediskey.Log(k.State)
 	c := &charges[0]
 	_, err := s.run(ctx, &script.Brake, script.BrakeArgs(&k, &b, exact.Fastest(charges), s.clock(), s.watches.Channel, rediskey.Text(c.Scope, c.Key)))
 	s.denials.Forget(c.Scope, c.Key)

@@ -48,7 +48,7 @@ func TestOneDecisionByHand(t *testing.T) {
 
 	req := charge("user:1", 1, store.Per(25, 5*time.Second))
 	req.Charges[0].Scope = "api"
-	args := script.TakeArgs(nil, s.keysOf(&req), "", `""`, 0, script.Many)
+	args := script.TakeArgs(nil, 1, func(int) *script.Key { return &s.keysOf(&req)[0] }, `""`, 0, script.Many)
 	page = strings.ReplaceAll(page, "  ", " ")
 	contains("EVALSHA <SHA-1 of take> " + strings.TrimSpace(fmt.Sprintln(args[2:]...)))
 

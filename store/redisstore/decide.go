@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/goweir/weir/internal/rediscall"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store/redisstore/internal/combine"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 	"github.com/redis/go-redis/v9"
@@ -78,10 +77,8 @@ func next(g *combine.Group[string, call]) run {
 	for n < len(g.Calls) && g.Calls[n].limits == g.Calls[0].limits {
 		n++
 	}
-	r := run{script.Key{State: g.Key, Limits: g.Calls[0].limits, Calls: n}, g.Calls[:n]}
-	if r.Limits.Logged {
-		r.Log = rediskey.Log(r.State)
-	}
+	l := g.Calls[0].limits
+	r := run{script.Key{State: g.Key, Limits: l, Calls: int32(n), Logged: l.Logged}, g.Calls[:n]}
 	for _, c := range r.calls {
 		if c.seen > 0 && (r.Seen == 0 || c.seen < r.Seen) {
 			r.Seen = c.seen
@@ -150,12 +147,8 @@ func (s *server) decideRuns(ctx context.Context, runs []run, packed bool) {
 
 // command returns the EVALSHA of take for runs.
 func (s *server) command(ctx context.Context, runs []run) rediscall.Once {
-	var room [1]script.Key
-	keys := room[:0]
-	for i := range runs {
-		keys = append(keys, runs[i].Key)
-	}
-	return rediscall.New(ctx, byHash(&script.Take, script.TakeArgs(nil, keys, "", s.clock(), 0, script.Many))...)
+	key := func(i int) *script.Key { return &runs[i].Key }
+	return rediscall.New(ctx, byHash(&script.Take, script.TakeArgs(nil, len(runs), key, s.clock(), 0, script.Many))...)
 }
 
 // read sets the answers of calls.
@@ -168,7 +161,7 @@ func read(runs []run, c rediscall.Once, sent, heard time.Duration) error {
 	for i := range runs {
 		r := &runs[i]
 		a := &answer{now: now, seen: r.Seen, sent: sent, heard: heard}
-		a.Answer = list.Answer(r.Limits, r.Calls, a.states[:0], now)
+		a.Answer = list.Answer(r.Limits, int(r.Calls), a.states[:0], now)
 		for j, of := range r.calls {
 			of.answer, of.place, of.err = a, int64(j), nil // An earlier error may have been of another key.
 		}

@@ -26,11 +26,8 @@ func (s *Store) keysOf(req *store.Request) (all []script.Key) {
 
 // keyOf returns charges of one key as the scripts need them.
 func (s *Store) keyOf(charges []store.Charge) script.Key {
-	k := script.Key{State: s.name(charges[0].Scope, charges[0].Key), Limits: s.limits.of(charges)}
-	if k.Limits.Logged {
-		k.Log = rediskey.Log(k.State)
-	}
-	return k
+	limits := s.limits.of(charges)
+	return script.Key{State: s.name(charges[0].Scope, charges[0].Key), Limits: limits, Logged: limits.Logged}
 }
 
 // seen returns when the caller last saw the key of the i-th charge; 0: never.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/goweir/weir/internal/rediscall"
-	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
@@ -21,8 +20,7 @@ func (s *Store) Restore(ctx context.Context, m store.Memory) (lost bool, err err
 
 func (s *Store) restoreArgs(m *store.Memory) []any {
 	s.denials.Forget(m.Scope, m.Key)
-	state := s.name(m.Scope, m.Key)
-	return script.RestoreArgs(state, rediskey.Log(state), rediskey.Restored(state, m.ID), m, s.clock())
+	return script.RestoreArgs(s.name(m.Scope, m.Key), m, s.clock())
 }
 
 // restoreAnd restores keys and runs take in one round trip. It sends the text of Restore,

@@ -2,6 +2,7 @@ package script
 
 import (
 	"github.com/goweir/weir/internal/exact"
+	"github.com/goweir/weir/internal/rediskey"
 	"github.com/goweir/weir/internal/redisstate"
 	"github.com/goweir/weir/store"
 )
@@ -14,7 +15,7 @@ import (
 //	              limits: their number, 1 with logs, limits, and for each key the
 //	              number of its calls, seen; "hold", max, id, lease, 1 without charges
 //	        seen  when the caller last saw the key; 0: never
-//	        mode  see Mode
+//	        mode  "take", "look", "find" or "many", see Mode
 //	limits        their number, and for each: text, cost, units that have to be free
 //	              beyond it, maximum, period; of GCRA instead of the last two:
 //	              denominator of the emission interval, capacity, time of the cost,
@@ -37,60 +38,63 @@ import (
 
 // Key is the part of a request about one key, or calls of one key under the same limits.
 type Key struct {
-	State, Log string
-	Limits     *Limits
-	Places     []int // of the limits' charges in the request
-	Calls      int   // of Many
-	Seen       int64 // when a caller last saw the key, the earliest; 0: never
+	State  string
+	Limits *Limits
+	Places []int // of the limits' charges in the request
+	Seen   int64 // when a caller last saw the key, the earliest; 0: never
+	Calls  int32 // of Many
+	Logged bool  // the log is among KEYS
 }
 
 // Mode says how take handles keys.
-type Mode string
+type Mode int
 
 // The modes of take.
 const (
-	All  Mode = "take" // decide them as one request, all or nothing
-	Look Mode = "look" // report the state
-	Find Mode = "find" // report the state and the slots at which All would allow the request
-	Many Mode = "many" // decide each by itself, now or not at all
+	All  Mode = iota // decide them as one request, all or nothing
+	Look             // report the state
+	Find             // report the state and the slots at which All would allow the request
+	Many             // decide each by itself, now or not at all
 )
 
-// TakeArgs returns the arguments of take. held is the key of the leases; empty: the request
-// asks for none. With Many, req is nil, and keys under the same limits stand together.
-func TakeArgs(req *store.Request, keys []Key, held string, clock any, tag int64, mode Mode) []any {
-	shared := func(i int) bool { return mode == Many && i > 0 && i < len(keys) && keys[i].Limits == keys[i-1].Limits }
-	n, wait := 13+4*len(keys), int64(0)
-	for i := range keys {
+var modes = [...]any{"take", "look", "find", "many"}
+
+// TakeArgs returns the arguments of take for n keys. With Many, req is nil, and keys under the
+// same limits stand together.
+func TakeArgs(req *store.Request, n int, key func(i int) *Key, clock any, tag int64, mode Mode) []any {
+	shared := func(i int) bool { return mode == Many && i > 0 && key(i).Limits == key(i-1).Limits }
+	size, wait, hold := 7+4*n, int64(0), false
+	for i := range n {
 		if !shared(i) {
-			n += 2 + len(keys[i].Limits.args)
+			size += 2 + len(key(i).Limits.args)
 		}
 	}
 	if req != nil {
-		wait = exact.MaxWait(req)
+		wait, hold = exact.MaxWait(req), req.Hold.Asked() && req.NeverFits() < 0
 	}
-	args := make([]any, 3, n)
-	for i := range keys {
-		args = append(args, keys[i].State)
-		if keys[i].Log != "" {
-			args = append(args, keys[i].Log)
+	args := make([]any, 3, size+6*flag(hold))
+	for i := range n {
+		k := key(i)
+		if args = append(args, k.State); k.Logged {
+			args = append(args, rediskey.Log(k.State))
 		}
 	}
-	if held != "" {
-		args = append(args, held)
+	if hold {
+		args = append(args, rediskey.Held(key(0).State))
 	}
 	args[2] = len(args) - 3
-	args = append(args, clock, wait, tag, string(mode))
-	for i := 0; i < len(keys); {
-		k, end := &keys[i], i+1
-		for shared(end) {
+	args = append(args, clock, wait, tag, modes[mode])
+	for i := 0; i < n; {
+		k, end := key(i), i+1
+		for end < n && shared(end) {
 			end++
 		}
-		args = append(append(args, end-i, flag(k.Log != "")), k.Limits.args...)
+		args = append(append(args, end-i, flag(k.Logged)), k.Limits.args...)
 		for ; i < end; i++ {
-			args = append(args, max(keys[i].Calls, 1), keys[i].Seen)
+			args = append(args, max(key(i).Calls, 1), key(i).Seen)
 		}
 	}
-	if held != "" {
+	if hold {
 		args = append(args, "hold", req.Hold.Max, req.Hold.ID, req.Hold.Lease.Microseconds(), flag(req.Free()))
 	}
 	return args
@@ -113,7 +117,7 @@ func (r *Receipt) Windows() (real int64, list []exact.Window) { return r.Real, r
 func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []any {
 	args := make([]any, 3, 4+9*len(receipts)+3*len(receipts))
 	for _, r := range receipts {
-		args = append(args, r.State, r.Log)
+		args = append(args, r.State, rediskey.Log(r.State))
 	}
 	args[2] = len(args) - 3
 	args = append(args, clock)
@@ -130,7 +134,7 @@ func SettleArgs(receipts []*Receipt, clock any, cost func(charge int) int64) []a
 // BrakeArgs returns the arguments that set a brake.
 func BrakeArgs(k *Key, b *store.Brake, unit int64, clock any, channel, name string) []any {
 	return []any{
-		nil, nil, 2, k.State, k.Log, clock, flag(b.Lift), exact.Whole(b.Pause), exact.Whole(b.Slack),
+		nil, nil, 2, k.State, rediskey.Log(k.State), clock, flag(b.Lift), exact.Whole(b.Pause), exact.Whole(b.Slack),
 		flag(b.Cut.Unit > 0), exact.Whole(b.Cut.Recovery), int64(b.Cut.Since),
 		flag(b.Tell), exact.Whole(b.Gap), exact.Whole(b.GapFor), unit, channel, name,
 	}
@@ -151,13 +155,13 @@ func ResetArgs(state, log, held string, clock any) []any {
 }
 
 // RestoreArgs returns the arguments that restore a loss.
-func RestoreArgs(state, log, mark string, m *store.Memory, clock any) []any {
+func RestoreArgs(state string, m *store.Memory, clock any) []any {
 	id := m.ID
 	if m.Spent == nil {
 		id = ""
 	}
 	args := make([]any, 0, 12+7*len(m.Limits))
-	args = append(args, nil, nil, 3, state, log, mark, clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
+	args = append(args, nil, nil, 3, state, rediskey.Log(state), rediskey.Restored(state, m.ID), clock, int64(m.At), int64(m.Last), int64(m.Ahead), int64(m.SpentAt), id, len(m.Limits))
 	for i := range m.Limits {
 		args = append(args, redisstate.FormatLimit(&m.Limits[i]))
 		for _, of := range [][]store.Used{m.Known, m.Spent} {
