@@ -167,14 +167,14 @@ func (a *Answer) View(limits *Limits, places []int, outcomes []exact.Outcome, ke
 	if a.Clock != nil {
 		clock = &a.Clock.Clock
 	}
-	for i, c := range limits.charges {
-		at := i
+	for i := range limits.charges {
+		at, rule := i, limits.charges[i].rule
 		if places != nil {
 			at = places[i]
 		}
 		o := &outcomes[at]
-		o.Key, o.Slot = key, a.States[c.rule].Slot
-		o.Remaining, o.Reset = exact.View(&limits.Rules[c.rule], &a.States[c.rule].State, nil, clock, now)
+		o.Key, o.Slot = key, a.States[rule].Slot
+		o.Remaining, o.Reset = exact.View(&limits.Rules[rule], &a.States[rule].State, nil, clock, now)
 	}
 	return seen
 }
