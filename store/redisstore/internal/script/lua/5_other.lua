@@ -85,14 +85,16 @@ open = function(k, limits)
   if k.parts == limits then return end
   for _, l in ipairs(limits) do l.known = false end
   for _, l in ipairs(k.parts) do l.known = true end
-  local new = {}
+  local new, most, at = {}, 0, 0
   for _, l in ipairs(limits) do
     if not l.known then
-      O.adopt(k, l)
+      local units, v = O.adopt(k, l)
+      if units and units > most then most, at = units, v end
       l.new, l.known = true, true
       new[#new + 1] = l
     end
   end
+  if most > 0 then F.G.push(k.log, at, most) end
   for _, l in ipairs(new) do
     k.parts[#k.parts + 1] = l
     if l.kind == 'w' then l.a, l.b = F.G.expired(k.log, l, k.v) end
@@ -116,7 +118,7 @@ end,
 
 -- Adds a limit that the key does not know. It replaces, of the limits that this call leaves
 -- out, the one with the nearest period, and begins with the used share of that limit. A limit
--- is replaced once.
+-- is replaced once. Returns used units that need an entry in the log, and its slot.
 adopt = function(k, l)
   local v = math.max(k.v, k.queue and k.queue.last or 0)
   local at = k.clock and math.max(now, F.C.real(k.clock, v)) or v
@@ -146,17 +148,12 @@ adopt = function(k, l)
   elseif l.kind == 'w' then
     use('G')
     local g = k.log or F.G.new(k)
-    k.log, l.a = g, g.begun_at or g.n
+    k.log, l.a = g, g.n
     for _, o in ipairs(k.parts) do
       if o.kind == 'w' and o.a < l.a then l.a = o.a end
     end
     l.b = F.G.sum(g, l.a)
-    local begun = g.begun and (g.sum - g.begun) % 4503599627370496 or 0
-    if (l.a == g.n or g.begun) and units > begun then
-      if g.begun then g.n, g.sum = g.n - 1, g.begun end
-      g.begun, g.begun_at = g.sum, g.n
-      F.G.push(g, v, units)
-    end
+    if l.a == g.n then return units, v end
   else
     l.a = l.kind == 'f' and at or at - at % l.p
     if units > 0 then
