@@ -77,14 +77,14 @@ local function tell(reply, n, k, taken, plain)
   return n
 end
 
-local function ended(reply, n)
-  for i = #reply, n + 1, -1 do reply[i] = nil end
-  return reply
-end
+local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
+local many, n = mode == 'many', 1
+local k, reply = many and new(), many and { now, 0, 0, 0, 0 }
+local keys, held, latest, undecided = {}, nil, now, false
 
 -- Decides calls of a key, and appends the answer. If it fails, the caller asks for the key
 -- alone, to get the error.
-local function one(reply, n, k, left, seen)
+local one = many and function(reply, n, k, left, seen)
   local taken, limits = 0, k.limits
   F.load(k, seen)
   while not k.undecided and left > 0 and F.find(k, 1) <= now do
@@ -97,11 +97,9 @@ local function one(reply, n, k, left, seen)
   return n
 end
 
-local longest, tag, mode, a, at = ARGV[2] + 0, ARGV[3] + 0, ARGV[4], 4, 1
-local many, k, reply, n = mode == 'many', new(), { now, 0, 0, 0, 0 }, 1
-local keys, held, latest, undecided = {}, nil, now, false
 while a < #ARGV and ARGV[a + 1] ~= 'hold' do
   local last, logged = ARGV[a + 1] * 2, ARGV[a + 2] == '1'
+  if not many then k = new() end
   k.limits, a = rules(a + 2)
   for i = a + 1, a + last, 2 do
     k.state, k.list = at, logged and at + 1
@@ -117,12 +115,14 @@ while a < #ARGV and ARGV[a + 1] ~= 'hold' do
       F.load(k, ARGV[i + 1])
       undecided = undecided or k.undecided
       keys[#keys + 1] = k
-      k = new()
     end
   end
   a = a + last
 end
-if many then return ended(reply, n) end
+if many then
+  for i = #reply, n + 1, -1 do reply[i] = nil end
+  return reply
+end
 
 -- One request, all or nothing.
 if a < #ARGV then
@@ -172,4 +172,5 @@ end
 for _, k in ipairs(keys) do
   if k.writes then F.write(k) end
 end
-return ended(reply, n)
+for i = #reply, n + 1, -1 do reply[i] = nil end
+return reply
