@@ -34,3 +34,30 @@ func TestPrimaryWithoutAClock(t *testing.T) {
 		})
 	}
 }
+
+// Without a clock of the primary, too, the local store starts from its last answer.
+func TestNoSecondLimitWithoutAClock(t *testing.T) {
+	t.Parallel()
+	for _, l := range every(100, time.Hour) {
+		t.Run(l.Algorithm.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := newPrimary(t)
+				s := open(t, fallback.Config{Primary: storeFunc(func(req store.Request) (store.Decision, error) {
+					d, err := p.Take(context.Background(), req)
+					d.At = 0
+					return d, err
+				})})
+				meet(t, s)
+				take(t, s, charge("k", 80, l))
+				p.set(errAway, 0)
+				if d := take(t, s, charge("k", 21, l)); d.Allowed {
+					t.Errorf("101 of 100 units: %+v", d)
+				}
+				if d := take(t, s, charge("k", 20, l)); !d.Allowed || !d.Degraded {
+					t.Errorf("100 of 100 units: %+v", d)
+				}
+			})
+		})
+	}
+}

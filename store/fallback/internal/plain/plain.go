@@ -2,6 +2,7 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Store charges spent units as far as they fit, and notices no losses.
+// Store charges spent units as far as they fit, and notices no losses. Decisions without an
+// instant are by this process's clock.
 type Store struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
@@ -24,10 +26,10 @@ func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, err
 	d, err := p.Store.Take(ctx, req)
 	for i := range seen {
 		seen[i] = store.Seen{}
-		if at := d.At; err == nil && d.Reason != store.ReasonNeverFits && at > 0 {
+		if at := cmp.Or(d.At, store.Instant(time.Now().UnixMicro())); err == nil && d.Reason != store.ReasonNeverFits {
 			seen[i] = store.Seen{At: at, Used: exact.UsedOf(&req.Charges[i].Limit, d.Charge(i), at)}
 			if d.Delay > 0 {
-				seen[i].Last = d.Slot
+				seen[i].Last = at + store.Instant(d.Delay.Microseconds())
 			}
 		}
 	}
@@ -47,10 +49,7 @@ func (p Store) Restore(ctx context.Context, m store.Memory) (lost bool, err erro
 	if err != nil {
 		return false, err
 	}
-	now := int64(d.At)
-	if now == 0 {
-		now = time.Now().UnixMicro() // Without a clock of the store, spent units are by this process's.
-	}
+	now := cmp.Or(int64(d.At), time.Now().UnixMicro())
 	for i := range req.Charges {
 		req.Charges[i].Cost = min(units(&m.Limits[i], m.Spent[i], now), d.Charge(i).Remaining)
 	}
