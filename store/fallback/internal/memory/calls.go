@@ -87,7 +87,7 @@ func (t *Memory) Forget(scope, key string) {
 type Seeder interface{ Seed(store.Memory) }
 
 // Seed gives a local store the primary's states of the charges' keys, once for each
-// answer. shared are the same charges on this process's share.
+// answer. While the primary lacks units admitted here, the local store knows more. shared are the same charges on this process's share.
 func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
 	for i := range charges {
 		if keys.First(charges, i) {
@@ -98,8 +98,8 @@ func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
 
 func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
 	t.with(keys.Of(&charges[0]), func(e *entry) {
-		if e.at > 0 && e.limits.are(charges) && !e.more.seeded {
-			e.extra().seeded = true
+		if m := e.more; e.at != m.seeded && e.limits.are(charges) && (m.seeded == 0 || !e.owes()) {
+			e.extra().seeded = e.at
 			local.Seed(e.ofShare(charges[0].Key, shared, now))
 		}
 	})

@@ -28,7 +28,7 @@ type more struct {
 	debt      []exact.State
 	parts     int64 // the number of shares of the limit
 	last      int64
-	seeded    bool     // the local store knows the primary's answer
+	seeded    int64    // the time of the answer that the local store started from
 	lost      int64    // the time of an answer that the primary has lost
 	sending   *Restore // nil: no restore is under way
 }
@@ -58,7 +58,7 @@ func (e *entry) be(l *limits) {
 	e.limits, e.at, e.used = l, 0, exact.State{}
 	if n := len(l.rules) - 1; n > 0 || e.more != &none {
 		m := e.extra()
-		m.used, m.debt, m.seeded = make([]exact.State, n), nil, false
+		m.used, m.debt, m.seeded = make([]exact.State, n), nil, 0
 	}
 }
 
@@ -77,9 +77,6 @@ func (e *entry) learn(seen []store.Seen) {
 			m := e.extra()
 			m.last = max(m.last, last)
 		}
-	}
-	if e.more.seeded {
-		e.more.seeded = false
 	}
 }
 
