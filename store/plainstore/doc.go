@@ -27,10 +27,10 @@
 // With several limits, the limits that admit count it on every server. Other calls see these
 // units for that moment, and may be refused because of them.
 //
-// In the last 100 ms of a window the store uses WATCH, so that no unit leaves the next
-// window. Units that it can't surely take back stay until the window's end. RetryAfter then
-// includes that. In one rare case a call counts in no window: refused calls left a window
-// empty, the call takes its first unit, and the window ends in the same round trip.
+// In the last 100 ms of a window the store uses WATCH: units leave the next window only if a
+// command is under way for longer. Units that it can't surely take back stay until the window's
+// end, and RetryAfter includes that. In one rare case a call counts in no window: refused calls
+// left a window empty, the call takes its first unit, and the window ends in the same round trip.
 //
 // # Errors
 //
