@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,7 +86,7 @@ func (h *hook) braked(k fullKey, e *weir.Event, now time.Time) {
 		}
 		h.note("refusal", levelWarning, e, text)
 	case weir.EventPaused:
-		why := map[string]string{"upstream": "an upstream asked", "hand": "by hand", "penalty": "a penalty"}[e.By]
+		why := cmp.Or(map[string]string{"upstream": "an upstream asked", "hand": "by hand", "penalty": "a penalty"}[e.By], e.By)
 		h.reasons.set(k, why, now.Add(e.Pause))
 		if e.By != "upstream" { // Its refusal is in the log already.
 			h.note("paused "+e.By, levelInfo, e, "paused for "+e.Pause.Round(time.Millisecond).String()+", "+why)

@@ -165,6 +165,7 @@ func TestLogRow(t *testing.T) {
 		"with a time":     {weir.Event{Kind: weir.EventRefusal, Status: 429, Pause: time.Minute}, levelWarning, "api user:1: the upstream refused with 429 and asked for 1m0s"},
 		"by hand":         {weir.Event{Kind: weir.EventPaused, By: "hand", Pause: time.Minute}, levelInfo, "api user:1: paused for 1m0s, by hand"},
 		"a penalty":       {weir.Event{Kind: weir.EventPaused, By: "penalty", Pause: time.Second}, levelInfo, "api user:1: paused for 1s, a penalty"},
+		"by a program":    {weir.Event{Kind: weir.EventPaused, By: "billing", Pause: time.Second}, levelInfo, "api user:1: paused for 1s, billing"},
 		"by the upstream": {weir.Event{Kind: weir.EventPaused, By: "upstream", Pause: time.Minute}, "", ""},
 		"resumed":         {weir.Event{Kind: weir.EventLifted, By: "hand"}, levelInfo, "api user:1: resumed by hand"},
 		"recovered":       {weir.Event{Kind: weir.EventLifted, By: "upstream"}, "", ""},
