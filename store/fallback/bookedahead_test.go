@@ -42,46 +42,48 @@ func TestSlotsBookedAheadOutliveAFault(t *testing.T) {
 			}
 			t.Run(fault.name+", next asks "+next, func(t *testing.T) {
 				t.Parallel()
-				l := weir.PerSecond(rate).WithBurst(1)
-				f := newFleet(t, 2, 0, fallback.Config{Replicas: 2, Budget: patient, Probe: 200 * time.Millisecond})
-				f.recover()
-				both := f.limiters("spaced", store.Limit(l))
-				var last time.Time
-				for i := range slots {
-					asked := time.Now() // not the time of the answer, which may come late
-					r, err := both[i%2].Reserve(context.Background(), "k")
+				calmly(t, func(t testing.TB, _ *stalls) {
+					l := weir.PerSecond(rate).WithBurst(1)
+					f := newFleet(t, 2, 0, fallback.Config{Replicas: 2, Budget: patient, Probe: 200 * time.Millisecond})
+					f.recover()
+					both := f.limiters("spaced", store.Limit(l))
+					var last time.Time
+					for i := range slots {
+						asked := time.Now() // not the time of the answer, which may come late
+						r, err := both[i%2].Reserve(context.Background(), "k")
+						if err != nil {
+							t.Fatal(err)
+						}
+						last = asked.Add(r.Delay())
+					}
+					booked := time.Until(last)
+					fault.cause(f)
+					asks := both[1] // The last slot is its own.
+					switch next {
+					case "another that booked":
+						asks = both[0]
+					case "one that starts then":
+						time.Sleep(time.Second) // for restores in the background
+						asks = limiterOver(t, f.direct(), "spaced", store.Limit(l))
+					}
+					r, err := asks.Reserve(context.Background(), "k")
 					if err != nil {
 						t.Fatal(err)
 					}
-					last = asked.Add(r.Delay())
-				}
-				booked := time.Until(last)
-				fault.cause(f)
-				asks := both[1] // The last slot is its own.
-				switch next {
-				case "another that booked":
-					asks = both[0]
-				case "one that starts then":
-					time.Sleep(time.Second) // for restores in the background
-					asks = limiterOver(t, f.direct(), "spaced", store.Limit(l))
-				}
-				r, err := asks.Reserve(context.Background(), "k")
-				if err != nil {
-					t.Fatal(err)
-				}
-				slot := time.Now().Add(r.Delay())
-				// The other process knows all slots but the last.
-				want := last.Add(time.Second / rate)
-				if next == "another that booked" {
-					want = last
-				}
-				t.Logf("%d slots until %v; after the fault the next is at %v", slots, booked.Round(time.Millisecond), (booked + slot.Sub(last)).Round(time.Millisecond))
-				if early := want.Sub(slot); early > 20*time.Millisecond {
-					t.Errorf("%d slots were booked until %v; the next that Redis grants is %v before the last of them", slots, booked.Round(time.Millisecond), last.Sub(slot).Round(time.Millisecond))
-				}
-				if r.Decision().Degraded {
-					t.Error("decided without Redis after its return")
-				}
+					slot := time.Now().Add(r.Delay())
+					// The other process knows all slots but the last.
+					want := last.Add(time.Second / rate)
+					if next == "another that booked" {
+						want = last
+					}
+					t.Logf("%d slots until %v; after the fault the next is at %v", slots, booked.Round(time.Millisecond), (booked + slot.Sub(last)).Round(time.Millisecond))
+					if early := want.Sub(slot); early > 20*time.Millisecond {
+						t.Errorf("%d slots were booked until %v; the next that Redis grants is %v before the last of them", slots, booked.Round(time.Millisecond), last.Sub(slot).Round(time.Millisecond))
+					}
+					if r.Decision().Degraded {
+						t.Error("decided without Redis after its return")
+					}
+				})
 			})
 		}
 	}
