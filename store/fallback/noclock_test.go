@@ -10,6 +10,15 @@ import (
 	"github.com/goweir/weir/store/fallback"
 )
 
+// withoutClock takes the instants off a primary's decisions.
+func withoutClock(p *primary) store.Store {
+	return storeFunc(func(req store.Request) (store.Decision, error) {
+		d, err := p.Take(context.Background(), req)
+		d.At = 0
+		return d, err
+	})
+}
+
 // A primary without a clock, and without a memory of losses, is charged the spent units
 // that still count.
 func TestPrimaryWithoutAClock(t *testing.T) {
@@ -19,11 +28,7 @@ func TestPrimaryWithoutAClock(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
-				s := open(t, fallback.Config{Primary: storeFunc(func(req store.Request) (store.Decision, error) {
-					d, err := p.Take(context.Background(), req)
-					d.At = 0
-					return d, err
-				})})
+				s := open(t, fallback.Config{Primary: withoutClock(p)})
 				meet(t, s)
 				time.Sleep(time.Minute)
 				cycle(t, p, s, func() { take(t, s, charge("k", 5, l)) })
@@ -43,11 +48,7 @@ func TestNoSecondLimitWithoutAClock(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPrimary(t)
-				s := open(t, fallback.Config{Primary: storeFunc(func(req store.Request) (store.Decision, error) {
-					d, err := p.Take(context.Background(), req)
-					d.At = 0
-					return d, err
-				})})
+				s := open(t, fallback.Config{Primary: withoutClock(p)})
 				meet(t, s)
 				take(t, s, charge("k", 80, l))
 				p.set(errAway, 0)
