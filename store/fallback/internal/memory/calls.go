@@ -86,8 +86,8 @@ func (t *Memory) Forget(scope, key string) {
 // Seeder is a local store that takes over the state of a key.
 type Seeder interface{ Seed(store.Memory) }
 
-// Seed gives a local store the primary's states of the charges' keys, once for each
-// answer. While the primary lacks units admitted here, the local store knows more. shared are the same charges on this process's share.
+// Seed gives a local store the primary's answers about the charges' keys, each once, unless
+// the primary lacks units admitted here. shared are the charges on this process's share.
 func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
 	for i := range charges {
 		if keys.First(charges, i) {
