@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/long"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
@@ -223,7 +224,7 @@ func TestShortPause(t *testing.T) {
 			opened := 0
 			s := open(t, fallback.Config{Primary: p, OnChange: func(fallback.Change) { opened++ }})
 			meet(t, s)
-			for range 20 {
+			for range long.Or(20, 4) {
 				p.set(nil, 60*time.Millisecond)
 				end := time.Now().Add(60 * time.Millisecond)
 				var wg sync.WaitGroup
