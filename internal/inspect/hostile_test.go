@@ -31,7 +31,7 @@ func plant(t *testing.T, c *redis.Client) (foreign int) {
 	}
 	now := time.Now().UnixMicro()
 	for i, value := range []string{
-		"", "1", "1|", "hello", "1g7/60s=0|NaN", "1g7/60s=-1|1", "1g7/60s=1e9|1", "1g99999999999999999999/1s=0|1", "9|1", "\x00\xff", "1g7/60s=0|" + strconv.Itoa(1<<62),
+		"", "1", "1|", "hello", "1g7/60s=0|NaN", "1g7/60s=-1|1", "1g7/60s=1e9|1", "1g99999999999999999999/1s=0|1", "9|1", "\x00\xff", "1g7/60s=0|" + strconv.FormatInt(1<<62, 10),
 		"1" + strings.Repeat("|", 1<<16) + "1", fmt.Sprintf("1w7/60s=0.0|%d|l0.3.5.4.0.0.0", now),
 	} {
 		must(t, c.Set(ctx, fmt.Sprintf("weir:{api:<b>%d}", i), value, time.Hour).Err())

@@ -32,7 +32,7 @@ func TestOneDecisionByHand(t *testing.T) {
 	const (
 		key    = "weir:{api:user:1}"
 		before = "1g25/5s=1800000|1795551921224187"
-		now    = 1795551921728911
+		now    = int64(1795551921728911)
 	)
 	contains(before)
 	contains(fmt.Sprint(now))
