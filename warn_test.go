@@ -106,7 +106,7 @@ func TestSlowCallsAreLogged(t *testing.T) {
 					t.Errorf("%d warnings before a minute", n)
 				}
 				time.Sleep(max(0, tt.slow-59*time.Second))
-				want := min(1, int(tt.slow))
+				want := int(min(1, tt.slow))
 				if n := logged.count(slowText); n != want {
 					t.Errorf("%d warnings after %v, want %d", n, tt.slow, want)
 				}
