@@ -191,6 +191,23 @@ func TestReadAPIs(t *testing.T) {
 			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "0", "X-RateLimit-ResetAfter", "17"}, said(true, 17*s, 500, 0, 17*s)},
 		"a joined Retry-After beside a reset": {200, []string{
 			"X-RateLimit-Limit", "500", "X-RateLimit-Remaining", "9", "X-RateLimit-Reset", "1655120940", "X-RateLimit-RetryAfter", "60"}, said(false, 0, 500, 9, 7*s)},
+		"KuCoin, Rest Rate Limit: milliseconds that no word names": {429, []string{
+			"gw-ratelimit-limit", "500", "gw-ratelimit-remaining", "0", "gw-ratelimit-reset", "1489"}, said(true, 1489*time.Millisecond, 500, 0, 1489*time.Millisecond)},
+		"Feishu, Frequency control: seconds under nearly that name": {429, []string{"x-ogw-ratelimit-limit", "100", "x-ogw-ratelimit-reset", "5"}, said(true, 5*s, 100, unsaid, 5*s)},
+		"EVE Online, ESI Error Limit: errors left":                  {200, []string{"X-Esi-Error-Limit-Remain", "95", "X-Esi-Error-Limit-Reset", "12"}, said(false, 0, unsaid, 95, 12*s)},
+		"EVE Online, ESI Error Limit: none left":                    {420, []string{"X-Esi-Error-Limit-Remain", "0", "X-Esi-Error-Limit-Reset", "12"}, said(true, 12*s, unsaid, 0, 12*s)},
+		"Phemex, Generic API Info: the Retry-After of a group": {429, []string{
+			"X-RateLimit-Remaining-CONTRACT", "0", "X-RateLimit-Capacity-CONTRACT", "500", "X-RateLimit-Retry-After-CONTRACT", "36"}, said(true, 36*s, 500, 0, unsaid)},
+		"App Store Connect, Identifying Rate Limits":         {200, []string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, said(false, 0, 3500, 500, unsaid)},
+		"App Store Connect: two budgets":                     {429, []string{"X-Rate-Limit", "user-hour-lim:3600;user-hour-rem:3121;user-minute-lim:300;user-minute-rem:0;"}, said(true, 0, 300, 0, unsaid)},
+		"all of a budget in one header, with commas":         {200, []string{"RateLimit", "limit=10, remaining=0, reset=9,"}, nothing(false)},
+		"Walmart, Rate limiting: the next units":             {429, []string{"X-Current-Token-Count", "0", "X-Next-Replenish-Time", "1655120953000"}, said(true, 20*s, unsaid, unsaid, unsaid)},
+		"Walmart, Rate Limiting of suppliers: another name":  {429, []string{"X-Current-Token-Count", "0", "X-Next-Replenishment-Time", "1655120953000"}, said(true, 20*s, unsaid, unsaid, unsaid)},
+		"Walmart: units left":                                {200, []string{"X-Current-Token-Count", "9", "X-Next-Replenish-Time", "1655120953000"}, nothing(false)},
+		"Ticketmaster, Discovery API: the limit has no word": {200, []string{"Rate-Limit", "5000", "Rate-Limit-Available", "0", "Rate-Limit-Over", "0", "Rate-Limit-Reset", "1655120953367"}, said(false, 20367*time.Millisecond, 5000, 0, 20367*time.Millisecond)},
+		"Dynatrace, Rate limits: microseconds":               {429, []string{"X-RateLimit-Limit", "50", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120953367000"}, said(true, 20367*time.Millisecond, 50, 0, 20367*time.Millisecond)},
+		"Cloudinary, Admin API: an HTTP date under a 420":    {420, []string{"X-FeatureRateLimit-Limit", "500", "X-FeatureRateLimit-Remaining", "0", "X-FeatureRateLimit-Reset", "Mon, 13 Jun 2022 12:00:00 GMT"}, said(true, 667*s, 500, 0, 667*s)},
+		"Zoom, Rate limits: an ISO time as Retry-After":      {429, []string{"X-RateLimit-Category", "Light", "X-RateLimit-Type", "Per-second-limit", "X-RateLimit-Limit", "80", "X-RateLimit-Remaining", "0", "Retry-After", "2022-06-13T11:49:53Z"}, said(true, 60*s, 80, 0, unsaid)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
@@ -237,6 +254,11 @@ func TestNameAndWindow(t *testing.T) {
 		"a minute of Xero's":            {[]string{"X-MinLimit-Remaining", "3"}, "min", time.Minute},
 		"Together: tokens, joined":      {[]string{"X-TokenLimit-Limit", "5", "X-TokenLimit-Remaining", "3"}, "tokens", 0},
 		"GoCardless: underscores":       {[]string{"HTTP_X_RATELIMIT_LIMIT", "5", "HTTP_X_RATELIMIT_REMAINING", "3"}, "", 0},
+		"urlscan.io: a window's word":   {[]string{"X-Rate-Limit-Limit", "120", "X-Rate-Limit-Remaining", "9", "X-Rate-Limit-Window", "Minute"}, "", time.Minute},
+		"a window's strange word":       {[]string{"X-Rate-Limit-Limit", "120", "X-Rate-Limit-Remaining", "9", "X-Rate-Limit-Window", "fortnight"}, "", 0},
+		"WHOOP: window= for w=":         {[]string{"X-RateLimit-Limit", "100, 100;window=60, 10000;window=86400", "X-RateLimit-Remaining", "98"}, "", time.Minute},
+		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
+		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,6 +51,9 @@ func parseBody(text []byte) (t bodyText) {
 		if err != nil || len(objects) == 0 && (begun || !opens) {
 			if !begun {
 				t.message(string(text))
+				_, code, _ := strings.Cut(string(text), "<Code>")
+				code, _, _ = strings.Cut(code, "<")
+				t.code(strings.ToLower(code))
 			}
 			return t
 		}
@@ -84,10 +88,13 @@ func joined(name string) string {
 
 // waitUnit returns the unit of the numbers of a field with a wait; 0: another field.
 func waitUnit(field string) time.Duration {
-	for _, begin := range [...]string{"retryafter", "retryin", "retrydelay", "backoff"} {
+	for _, begin := range [...]string{"retryafter", "retryin", "retrydelay", "backoff", "throttle"} {
 		if unit, ok := strings.CutPrefix(field, begin); ok {
 			return units[cmp.Or(unit, "s")]
 		}
+	}
+	if field == "estimatedtimetoregainaccess" { // Meta
+		return time.Minute
 	}
 	return 0
 }
@@ -101,15 +108,19 @@ func (t *bodyText) text(field, value string) {
 		t.message(value)
 	case (field == "quotaid" || field == "quotalimit") && isWord(value):
 		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
-	case field == "code", field == "type", field == "status", field == "reason":
+	case field == "code", field == "type", field == "status", field == "reason", field == "errorname":
 		t.code(strings.ToLower(value))
 	}
 }
 
+// exceeded are parts of refusals' names: userRateLimitExceeded (Google), throttle_violation
+// (Stack Exchange), com.amazonaws.dynamodb.v20120810#ThrottlingException.
+var exceeded = []string{"ratelimitexceeded", "requestlimitexceeded", "throughputexceeded", "toomanyrequests", "throttl"}
+
 // code reads a word for programs.
 func (t *bodyText) code(word string) {
-	exceeded := joined(word) // Google: userRateLimitExceeded
-	t.limited = t.limited || strings.HasSuffix(exceeded, "ratelimitexceeded") || exceeded == "quotaexceeded" || exceeded == "dailylimitexceeded"
+	t.limited = t.limited || slices.Contains([]string{"quotaexceeded", "dailylimitexceeded", "slowdown"}, joined(word)) ||
+		slices.ContainsFunc(exceeded, func(part string) bool { return strings.Contains(joined(word), part) })
 	switch {
 	case final[word]:
 		t.noRetry = word
@@ -126,6 +137,7 @@ func (t *bodyText) message(s string) {
 	if strings.Contains(s, "secondary rate limit") {
 		t.cause.Limit, t.limited = "secondary", true
 	}
+	t.limited = t.limited || strings.Contains(s, "request limit reached") || strings.Contains(s, "too many calls") // Meta
 	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)

@@ -67,32 +67,33 @@ func (b Budget) isRate() bool { return b.Unit != "concurrent-requests" }
 // exhausted reports whether nothing is left of an enforced budget, before its reset.
 func (b Budget) exhausted() bool { return b.Remaining == 0 && b.Reset != 0 && !b.Informational }
 
-// rank orders budgets by the known parts of the share left.
+// rank orders budgets: rates, then calls under way, then informational ones. Of each
+// three the known parts of the share left count: the share, the units alone, nothing.
 func (b Budget) rank() int {
+	rank := 2
 	switch {
 	case b.Remaining == 0 || b.Remaining > 0 && b.Limit > 0:
-		return 0 // the share
+		rank = 0
 	case b.Remaining > 0:
-		return 1 // the units left alone
+		rank = 1
 	}
-	return 2
+	switch {
+	case b.Informational:
+		return rank + 6
+	case !b.isRate():
+		return rank + 3
+	}
+	return rank
 }
 
 // compare orders budgets: the smallest share left first, exactly. Among equal
 // shares the longer reset is first, then the budget with more known values.
-// Informational budgets are last.
 func compare(a, b Budget) int {
-	if a.Informational != b.Informational {
-		if b.Informational {
-			return -1
-		}
-		return 1
-	}
 	if c := cmp.Compare(a.rank(), b.rank()); c != 0 {
 		return c
 	}
 	c := 0
-	switch a.rank() {
+	switch a.rank() % 3 {
 	case 0:
 		c = compareShares(a, b)
 	case 1:

@@ -36,7 +36,7 @@ var claims = map[string]string{"five_hour": "unified-5h", "seven_day": "unified-
 //	…-Error-Code             Discourse
 //	…-Type                   its scope: application, method (Riot Games)
 //	…-Scope, …-Global: true  Discord
-//	…-Resource, …-Name       GitHub, Bitbucket, GitLab
+//	…-Resource, …-Name       GitHub, Bitbucket, GitLab; …-Group: RingCentral
 //	…-Representative-Claim   Anthropic
 func causeOf(h http.Header) (c Cause, resource string) {
 	for _, name := range limitNames(h) {
@@ -54,7 +54,7 @@ func causeOf(h http.Header) (c Cause, resource string) {
 			c.Scope = value
 		case "type":
 			c.Scope = cmp.Or(c.Scope, scopes[value])
-		case "resource", "name":
+		case "resource", "name", "group":
 			resource = value
 		case "global":
 			if value == "true" {
@@ -81,25 +81,15 @@ func byReason(reason string, c Cause) Cause {
 	return c
 }
 
-// blame completes the cause of a refusal by its budgets.
+// blame completes the cause of a refusal by its budgets, in their order.
 func blame(c Cause, resource string, remaining int64, budgets []Budget, after bool) Cause {
 	if resource != "" && after && remaining > 0 {
 		resource = "secondary" // GitHub: nothing but the Retry-After tells it.
 	}
 	c.Limit = cmp.Or(c.Limit, resource)
-	var refusing *Budget // of a rate before calls under way, and the tightest
-	for i := range budgets {
-		b := &budgets[i]
-		if !b.exhausted() {
-			continue
-		}
-		if refusing == nil || b.isRate() && !refusing.isRate() || b.isRate() == refusing.isRate() && compare(*b, *refusing) < 0 {
-			refusing = b
-		}
-	}
-	if c.Limit == "" && refusing != nil {
-		c.Limit = strings.ToLower(refusing.Name)
-		c.Concurrent = !refusing.isRate()
+	if i := slices.IndexFunc(budgets, Budget.exhausted); c.Limit == "" && i >= 0 {
+		c.Limit = strings.ToLower(budgets[i].Name)
+		c.Concurrent = !budgets[i].isRate()
 	}
 	return c
 }

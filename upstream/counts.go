@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// count is an item of a header that counts units: 100, 100;w=60 or 100:60.
+// count is an item of a header that counts units: 100, 100;w=60, 100:60 or 150/15m.
 type count struct {
 	n      int64
 	name   string        // of an item with a name: name;100
@@ -36,9 +36,9 @@ func parseCounts(values []string) []count {
 func parseCount(item string) (count, bool) {
 	value, params, _ := strings.Cut(item, ";")
 	var c count
-	if number, seconds, found := strings.Cut(value, ":"); found { // Riot Games
-		if w, ok := parseDecimal(strings.TrimSpace(seconds)); ok {
-			value, c.window = number, w.times(time.Second)
+	if i := strings.IndexAny(value, ":/"); i >= 0 { // Riot Games, EVE Online
+		if w, ok := within(strings.TrimSpace(value[i+1:]), time.Second, time.Time{}); ok {
+			value, c.window = value[:i], w
 		}
 	}
 	d, ok := parseDecimal(strings.TrimSpace(value))
@@ -55,10 +55,9 @@ func parseCount(item string) (count, bool) {
 		return count{}, false
 	}
 	for param := range strings.SplitSeq(params, ";") {
-		if w, ok := strings.CutPrefix(strings.TrimSpace(param), "w="); ok {
-			if d, ok := parseDecimal(w); ok {
-				c.window = d.times(time.Second)
-			}
+		name, w, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if d, ok := parseDecimal(w); ok && (name == "w" || name == "window") { // WHOOP
+			c.window = d.times(time.Second)
 		}
 	}
 	return c, true

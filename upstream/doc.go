@@ -18,9 +18,9 @@
 //	X-RateLimit-*, X-Rate-Limit-*            Limit, Remaining, Used, Reset      GitHub, X, Okta, Discord
 //	… with a name of the budget in it        X-RateLimit-Remaining-Tokens       OpenAI, Anthropic, Kong
 //	… with any other beginning               Anthropic-RateLimit-Tokens-Limit   HubSpot, Azure, Contentful
-//	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk
-//	… with units and seconds of each window  X-App-Rate-Limit: 100:120,20:1     Riot Games
-//	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket
+//	… with all of a budget in one header     total=100; remaining=0; resets=58  Zendesk, Apple (lim:9;rem:0)
+//	… with units and each window's length    100:120,20:1; 150/15m              Riot Games, EVE Online
+//	*-Limit-*-Limit, -Remaining, -Reset      X-App-Limit-24hour-Remaining       X, Pocket, EVE Online
 //	*-Limit, *-Limit-Info                    32/40, api-usage=18/5000           Shopify, Salesforce
 //	*-Limit-* beside *-Remaining-*           X-Limit-Per-Day, X-Remaining-Today Etsy, Bybit, Nexus Mods
 //
@@ -52,9 +52,9 @@
 // Retry-After-Ms, X-Ms-Retry-After-Ms, X-Retry-After, X-Retry-In, X-RateLimit-Retry-After
 // and the like: milliseconds first, then Retry-After itself. Of a list the longest counts.
 //
-// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 429 or 403, for
-// upstreams that say only there how long to wait (Gemini, Telegram, OpenAI), or that a limit
-// refused at all (GitHub's secondary limits, Google).
+// Bodies are read by Peek alone, if Reader.Bodies is set: the beginning of a 400, 403, 429 or
+// 503, for upstreams that say only there how long to wait (Gemini, Telegram, OpenAI), or that
+// a limit refused at all (GitHub's secondary limits, Google, Amazon, Meta, Stack Exchange).
 //
 // # Which limit refused
 //
@@ -63,7 +63,7 @@
 //	RateLimit-Reason, Stripe-Rate-Limited-Reason    jira-burst-based, global-concurrency
 //	X-Rate-Limit-Problem, X-Rate-Limit-Type         minute (Xero), application (Riot Games)
 //	X-RateLimit-Scope, X-RateLimit-Global           user, shared, global (Discord)
-//	X-RateLimit-Resource, RateLimit-Name            search (GitHub), a throttle (GitLab)
+//	X-RateLimit-Resource, RateLimit-Name, …-Group   search (GitHub), a throttle (GitLab), light (RingCentral)
 //	…-Unified-Representative-Claim                  five_hour (Anthropic)
 //	a budget with nothing left                      tokens
 //	the body                                        "type": "tokens", "global": true

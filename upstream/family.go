@@ -90,12 +90,28 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		g.add(n, values, date)
 		return
 	}
-	switch g.bare = parseCounts(values); {
-	case len(g.bare) > 0:
-	case n.budget == "":
-		f.structured = append(f.structured, parseStructured(values)...)
-	default:
-		g.addAll(first(values), date)
+	if g.bare = parseCounts(values); len(g.bare) > 0 {
+		return
+	}
+	if n.budget == "" {
+		f.structured = parseStructured(values)
+	}
+	if n.budget != "" || len(f.structured) == 0 {
+		f.addAll(n.budget, first(values), date)
+	}
+}
+
+// addAll reads a header with all values of a budget, such as Zendesk's "total=100;
+// remaining=0; resets=58", or of several: "user-hour-lim:3500;user-hour-rem:500;" (Apple).
+func (f *family) addAll(budget, line string, date time.Time) {
+	if len(line) > maxLineLength {
+		return
+	}
+	for item := range strings.SplitSeq(line, ";") {
+		if i := strings.IndexAny(item, "=:"); i >= 0 && !strings.Contains(item, ",") {
+			n := parseAfter("", strings.ToLower(strings.TrimSpace(item[:i])))
+			f.group(strings.Trim(budget+"-"+n.budget, "-")).add(n, []string{item[i+1:]}, date)
+		}
 	}
 }
 
@@ -177,9 +193,6 @@ func (f *family) budgets() []Budget {
 		}
 	}
 	all = append(all, f.structured...)
-	for i := range all {
-		all[i] = applyPolicy(all[i], f.policies)
-	}
 	if len(all) == 0 {
 		for _, p := range f.policies {
 			b := unsaid(p.name).of(p.quota)
@@ -187,16 +200,16 @@ func (f *family) budgets() []Budget {
 			all = append(all, b)
 		}
 	}
-	notEnforced := isInformational(f.name)
 	for i := range all {
-		f.mark(&all[i], notEnforced)
+		all[i] = applyPolicy(all[i], f.policies)
+		f.mark(&all[i])
 	}
 	return all
 }
 
 // mark gives b the values that belong to the whole family.
-func (f *family) mark(b *Budget, notEnforced bool) {
-	b.Informational = notEnforced
+func (f *family) mark(b *Budget) {
+	b.Informational = isInformational(f.name)
 	b.Name, b.Partition = cmp.Or(b.Name, f.label), cmp.Or(b.Partition, f.bucket)
 	if b.Unit == "" && (strings.Contains(f.name, "concurren") || strings.Contains(strings.ToLower(b.Name), "concurren")) {
 		b.Unit = "concurrent-requests"

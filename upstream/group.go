@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -31,9 +32,8 @@ func (g *group) add(n headerName, values []string, date time.Time) {
 	case reset:
 		g.addReset(n, values, date)
 	case window:
-		if d, ok := within(first(values), n.unit, date); ok {
-			g.window = d
-		}
+		d, _ := within(first(values), n.unit, date)
+		g.window = cmp.Or(d, windowNamed(strings.ToLower(first(values))), g.window)
 	}
 }
 
@@ -69,18 +69,6 @@ func (g *group) addReset(n headerName, values []string, date time.Time) {
 	}
 	if found >= 0 {
 		g.reset, g.resets, g.relative = found, all, n.relative
-	}
-}
-
-// addAll reads a header with all values of a budget, such as Zendesk's
-// "total=100; remaining=0; resets=58".
-func (g *group) addAll(line string, date time.Time) {
-	if len(line) > maxLineLength {
-		return
-	}
-	for item := range strings.SplitSeq(line, ";") {
-		word, value, _ := strings.Cut(item, "=")
-		g.add(headerName{role: words[strings.ToLower(strings.TrimSpace(word))], unit: time.Second}, []string{value}, date)
 	}
 }
 
@@ -122,9 +110,7 @@ func (g *group) budgets() []Budget {
 		if g.refused && b.Reset >= 0 {
 			b.Remaining = 0
 		}
-		if b.Window == 0 {
-			b.Window = windowNamed(b.Name)
-		}
+		b.Window = cmp.Or(b.Window, windowNamed(b.Name))
 		if b.Limit >= 0 || b.Remaining >= 0 || b.Reset >= 0 {
 			all = append(all, b)
 		}
@@ -151,9 +137,7 @@ func (g *group) countDown(b Budget, c count) Budget {
 	case b.Limit >= 0:
 		b.Remaining = max(b.Limit-c.n, 0)
 	}
-	if c.name != "" {
-		b.Name = c.name
-	}
+	b.Name = cmp.Or(c.name, b.Name)
 	b.Window = max(b.Window, c.window)
 	return b
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,10 +25,10 @@ const (
 // words give a header's name its role. The word with the highest role wins:
 // X-RateLimit-Limit-Reset is a reset.
 var words = map[string]role{
-	"limit": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit, "allowed": limit,
+	"limit": limit, "lim": limit, "max": limit, "quota": limit, "total": limit, "capacity": limit, "allowed": limit,
 	"window": window, "interval": window, "period": window,
 	"used": used, "usage": used, "observed": used, "consumed": used,
-	"remaining": remaining, "remain": remaining, "left": remaining, "available": remaining,
+	"remaining": remaining, "remain": remaining, "rem": remaining, "left": remaining, "available": remaining,
 	"reset": reset, "resets": reset, "resettime": reset, "expire": reset, "expiry": reset, "resetafter": reset, "retryafter": reset,
 	"policy":  policy,
 	"percent": ignored, "percentage": ignored, "retry": ignored,
@@ -41,6 +42,9 @@ var units = map[string]time.Duration{
 	"ms": time.Millisecond, "msec": time.Millisecond, "millis": time.Millisecond, "milliseconds": time.Millisecond,
 	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second,
 }
+
+// unitless are names that lack the unit of their times, with it.
+var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms"} // KuCoin
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
@@ -79,7 +83,7 @@ type headerName struct {
 
 // isLabel reports whether a header names the budgets of its family, or a part of them.
 func (n *headerName) isLabel() bool {
-	return n.role == bare && n.family != "" && slices.Contains([]string{"resource", "name", "bucket", "partition"}, n.budget)
+	return n.role == bare && n.family != "" && slices.Contains([]string{"resource", "name", "group", "bucket", "partition"}, n.budget)
 }
 
 // parseName reads a name in lower case. The first form that fits counts:
@@ -89,6 +93,7 @@ func (n *headerName) isLabel() bool {
 //	x-burstlimit-remaining                 … joined to the budget's name
 //	x-limit-per-day and x-remaining-today  another order: both, in the family without a name
 func parseName(name string) (headerName, bool) {
+	name = cmp.Or(unitless[name], name)
 	for _, word := range [...]string{"ratelimit", "rate-limit"} {
 		if _, after, ok := strings.Cut(name, word); ok {
 			return parseAfter(strings.TrimSuffix(name, after), after), true
@@ -96,7 +101,7 @@ func parseName(name string) (headerName, bool) {
 	}
 	name = strings.Replace(name, "tokenlimit-", "tokenslimit-", 1) // Together counts tokens, nothing by token.
 	before, after, ok := strings.Cut(name, "limit-")
-	if end := after[strings.LastIndexByte(after, '-')+1:]; ok && (end == "limit" || end == "remaining" || end == "reset") {
+	if end := words[after[strings.LastIndexByte(after, '-')+1:]]; ok && (end == limit || end == remaining || end == reset) {
 		return parseAfter(before+"limit", before[strings.LastIndexByte(before, '-')+1:]+"-"+after), true
 	}
 	n := parseAfter("", plain.Replace(strings.TrimPrefix(name, "x-")))

@@ -1,9 +1,11 @@
 package upstream
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -39,12 +41,19 @@ func peek(resp *http.Response) {
 	b.late.Store(true)
 }
 
-// peeked returns the meaning of a body's beginning.
-func peeked(resp *http.Response) bodyText {
+// peeked returns the meaning of a body's beginning, and of headers like parts of one:
+// Amazon's error, and Meta's minutes until the calls of a kind are no longer refused.
+func peeked(resp *http.Response) (t bodyText) {
 	if b, ok := resp.Body.(*peekedBody); ok {
-		return b.said
+		t = b.said
 	}
-	return bodyText{}
+	if name := resp.Header.Get("X-Amzn-Errortype"); name != "" {
+		t.code(strings.ToLower(name))
+	}
+	if t.limited {
+		t.after = cmp.Or(t.after, parseBody([]byte(resp.Header.Get("X-Business-Use-Case-Usage"))).after)
+	}
+	return t
 }
 
 // peekedBody is a body whose beginning fill reads ahead.

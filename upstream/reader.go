@@ -27,8 +27,8 @@ type Reader struct {
 	// tokens if the caller counts requests. A skipped budget with nothing left still
 	// pauses. Nil: no budget is left out.
 	Skip func(name string) bool
-	// Bodies lets Peek read the beginning of the body of a 429 or 403, for upstreams that
-	// say only there that a limit refused, which, or how long to wait. False: none is read.
+	// Bodies lets Peek read the beginning of the body of a 400, 403, 429 or 503, for upstreams
+	// that say only there that a limit refused, which, or how long to wait. False: none is read.
 	Bodies bool
 	// Amend may change the signal of a response, for an upstream that says in its own
 	// way which limit refused. It is called last, for responses that say something and
@@ -64,16 +64,16 @@ func (r *Reader) Speaks(resp *http.Response) bool {
 	if resp.StatusCode == http.StatusTooManyRequests || r.peeks(resp) || speaks(resp.Header) {
 		return true
 	}
-	if noRetry(resp.StatusCode, resp.Header) != "" || resp.StatusCode >= http.StatusBadRequest && r != nil && r.Amend != nil {
+	if resp.StatusCode >= http.StatusBadRequest && (noRetry(resp.StatusCode, resp.Header) != "" || resp.Header["X-Amzn-Errortype"] != nil || r != nil && r.Amend != nil) {
 		return true
 	}
 	_, common := r.dialect(resp).(Common)
 	return !common
 }
 
-// Peek reads the beginning of the body of a 429 or 403, at most 4 KiB and for at most 20 ms,
-// if Bodies is set. Read then knows it too. The body stays whole: resp.Body is replaced
-// by one that returns all of it. Compressed bodies are left alone.
+// Peek reads the beginning of the body of a 400, 403, 429 or 503, at most 4 KiB and for at
+// most 20 ms, if Bodies is set. Read then knows it too. The body stays whole: resp.Body is
+// replaced by one that returns all of it. Compressed bodies are left alone.
 func (r *Reader) Peek(resp *http.Response) {
 	if resp != nil && r.peeks(resp) {
 		peek(resp)
@@ -81,7 +81,7 @@ func (r *Reader) Peek(resp *http.Response) {
 }
 
 func (r *Reader) peeks(resp *http.Response) bool {
-	return r != nil && r.Bodies && (resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden)
+	return r != nil && r.Bodies && slices.Contains([]int{http.StatusBadRequest, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable}, resp.StatusCode)
 }
 
 // Read returns the state of the upstream's limits by resp. Times count from the
@@ -109,23 +109,19 @@ func (r *Reader) ReadAll(resp *http.Response, now time.Time) (Signal, []Budget) 
 	for i := range budgets {
 		budgets[i] = budgets[i].sane()
 	}
+	slices.SortFunc(budgets, compare)
 	rates := r.rates(budgets)
 	if len(rates) > 0 {
 		s.Budget = rates[0]
 	}
 	r.judge(&s, resp, retryAfter(resp.Header, date), budgets)
 	if r != nil && r.Amend != nil {
-		s = r.amended(resp, s)
+		amended := s // Only a copy escapes to Amend.
+		r.Amend(resp, &amended)
+		s, s.Budget = amended, amended.sane()
 	}
 	s.Pause = min(max(s.Pause, 0), r.maxPause())
 	return s, rates
-}
-
-// amended returns s after Amend. Only a copy escapes to that.
-func (r *Reader) amended(resp *http.Response, s Signal) Signal {
-	r.Amend(resp, &s)
-	s.Budget = s.Budget.sane()
-	return s
 }
 
 // judge completes a signal: is the response a refusal, by which limit, for how long?
@@ -137,14 +133,14 @@ func (r *Reader) judge(s *Signal, resp *http.Response, after time.Duration, budg
 		budgets = slices.DeleteFunc(budgets, func(b Budget) bool { return !b.isRate() })
 	}
 	exhausted := slices.ContainsFunc(budgets, Budget.exhausted)
-	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted || peeked(resp).limited)
+	said := peeked(resp)
+	s.Refused = status == http.StatusTooManyRequests || ambiguous(status) && (after > 0 || exhausted) || said.limited && status >= http.StatusBadRequest
 	if !s.Refused {
 		if exhausted {
 			s.Pause = pause(false, status, after, budgets)
 		}
 		return
 	}
-	said := peeked(resp)
 	after, s.NoRetry = cmp.Or(after, said.after), cmp.Or(s.NoRetry, said.noRetry)
 	cause, resource := causeOf(resp.Header)
 	for i := range budgets {
@@ -168,16 +164,13 @@ func (r *Reader) RetryAfter(resp *http.Response, now time.Time) time.Duration {
 	return min(retryAfter(resp.Header, dateOf(resp.Header, now)), r.maxPause())
 }
 
-// rates returns the budgets of rates in their order, without skipped ones: the budgets
-// themselves if that is all of them.
+// rates returns the budgets of rates, without skipped ones: the budgets themselves if
+// that is all of them.
 func (r *Reader) rates(budgets []Budget) []Budget {
 	others := func(b Budget) bool { return !b.isRate() || r.skips(&b) }
 	rates := budgets
 	if slices.ContainsFunc(budgets, others) {
 		rates = slices.DeleteFunc(slices.Clone(budgets), others)
-	}
-	if len(rates) > 1 {
-		slices.SortFunc(rates, compare)
 	}
 	return rates[:min(len(rates), maxBudgets)]
 }

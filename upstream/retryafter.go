@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -22,13 +23,12 @@ const (
 	milliseconds precision = iota // Retry-After-Ms, X-Ms-Retry-After-Ms, …
 	standard                      // Retry-After
 	other                         // X-Retry-After, X-RateLimit-Retry-After, …
-	precisions
 )
 
 // retryAfter returns the duration in the most precise Retry-After header; 0 without
 // one. The longest value of a repeated header or a list wins, in any order of proxies.
 func retryAfter(h http.Header, date time.Time) time.Duration {
-	var found [precisions]time.Duration
+	var found [other + 1]time.Duration
 	for name, values := range h {
 		if !wordRetryAfter.in(name) || len(name) > maxTimeLength {
 			continue
@@ -41,24 +41,18 @@ func retryAfter(h http.Header, date time.Time) time.Duration {
 			found[p] = max(found[p], longest(v, unit, date))
 		}
 	}
-	for _, d := range found {
-		if d > 0 {
-			return d
-		}
-	}
-	return longest(h.Get("X-Retry-In"), time.Second, date) // Traefik
+	// Traefik, and Walmart by two names.
+	last := cmp.Or(h.Get("X-Retry-In"), h.Get("X-Next-Replenish-Time"), h.Get("X-Next-Replenishment-Time"))
+	return cmp.Or(found[milliseconds], found[standard], found[other], longest(last, time.Second, date))
 }
 
 func retryAfterName(name string) (precision, time.Duration, bool) {
-	if name == "Retry-After" {
-		return standard, time.Second, true
-	}
 	name = strings.ToLower(name)
 	unit := time.Second
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	if !strings.HasSuffix(name, "retry-after") || isInformational(name) {
+	if !strings.HasSuffix(name, "retry-after") && !strings.Contains(name, "ratelimit-retry-after-") || isInformational(name) { // of a budget: Phemex
 		return 0, 0, false
 	}
 	switch {

@@ -179,7 +179,7 @@ func applyPolicy(b Budget, policies []policyItem) Budget {
 			if b.Limit < 0 {
 				b = b.of(p.quota)
 			}
-			b.Window, b.Partition, b.Unit = cmp.Or(b.Window, p.window), cmp.Or(b.Partition, p.partition), p.unit
+			b.Window, b.Partition, b.Unit = cmp.Or(b.Window, p.window), cmp.Or(b.Partition, p.partition), cmp.Or(b.Unit, p.unit)
 			return b
 		}
 	}
