@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -105,10 +106,7 @@ func KeyClientIP(cfg ClientIP) (KeyFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits := cfg.IPv6Bits
-	if bits == 0 {
-		bits = ipKeyBits
-	}
+	bits := cmp.Or(cfg.IPv6Bits, ipKeyBits)
 	return func(r *http.Request) (string, error) {
 		addr, err := proxies.Client(r)
 		if err != nil {

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -146,17 +147,12 @@ func NewTransport(cfg TransportConfig) (*Transport, error) {
 	case cfg.MaxWait > 0 && cfg.Refuse:
 		return nil, &store.ConfigError{Field: "TransportConfig.MaxWait", Want: "0 with Refuse, which never waits", Got: cfg.MaxWait.String()}
 	}
-	if cfg.Upstream == nil {
-		cfg.Upstream = new(upstream.Reader)
-	}
+	cfg.Upstream = cmp.Or(cfg.Upstream, new(upstream.Reader))
 	if err := cfg.Upstream.Check(); err != nil {
 		return nil, &store.ConfigError{Field: "TransportConfig.Upstream", Want: "a valid reader", Got: err.Error()}
 	}
-	if cfg.MaxWait == 0 {
-		cfg.MaxWait = cfg.Limiter.maxWait
-	}
 	return &Transport{
-		levels: levels, base: cfg.Base, maxWait: cfg.MaxWait, refuse: cfg.Refuse,
+		levels: levels, base: cfg.Base, maxWait: cmp.Or(cfg.MaxWait, cfg.Limiter.maxWait), refuse: cfg.Refuse,
 		upstream: listener{reader: heed.Reader(cfg.Upstream, unit), ignore: cfg.IgnoreUpstream},
 	}, nil
 }

@@ -220,6 +220,51 @@ func TestProtocolSwitchKeepsItsBody(t *testing.T) {
 	}
 }
 
+// TestUnclosedBodyIsNotInFlightForEver: a second after the end of a request's context its lease
+// ends, though its body is never closed. A switched connection outlives the context, and keeps the lease.
+func TestUnclosedBodyIsNotInFlightForEver(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		status    int
+		settle    weir.SettleFunc
+		canceled  bool
+		stillHeld int64
+	}{
+		"an endless context":      {200, nil, false, 1},
+		"an ended one":            {200, nil, true, 0},
+		"an ended one, to settle": {200, fromHeader, true, 0},
+		"a switch of protocols":   {101, nil, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := onLocal(t, weir.Config{Limits: buckets(weir.PerSecond(9)), InFlight: 1, Lease: 5 * time.Second})
+				tr := overLimiter(t, l, roundTripper(func(*http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: test.status, Header: http.Header{}, Body: &upgraded{Reader: strings.NewReader("read")}}, nil
+				}), func(cfg *weir.TransportConfig) { cfg.Settle = test.settle })
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				resp, err := tr.RoundTrip(getRequest(t, ctx))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if test.canceled {
+					cancel()
+				}
+				time.Sleep(time.Minute) // The lease is renewed while it is held.
+				if _, held := l.Stats(); held != test.stillHeld {
+					t.Errorf("%d in flight, want %d", held, test.stillHeld)
+				}
+				_ = resp.Body.Close()
+				if _, held := l.Stats(); held != 0 {
+					t.Errorf("%d in flight after Close", held)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 // blockedBody is a body whose Read blocks until Close, and then returns bytes.
 type blockedBody struct {
 	closed chan struct{}

@@ -126,9 +126,15 @@ func conclude(req *http.Request, booked []booking, resp *http.Response, err erro
 	}
 }
 
-// concludeLater concludes a request when the response's body has ended.
+// concludeLater concludes a request when the response's body has ended. Its leases end a
+// second after its context too, which is time to close the body: net/http has cut it off.
 func concludeLater(ctx context.Context, booked []booking, resp *http.Response, counts bool) {
+	if resp.StatusCode == http.StatusSwitchingProtocols { // The connection outlives the context.
+		ctx = context.WithoutCancel(ctx)
+	}
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { release(booked) }) })
 	httpbody.OnEnd(resp, counts, func(end *httpbody.End) {
+		stop()
 		release(booked)
 		var two [2]<-chan struct{}
 		settles := two[:0]
