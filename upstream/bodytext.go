@@ -108,7 +108,7 @@ func (t *bodyText) text(field, value string) {
 		t.message(value)
 	case (field == "quotaid" || field == "quotalimit") && isWord(value):
 		t.cause.Limit = cmp.Or(t.cause.Limit, strings.ToLower(value))
-	case field == "code", field == "type", field == "status", field == "reason", field == "errorname":
+	case isWord(value) && (field == "code" || field == "type" || field == "status" || field == "reason" || field == "errorname"):
 		t.code(strings.ToLower(value))
 	}
 }
@@ -137,7 +137,8 @@ func (t *bodyText) message(s string) {
 	if strings.Contains(s, "secondary rate limit") {
 		t.cause.Limit, t.limited = "secondary", true
 	}
-	t.limited = t.limited || strings.Contains(s, "request limit reached") || strings.Contains(s, "too many calls") // Meta
+	t.limited = t.limited || strings.Contains(s, "rate limit exceeded") ||
+		strings.Contains(s, "request limit reached") || strings.Contains(s, "too many calls") // Meta
 	for _, before := range [...]string{"try again in ", "retry in ", "retry after ", "try again after ", "available in ", "reset in ", "resets in ", "wait "} {
 		if _, after, ok := strings.Cut(s, before); ok {
 			t.wait(after, 0)

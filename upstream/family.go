@@ -71,7 +71,7 @@ func (f *family) add(n headerName, values []string, date time.Time) {
 		f.policies = append(f.policies, parsePolicies(values)...)
 		return
 	}
-	if n.isLabel() {
+	if n.role == bare && f.name != "" && slices.Contains(labels, n.budget) {
 		f.addLabel(n.budget, values)
 		return
 	}

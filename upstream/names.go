@@ -81,10 +81,8 @@ type headerName struct {
 	relative bool          // its numbers are durations, never moments
 }
 
-// isLabel reports whether a header names the budgets of its family, or a part of them.
-func (n *headerName) isLabel() bool {
-	return n.role == bare && n.family != "" && slices.Contains([]string{"resource", "name", "group", "bucket", "partition"}, n.budget)
-}
+// labels are headers that name the budgets of their family, or a part of them.
+var labels = []string{"resource", "name", "group", "bucket", "partition"}
 
 // parseName reads a name in lower case. The first form that fits counts:
 //
