@@ -40,7 +40,7 @@ var fillers = []string{"after", "at", "in", "time", "timestamp", "epoch", "date"
 // units are the last words of names for the units of their times.
 var units = map[string]time.Duration{
 	"ms": time.Millisecond, "msec": time.Millisecond, "millis": time.Millisecond, "milliseconds": time.Millisecond,
-	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second,
+	"s": time.Second, "sec": time.Second, "secs": time.Second, "seconds": time.Second, "mins": time.Minute, "minutes": time.Minute,
 }
 
 // unitless are names that lack the unit of their times, with it.

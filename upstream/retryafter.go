@@ -52,16 +52,17 @@ func retryAfterName(name string) (precision, time.Duration, bool) {
 	if i := strings.LastIndexByte(name, '-'); units[name[i+1:]] > 0 {
 		name, unit = name[:i], units[name[i+1:]]
 	}
-	if !strings.HasSuffix(name, "retry-after") && !strings.Contains(name, "ratelimit-retry-after-") || isInformational(name) { // of a budget: Phemex
+	before, budget, _ := strings.Cut(name, "retry-after")
+	if budget != "" && before != "" && !strings.HasSuffix(before, "limit-") || isInformational(name) { // Budgets: NestJS, Phemex.
 		return 0, 0, false
 	}
 	switch {
 	case unit == time.Millisecond, name == "x-amz-retry-after": // in ms
 		return milliseconds, time.Millisecond, true
 	case name == "retry-after":
-		return standard, time.Second, true
+		return standard, unit, true
 	}
-	return other, time.Second, true
+	return other, unit, true
 }
 
 // longest returns the longest time of a list; 0 without one. A date has a comma of its own.
