@@ -47,11 +47,11 @@ func peeked(resp *http.Response) (t bodyText) {
 	if b, ok := resp.Body.(*peekedBody); ok {
 		t = b.said
 	}
-	if name := resp.Header.Get("X-Amzn-Errortype"); name != "" {
+	if name := resp.Header.Get("X-Amzn-Errortype"); name != "" && len(name) <= maxPeek {
 		t.code(strings.ToLower(name))
 	}
-	if t.limited {
-		t.after = cmp.Or(t.after, parseBody([]byte(resp.Header.Get("X-Business-Use-Case-Usage"))).after)
+	if usage := resp.Header.Get("X-Business-Use-Case-Usage"); t.limited && len(usage) <= maxPeek {
+		t.after = cmp.Or(t.after, parseBody([]byte(usage)).after)
 	}
 	return t
 }
