@@ -369,6 +369,31 @@ func TestRefusalSlowsTheLimiterThatRefused(t *testing.T) {
 	}
 }
 
+// TestRefusalUnderAnotherStatus than 429 slows a limiter down too, if it says enough.
+func TestRefusalUnderAnotherStatus(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status     int
+		said, want string
+	}{
+		"Amazon: the header":     {400, "X-Amzn-Errortype: ThrottlingException", "a cut"},
+		"Amazon: another header": {400, "X-Amzn-Errortype: ValidationException", ""},
+		"Amazon: the body":       {400, `{"__type": "com.amazonaws.x#ThrottlingException"}`, "a cut"},
+		"Amazon: another body":   {400, `{"__type": "com.amazonaws.x#ValidationException"}`, ""},
+		"S3: slow down":          {503, "<Code>SlowDown</Code>", "a cut"},
+		"S3: away":               {503, "<Code>InternalError</Code>", ""},
+		"EVE Online":             {420, "X-Esi-Error-Limit-Remain: 0\nX-Esi-Error-Limit-Reset: 12", "a 12s"},
+		"a success":              {200, "X-Amzn-Errortype: ThrottlingException", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := slowed(t, c.status, c.said, "a b", &upstream.Reader{Bodies: true}); got != c.want {
+				t.Errorf("slowed %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 // TestAmendNamesTheLimiter: Amend replaces the response's own cause.
 func TestAmendNamesTheLimiter(t *testing.T) {
 	t.Parallel()
