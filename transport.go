@@ -182,10 +182,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections closes the base's idle connections, if it knows how to.
 func (t *Transport) CloseIdleConnections() {
-	base, err := t.resolveBase()
-	if err != nil {
-		return
-	}
+	base, _ := t.resolveBase()
 	if c, ok := base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
@@ -209,7 +206,7 @@ func (t *Transport) resolveBase() (http.RoundTripper, error) {
 
 // send sends an admitted request, and applies its outcome to the limits.
 func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []booking) (resp *http.Response, err error) {
-	back, concluded := false, false
+	concluded := false
 	var body io.ReadCloser // no io.Closer: an interface conversion costs a lookup
 	// Deferred, so that a panic in the base, a Dialect or Settle keeps nothing in
 	// flight or under way, and no body open.
@@ -217,18 +214,16 @@ func (t *Transport) send(base http.RoundTripper, req *http.Request, booked []boo
 		if concluded {
 			return
 		}
-		if !back {
-			t.upstream.count(booked, -1)
-		}
 		release(booked)
 		if body != nil {
 			_ = body.Close()
 		}
 	}()
-	t.upstream.count(booked, 1)
-	resp, err = base.RoundTrip(req)
-	t.upstream.count(booked, -1)
-	back = true
+	resp, err = func() (*http.Response, error) {
+		t.upstream.count(booked, 1)
+		defer t.upstream.count(booked, -1)
+		return base.RoundTrip(req)
+	}()
 	if (resp == nil) == (err == nil) {
 		resp, err = either(base, resp, err)
 	}

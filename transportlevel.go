@@ -71,7 +71,7 @@ func transportLevels(first TransportLevel, wider []TransportLevel, ownWaits bool
 		if i > 0 && ownWaits {
 			v.maxWait = v.Limiter.maxWait // The first limiter's bounds all waits together.
 		}
-		v.heeds = heed.Level{Name: v.Limiter.name, Limits: storeLimits(v.Limiter.limits), MaxPause: v.Limiter.maxPause, Unit: heed.Requests}
+		v.heeds = heed.Level{Name: v.Limiter.name, Limits: v.Limiter.rules, MaxPause: v.Limiter.maxPause, Unit: heed.Requests}
 		if v.Cost != nil || v.Settle != nil {
 			v.heeds.Unit = heed.Costs
 		}
@@ -104,11 +104,11 @@ func (v *transportLevel) check(narrower []transportLevel) error {
 		return v.wrong("Key", "a function that says who shares the limit: "+
 			`KeyHost(), KeyJoin(KeyHost(), KeyAPIKey("Authorization", nil)), KeyJoin(KeyHost(), a function that names the endpoint), or KeyStatic("api")`, "nil")
 	}
-	for _, l := range v.Limiter.limits {
-		if l.Algorithm == GCRA && l.Burst == 0 {
+	for i, l := range v.Limiter.rules {
+		if l.Algorithm == store.GCRA && l.Burst == 0 {
 			return v.wrong("Limiter",
 				fmt.Sprintf("Outbound(%d, %v) for a provider that allows %[1]d per %[2]v, or WithBurst(n) for its token bucket of n", l.Rate, l.Period),
-				fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", l, 2*l.Rate-1, l.Period))
+				fmt.Sprintf("%s by GCRA without a Burst, which lets up to %d leave in %v and has no margin", v.Limiter.limits[i], 2*l.Rate-1, l.Period))
 		}
 	}
 	return nil
@@ -162,7 +162,11 @@ func admit(levels []transportLevel, req *http.Request, maxWait time.Duration, re
 		if maxWait > 0 {
 			longest = shorter(longest, max(1, maxWait-time.Since(start)))
 		}
-		return b.book(ctx, longest, refuse, true)
+		err := b.book(ctx, longest, refuse, true)
+		if e, ok := errors.AsType[*LimitedError](err); ok && e.MaxWait > 0 && longest != b.maxWait {
+			e.MaxWait = maxWait // not the rest of it
+		}
+		return err
 	}
 	giveBack := func(i int) <-chan struct{} {
 		b := &booked[i]

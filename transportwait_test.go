@@ -167,6 +167,34 @@ func TestTransportCancelWhileWaiting(t *testing.T) {
 	})
 }
 
+// TestMaxWaitOfAllLevels: an error of a wide limit has the longest wait of the request, also
+// after a wait for the narrow limit. The longest wait of a level's own limiter stays.
+func TestMaxWaitOfAllLevels(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ all, own, want time.Duration }{
+		"the request's": {time.Second, 0, time.Second}, "the level's": {0, 50 * ms, 50 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				narrow := onLocal(t, weir.Config{Name: "narrow", Limits: []weir.Limit{weir.Per(1, 900*ms).WithBurst(1)}})
+				wide := onLocal(t, weir.Config{Name: "wide", Limits: []weir.Limit{weir.Per(1, time.Hour).WithBurst(1)}, MaxWait: test.own})
+				tr := overLimiter(t, narrow, answer("", nil), func(cfg *weir.TransportConfig) {
+					cfg.MaxWait, cfg.Levels = test.all, []weir.TransportLevel{{Limiter: wide, Key: weir.KeyStatic("wide")}}
+				})
+				if _, err := tr.RoundTrip(getRequest(t, t.Context())); err != nil {
+					t.Fatal(err)
+				}
+				_, err := tr.RoundTrip(getRequest(t, t.Context()))
+				var limited *weir.LimitedError
+				if !errors.As(err, &limited) || limited.Scope != "wide" || limited.MaxWait != test.want {
+					t.Errorf("got %v, want a refusal by wide with a longest wait of %v", err, test.want)
+				}
+			})
+		})
+	}
+}
+
 // TestShortWindowIsUsed: resets in whole seconds look long beside a window of two
 // seconds. A lowered limit is still used fully.
 func TestShortWindowIsUsed(t *testing.T) {
