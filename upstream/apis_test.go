@@ -256,6 +256,8 @@ func TestNameAndWindow(t *testing.T) {
 		"GoCardless: underscores":       {[]string{"HTTP_X_RATELIMIT_LIMIT", "5", "HTTP_X_RATELIMIT_REMAINING", "3"}, "", 0},
 		"urlscan.io: a window's word":   {[]string{"X-Rate-Limit-Limit", "120", "X-Rate-Limit-Remaining", "9", "X-Rate-Limit-Window", "Minute"}, "", time.Minute},
 		"a window's strange word":       {[]string{"X-Rate-Limit-Limit", "120", "X-Rate-Limit-Remaining", "9", "X-Rate-Limit-Window", "fortnight"}, "", 0},
+		"Tumblr: per and a word":        {[]string{"X-Ratelimit-Perhour-Limit", "1000", "X-Ratelimit-Perhour-Remaining", "9"}, "perhour", time.Hour},
+		"a period is no window's word":  {[]string{"X-RateLimit-Limit-Perioddaily", "5"}, "perioddaily", 0},
 		"WHOOP: window= for w=":         {[]string{"X-RateLimit-Limit", "100, 100;window=60, 10000;window=86400", "X-RateLimit-Remaining", "98"}, "", time.Minute},
 		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
 		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},

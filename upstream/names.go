@@ -61,7 +61,7 @@ func windowNamed(name string) time.Duration {
 		if digits := token[:len(token)-len(word)]; digits != "" {
 			times, _ = strconv.Atoi(digits)
 		}
-		if window := windows[word]; window > 0 && times >= 1 && times < 1000 {
+		if window := windows[strings.TrimPrefix(word, "per")]; window > 0 && times >= 1 && times < 1000 {
 			return time.Duration(times) * window
 		}
 		if word != "" {
