@@ -83,24 +83,20 @@ func (t *Memory) Forget(scope, key string) {
 	}
 }
 
-// Seeder is a local store that takes over the state of a key.
-type Seeder interface{ Seed(store.Memory) }
-
-// Seed gives a local store the primary's answers about the charges' keys, each once, unless
-// the primary lacks units admitted here. shared are the charges on this process's share.
-func (t *Memory) Seed(charges, shared []store.Charge, now int64, local Seeder) {
+// Seed gives a local store the primary's states of the charges' keys, once for each
+// answer. While the primary lacks units, the local store alone knows them. shared are the
+// same charges on this process's share.
+func (t *Memory) Seed(charges, shared []store.Charge, now int64, seed func(store.Memory)) {
 	for i := range charges {
-		if keys.First(charges, i) {
-			t.seedOne(keys.Pick(charges, charges, i), keys.Pick(shared, charges, i), now, local)
+		if !keys.First(charges, i) {
+			continue
 		}
+		mine := keys.Pick(charges, charges, i)
+		t.with(keys.Of(&mine[0]), func(e *entry) {
+			if e.at > 0 && e.limits.are(mine) && e.more.seeded != e.at && !e.owes() {
+				e.extra().seeded = e.at
+				seed(e.ofShare(mine[0].Key, keys.Pick(shared, charges, i), now))
+			}
+		})
 	}
-}
-
-func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder) {
-	t.with(keys.Of(&charges[0]), func(e *entry) {
-		if m := e.more; e.at != m.seeded && e.limits.are(charges) && (m.seeded == 0 || !e.owes()) {
-			e.extra().seeded = e.at
-			local.Seed(e.ofShare(charges[0].Key, shared, now))
-		}
-	})
 }

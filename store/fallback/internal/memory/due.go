@@ -8,30 +8,51 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Due begins the restore of a key that the primary lacks. While another call restores the
-// key, Due returns that restore as under. A call that has waited begins one of its own.
-func (t *Memory) Due(key keys.Key, now int64, waited bool) (r, under *Restore) {
-	t.with(key, func(e *entry) {
-		under = e.more.sending
-		if under != nil && waited || under == nil && (e.owes() || e.lost()) {
-			r, under = e.restore(key.Key, t.newID, now), nil
+// Due begins to restore the charges' keys that the primary lacks; nil: it lacks none. While
+// another call restores one of the keys, Due begins nothing and returns that restore as
+// under. A call that has waited begins one of its own.
+func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *Restore) {
+	for i := range charges {
+		if !keys.First(charges, i) {
+			continue
 		}
-	})
-	return r, under
+		key := keys.Of(&charges[i])
+		t.with(key, func(e *entry) {
+			sending := e.more.sending != nil
+			switch {
+			case sending && !waited:
+				under = e.more.sending
+			case sending || e.owes() || e.lost():
+				if r == nil {
+					r = &Restore{Over: make(chan struct{})}
+				}
+				r.keys = append(r.keys, key)
+				e.restore(r, key.Key, t.newID, now)
+			}
+		})
+		if under != nil {
+			if r != nil {
+				t.Sent(r, false)
+			}
+			return nil, under
+		}
+	}
+	return r, nil
 }
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
 	r.once.Do(func() { close(r.Over) })
-	t.with(r.Key, func(e *entry) { e.sent(r, known) })
+	for _, key := range r.keys {
+		t.with(key, func(e *entry) { e.sent(r, known) })
+	}
 }
 
-// restore returns the memories for the primary: the entry's, and one for each spending.
-func (e *entry) restore(key string, newID func() string, now int64) *Restore {
+// restore adds the memories of the key to a restore: the entry's, and one for each spending.
+func (e *entry) restore(r *Restore, key string, newID func() string, now int64) {
 	x := e.extra()
-	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{})}
 	answer := store.Memory{
-		Scope: r.Scope, Key: key, Limits: e.limits.list,
+		Scope: e.limits.scope, Key: key, Limits: e.limits.list,
 		At: store.Instant(e.at), Last: store.Instant(x.last),
 	}
 	for i := range e.limits.rules {
@@ -39,14 +60,14 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 	}
 	alone := true
 	for _, p := range x.spendings {
-		m := store.Memory{Scope: r.Scope, Key: key, Limits: p.limits.list}
+		m := store.Memory{Scope: answer.Scope, Key: key, Limits: p.limits.list}
 		if p.limits == e.limits {
 			m, alone = answer, false
 		}
 		if p.id == "" {
 			p.id = newID()
 		}
-		p.fill(&m, x.parts, now)
+		p.fill(&m, now)
 		r.Memories = append(r.Memories, m)
 		r.spendings, r.versions = append(r.spendings, p), append(r.versions, p.version)
 	}
@@ -54,7 +75,6 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 		r.Memories = append(r.Memories, answer)
 	}
 	x.sending = r
-	return r
 }
 
 // sent notes that a restore has ended, and whether the primary knows its memories now. A
