@@ -5,7 +5,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/breaker"
-	"github.com/goweir/weir/store/fallback/internal/plain"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -28,7 +27,7 @@ func New(cfg Config) (*Store, error) {
 	if _, restores := cfg.Primary.(store.Restorer); restores {
 		s.starter, _ = cfg.Primary.(store.Starter)
 	} else {
-		s.primary = plain.Store{Store: cfg.Primary}
+		s.primary = plain{cfg.Primary}
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.start = time.Now()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/memory"
-	"github.com/goweir/weir/store/fallback/internal/plain"
 )
 
 // maxLosses is the maximum number of losses that one call may find.
@@ -72,7 +71,7 @@ func (s *Store) due(ctx context.Context, charges []store.Charge) (*memory.Restor
 		if under == nil {
 			return r, nil
 		}
-		if _, twice := s.primary.(plain.Store); timer == nil && !twice { // A plain store would charge twice.
+		if _, twice := s.primary.(plain); timer == nil && !twice { // A plain store would charge twice.
 			timer = time.After(s.cfg.Budget / 10)
 		}
 		select {

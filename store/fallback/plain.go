@@ -1,5 +1,4 @@
-// Package plain makes a store that restores of any store.
-package plain
+package fallback
 
 import (
 	"cmp"
@@ -10,12 +9,12 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Store charges spent units as far as they fit, and notices no losses. Decisions without an
-// instant are by this process's clock.
-type Store struct{ store.Store }
+// plain makes a store that restores of any store. It charges spent units as far as they
+// fit, and notices no losses. Decisions without an instant are by this process's clock.
+type plain struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
-func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
 	for i := range req.Restore {
 		if err := p.charge(ctx, &req.Restore[i]); err != nil {
 			return store.Decision{}, err
@@ -37,7 +36,7 @@ func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, err
 }
 
 // charge charges the spent units of a key.
-func (p Store) charge(ctx context.Context, m *store.Memory) error {
+func (p plain) charge(ctx context.Context, m *store.Memory) error {
 	if m.Spent == nil {
 		return nil
 	}
