@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"crypto/rand"
 	"iter"
 	"slices"
 
@@ -24,10 +25,10 @@ func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *
 				under = e.more.sending
 			case sending || e.owes() || e.lost():
 				if r == nil {
-					r = &Restore{Over: make(chan struct{})}
+					r = &Restore{Over: make(chan struct{}), sent: make(map[*spending]int)}
 				}
 				r.keys = append(r.keys, key)
-				e.restore(r, key.Key, t.newID, now)
+				e.restore(r, key.Key, now)
 			}
 		})
 		if under != nil {
@@ -49,7 +50,7 @@ func (t *Memory) Sent(r *Restore, known bool) {
 }
 
 // restore adds the memories of the key to a restore: the entry's, and one for each spending.
-func (e *entry) restore(r *Restore, key string, newID func() string, now int64) {
+func (e *entry) restore(r *Restore, key string, now int64) {
 	x := e.extra()
 	answer := store.Memory{
 		Scope: e.limits.scope, Key: key, Limits: e.limits.list,
@@ -65,11 +66,11 @@ func (e *entry) restore(r *Restore, key string, newID func() string, now int64) 
 			m, alone = answer, false
 		}
 		if p.id == "" {
-			p.id = newID()
+			p.id = rand.Text()
 		}
 		p.fill(&m, now)
 		r.Memories = append(r.Memories, m)
-		r.spendings, r.versions = append(r.spendings, p), append(r.versions, p.version)
+		r.sent[p] = p.version
 	}
 	if alone {
 		r.Memories = append(r.Memories, answer)
@@ -87,11 +88,10 @@ func (e *entry) sent(r *Restore, known bool) {
 	if m.sending == r {
 		m.sending = nil
 	}
-	for i, p := range r.spendings {
-		if j := slices.Index(m.spendings, p); known && j >= 0 && p.version == r.versions[i] {
-			m.spendings = slices.Delete(m.spendings, j, j+1)
-		}
-	}
+	m.spendings = slices.DeleteFunc(m.spendings, func(p *spending) bool {
+		version, ok := r.sent[p]
+		return known && ok && version == p.version
+	})
 }
 
 // Lacking yields looks at the keys that the primary may lack: keys with spent units, and

@@ -87,10 +87,9 @@ type Restore struct {
 	Memories []store.Memory
 	Over     chan struct{} // closed at its end
 
-	once      sync.Once
-	keys      []keys.Key
-	spendings []*spending // in Memories, in their versions
-	versions  []int
+	once sync.Once
+	keys []keys.Key
+	sent map[*spending]int // versions in Memories
 }
 
 // maxSpendings is the maximum number of spendings of a key. A further one replaces the
