@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/memory"
 )
@@ -115,14 +117,12 @@ func (s *Store) search() {
 	s.searching.Lock()
 	defer s.searching.Unlock()
 	s.waits.Store(false)
-	tick := time.NewTicker(time.Second / pace)
-	defer tick.Stop()
-	kept := 0
+	limiter, kept := rate.NewLimiter(pace, 1), 0
 	for charges, owes := range s.memory.Lacking(s.clock.now()) {
 		if !owes && kept >= enough {
 			continue
 		}
-		if <-tick.C; !s.breaker.Closed() {
+		if limiter.Wait(context.Background()) != nil || !s.breaker.Closed() {
 			return // The primary's return starts another search.
 		}
 		losses := s.losses.Load()
