@@ -130,11 +130,34 @@ func TestShortPauseOpensNothing(t *testing.T) {
 	}
 }
 
-// answers measures how long Redis takes to answer this process.
-type answers struct{ longest atomic.Int64 }
+// answers measures the time without an answer of Redis in time. Slow answers in a row are
+// one absence, as calls fail throughout.
+type answers struct {
+	mu      sync.Mutex
+	last    time.Time // the last answer in time
+	longest time.Duration
+}
 
-func (a *answers) reset()              { a.longest.Store(0) }
-func (a *answers) most() time.Duration { return time.Duration(a.longest.Load()) }
+func (a *answers) reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.longest = 0
+}
+
+// most returns the longest absence since the last reset.
+func (a *answers) most() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(a.longest, time.Since(a.last))
+}
+
+func (a *answers) answered(took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := time.Now(); took < 45*time.Millisecond {
+		a.last, a.longest = now, max(a.longest, now.Sub(a.last))
+	}
+}
 
 // watchAnswers sends PING on a connection of its own until the test ends.
 func watchAnswers(t testing.TB, addr string) *answers {
@@ -143,7 +166,7 @@ func watchAnswers(t testing.TB, addr string) *answers {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &answers{}
+	a := &answers{last: time.Now()}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for r := bufio.NewReader(conn); ; time.Sleep(time.Millisecond) {
@@ -154,7 +177,7 @@ func watchAnswers(t testing.TB, addr string) *answers {
 			if _, err := r.ReadString('\n'); err != nil {
 				return
 			}
-			a.longest.Store(max(a.longest.Load(), int64(time.Since(start))))
+			a.answered(time.Since(start))
 		}
 	})
 	t.Cleanup(func() { conn.Close(); wg.Wait() })
