@@ -115,13 +115,12 @@ func (a *aside) Leave() bool {
 func (a *attempt) report() {
 	switch s := a.store; {
 	case a.err == nil:
-		now := time.Now()
 		s.breaker.Succeed()
 		if at := a.req.Seen[0].At; at > 0 {
-			s.clock.heard(int64(at), a.began, now)
+			s.clock.heard(int64(at), a.began)
 		}
 		if a.done == nil { // Otherwise ask has learnt it.
-			s.memory.Learn(a.req.Charges, a.req.Seen, s.clock.at(now))
+			s.memory.Learn(a.req.Charges, a.req.Seen)
 		}
 		s.heed(a.req.Charges, &a.d)
 		if s.brakes.Some() {

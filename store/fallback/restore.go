@@ -57,7 +57,7 @@ func (s *Store) askOnce(ctx context.Context, req store.Request) (d store.Decisio
 		err = errBudget // in case Take panics
 	}
 	if d, err = s.primary.Take(ctx, req); err == nil {
-		s.memory.Learn(req.Charges, req.Seen, s.clock.now()) // Calls that wait for the restore come later.
+		s.memory.Learn(req.Charges, req.Seen) // Calls that wait for the restore come later.
 	}
 	return d, err
 }

@@ -42,12 +42,12 @@ func (t *Memory) Lose(charges []store.Charge, seen []store.Seen) {
 }
 
 // Learn stores an answer of the primary.
-func (t *Memory) Learn(charges []store.Charge, seen []store.Seen, now int64) {
+func (t *Memory) Learn(charges []store.Charge, seen []store.Seen) {
 	for i := range charges {
 		if seen[i].At == 0 || !keys.First(charges, i) {
 			continue
 		}
-		t.change(keys.Pick(charges, charges, i), now, func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
+		t.change(keys.Pick(charges, charges, i), int64(seen[i].At), func(e *entry) { e.learn(keys.Pick(seen, charges, i)) })
 	}
 }
 

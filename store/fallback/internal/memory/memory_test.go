@@ -36,8 +36,8 @@ func TestLearnInAnyOrder(t *testing.T) {
 		"a clock steps far back": {time.Minute, time.Minute},
 	} {
 		m, c, seen := open(1000), charges("k"), make([]store.Seen, 1)
-		m.Learn(c, answer(now), now)
-		m.Learn(c, answer(now-test.back.Microseconds()), now)
+		m.Learn(c, answer(now))
+		m.Learn(c, answer(now-test.back.Microseconds()))
 		if m.Recall(c, seen, now-time.Minute.Microseconds()); seen[0].At != store.Instant(now-test.want.Microseconds()) {
 			t.Errorf("%s: the answer of %d is known, want that of %d", name, seen[0].At-now, -test.want.Microseconds())
 		}
@@ -53,7 +53,7 @@ func TestRestore(t *testing.T) {
 		if m.Recall(c, seen, now) || seen[0].At != 0 {
 			t.Fatalf("recalled %v of nothing", seen)
 		}
-		m.Learn(c, answer(now), now)
+		m.Learn(c, answer(now))
 		if m.Recall(c, seen, now+1) || seen[0].At != now {
 			t.Errorf("recalled %v, want the answer", seen)
 		}
@@ -81,7 +81,7 @@ func TestRestore(t *testing.T) {
 		if last == nil || last.Memories[0].Spent[0].Units != 2 || last.Memories[0].ID != r.Memories[0].ID {
 			t.Fatalf("due at last: %+v", last)
 		}
-		m.Learn(c, answer(now+9), now+9)
+		m.Learn(c, answer(now+9))
 		m.Sent(last, true)
 		if m.Recall(c, seen, now+10) || seen[0].At != now+9 {
 			t.Errorf("recalled %v, want no more than the answer", seen)
@@ -123,9 +123,9 @@ func TestSeed(t *testing.T) {
 		want int
 	}{
 		{func(int64) {}, 0},
-		{func(at int64) { m.Learn(c, answer(at), at) }, 1},
+		{func(at int64) { m.Learn(c, answer(at)) }, 1},
 		{func(int64) {}, 1},
-		{func(at int64) { m.Spend(c, c, 1, at, at, 1); m.Learn(c, answer(at), at) }, 1},
+		{func(at int64) { m.Spend(c, c, 1, at, at, 1); m.Learn(c, answer(at)) }, 1},
 		{func(at int64) { r, _ := m.Due(c, at, false); m.Sent(r, true) }, 2},
 	} {
 		at := now + int64(i)
@@ -145,7 +145,7 @@ func TestLacking(t *testing.T) {
 		if key == "new" {
 			at += 10
 		}
-		m.Learn(charges(key), answer(at), at)
+		m.Learn(charges(key), answer(at))
 	}
 	m.Spend(charges("spent"), charges("spent"), 1, now+1, now+1, 1)
 	lacking := map[string]bool{}
@@ -168,7 +168,7 @@ func TestFull(t *testing.T) {
 	keep := func(at int64) (kept int) {
 		for i := range 1000 {
 			c := charges(time.Duration(at + int64(i)).String())
-			m.Learn(c, answer(at), at)
+			m.Learn(c, answer(at))
 			if m.Recall(c, seen, at); seen[0].At > 0 {
 				kept++
 			}
