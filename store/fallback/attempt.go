@@ -86,9 +86,7 @@ func (a *attempt) besides(ctx context.Context) *aside {
 	ctx, a.cancel = context.WithTimeout(context.WithoutCancel(ctx), time.Until(a.end.At)+a.store.cfg.Budget)
 	go func() {
 		defer a.cancel()
-		if a.d, a.err = a.store.ask(ctx, &a.req); a.err != nil && ctx.Err() != nil {
-			a.err = errBudget
-		}
+		a.d, a.err = a.store.ask(ctx, &a.req)
 		if a.over.CompareAndSwap(false, true) {
 			a.done <- struct{}{}
 		} else if a.err == nil {

@@ -3,8 +3,7 @@ package fallback
 import (
 	"context"
 	"errors"
-	"os"
-	"slices"
+	"time"
 
 	"github.com/goweir/weir/store"
 )
@@ -68,9 +67,8 @@ func (a *attempt) await(ctx context.Context, st store.Started) error {
 	}
 	if a.err != nil {
 		a.d = store.Decision{}
-		ended := func(by error) bool { return errors.Is(a.err, by) }
-		if _, ok := st.(*aside); !ok && slices.ContainsFunc([]error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded}, ended) {
-			a.err = errBudget // The client sees this call's context alone.
+		if time.Until(a.end.At) <= 0 {
+			a.err = errBudget // The client has seen the end of this call's context.
 		}
 	}
 	if a.d.Source != store.SourceDenyCache { // Such a decision says nothing about the primary.
