@@ -71,7 +71,8 @@ end,
 --                                          the credit of each gcra, see the queue
 --   |c       see the clock                 a brake was set
 --   |l       see the log                   a limit is a sliding window
---   |r       birth;numbers;numbers         a loss was restored, see restore: the state was
+--   |r       birth;numbers;numbers         a loss was restored, see restore, or the clock
+--                                          stepped back to before the birth: the state was
 --                                          born then; without numbers: the key was reset
 --
 -- last and first count from the birth, at is the server's time of the last booking. See

@@ -41,7 +41,8 @@ end,
 -- The key's time and its brake go on from there, so no call waits for the clock. From then
 -- on the key has a clock, which shows the next step.
 step_back = function(k)
-  local v, q, back = k.clock and F.C.now(k.clock, now) or now, k.queue, nil
+  local c, v, q, back = k.clock, now, k.queue, nil
+  if c then v = now < c.at and c.v - (c.at - now) or F.C.now(c, now) end
   if q then
     back = q.at - now
   else
@@ -53,16 +54,17 @@ step_back = function(k)
       back = back and math.min(back, n) or n
     end
   end
-  back = math.max(back or 0, (k.clock and k.clock.at or k.born) - now)
+  back = math.max(back or 0, (c and c.at or k.born) - now)
   if back <= 0 then return end
-  use('C')
-  k.clock = F.C.back(k.clock, now, back)
+  k.clock = use('C').back(c, now, back)
   for i = 1, #k.parts do
     local l = k.parts[i]
     if l.kind == 'f' then l.a = math.max(l.a - back, 0)
     elseif l.kind == 'a' or l.kind == 'c' then l.a = math.min(l.a, now - now % l.p) end
   end
   if q then q.at = now end
+  -- Callers that see the key from now on have lost nothing.
+  if k.restored ~= 0 and (k.restored or k.born) > now then k.restored = now end
   k.shifted = true
 end,
 
@@ -224,7 +226,9 @@ merge = function(l)
 end,
 
 -- The birth of the state, and the restored units of each limit, so that no caller restores
--- them again: see restore. A birth of 0 stands for a reset, which has lost nothing.
+-- them again: see restore. A birth of 0 stands for a reset, which has lost nothing. After a
+-- step back of the server's clock, the birth is the time of that step, and the key has a
+-- clock.
 load_restored = function(k, value, i)
   local born, ends = string.match(value, '^(%d*)()', i)
   k.restored = born == '' and 0 or born + 0
@@ -237,7 +241,7 @@ load_restored = function(k, value, i)
     l.ra, l.rb, l.rc, ends = a + 0, b + 0, c + 0, next
     most = math.max(most, l.ra, l.rb, l.rc)
   end
-  if most >= 9007199254740992 or k.restored < math.max(k.born, 1) then error('WEIRSTATE a number out of bounds', 0) end
+  if most >= 9007199254740992 or k.restored < math.max(k.clock and 0 or k.born, 1) then error('WEIRSTATE a number out of bounds', 0) end
   return ends
 end,
 

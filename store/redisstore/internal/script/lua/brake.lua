@@ -78,7 +78,7 @@ end
 if windows and k.queue and k.queue.tag > 0 then k.queue.seq = k.queue.seq + 1 end
 k.clock = c
 local text = F.C.save(c)
-if lift and v == now then k.clock = false end
+if lift and v == now and not k.restored then k.clock = false end
 F.write(k)
 redis.pcall('PUBLISH', ARGV[12], table.concat({ text, old and F.C.save(old) or '0', string.format('%d', ahead), ARGV[13] }, ' '))
 return 1

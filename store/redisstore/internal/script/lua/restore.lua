@@ -43,7 +43,7 @@ local v, q = k.v, k.queue
 if q and q.tag > 0 then q.seq, q.at = q.seq + 1, now end
 if q then q.cost = 0 end
 k.slot, k.keeps = v, true
-local birth = (k.restored or 0) > 0 and k.restored or k.born
+local birth = math.max(k.restored or 0, k.born)
 
 -- Books time in a bucket: up to its brim, or up to a time x, y if that is later.
 local function fill(l, from, w, r, x, y)
