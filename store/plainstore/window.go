@@ -3,6 +3,7 @@ package plainstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/goweir/weir/internal/rediscall"
@@ -55,7 +56,7 @@ func exchange(ctx context.Context, send pipeline, windows []window, commands fun
 		}
 		return nil
 	})
-	if err == redis.Nil {
+	if errors.Is(err, redis.Nil) {
 		err = nil
 	}
 	for i := range windows {
@@ -70,7 +71,7 @@ func exchange(ctx context.Context, send pipeline, windows []window, commands fun
 // units.
 func (w *window) read(replies []rediscall.Once) (err error) {
 	n := len(replies)
-	if w.used, err = replies[n-2].Int64(); err != nil && err != redis.Nil {
+	if w.used, err = replies[n-2].Int64(); err != nil && !errors.Is(err, redis.Nil) {
 		return err
 	}
 	w.left, err = replies[n-1].Int64()
