@@ -49,9 +49,7 @@ func exchange(ctx context.Context, send pipeline, windows []window, commands fun
 	_, err := send(ctx, func(p redis.Pipeliner) error {
 		for i := range cmds {
 			for _, cmd := range cmds[i] {
-				if err := p.Process(ctx, cmd); err != nil {
-					return err
-				}
+				_ = p.Process(ctx, cmd)
 			}
 		}
 		return nil

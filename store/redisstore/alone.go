@@ -52,7 +52,8 @@ func (s *Store) takeInOrder(ctx context.Context, req *store.Request, keys []scri
 		if err == nil && (verdicts[i].Allowed || mode == script.Look) {
 			continue
 		}
-		if back := s.handBack(ctx, r); err == nil {
+		back := rediscall.GiveBack(ctx, func(ctx context.Context) error { return s.settle(ctx, r, func(int) int64 { return 0 }) })
+		if err == nil {
 			err = back
 		}
 		for j := range keys {
@@ -100,11 +101,4 @@ func compose(req *store.Request, keys []script.Key, verdicts []exact.Verdict, ou
 		v.Keys = append(v.Keys, verdicts[i].Keys[0])
 	}
 	return exact.Decide(req, &v, outcomes)
-}
-
-// handBack gives units back.
-func (s *Store) handBack(ctx context.Context, r *receipt) error {
-	return rediscall.GiveBack(ctx, func(ctx context.Context) error {
-		return s.settle(ctx, r, func(int) int64 { return 0 })
-	})
 }

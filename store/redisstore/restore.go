@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/goweir/weir/internal/rediscall"
+	"github.com/goweir/weir/internal/redisclient"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/redisstore/internal/script"
 )
@@ -27,20 +28,24 @@ func (s *Store) restoreArgs(m *store.Memory) []any {
 // unless the server surely knows the script: take must not run without it. A key that moves
 // is restored by itself.
 func (s *Store) restoreAnd(ctx context.Context, list []store.Memory, take []any) (any, error) {
+	to, _ := redisclient.ServerOf(ctx, s.client, s.name(list[0].Scope, list[0].Key))
+	_, known := s.restores.Load(to.Addr)
 	commands := make([]rediscall.Once, 0, len(list)+1)
 	for i := range list {
 		if err := list[i].Validate(); err != nil {
 			return nil, err
 		}
 		args := byHash(&script.Restore, s.restoreArgs(&list[i]))
-		if i == 0 && !s.restores.Load() {
+		if i == 0 && !known {
 			args[0], args[1] = "eval", script.Restore.Body
 		}
 		commands = append(commands, rediscall.New(ctx, args...))
 	}
 	commands = append(commands, rediscall.New(ctx, byHash(&script.Take, take)...))
 	s.exec(ctx, commands)
-	s.restores.Store(commands[0].Err() == nil)
+	if commands[0].Err() == nil {
+		s.restores.Store(to.Addr, nil)
+	}
 	for i := range list {
 		err := commands[i].Err()
 		if undecided(err) {

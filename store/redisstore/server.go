@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +25,8 @@ type server struct {
 	closed   atomic.Bool
 	// slotted: each key needs a call of its own, as no single server has all keys.
 	slotted atomic.Bool
-	// restores: the server knows the script of Restore, unless it started anew.
-	restores atomic.Bool
+	// restores has the servers that know the script of Restore, unless one started anew.
+	restores sync.Map // by address
 	denials  deny.Table[*script.Limits, *answer]
 }
 
@@ -86,7 +87,7 @@ func (s *server) eval(ctx context.Context, text *script.Text, calls []rediscall.
 		}
 	}
 	if len(again) > 0 {
-		s.restores.Store(false)
+		s.restores.Clear()
 		s.exec(ctx, again)
 	}
 }
@@ -124,7 +125,7 @@ func (s *server) failed(err error) error {
 	var timeout net.Error
 	keeps := errors.As(err, &answered) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	if !keeps && (!errors.As(err, &timeout) || !timeout.Timeout()) {
-		s.restores.Store(false)
+		s.restores.Clear()
 		s.denials.Lose()
 	}
 	err = classify(err)
