@@ -163,19 +163,14 @@ func (q *line) wake(at time.Time) {
 	case q.alarm.Equal(at):
 		return
 	case q.timer == nil:
-		q.timer = time.AfterFunc(in, q.due)
+		q.timer = time.AfterFunc(in, func() { q.lines.Waits(q.fire()) })
 	default:
 		q.timer.Reset(in)
 	}
 	q.alarm = at
 }
 
-// due is the timer's function.
-func (q *line) due() {
-	q.lines.Waits(q.fire())
-}
-
-// fire returns when the first waiter began to wait.
+// fire is the timer's function. It returns when the first waiter began to wait.
 func (q *line) fire() (since time.Time) {
 	q.shard.mu.Lock()
 	defer q.shard.mu.Unlock()

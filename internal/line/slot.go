@@ -88,8 +88,13 @@ func (s *Slot) early(other *Slot) bool {
 }
 
 // compare orders slots by the store's clock, as answers may overtake each other, and the
-// slots of one window by their bookings. If that is unknown, it orders them by our clock.
+// slots of one window by their bookings. If that is unknown, or the store's clock has
+// stepped, it orders them by our clock.
 func (s *Slot) compare(other *Slot) int {
+	apart := time.Duration(s.Comes-other.Comes) * time.Microsecond
+	if step := apart - s.At.Sub(other.At); step.Abs() > time.Second+s.spare+other.spare {
+		return s.At.Compare(other.At)
+	}
 	return cmp.Or(cmp.Compare(s.Comes, other.Comes), cmp.Compare(s.granted, other.granted), s.At.Compare(other.At))
 }
 

@@ -1,0 +1,57 @@
+package line_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir/internal/line"
+	"github.com/goweir/weir/store"
+)
+
+// The store's clock steps while calls wait. Calls from before the step wait for none from
+// after it, nor the other way about: they would all leave at once then.
+func TestStoresClockSteps(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-time.Hour, -time.Minute, -5 * time.Second, 0, 5 * time.Second, time.Minute, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(0, true)
+				var mu sync.Mutex
+				var wg sync.WaitGroup
+				var left, want []time.Duration
+				wait := func(clock, after time.Duration) {
+					call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+					at := micros(time.Now().Add(clock))
+					d := store.Decision{Delay: after, At: at, Slot: at + store.Instant(after.Microseconds())}
+					s := line.Granted(&d, nil, time.Now(), time.Now())
+					want = append(want, time.Since(b.start)+after)
+					wg.Go(func() {
+						if _, again, err := call.Wait(t.Context(), s, time.Time{}); again || err != nil {
+							t.Error(again, err)
+						}
+						mu.Lock()
+						defer mu.Unlock()
+						left = append(left, time.Since(b.start))
+					})
+					synctest.Wait()
+				}
+				for i := range 10 {
+					wait(0, time.Duration(i+1)*100*ms)
+				}
+				time.Sleep(50 * ms)
+				for i := range 3 {
+					wait(by, time.Duration(i)*400*ms+300*ms)
+				}
+				wg.Wait()
+				if slices.Sort(want); !slices.Equal(left, want) {
+					t.Errorf("calls left after %v, want %v", left, want)
+				}
+				time.Sleep(2 * time.Second)
+			})
+		})
+	}
+}
