@@ -99,8 +99,12 @@ func (s *Slot) compare(other *Slot) int {
 }
 
 // precedes reports whether a clock may be news for the slot, as messages may overtake each
-// other too.
-func (s *Slot) precedes(c store.Clock) bool { return s.own != 0 && c != nil && c.Set() >= s.from }
+// other too. A clock set later than now is from before a step back of the store's clock.
+func (s *Slot) precedes(c store.Clock) bool {
+	age := s.took + time.Since(s.booked)
+	now := s.granted + store.Instant((age + age/64 + time.Second).Microseconds()) // at most
+	return s.own != 0 && c != nil && c.Set() >= s.from && c.Set() <= now
+}
 
 // move moves the slot by a clock of its key, from a message or from a look at the time
 // looked. It reports false if a window may no longer count the booking.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir/internal/exact"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/store"
 )
@@ -52,6 +53,31 @@ func TestStoresClockSteps(t *testing.T) {
 				}
 				time.Sleep(2 * time.Second)
 			})
+		})
+	}
+}
+
+// A brake from before a step back of the store's clock moves no slot of a call that comes
+// after the step: the store's answer has the key's clock since then.
+func TestBrakeFromBeforeAStepBack(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-5 * time.Second, -time.Minute, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(0, true)
+			b.watch(t)
+			b.tell("k", clock(time.Second, 0))
+			time.Sleep(3 * time.Second)
+			call, _ := b.Enter(line.ID{Key: "k", Cost: 1})
+			now := time.Now()
+			d := store.Decision{
+				Delay: 300 * ms, At: micros(now.Add(by)), Slot: micros(now.Add(300 * ms)), // The key's time goes on.
+				Clock: &exact.Move{Clock: exact.Clock{At: now.Add(by).UnixMicro(), V: now.UnixMicro()}},
+			}
+			_, again, err := call.Wait(t.Context(), line.Granted(&d, nil, now, now), time.Time{})
+			if waited := time.Since(now); again || err != nil || waited != 300*ms {
+				t.Errorf("%v: the call left after %v, want 300ms; %v, %v", by, waited, again, err)
+			}
+			time.Sleep(2 * time.Second)
 		})
 	}
 }

@@ -21,11 +21,6 @@ type look struct {
 	held     bool          // the first slot has come, and waits
 }
 
-// isSure reports whether a slot knows at an instant of all brakes.
-func (q *line) isSure(s *Slot, at time.Time) bool {
-	return q.isFresh(s, at) || q.lines.watcher.covers(s.sure)
-}
-
 // isFresh reports whether a slot needs no look at an instant, watched or not. A look ahead
 // of its slot may be older.
 func (q *line) isFresh(s *Slot, at time.Time) bool {
@@ -36,7 +31,7 @@ func (q *line) isFresh(s *Slot, at time.Time) bool {
 func (q *line) holds(s *Slot, now time.Time) bool {
 	l := &q.looks
 	waited := l.held
-	if l.held = false; !q.isSure(s, now) && q.look(s, now) && !l.slow {
+	if l.held = false; !q.isFresh(s, now) && !q.lines.watcher.covers(s.sure) && q.look(s, now) && !l.slow {
 		if l.held = now.Before(l.asked.Add(unwatched)); l.held {
 			return true
 		}
