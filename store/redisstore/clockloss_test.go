@@ -48,3 +48,29 @@ func TestStepBackIsNoLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestReportAfterAStepBack: the server's clock steps back, and a process reports units of a
+// window that opened before that, by the clock of that time. The window's units stay counted.
+func TestReportAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	for _, l := range every(100, 365*24*time.Hour) {
+		for i, back := range []time.Duration{time.Second, time.Minute, time.Hour} {
+			s, sleep := newStill(t, client, fmt.Sprint(l.Algorithm, i, ":"))
+			sleep(9 * 24 * time.Hour)
+			seen := charge("key", 10, l)
+			seen.Seen = make([]store.Seen, 1)
+			take(t, s, seen)
+			take(t, s, charge("key", 20, l))
+			used := seen.Seen[0].Used
+			m := store.Memory{Key: "key", Limits: []store.Limit{l}, At: seen.Seen[0].At, Known: []store.Used{used}, ID: "spent", SpentAt: seen.Seen[0].At, Spent: []store.Used{used}}
+			sleep(-back)
+			if _, err := s.Restore(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			if left := take(t, s, charge("key", 0, l)).Remaining; left < 59 || left > 60 {
+				t.Errorf("%v, %v back: %d left, want 59 or 60", l.Algorithm, back, left)
+			}
+		}
+	}
+}

@@ -69,13 +69,14 @@ local function restore_bucket(l, K)
   fill(l, 0, w, r, t, K[2])
 end
 
--- Units join the last window, or their own window if that is later. Units of a window that is
--- over do not count. They fill the window up to most.
+-- Units join the last window, or their own window if that is later. Windows that overlap are
+-- one: the clock may have stepped back. Units of a window that is over do not count. They
+-- fill the window up to most.
 local function window_add(l, start, units, most)
   if units == 0 or start + l.p <= now then return end
-  if (l.a <= now and (l.b == 0 or l.a + l.p <= now)) or (start > now and start > l.a) then
+  if (l.a <= now and l.b == 0) or l.a + l.p <= math.max(start, now) then
     l.a, l.b = start, math.min(units, most)
-  elseif start == l.a or (start <= now and l.a <= now) then
+  elseif l.a < start + l.p then
     l.a = math.min(l.a, start)
     l.was = l.a
     l.b = math.min(l.b + units, math.max(l.b, most))
