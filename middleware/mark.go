@@ -49,16 +49,12 @@ func (m *mark) GoString() string { return m.String() }
 // anew. The others need not wait for the store again.
 func passed(ctx context.Context, limiter *weir.Limiter, key string, failure StoreFailure) bool {
 	m, _ := ctx.Value(markKey{}).(*mark)
+	same := func(l weir.Level) bool { return l.Limiter == limiter && l.Key == key }
 	for m != nil {
-		if m.counted(limiter, key) && (!m.open || failure == FailOpen) {
+		if (!m.open || failure == FailOpen) && slices.ContainsFunc(m.list, same) {
 			return true
 		}
 		m, _ = m.Context.Value(markKey{}).(*mark)
 	}
 	return false
-}
-
-// counted reports whether the mount counted the request by a limiter and key.
-func (m *mark) counted(limiter *weir.Limiter, key string) bool {
-	return slices.ContainsFunc(m.list, func(l weir.Level) bool { return l.Limiter == limiter && l.Key == key })
 }

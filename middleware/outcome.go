@@ -4,9 +4,9 @@ import "net/http"
 
 // Outcome is how a handler served a request.
 type Outcome struct {
-	// Status is the response's: 200 if the handler set none. A panic is a 500, unless
-	// the status went out before, with a flush or with more of the body than the server
-	// holds back (see [Sent]), as when a client leaves an httputil.ReverseProxy.
+	// Status is the response's: 200 if the handler set none. A panic is a 500, unless the
+	// status went out before, with a flush, a hijacked connection, or more of the body than
+	// the server holds back (see [Sent]), as when a client leaves an httputil.ReverseProxy.
 	Status int
 	// Bytes is the number of body bytes that the handler wrote, before any compression
 	// further out. It is 0 for a HEAD, and leaves out hijacked connections.

@@ -37,13 +37,8 @@ func (p *Penalty) validate(limiter *weir.Limiter) error {
 		}
 		return nil
 	}
-	if err := checkLimiter("Penalty.Limiter", p.Limiter); err != nil {
-		return err
-	}
 	_, pauses := limiter.Config().Store.(store.Braker)
 	switch {
-	case p.Limiter.Name() == limiter.Name():
-		return invalid("Penalty.Limiter", "a limiter with another name than Limiter's", p.Limiter.Name())
 	case !pauses:
 		return invalid("Penalty.Limiter", "none, as the store of Limiter can't pause keys", "one")
 	case p.For <= 0 || p.For > store.MaxPeriod/4:

@@ -1,22 +1,24 @@
 package middleware
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 )
 
 // recorder is a ResponseWriter that remembers the response.
 type recorder struct {
 	http.ResponseWriter
-	status  int // 0: none yet
-	bytes   int64
-	flushed bool
+	status int // 0: none yet
+	bytes  int64
+	gone   bool // with a flush, or with the connection
 }
 
 // sent reports whether the status has gone out.
-func (rec *recorder) sent(r *http.Request) bool { return rec.flushed || Sent(r, rec.bytes) }
+func (rec *recorder) sent(r *http.Request) bool { return rec.gone || Sent(r, rec.bytes) }
 
 // Unwrap is for http.ResponseController.
 func (rec *recorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
@@ -79,7 +81,7 @@ func (rec *recorder) FlushError() error {
 	err := http.NewResponseController(rec.ResponseWriter).Flush()
 	if !errors.Is(err, http.ErrNotSupported) {
 		rec.wrote(0)
-		rec.flushed = true
+		rec.gone = true
 	}
 	return err
 }
@@ -98,25 +100,34 @@ type flushing struct{ *recorder }
 
 func (f flushing) Flush() { _ = f.FlushError() }
 
+// hijacking has the Hijack of the inner ResponseWriter. The status is then the handler's.
+type hijacking struct{ rec *recorder }
+
+func (h hijacking) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.rec.ResponseWriter).Hijack()
+	h.rec.gone = h.rec.gone || err == nil
+	return conn, rw, err
+}
+
 // writer returns the recorder with the inner ResponseWriter's Flush, Hijack and Push. The
 // servers' own writers all flush. For others http.ResponseController calls Unwrap.
 func (rec *recorder) writer() http.ResponseWriter {
 	if _, ok := rec.ResponseWriter.(http.Flusher); !ok {
 		return rec
 	}
-	h, canHijack := rec.ResponseWriter.(http.Hijacker)
+	_, canHijack := rec.ResponseWriter.(http.Hijacker)
 	p, canPush := rec.ResponseWriter.(http.Pusher)
-	switch f := (flushing{rec}); {
+	switch f, h := (flushing{rec}), (hijacking{rec}); {
 	case canHijack && canPush:
 		return struct {
 			flushing
-			http.Hijacker
+			hijacking
 			http.Pusher
 		}{f, h, p}
 	case canHijack:
 		return struct {
 			flushing
-			http.Hijacker
+			hijacking
 		}{f, h}
 	case canPush:
 		return struct {

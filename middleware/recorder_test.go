@@ -276,3 +276,60 @@ type discard struct{}
 func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func (discard) WriteHeader(int)             {}
+
+// TestHijackedOutcome checks that a handler which hijacks the connection and panics is no
+// 500: the status went out, or was the handler's to send.
+func TestHijackedOutcome(t *testing.T) {
+	t.Parallel()
+	type hijack func(http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error)
+	writers := func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) { return w.(http.Hijacker).Hijack() }
+	controllers := func(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) {
+		return http.NewResponseController(w).Hijack()
+	}
+	for name, tt := range map[string]struct {
+		hijack       hijack
+		status, want int
+	}{
+		"the writer's Hijack":   {writers, 0, http.StatusOK},
+		"a controller's Hijack": {controllers, 0, http.StatusOK},
+		"a status before":       {writers, http.StatusSwitchingProtocols, http.StatusSwitchingProtocols},
+		"no Hijack":             {nil, http.StatusSwitchingProtocols, http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			outcomes := make(chan middleware.Outcome, 1)
+			limit, err := middleware.New(middleware.Config{
+				Limiter: named(t, "api"), Key: weir.KeyStatic("all"),
+				Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcomes <- o; return o.Cost },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			srv := httptest.NewServer(limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if tt.status > 0 {
+					w.WriteHeader(tt.status)
+				}
+				if tt.hijack != nil {
+					conn, _, err := tt.hijack(w)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+				}
+				panic(http.ErrAbortHandler)
+			})))
+			t.Cleanup(srv.Close)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp, err := srv.Client().Do(r); err == nil { // The connection breaks off.
+				_ = resp.Body.Close()
+			}
+			if got := <-outcomes; got.Status != tt.want {
+				t.Errorf("status %d, want %d", got.Status, tt.want)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package middleware
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -31,21 +32,13 @@ func (cfg *Config) validate() error {
 	case strings.ContainsFunc(cfg.Challenge, func(c rune) bool { return c < ' ' || c > '~' }):
 		return invalid("Challenge", "printable ASCII", strconv.QuoteToASCII(cfg.Challenge))
 	}
-	if err := cfg.Delay.validate(); err != nil {
-		return err
-	}
-	if err := cfg.Penalty.validate(cfg.Limiter); err != nil {
-		return err
-	}
-	return cfg.validateOthers()
+	return cmp.Or(cfg.Delay.validate(), cfg.Penalty.validate(cfg.Limiter), cfg.validateOthers())
 }
 
-// validateOthers reports the first field that is wrong in the wider levels and the shadows.
+// validateOthers reports the first limiter that is wrong in the penalty, the wider levels
+// and the shadows.
 func (cfg *Config) validateOthers() error {
 	taken, policies := map[string]bool{cfg.Limiter.Name(): true}, map[string]bool{}
-	if cfg.Penalty.Limiter != nil {
-		taken[cfg.Penalty.Limiter.Name()] = true
-	}
 	if cfg.Limits == nil {
 		addPolicies(policies, cfg.Limiter)
 	}
@@ -58,6 +51,11 @@ func (cfg *Config) validateOthers() error {
 		}
 		taken[l.Name()] = true
 		return nil
+	}
+	if l := cfg.Penalty.Limiter; l != nil {
+		if err := check("Penalty.Limiter", l); err != nil {
+			return err
+		}
 	}
 	for i := range cfg.Levels {
 		l, field := &cfg.Levels[i], "Levels["+strconv.Itoa(i)+"]."

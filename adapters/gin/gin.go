@@ -8,6 +8,8 @@
 package weirgin
 
 import (
+	"bufio"
+	"net"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -49,8 +51,7 @@ func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 			counted, ended := &counter{ResponseWriter: c.Writer}, false
 			c.Writer = counted
 			defer func() {
-				bytes := int64(c.Writer.Size())
-				guard.Settle(r, passed, status(c), bytes, ended || counted.flushed || middleware.Sent(r, bytes))
+				guard.Settle(r, passed, status(c), counted.bytes, ended || counted.gone || middleware.Sent(r, counted.bytes))
 				if c.Writer == counted { // Middlewares further out ask for the size of their own body.
 					c.Writer = counted.ResponseWriter
 				}
@@ -77,33 +78,31 @@ func status(c *gin.Context) int {
 // middleware further out, as a compression, has changed it or let it go.
 type counter struct {
 	gin.ResponseWriter
-	bytes   int
-	flushed bool
+	bytes int64
+	gone  bool // the status, with a flush or with the connection
 }
 
 func (w *counter) Flush() {
-	w.flushed = true
+	w.gone = true
 	w.ResponseWriter.Flush()
+}
+
+func (w *counter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := w.ResponseWriter.Hijack()
+	w.gone = w.gone || err == nil
+	return conn, rw, err
 }
 
 func (w *counter) Write(b []byte) (int, error) {
 	n, err := w.ResponseWriter.Write(b)
-	w.bytes += n
+	w.bytes += int64(n)
 	return n, err
 }
 
 func (w *counter) WriteString(s string) (int, error) {
 	n, err := w.ResponseWriter.WriteString(s)
-	w.bytes += n
+	w.bytes += int64(n)
 	return n, err
-}
-
-// Size is the number of bytes that handlers wrote; below 0 for none, as in gin.
-func (w *counter) Size() int {
-	if w.bytes > 0 {
-		return w.bytes
-	}
-	return w.ResponseWriter.Size()
 }
 
 // Written reports whether handlers wrote, even if a middleware holds it back.

@@ -296,3 +296,40 @@ func TestStreamBehindNetHTTP(t *testing.T) {
 		t.Errorf("read %q, %v", body, err)
 	}
 }
+
+// TestHijackedOutcome checks that a handler which hijacks the connection and panics is no
+// 500: the status was the handler's to send.
+func TestHijackedOutcome(t *testing.T) {
+	t.Parallel()
+	store, err := localstore.New(localstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := make(chan middleware.Outcome, 1)
+	e := gin.New()
+	e.Use(mustNew(t, middleware.Config{
+		Limiter: httpcases.NewLimiter(t, store, weir.PerHour(1)), Key: weir.KeyStatic("all"),
+		Settle: func(_ *http.Request, o middleware.Outcome) int64 { outcomes <- o; return o.Cost },
+	}))
+	e.GET("/", func(c *gin.Context) {
+		conn, _, err := c.Writer.Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		panic(http.ErrAbortHandler)
+	})
+	srv := httptest.NewServer(e)
+	t.Cleanup(srv.Close)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := srv.Client().Do(r); err == nil { // The connection breaks off.
+		_ = resp.Body.Close()
+	}
+	if got, want := <-outcomes, (middleware.Outcome{Status: http.StatusOK, Cost: 1}); got != want {
+		t.Errorf("outcome %+v, want %+v", got, want)
+	}
+}
