@@ -11,10 +11,10 @@ import (
 // value is off.
 //
 // The process keeps nothing: the store counts refusals, and the block is a pause of
-// the key. Served requests cost nothing extra. The block holds for everything else
-// that the same Limiter limits, too. A client that can ask in the name of a key can
-// cause its block: penalise keys that are verified. All requests that share a
-// [NoKey].Key are blocked together.
+// the key, for everything that the same Limiter limits. Served requests cost nothing
+// extra. A client reads of any pause of its key as of a block, also of one by hand. A
+// client that can ask in the name of a key can cause its block: penalise keys that are
+// verified. All requests that share a [NoKey].Key are blocked together.
 //
 // With Config.Levels a refusal counts if the key's own limits refuse for longest. A
 // redisstore without scripts can't pause keys: nothing is blocked, and OnError gets

@@ -35,8 +35,7 @@ func (cfg *Config) validate() error {
 	return cmp.Or(cfg.Delay.validate(), cfg.Penalty.validate(cfg.Limiter), cfg.validateOthers())
 }
 
-// validateOthers reports the first limiter that is wrong in the penalty, the wider levels
-// and the shadows.
+// validateOthers reports the first wrong limiter of the penalty, a level or the shadows.
 func (cfg *Config) validateOthers() error {
 	taken, policies := map[string]bool{cfg.Limiter.Name(): true}, map[string]bool{}
 	if cfg.Limits == nil {

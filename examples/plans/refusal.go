@@ -36,7 +36,7 @@ func (a *accounts) refuse(w http.ResponseWriter, r *http.Request, d weir.Decisio
 		Plan:     plan,
 	}
 	switch {
-	case d.Degraded: // a share of the plan: no reason to sell more
+	case d.Degraded, d.Reason == weir.ReasonPaused: // no plan admits more now
 		answer.Type, answer.Title = reducedCapacity, "There is less for everybody at the moment."
 	case answer.Plan == "free":
 		answer.Upgrade = "PUT /plan/pro"

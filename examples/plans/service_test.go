@@ -161,14 +161,20 @@ func TestPlans(t *testing.T) {
 	})
 }
 
-// TestRefusalInAnOutage checks that no refusal offers a plan while shares are small.
-func TestRefusalInAnOutage(t *testing.T) {
+// TestRefusalOffersNoPlan checks that no refusal offers a plan that would not help: while
+// shares are small, and while the customer is paused.
+func TestRefusalOffersNoPlan(t *testing.T) {
 	t.Parallel()
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "/hello", http.NoBody)
-	someAccounts().refuse(w, r, weir.Decision{Degraded: true, Reason: weir.ReasonLimited, Limit: plans["free"][0]})
-	if body := w.Body.String(); !strings.Contains(body, reducedCapacity) || strings.Contains(body, "upgrade") {
-		t.Errorf("answered %s", body)
+	for name, d := range map[string]weir.Decision{
+		"in an outage": {Degraded: true, Reason: weir.ReasonLimited, Limit: plans["free"][0]},
+		"in a pause":   {Reason: weir.ReasonPaused, Limit: plans["free"][0]},
+	} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, "/hello", http.NoBody)
+		someAccounts().refuse(w, r, d)
+		if body := w.Body.String(); !strings.Contains(body, reducedCapacity) || strings.Contains(body, "upgrade") {
+			t.Errorf("%s: answered %s", name, body)
+		}
 	}
 }
 
