@@ -205,6 +205,9 @@ func TestPauseResumeReset(t *testing.T) {
 	do(2, "--limit", "pause", "api:other", "10m", "--limit", "25")
 	do(2, `duration "soon": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "soon")
 	do(2, `duration "10": want more than 0, with a unit, as 90s or 10m`, "pause", "api:user:1", "10")
+	for _, args := range [][]string{{"pause", "api:", "1m", "--limit", "1/s"}, {"resume", "api:"}, {"reset", "api:"}, {"reset", "weir:{api:}"}} {
+		do(2, "no key: the key is empty\n", args...)
+	}
 	do(2, "want more than 0", "pause", "api:user:1", "0s")
 	do(2, "the name of the limiter is unknown", "reset", "#"+strings.Repeat("0a", 20))
 	do(2, "Config.Name", "reset", "a b"+strings.Repeat("c", 70)+":k")

@@ -42,7 +42,7 @@ func failed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong), errors.Is(err, weir.ErrNoKey):
 		return &exit{exitUsage, err}
 	case errors.As(err, &output): // The disk is full, or the reader of a pipe has ended.
 		return &exit{exitFound, err}
