@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/goweir/weir"
 )
 
 func TestHandler(t *testing.T) {
@@ -82,6 +84,21 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
 	}
+}
+
+// TestZeroDashboard: a Dashboard that New has not made has no data, and ends no program.
+func TestZeroDashboard(t *testing.T) {
+	t.Parallel()
+	d := new(Dashboard)
+	d.Observe(t.Context(), weir.Event{Kind: weir.EventDecision, Scope: "api", Key: "ann"})
+	for path, want := range map[string]int{"/": 200, "/events": 503, "/state": 503, "/save": 503} {
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+	d.Close()
 }
 
 func TestConfig(t *testing.T) {

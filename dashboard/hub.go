@@ -41,7 +41,7 @@ const queued = 4
 func (h *hub) join() (*stream, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed || h.poll == nil { // New did not make the Dashboard.
 		return nil, false
 	}
 	s := &stream{messages: make(chan message, queued), ended: make(chan struct{})}

@@ -1,6 +1,7 @@
 package limitfile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -98,13 +99,17 @@ func Open(cfg Config) (*File, error) {
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.close()
+	if f.close != nil {
+		f.close()
+	}
 	return nil
 }
 
 // Set returns the set that holds now. It never changes, so the results of its methods
-// belong together.
-func (f *File) Set() *Set { return f.set.Load() }
+// belong together. The set of a zero File has no limits.
+func (f *File) Set() *Set { return cmp.Or(f.set.Load(), &noLimits) }
+
+var noLimits Set
 
 // For returns the limits of a key, as [Set.For] does for the set that holds
 // now. It takes no lock and allocates nothing.
@@ -122,7 +127,7 @@ func (f *File) Err() error {
 // After Close it returns [os.ErrClosed].
 func (f *File) Reload() error {
 	f.mu.Lock()
-	if f.open.Err() != nil {
+	if f.open == nil || f.open.Err() != nil {
 		f.mu.Unlock()
 		return fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}

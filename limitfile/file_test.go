@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -330,6 +332,22 @@ func TestACallbackMayCallEveryMethod(t *testing.T) {
 			t.Errorf("OnError got %v, Reload() = %v", told, err)
 		}
 	})
+}
+
+// TestAZeroFileHasNoLimits: a File that Open has not made panics nowhere.
+func TestAZeroFileHasNoLimits(t *testing.T) {
+	t.Parallel()
+	f := new(limitfile.File)
+	limits, err := f.Limits(nil, nil)(httptest.NewRequest(http.MethodGet, "/", nil))
+	if len(limits)+len(f.For("ann", "free"))+len(f.Set().Plans()) > 0 || err != nil {
+		t.Errorf("limits %v, %v; want none", limits, err)
+	}
+	if err := errors.Join(f.Err(), f.Close()); err != nil {
+		t.Error(err)
+	}
+	if err := f.Reload(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Reload: %v", err)
+	}
 }
 
 func TestOpenFailsWithoutLimitsUnlessThereIsAFallback(t *testing.T) {

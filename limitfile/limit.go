@@ -30,10 +30,6 @@ type reader struct {
 	lists map[*yaml.Node][]weir.Limit
 }
 
-func newReader(file string) *reader {
-	return &reader{newMistakes(file), map[*yaml.Node][]weir.Limit{}}
-}
-
 // limits reads a list of limits.
 func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 	n = resolve(n)
@@ -57,11 +53,8 @@ func (r *reader) limits(n *yaml.Node, field string) []weir.Limit {
 		if !ok {
 			continue
 		}
-		for _, other := range limits {
-			if other.Name == limit.Name {
-				r.at(resolve(at), element(field, i), "a name that no other limit of the list has", quote(limit.Name))
-				break
-			}
+		if slices.ContainsFunc(limits, func(other weir.Limit) bool { return other.Name == limit.Name }) {
+			r.at(resolve(at), element(field, i), "a name that no other limit of the list has", quote(limit.Name))
 		}
 		limits = append(limits, limit)
 	}

@@ -25,7 +25,7 @@ type Set struct {
 // errors. All mistakes are reported together, in the order of the file and up to
 // 20, each an *[Error] that errors.As finds.
 func Parse(name string, content []byte) (*Set, error) {
-	r := newReader(name)
+	r := &reader{newMistakes(name), map[*yaml.Node][]weir.Limit{}}
 	root := r.parse(content)
 	if root == nil {
 		return nil, r.err()

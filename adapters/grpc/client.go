@@ -156,6 +156,9 @@ func (s *clientStream) ended(err error) { s.once.Do(func() { s.end(err) }) }
 
 // wait waits for a call's turn.
 func (c *Client) wait(ctx context.Context, cc *grpc.ClientConn, method string) (key string, lease *weir.Lease, err error) {
+	if c.cfg.Limiter == nil {
+		return "", nil, &callError{&weir.ConfigError{Field: "Client", Want: "one made by NewClient", Got: "a zero one"}}
+	}
 	if key, err = c.cfg.Key(ctx, cc.Target(), method); err == nil {
 		lease, err = c.cfg.Limiter.Acquire(ctx, key)
 	}

@@ -6,14 +6,17 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/middleware"
 )
 
 // Server limits the calls that a gRPC server serves. Its methods Unary and
-// Stream, or StreamMessages, are the interceptors. It is safe for concurrent use.
+// Stream, or StreamMessages, are the interceptors. It is safe for concurrent use. A zero
+// Server answers every call with INTERNAL.
 type Server struct{ guard *middleware.Guard }
 
 // NewServer returns a Server, or a *[weir.ConfigError] that names the wrong
@@ -104,6 +107,9 @@ func (s *Server) serve(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 // check decides on a call. It returns the request with the handler's context, the
 // metadata for the client, and the refusal.
 func (s *Server) check(r *http.Request) (*http.Request, metadata.MD, error) {
+	if s.guard == nil {
+		return nil, nil, status.Error(codes.Internal, "weir: the Server is a zero one, want one made by NewServer")
+	}
 	a := answer{header: make(http.Header, 4)}
 	passed, ok := s.guard.Check(&a, r)
 	if ok {

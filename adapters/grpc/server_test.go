@@ -60,6 +60,27 @@ func TestConfig(t *testing.T) {
 }
 
 // TestTwice mounts two servers' interceptors on the way of one call.
+// TestZeroValues checks that a Server and a Client without a constructor fail calls, and
+// panic nowhere.
+func TestZeroValues(t *testing.T) {
+	t.Parallel()
+	s, c := new(weirgrpc.Server), new(weirgrpc.Client)
+	served := start(t, &talk{}, []grpc.ServerOption{grpc.UnaryInterceptor(s.Unary), grpc.StreamInterceptor(s.Stream)})
+	if err := invoke(t.Context(), served, "hello"); status.Code(err) != codes.Internal {
+		t.Errorf("a call: %v", err)
+	}
+	if _, err := hear(t.Context(), served); status.Code(err) != codes.Internal {
+		t.Errorf("a stream: %v", err)
+	}
+	called := start(t, &talk{}, nil, grpc.WithUnaryInterceptor(c.Unary), grpc.WithStreamInterceptor(c.Stream))
+	if err := invoke(t.Context(), called, "hello"); !errors.Is(err, weir.ErrConfig) || status.Code(err) != codes.Internal {
+		t.Errorf("an outbound call: %v", err)
+	}
+	if _, err := hear(t.Context(), called); !errors.Is(err, weir.ErrConfig) {
+		t.Errorf("an outbound stream: %v", err)
+	}
+}
+
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
