@@ -59,7 +59,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		if !c.shown && !c.waits {
 			l.waiting.Add(1)
 			c.waits = true
-			l.events.decision(ctx, id, EventWaitBegin, &d)
+			l.events.decided(ctx, id, &d, Event{Kind: EventWaitBegin})
 		}
 	}
 	late := func() { line.Linger(l.lines.HandBack(ctx, line.ID{Key: id.Key}, d.Receipt)) }
@@ -73,7 +73,7 @@ func (c *claim) decide(ctx context.Context, id line.ID, start time.Time, maxWait
 		d = l.refuse(store.ReasonInFlight, retryAfter) // The store was not asked.
 	}
 	if err == nil {
-		l.events.decision(ctx, id, EventDecision, &d)
+		l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
 	}
 	return d, byDeadline, err
 }

@@ -56,35 +56,23 @@ func (l *decider) take(ctx context.Context, q *question, limits []Limit, d *stor
 		q.maxWait = 0
 	}
 	charges := l.charge(q.ID, limits, behind)
-	began := l.events.begin()
-	var err error
-	*d, err = l.store.Take(ctx, store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold, Checked: true})
+	err := l.send(ctx, q.ID, &store.Request{Charges: *charges, MaxWait: q.maxWait, Cancelable: q.cancelable, Hold: q.hold}, !q.silent, d)
 	l.done(charges, isOwn(limits, l.limits))
-	if err != nil || l.events.hook != nil {
-		err = l.took(ctx, q.ID, began, d, !q.silent, err)
-	}
 	return err
 }
 
-// send asks the store about a valid request, and leaves d zero with an error. Events
-// are in the name of id.
-func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, d *store.Decision) (err error) {
+// send asks the store about a valid request, and leaves d zero with an error. The hook sees
+// the call, in the name of id, with its decision or without.
+func (l *decider) send(ctx context.Context, id line.ID, r *store.Request, decided bool, d *store.Decision) (err error) {
 	r.Checked = true
 	began := l.events.begin()
-	if *d, err = l.store.Take(ctx, *r); err != nil || l.events.hook != nil {
-		err = l.took(ctx, id, began, d, false, err)
-	}
-	return err
-}
-
-// took ends a call of the store's Take, shows it with its decision or without, and makes d
-// zero with an error.
-func (l *decider) took(ctx context.Context, id line.ID, began time.Duration, d *store.Decision, decided bool, err error) error {
-	switch {
+	switch *d, err = l.store.Take(ctx, *r); {
 	case err != nil:
 		*d = store.Decision{}
+	case l.events.hook == nil:
+		return nil
 	case decided:
-		l.events.taken(ctx, id, began, d)
+		l.events.decided(ctx, id, d, Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began})
 		return nil
 	}
 	return l.events.end(ctx, "take", id, began, d.Source, err)
@@ -101,7 +89,7 @@ func (l *decider) takeFast(ctx context.Context, key string, cost int64) (o store
 
 // look returns the state of a key. It may take as long as a call that waits for maxWait.
 func (l *decider) look(ctx context.Context, id line.ID, maxWait time.Duration) (d store.Decision, err error) {
-	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, &d)
+	err = l.send(ctx, id, &store.Request{Charges: l.free(id.Key), MaxWait: maxWait}, false, &d)
 	return d, err
 }
 

@@ -199,6 +199,9 @@ type observer struct {
 
 // show shows an event about a key.
 func (o *observer) show(ctx context.Context, id line.ID, e *Event) {
+	if o.hook == nil {
+		return
+	}
 	e.Scope, e.Key, e.Cost = o.name, id.Key, id.Cost
 	defer contain(o.name, e.Kind)
 	o.hook(ctx, *e)
@@ -213,46 +216,16 @@ func (o *observer) fast(ctx context.Context, id line.ID, out *store.Outcome, sou
 	}
 }
 
-// decision shows a decision that no call of the store made, or whose call is shown, or the
-// wait that begins after one.
-func (o *observer) decision(ctx context.Context, id line.ID, kind EventKind, d *store.Decision) {
+// decided shows an event with a decision.
+func (o *observer) decided(ctx context.Context, id line.ID, d *store.Decision, e Event) {
 	if o.hook != nil {
-		e := Event{Kind: kind}
 		e.Decision.from(d)
 		o.show(ctx, id, &e)
-	}
-}
-
-// taken shows a decision and the call of the store that made it.
-func (o *observer) taken(ctx context.Context, id line.ID, began time.Duration, d *store.Decision) {
-	if o.hook != nil {
-		e := Event{Kind: EventDecision, Op: "take", Took: time.Since(epoch) - began}
-		e.Decision.from(d)
-		o.show(ctx, id, &e)
-	}
-}
-
-// waitEnds shows the end of a wait.
-func (o *observer) waitEnds(ctx context.Context, id line.ID, d *store.Decision, start time.Time, err error) {
-	if o.hook != nil {
-		e := Event{Kind: EventWait, Took: time.Since(start), Err: err}
-		e.Decision.from(d)
-		o.show(ctx, id, &e)
-	}
-}
-
-// lost shows the loss of a lease.
-func (o *observer) lost(key string) {
-	if o.hook != nil {
-		o.show(context.Background(), line.ID{Key: key}, &Event{Kind: EventLeaseLost})
 	}
 }
 
 // braked shows each part of a brake.
 func (o *observer) braked(ctx context.Context, id line.ID, b *store.Brake, by string) {
-	if o.hook == nil {
-		return
-	}
 	if b.Lift {
 		o.show(ctx, id, &Event{Kind: EventLifted, By: by})
 		return
@@ -265,32 +238,6 @@ func (o *observer) braked(ctx context.Context, id line.ID, b *store.Brake, by st
 		o.show(ctx, id, &Event{Kind: EventSlowed, By: by})
 	case b.Tell:
 		o.show(ctx, id, &Event{Kind: EventLifted, By: by})
-	}
-}
-
-// settled shows the real cost of a call.
-func (o *observer) settled(ctx context.Context, id line.ID, actual int64) {
-	if o.hook != nil {
-		o.show(ctx, id, &Event{Kind: EventSettled, Actual: actual})
-	}
-}
-
-// refused shows an upstream's refusal. A pause of 0: it said no time.
-func (o *observer) refused(ctx context.Context, id line.ID, status int, pause time.Duration) {
-	if o.hook != nil {
-		id.Cost = 0
-		o.show(ctx, id, &Event{Kind: EventRefusal, Status: status, Pause: pause})
-	}
-}
-
-// budgets shows the budgets of a response.
-func (o *observer) budgets(ctx context.Context, id line.ID, list []upstream.Budget) {
-	if o.hook == nil {
-		return
-	}
-	id.Cost = 0
-	for i := range list {
-		o.show(ctx, id, &Event{Kind: EventBudget, Budget: &list[i]})
 	}
 }
 
@@ -310,9 +257,7 @@ func (o *observer) begin() (began time.Duration) {
 func (o *observer) end(ctx context.Context, op string, id line.ID, began time.Duration, source store.Source, err error) error {
 	err = storeError(ctx, op, err)
 	if o.hook != nil {
-		e := Event{Kind: EventStoreCall, Op: op, Took: time.Since(epoch) - began, Err: err}
-		e.Decision.Source = source
-		o.show(ctx, id, &e)
+		o.show(ctx, id, &Event{Kind: EventStoreCall, Op: op, Took: time.Since(epoch) - began, Err: err, Decision: Decision{Source: source}})
 	}
 	return err
 }

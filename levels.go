@@ -68,17 +68,15 @@ func takeLevels(ctx context.Context, levels []Level, cancelable bool) (d store.D
 		*charges = v.Limiter.append(*charges, v.limits())
 		v.Limiter.fill((*charges)[from:], v.id(), behind)
 	}
-	err = l.send(ctx, levels[0].id(), &store.Request{Charges: *charges, Cancelable: cancelable}, &d)
+	err = l.send(ctx, levels[0].id(), &store.Request{Charges: *charges, Cancelable: cancelable}, false, &d)
 	l.done(charges, false)
 	return d, err
 }
 
 // observeLevels shows the hook a decision, in the name of the binding level.
 func observeLevels(ctx context.Context, levels []Level, d *store.Decision) {
-	if hook := levels[0].Limiter.events.hook; hook != nil {
-		at := bindingLevel(levels, d)
-		at.events(hook).decision(ctx, at.id(), EventDecision, d)
-	}
+	at := bindingLevel(levels, d)
+	at.events(levels).decided(ctx, at.id(), d, Event{Kind: EventDecision})
 }
 
 // bindingLevel returns the level whose limit binds.
@@ -91,8 +89,10 @@ func bindingLevel(levels []Level, d *store.Decision) *Level {
 	return &levels[0] // A store that does not say.
 }
 
-// events returns an observer that shows the level's events to a hook.
-func (v *Level) events(hook Hook) *observer { return &observer{v.Limiter.name, hook} }
+// events returns an observer that shows the level's events to the hook of the first level.
+func (v *Level) events(levels []Level) *observer {
+	return &observer{v.Limiter.name, levels[0].Limiter.events.hook}
+}
 
 // id returns the level's key and cost.
 func (v *Level) id() line.ID { return line.ID{Key: v.Key, Cost: v.cost()} }
@@ -326,7 +326,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 // begin shows that the wait begins, on its first level.
 func (w *levelWait) begin(ctx context.Context, v *Level) {
 	if !w.waited {
-		v.events(w.levels[0].Limiter.events.hook).decision(ctx, v.id(), EventWaitBegin, &w.last)
+		v.events(w.levels).decided(ctx, v.id(), &w.last, Event{Kind: EventWaitBegin})
 	}
 	w.waited = true
 }
@@ -344,10 +344,6 @@ func (w *levelWait) refuseFull(d *store.Decision) {
 
 // observe shows the hook the end of the wait.
 func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
-	hook := w.levels[0].Limiter.events.hook
-	if hook == nil {
-		return
-	}
 	at := bindingLevel(w.levels, &d)
 	switch {
 	case err != nil:
@@ -355,7 +351,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case !d.Allowed:
 		err = at.Limiter.refusal(at.id(), &d, w.byDeadline, w.longest)
 	}
-	at.events(hook).waitEnds(ctx, at.id(), &d, w.start, err)
+	at.events(w.levels).decided(ctx, at.id(), &d, Event{Kind: EventWait, Took: time.Since(w.start), Err: err})
 }
 
 // mergeLevels returns the decision on all levels, each booked alone, as of the

@@ -66,7 +66,7 @@ func New(cfg Config) (*Limiter, error) {
 		decider: decider{
 			store: cfg.Store, name: cfg.Name, limits: cfg.Limits, percent: cfg.Reserve, ends: cfg.InFlight > 0, events: events,
 		},
-		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events},
+		maxWait: cfg.MaxWait, maxWaiters: cfg.MaxWaiters, maxPause: cfg.MaxPause, inFlight: cfg.InFlight, lease: cfg.Lease, laters: laters{events: events, turns: make(chan struct{}, maxLater)},
 	}
 	l.own.New = func() any { return new(l.append(nil, l.limits)) }
 	l.other.New = func() any { return new([]store.Charge) }
@@ -80,11 +80,6 @@ func New(cfg Config) (*Limiter, error) {
 		l.flights = l.newFlights()
 	}
 	return l, nil
-}
-
-// later makes a call of the store in the background: see [laters].
-func (l *Limiter) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
-	return l.laters.later(ctx, op, id, call)
 }
 
 // unmade describes a Limiter that New did not make; "" when it did.
@@ -242,7 +237,9 @@ func (l *Limiter) newFlights() *flight.Flights {
 			})
 			return lost, err
 		},
-		Lost: l.events.lost,
+		Lost: func(key string) {
+			l.events.show(context.Background(), line.ID{Key: key}, &Event{Kind: EventLeaseLost})
+		},
 		Stuck: func() {
 			slog.Warn("weir: this process holds all calls in flight of a key, each for longer than Config.Lease; are leases released and response bodies closed?",
 				"limiter", l.name, "in_flight", l.inFlight, "lease", l.lease)

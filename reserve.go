@@ -231,7 +231,7 @@ func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	}
 	for i, level := range levels {
 		if r.decision.Receipt != nil && level.id.Cost > 0 {
-			level.limiter.events.settled(ctx, level.id, actual[min(i, len(actual)-1)])
+			level.limiter.events.show(ctx, level.id, &Event{Kind: EventSettled, Actual: actual[min(i, len(actual)-1)]})
 		}
 	}
 	return errors.Join(errs...)

@@ -54,9 +54,11 @@ func (t *listener) heed(req *http.Request, booked []booking, resp *http.Response
 	}
 	view := heed.Compare(&signal, budgets, bookings)
 	if at := &booked[view.Target]; signal.Refused {
-		at.Limiter.events.refused(req.Context(), at.ID, resp.StatusCode, signal.Pause)
+		at.Limiter.events.show(req.Context(), line.ID{Key: at.Key}, &Event{Kind: EventRefusal, Status: resp.StatusCode, Pause: signal.Pause})
 	}
-	booked[0].Limiter.events.budgets(req.Context(), booked[0].ID, budgets)
+	for i := range budgets {
+		booked[0].Limiter.events.show(req.Context(), line.ID{Key: booked[0].Key}, &Event{Kind: EventBudget, Budget: &budgets[i]})
+	}
 	slowing := append(make([]<-chan struct{}, 0, 2), slow(req.Context(), booked, &view))
 	if len(budgets) > 1 || signal.Refused {
 		for other := range view.Others(budgets, bookings, cmp.Or(t.reader.MaxPause, upstream.MaxPause)) {
@@ -79,7 +81,7 @@ func slow(ctx context.Context, booked []booking, view *heed.View) <-chan struct{
 // slowDown brakes the booking's key, in the background: see [laters].
 func (b *booking) slowDown(ctx context.Context, view heed.View) <-chan struct{} {
 	level, shard, id, granted := b.transportLevel, b.shard, b.ID, b.grant.at
-	return level.Limiter.later(ctx, "brake", id, func(ctx context.Context) {
+	return level.Limiter.laters.later(ctx, "brake", id, func(ctx context.Context) {
 		look := func() (store.Decision, error) { return level.Limiter.look(ctx, line.ID{Key: id.Key}, 0) }
 		if view.Doubtful() && !shard.Settles(id.Key, granted, &view, look) {
 			return
@@ -171,10 +173,10 @@ func (b *booking) settleBy(ctx context.Context, resp *http.Response, end *BodyEn
 func (b *booking) settle(ctx context.Context, cost int64) <-chan struct{} {
 	if cost == b.Cost {
 		if b.grant.receipt != nil {
-			b.Limiter.events.settled(ctx, b.ID, cost)
+			b.Limiter.events.show(ctx, b.ID, &Event{Kind: EventSettled, Actual: cost})
 		}
 		return nil
 	}
 	r := b.Limiter.taken(b.ID, b.grant.receipt)
-	return b.Limiter.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
+	return b.Limiter.laters.later(ctx, "settle", b.ID, func(ctx context.Context) { _ = r.Settle(ctx, cost) })
 }

@@ -73,7 +73,7 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	call, ok := l.lines.Enter(id)
 	if !ok {
 		d := l.refuse(store.ReasonTooManyWaiters, 0)
-		l.events.decision(ctx, id, EventDecision, &d)
+		l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
 		return grant{}, l.refusal(id, &d, false, 0)
 	}
 	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
@@ -207,14 +207,14 @@ func (c *waitingCall) begin(ctx context.Context) {
 	c.waits = true
 	c.limiter.waiting.Add(1)
 	if !c.silent {
-		c.limiter.events.decision(ctx, c.id, EventWaitBegin, &c.d)
+		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWaitBegin})
 	}
 }
 
 // observe shows the end of the wait, if the call waited.
 func (c *waitingCall) observe(ctx context.Context, err error) {
 	if !c.silent && (c.waits || c.hadToLineUp()) {
-		c.limiter.events.waitEnds(ctx, c.id, &c.d, c.start, err)
+		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWait, Took: time.Since(c.start), Err: err})
 	}
 }
 
