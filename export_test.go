@@ -59,7 +59,5 @@ const MaxLaterQueue = maxLaterQueue
 // Laters returns the number of calls of the store that follow responses, under way or
 // waiting.
 func (l *Limiter) Laters() int64 {
-	l.laters.mu.Lock()
-	defer l.laters.mu.Unlock()
-	return int64(l.laters.running + len(l.laters.queue))
+	return l.laters.calls.Load()
 }

@@ -3,7 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/line"
@@ -15,9 +15,11 @@ const (
 	maxLater = 512
 	// maxLaterQueue is the maximum number that wait for their turn.
 	maxLaterQueue = 16 * maxLater
-	// concludeTimeout bounds each call of the store that follows a response, and the time
-	// that the call waits for its turn.
+	// concludeTimeout bounds each call of the store that follows a response.
 	concludeTimeout = time.Second
+	// turnTimeout bounds the time that the call waits for its turn. It is longer than a
+	// call, so the next calls take the turns of calls that time out.
+	turnTimeout = concludeTimeout + concludeTimeout/2
 )
 
 // errCrowded is the error of a call that follows a response and is not made.
@@ -25,10 +27,9 @@ var errCrowded = errors.New("too many calls that follow responses are under way"
 
 // laters runs the calls of the store that follow responses.
 type laters struct {
-	events  observer
-	mu      sync.Mutex
-	running int
-	queue   []func()
+	events observer
+	calls  atomic.Int64  // that run or wait
+	turns  chan struct{} // has one for each call that runs
 }
 
 // later makes a call in the background, in a bounded time. The channel is closed
@@ -37,60 +38,26 @@ type laters struct {
 // failure. A panic of the store would end the program, so it is a failure too.
 func (r *laters) later(ctx context.Context, op string, id line.ID, call func(ctx context.Context)) <-chan struct{} {
 	ctx = context.WithoutCancel(ctx)
-	done, asked := make(chan struct{}), time.Now()
-	failed := func(err error) { _ = r.events.failed(ctx, op, id, err) }
-	began := r.begin(func() {
+	if r.calls.Add(1) > maxLater+maxLaterQueue {
+		r.calls.Add(-1)
+		_ = r.events.failed(ctx, op, id, errCrowded)
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
 		defer close(done)
-		if time.Since(asked) > concludeTimeout {
-			failed(errCrowded)
+		defer r.calls.Add(-1)
+		defer r.events.recovered(ctx, op, id, new(error))
+		select {
+		case r.turns <- struct{}{}:
+			defer func() { <-r.turns }()
+		case <-time.After(turnTimeout):
+			_ = r.events.failed(ctx, op, id, errCrowded)
 			return
 		}
-		defer r.events.recovered(ctx, op, id, new(error))
 		timed, cancel := context.WithTimeout(ctx, concludeTimeout)
 		defer cancel()
 		call(timed)
-	})
-	if !began {
-		failed(errCrowded)
-		return nil
-	}
+	}()
 	return done
-}
-
-// begin runs a call on a goroutine, now or later. It reports false when too many wait.
-func (r *laters) begin(call func()) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.running < maxLater:
-		r.running++
-		go r.run(call)
-	case len(r.queue) < maxLaterQueue:
-		r.queue = append(r.queue, call)
-	default:
-		return false
-	}
-	return true
-}
-
-// run runs a call, and then the waiting calls.
-func (r *laters) run(call func()) {
-	for ; call != nil; call = r.next() {
-		call()
-	}
-}
-
-// next returns the call that has waited the longest; nil: none waits, and the goroutine
-// ends.
-func (r *laters) next() (call func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.queue) == 0 {
-		r.queue = nil
-		r.running--
-		return nil
-	}
-	call, r.queue[0] = r.queue[0], nil
-	r.queue = r.queue[1:]
-	return call
 }
