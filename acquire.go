@@ -131,7 +131,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
 	} else if err = l.check(ctx, id); err == nil {
 		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
-		d, _, err = c.decide(ctx, id, time.Time{}, 0)
+		d, err = c.decide(ctx, id)
 		lease = &Lease{c.Lease}
 	}
 	switch {
@@ -155,9 +155,6 @@ func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Dura
 	c := &claim{Claim: flight.Claim{Key: id.Key}, limiter: l, cancelable: true}
 	admitted := false
 	defer func() {
-		if c.waits {
-			l.waiting.Add(-1)
-		}
 		if !admitted {
 			c.Lease.Release()
 		}

@@ -289,16 +289,16 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 // book books a slot of a level and waits for it. It does not wait for a level that
 // it only looks at.
 func (w *levelWait) book(ctx context.Context, v *Level) error {
-	l, now := v.Limiter, time.Now()
+	l := v.Limiter
 	id := l.lineOf(v.Key, v.cost(), v.limits())
 	c := waitingCall{
-		limiter: l, id: id, limits: v.limits(), start: now, maxWait: max(w.longest-now.Sub(w.start), 1), silent: true, d: w.last,
+		bound: newBound(ctx, max(w.longest-time.Since(w.start), 1)), limiter: l, id: id, limits: v.limits(), silent: true, d: w.last,
 	}
 	var g grant
 	var err error
 	if v.Peek {
 		w.begin(ctx, v)
-		c.d, _, err = c.ask(ctx)
+		c.d, err = c.ask(ctx)
 		g = grantOf(&c.d)
 	} else {
 		var ok bool

@@ -106,16 +106,12 @@ func (l *Limiter) book(ctx context.Context, id line.ID, limits []Limit, maxWait 
 	if err != nil || !d.Allowed {
 		return nil, d, false, err
 	}
-	now, ended := time.Now(), ctx.Err()
-	if ended == nil && !deadline.Passed(ctx, d.Delay, now) {
+	granted, now := d, time.Now()
+	if late, err = isLate(ctx, &d, now); !late {
 		return &Reservation{limiter: l, id: id, decision: d, at: now}, d, false, nil
 	}
-	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&d, l.stored(limits), asked, now)))
-	if ended != nil {
-		return nil, store.Decision{}, false, ended
-	}
-	d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.ReasonLimited, d.Delay, 0, nil
-	return nil, d, true, nil
+	line.Linger(l.lines.Surrender(ctx, id, line.Granted(&granted, l.stored(limits), asked, now)))
+	return nil, d, err == nil, err
 }
 
 // Delay returns how long to wait from now until the slot; 0 when it has come.

@@ -76,25 +76,53 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 		l.events.decided(ctx, id, &d, Event{Kind: EventDecision})
 		return grant{}, l.refusal(id, &d, false, 0)
 	}
-	c := waitingCall{Call: call, limiter: l, id: id, limits: l.limits, start: time.Now(), maxWait: maxWait, lease: lease}
+	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits, lease: lease}
 	c.Since = c.start
 	return c.wait(ctx)
+}
+
+// bound is the longest wait of a call.
+type bound struct {
+	start      time.Time
+	maxWait    time.Duration // from start; 0: no bound
+	end        time.Time     // by maxWait or by the context's deadline
+	byDeadline bool
+	waits      bool      // the call counts as waiting
+	asked      time.Time // when the store was asked last
+}
+
+func newBound(ctx context.Context, maxWait time.Duration) bound {
+	start := time.Now()
+	longest, byDeadline := deadline.Max(ctx, start, maxWait)
+	return bound{start: start, maxWait: maxWait, end: start.Add(longest), byDeadline: byDeadline}
+}
+
+// maxEnd returns the end by maxWait; the zero time if the deadline comes first.
+func (b *bound) maxEnd() time.Time {
+	if b.byDeadline {
+		return time.Time{}
+	}
+	return b.end
+}
+
+// ask notes a question to the store, and returns the rest of the wait.
+func (b *bound) ask() (rest time.Duration) {
+	if b.asked = b.start; b.waits {
+		b.asked = time.Now()
+	}
+	return max(b.end.Sub(b.asked), 0)
 }
 
 // waitingCall is a call that waits for a slot of one limiter.
 type waitingCall struct {
 	line.Call
+	bound
 	limiter *Limiter
 	id      line.ID
 	limits  []Limit
-	start   time.Time
-	maxWait time.Duration  // from start; 0: no bound
 	lease   *claim         // nil: it needs no lease
 	silent  bool           // the hook does not see it
-	again   bool           // it has booked before
-	waits   bool           // it counts as waiting
 	d       store.Decision // the last
-	asked   time.Time      // when d was asked for
 	at      time.Time      // when d came, if the slot had not come with it
 }
 
@@ -111,7 +139,7 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 		c.observe(ctx, err)
 		return g, err
 	}
-	for ; ; c.again = true {
+	for {
 		if g, again, err := c.book(ctx); !again {
 			return g, err
 		}
@@ -121,11 +149,11 @@ func (c *waitingCall) wait(ctx context.Context) (grant, error) {
 // book books a slot and waits for it. Again: see [line.Call.Wait].
 func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error) {
 	l := c.limiter
-	d, byDeadline, err := c.ask(ctx)
+	d, err := c.ask(ctx)
 	if err == nil {
 		c.d = d
 		if !d.Allowed {
-			err = c.refusal(&d, byDeadline)
+			err = c.refusal(&d)
 		}
 	}
 	answered, rules := time.Now(), l.stored(c.limits)
@@ -134,24 +162,25 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 		c.observe(ctx, err)
 		return grantOf(&d), false, err
 	}
-	c.begin(ctx)
+	c.begin(ctx, &d)
 	c.at = answered
 	slot := line.Granted(&d, rules, c.asked, c.at)
-	if err := l.late(ctx, c.id, &d, c.at); err != nil {
+	if late, err := isLate(ctx, &d, c.at); late {
+		if err == nil {
+			err = l.refusal(c.id, &d, true, 0)
+		}
 		back := l.lines.Surrender(ctx, c.id, slot)
 		c.observe(ctx, err)
 		line.Linger(back)
 		return grant{}, false, err
 	}
-	latest := deadline.Latest(ctx, c.start, c.maxWait)
-	used, again, err := c.Wait(ctx, slot, latest)
+	used, again, err := c.Wait(ctx, slot, c.end)
 	if again {
 		return grant{}, true, nil
 	}
 	if err == line.ErrLate {
 		d.Reason, d.RetryAfter = store.ReasonLimited, c.Excess()
-		by, ok := ctx.Deadline()
-		err = c.refusal(&d, ok && by.Equal(latest))
+		err = c.refusal(&d)
 	}
 	c.observe(ctx, err)
 	if err != nil {
@@ -166,70 +195,54 @@ func (c *waitingCall) book(ctx context.Context) (g grant, again bool, err error)
 }
 
 // ask makes the store decide. A call that books again has its lease already.
-func (c *waitingCall) ask(ctx context.Context) (d store.Decision, byDeadline bool, err error) {
-	l := c.limiter
-	c.asked = time.Now()
+func (c *waitingCall) ask(ctx context.Context) (d store.Decision, err error) {
 	if c.lease != nil && c.lease.Lease == nil {
-		c.lease.Arrival, c.lease.shown = c.Arrival(), c.waits
-		d, byDeadline, err = c.lease.decide(ctx, c.id, c.start, c.maxWait)
-		c.asked = c.lease.asked
-		return d, byDeadline, err
+		c.lease.Arrival, c.lease.bound = c.Arrival(), c.bound
+		defer func() { c.bound = c.lease.bound }() // The store may panic.
+		return c.lease.decide(ctx, c.id)
 	}
 	if err := ctx.Err(); err != nil {
-		return d, false, err
+		return d, err
 	}
-	longest, byDeadline := deadline.Max(ctx, c.asked, c.left())
-	err = l.take(ctx, &question{ID: c.id, maxWait: longest, cancelable: true, silent: c.silent}, c.limits, &d)
-	return d, byDeadline, err
+	err = c.limiter.take(ctx, &question{ID: c.id, maxWait: c.bound.ask(), cancelable: true, silent: c.silent}, c.limits, &d)
+	return d, err
 }
 
 // refusal returns the error of a refusal.
-func (c *waitingCall) refusal(d *store.Decision, byDeadline bool) error {
-	return c.limiter.refusal(c.id, d, byDeadline, c.maxWait)
+func (c *waitingCall) refusal(d *store.Decision) error {
+	return c.limiter.refusal(c.id, d, c.byDeadline, c.maxWait)
 }
 
-// hadToLineUp reports whether the call waited for its turn to ask for a lease.
-func (c *waitingCall) hadToLineUp() bool { return c.lease != nil && c.lease.Waited() }
-
-// left returns the rest of the longest wait, at least a little.
-func (c *waitingCall) left() time.Duration {
-	if !c.again || c.maxWait <= 0 {
-		return c.maxWait
-	}
-	return max(c.maxWait-time.Since(c.start), 1)
-}
-
-// begin counts the call as waiting, and shows that.
-func (c *waitingCall) begin(ctx context.Context) {
-	if c.waits || c.hadToLineUp() {
+// begin counts the call as waiting, and shows that with the last decision.
+func (c *waitingCall) begin(ctx context.Context, last *store.Decision) {
+	if c.waits {
 		return
 	}
 	c.waits = true
 	c.limiter.waiting.Add(1)
 	if !c.silent {
-		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWaitBegin})
+		c.limiter.events.decided(ctx, c.id, last, Event{Kind: EventWaitBegin})
 	}
 }
 
 // observe shows the end of the wait, if the call waited.
 func (c *waitingCall) observe(ctx context.Context, err error) {
-	if !c.silent && (c.waits || c.hadToLineUp()) {
+	if !c.silent && c.waits {
 		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWait, Took: time.Since(c.start), Err: err})
 	}
 }
 
-// late returns the error of a slot that the call can't use, because the round trip to
-// the store took too long. The store's answer came at now.
-func (l *Limiter) late(ctx context.Context, id line.ID, d *store.Decision, now time.Time) error {
+// isLate reports whether a call can't use the granted slot, because the round trip to the
+// store took too long: either ctx has ended with an error, or the slot lies past the
+// deadline, and the decision becomes a refusal. The store's answer came at now.
+func isLate(ctx context.Context, d *store.Decision, now time.Time) (late bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return true, err
 	}
-	if !deadline.Passed(ctx, d.Delay, now) {
-		return nil
+	if late = deadline.Passed(ctx, d.Delay, now); late {
+		d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.ReasonLimited, d.Delay, 0, nil
 	}
-	refused := *d
-	refused.Reason, refused.RetryAfter = store.ReasonLimited, d.Delay
-	return l.refusal(id, &refused, true, 0)
+	return late, nil
 }
 
 // InBackground returns a context whose calls are of the background class: they get the
@@ -251,27 +264,22 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 	l, key := c.limiter, c.id.Key
 	turns := l.background.Enter(key)
 	defer turns.Exit()
-	var end time.Time
-	if c.maxWait > 0 {
-		end = c.start.Add(c.maxWait)
-	}
 	if !turns.TakeNow() {
-		c.begin(ctx)
-		err = turns.Take(ctx, end)
+		c.begin(ctx, &c.d)
+		err = turns.Take(ctx, c.maxEnd())
 	}
 	if err != nil {
 		if c.d = turns.Refusal(); c.d.Reason == store.ReasonAllowed {
 			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}
 		if ctx.Err() == nil {
-			return grant{}, c.refusal(&c.d, false)
+			return grant{}, c.refusal(&c.d)
 		}
 		return grant{}, ctx.Err()
 	}
 	defer turns.Pass()
-	c.again = true // The rest of the longest wait counts from the start.
 	for {
-		d, byDeadline, err := c.ask(ctx)
+		d, err := c.ask(ctx)
 		if err != nil {
 			return grant{}, err
 		}
@@ -280,16 +288,16 @@ func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error)
 		case d.Allowed:
 			return grantOf(&d), nil
 		case d.Reason != store.ReasonLimited && d.Reason != store.ReasonPaused:
-			return grant{}, c.refusal(&d, byDeadline)
+			return grant{}, c.refusal(&d)
 		}
 		turns.Refused(&d)
 		d.RetryAfter += backgroundDelay(&d.Limit)
 		rest := max(d.RetryAfter, time.Millisecond)
 		// At the deadline it is too late to ask, but not when MaxWait ends.
-		if longest, byDeadline := deadline.Max(ctx, time.Now(), c.left()); rest > longest || rest == longest && byDeadline {
-			return grant{}, c.refusal(&d, byDeadline)
+		if left := time.Until(c.end); rest > left || rest == left && c.byDeadline {
+			return grant{}, c.refusal(&d)
 		}
-		c.begin(ctx)
+		c.begin(ctx, &d)
 		if err := c.sleep(ctx, rest); err != nil {
 			return grant{}, err
 		}

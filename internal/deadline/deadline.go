@@ -24,18 +24,6 @@ func Max(ctx context.Context, now time.Time, maxWait time.Duration) (longest tim
 	return maxWait, false
 }
 
-// Latest returns the instant after which a call is not to be admitted; the zero
-// time when there is none.
-func Latest(ctx context.Context, start time.Time, maxWait time.Duration) time.Time {
-	at, _ := ctx.Deadline()
-	if maxWait > 0 {
-		if by := start.Add(maxWait); at.IsZero() || by.Before(at) {
-			at = by
-		}
-	}
-	return at
-}
-
 // Passed reports whether a slot granted at now lies past the deadline: the round
 // trip to the store took that long.
 func Passed(ctx context.Context, delay time.Duration, now time.Time) bool {

@@ -20,14 +20,13 @@ func TestBounds(t *testing.T) {
 		deadline, maxWait time.Duration // 0: none
 		longest           time.Duration // 0: years
 		byDeadline        bool
-		latest            time.Duration // 0: none
 	}{
 		"neither":               {},
-		"a longest wait":        {maxWait: time.Second, longest: time.Second, latest: time.Second},
-		"a deadline":            {deadline: time.Second, longest: time.Second, byDeadline: true, latest: time.Second},
-		"the deadline is first": {deadline: time.Second, maxWait: time.Minute, longest: time.Second, byDeadline: true, latest: time.Second},
-		"the wait is first":     {deadline: time.Minute, maxWait: time.Second, longest: time.Second, latest: time.Second},
-		"both at once":          {deadline: time.Second, maxWait: time.Second, longest: time.Second, latest: time.Second},
+		"a longest wait":        {maxWait: time.Second, longest: time.Second},
+		"a deadline":            {deadline: time.Second, longest: time.Second, byDeadline: true},
+		"the deadline is first": {deadline: time.Second, maxWait: time.Minute, longest: time.Second, byDeadline: true},
+		"the wait is first":     {deadline: time.Minute, maxWait: time.Second, longest: time.Second},
+		"both at once":          {deadline: time.Second, maxWait: time.Second, longest: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -40,10 +39,6 @@ func TestBounds(t *testing.T) {
 				longest, byDeadline := deadline.Max(ctx, now, c.maxWait)
 				if c.longest == 0 && longest < 365*24*time.Hour || c.longest > 0 && longest != c.longest || byDeadline != c.byDeadline {
 					t.Errorf("longest %v, by the deadline: %v", longest, byDeadline)
-				}
-				latest := deadline.Latest(ctx, now, c.maxWait)
-				if latest.IsZero() != (c.latest == 0) || c.latest > 0 && !latest.Equal(now.Add(c.latest)) {
-					t.Errorf("latest %v, want %v from %v", latest, c.latest, now)
 				}
 				if late := deadline.Passed(ctx, time.Second+1, now); late != (c.deadline == time.Second) {
 					t.Errorf("a slot a second away is past the deadline: %v", late)
