@@ -52,8 +52,8 @@ type File struct {
 	close context.CancelFunc
 
 	mu       sync.Mutex  // held while the file is read, and closed
-	seen     fingerprint // of the last content, right or wrong
-	proposed fingerprint // of other content that was found once
+	seen     fingerprint // of the content that counts, right or wrong
+	proposed fingerprint // of the last content that was found
 	err      error       // in the content of seen
 }
 
@@ -80,13 +80,11 @@ func Open(cfg Config) (*File, error) {
 	f := &File{cfg: cfg}
 	f.open, f.close = context.WithCancel(context.Background())
 	f.set.Store(cfg.Fallback)
-	content, err := read(path)
-	f.take(content, err)
-	if f.err != nil && cfg.Fallback == nil {
-		return nil, f.err
-	}
-	if f.err != nil {
-		f.tell(f.err)
+	if _, err := f.read(true); err != nil {
+		if cfg.Fallback == nil {
+			return nil, err
+		}
+		f.tell(err)
 	}
 	if cfg.Interval > 0 {
 		go f.watch()
@@ -126,15 +124,7 @@ func (f *File) Err() error {
 // new set holds when Reload returns nil. Otherwise the last good set still holds.
 // After Close it returns [os.ErrClosed].
 func (f *File) Reload() error {
-	f.mu.Lock()
-	if f.open == nil || f.open.Err() != nil {
-		f.mu.Unlock()
-		return fmt.Errorf("limitfile: %w", os.ErrClosed)
-	}
-	content, err := read(f.cfg.Path)
-	changed := f.take(content, err)
-	err = f.err
-	f.mu.Unlock()
+	changed, err := f.read(true)
 	if changed {
 		f.tell(err)
 	}
@@ -149,36 +139,28 @@ func (f *File) watch() {
 		case <-f.open.Done():
 			return
 		case <-ticker.C:
-			if changed, err := f.poll(); changed && f.open.Err() == nil {
+			if changed, err := f.read(false); changed && f.open.Err() == nil {
 				f.tell(err)
 			}
 		}
 	}
 }
 
-// poll reads the file, and takes new content that was found the last time too.
-func (f *File) poll() (changed bool, err error) {
+// read reads the file, and makes its content hold if it is right. changed reports whether
+// the content is new. New content that may be incomplete counts once it was found twice.
+func (f *File) read(complete bool) (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.open.Err() != nil { // The instant of Close may be that of a reading.
-		return false, nil
+	if f.open == nil || f.open.Err() != nil {
+		return false, fmt.Errorf("limitfile: %w", os.ErrClosed)
 	}
-	content, err := read(f.cfg.Path)
-	found := fingerprintOf(content, err)
-	if found != f.seen && found != f.proposed {
-		f.proposed = found
-		return false, nil
+	content, err := contentOf(f.cfg.Path)
+	if err != nil {
+		err = fmt.Errorf("limitfile: %w", err)
 	}
-	changed = f.take(content, err)
-	return changed, f.err
-}
-
-// take makes content hold if it is right, and reports whether it is new.
-func (f *File) take(content []byte, err error) (changed bool) {
-	found := fingerprintOf(content, err)
-	f.proposed = found
-	if found == f.seen {
-		return false
+	found, before := fingerprintOf(content, err), f.proposed
+	if f.proposed = found; found == f.seen || !complete && found != before {
+		return false, f.err
 	}
 	f.seen = found
 	var set *Set
@@ -188,7 +170,7 @@ func (f *File) take(content []byte, err error) (changed bool) {
 	if f.err = err; err == nil {
 		f.set.Store(set)
 	}
-	return true
+	return true, err
 }
 
 // tell reports new content, or the error in it, to the log and the callbacks.

@@ -18,24 +18,19 @@ func fingerprintOf(content []byte, err error) fingerprint {
 	return sha256.Sum256(content)
 }
 
-// read returns a file's content, and maxSize+1 bytes of a longer file.
-func read(path string) ([]byte, error) {
+// contentOf returns a file's content, and maxSize+1 bytes of a longer file.
+func contentOf(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		// Opening a pipe would wait for a writer.
-		err = &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("not a regular file: %w", fs.ErrInvalid)}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("limitfile: %w", err)
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // Opening a pipe would wait for a writer.
+		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("not a regular file: %w", fs.ErrInvalid)}
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("limitfile: %w", err)
+		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("limitfile: %w", err)
-	}
-	return content, nil
+	return io.ReadAll(io.LimitReader(file, maxSize+1))
 }
