@@ -24,13 +24,15 @@ const ipKeyBits = 64
 // a program in front rewrites RemoteAddr from a header. Behind a proxy the address
 // is the proxy's, so that all clients share one key: use [KeyClientIP] there.
 // People behind one NAT share their key.
-func KeyRemoteIP() KeyFunc {
+func KeyRemoteIP() KeyFunc { return keyIP(new(clientip.Proxies), ipKeyBits) }
+
+func keyIP(proxies *clientip.Proxies, bits int) KeyFunc {
 	return func(r *http.Request) (string, error) {
-		addr, err := clientip.Remote(r)
+		addr, err := proxies.Client(r)
 		if err != nil {
 			return "", err
 		}
-		return clientip.Key(addr, ipKeyBits), nil
+		return clientip.Key(addr, bits), nil
 	}
 }
 
@@ -106,14 +108,7 @@ func KeyClientIP(cfg ClientIP) (KeyFunc, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits := cmp.Or(cfg.IPv6Bits, ipKeyBits)
-	return func(r *http.Request) (string, error) {
-		addr, err := proxies.Client(r)
-		if err != nil {
-			return "", err
-		}
-		return clientip.Key(addr, bits), nil
-	}, nil
+	return keyIP(proxies, cmp.Or(cfg.IPv6Bits, ipKeyBits)), nil
 }
 
 // proxies validates cfg.

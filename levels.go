@@ -135,10 +135,14 @@ func (v *Level) check(i int, before []Level) error {
 	if got := v.Limiter.unmade(); got != "" {
 		return wrong("Limiter", "a limiter made by New", got)
 	}
-	if want := v.cantJoin(before); want != "" {
-		return wrong("Limiter", want, strconv.Quote(v.Limiter.name))
-	}
+	wrongLimiter := func(want string) error { return wrong("Limiter", want, strconv.Quote(v.Limiter.name)) }
 	switch {
+	case v.Limiter.flights != nil:
+		return wrongLimiter("a limiter without Config.InFlight")
+	case i > 0 && !names.SameStore(before[0].Limiter.store, v.Limiter.store):
+		return wrongLimiter("a limiter over the first level's store, which can be compared")
+	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
+		return wrongLimiter("a limiter with a name that no other level's has")
 	case v.Cost < 0:
 		return wrong("Cost", "0 or more", strconv.FormatInt(v.Cost, 10))
 	case v.Peek && v.Cost != 0:
@@ -148,20 +152,6 @@ func (v *Level) check(i int, before []Level) error {
 		return store.CheckLimits("levels["+strconv.Itoa(i)+"].Limits", v.Limits)
 	}
 	return v.Limiter.checkKey(v.Key)
-}
-
-// cantJoin returns the Limiter that the level needs to decide with the levels before it;
-// "": it has one.
-func (v *Level) cantJoin(before []Level) (want string) {
-	switch {
-	case v.Limiter.flights != nil:
-		return "a limiter without Config.InFlight"
-	case len(before) > 0 && !names.SameStore(before[0].Limiter.store, v.Limiter.store):
-		return "a limiter over the first level's store, which can be compared"
-	case slices.ContainsFunc(before, func(b Level) bool { return b.Limiter.name == v.Limiter.name }):
-		return "a limiter with a name that no other level's has"
-	}
-	return ""
 }
 
 // reserveLevels takes of all levels at once, now.

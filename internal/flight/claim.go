@@ -13,13 +13,12 @@ type Claim struct {
 	Arrival uint64 // the call's place among the calls of its key
 	Refuse  bool   // it does not wait
 	Lease   *Lease // once it is granted
-	// Waits is called once, when the claim waits for its turn. Nil: no call.
+	// Waits is called each time when the claim waits for its turn. Nil: no call.
 	Waits func()
 
-	turn   chan struct{} // closed when it may ask; nil: it never had to wait
-	place  *list.Element // nil while it is not in line
-	waited bool
-	late   bool // the store's grant came too late, once
+	turn  chan struct{} // closed when it may ask; nil: it never had to wait
+	place *list.Element // nil while it is not in line
+	late  bool          // the store's grant came too late, once
 }
 
 // Answer is the store's answer to a claim.
@@ -44,9 +43,6 @@ type Try func(ctx context.Context, id string) (a Answer, retryAfter time.Duratio
 // ErrMaxWait says that the longest wait is over.
 var ErrMaxWait = errors.New("flight: the longest wait is over")
 
-// Waited reports whether the claim had to wait for its turn.
-func (c *Claim) Waited() bool { return c.waited }
-
 // Ask waits until the claim may ask the store, and asks, until the answer is not
 // Full. After a Full answer a claim with Refuse returns it. The claim waits until
 // the instant end, then it returns ErrMaxWait; the zero end: for as long as ctx.
@@ -66,7 +62,6 @@ func (fs *Flights) Ask(ctx context.Context, c *Claim, end time.Time, try Try, la
 		if c.turn != nil {
 			if c.Waits != nil {
 				c.Waits()
-				c.Waits = nil
 			}
 			if over == nil && !end.IsZero() {
 				timer := time.NewTimer(time.Until(end))

@@ -124,7 +124,7 @@ func (f *flight) advance() {
 
 // lineUp puts a call in its place in line.
 func (f *flight) lineUp(c *Claim) {
-	c.turn, c.waited = make(chan struct{}), true
+	c.turn = make(chan struct{})
 	e := f.line.Back()
 	for e != nil && e.Value.(*Claim).Arrival > c.Arrival {
 		e = e.Prev()

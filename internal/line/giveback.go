@@ -23,20 +23,6 @@ type surplus struct {
 	done    chan struct{}
 }
 
-// giveAllBack gives back the slots that next returns, until it returns none.
-func giveAllBack(next func() []surplus, cancel func(surplus) error) {
-	var failed time.Duration
-	for batch := next(); len(batch) > 0; batch = next() {
-		for _, s := range batch {
-			start := time.Now()
-			if failed < GiveBackTimeout && cancel(s) != nil {
-				failed += time.Since(start)
-			}
-			close(s.done)
-		}
-	}
-}
-
 // Linger waits until background calls of the store are done, but not longer than
 // Grace. Nil channels are done.
 func Linger(calls ...<-chan struct{}) {

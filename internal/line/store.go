@@ -111,9 +111,23 @@ func (q *line) giveBack(ctx context.Context, receipt any) <-chan struct{} {
 	q.surplus = append(q.surplus, surplus{ctx, receipt, done})
 	if !q.giving {
 		q.giving = true
-		go giveAllBack(q.takeSurplus, q.cancel)
+		go q.giveAllBack()
 	}
 	return done
+}
+
+// giveAllBack gives slots back until none waits for that.
+func (q *line) giveAllBack() {
+	var failed time.Duration
+	for batch := q.takeSurplus(); len(batch) > 0; batch = q.takeSurplus() {
+		for _, s := range batch {
+			start := time.Now()
+			if failed < GiveBackTimeout && q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) != nil {
+				failed += time.Since(start)
+			}
+			close(s.done)
+		}
+	}
 }
 
 // takeSurplus takes the slots that wait to be given back.
@@ -127,5 +141,3 @@ func (q *line) takeSurplus() []surplus {
 	}
 	return batch
 }
-
-func (q *line) cancel(s surplus) error { return q.lines.cfg.Cancel(s.ctx, q.id, s.receipt) }
