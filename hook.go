@@ -282,18 +282,19 @@ func storeError(ctx context.Context, op string, err error) error {
 	return &StoreError{Op: op, Err: err}
 }
 
-// recovered makes a panic of the store the error of a call. In the background the panic
-// would end the program.
+// recovered makes a panic of the store the error of a call.
 func (o *observer) recovered(ctx context.Context, op string, id line.ID, err *error) {
 	if r := recover(); r != nil {
 		*err = o.failed(ctx, op, id, fmt.Errorf("panic: %v", r))
 	}
 }
 
-// detached asks the store for a call whose context is over.
-func (o *observer) detached(ctx context.Context, op string, id line.ID, f func(context.Context) error) error {
+// detached asks the store for a call whose context is over, within a time. A panic of the
+// store is an error: it would end the program in the background.
+func (o *observer) detached(ctx context.Context, op string, id line.ID, within time.Duration, f func(context.Context) error) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	timed, stop := context.WithTimeout(ctx, line.GiveBackTimeout)
+	defer o.recovered(ctx, op, id, &err)
+	timed, stop := context.WithTimeout(ctx, within)
 	defer stop()
 	began := o.begin()
 	return o.end(ctx, op, id, began, store.SourceStore, f(timed))

@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -187,9 +186,8 @@ func (l *Limiter) newLines() *line.Lines {
 		},
 	}
 	if c, ok := l.store.(store.Canceler); ok {
-		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) (err error) {
-			defer l.events.recovered(ctx, "cancel", id, &err)
-			return l.events.detached(ctx, "cancel", id, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
+		cfg.Cancel = func(ctx context.Context, id line.ID, receipt any) error {
+			return l.events.detached(ctx, "cancel", id, line.GiveBackTimeout, func(ctx context.Context) error { return c.Cancel(ctx, receipt) })
 		}
 	}
 	if b, ok := l.store.(store.Braker); ok {
@@ -212,18 +210,8 @@ func (l *Limiter) newLines() *line.Lines {
 // newFlights connects the calls in flight to the store, which is a Holder.
 func (l *Limiter) newFlights() *flight.Flights {
 	holder := l.store.(store.Holder)
-	// call asks the store in the background, where a panic would end the program.
-	call := func(op, key string, do func(ctx context.Context) error) (err error) {
-		ctx, cancel := context.WithTimeout(context.Background(), min(line.GiveBackTimeout, l.lease/3))
-		defer cancel()
-		began := l.events.begin()
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("panic: %v", r)
-			}
-			err = l.events.end(context.Background(), op, line.ID{Key: key}, began, store.SourceStore, err)
-		}()
-		return do(ctx)
+	call := func(op, key string, do func(ctx context.Context) error) error {
+		return l.events.detached(context.Background(), op, line.ID{Key: key}, min(line.GiveBackTimeout, l.lease/3), do)
 	}
 	return flight.New(flight.Config{
 		Max: l.inFlight, Lease: l.lease,

@@ -247,7 +247,7 @@ func (r *Reservation) correct(ctx context.Context, op string, f func(context.Con
 	case r.decision.Receipt == nil:
 		return nil
 	case ctx.Err() != nil:
-		return l.events.detached(ctx, op, r.id, f)
+		return l.events.detached(ctx, op, r.id, line.GiveBackTimeout, f)
 	}
 	began := l.events.begin()
 	return l.events.end(ctx, op, r.id, began, store.SourceStore, f(ctx))
