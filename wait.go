@@ -260,15 +260,11 @@ func InBackground(ctx context.Context) context.Context {
 }
 
 // waitInBackground waits for the call's turn to ask, and then for free units.
-func (c *waitingCall) waitInBackground(ctx context.Context) (g grant, err error) {
+func (c *waitingCall) waitInBackground(ctx context.Context) (grant, error) {
 	l, key := c.limiter, c.id.Key
 	turns := l.background.Enter(key)
 	defer turns.Exit()
-	if !turns.TakeNow() {
-		c.begin(ctx, &c.d)
-		err = turns.Take(ctx, c.maxEnd())
-	}
-	if err != nil {
+	if turns.Take(ctx, c.maxEnd(), func() { c.begin(ctx, &c.d) }) != nil {
 		if c.d = turns.Refusal(); c.d.Reason == store.ReasonAllowed {
 			c.d = l.refuse(store.ReasonLimited, c.d.RetryAfter)
 		}

@@ -70,19 +70,16 @@ func (t *Turns) Exit() {
 	}
 }
 
-// TakeNow takes the line's token if no other call has it.
-func (t *Turns) TakeNow() bool {
+// Take takes the line's token. If another call has it, Take calls waits and waits for the
+// token, until ctx ends or the instant end; the zero end: no bound. After an error the call
+// does not have the token.
+func (t *Turns) Take(ctx context.Context, end time.Time, waits func()) error {
 	select {
 	case <-t.token:
-		return true
+		return nil
 	default:
-		return false
 	}
-}
-
-// Take waits for the line's token, until ctx ends or the instant end; the zero end: no
-// bound. After an error the call does not have the token.
-func (t *Turns) Take(ctx context.Context, end time.Time) error {
+	waits()
 	if !end.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, end)

@@ -206,15 +206,17 @@ func TestBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines line.Background
 		first, second := lines.Enter("k"), lines.Enter("k")
-		if !first.TakeNow() || second.TakeNow() {
-			t.Fatal("the token is not the first call's alone")
+		waiting := 0
+		waits := func() { waiting++ }
+		if err := first.Take(t.Context(), time.Now(), waits); err != nil || waiting != 0 {
+			t.Fatalf("the first call: %v, it waits: %d", err, waiting)
 		}
 		if d := second.Refusal(); d.Reason != store.ReasonAllowed {
 			t.Errorf("%v before the first refusal", d.Reason)
 		}
 		first.Refused(&store.Decision{Reason: store.ReasonLimited, RetryAfter: 30 * ms})
-		if err := second.Take(t.Context(), time.Now().Add(10*ms)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
+		if err := second.Take(t.Context(), time.Now().Add(10*ms), waits); !errors.Is(err, context.DeadlineExceeded) || waiting != 1 {
+			t.Errorf("the second call: %v, it waits: %d", err, waiting)
 		}
 		if d := second.Refusal(); d.Reason != store.ReasonLimited || d.RetryAfter != 20*ms {
 			t.Errorf("%v, retry after %v", d.Reason, d.RetryAfter)
@@ -224,7 +226,7 @@ func TestBackground(t *testing.T) {
 			first.Pass()
 			first.Exit()
 		}()
-		if err := second.Take(t.Context(), time.Time{}); err != nil {
+		if err := second.Take(t.Context(), time.Time{}, waits); err != nil {
 			t.Error(err)
 		}
 		second.Exit()
