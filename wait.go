@@ -32,16 +32,6 @@ func (l *Limiter) WaitN(ctx context.Context, key string, cost int64) error {
 	return err
 }
 
-// grant is a slot that has come.
-type grant struct {
-	receipt   any           // gives it back
-	at        store.Instant // when it came
-	gap       time.Duration // advertised by an upstream; 0: none
-	remaining int64
-}
-
-func grantOf(d *store.Decision) grant { return grant{d.Receipt, d.At, d.Gap, d.Remaining} }
-
 // slotNow takes a slot that is now, in the store's shorter way. It has no receipt.
 // It sets g, which was zero, unless that is nil. It reports false, and has taken
 // nothing, when the call has to wait or to ask the Store.
@@ -79,38 +69,6 @@ func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duratio
 	c := waitingCall{Call: call, bound: newBound(ctx, maxWait), limiter: l, id: id, limits: l.limits, lease: lease}
 	c.Since = c.start
 	return c.wait(ctx)
-}
-
-// bound is the longest wait of a call.
-type bound struct {
-	start      time.Time
-	maxWait    time.Duration // from start; 0: no bound
-	end        time.Time     // by maxWait or by the context's deadline
-	byDeadline bool
-	waits      bool      // the call counts as waiting
-	asked      time.Time // when the store was asked last
-}
-
-func newBound(ctx context.Context, maxWait time.Duration) bound {
-	start := time.Now()
-	longest, byDeadline := deadline.Max(ctx, start, maxWait)
-	return bound{start: start, maxWait: maxWait, end: start.Add(longest), byDeadline: byDeadline}
-}
-
-// maxEnd returns the end by maxWait; the zero time if the deadline comes first.
-func (b *bound) maxEnd() time.Time {
-	if b.byDeadline {
-		return time.Time{}
-	}
-	return b.end
-}
-
-// ask notes a question to the store, and returns the rest of the wait.
-func (b *bound) ask() (rest time.Duration) {
-	if b.asked = b.start; b.waits {
-		b.asked = time.Now()
-	}
-	return max(b.end.Sub(b.asked), 0)
 }
 
 // waitingCall is a call that waits for a slot of one limiter.
@@ -230,19 +188,6 @@ func (c *waitingCall) observe(ctx context.Context, err error) {
 	if !c.silent && c.waits {
 		c.limiter.events.decided(ctx, c.id, &c.d, Event{Kind: EventWait, Took: time.Since(c.start), Err: err})
 	}
-}
-
-// isLate reports whether a call can't use the granted slot, because the round trip to the
-// store took too long: either ctx has ended with an error, or the slot lies past the
-// deadline, and the decision becomes a refusal. The store's answer came at now.
-func isLate(ctx context.Context, d *store.Decision, now time.Time) (late bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return true, err
-	}
-	if late = deadline.Passed(ctx, d.Delay, now); late {
-		d.Allowed, d.Reason, d.RetryAfter, d.Delay, d.Receipt = false, store.ReasonLimited, d.Delay, 0, nil
-	}
-	return late, nil
 }
 
 // InBackground returns a context whose calls are of the background class: they get the
