@@ -2,9 +2,9 @@ package weir
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -238,16 +238,8 @@ func (l *Limiter) newFlights() *flight.Flights {
 // lineOf returns the line of calls under limits.
 func (l *Limiter) lineOf(key string, cost int64, limits []Limit) line.ID {
 	id := line.ID{Key: key, Cost: cost}
-	if slices.Equal(limits, l.limits) {
-		return id
+	if !slices.Equal(limits, l.limits) {
+		id.Limits = fmt.Sprintf("%#v", limits)
 	}
-	var b []byte
-	for i := range limits {
-		at := &limits[i]
-		for _, n := range [...]int64{at.Rate, int64(at.Period), at.Burst, int64(at.Algorithm)} {
-			b = append(strconv.AppendInt(b, n, 36), ' ')
-		}
-	}
-	id.Limits = string(b)
 	return id
 }

@@ -53,22 +53,18 @@ func (fs *Flights) renewAll() {
 	fs.heart.Reset(fs.cfg.Lease / 3)
 	fs.mu.Unlock()
 
-	next := make(chan *flight)
 	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for range min(renewals, len(todo)) {
+	turns := make(chan struct{}, renewals)
+	for _, f := range todo {
+		turns <- struct{}{}
 		wg.Go(func() {
-			for f := range next {
-				if f.renew() != nil {
-					failed.Store(true)
-				}
+			if f.renew() != nil {
+				failed.Store(true)
 			}
+			<-turns
 		})
 	}
-	for _, f := range todo {
-		next <- f
-	}
-	close(next)
 	wg.Wait()
 	if stuck != nil {
 		stuck()
