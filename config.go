@@ -1,6 +1,8 @@
 package weir
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -108,12 +110,10 @@ func (c *Config) check() error {
 
 // withDefaults returns the configuration with its defaults, and with limits of its own.
 func (c Config) withDefaults() Config {
-	if c.MaxPause == 0 {
-		c.MaxPause = defaultMaxPause
+	c.MaxPause = cmp.Or(c.MaxPause, defaultMaxPause)
+	if c.InFlight > 0 {
+		c.Lease = cmp.Or(c.Lease, defaultLease)
 	}
-	if c.InFlight > 0 && c.Lease == 0 {
-		c.Lease = defaultLease
-	}
-	c.Limits = append([]Limit(nil), c.Limits...)
+	c.Limits = slices.Clone(c.Limits)
 	return c
 }

@@ -59,22 +59,13 @@ func PerHour(n int64) Limit { return Per(n, time.Hour) }
 func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
 
 // By returns the limit counted by another algorithm.
-func (l Limit) By(a Algorithm) Limit {
-	l.Algorithm = a
-	return l
-}
+func (l Limit) By(a Algorithm) Limit { return Limit(store.Limit(l).By(a)) }
 
 // WithBurst returns the limit with another burst.
-func (l Limit) WithBurst(n int64) Limit {
-	l.Burst = n
-	return l
-}
+func (l Limit) WithBurst(n int64) Limit { return Limit(store.Limit(l).WithBurst(n)) }
 
 // WithName returns the limit with another policy name.
-func (l Limit) WithName(name string) Limit {
-	l.Name = name
-	return l
-}
+func (l Limit) WithName(name string) Limit { return Limit(store.Limit(l).WithName(name)) }
 
 // Stretch returns the limit with its period longer by margin and its policy
 // name unchanged. It widens the margin of an [Outbound] limit where times in

@@ -71,12 +71,8 @@ func Open(cfg Config) (*File, error) {
 		return nil, fmt.Errorf("limitfile: %w", err)
 	}
 	cfg.Path = path
-	if cfg.Interval == 0 {
-		cfg.Interval = defaultInterval
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.Default()
-	}
+	cfg.Interval = cmp.Or(cfg.Interval, defaultInterval)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	f := &File{cfg: cfg}
 	f.open, f.close = context.WithCancel(context.Background())
 	f.set.Store(cfg.Fallback)

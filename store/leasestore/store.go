@@ -1,6 +1,7 @@
 package leasestore
 
 import (
+	"cmp"
 	"hash/maphash"
 	"strconv"
 	"sync"
@@ -55,18 +56,6 @@ func (cfg *Config) check() error {
 	return nil
 }
 
-func (cfg *Config) defaults() {
-	if cfg.Units == 0 {
-		cfg.Units = DefaultUnits
-	}
-	if cfg.For == 0 {
-		cfg.For = DefaultFor
-	}
-	if cfg.MaxKeys == 0 {
-		cfg.MaxKeys = DefaultMaxKeys
-	}
-}
-
 func invalid(field, want, got string) error {
 	return &store.ConfigError{Field: "leasestore.Config." + field, Want: want, Got: got}
 }
@@ -89,7 +78,9 @@ func New(cfg Config) (*Store, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	cfg.defaults()
+	cfg.Units = cmp.Or(cfg.Units, DefaultUnits)
+	cfg.For = cmp.Or(cfg.For, DefaultFor)
+	cfg.MaxKeys = cmp.Or(cfg.MaxKeys, DefaultMaxKeys)
 	return &Store{cfg: cfg, start: time.Now()}, nil
 }
 
