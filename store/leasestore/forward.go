@@ -36,7 +36,9 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	}
 	err := r.Reset(ctx, scope, key)
 	// Only units taken after the reset can be given back.
-	s.giveBack(s.drop(id{scope, key}))
+	if back := s.drop(id{scope, key}); back != nil {
+		<-back
+	}
 	return err
 }
 
@@ -50,7 +52,9 @@ func (s *Store) Brake(ctx context.Context, charges []store.Charge, b store.Brake
 	if err := br.Brake(ctx, charges, b); err != nil {
 		return err
 	}
-	s.giveBack(s.drop(id{charges[0].Scope, charges[0].Key}))
+	if back := s.drop(id{charges[0].Scope, charges[0].Key}); back != nil {
+		<-back
+	}
 	return nil
 }
 

@@ -18,29 +18,34 @@ const (
 	mostAtOnce     = 64
 )
 
-// end takes the unused units of a lease. giving waits until they are given back. The caller
-// holds the shard's lock.
-func (s *Store) end(l *lease) (u unused) {
+// take takes the unused units of a lease, to be given back. The caller holds the shard's
+// lock.
+func (l *lease) take() (u unused) {
 	if l.left > 0 && l.d.Receipt != nil {
 		u = unused{l.d.Receipt, l.took - l.left}
-		s.giving.Add(1)
 	}
 	l.left, l.d.Receipt = 0, nil
 	return u
 }
 
-// giveBack settles a call that took units ahead at its used units, if it left some. Units
-// that can't be given back lapse.
-func (s *Store) giveBack(u unused) {
-	if u.receipt != nil {
-		_ = s.giveBackBy(context.Background(), u)
+// giveBack gives units back in the background. The channel is closed afterwards; nil: there
+// are none. Units that can't be given back lapse. The caller holds a shard's lock, so that
+// Close waits for the units.
+func (s *Store) giveBack(u unused) <-chan struct{} {
+	if u.receipt == nil {
+		return nil
 	}
+	done := make(chan struct{})
+	s.giving.Go(func() {
+		defer close(done)
+		_ = s.settle(context.Background(), u)
+	})
+	return done
 }
 
-// giveBackBy is giveBack within a context. It recovers panics, as it may run on a goroutine
-// of its own.
-func (s *Store) giveBackBy(ctx context.Context, u unused) (err error) {
-	defer s.giving.Done()
+// settle settles a call that took units ahead at its used units. It recovers panics, as it
+// runs on a goroutine of its own.
+func (s *Store) settle(ctx context.Context, u unused) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("leasestore: the store panicked: %v", r)
@@ -66,7 +71,7 @@ func (s *Store) giveAllBack(all []unused) error {
 	for range min(mostAtOnce, len(all)) {
 		workers.Go(func() {
 			for i := next.Add(1); i <= int64(len(all)); i = next.Add(1) {
-				if err := s.giveBackBy(ctx, all[i-1]); err != nil {
+				if err := s.settle(ctx, all[i-1]); err != nil {
 					once.Do(func() { first = err })
 				}
 			}
@@ -84,11 +89,11 @@ func (s *Store) arm(sh *shard, l *lease) {
 		l.timer.Reset(d)
 		return
 	}
-	l.timer = time.AfterFunc(d, func() { s.giveBack(s.expired(sh, l)) })
+	l.timer = time.AfterFunc(d, func() { s.expire(sh, l) })
 }
 
-// expired takes the unused units of a lease after their end.
-func (s *Store) expired(sh *shard, l *lease) (u unused) {
+// expire gives the unused units of a lease back after their end.
+func (s *Store) expire(sh *shard, l *lease) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	switch now := s.now(); {
@@ -96,41 +101,34 @@ func (s *Store) expired(sh *shard, l *lease) (u unused) {
 	case now < l.until: // newer units
 		l.timer.Reset(l.until - now)
 	default:
-		if u = s.end(l); u.receipt != nil {
+		if u := l.take(); s.giveBack(u) != nil {
 			l.size, l.late = u.used, true
 		}
 	}
-	return u
 }
 
-// drop takes the unused units of a key's lease. Units under way are given back when they
-// come.
-func (s *Store) drop(k id) unused {
+// drop gives the unused units of a key back: see giveBack. Units under way are given back
+// when they come.
+func (s *Store) drop(k id) <-chan struct{} {
 	hash := hashOf(k)
 	sh := s.shard(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	l := sh.leases[hash]
 	if l == nil || l.id != k || sh.closed {
-		return unused{}
+		return nil
 	}
 	l.forget()
-	return s.end(l)
+	return s.giveBack(l.take())
 }
 
 // heed makes this process give units of a key back when another process brakes the key, if
 // the store behind reports brakes.
 func (s *Store) heed() {
 	s.heeding.Do(func() {
-		b, ok := s.cfg.Store.(store.Braker)
-		if !ok {
-			return
+		if b, ok := s.cfg.Store.(store.Braker); ok {
+			s.watch = b.WatchBrakes(func(scope, key string, _ store.Clock) { s.drop(id{scope, key}) })
 		}
-		s.watch = b.WatchBrakes(func(scope, key string, _ store.Clock) {
-			if u := s.drop(id{scope, key}); u.receipt != nil {
-				s.giving.Go(func() { s.giveBack(u) })
-			}
-		})
 	})
 }
 
@@ -157,7 +155,7 @@ func (s *Store) close(sh *shard) (all []unused) {
 	defer sh.mu.Unlock()
 	sh.closed = true
 	for k, l := range sh.leases {
-		if u := s.end(l); u.receipt != nil {
+		if u := l.take(); u.receipt != nil {
 			all = append(all, u)
 		}
 		if l.timer != nil {

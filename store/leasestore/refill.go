@@ -14,10 +14,10 @@ type refill struct {
 	turn  int // the lease's
 	plan
 	cost  int64
-	rest  int64         // unused lapsing units, which count towards cost
-	was   time.Duration // when these were taken
-	ahead bool          // n > cost: other calls wait
-	back  unused        // the earlier unused units
+	rest  int64           // unused lapsing units, which count towards cost
+	was   time.Duration   // when these were taken
+	ahead bool            // n > cost: other calls wait
+	back  <-chan struct{} // closed when the earlier unused units are given back; nil: none
 	since time.Duration
 	deep  time.Duration // when lapsing units may be taken again, if the refusal says so
 	d     store.Decision
@@ -30,7 +30,7 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 	if l.lapse(now); l.d.Receipt == nil {
 		r.rest, r.was = l.left, l.since
 	}
-	r.back = s.end(l)
+	r.back = s.giveBack(l.take())
 	r.plan = l.plan(cost, s.cfg.Units, now, s.cfg.For)
 	if r.ahead = r.n > cost; r.ahead {
 		l.taking = make(chan struct{})
@@ -50,14 +50,6 @@ func (s *Store) begin(l *lease, cost int64, now time.Duration) *refill {
 //	ErrUnsupported              likewise: the store takes nothing back
 func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Request) (store.Decision, error) {
 	defer s.refilled(sh, r)
-	var back chan struct{}
-	if r.back.receipt != nil {
-		back = make(chan struct{})
-		go func() {
-			defer close(back)
-			s.giveBack(r.back)
-		}()
-	}
 	if r.ahead {
 		s.heed()
 		all := r.ask(req, r.n, r.leave)
@@ -83,11 +75,11 @@ func (s *Store) refill(ctx context.Context, sh *shard, r *refill, req *store.Req
 		err = r.take(ctx, s, *req)
 		r.d.Remaining += r.rest
 	}
-	if back == nil || err != nil || r.d.Reason != store.ReasonLimited {
+	if r.back == nil || err != nil || r.d.Reason != store.ReasonLimited {
 		return r.d, err
 	}
 	select { // The returned units may be enough.
-	case <-back:
+	case <-r.back:
 		err = r.take(ctx, s, single)
 	case <-ctx.Done():
 	}
@@ -112,8 +104,7 @@ func (s *Store) refilled(sh *shard, r *refill) {
 	}
 	switch {
 	case !kept && r.d.Allowed && r.n > r.cost && r.d.Receipt != nil:
-		s.giving.Add(1)
-		go s.giveBack(unused{r.d.Receipt, r.cost - r.rest})
+		s.giveBack(unused{r.d.Receipt, r.cost - r.rest})
 	case !kept:
 	case !r.d.Allowed || r.n == 0:
 		if !r.d.Allowed && l.since == r.was {
