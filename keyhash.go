@@ -28,18 +28,7 @@ import (
 // On a server the client controls the header, and each invented API key is a
 // fresh allowance: mount the limit behind the check that the API key is valid.
 func KeyAPIKey(header string, secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyAPIKey.header", header, maxCredential)
-	if err != nil {
-		return keyError(err)
-	}
-	digest := newCredentialHash("weir api key\x00", secret)
-	return func(r *http.Request) (string, error) {
-		v, err := h.value(r)
-		if err != nil {
-			return "", err
-		}
-		return digest.key(v), nil
-	}
+	return keyCredential("KeyAPIKey.header", header, "weir api key\x00", secret, nil)
 }
 
 // KeyBearer returns a KeyFunc whose key is a hash of the token in the header
@@ -56,21 +45,26 @@ func KeyAPIKey(header string, secret []byte) KeyFunc {
 // KeyBearer counts tokens, not users. If a user can get several tokens, as by
 // refreshing a JWT, use [KeyContext] with the user's ID.
 func KeyBearer(secret []byte) KeyFunc {
-	h, err := newOneHeader("KeyBearer", "Authorization", maxCredential)
+	return keyCredential("KeyBearer", "Authorization", "weir bearer token\x00", secret, bearerToken)
+}
+
+// keyCredential returns a KeyFunc whose key is a hash of a header's value, or of the part
+// that read returns; nil: of all of it. read's second argument is the error of no identity.
+func keyCredential(field, header, domain string, secret []byte, read func(string, error) (string, error)) KeyFunc {
+	h, err := newOneHeader(field, header, maxCredential)
 	if err != nil {
 		return keyError(err)
 	}
-	digest := newCredentialHash("weir bearer token\x00", secret)
+	digest := newCredentialHash(domain, secret)
 	return func(r *http.Request) (string, error) {
 		v, err := h.value(r)
+		if err == nil && read != nil {
+			v, err = read(v, h.none)
+		}
 		if err != nil {
 			return "", err
 		}
-		token, err := bearerToken(v, h.none)
-		if err != nil {
-			return "", err
-		}
-		return digest.key(token), nil
+		return digest.key(v), nil
 	}
 }
 

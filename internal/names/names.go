@@ -89,13 +89,6 @@ func forget(name string) {
 	}
 }
 
-// Users returns how many users a name has.
-func Users(name string) int {
-	users.Lock()
-	defer users.Unlock()
-	return len(users.of[name])
-}
-
 // isStateless reports whether a store is equal to all others of its type, because it has
 // no fields, or can't be compared.
 func isStateless(s store.Store) bool {
