@@ -129,7 +129,7 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 	lease = &noLease
 	if l.flights == nil {
 		err = l.ask(ctx, &question{ID: id, cancelable: cancelable}, l.limits, &d)
-	} else if err = l.check(ctx, id); err == nil {
+	} else if err = l.check(ctx, id, true); err == nil {
 		c := &claim{Claim: flight.Claim{Key: id.Key, Refuse: true}, limiter: l, cancelable: cancelable}
 		d, err = c.decide(ctx, id)
 		lease = &Lease{c.Lease}
@@ -144,25 +144,21 @@ func (l *Limiter) tryAcquireSlot(ctx context.Context, id line.ID, cancelable boo
 }
 
 // acquireSlot waits for a slot and a lease. A maxWait of 0: bounded by ctx alone.
-func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Duration) (grant, *Lease, error) {
+func (l *Limiter) acquireSlot(ctx context.Context, id line.ID, maxWait time.Duration) (g grant, lease *Lease, err error) {
 	if l.flights == nil {
-		g, err := l.waitSlot(ctx, id, maxWait, nil)
-		if err != nil {
+		if g, err = l.waitSlot(ctx, id, maxWait, nil); err != nil {
 			return grant{}, nil, err
 		}
 		return g, &noLease, nil
 	}
 	c := &claim{Claim: flight.Claim{Key: id.Key}, limiter: l, cancelable: true}
-	admitted := false
 	defer func() {
-		if !admitted {
+		if lease == nil { // The store may have panicked.
 			c.Lease.Release()
 		}
 	}()
-	g, err := l.waitSlot(ctx, id, maxWait, c)
-	if err != nil {
+	if g, err = l.waitSlot(ctx, id, maxWait, c); err != nil {
 		return grant{}, nil, err
 	}
-	admitted = true
 	return g, &Lease{c.Lease}, nil
 }

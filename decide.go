@@ -41,9 +41,9 @@ type question struct {
 	hold       store.Hold
 }
 
-// ask is take for a question about a call that has no end, and checks it.
+// ask is take for a question about a call without a lease, and checks it.
 func (l *decider) ask(ctx context.Context, q *question, limits []Limit, d *store.Decision) error {
-	if err := l.checkEndless(ctx, q.ID); err != nil {
+	if err := l.check(ctx, q.ID, false); err != nil {
 		return err
 	}
 	return l.take(ctx, q, limits, d)
@@ -177,26 +177,19 @@ func (l *decider) checkKey(key string) error {
 	return nil
 }
 
-// check reports the first fault of a call: an ended context, its key, its cost.
-func (l *decider) check(ctx context.Context, id line.ID) error {
+// check reports the first fault of a call: an ended context, its key, its cost, or no lease
+// where its limiter's calls need one.
+func (l *decider) check(ctx context.Context, id line.ID, leased bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := l.checkKey(id.Key); err != nil {
 		return err
 	}
-	return store.CheckCost("cost", id.Cost)
-}
-
-// checkEndless is check for a call that has no end.
-func (l *decider) checkEndless(ctx context.Context, id line.ID) error {
-	if err := l.check(ctx, id); err != nil {
-		return err
-	}
-	if l.ends && id.Cost > 0 {
+	if l.ends && id.Cost > 0 && !leased {
 		return errEndless
 	}
-	return nil
+	return store.CheckCost("cost", id.Cost)
 }
 
 // refusal returns the error of a refusal. The call waits for at most maxWait, or

@@ -41,7 +41,7 @@ func (l *Limiter) Resume(ctx context.Context, key string) error {
 // brake makes the store set a brake.
 func (l *Limiter) brake(ctx context.Context, key string, b store.Brake, by string) error {
 	id := line.ID{Key: key}
-	if err := l.check(ctx, id); err != nil {
+	if err := l.check(ctx, id, false); err != nil {
 		return err
 	}
 	braker, ok := l.store.(store.Braker)

@@ -53,11 +53,7 @@ func (l *Limiter) slotNow(ctx context.Context, id line.ID, g *grant) bool {
 
 // waitSlot waits for a slot of the limiter's limits, and for a lease unless that is nil.
 func (l *Limiter) waitSlot(ctx context.Context, id line.ID, maxWait time.Duration, lease *claim) (grant, error) {
-	check := l.checkEndless
-	if lease != nil {
-		check = l.check
-	}
-	if err := check(ctx, id); err != nil {
+	if err := l.check(ctx, id, lease != nil); err != nil {
 		return grant{}, err
 	}
 	call, ok := l.lines.Enter(id)
