@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/goweir/weir/internal/deadline"
 	"github.com/goweir/weir/internal/line"
 	"github.com/goweir/weir/internal/names"
 	"github.com/goweir/weir/internal/product"
@@ -211,19 +210,18 @@ func WaitLevels(ctx context.Context, maxWait time.Duration, levels ...Level) (*R
 	if err := checkLevels(ctx, levels); err != nil {
 		return nil, Decision{}, err
 	}
-	w := levelWait{levels: levels, start: time.Now()}
+	w := levelWait{levels: levels, bound: newBound(ctx, maxWait)}
 	r, d, err := reserveLevels(ctx, levels)
 	if err != nil {
 		return nil, decisionOf(&d), err
 	}
-	w.longest, w.byDeadline = deadline.Max(ctx, time.Now(), maxWait)
-	if maxWait > 0 && !d.Allowed && !line.InBackground(ctx) && isShort(&d) && d.RetryAfter <= w.longest {
+	if maxWait > 0 && !d.Allowed && !line.InBackground(ctx) && isShort(&d) && !time.Now().Add(d.RetryAfter).After(w.end) {
 		r, d, err = w.wait(ctx, d)
 	}
 	if err == nil {
 		observeLevels(ctx, levels, &d)
 	}
-	if w.waited {
+	if w.waits {
 		w.observe(ctx, d, err)
 	}
 	return r, decisionOf(&d), err
@@ -236,15 +234,12 @@ func isShort(d *store.Decision) bool {
 
 // levelWait is a call that waits for one level after the other.
 type levelWait struct {
-	levels     []Level
-	start      time.Time
-	longest    time.Duration
-	byDeadline bool // bounds longest
-	taken      []levelTaken
-	at         int            // the level that it waits for
-	last       store.Decision // the last on that level, or on all of them
-	waited     bool
-	full       bool // refused by the level's MaxWaiters
+	bound
+	levels []Level
+	taken  []levelTaken
+	at     int            // the level that it waits for
+	last   store.Decision // the last on that level, or on all of them
+	full   bool           // refused by the level's MaxWaiters
 }
 
 // wait waits for one level after the other. If one refuses, it decides on all of them
@@ -265,7 +260,7 @@ func (w *levelWait) wait(ctx context.Context, first store.Decision) (r *Reservat
 	case !isRefusal(err):
 		return nil, store.Decision{}, err
 	}
-	if d = first; w.waited {
+	if d = first; w.waits {
 		r, d, err = reserveLevels(ctx, w.levels)
 	} else {
 		err = nil // Too many calls wait, and the decision is fresh.
@@ -282,7 +277,7 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 	l := v.Limiter
 	id := l.lineOf(v.Key, v.cost(), v.limits())
 	c := waitingCall{
-		bound: newBound(ctx, max(w.longest-time.Since(w.start), 1)), limiter: l, id: id, limits: v.limits(), silent: true, d: w.last,
+		bound: newBound(ctx, max(time.Until(w.end), 1)), limiter: l, id: id, limits: v.limits(), silent: true, d: w.last,
 	}
 	var g grant
 	var err error
@@ -315,10 +310,10 @@ func (w *levelWait) book(ctx context.Context, v *Level) error {
 
 // begin shows that the wait begins, on its first level.
 func (w *levelWait) begin(ctx context.Context, v *Level) {
-	if !w.waited {
+	if !w.waits {
 		v.events(w.levels).decided(ctx, v.id(), &w.last, Event{Kind: EventWaitBegin})
 	}
-	w.waited = true
+	w.waits = true
 }
 
 // refuseFull turns a refusal into one by MaxWaiters of the level.
@@ -339,7 +334,7 @@ func (w *levelWait) observe(ctx context.Context, d store.Decision, err error) {
 	case err != nil:
 		at, d = &w.levels[w.at], w.last
 	case !d.Allowed:
-		err = at.Limiter.refusal(at.id(), &d, w.byDeadline, w.longest)
+		err = at.Limiter.refusal(at.id(), &d, w.byDeadline, w.maxWait)
 	}
 	at.events(w.levels).decided(ctx, at.id(), &d, Event{Kind: EventWait, Took: time.Since(w.start), Err: err})
 }
