@@ -78,6 +78,7 @@ func (c *Config) check() error {
 	if err := store.CheckStore("Config.Store", c.Store); err != nil {
 		return err
 	}
+	_, holds := c.Store.(store.Holder)
 	switch {
 	case c.MaxWait < 0:
 		return wrong("MaxWait", "0 or more", c.MaxWait.String())
@@ -87,15 +88,8 @@ func (c *Config) check() error {
 		return wrong("Reserve", "0 to 99", strconv.Itoa(c.Reserve))
 	case c.MaxPause < 0 || c.MaxPause > store.MaxPeriod/4:
 		return wrong("MaxPause", "0 to 12.5 years", c.MaxPause.String())
-	}
-	if c.Name == "" || store.CheckName("Config.Name", c.Name) != nil {
+	case c.Name == "" || store.CheckName("", c.Name) != nil:
 		return wrong("Name", "a name of 1 to 64 bytes of printable ASCII, which no limiter with other limits has on the same store", strconv.QuoteToASCII(c.Name))
-	}
-	if err := store.CheckLimits("Config.Limits", c.Limits); err != nil {
-		return err
-	}
-	_, holds := c.Store.(store.Holder)
-	switch {
 	case c.InFlight < 0 || c.InFlight > store.MaxUnits:
 		return wrong("InFlight", "0 to 2^50", strconv.FormatInt(c.InFlight, 10))
 	case c.InFlight > 0 && !holds:
@@ -105,7 +99,7 @@ func (c *Config) check() error {
 	case c.Lease != 0 && (c.Lease < minLease || c.Lease > store.MaxLease || c.Lease%time.Microsecond != 0):
 		return wrong("Lease", "0, or whole microseconds from 1s to 1h", c.Lease.String())
 	}
-	return nil
+	return store.CheckLimits("Config.Limits", c.Limits)
 }
 
 // withDefaults returns the configuration with its defaults, and with limits of its own.
