@@ -180,7 +180,9 @@ func TestBrakeOfThousands(t *testing.T) {
 			}
 			synctest.Wait()
 			c := clock(5*time.Second, time.Second)
+			b.mu.Lock()
 			b.clock = func() (store.Clock, error) { return c, nil }
+			b.mu.Unlock()
 			if hears {
 				b.tell("k", c)
 			}
