@@ -2,6 +2,7 @@ package combine
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -13,35 +14,23 @@ type Group[K comparable, C any] struct {
 
 // entry is one call in the queue.
 type entry[K comparable, C any] struct {
-	node  node[*entry[K, C]] // in calls of the key
-	key   *keyState[K, C]
-	ctx   context.Context // for its deadline
-	state state
-	batch *batch[K, C]  // if onWire
-	done  chan struct{} // gets one value when the call is decided
+	ctx     context.Context // for its deadline
+	batch   *batch[K, C]    // nil: unsent
+	decided bool            // done has its value, or gets it soon
+	left    bool            // the caller left; whoever finds the entry next releases it
+	done    chan struct{}   // gets one value when the call is decided
 
 	call C
 	err  error
 }
 
-// state is the progress of an entry.
-type state int8
-
-const (
-	unsent   state = iota
-	onWire         // in a batch under way
-	decided        // done has its value, or gets it soon
-	orphaned       // onWire, and its caller left
-)
-
 // keyState is a key with calls. A batch has it under way from its own formation until
 // the formation of the batch after.
 type keyState[K comparable, C any] struct {
-	node     node[*keyState[K, C]] // in ready of the queue
-	ready    bool                  // whether it is
 	key      K
-	calls    list[*entry[K, C]] // unsent
-	underWay int                // batches
+	calls    []*entry[K, C] // unsent, in their order; the callers of some may have left
+	underWay int            // batches
+	ready    bool           // in ready of the queue
 }
 
 // batch is the calls of one round trip.
@@ -57,20 +46,17 @@ type batch[K comparable, C any] struct {
 	cancel  context.CancelFunc
 }
 
-func newEntry[K comparable, C any]() *entry[K, C] {
-	e := &entry[K, C]{done: make(chan struct{}, 1)}
-	e.node.of = e
-	return e
-}
-
-// add moves the unsent calls of a key to the batch, up to maxCalls in all.
-func (b *batch[K, C]) add(k *keyState[K, C], maxCalls int) {
+// add moves up to n calls of a key to the batch, if the key has calls.
+func (b *batch[K, C]) add(k *keyState[K, C], n int) {
 	from := len(b.calls)
-	for !k.calls.empty() && len(b.calls) < maxCalls {
-		e := k.calls.pop()
-		e.state, e.batch = onWire, b
+	if n = min(n, len(k.calls)); n == 0 {
+		return
+	}
+	for _, e := range k.calls[:n] {
+		e.batch = b
 		b.calls, b.entries = append(b.calls, &e.call), append(b.entries, e)
 	}
+	k.calls = slices.Delete(k.calls, 0, n)
 	k.underWay++
 	b.keys = append(b.keys, k)
 	b.groups = append(b.groups, Group[K, C]{k.key, b.calls[from:len(b.calls):len(b.calls)]})
@@ -101,29 +87,11 @@ func (b *batch[K, C]) deadline() (latest time.Time, ok bool) {
 	return latest, true
 }
 
-// decide marks the calls of a batch that is back as decided. It removes the orphaned
-// calls from the batch and returns them.
-func (b *batch[K, C]) decide(err error) (orphans []*entry[K, C]) {
-	told := b.entries[:0]
-	for _, e := range b.entries {
-		if e.state == orphaned {
-			orphans = append(orphans, e)
-		} else {
-			e.state, e.err = decided, err
-			told = append(told, e)
-		}
-	}
-	clear(b.entries[len(told):])
-	b.entries = told
-	return orphans
-}
-
 // reset empties the batch.
 func (b *batch[K, C]) reset() {
 	clear(b.groups)
 	clear(b.calls)
 	clear(b.entries)
 	clear(b.keys)
-	b.groups, b.calls, b.entries, b.keys = b.groups[:0], b.calls[:0], b.entries[:0], b.keys[:0]
-	b.ctx, b.cancel, b.took = nil, nil, 0
+	*b = batch[K, C]{groups: b.groups[:0], calls: b.calls[:0], entries: b.entries[:0], keys: b.keys[:0]}
 }

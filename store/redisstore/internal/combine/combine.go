@@ -78,7 +78,9 @@ type Queue[K comparable, C any] struct {
 	batches sync.Pool // of *batch[K, C]
 
 	mu       sync.Mutex
-	waiting  waiting[K, C]
+	keys     map[K]*keyState[K, C]
+	ready    []*keyState[K, C] // with unsent calls, and free, in the order in which they leave
+	spare    []*keyState[K, C]
 	underWay int // round trips
 	pace     pace
 }
@@ -87,10 +89,9 @@ type Queue[K comparable, C any] struct {
 func New[K comparable, C any](config Config[K, C]) *Queue[K, C] {
 	config.MaxKeys = cmp.Or(max(config.MaxKeys, 0), DefaultMaxKeys)
 	config.MaxCalls = cmp.Or(max(config.MaxCalls, 0), DefaultMaxCalls)
-	q := &Queue[K, C]{config: config, pace: newPace(config.RoundTrips, config.MaxRoundTrips)}
-	q.entries.New = func() any { return newEntry[K, C]() }
+	q := &Queue[K, C]{config: config, keys: make(map[K]*keyState[K, C]), pace: newPace(config.RoundTrips, config.MaxRoundTrips)}
+	q.entries.New = func() any { return &entry[K, C]{done: make(chan struct{}, 1)} }
 	q.batches.New = func() any { return new(batch[K, C]) }
-	q.waiting.keys = make(map[K]*keyState[K, C])
 	return q
 }
 
@@ -110,7 +111,6 @@ func (q *Queue[K, C]) outcome(e *entry[K, C]) (C, error) {
 
 // release empties an entry for its next use.
 func (q *Queue[K, C]) release(e *entry[K, C]) {
-	var none C
-	e.key, e.ctx, e.state, e.batch, e.call, e.err = nil, nil, unsent, nil, none, nil
+	*e = entry[K, C]{done: e.done}
 	q.entries.Put(e)
 }

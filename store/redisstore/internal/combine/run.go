@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -16,12 +17,10 @@ var errExit = errors.New("combine: Send ended its goroutine")
 func (q *Queue[K, C]) join(key K, e *entry[K, C]) *batch[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	k := q.waiting.of(key)
-	waits := k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || !q.waiting.ready.empty() || !k.calls.empty()
-	e.key = k
-	k.calls.push(&e.node)
-	if waits {
-		q.waiting.queue(k, q.pace.ofKey())
+	k := q.keyOf(key)
+	waits := k.underWay >= q.pace.ofKey() || q.underWay >= q.pace.trips || len(q.ready) > 0 || len(k.calls) > 0
+	if k.calls = append(k.calls, e); waits {
+		q.settle(k)
 		return nil
 	}
 	b := q.batches.Get().(*batch[K, C])
@@ -64,109 +63,84 @@ func (q *Queue[K, C]) run(b *batch[K, C]) {
 }
 
 // tell tells the callers of a batch that their calls are decided, and starts the next
-// batch.
+// batches.
 //
-// The next batch forms on a new goroutine, created before the last caller wakes up. The
-// scheduler runs the goroutine after all callers, so callers that call again at once are
-// in the next batch. For the callers of one hot key that doubles the calls of a batch.
+// These form on a new goroutine, created before the last caller wakes up. The scheduler
+// runs the goroutine after all callers, so callers that call again at once are in the next
+// batch. For the callers of one hot key that doubles the calls of a batch.
 func (q *Queue[K, C]) tell(b *batch[K, C], err error) {
 	b.cancel()
-	q.mu.Lock()
-	orphans := b.decide(err)
-	q.mu.Unlock()
-	for _, e := range orphans {
-		q.release(e)
-	}
-	callers := b.entries
+	callers := q.decide(b, err)
 	if len(callers) < 2 {
 		for _, e := range callers {
 			e.done <- struct{}{}
 		}
-		q.goOn(b)
+		q.next(b, false)
 		return
 	}
 	last := callers[len(callers)-1]
 	for _, e := range callers[:len(callers)-1] {
 		e.done <- struct{}{}
 	}
-	go q.resume(b)
+	go q.next(b, true)
 	last.done <- struct{}{}
 }
 
-// resume runs the batch after b, if any calls can leave.
-func (q *Queue[K, C]) resume(b *batch[K, C]) {
-	if b = q.next(b); b != nil {
-		q.run(b)
-	}
-}
-
-// goOn runs the batch after b on a new goroutine, if any calls can leave.
-func (q *Queue[K, C]) goOn(b *batch[K, C]) {
-	if b = q.next(b); b != nil {
-		go q.run(b)
-	}
-}
-
-// next frees the keys of a batch, and makes it the next batch. It returns nil if no
-// calls can leave.
-func (q *Queue[K, C]) next(b *batch[K, C]) *batch[K, C] {
+// decide marks the calls of a batch that is back as decided, and returns those whose callers
+// have not left.
+func (q *Queue[K, C]) decide(b *batch[K, C], err error) []*entry[K, C] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	b.entries = slices.DeleteFunc(b.entries, q.gone)
+	for _, e := range b.entries {
+		e.decided, e.err = true, err
+	}
+	return b.entries
+}
+
+// next frees the keys of a batch that is back, and starts batches while calls can leave. here:
+// this goroutine runs the first of them.
+func (q *Queue[K, C]) next(b *batch[K, C], here bool) {
+	q.mu.Lock()
 	q.underWay--
 	if b.took > 0 {
 		q.pace.saw(time.Now(), b.took)
 	}
 	for _, k := range b.keys {
-		q.waiting.land(k, q.pace.ofKey())
+		k.underWay--
+		q.settle(k)
 	}
-	b.reset()
-	if !q.form(b) {
-		q.batches.Put(b)
-		return nil
-	}
-	for q.underWay < q.pace.trips {
-		more := q.batches.Get().(*batch[K, C])
-		if !q.form(more) {
-			q.batches.Put(more)
-			break
+	var first *batch[K, C]
+	for b.reset(); q.underWay < q.pace.trips && q.fill(b); b = q.batches.Get().(*batch[K, C]) {
+		b.open()
+		q.underWay++
+		if here && first == nil {
+			first = b
+		} else {
+			go q.run(b)
 		}
-		go q.run(more)
 	}
-	return b
+	q.batches.Put(b)
+	q.mu.Unlock()
+	if first != nil {
+		q.run(first)
+	}
 }
 
-// form fills an empty batch with the waiting calls of free keys. It reports false if
-// there are none.
-func (q *Queue[K, C]) form(b *batch[K, C]) bool {
-	q.waiting.fill(b, q.config.MaxKeys, q.config.MaxCalls, q.pace.ofKey())
-	if len(b.calls) == 0 {
-		return false
-	}
-	b.open()
-	q.underWay++
-	return true
-}
-
-// leave removes the caller of a call, unless the call is decided: see [Pending.Leave].
+// leave ends the interest of a call's caller, unless the call is decided: see [Pending.Leave].
 func (q *Queue[K, C]) leave(e *entry[K, C]) (left, sent bool) {
 	q.mu.Lock()
-	switch e.state {
-	case unsent:
-		q.waiting.remove(e)
-		q.mu.Unlock()
-		q.release(e)
-		return true, false
-	case onWire:
-		e.state = orphaned
-		b := e.batch
-		b.callers--
-		last, cancel := b.callers == 0, b.cancel
-		q.mu.Unlock()
-		if last {
-			cancel()
-		}
-		return true, true
+	defer q.mu.Unlock()
+	if e.decided {
+		return false, true
 	}
-	q.mu.Unlock()
-	return false, true
+	e.left = true
+	b := e.batch
+	if b == nil {
+		return true, false
+	}
+	if b.callers--; b.callers == 0 {
+		b.cancel()
+	}
+	return true, true
 }

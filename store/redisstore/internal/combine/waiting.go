@@ -1,81 +1,66 @@
 package combine
 
-// waiting holds the keys with calls.
-type waiting[K comparable, C any] struct {
-	keys  map[K]*keyState[K, C]
-	ready list[*keyState[K, C]] // with unsent calls, and free
-	spare []*keyState[K, C]
-}
+import "slices"
 
 // maxSpare is the maximum number of unused keyStates that are kept.
 const maxSpare = 1024
 
-// of returns the state of a key. It creates a missing one.
-func (w *waiting[K, C]) of(key K) *keyState[K, C] {
-	if k := w.keys[key]; k != nil {
+// keyOf returns the state of a key. It creates a missing one.
+func (q *Queue[K, C]) keyOf(key K) *keyState[K, C] {
+	if k := q.keys[key]; k != nil {
 		return k
 	}
-	var k *keyState[K, C]
-	if n := len(w.spare) - 1; n >= 0 {
-		k, w.spare = w.spare[n], w.spare[:n]
-	} else {
-		k = new(keyState[K, C])
-		k.node.of = k
+	if len(q.spare) == 0 {
+		q.spare = append(q.spare, new(keyState[K, C]))
 	}
+	last := len(q.spare) - 1
+	k := q.spare[last]
+	q.spare = q.spare[:last]
 	k.key = key
-	w.keys[key] = k
+	q.keys[key] = k
 	return k
 }
 
-// queue makes a key ready if it is free and has unsent calls. A key is free while fewer than
-// ofKey batches under way have it.
-func (w *waiting[K, C]) queue(k *keyState[K, C], ofKey int) {
-	if !k.ready && k.underWay < ofKey && !k.calls.empty() {
-		k.ready = true
-		w.ready.push(&k.node)
-	}
-}
-
-// remove takes out a call that waits.
-func (w *waiting[K, C]) remove(e *entry[K, C]) {
-	k := e.key
-	k.calls.remove(&e.node)
-	if k.calls.empty() {
-		if k.ready {
-			k.ready = false
-			w.ready.remove(&k.node)
+// settle makes a key ready if it is free and has unsent calls, and drops a key without calls. A
+// key is free while fewer than ofKey batches under way have it.
+func (q *Queue[K, C]) settle(k *keyState[K, C]) {
+	switch {
+	case len(k.calls) > 0:
+		if !k.ready && k.underWay < q.pace.ofKey() {
+			k.ready = true
+			q.ready = append(q.ready, k)
 		}
-		w.forget(k)
+	case k.underWay == 0:
+		delete(q.keys, k.key)
+		if len(q.spare) < maxSpare {
+			var none K
+			k.key = none
+			q.spare = append(q.spare, k)
+		}
 	}
 }
 
-// fill moves calls to an empty batch. Keys leave in the order in which they became
-// ready.
-func (w *waiting[K, C]) fill(b *batch[K, C], maxKeys, maxCalls, ofKey int) {
-	for !w.ready.empty() && len(b.keys) < maxKeys && len(b.calls) < maxCalls {
-		k := w.ready.pop()
+// fill moves waiting calls of free keys to an empty batch, and drops calls whose callers left.
+// It reports false if there are no calls.
+func (q *Queue[K, C]) fill(b *batch[K, C]) bool {
+	n := 0
+	for n < len(q.ready) && len(b.keys) < q.config.MaxKeys && len(b.calls) < q.config.MaxCalls {
+		k := q.ready[n]
+		n++
 		k.ready = false
-		b.add(k, maxCalls)
-		w.queue(k, ofKey)
+		k.calls = slices.DeleteFunc(k.calls, q.gone)
+		b.add(k, q.config.MaxCalls-len(b.calls))
+		q.settle(k)
 	}
+	q.ready = slices.Delete(q.ready, 0, n)
+	return len(b.calls) > 0
 }
 
-// land takes a key out of a batch that is back.
-func (w *waiting[K, C]) land(k *keyState[K, C], ofKey int) {
-	k.underWay--
-	w.queue(k, ofKey)
-	w.forget(k)
-}
-
-// forget drops a key without calls.
-func (w *waiting[K, C]) forget(k *keyState[K, C]) {
-	if k.underWay > 0 || !k.calls.empty() {
-		return
+// gone reports whether the caller of an entry left, and releases such an entry.
+func (q *Queue[K, C]) gone(e *entry[K, C]) bool {
+	if !e.left {
+		return false
 	}
-	delete(w.keys, k.key)
-	if len(w.spare) < maxSpare {
-		var none K
-		k.key = none
-		w.spare = append(w.spare, k)
-	}
+	q.release(e)
+	return true
 }
