@@ -1,8 +1,6 @@
 package exact
 
 import (
-	"slices"
-
 	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
@@ -64,19 +62,23 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	return len(k.Parts) - 1
 }
 
-// nearest returns the part that a limit replaces, with the smallest ratio of periods; -1: none.
+// nearest returns the part that a limit replaces; -1: none.
 func (k *Key) nearest(f *Found, period int64) int {
-	best, near := -1, int64(0)
+	best := -1
 	for i := range min(f.old, 64) {
 		if f.taken&(1<<i) != 0 || f.names(i) {
 			continue
 		}
-		p := k.Parts[i].Rule.Period
-		if best < 0 || product.Compare(max(period, p), min(period, near), min(period, p), max(period, near)) < 0 {
-			best, near = i, p
+		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
+			best = i
 		}
 	}
 	return best
+}
+
+// nearer reports whether the ratio of p and a is smaller than the ratio of p and b.
+func nearer(p, a, b int64) bool {
+	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
 }
 
 // adoptLog starts the log with the used units of a sliding window, and returns the first
@@ -90,27 +92,26 @@ func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 }
 
 // Refuse forgets the limits that Open added to a new key. A known key keeps them with
-// their used share, so that they recover at their own rate, as do left out limits that the
-// call names again. Refuse reports whether the key has changed.
+// their used share, so that they recover at their own rate. Refuse reports whether the key
+// has changed.
 func (k *Key) Refuse(f *Found, now int64) bool {
-	again := slices.ContainsFunc(f.Parts, func(i int) bool { return k.Parts[i].Left > 0 })
-	if f.old == 0 || len(k.Parts) == f.old && !again {
+	if f.old == 0 || len(k.Parts) == f.old {
 		k.Close(f)
 		return false
 	}
-	if k.Queue.Tag != 0 && len(k.Parts) > f.old {
+	if k.Queue.Tag != 0 {
 		k.Queue.Seq++
 		for i := f.old; i < len(k.Parts); i++ {
 			k.Parts[i].begin(k.Queue.Seq)
 		}
 	}
-	k.forget(f, now)
+	k.forget(f, now, false)
 	return true
 }
 
 // forget drops limits that the call leaves out, if they have lapsed or are too many. The
-// first parts go first. It resets the time of the limits that the call names.
-func (k *Key) forget(f *Found, now int64) {
+// first parts go first. A booking resets the time of the limits that it names.
+func (k *Key) forget(f *Found, now int64, booked bool) {
 	over := -maxLeft
 	for i := range k.Parts {
 		p := &k.Parts[i]
@@ -120,7 +121,7 @@ func (k *Key) forget(f *Found, now int64) {
 			if p.Left == 0 {
 				p.Left = k.lapse(p)
 			}
-		default:
+		case booked:
 			p.Left = 0
 		}
 	}
