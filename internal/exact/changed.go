@@ -62,23 +62,19 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 	return len(k.Parts) - 1
 }
 
-// nearest returns the part that a limit replaces; -1: none.
+// nearest returns the part that a limit replaces, with the smallest ratio of periods; -1: none.
 func (k *Key) nearest(f *Found, period int64) int {
-	best := -1
+	best, near := -1, int64(0)
 	for i := range min(f.old, 64) {
 		if f.taken&(1<<i) != 0 || f.names(i) {
 			continue
 		}
-		if best < 0 || nearer(period, k.Parts[i].Rule.Period, k.Parts[best].Rule.Period) {
-			best = i
+		p := k.Parts[i].Rule.Period
+		if best < 0 || product.Compare(max(period, p), min(period, near), min(period, p), max(period, near)) < 0 {
+			best, near = i, p
 		}
 	}
 	return best
-}
-
-// nearer reports whether the ratio of p and a is smaller than the ratio of p and b.
-func nearer(p, a, b int64) bool {
-	return product.Compare(max(p, a), min(p, b), min(p, a), max(p, b)) < 0
 }
 
 // adoptLog starts the log with the used units of a sliding window, and returns the first
