@@ -45,38 +45,6 @@ func BenchmarkTake(b *testing.B) {
 	}
 }
 
-// known is a primary that has decided each call beforehand.
-type known struct{ *primary }
-
-func (known) Start(_ context.Context, _ store.Store, req *store.Request) store.Started {
-	return answeredCall{req}
-}
-
-type answeredCall struct{ req *store.Request }
-
-var answered = func() <-chan struct{} { c := make(chan struct{}); close(c); return c }()
-
-func (answeredCall) Done() <-chan struct{} { return answered }
-func (answeredCall) Leave() bool           { return false }
-func (c answeredCall) Decision() (store.Decision, bool, error) {
-	at := store.Instant(time.Now().UnixMicro())
-	c.req.Seen[0] = store.Seen{At: at, Used: store.Used{At: at + 1000}}
-	return store.Decision{Allowed: true, Limit: c.req.Charges[0].Limit, Remaining: 1, At: at}, true, nil
-}
-
-// BenchmarkStarted measures the cost of the fallback alone, of calls that need no goroutine.
-func BenchmarkStarted(b *testing.B) {
-	s := open(b, fallback.Config{Primary: known{newPrimary(b)}})
-	req := charge("k", 1, store.Per(1<<40, time.Second))
-	meet(b, s)
-	b.ReportAllocs()
-	for b.Loop() {
-		if d, err := s.Take(context.Background(), req); err != nil || d.Degraded {
-			b.Fatal(d, err)
-		}
-	}
-}
-
 // away returns a store whose breaker is open for good.
 func away(tb testing.TB, cfg fallback.Config) *fallback.Store {
 	p := newPrimary(tb)

@@ -25,13 +25,10 @@ func (c *clock) at(t time.Time) int64 { return c.local(t) + c.offset.Load() }
 
 func (c *clock) now() int64 { return c.at(time.Now()) }
 
-// heard takes the primary's time from an answer that has just come. The primary has read
-// its clock after the question and before the answer. Within 1 ms the estimate stays.
-func (c *clock) heard(at int64, asked time.Time) {
-	if ahead := at - c.at(asked); ahead >= 0 && ahead < 1000 {
-		return
-	}
-	least, most := at-c.local(time.Now()), at-c.local(asked)
+// heard takes the primary's time from an answer. The primary has read its clock after the
+// question and before the answer.
+func (c *clock) heard(at int64, asked, came time.Time) {
+	least, most := at-c.local(came), at-c.local(asked)
 	if offset := c.offset.Load(); offset < least || offset > most {
 		c.offset.Store(least + (most-least)/2)
 	}

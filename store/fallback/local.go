@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goweir/weir/store"
+	"github.com/goweir/weir/store/fallback/internal/breaker"
 	"github.com/goweir/weir/store/fallback/internal/share"
 )
 
@@ -38,13 +39,11 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	shared, replicas := *req, s.cfg.replicas()
 	shared.Seen = nil // It is for the primary.
 	shared.Charges = share.Charges(req.Charges, replicas)
-	if req.Hold.Asked() {
-		shared.Hold.Max = max(req.Hold.Max/replicas, 1)
-	}
+	shared.Hold = share.Hold(req.Hold, replicas)
 	over := share.Cut(shared.Charges, req.Charges)
 	now := s.clock.now()
 	if s.seeder != nil {
-		s.memory.Seed(req.Charges, shared.Charges, now, s.seeder.Seed)
+		s.memory.Seed(req.Charges, shared.Charges, now, s.seeder)
 	}
 	d, err := s.cfg.Local.Take(ctx, shared)
 	if err != nil {
@@ -62,7 +61,7 @@ func (s *Store) local(ctx context.Context, req *store.Request) (store.Decision, 
 	if d.Allowed && !req.Peek() {
 		s.memory.Spend(req.Charges, shared.Charges, replicas, at, now, s.breaker.Outages())
 		if s.breaker.Closed() {
-			s.soon(alone) // This call may be the last one for its key.
+			s.soon(breaker.Silence)
 		}
 	}
 	if d.Receipt != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback/internal/breaker"
+	"github.com/goweir/weir/store/fallback/internal/plain"
 	"github.com/goweir/weir/store/localstore"
 )
 
@@ -22,16 +23,16 @@ func New(cfg Config) (*Store, error) {
 		}
 		cfg.Local = local
 	}
-	s := &Store{cfg: cfg, primary: cfg.Primary}
+	s := &Store{cfg: cfg}
 	s.memory.Open(cfg.MaxKeys)
-	if _, restores := cfg.Primary.(store.Restorer); restores {
-		s.starter, _ = cfg.Primary.(store.Starter)
-	} else {
-		s.primary = plain{cfg.Primary}
+	s.starter, _ = cfg.Primary.(store.Starter)
+	var ok bool
+	if s.primary, ok = cfg.Primary.(primary); !ok {
+		s.primary, s.starter = plain.Store{Store: cfg.Primary}, nil
 	}
 	s.seeder, _ = cfg.Local.(Seeder)
 	s.clock.start = time.Now()
-	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.search, Since: s.clock.start}
+	s.breaker = breaker.Breaker{Probe: s.probe, Most: cfg.Probe, Tell: s.tell, Back: s.restoreAll, Since: s.clock.start}
 	return s, nil
 }
 

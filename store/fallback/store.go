@@ -20,24 +20,30 @@ type Seeder interface {
 	Seed(m store.Memory)
 }
 
+// primary is a primary store that restores. plain makes one of any other store.
+type primary interface {
+	store.Store
+	store.Restorer
+}
+
 // Store is a primary store with a local one behind it. It is safe for
 // concurrent use.
 type Store struct {
-	cfg       Config
-	primary   store.Store   // the primary, or plain around one that does not restore
-	starter   store.Starter // the primary; nil: it is none
-	seeder    Seeder        // the local store; nil: it is none
-	clock     clock
-	breaker   breaker.Breaker
-	ends      patience.Ends
-	memory    memory.Memory
-	searching sync.Mutex   // a search is under way
-	waits     atomic.Bool  // a search begins soon
-	tries     int          // searches that failed in a row
-	losses    atomic.Int64 // so far
-	brakes    brakes.Pending
-	failed    atomic.Pointer[store.Request] // looks at the keys of the last failed call
-	alone     sync.Once                     // logs the first decision without the primary
+	cfg      Config
+	primary  primary
+	starter  store.Starter // the primary; nil: it is none
+	seeder   Seeder        // the local store; nil: it is none
+	clock    clock
+	breaker  breaker.Breaker
+	ends     patience.Ends
+	memory   memory.Memory
+	searches atomic.Int32 // asked for by restoreAll and not ended
+	waits    atomic.Bool  // soon has set a timer
+	tries    atomic.Int32 // of restoreAll that failed in a row
+	lostAt   atomic.Int64 // the last loss, by the process's clock
+	brakes   brakes.Pending
+	failed   atomic.Pointer[store.Request] // looks at the keys of the last failed call
+	alone    sync.Once                     // logs the first decision without the primary
 }
 
 // within runs f until the budget ends. A slow f goes on without its caller and with an

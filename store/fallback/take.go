@@ -55,25 +55,6 @@ func (s *Store) Reset(ctx context.Context, scope, key string) error {
 	return s.within(ctx, func(ctx context.Context) error { return r.Reset(ctx, scope, key) })
 }
 
-// State says which side decides.
-type State uint8
-
-const (
-	StateClosed   State = iota // the primary decides
-	StateOpen                  // the policy decides
-	StateHalfOpen              // the policy decides while the primary is probed
-)
-
-var stateNames = [...]string{"closed", "open", "half_open"}
-
-// String returns the state in lower case with underscores, fit for a metric's label.
-func (s State) String() string {
-	if int(s) >= len(stateNames) {
-		return "unknown"
-	}
-	return stateNames[s]
-}
-
 // State returns the breaker's state, for a health endpoint. A zero Store is closed.
 func (s *Store) State() State {
 	switch closed, probing := s.breaker.State(); {

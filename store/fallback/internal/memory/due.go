@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"crypto/rand"
 	"iter"
 	"slices"
 
@@ -9,51 +8,30 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Due begins to restore the charges' keys that the primary lacks; nil: it lacks none. While
-// another call restores one of the keys, Due begins nothing and returns that restore as
-// under. A call that has waited begins one of its own.
-func (t *Memory) Due(charges []store.Charge, now int64, waited bool) (r, under *Restore) {
-	for i := range charges {
-		if !keys.First(charges, i) {
-			continue
+// Due begins the restore of a key that the primary lacks. While another call restores the
+// key, Due returns that restore as under. A call that has waited begins one of its own.
+func (t *Memory) Due(key keys.Key, now int64, waited bool) (r, under *Restore) {
+	t.with(key, func(e *entry) {
+		under = e.more.sending
+		if under != nil && waited || under == nil && (e.owes() || e.lost()) {
+			r, under = e.restore(key.Key, t.newID, now), nil
 		}
-		key := keys.Of(&charges[i])
-		t.with(key, func(e *entry) {
-			sending := e.more.sending != nil
-			switch {
-			case sending && !waited:
-				under = e.more.sending
-			case sending || e.owes() || e.lost():
-				if r == nil {
-					r = &Restore{Over: make(chan struct{}), sent: make(map[*spending]int)}
-				}
-				r.keys = append(r.keys, key)
-				e.restore(r, key.Key, now)
-			}
-		})
-		if under != nil {
-			if r != nil {
-				t.Sent(r, false)
-			}
-			return nil, under
-		}
-	}
-	return r, nil
+	})
+	return r, under
 }
 
 // Sent ends a restore, and notes whether the primary knows its memories now.
 func (t *Memory) Sent(r *Restore, known bool) {
 	r.once.Do(func() { close(r.Over) })
-	for _, key := range r.keys {
-		t.with(key, func(e *entry) { e.sent(r, known) })
-	}
+	t.with(r.Key, func(e *entry) { e.sent(r, known) })
 }
 
-// restore adds the memories of the key to a restore: the entry's, and one for each spending.
-func (e *entry) restore(r *Restore, key string, now int64) {
+// restore returns the memories for the primary: the entry's, and one for each spending.
+func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 	x := e.extra()
+	r := &Restore{Key: keys.Key{Scope: e.limits.scope, Key: key}, Over: make(chan struct{})}
 	answer := store.Memory{
-		Scope: e.limits.scope, Key: key, Limits: e.limits.list,
+		Scope: r.Scope, Key: key, Limits: e.limits.list,
 		At: store.Instant(e.at), Last: store.Instant(x.last),
 	}
 	for i := range e.limits.rules {
@@ -61,21 +39,22 @@ func (e *entry) restore(r *Restore, key string, now int64) {
 	}
 	alone := true
 	for _, p := range x.spendings {
-		m := store.Memory{Scope: answer.Scope, Key: key, Limits: p.limits.list}
+		m := store.Memory{Scope: r.Scope, Key: key, Limits: p.limits.list}
 		if p.limits == e.limits {
 			m, alone = answer, false
 		}
 		if p.id == "" {
-			p.id = rand.Text()
+			p.id = newID()
 		}
-		p.fill(&m, now)
+		p.fill(&m, x.parts, now)
 		r.Memories = append(r.Memories, m)
-		r.sent[p] = p.version
+		r.spendings, r.versions = append(r.spendings, p), append(r.versions, p.version)
 	}
 	if alone {
 		r.Memories = append(r.Memories, answer)
 	}
 	x.sending = r
+	return r
 }
 
 // sent notes that a restore has ended, and whether the primary knows its memories now. A
@@ -88,10 +67,11 @@ func (e *entry) sent(r *Restore, known bool) {
 	if m.sending == r {
 		m.sending = nil
 	}
-	m.spendings = slices.DeleteFunc(m.spendings, func(p *spending) bool {
-		version, ok := r.sent[p]
-		return known && ok && version == p.version
-	})
+	for i, p := range r.spendings {
+		if j := slices.Index(m.spendings, p); known && j >= 0 && p.version == r.versions[i] {
+			m.spendings = slices.Delete(m.spendings, j, j+1)
+		}
+	}
 }
 
 // Lacking yields looks at the keys that the primary may lack: keys with spent units, and

@@ -12,7 +12,7 @@ import (
 //
 //	at, used, last   the primary's last answer, and its time
 //	spendings        units admitted here since then
-//	until            calls that cost more than the share are made up for
+//	debt             all units admitted here, of this process's share
 type entry struct {
 	limits *limits
 	key    string
@@ -25,9 +25,10 @@ type entry struct {
 type more struct {
 	used      []exact.State // of the further limits
 	spendings []*spending   // unknown to the primary, the oldest first
+	debt      []exact.State
+	parts     int64 // the number of shares of the limit
 	last      int64
-	until     int64
-	seeded    int64    // the time of the answer that the local store knows
+	seeded    int64    // the time of the answer that the local store started from
 	lost      int64    // the time of an answer that the primary has lost
 	sending   *Restore // nil: no restore is under way
 }
@@ -57,7 +58,7 @@ func (e *entry) be(l *limits) {
 	e.limits, e.at, e.used = l, 0, exact.State{}
 	if n := len(l.rules) - 1; n > 0 || e.more != &none {
 		m := e.extra()
-		m.used, m.until, m.seeded = make([]exact.State, n), 0, 0
+		m.used, m.debt, m.seeded = make([]exact.State, n), nil, 0
 	}
 }
 
@@ -113,27 +114,30 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 	if i < 0 {
 		return
 	}
-	r := &e.limits.rules[i]
-	if primary {
+	switch r := &e.limits.rules[i]; {
+	case primary:
 		correct(r, e.state(i), at, more)
-	} else if p := e.spending(); p != nil {
+	case e.more.debt != nil:
 		if r.Limit.Algorithm == store.GCRA {
-			more *= p.parts // A unit takes parts times as long in the share.
+			more *= e.more.parts // A unit takes parts times as long in the share.
 		}
-		p.version++
-		correct(r, &p.used[i], at, more)
+		correct(r, &e.more.debt[i], at, more)
+		if p := e.last(); p != nil {
+			p.version++
+			correct(r, &p.used[i], at, more)
+		}
 	}
 }
 
 // ofShare returns the memory for a local store that has a share of each limit.
 func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
-	parts := limitsOf(shared)
-	m := store.Memory{
-		Scope: parts.scope, Key: key, Limits: parts.list,
-		At: store.Instant(now), Last: store.Instant(max(e.more.last, e.more.until)),
-	}
-	for i := range parts.rules {
-		s := share.State(&e.limits.rules[i], &parts.rules[i], *e.state(i), now)
+	rules, list := rulesOf(shared)
+	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
+	for i, part := range rules {
+		s := share.State(&e.limits.rules[i], &part, *e.state(i), now)
+		if e.more.debt != nil {
+			s = larger(&part, s, e.more.debt[i], now)
+		}
 		m.Known = append(m.Known, usedOf(&s))
 	}
 	return m

@@ -15,7 +15,6 @@ import (
 type spending struct {
 	limits  *limits
 	outage  int64
-	parts   int64         // the number of shares of the limit
 	used    []exact.State // of each limit; for a bucket the TAT of the share
 	known   []int64       // for a bucket the share's TAT without these units
 	ahead   int64         // the last slot granted here; 0: none
@@ -48,24 +47,25 @@ func (p *spending) idle(now int64) bool {
 	return true
 }
 
-// divide changes the number of shares. A bucket of smaller shares takes longer to drain.
-func (p *spending) divide(parts, now int64) {
+// divide changes the number of shares.
+func (p *spending) divide(from, to, now int64) {
 	for i := range p.used {
-		if p.limits.rules[i].Limit.Algorithm != store.GCRA || p.parts == parts {
-			continue
-		}
-		for _, tat := range []*int64{&p.used[i].A, &p.known[i]} {
-			if *tat > now {
-				*tat = now + share.Scale(*tat-now, parts, p.parts)
-			}
-		}
+		divide(&p.limits.rules[i], &p.used[i].A, from, to, now)
+		divide(&p.limits.rules[i], &p.known[i], from, to, now)
 	}
-	p.parts = parts
+}
+
+// divide changes the TAT of a share when the number of shares changes. A bucket of smaller
+// shares takes longer to drain.
+func divide(r *exact.Rule, tat *int64, from, to, now int64) {
+	if r.Limit.Algorithm == store.GCRA && *tat > now {
+		*tat = now + share.Scale(*tat-now, to, from)
+	}
 }
 
 // fill adds the spending to a memory. A spending that the primary may not know keeps its
 // ID, and may grow.
-func (p *spending) fill(m *store.Memory, now int64) {
+func (p *spending) fill(m *store.Memory, parts, now int64) {
 	m.ID, m.Ahead, m.SpentAt = p.id, store.Instant(p.ahead), store.Instant(p.at)
 	for i := range p.used {
 		u := usedOf(&p.used[i])
@@ -75,21 +75,21 @@ func (p *spending) fill(m *store.Memory, now int64) {
 		case store.GCRA:
 			// A unit takes parts times as long in the share as in the whole limit.
 			spent := max(int64(u.At)-max(p.known[i], now), 0)
-			u = store.Used{At: store.Instant(now + (spent+p.parts-1)/p.parts)}
+			u = store.Used{At: store.Instant(now + (spent+parts-1)/parts)}
 		}
 		m.Spent = append(m.Spent, u)
 	}
 }
 
-// Restore is a restore of a request's keys under way. Other calls for these keys wait for
-// its end.
+// Restore is a restore of a key under way. Other calls of the key wait for its end.
 type Restore struct {
+	keys.Key
 	Memories []store.Memory
 	Over     chan struct{} // closed at its end
 
-	once sync.Once
-	keys []keys.Key
-	sent map[*spending]int // versions in Memories
+	once      sync.Once
+	spendings []*spending // in Memories, in their versions
+	versions  []int
 }
 
 // maxSpendings is the maximum number of spendings of a key. A further one replaces the
@@ -99,22 +99,32 @@ const maxSpendings = 4
 // spend notes charges that were admitted here at an instant. shared are the same charges
 // on this process's share, one of parts shares.
 func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int64) {
-	m, p := e.extra(), e.spending()
+	m := e.extra()
+	rules, _ := rulesOf(shared)
+	if m.debt == nil {
+		m.debt = make([]exact.State, len(charges))
+	}
+	if from := m.parts; from > 0 && from != parts {
+		for i := range m.debt {
+			divide(&e.limits.rules[i], &m.debt[i].A, from, parts, now)
+		}
+		for _, p := range m.spendings {
+			p.divide(from, parts, now)
+		}
+	}
+	m.parts = parts
+	p := e.last()
 	if p == nil || p.outage != outage {
 		if len(m.spendings) == maxSpendings {
 			m.spendings = slices.Delete(m.spendings, 0, 1)
 		}
-		p = e.newSpending(shared, parts, now, outage)
+		p = e.spending(rules, now, outage)
 		m.spendings = append(m.spendings, p)
 	}
-	p.divide(parts, now)
 	for i := range charges {
-		cost, part := charges[i].Cost, exact.RuleOf(&shared[i].Limit)
-		if cost > part.Max {
-			m.until = max(m.until, at+share.Scale(cost, part.Period, part.Limit.Rate))
-		}
-		if cost > 0 {
-			p.book(i, &part, at, cost)
+		if cost := charges[i].Cost; cost > 0 {
+			bookAhead(&rules[i], &m.debt[i], at, cost)
+			p.book(i, &rules[i], at, cost)
 		}
 	}
 	p.version++
@@ -124,8 +134,8 @@ func (e *entry) spend(charges, shared []store.Charge, parts, at, now, outage int
 	}
 }
 
-// spending returns the last one under the key's limits, or nil.
-func (e *entry) spending() *spending {
+// last returns the last spending under the key's limits, or nil.
+func (e *entry) last() *spending {
 	for _, p := range slices.Backward(e.more.spendings) {
 		if p.limits == e.limits {
 			return p
@@ -134,15 +144,13 @@ func (e *entry) spending() *spending {
 	return nil
 }
 
-// newSpending returns an empty one. A bucket starts from the primary's state, so a busy one
-// is as full after the outage as before.
-func (e *entry) newSpending(shared []store.Charge, parts, now, outage int64) *spending {
-	n := len(shared)
-	p := &spending{limits: e.limits, outage: outage, parts: parts, used: make([]exact.State, n), known: make([]int64, n)}
+// spending returns a new one. A bucket starts from the primary's state, so a busy one is
+// as full after the outage as before.
+func (e *entry) spending(shared []exact.Rule, now, outage int64) *spending {
+	p := &spending{limits: e.limits, outage: outage, used: make([]exact.State, len(shared)), known: make([]int64, len(shared))}
 	for i := range shared {
 		if r := &e.limits.rules[i]; e.at > 0 && r.Limit.Algorithm == store.GCRA {
-			part := exact.RuleOf(&shared[i].Limit)
-			p.known[i] = share.State(r, &part, *e.state(i), now).A
+			p.known[i] = share.State(r, &shared[i], *e.state(i), now).A
 			p.used[i].A = p.known[i]
 		}
 	}

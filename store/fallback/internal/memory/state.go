@@ -32,6 +32,17 @@ func book(r *exact.Rule, s *exact.State, at, units int64) {
 	s.A, s.B, s.C = max(s.A, at), s.B+units, s.C+units
 }
 
+// bookAhead is book for any number of units. Later windows count the excess.
+func bookAhead(r *exact.Rule, s *exact.State, at, units int64) {
+	book(r, s, at, units)
+	if r.Limit.Algorithm == store.SlidingWindow && units <= r.Max {
+		s.B = min(s.B, r.Max) // Older units count no more.
+	}
+	if n := (s.B - 1) / r.Max; r.Limit.Algorithm != store.GCRA && n > 0 {
+		s.A, s.B = s.A+n*r.Period, s.B-n*r.Max
+	}
+}
+
 // correct changes the units of a booking at an instant, if they still count.
 func correct(r *exact.Rule, s *exact.State, at, more int64) {
 	switch {
@@ -49,6 +60,30 @@ func correct(r *exact.Rule, s *exact.State, at, more int64) {
 	case r.Limit.Algorithm == store.SlidingCounter && at >= s.A-r.Period:
 		s.C = max(s.C+more, 0)
 	}
+}
+
+// larger returns the fuller state at an instant, of the primary's and the one of units
+// admitted here. Open windows of both are the same window.
+func larger(r *exact.Rule, said, here exact.State, now int64) exact.State {
+	later := said
+	if here.A > said.A || here.A == said.A && here.B > said.B {
+		later = here
+	}
+	switch {
+	case lapse(r, &here) <= now:
+		return said
+	case lapse(r, &said) <= now:
+		return here
+	case r.Limit.Algorithm == store.GCRA || later.A > now:
+		return later
+	case r.Limit.Algorithm == store.SlidingWindow:
+		return exact.State{A: later.A, B: max(said.B, here.B)}
+	case r.Limit.Algorithm == store.SlidingCounter && here.A < said.A:
+		said.C = max(said.C, here.B)
+	default:
+		said.B = max(said.B, here.B)
+	}
+	return said
 }
 
 func usedOf(s *exact.State) store.Used {

@@ -1,4 +1,5 @@
-package fallback
+// Package plain makes a Restorer of any store.
+package plain
 
 import (
 	"cmp"
@@ -9,14 +10,14 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// plain makes a store that restores of any store. It charges spent units as far as they
-// fit, and notices no losses. Decisions without an instant are by this process's clock.
-type plain struct{ store.Store }
+// Store charges spent units as far as they fit, and notices no losses. Decisions without an
+// instant are by this process's clock.
+type Store struct{ store.Store }
 
 // Take implements store.Store. It takes the states from the decision.
-func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, error) {
-	for i := range req.Restore {
-		if err := p.charge(ctx, &req.Restore[i]); err != nil {
+func (p Store) Take(ctx context.Context, req store.Request) (store.Decision, error) {
+	for _, m := range req.Restore {
+		if _, err := p.Restore(ctx, m); err != nil {
 			return store.Decision{}, err
 		}
 	}
@@ -35,10 +36,10 @@ func (p plain) Take(ctx context.Context, req store.Request) (store.Decision, err
 	return d, err
 }
 
-// charge charges the spent units of a key.
-func (p plain) charge(ctx context.Context, m *store.Memory) error {
+// Restore implements store.Restorer.
+func (p Store) Restore(ctx context.Context, m store.Memory) (lost bool, err error) {
 	if m.Spent == nil {
-		return nil
+		return false, nil
 	}
 	req := store.Request{}
 	for i := range m.Limits {
@@ -46,14 +47,14 @@ func (p plain) charge(ctx context.Context, m *store.Memory) error {
 	}
 	d, err := p.Store.Take(ctx, req)
 	if err != nil {
-		return err
+		return false, err
 	}
 	now := cmp.Or(int64(d.At), time.Now().UnixMicro())
 	for i := range req.Charges {
 		req.Charges[i].Cost = min(units(&m.Limits[i], m.Spent[i], now), d.Charge(i).Remaining)
 	}
 	_, err = p.Store.Take(ctx, req)
-	return err
+	return false, err
 }
 
 // units returns the units of a used limit that still count.
