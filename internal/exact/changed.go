@@ -1,6 +1,8 @@
 package exact
 
 import (
+	"slices"
+
 	"github.com/goweir/weir/internal/product"
 	"github.com/goweir/weir/store"
 )
@@ -88,37 +90,33 @@ func (k *Key) adoptLog(f *Found, v, units int64) (first int64) {
 }
 
 // Refuse forgets the limits that Open added to a new key. A known key keeps them with
-// their used share, so that they recover at their own rate. Refuse reports whether the key
-// has changed.
+// their used share, so that they recover at their own rate, as do left out limits that the
+// call names again. Refuse reports whether the key has changed.
 func (k *Key) Refuse(f *Found, now int64) bool {
-	if f.old == 0 || len(k.Parts) == f.old {
+	again := slices.ContainsFunc(f.Parts, func(i int) bool { return k.Parts[i].Left > 0 })
+	if f.old == 0 || len(k.Parts) == f.old && !again {
 		k.Close(f)
 		return false
 	}
-	if k.Queue.Tag != 0 {
+	if k.Queue.Tag != 0 && len(k.Parts) > f.old {
 		k.Queue.Seq++
 		for i := f.old; i < len(k.Parts); i++ {
 			k.Parts[i].begin(k.Queue.Seq)
 		}
 	}
-	k.forget(f, now, false)
+	k.forget(f, now)
 	return true
 }
 
 // forget drops limits that the call leaves out, if they have lapsed or are too many. The
-// first parts go first. A booking resets the time of the limits that it names.
-func (k *Key) forget(f *Found, now int64, booked bool) {
+// first parts go first. It resets the time of the limits that the call names.
+func (k *Key) forget(f *Found, now int64) {
 	over := -maxLeft
 	for i := range k.Parts {
-		p := &k.Parts[i]
-		switch {
-		case !f.names(i):
-			over++
-			if p.Left == 0 {
-				p.Left = k.lapse(p)
-			}
-		case booked:
+		if p := &k.Parts[i]; f.names(i) {
 			p.Left = 0
+		} else if over++; p.Left == 0 {
+			p.Left = k.lapse(p)
 		}
 	}
 	if over == -maxLeft {

@@ -198,3 +198,24 @@ func TestRealBeforeABooking(t *testing.T) {
 		t.Errorf("a slot at %d leaves at %d: %+v", r.Slot-begun, int64(m.Real(store.Instant(r.Slot)))-begun, d)
 	}
 }
+
+// TestALapsedLimitIsNamedAgain: a call that names a limit again waits for no more than that
+// limit's own units, also if the wait ends at the instant at which the limit lapses.
+func TestALapsedLimitIsNamedAgain(t *testing.T) {
+	t.Parallel()
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		var k Key
+		plan, other := store.Per(10, time.Second).By(a), charges(9, store.Per(10, time.Minute))
+		take(&k, charges(1, plan), begun, 0)
+		if d, _ := take(&k, other, begun, 0); !d.Allowed {
+			t.Fatalf("%v: the other limit refuses: %+v", a, d)
+		}
+		d, _ := take(&k, charges(10, plan), begun, 0)
+		if d.Allowed || d.RetryAfter > 2*time.Second {
+			t.Fatalf("%v: %+v", a, d)
+		}
+		if d, _ := take(&k, charges(10, plan), begun+d.RetryAfter.Microseconds(), 0); !d.Allowed {
+			t.Errorf("%v: refused after RetryAfter: %+v", a, d)
+		}
+	}
+}

@@ -147,11 +147,11 @@ func (p *Part) settleWindow(seq, more, now int64) bool {
 	return true
 }
 
-// restore puts the limit from before the booking back.
+// restore puts the limit from before the booking back. A refusal may have changed its lapse.
 func (p *Part) restore(b *booked) {
-	grades := append(p.credit.grades[:0], b.before.credit.grades...)
+	left, grades := p.Left, append(p.credit.grades[:0], b.before.credit.grades...)
 	*p = b.before
-	p.credit.grades = grades
+	p.Left, p.credit.grades = left, grades
 }
 
 // settleBucket corrects a bucket. A bucket that was full since has forgotten the booking.

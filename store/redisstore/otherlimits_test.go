@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,6 +48,37 @@ func TestOtherLimitsAreSeen(t *testing.T) {
 			d, err := s.Take(context.Background(), req)
 			if err != nil || d.OtherLimits != step.others {
 				t.Errorf("%s, %s: other limits %v (%v), want %v", way.name, step.name, d.OtherLimits, err, step.others)
+			}
+		}
+	}
+}
+
+// A call that names a limit again waits for no more than that limit's own units, also if the
+// wait ends at the instant at which the limit lapses.
+func TestALapsedLimitIsNamedAgain(t *testing.T) {
+	t.Parallel()
+	s, sleep := newStill(t, redistest.Start(t).Client(), "")
+	for a := store.GCRA; a <= store.AlignedWindow; a++ {
+		for _, cancelable := range []bool{false, true} {
+			take := func(cost int64, l store.Limit) store.Decision {
+				key := fmt.Sprint(a, cancelable)
+				d, err := s.Take(t.Context(), store.Request{Cancelable: cancelable, Charges: []store.Charge{{Scope: "s", Key: key, Limit: l, Cost: cost}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}
+			plan, other := store.Per(10, time.Second).By(a), store.Per(10, time.Minute)
+			take(1, plan)
+			if d := take(9, other); !d.Allowed {
+				t.Fatalf("%v, %v: the other limit refuses: %+v", a, cancelable, d)
+			}
+			d := take(10, plan)
+			if d.Allowed || d.RetryAfter > 2*time.Second {
+				t.Fatalf("%v, %v: %+v", a, cancelable, d)
+			}
+			if sleep(d.RetryAfter); !take(10, plan).Allowed {
+				t.Errorf("%v, %v: refused after RetryAfter", a, cancelable)
 			}
 		}
 	}

@@ -277,7 +277,7 @@ book = function(k, n, tag)
     local units = limits[i].cost * n
     if units > most then most = units end
   end
-  if k.parts ~= limits then F.O.forget(k, true) end
+  if k.parts ~= limits then F.O.forget(k) end
   local parts = k.parts
   if q or tag > 0 or k.slot > k.v or k.real > now then
     q = use('Q').enqueue(k, most, tag, n)

@@ -165,8 +165,8 @@ adopt = function(k, l)
 end,
 
 -- Drops limits that the call leaves out, if they have lapsed or are too many. The first parts
--- go first. A booking resets the time of the limits that it names.
-forget = function(k, booked)
+-- go first. It resets the time of the limits that the call names.
+forget = function(k)
   local left, over = {}, -8
   for _, l in ipairs(k.parts) do
     if not l.cost then
@@ -176,7 +176,7 @@ forget = function(k, booked)
         if k.clock and (l.kind == 'g' or l.kind == 'w') then at = F.C.real(k.clock, at) end
         l.left = at
       end
-    elseif booked then
+    else
       l.left = nil
     end
   end
@@ -188,9 +188,10 @@ forget = function(k, booked)
 end,
 
 -- After a refusal, a known key keeps new limits with their used share, so that they recover
--- at their own rate. Reports whether the key has changed.
+-- at their own rate, as do left out limits that the call names again. Reports whether the key
+-- has changed.
 refuse = function(k)
-  local kept, q = false, k.queue
+  local kept, again, q = false, false, k.queue
   if k.had == 0 then return false end
   for _, l in ipairs(k.parts) do
     if l.new then
@@ -198,9 +199,10 @@ refuse = function(k)
       if q and q.tag > 0 then F.Q.begin(l, q.seq) end
       kept, l.new = true, nil
     end
+    again = again or l.cost and l.left
   end
-  if kept then O.forget(k, false) end
-  return kept
+  if kept or again then O.forget(k) end
+  return kept or again
 end,
 
 -- Caps the numbers of a limit when settled costs exceed its capacity.

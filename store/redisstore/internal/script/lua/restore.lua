@@ -38,7 +38,7 @@ if not lost and not adds then
   if k.shifted then F.write(k) end
   return 0
 end
-if k.parts ~= limits then F.O.forget(k, true) end
+if k.parts ~= limits then F.O.forget(k) end
 local v, q = k.v, k.queue
 if q and q.tag > 0 then q.seq, q.at = q.seq + 1, now end
 if q then q.cost = 0 end
