@@ -208,6 +208,8 @@ func TestReadAPIs(t *testing.T) {
 		"Dynatrace, Rate limits: microseconds":               {429, []string{"X-RateLimit-Limit", "50", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", "1655120953367000"}, said(true, 20367*time.Millisecond, 50, 0, 20367*time.Millisecond)},
 		"Cloudinary, Admin API: an HTTP date under a 420":    {420, []string{"X-FeatureRateLimit-Limit", "500", "X-FeatureRateLimit-Remaining", "0", "X-FeatureRateLimit-Reset", "Mon, 13 Jun 2022 12:00:00 GMT"}, said(true, 667*s, 500, 0, 667*s)},
 		"Zoom, Rate limits: an ISO time as Retry-After":      {429, []string{"X-RateLimit-Category", "Light", "X-RateLimit-Type", "Per-second-limit", "X-RateLimit-Limit", "80", "X-RateLimit-Remaining", "0", "Retry-After", "2022-06-13T11:49:53Z"}, said(true, 60*s, 80, 0, unsaid)},
+		"Akamai, Rate limiting: the next request": {429, []string{
+			"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Next", "2022-06-13T11:48:54.100Z"}, said(true, 1100*time.Millisecond, 60, 0, 1100*time.Millisecond)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
