@@ -210,6 +210,8 @@ func TestReadAPIs(t *testing.T) {
 		"Zoom, Rate limits: an ISO time as Retry-After":      {429, []string{"X-RateLimit-Category", "Light", "X-RateLimit-Type", "Per-second-limit", "X-RateLimit-Limit", "80", "X-RateLimit-Remaining", "0", "Retry-After", "2022-06-13T11:49:53Z"}, said(true, 60*s, 80, 0, unsaid)},
 		"Akamai, Rate limiting: the next request": {429, []string{
 			"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Next", "2022-06-13T11:48:54.100Z"}, said(true, 1100*time.Millisecond, 60, 0, 1100*time.Millisecond)},
+		"Brave Search: the second is over, the month has no limit": {429, []string{
+			"X-RateLimit-Limit", "1, 0", "X-RateLimit-Remaining", "0, 0", "X-RateLimit-Reset", "0, 1419704"}, said(true, 0, 1, 0, 0)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
@@ -263,6 +265,7 @@ func TestNameAndWindow(t *testing.T) {
 		"WHOOP: window= for w=":         {[]string{"X-RateLimit-Limit", "100, 100;window=60, 10000;window=86400", "X-RateLimit-Remaining", "98"}, "", time.Minute},
 		"EVE Online: units/window":      {[]string{"X-Ratelimit-Group", "fleet", "X-Ratelimit-Limit", "150/15m", "X-Ratelimit-Remaining", "148"}, "fleet", 15 * time.Minute},
 		"App Store Connect: by the key": {[]string{"X-Rate-Limit", "user-hour-lim:3500;user-hour-rem:500;"}, "user-hour", time.Hour},
+		"HTX: an interval of ms":        {[]string{"ratelimit-limit", "72", "ratelimit-interval", "3000", "ratelimit-remaining", "70"}, "", 3 * time.Second},
 		"an interval in milliseconds":   {[]string{"X-RateLimit-Interval-Milliseconds", "1500", "X-RateLimit-Limit", "5"}, "", 1500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {

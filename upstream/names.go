@@ -44,7 +44,7 @@ var units = map[string]time.Duration{
 }
 
 // unitless are names that lack the unit of their times, with it.
-var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms"} // KuCoin
+var unitless = map[string]string{"gw-ratelimit-reset": "gw-ratelimit-reset-ms", "ratelimit-interval": "ratelimit-interval-ms"} // KuCoin, HTX
 
 // windows are the words of a budget's name for its length, also after a number:
 // X-RateLimit-Limit-Minute, X-App-Limit-24hour-Remaining, X-RateLimit-Limit-Tokens-5-Minute.
