@@ -139,6 +139,10 @@ func TestReadAPIs(t *testing.T) {
 			"X-RateLimit-Limit", "350", "X-RateLimit-Remaining", "42", "X-RateLimit-NearLimit", "true", "RateLimit-Reason", "jira-burst-based"}, said(false, 0, 350, 42, unsaid)},
 		"Jira Cloud: structured fields with a prefix": {200, []string{
 			"Beta-RateLimit-Policy", `"points";q=65000;w=3600`, "Beta-RateLimit", `"points";r=650;t=1200`}, said(false, 0, 65000, 650, 1200*s)},
+		"Jira Cloud: an informational limit refuses nothing": {429, []string{
+			"Beta-RateLimit-Policy", `"points";q=65000;w=3600`, "Beta-RateLimit", `"points";r=0;t=600`}, said(true, 0, 65000, 0, 600*s)},
+		"Jira Cloud: an informational limit beside one that refuses": {429, []string{
+			"Beta-RateLimit", `"points";r=0;t=600`, "RateLimit", `"burst";r=0;t=2`}, said(true, 2*s, unsaid, 0, 2*s)},
 		"Jira Data Center: nothing left on a success": {200, []string{
 			"X-RateLimit-Limit", "10", "X-RateLimit-Remaining", "0", "X-RateLimit-Interval-Seconds", "1", "X-RateLimit-FillRate", "2", "Retry-After", "3"},
 			said(false, 3*s, 10, 0, unsaid)},

@@ -161,7 +161,7 @@ func (t *bodyText) wait(s string, unit time.Duration) {
 	}
 	if d, ok := parseDuration(words[0]); ok {
 		t.after = max(t.after, d)
-	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok {
+	} else if d, ok := parseDecimal(strings.TrimSuffix(words[0], "s")); ok && d.whole < firstEpoch { // no moment
 		t.after = max(t.after, d.times(unit))
 	}
 }
