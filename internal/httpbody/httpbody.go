@@ -39,13 +39,14 @@ func OnEnd(resp *http.Response, counts bool, ended func(*End)) {
 	}
 }
 
-// isEmpty reports whether resp can't have a body. By HTTP/2 its Body is not http.NoBody.
+// isEmpty reports whether resp has no body. By HTTP/2 its Body is not http.NoBody.
 func isEmpty(resp *http.Response) bool {
-	switch resp.StatusCode {
-	case http.StatusNoContent, http.StatusNotModified:
+	if resp.Body == nil || resp.Body == http.NoBody {
 		return true
 	}
-	return resp.Body == nil || resp.Body == http.NoBody || resp.Request != nil && resp.Request.Method == http.MethodHead
+	head := resp.Request != nil && resp.Request.Method == http.MethodHead
+	none := head || resp.ContentLength == 0 || resp.StatusCode == http.StatusNotModified
+	return none && resp.ProtoMajor >= 2
 }
 
 // body calls ended at its end.

@@ -82,13 +82,19 @@ func TestOnEnd(t *testing.T) {
 	}
 }
 
-// TestNothingToRead: a response that can't have a body ends at once. HTTP/2 gives it an
-// empty body that is not http.NoBody, and few callers close that.
+// TestNothingToRead: a response without a body ends at once. HTTP/2 gives it an empty body
+// that is not http.NoBody, and few callers close that.
 func TestNothingToRead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(r.URL.Path[1:])
+		if status == 304 {
+			w.Header().Set("Content-Length", "5")
+		}
 		w.WriteHeader(status)
+		if status == 201 {
+			_, _ = io.WriteString(w, "text")
+		}
 	}))
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -96,7 +102,7 @@ func TestNothingToRead(t *testing.T) {
 	for _, c := range []struct {
 		method, status string
 		want           bool
-	}{{"HEAD", "200", true}, {"HEAD", "429", true}, {"GET", "204", true}, {"GET", "304", true}, {"GET", "200", false}} {
+	}{{"HEAD", "200", true}, {"HEAD", "429", true}, {"GET", "204", true}, {"GET", "304", true}, {"GET", "200", true}, {"GET", "201", false}} {
 		req, err := http.NewRequest(c.method, server.URL+"/"+c.status, nil)
 		if err != nil {
 			t.Fatal(err)
