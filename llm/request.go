@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ type requestBody struct {
 }
 
 // errNoGetBody is the error of a request whose body can be read only once.
-var errNoGetBody = errors.New("llm: the request's body can be read only once: set its GetBody, as http.NewRequest does for a bytes.Reader")
+var errNoGetBody = errors.New("it can be read only once: set GetBody, as http.NewRequest does for a bytes.Reader")
 
 // ReadRequest estimates a request. It reads the body through req.GetBody, up to
 // 16 MiB, and leaves req.Body alone. It understands JSON, also compressed by gzip. A
@@ -115,23 +116,22 @@ func readBody(req *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	if req.GetBody == nil {
-		return nil, errNoGetBody
+		return nil, fmt.Errorf("llm: the request's body: %w", errNoGetBody)
 	}
 	copied, err := req.GetBody()
-	if err != nil {
-		return nil, fmt.Errorf("llm: the request's body: %w", err)
+	if err != nil || copied == nil {
+		return nil, fmt.Errorf("llm: the request's body: %w", cmp.Or(err, errNoGetBody))
 	}
 	body, err := io.ReadAll(io.LimitReader(copied, maxBody))
 	_ = copied.Close()
 	if err == nil {
-		// The GetBody of some clients rewinds req.Body itself, as openai-go's for a
-		// bytes.Reader. It has to start at its beginning again.
-		if copied, err = req.GetBody(); err == nil {
+		// openai-go's GetBody for a bytes.Reader rewinds req.Body itself, which has to start anew.
+		if copied, err = req.GetBody(); err == nil && copied != nil {
 			_ = copied.Close()
 			return body, nil
 		}
 	}
-	return nil, fmt.Errorf("llm: the request's body: %w", err)
+	return nil, fmt.Errorf("llm: the request's body: %w", cmp.Or(err, errNoGetBody))
 }
 
 // count returns a whole number of tokens.
