@@ -216,6 +216,8 @@ func TestReadAPIs(t *testing.T) {
 			"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Next", "2022-06-13T11:48:54.100Z"}, said(true, 1100*time.Millisecond, 60, 0, 1100*time.Millisecond)},
 		"Brave Search: the second is over, the month has no limit": {429, []string{
 			"X-RateLimit-Limit", "1, 0", "X-RateLimit-Remaining", "0, 0", "X-RateLimit-Reset", "0, 1419704"}, said(true, 0, 1, 0, 0)},
+		"Wildberries, Rate limits: the next request, and a full bucket": {429, []string{
+			"X-Ratelimit-Limit", "20", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retry", "1", "X-Ratelimit-Reset", "60"}, said(true, s, 20, 0, 60*s)},
 		"CrowdStrike: a joined Retry-After, an epoch": {429, []string{
 			"X-Ratelimit-Limit", "6000", "X-Ratelimit-Remaining", "0", "X-Ratelimit-Retryafter", "1655120999"}, said(true, 66*s, 6000, 0, 66*s)},
 	} {
