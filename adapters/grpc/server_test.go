@@ -59,7 +59,6 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestTwice mounts two servers' interceptors on the way of one call.
 // TestZeroValues checks that a Server and a Client without a constructor fail calls, and
 // panic nowhere.
 func TestZeroValues(t *testing.T) {
@@ -81,6 +80,7 @@ func TestZeroValues(t *testing.T) {
 	}
 }
 
+// TestTwice mounts two servers' interceptors on the way of one call.
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
