@@ -26,7 +26,8 @@ import (
 // answers errors with another status.
 //
 // The route that gin matched becomes the request's Pattern, unless a ServeMux
-// in front of gin has set one, so that weir.KeyRoute works.
+// in front of gin has set one, so that weir.KeyRoute works. It stays the Pattern after
+// Engine.HandleContext: a request counts once, for the route that the client asked for.
 func New(cfg middleware.Config) (gin.HandlerFunc, error) {
 	guard, err := middleware.NewGuard(cfg)
 	if err != nil {
