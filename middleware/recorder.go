@@ -8,9 +8,8 @@ import (
 	"net/http"
 )
 
-// recorder is a ResponseWriter that remembers the response. It has no ReadFrom: that of
-// net/http may send the status before a write would, and copying a file by it takes the
-// same time (64 MB on loopback: 56 to 61 ms of CPU with it, 48 to 64 ms without).
+// recorder is a ResponseWriter that remembers the response. It has no ReadFrom: that of net/http
+// may send the status earlier, and is no faster (64 MB: 56 to 61 ms of CPU, 48 to 64 ms without).
 type recorder struct {
 	http.ResponseWriter
 	status int // 0: none yet
