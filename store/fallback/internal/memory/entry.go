@@ -69,6 +69,9 @@ func (e *entry) learn(seen []store.Seen) {
 	if at < e.at && at > e.at-5_000_000 {
 		return
 	}
+	if at < e.at && e.more != &none { // Instants by the clock before the step may be far ahead.
+		e.more.last, e.more.debt = 0, nil
+	}
 	e.at = at
 	for i := range seen {
 		u := seen[i].Used

@@ -45,6 +45,34 @@ func TestLearnInAnyOrder(t *testing.T) {
 	}
 }
 
+// local is a local store that notes its last seed.
+type local struct{ store.Memory }
+
+func (l *local) Seed(m store.Memory) { l.Memory = m }
+
+// After a step back of the primary's clock, no instant by the clock before the step holds a
+// key up: no slot booked ahead, and no window of units admitted here.
+func TestStepBackForgetsInstants(t *testing.T) {
+	t.Parallel()
+	for _, l := range []store.Limit{
+		store.Per(10, time.Hour), store.Per(10, time.Hour).By(store.FixedWindow), store.Per(10, time.Hour).By(store.SlidingWindow),
+		store.Per(10, time.Hour).By(store.SlidingCounter), store.Per(10, time.Hour).By(store.AlignedWindow),
+	} {
+		m, c := open(1000), charges("k")
+		c[0].Limit = l
+		m.Learn(c, []store.Seen{{At: now, Used: store.Used{At: now}, Last: now + 1_000_000}}, now)
+		m.Spend(c, c, 1, now+2, now+2, 1)
+		r, _ := m.Due(keys.Of(&c[0]), now+3, false)
+		m.Sent(r, true)
+		back := now - 2*time.Hour.Microseconds()
+		m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}}, back)
+		var seeded local
+		if m.Seed(c, c, back+1, &seeded); seeded.Known[0].At > store.Instant(back+1) || seeded.Last > store.Instant(back+1) {
+			t.Errorf("%v: the local store starts at %d from %+v, last %d", l.Algorithm, back+1, seeded.Known, seeded.Last)
+		}
+	}
+}
+
 // An answer of the primary is known until it lapses. Units that were admitted here are
 // owed until the primary has them.
 func TestRestore(t *testing.T) {
