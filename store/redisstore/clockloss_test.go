@@ -74,3 +74,36 @@ func TestReportAfterAStepBack(t *testing.T) {
 		}
 	}
 }
+
+// TestReportOfSlotsAfterAStepBack: the server's clock steps back, as after a failover, and a
+// process reports slots that it booked ahead by the clock before. They hold up later calls no
+// longer than without the step.
+func TestReportOfSlotsAfterAStepBack(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	for _, l := range []store.Limit{store.Per(20, time.Second).WithBurst(1), store.Per(20, time.Second).By(store.SlidingWindow)} {
+		for i, back := range []time.Duration{0, time.Second, time.Minute, time.Hour} {
+			s, sleep := newStill(t, client, fmt.Sprint(l.Algorithm, i, ":"))
+			sleep(9 * 24 * time.Hour)
+			req := charge("key", 1, l)
+			req.Seen = make([]store.Seen, 1)
+			take(t, s, req)
+			seen := req.Seen[0]
+			ahead := seen.At + 500_000
+			spent := store.Used{At: ahead + 50_000}
+			if l.Algorithm == store.SlidingWindow {
+				spent = store.Used{At: ahead, Units: 10}
+			}
+			m := store.Memory{Key: "key", Limits: []store.Limit{l}, At: seen.At, Known: []store.Used{seen.Used}, ID: "spent", SpentAt: seen.At, Spent: []store.Used{spent}, Ahead: ahead}
+			sleep(-back)
+			for range 2 { // The answer to the first report is lost.
+				if _, err := s.Restore(t.Context(), m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d := reserve(t, s, "key", 1, 2*time.Hour, l); d.Delay < 500*time.Millisecond || d.Delay > 600*time.Millisecond {
+				t.Errorf("%v, %v back: the next slot comes in %v, want 500ms to 600ms", l.Algorithm, back, d.Delay)
+			}
+		}
+	}
+}

@@ -134,6 +134,7 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 
 // ofShare returns the memory for a local store that has a share of each limit.
 func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
+	now = max(now, e.at) // The primary's clock may have stepped back since.
 	rules, list := rulesOf(shared)
 	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
 	for i, part := range rules {

@@ -51,24 +51,42 @@ type local struct{ store.Memory }
 func (l *local) Seed(m store.Memory) { l.Memory = m }
 
 // After a step back of the primary's clock, no instant by the clock before the step holds a
-// key up: no slot booked ahead, and no window of units admitted here.
-func TestStepBackForgetsInstants(t *testing.T) {
+// key up here: no slot booked ahead, and no window. The step shows in an answer for the key, or
+// for another one.
+func TestStepBackHoldsNoKeyUp(t *testing.T) {
 	t.Parallel()
-	for _, l := range []store.Limit{
-		store.Per(10, time.Hour), store.Per(10, time.Hour).By(store.FixedWindow), store.Per(10, time.Hour).By(store.SlidingWindow),
-		store.Per(10, time.Hour).By(store.SlidingCounter), store.Per(10, time.Hour).By(store.AlignedWindow),
-	} {
-		m, c := open(1000), charges("k")
-		c[0].Limit = l
-		m.Learn(c, []store.Seen{{At: now, Used: store.Used{At: now}, Last: now + 1_000_000}}, now)
-		m.Spend(c, c, 1, now+2, now+2, 1)
-		r, _ := m.Due(keys.Of(&c[0]), now+3, false)
-		m.Sent(r, true)
-		back := now - 2*time.Hour.Microseconds()
-		m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}}, back)
-		var seeded local
-		if m.Seed(c, c, back+1, &seeded); seeded.Known[0].At > store.Instant(back+1) || seeded.Last > store.Instant(back+1) {
-			t.Errorf("%v: the local store starts at %d from %+v, last %d", l.Algorithm, back+1, seeded.Known, seeded.Last)
+	limit := store.Per(10, time.Hour)
+	for _, l := range []store.Limit{limit, limit.By(store.FixedWindow), limit.By(store.SlidingWindow), limit.By(store.SlidingCounter), limit.By(store.AlignedWindow)} {
+		for _, answered := range []bool{true, false} {
+			m, c := open(1000), charges("k")
+			c[0].Limit = l
+			m.Learn(c, []store.Seen{{At: now, Used: store.Used{At: now}, Last: now + 1_000_000}}, now)
+			back := now - 2*time.Hour.Microseconds()
+			if answered {
+				m.Spend(c, c, 1, now+2, now+2, 1)
+				r, _ := m.Due(keys.Of(&c[0]), now+3, false)
+				m.Sent(r, true)
+				m.Learn(c, []store.Seen{{At: store.Instant(back), Used: store.Used{At: store.Instant(back)}}}, back)
+			}
+			var seeded local
+			if m.Seed(c, c, back+1, &seeded); seeded.Known[0].At > seeded.At || seeded.Last > seeded.At+1_000_000 {
+				t.Errorf("%v, answered %v: the local store starts at %d from %+v, last %d", l.Algorithm, answered, seeded.At, seeded.Known, seeded.Last)
+			}
+		}
+	}
+}
+
+// The primary's clock steps back after units were admitted here. The units are as many by
+// both clocks.
+func TestSpentBeforeAStepBack(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{0, time.Second, time.Minute} {
+		m, c, half := open(1000), charges("k"), charges("k")
+		c[0].Limit, half[0].Limit = store.Per(100, time.Hour), store.Per(50, time.Hour)
+		m.Spend(c, half, 2, now, now, 1)
+		r, _ := m.Due(keys.Of(&c[0]), now-back.Microseconds(), false)
+		if spent := r.Memories[0].Spent[0].At - now; spent < 35_990_000 || spent > 36_010_000 {
+			t.Errorf("%v back: spent until %d µs, want about 36000000", back, spent)
 		}
 	}
 }

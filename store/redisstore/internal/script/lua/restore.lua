@@ -22,6 +22,9 @@ for _ = 1, number() do
 end
 local k = F.load({ state = 1, list = 2, limits = limits }, seen)
 local lost, adds = k.undecided == -3, false
+-- Units of the future mean that the server's clock has stepped back.
+local back = spent_at > now + 100000 and spent_at - now or 0
+ahead = ahead - back
 -- Spent units of an ID only grow, so those added before are not added again.
 if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) then
   local mark, i = redis.call('GET', KEYS[3]) or '', 1
@@ -31,6 +34,7 @@ if id ~= '' and not (k.restored == 0 and spent_at > 0 and spent_at < k.born) the
     S.x, S.y, S.z, i = (x or 0) + 0, (y or 0) + 0, (z or 0) + 0, ends or #mark + 1
     adds = adds or S[1] > S.x or S[2] > S.y or ahead > now
     list[#list + 1] = string.format('%d.%d.%d', S[1], S[2], S[3])
+    if l.kind == 'g' or l.kind == 'w' then S[1], S.x = S[1] - back, S.x - back end
   end
   if adds then redis.call('SET', KEYS[3], table.concat(list, ','), 'PX', 600000) end
 end
