@@ -100,7 +100,7 @@ func (t *Memory) seedOne(charges, shared []store.Charge, now int64, local Seeder
 	t.with(keys.Of(&charges[0]), func(e *entry) {
 		if m := e.more; e.at != m.seeded && e.limits.are(charges) && (m.seeded == 0 || !e.owes()) {
 			e.extra().seeded = e.at
-			local.Seed(e.ofShare(charges[0].Key, shared, now))
+			local.Seed(e.ofShare(charges[0].Key, shared, max(now, e.at))) // The clock may have stepped back.
 		}
 	})
 }

@@ -46,7 +46,7 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 		if p.id == "" {
 			p.id = newID()
 		}
-		p.fill(&m, x.parts, now)
+		p.fill(&m, x.parts, max(now, p.at-margin)) // The clock may have stepped back.
 		r.Memories = append(r.Memories, m)
 		r.spendings, r.versions = append(r.spendings, p), append(r.versions, p.version)
 	}
@@ -61,9 +61,6 @@ func (e *entry) restore(key string, newID func() string, now int64) *Restore {
 // spending that has grown since stays.
 func (e *entry) sent(r *Restore, known bool) {
 	m := e.more
-	if m == &none { // A Reset has forgotten it.
-		return
-	}
 	if m.sending == r {
 		m.sending = nil
 	}

@@ -76,9 +76,8 @@ func (e *entry) learn(seen []store.Seen) {
 	for i := range seen {
 		u := seen[i].Used
 		*e.state(i) = exact.State{A: int64(u.At), B: u.Units, C: u.Before}
-		if last := int64(seen[i].Last); last > 0 {
-			m := e.extra()
-			m.last = max(m.last, last)
+		if last := int64(seen[i].Last); last > e.more.last {
+			e.extra().last = last
 		}
 	}
 }
@@ -134,7 +133,6 @@ func (e *entry) correct(l *store.Limit, at, more int64, primary bool) {
 
 // ofShare returns the memory for a local store that has a share of each limit.
 func (e *entry) ofShare(key string, shared []store.Charge, now int64) store.Memory {
-	now = max(now, e.at) // The primary's clock may have stepped back since.
 	rules, list := rulesOf(shared)
 	m := store.Memory{Scope: e.limits.scope, Key: key, Limits: list, At: store.Instant(now), Last: store.Instant(e.more.last)}
 	for i, part := range rules {

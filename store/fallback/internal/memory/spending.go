@@ -67,7 +67,6 @@ func divide(r *exact.Rule, tat *int64, from, to, now int64) {
 // ID, and may grow.
 func (p *spending) fill(m *store.Memory, parts, now int64) {
 	m.ID, m.Ahead, m.SpentAt = p.id, store.Instant(p.ahead), store.Instant(p.at)
-	now = max(now, p.at-margin) // The primary's clock may have stepped back since.
 	for i := range p.used {
 		u := usedOf(&p.used[i])
 		switch p.limits.rules[i].Limit.Algorithm {
