@@ -46,10 +46,6 @@ type returned struct {
 	again bool // it was tried before, and is not counted any more
 }
 
-// maxBack bounds the number of leases that wait for their release. Leases beyond it end
-// by themselves.
-const maxBack = 1 << 14
-
 // add counts a lease that the store has granted, or may have.
 func (f *flight) add(l *Lease) {
 	if f.held == nil {
@@ -109,7 +105,8 @@ func (f *flight) sendAll() {
 }
 
 // sent notes the outcome of releasing a batch, and reports whether there are more leases
-// to release now. Failed leases go with those, or with the next heartbeat.
+// to release now. Failed leases go with those, or with the next heartbeat. The store counts
+// no more than Max; leases beyond it end by themselves.
 func (f *flight) sent(batch []returned, err error) (more bool) {
 	n := int64(0)
 	more = len(f.back) > 0
@@ -119,7 +116,7 @@ func (f *flight) sent(batch []returned, err error) (more bool) {
 		} else {
 			n++
 		}
-		if err != nil && time.Since(r.since) < f.of.cfg.Lease && len(f.back) < maxBack {
+		if err != nil && time.Since(r.since) < f.of.cfg.Lease && int64(len(f.back)) < f.of.cfg.Max {
 			r.again = true
 			f.back = append(f.back, r)
 			f.of.failed++

@@ -7,8 +7,7 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// ErrAway is the error of calls under Closed while the primary store is away. It wraps
-// the primary's own error as well.
+// ErrAway is the error of calls under Closed in an outage, beside the primary's own error.
 var ErrAway = errors.New("fallback: the primary store is away")
 
 // errBudget is the error of a call without an answer within the budget.

@@ -1,6 +1,7 @@
 package fallback
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -24,15 +25,15 @@ func (s *Store) holders() (primary, local store.Holder, err error) {
 	return primary, local, nil
 }
 
-// Release implements [store.Holder]. While the primary is away, its leases end by
-// themselves.
+// Release implements [store.Holder]. An error means that the primary may still count the leases.
 func (s *Store) Release(ctx context.Context, scope, key string, ids ...string) error {
 	primary, local, err := s.holders()
 	if err != nil {
 		return err
 	}
-	if err := local.Release(ctx, scope, key, ids...); err != nil || !s.breaker.Closed() {
-		return err
+	_, away := s.breaker.Away()
+	if err := local.Release(ctx, scope, key, ids...); err != nil || away != nil {
+		return cmp.Or(err, away)
 	}
 	ids = slices.Clone(ids)
 	return s.within(ctx, func(ctx context.Context) error { return primary.Release(ctx, scope, key, ids...) })

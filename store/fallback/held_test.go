@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/goweir/weir"
 	"github.com/goweir/weir/store"
 	"github.com/goweir/weir/store/fallback"
 )
@@ -89,8 +90,8 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 				if d := take(t, s, hold("at least one", "a", 2)); !d.Allowed {
 					t.Errorf("a share of half a call: %+v", d)
 				}
-				if err := s.Release(ctx, "", "k", "a"); err != nil {
-					t.Errorf("released in an outage: %v", err)
+				if err := s.Release(ctx, "", "k", "a"); !errors.Is(err, errAway) {
+					t.Errorf("released in an outage: %v, want the primary's error", err)
 				}
 				for range 5 {
 					time.Sleep(4 * time.Second)
@@ -119,6 +120,44 @@ func TestCallsInFlightInAnOutage(t *testing.T) {
 					t.Errorf("the primary knows %d leases, want none", n)
 				}
 			})
+		})
+	}
+}
+
+// The primary gets back the leases of calls that end in an outage: at once after the next
+// call, and without calls within a third of Config.Lease.
+func TestCallsThatEndInAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, wait := range map[string]time.Duration{"the next call ends": 0, "no call": 10 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPrimary(t)
+			s := open(t, fallback.Config{Primary: p})
+			l, err := weir.New(weir.Config{Store: s, Name: "fly", Limits: []weir.Limit{weir.PerSecond(1000)}, InFlight: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			acquire := func() *weir.Lease {
+				t.Helper()
+				lease, err := l.TryAcquire(t.Context(), "k")
+				if err != nil {
+					t.Error(name, err)
+				}
+				return lease
+			}
+			held := []*weir.Lease{acquire(), acquire(), acquire(), acquire(), acquire()}
+			outage(t, s, p)
+			for _, lease := range held[:4] {
+				lease.Release()
+			}
+			back(t, s, p)
+			if time.Sleep(wait); wait == 0 {
+				held[4].Release()
+				synctest.Wait()
+			}
+			for range 4 {
+				defer acquire().Release()
+			}
+			held[4].Release()
 		})
 	}
 }
