@@ -107,3 +107,51 @@ func TestReportOfSlotsAfterAStepBack(t *testing.T) {
 		}
 	}
 }
+
+// TestReportAfterAStepBackHoldsNothingUp: a process admits units while Redis is away, the
+// server's clock steps back, and the process reports the units. All units count, and none for
+// longer than without the step.
+func TestReportAfterAStepBackHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	const absent, plain, queued = "absent", "plain", "queued"
+	for _, l := range every(10, 10*time.Second) {
+		for i, back := range []time.Duration{0, time.Millisecond, 5 * time.Second, time.Minute, time.Hour} {
+			for _, key := range []string{absent, plain, queued} {
+				for _, twice := range []bool{false, true} {
+					s, sleep := newStill(t, client, fmt.Sprint(l.Algorithm, i, key, twice, ":"))
+					sleep(9 * 24 * time.Hour)
+					left := int64(5)
+					if key != absent {
+						req := charge("key", 2, l)
+						req.Cancelable = key == queued
+						take(t, s, req)
+						left -= 2
+					}
+					local := charge("local", 4, l)
+					local.Seen = make([]store.Seen, 1)
+					take(t, s, local)
+					seen := local.Seen[0]
+					m := store.Memory{Key: "key", Limits: []store.Limit{l}, ID: "spent", SpentAt: seen.At, Spent: []store.Used{seen.Used}}
+					sleep(100*time.Millisecond - back)
+					for range map[bool]int{false: 1, true: 2}[twice] {
+						if _, err := s.Restore(t.Context(), m); err != nil {
+							t.Fatal(err)
+						}
+						sleep(10 * time.Millisecond)
+					}
+					d := take(t, s, charge("key", 1, l))
+					// The process's clock is off by a few milliseconds at most: part of a unit.
+					if least := left - int64(1-min(l.Algorithm, 1)); !d.Allowed || d.Remaining < least || d.Remaining > left {
+						t.Errorf("%v, %v back, %s, twice %v: %+v, want %d or %d left", l.Algorithm, back, key, twice, d, least, left)
+						continue
+					}
+					take(t, s, charge("key", d.Remaining, l))
+					if d := take(t, s, charge("key", 1, l)); d.Allowed || d.RetryAfter > 2*l.Period {
+						t.Errorf("%v, %v back, %s, twice %v, full: %+v", l.Algorithm, back, key, twice, d)
+					}
+				}
+			}
+		}
+	}
+}
