@@ -33,8 +33,8 @@ type Canceler interface {
 	// Cancel undoes the charges of an allowed decision, given its Receipt. The
 	// request was Cancelable.
 	//
-	// If no other charge was made on the key since, the state becomes exactly the
-	// one before. Otherwise Cancel gives back as much as exceeds no limit.
+	// If no later charge of the key is left, the state becomes exactly the one
+	// before. Otherwise Cancel gives back as much as exceeds no limit.
 	// Cancelling after the state has lapsed is harmless. The caller cancels once.
 	Cancel(ctx context.Context, receipt any) error
 }

@@ -78,24 +78,32 @@ func (c *credit) add(g grade) {
 	c.grades = append(c.grades, g)
 }
 
-// take gives up to back of a booking back, and returns the amount. Later bookings would
-// then have found a smaller backlog.
+// take gives up to back of a booking back, and returns the amount.
 func (c *credit) take(seq, slot int64, back Micros, den int64) Micros {
 	first := c.first(seq, slot)
-	var room [maxGrades]grade
-	later := append(room[:0], c.grades[first:]...)
-	if len(later) > 0 && later[0].Slack.Less(back) {
-		back = later[0].Slack
+	if first < len(c.grades) && c.grades[first].Slack.Less(back) {
+		back = c.grades[first].Slack
 	}
 	if back.Whole < 0 {
 		return Micros{}
 	}
+	c.lower(first, back, den)
+	return back
+}
+
+// lower takes returned units off the grades from first on: their bookings find less backlog.
+func (c *credit) lower(first int, back Micros, den int64) {
+	var room [maxGrades]grade
+	later := append(room[:0], c.grades[first:]...)
 	c.grades = c.grades[:first]
 	for _, g := range later {
-		g.Slack = g.Slack.Minus(back, den)
+		if g.Slack.Whole >= 0 {
+			if g.Slack = g.Slack.Minus(back, den); g.Slack.Whole < 0 {
+				g.Slack = Micros{}
+			}
+		}
 		c.add(g)
 	}
-	return back
 }
 
 // lapsed reports whether a later booking found the bucket full.

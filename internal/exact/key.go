@@ -6,9 +6,8 @@ import (
 	"github.com/goweir/weir/store"
 )
 
-// Key is the state of one key. It changes only by its methods, which take the store's time
-// in microseconds. The script of package redisstore keeps the same numbers under the same
-// names.
+// Key is the state of one key. It changes only by its methods, which take the store's time in
+// microseconds. The script of package redisstore keeps the same numbers under the same names.
 type Key struct {
 	Born  int64 // when the state was first written; 0: never
 	Parts []Part
@@ -180,10 +179,7 @@ type Found struct {
 
 // room makes room for charges. A caller may bring its own, so that nothing is allocated.
 func (f *Found) room(charges int) {
-	if cap(f.Parts) < charges || cap(f.Each) < charges {
-		f.Parts, f.Each = make([]int, charges), make([]int64, charges)
-	}
-	f.Parts, f.Each = f.Parts[:charges], f.Each[:charges]
+	f.Parts, f.Each = slices.Grow(f.Parts[:0], charges)[:charges], slices.Grow(f.Each[:0], charges)[:charges]
 }
 
 // place returns the place of the j-th charge in the request; -1 for none.

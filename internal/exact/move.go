@@ -90,9 +90,8 @@ func (m *Move) window(a store.Algorithm, period, start int64) int64 {
 	return max(m.Clock.Real(m.Before.Now(start)), start+by)
 }
 
-// Apply returns the clock that a valid brake asks for, and whether it differs from c. unit
-// is the time between units of the key's fastest limit. first is the first slot ahead; 0:
-// none.
+// Apply returns the clock that a valid brake asks for, and whether it differs from c. unit is
+// the time between units of the key's fastest limit. first is the first slot ahead; 0: none.
 func (c Clock) Apply(b *store.Brake, unit, first, now int64) (Clock, bool) {
 	k := c.from(now)
 	if b.Lift {

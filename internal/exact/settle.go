@@ -52,9 +52,7 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 		Charges: len(charges), Tag: k.Queue.Tag, Seq: q.Seq + 1,
 		Floor: f.Floor, Slot: f.Slot, Real: f.Real, Entry: k.Log.end(), queue: q, next: k.Clock.Next, parts: f.old,
 	}
-	if r.booked = r.one[:0]; len(k.Parts) > len(r.one) {
-		r.booked = make([]booked, 0, len(k.Parts))
-	}
+	r.booked = slices.Grow(r.one[:0], len(k.Parts))
 	grades := r.grades[:0]
 	for i := range k.Parts {
 		p := k.Parts[i]
@@ -66,17 +64,15 @@ func (k *Key) receipt(f *Found, charges []store.Charge, most, tag int64) *Receip
 	return r
 }
 
-// Settle corrects the booking of a receipt to other costs, one for each charge. It reports
-// whether the state changed. Cancelling is settling at 0.
-//
-// If nothing changed since the booking, the real costs replace the booked ones. Otherwise
-// windows and logs count the difference, and a bucket gives back as much as its credit
-// allows.
+// Settle corrects the booking of a receipt to other costs, one for each charge; 0 cancels it. It
+// reports whether the state changed. If no later booking is left, the real costs replace the
+// booked ones. Otherwise windows and logs count the difference, and a bucket gives back as
+// much as its credit allows.
 func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	if k.drop(now); k.Queue.Tag != r.Tag {
 		return false
 	}
-	v, alone, changed, nothing := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true
+	v, alone, changed, nothing, less := k.Clock.Now(now), k.Queue.Seq == r.Seq, false, true, true
 	var real int64
 	for i := range r.booked {
 		if b := &r.booked[i]; b.charge >= 0 && b.cost > 0 {
@@ -90,8 +86,21 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 			to = cost(b.charge)
 		}
 		nothing = nothing && (to == 0 || b.cost == 0)
-		if at := k.part(&b.before.Rule.Limit); at >= 0 && b.cost > 0 && to != b.cost {
-			changed = k.settle(&k.Parts[at], b, r, to, v, now, alone) || changed
+		less = less && (b.charge < 0 || b.cost == 0 || to <= b.cost)
+		at := k.part(&b.before.Rule.Limit)
+		if at < 0 || b.cost == 0 || to == b.cost {
+			continue
+		}
+		undo := alone && i < r.parts // There is no state before a booking that added the limit.
+		switch p := &k.Parts[at]; {
+		case p.is(store.SlidingWindow):
+		case p.is(store.GCRA):
+			changed = p.settleBucket(b, r, to, v, undo) || changed
+		case undo && to == 0:
+			p.restore(b)
+			changed = true
+		default:
+			changed = p.settleWindow(r.Seq, to-b.cost, now) || changed
 		}
 	}
 	if more := r.logged(real, cost); more != 0 {
@@ -99,37 +108,20 @@ func (k *Key) Settle(r *Receipt, now int64, cost func(charge int) int64) bool {
 	}
 	switch {
 	case alone && nothing:
-		k.remove(r)
-		if k.Queue = r.queue; !k.Clock.IsZero() {
+		k.keep(func(i int) bool { // without the limits that the booking added
+			return !slices.ContainsFunc(r.booked[r.parts:], func(b booked) bool { return k.Parts[i].Rule.Is(&b.before.Rule.Limit) })
+		})
+		k.Queue = Queue{r.queue.Last, r.queue.First, min(r.queue.Cost, k.Queue.Cost), r.Tag, r.Seq - 1}
+		if !k.Clock.IsZero() {
 			k.Clock.Next = r.next
 		}
-		k.Queue.Tag, k.Queue.Seq = r.Tag, r.Seq-1
 	case changed:
-		k.Queue.Seq++
-		k.Queue.Cost = 0
+		// Buckets and logs count less also after later bookings are undone.
+		if k.Queue.Cost = 0; !less || slices.ContainsFunc(k.Parts, func(p Part) bool { return p.inRealTime() }) {
+			k.Queue.Seq++
+		}
 	}
 	return changed || alone && nothing
-}
-
-// remove drops the limits that the booking of a receipt added.
-func (k *Key) remove(r *Receipt) {
-	k.keep(func(i int) bool {
-		return !slices.ContainsFunc(r.booked[r.parts:], func(b booked) bool { return k.Parts[i].Rule.Is(&b.before.Rule.Limit) })
-	})
-}
-
-// settle corrects one limit to another cost.
-func (k *Key) settle(p *Part, b *booked, r *Receipt, to, v, now int64, alone bool) bool {
-	switch {
-	case p.is(store.SlidingWindow):
-		return false
-	case p.is(store.GCRA):
-		return p.settleBucket(b, r, to, v, alone)
-	case alone && to == 0:
-		p.restore(b)
-		return true
-	}
-	return p.settleWindow(r.Seq, to-b.cost, now)
 }
 
 // settleWindow corrects the units of the booking seq, if a window holds it. Debt in an
@@ -162,7 +154,14 @@ func (p *Part) settleBucket(b *booked, r *Receipt, to, v int64, alone bool) bool
 	}
 	switch {
 	case alone:
-		p.restore(b)
+		after := b.before
+		after.book(r.Floor, b.cost, r.Seq)
+		back := Micros{after.State.A, after.State.B}.Minus(tat, den) // by earlier bookings, since
+		if p.restore(b); back != (Micros{}) {
+			tat = tat.Minus(p.Rule.Pace.Span(b.cost), den)
+			p.State.A, p.State.B = tat.Whole, tat.Rem
+			p.credit.lower(0, back, den)
+		}
 		if to > 0 {
 			p.note(r.Seq, r.Slot)
 			p.book(r.Floor, to, r.Seq)
@@ -207,11 +206,7 @@ func (r *Receipt) logged(real int64, cost func(charge int) int64) int64 {
 
 // settleLog corrects the entry of a booking while a sliding window still holds it.
 func (k *Key) settleLog(r *Receipt, more, v int64) bool {
-	live := false
-	for i := range k.Parts {
-		p := &k.Parts[i]
-		live = live || p.is(store.SlidingWindow) && r.Slot+p.Rule.Period > v
-	}
+	live := slices.ContainsFunc(k.Parts, func(p Part) bool { return p.is(store.SlidingWindow) && r.Slot+p.Rule.Period > v })
 	return live && k.Log.correct(r.Entry, r.Slot, more) != 0
 }
 

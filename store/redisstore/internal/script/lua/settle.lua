@@ -7,11 +7,48 @@ use('O')
 -- Whether a grade bounds the units that a booking can give back.
 local function binds(g, b, k) return g[1] > b.seq and (g[3] == 0 or g[2] > k.slot - k.born) end
 
+-- x, y less w, r. Rests are over q, and may be up to 2q before.
+local function less(x, y, w, r, q)
+  x, y = x - w, y - r
+  if y < 0 then return x - 1, y + q elseif y >= q then return x + 1, y - q end
+  return x, y
+end
+
+-- Appends a grade, and removes grades with as much slack or more.
+local function add(list, g)
+  local n = #list
+  while n > 0 and (list[n][3] > g[3] or list[n][3] == g[3] and list[n][4] >= g[4]) do
+    list[n] = nil
+    n = n - 1
+  end
+  list[n + 1] = g
+end
+
+-- Takes off units that earlier bookings gave back while a later one was booked.
+local function lower(l, w, r)
+  local list = {}
+  for _, g in ipairs(F.O.grades(l)) do
+    if g[3] > 0 then
+      g[3], g[4] = less(g[3], g[4], w, r, l.q)
+      if g[3] < 1 then g[3], g[4] = 1, 0 end
+    end
+    add(list, g)
+  end
+  F.O.set_grades(l, list)
+end
+
 -- A bucket that was full since has forgotten the booking.
 local function settle_bucket(k, l, b)
   if (l.b > 0 and l.a + 1 or l.a) <= k.v then return false end
   if b.alone then
+    local x, y, w, r = b.a, b.b, F.N.span(l, b.cost)
+    if x < b.floor then x, y = b.floor, 0 end
+    w, r = less(x + w, y + r, l.a, l.b, l.q) -- Earlier bookings gave this back since.
     l.a, l.b, l.grades = b.a, b.b, b.grades
+    if w ~= 0 or r ~= 0 then
+      l.a, l.b = less(x, y, w, r, l.q)
+      lower(l, w, r)
+    end
     if b.to > 0 then
       F.Q.note(k, l, b.seq)
       F.gcra_book(l, b.floor, F.N.span(l, b.to))
@@ -27,20 +64,12 @@ local function settle_bucket(k, l, b)
     for i = first, #list do later[#later + 1] = list[i] end
     for i = #list, first, -1 do list[i] = nil end
     for _, g in ipairs(later) do
-      g[3], g[4] = g[3] - w, g[4] - r
-      if g[4] < 0 then g[3], g[4] = g[3] - 1, g[4] + l.q end
-      -- Grades with as much slack or more go.
-      local n = #list
-      while n > 0 and (list[n][3] > g[3] or list[n][3] == g[3] and list[n][4] >= g[4]) do
-        list[n] = nil
-        n = n - 1
-      end
-      list[n + 1] = g
+      g[3], g[4] = less(g[3], g[4], w, r, l.q)
+      add(list, g)
     end
     F.O.set_grades(l, list)
     if w == 0 and r == 0 then return false end
-    l.a, l.b = l.a - w, l.b - r
-    if l.b < 0 then l.a, l.b = l.a - 1, l.b + l.q end
+    l.a, l.b = less(l.a, l.b, w, r, l.q)
   else
     for _, g in ipairs(F.O.grades(l)) do
       if binds(g, b, k) then
@@ -82,7 +111,7 @@ local function restore(k, old, costs)
     end
     k.parts = left
   end
-  q.last, q.first, q.cost, q.seq = o.last, o.first, o.cost, q.seq - 1
+  q.last, q.first, q.cost, q.seq = o.last, o.first, math.min(q.cost, o.cost), q.seq - 1
   local c = k.clock
   if c then c.next = old.clock and old.clock.next or 0 end
 end
@@ -103,11 +132,13 @@ for state = 1, #KEYS, 2 do
   local logged = was and is - was or real - most
   local k = redis.call('EXISTS', KEYS[state]) == 1 and F.load({ state = state, list = state + 1, limits = {} })
   if k and k.queue and k.queue.tag == tag then
-    local q, alone, changed = k.queue, k.queue.seq == seq, false
+    local q, alone, changed, fewer = k.queue, k.queue.seq == seq, false, true
     local old = { born = k.born, parts = {}, value = before ~= '', past = true }
     if alone and old.value then F.O.load_other(old, before, {}) end
     k.limits, k.slot, k.keeps = k.parts, slot, true
+    for _, c in pairs(costs) do fewer = fewer and (c.cost == 0 or c.to <= c.cost) end
     for _, l in ipairs(k.parts) do
+      fewer = fewer and (l.kind == 'g' or l.kind == 'w')
       local c = costs[l.spec] or { cost = most, to = real }
       local b = { seq = seq, floor = floor, cost = c.cost, to = c.to, alone = alone, a = l.kind == 'g' and k.born or 0, b = 0, c = 0, opened = 0, before = 0, grades = '' }
       for _, p in ipairs(old.parts) do
@@ -133,7 +164,8 @@ for state = 1, #KEYS, 2 do
       restore(k, old, costs)
       changed = true
     elseif changed then
-      q.seq, q.cost = q.seq + 1, 0
+      q.cost = 0
+      if not fewer then q.seq = q.seq + 1 end -- Else later bookings can still be undone.
     end
     if changed then F.write(k) end
   end
