@@ -65,8 +65,8 @@ func (r *Rule) View(s *State, log *Log, at int64) (remaining, reset int64) {
 		if log != nil {
 			seen = log.seen(r, s, at)
 		}
-		if remaining = r.Max - seen.A; seen.A > 0 {
-			reset = seen.B + r.Period - at
+		if remaining = r.Max; seen.A > 0 && seen.B+r.Period > at {
+			remaining, reset = r.Max-seen.A, seen.B+r.Period-at
 		}
 	case store.SlidingCounter:
 		remaining, reset = counterView(r, s, at)

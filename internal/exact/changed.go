@@ -52,7 +52,9 @@ func (k *Key) adopt(f *Found, l *store.Limit, now int64) int {
 		if p.inRealTime() {
 			t = at
 		}
-		n, d = p.Rule.used(&p.State, &k.Log, t), p.Rule.Max
+		booked := k.Log
+		booked.Entries = booked.Entries[:f.end-booked.First]
+		n, d = p.Rule.used(&p.State, &booked, t), p.Rule.Max
 	}
 	p := Part{Rule: RuleOf(l)}
 	var units int64

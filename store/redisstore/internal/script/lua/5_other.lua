@@ -34,7 +34,10 @@ load_other = function(k, value, limits)
   for _, l in ipairs(k.parts) do
     if not l.left or l.left > now or k.past then left[#left + 1] = l end
   end
-  k.parts = left
+  if #left < #k.parts then
+    k.parts = left
+    k.value = F.save(k) -- A booking that is undone leaves this.
+  end
 end,
 
 -- A state further ahead than bookings can make it means that the server's clock stepped back.
